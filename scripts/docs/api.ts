@@ -22,7 +22,7 @@ export interface ApiEntry {
 
 /** Everything that the client package exports, each with its documentation, on the page of one entry. */
 export function readApi(): ApiEntry[] {
-  // What a smaller entry has is described there.
+  // The names of a smaller entry are described there.
   const order = ['./crypto', '.', ...Object.keys(entryPoints).filter((name) => !['.', './crypto'].includes(name))]
   const pathOf = (name: string) => `src/${entryPoints[name as keyof typeof entryPoints]}.ts`
   const fileOf = (name: string) => fileURLToPath(new URL(pathOf(name), root))

@@ -16,7 +16,7 @@ type Change = Partial<Pick<Call, 'pathParameters' | 'query' | 'headers' | 'body'
 
 type Prepare = (caller: Caller) => Promise<Change> | Promise<void>
 
-/** What an operation needs before it can be called, each time. */
+/** An operation's preparations: they come before each of its calls. */
 const before: Partial<Record<OperationId, Prepare>> = {
   completeLogin: async (caller) => ({ query: Object.fromEntries((await caller.callback()).searchParams) }),
   logout: (caller) => caller.signIn(),

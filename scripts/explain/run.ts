@@ -11,7 +11,7 @@ import { Caller } from './calls.ts'
 import { type Statement, takeStatements, watchStatements } from './statements.ts'
 import { type FunctionEntry, recordEntries, type TracedFunction, traceModules } from './trace.ts'
 
-/** What the service did for one request. */
+/** The service's work for one request. */
 export interface Explained {
   operationId: OperationId
   entries: FunctionEntry[]
@@ -33,7 +33,7 @@ export interface Explainer extends AsyncDisposable {
 
 const warmUps = 3
 const rounds = 3
-/** What the service still does once it has answered, such as telling other instances. */
+/** The service's work after its answer, such as telling other instances. */
 const afterwardsMs = 20
 
 /** Starts the service in this process, on an empty folder. */

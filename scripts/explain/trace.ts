@@ -38,7 +38,7 @@ export function traceModules(): void {
   })
 }
 
-/** What is entered until `work` has ended, in order. */
+/** The functions that are entered until `work` has ended, in order. */
 export async function recordEntries(work: () => Promise<void>): Promise<FunctionEntry[]> {
   const recorded: FunctionEntry[] = []
   entries = recorded

@@ -1,4 +1,4 @@
-/** What the guide to other languages shows is what `npm run conform -- --clients` runs. */
+/** The guide to other languages shows the programs that `npm run conform -- --clients` runs. */
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { tools } from '../../scripts/conform/clients/tools.ts'

@@ -15,7 +15,7 @@ class Life {
   readonly #die: () => void
   /** It dies at the call after so many. */
   callsLeft = Number.POSITIVE_INFINITY
-  /** Whether that call still takes effect. */
+  /** True if that call still takes effect. */
   finishesLast = false
   isDead = false
 
@@ -153,7 +153,7 @@ export function textOf({ model }: Device): string[] {
   return lines
 }
 
-/** What their users have, as sorted lines of text, once all have what the others have. */
+/** Their users' bookmarks, as sorted lines of text, once all have what the others have. */
 export async function shownIn(devices: [Device, Device]): Promise<string[][]> {
   await settle(...devices)
   return devices.map((device) =>

@@ -2,7 +2,7 @@
 const mostBack = 2
 
 /**
- * What must be there in the end. Each bookmark and each folder of a walk bears a mark of its own, by which it is found whatever
+ * The ledger of all that must be there in the end. Each bookmark and each folder of a walk bears a mark of its own, by which it is found whatever
  * it is called by then.
  */
 export class Marks {

@@ -29,7 +29,7 @@ type Node = Device['model']['ordinary'][number]
 interface Edited {
   changed: Set<string>
   removed: Set<string>
-  /** What a crash has taken from the browser, and the service still has. */
+  /** Taken from the browser by a crash, and still there at the service. */
   lost: Set<string>
 }
 
@@ -40,9 +40,9 @@ class Walk {
   readonly #devices: Device[]
   readonly #marks: Marks
   readonly #offline = new Set<Device>()
-  /** What the users have changed and removed since their browser was last compared. */
+  /** The users' changes and removals since their browser was last compared. */
   readonly #edited = new Map<Device, Edited>()
-  /** What a crash would leave, and when it was written down. */
+  /** The state that a crash would leave, and when it was written down. */
   readonly #saved = new Map<Device, { at: number; crash: () => void }>()
 
   constructor(seed: number, note: (text: string) => void) {
@@ -81,7 +81,7 @@ class Walk {
     if (!saved || at - saved.at >= saveEveryMs) this.#saved.set(device, { at, crash: model.save() })
   }
 
-  /** What the browser alone has heard of is lost, and so are its deletes. */
+  /** Loses all that the browser alone has heard of, its deletes too. */
   async #crash(device: Device): Promise<void> {
     const { model, sync } = device
     await this.#lose(device)
@@ -286,7 +286,7 @@ function titlesIn(model: Device['model'], id: string): string[] {
   return [title, ...model.childrenOf(id).flatMap((child) => titlesIn(model, child))]
 }
 
-/** What the service's records say that a browser of this flavour is to show. */
+/** The tree that a browser of this flavour is to show, by the service's records. */
 function serviceText({ sync }: Device, flavour?: 'chrome' | 'firefox'): string {
   const marks: Record<string, string> = {
     personal_toolbar_folder: 'toolbar',

@@ -1,4 +1,4 @@
-/** What the contract is compared with, and a sentence where there is nothing to compare. */
+/** The base with which the contract is compared, and a sentence where there is none. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'

@@ -1,4 +1,4 @@
-/** What a change means to code that is written with the types of generated/client.ts. */
+/** A change, as code notices it that is written with the types of generated/client.ts. */
 import { writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'

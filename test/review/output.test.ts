@@ -1,4 +1,4 @@
-/** What a review prints: Markdown for people, annotations for GitHub. */
+/** The output of a review: Markdown for people, annotations for GitHub. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { annotations, markdown } from '../../scripts/contract/review/output.ts'

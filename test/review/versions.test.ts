@@ -1,4 +1,4 @@
-/** What may be merged: a breaking change only with a major version, and no stale generated file. */
+/** A breaking change may be merged only with a major version, and no stale generated file ever. */
 import { rmSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { staleFiles } from '../../scripts/contract/generated.ts'

@@ -9,7 +9,7 @@ export async function overflow(page: Page): Promise<number> {
   return page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - innerWidth))
 }
 
-/** What axe finds wrong in a part of the page, each rule with its first places. */
+/** The faults that axe finds in a part of the page, each rule with its first places. */
 export async function accessibilityFaults(page: Page, part: string): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source)
   return page.evaluate(async (part) => {
@@ -20,7 +20,7 @@ export async function accessibilityFaults(page: Page, part: string): Promise<str
   }, part)
 }
 
-/** What axe finds in a page in these looks, and what sticks out; with a picture of each. Afterwards the page is wide. */
+/** Axe's faults of a page in these looks, and all that sticks out; with a picture of each. Afterwards the page is wide. */
 export async function faultsIn(
   page: Page,
   name: string,

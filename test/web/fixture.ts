@@ -192,7 +192,7 @@ export async function show(page: Page, view: string): Promise<void> {
 }
 
 /**
- * What is shown once it is `count` folders and bookmarks: a line for each, the folders of the sidebar with all of them
+ * The folders and bookmarks that are shown, once they are `count`: a line for each, the folders of the sidebar with all of them
  * opened, then the bookmarks in their order, with their folders.
  */
 export async function shownTree(page: Page, count: number): Promise<string[]> {

@@ -192,7 +192,7 @@ else {
   })
 }
 
-/** What the differences mark, over all versions that are shown. */
+/** The marked differences, over all versions that are shown. */
 async function marked(page: Page) {
   const [removed, added] = await Promise.all(['del', 'ins'].map((kind) => page.locator(kind).allTextContents()))
   return { removed, added }

@@ -1,4 +1,4 @@
-/** What the page's lists look at when one of many bookmarks has changed: counted, so that the machine does not matter. */
+/** The bookmarks at which the page's lists look when one of many has changed: counted, so that the machine does not matter. */
 import t from 'tap'
 import { buildTree, type TreeNode } from '../../src/client/bookmark/tree.ts'
 import { allLinks } from '../../src/web/library/links.ts'

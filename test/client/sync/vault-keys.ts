@@ -31,7 +31,7 @@ export class VaultKeys {
   }
 }
 
-/** What a record begins with that is under the newest key. */
+/** The first characters of a record under the newest key. */
 export function markOf({ prefix }: Keys): string {
   return Buffer.from(prefix).toString('base64').slice(0, 12)
 }

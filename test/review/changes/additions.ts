@@ -24,7 +24,7 @@ export const anotherText: Edit = [
   '                NoteDeleted: { $ref: "#/components/examples/NoteDeleted" }\n                NoteExists: {',
 ]
 
-/** What programs see, and no existing client notices. */
+/** Programs see these, and no existing client notices. */
 export const additions: Case[] = [
   {
     name: 'a new path',

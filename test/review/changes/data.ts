@@ -1,6 +1,6 @@
 import type { Case } from './case.ts'
 
-/** What openapi.yaml says as data: limits and cookies; and what only generators of clients notice. */
+/** The data of openapi.yaml: limits and cookies; and changes that only generators of clients notice. */
 export const dataChanges: Case[] = [
   {
     name: 'a lower quota',
@@ -57,7 +57,7 @@ export const dataChanges: Case[] = [
   },
 ]
 
-/** What asyncapi.yaml says as data. */
+/** The data of asyncapi.yaml. */
 export const channelDataChanges: Case[] = [
   {
     name: 'another close code',

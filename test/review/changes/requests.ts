@@ -8,7 +8,7 @@ const required = (name: string, value: boolean) => `
           schema: { type: string, maxLength: 8 }
         - name: x-device-id`
 
-/** What a client sends. */
+/** Clients send these. */
 export const requestChanges: Case[] = [
   {
     name: 'a field that a request must have',

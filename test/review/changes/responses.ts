@@ -1,6 +1,6 @@
 import type { Case } from './case.ts'
 
-/** What a client reads. */
+/** Clients read these. */
 export const responseChanges: Case[] = [
   {
     name: 'a removed field of a response',

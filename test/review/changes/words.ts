@@ -1,6 +1,6 @@
 import type { Case } from './case.ts'
 
-/** What people read. */
+/** People read these. */
 export const wordings: Case[] = [
   {
     name: 'a changed description',

@@ -12,7 +12,7 @@ const folderSize = 50
 const settledMs = 40_000
 const idleMs = 60_000
 
-/** What a first sync of many bookmarks takes, and a minute in which nothing happens. */
+/** The cost of a first sync of many bookmarks, and of a minute in which nothing happens. */
 interface Figures {
   /** From the first-run page on. */
   firstSyncMs: number
@@ -84,7 +84,7 @@ async function countOf(browser: Installed): Promise<number> {
   return pending.length
 }
 
-/** What a process has used: CPU time (ms), and the memory that is its own (MiB). */
+/** A process's use of the machine: CPU time (ms), and the memory that is its own (MiB). */
 interface Usage {
   cpuMs: number
   memory: number

@@ -110,7 +110,7 @@ export class Installed {
     const isOver = done.then(() => true)
     await this.inTab('popup', async (popup) => {
       const button = popup.getByRole('button', { name, exact: true })
-      // What has gone meanwhile cannot be pressed.
+      // A button that has gone meanwhile cannot be pressed.
       const press = () =>
         button.click({ timeout: 1000 }).then(
           () => false,

@@ -6,7 +6,7 @@ import type { Settings } from '../../../src/extension/app/settings.ts'
 const built = new URL('../../../dist/extension/chrome/', import.meta.url)
 const origin = 'http://127.0.0.1:9'
 
-/** What the extension's pages show if the worker answers this. */
+/** The extension's pages, if the worker answers this. */
 interface Look extends Answer {
   title: string
 }

@@ -29,7 +29,7 @@ export interface World {
   }
 }
 
-/** What happens, and what all are to show afterwards. Scenarios build on nothing that others have left. */
+/** The events, and the tree that all are to show afterwards. Scenarios build on nothing that others have left. */
 export interface Scenario {
   title: string
   run(world: World): Promise<Expected>
@@ -161,7 +161,7 @@ export class User {
   }
 }
 
-/** What a scenario's folder is to show: a line for each bookmark, `folder/` for each folder, two spaces a level. */
+/** A scenario's folder as it is to be: a line for each bookmark, `folder/` for each folder, two spaces a level. */
 interface Expected {
   oneOf: string[][]
   inAnyOrder?: true
@@ -226,12 +226,12 @@ function faultsOf(lines: string[], folder: string, outside: string[]): string[] 
   ]
 }
 
-/** What is outside of the scenario's folder, in a side as it is now. */
+/** All outside of the scenario's folder, in a side as it is now. */
 export async function readOutside(sides: Sides, folder: string): Promise<string[]> {
   return split(linesOf(await sides.one.roots()), folder).outside
 }
 
-/** What is in the scenario's folder, without what indents it, and the lines around that. */
+/** The lines of the scenario's folder, without their common indentation, and the lines around them. */
 function split(lines: string[], folder: string): { inside: string[]; outside: string[] } {
   const depthOf = (line = '') => line.length - line.trimStart().length
   const start = lines.findIndex((line) => line.trim() === `${folder}/`)

@@ -119,7 +119,7 @@ class RandomUser {
     await this.#browser.ask({ ask: 'sync-now' }).catch(() => {})
   }
 
-  /** What stops the two sides from being the same. */
+  /** The differences that keep the two sides from being the same. */
   async whatWaits(): Promise<string[]> {
     await this.#decide()
     const { state } = await this.#browser.ask({ ask: 'state' })
@@ -188,7 +188,7 @@ declare const chrome: {
   bookmarks: { getSubTree(id: string): Promise<BrowserNode[]>; removeTree(id: string): Promise<void> }
 }
 
-/** What a user does to the bookmarks of a Chromium, by chance. */
+/** A user who changes the bookmarks of a Chromium, by chance. */
 class RandomEdits {
   readonly #browser: Installed
   readonly #dice: Dice
@@ -202,7 +202,7 @@ class RandomEdits {
     this.#note = note
   }
 
-  /** What the service brings meanwhile may have taken away what is to be changed. */
+  /** The service may meanwhile have taken away the bookmark that is to be changed. */
   /** @param isHeard whether the worker that hears of it lives on */
   async edit(isHeard: boolean): Promise<void> {
     const dice = this.#dice

@@ -177,7 +177,7 @@ export const scenarios = [
   scenario(
     'nothing happens for a while: the background page runs on, and only hears the pings; what comes then is live',
     async ({ one, elsewhere, same }) => {
-      // What was done last may still be written down.
+      // The last change may still be written down.
       await sleep(30_000)
       const before = await one.wakes()
       await one.leave()

@@ -88,7 +88,7 @@ function show(content: ReactElement): void {
   root.render(createElement(StrictMode, {}, createElement(SyncProvider, { sync }, content)))
 }
 
-/** What React has scheduled is done, with the effects. */
+/** Runs all that React has scheduled, with the effects. */
 async function settled(): Promise<void> {
   for (let frame = 0; frame < 3; frame++) await new Promise((resolve) => requestAnimationFrame(resolve))
 }

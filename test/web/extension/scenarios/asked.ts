@@ -6,7 +6,7 @@ const many = Array.from({ length: 300 }, (_, index) => `n${index}`)
 const refuse = 'Put them back'
 const agree = 'Delete them everywhere'
 
-/** What the extension asks its user, or tells. */
+/** The extension's questions to its user, and its reports. */
 export const asked = [
   scenario('many are deleted: the browser asks, and its user wants them back', async ({ one, same }) => {
     await one.addFolder('many')

@@ -38,7 +38,7 @@ export const atOnce = [
     await one.add('old', { into: 'folder' })
     await same(exactly('folder/', '  old'))
     await withoutService(() => Promise.all([one.remove('folder'), two.add('new', { into: 'folder' })]))
-    // What is in a folder that another device has deleted lies at the top level.
+    // The contents of a folder that another device has deleted lie at the top level.
     await one.takeFrom(other, ['new'])
     return exactly('new')
   }),
