@@ -18,6 +18,12 @@ const documents = files.map((file) => {
   return { file, text, prose: text.replaceAll(/^ *```.*?^ *```$/gms, '') }
 })
 
+const pathInText = /`((?:src|test|scripts|bench|generated|deploy|docs)\/[\w./{},*-]*)`/g
+
+function commentsOf(file: string): string[] {
+  return readFileSync(new URL(file, root), 'utf8').match(/\/\*.*?\*\/|^\s*\/\/.*$/gms) ?? []
+}
+
 t.test('The README has at most 700 words beside its code', async (t) => {
   const [readme] = documents
   const words = readme?.prose.match(/\S*\w\S*/g)?.length ?? 0
@@ -33,14 +39,18 @@ t.test('Its picture is a PNG of at most 200 kB', async (t) => {
 
 t.test('Every file, folder and command that the documents name exists', async (t) => {
   const paths = documents.flatMap(({ file, text }) =>
-    [...text.matchAll(/`((?:src|test|scripts|generated|deploy|docs)\/[\w./{},*-]*)`/g)].map(([, path = '']) => ({
-      file,
-      path,
-    })),
+    Array.from(text.matchAll(pathInText), ([, path = '']) => ({ file, path })),
   )
   t.ok(paths.length > 100, `${paths.length} paths`)
+  const commented = globSync('{src,scripts,bench}/**/*.{ts,tsx}', {
+    cwd: root,
+    exclude: ['scripts/conform/stories/**'],
+  })
+    .flatMap((file) => commentsOf(file).map((text) => ({ file, text })))
+    .flatMap(({ file, text }) => Array.from(text.matchAll(pathInText), ([, path = '']) => ({ file, path })))
+  t.ok(commented.length > 0, `${commented.length} paths in comments`)
   t.same(
-    paths.filter(({ path }) => !exists(path)),
+    [...paths, ...commented].filter(({ path }) => !exists(path)),
     [],
   )
   const known = new Set([...Object.keys(packageJson.scripts), 'ci', 'install', 'pack'])

@@ -107,7 +107,7 @@ t.test('the review comments once, then updates its comment', async (t) => {
 
 t.test('docs.yml publishes what the build makes', async (t) => {
   const { build } = workflow('docs.yml').jobs
-  const base = '/${{ github.event.repository.name }}/'
+  const base = `/\${{ github.event.repository.name }}/`
   t.ok(build?.steps.some(({ run }) => run === `npm run build -- docs --base ${base}`))
   t.equal(build?.steps.find(({ uses }) => uses?.includes('upload-pages'))?.with?.path, 'dist/docs')
   t.match(readFileSync(new URL('../../scripts/docs/docs.ts', import.meta.url), 'utf8'), "'dist/docs/'")

@@ -1,5 +1,5 @@
 // The library's one-time authenticator is not among its public exports, and its own cipher takes three times as long for the
-// length of a bookmark. `test/client/aead.test.ts` compares every result with that cipher, and fails if this part changes.
+// length of a bookmark. `test/client/record.test.ts` compares every result with that cipher, and fails if this part changes.
 import { poly1305 } from '@noble/ciphers/_poly1305.js'
 import { hchacha, xchacha20 } from '@noble/ciphers/chacha.js'
 import { equalBytes } from '@noble/ciphers/utils.js'
