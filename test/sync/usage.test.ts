@@ -5,6 +5,7 @@ import t from 'tap'
 import type { Context } from '../../src/service/context.ts'
 import { entityKey } from '../../src/service/db/tables/records.ts'
 import { findCounters } from '../../src/service/db/tables/users.ts'
+import { recount } from '../../src/service/upkeep/recount.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
@@ -68,6 +69,20 @@ t.test('Without versions: after any pushes, imports, writes and deletes the coun
   )
   t.comment(JSON.stringify(answers))
   t.ok((answers[413] ?? 0) > numRuns / 2, 'the limits were met')
+})
+
+t.test('What a release without history deleted and this one undeletes does not count as a version', async (t) => {
+  const app = await buildApp(t)
+  const { database } = app.context
+  const ada = await app.user('ada')
+  await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'a', ...content(7) } })
+  await ada.call('DELETE', '/api/v1/bookmarks/a')
+  // As that release leaves it.
+  await database.db.deleteFrom('versions').where('user_id', '=', ada.userId).execute()
+  await database.db.updateTable('users').set({ version_bytes: 0 }).where('id', '=', ada.userId).execute()
+  t.equal((await ada.call('POST', '/api/v1/bookmarks/a/restore')).status, 200)
+  t.match(await findCounters(database.db, ada.userId), { live_bookmarks: 1, stored_bytes: 7, version_bytes: 0 })
+  t.same(await Array.fromAsync(recount(database)), [undefined], 'no counter is wrong')
 })
 
 function take(user: TestUser, next: Value<typeof step>): ReturnType<TestUser['call']> {
