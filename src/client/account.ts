@@ -1,5 +1,6 @@
 /** `encrypted-bookmark-sync-client/account`: what the user stores, their devices and sessions, deleting the account. */
 import type { components } from '../../generated/client.ts'
+import { SignInAgain } from '../../generated/errors.ts'
 import type { Client } from './api/client.ts'
 import { answer, type CallResult, demandOwner, unwrap } from './api/unwrap.ts'
 import { ApiError, OfflineError } from './errors.ts'
@@ -104,7 +105,7 @@ export class SignInAgainError extends Error {
   override readonly name = 'SignInAgainError'
 
   constructor(options?: ErrorOptions) {
-    super('Sign in again', options)
+    super(SignInAgain[1], options)
   }
 }
 
@@ -172,7 +173,7 @@ async function eraseAccount(client: Client, sync: Pick<Sync, 'signOut' | 'stop'>
       throw error instanceof AggregateError ? error.errors[0] : error
     }
     await sync.stop()
-    const isTooOld = error instanceof ApiError && error.status === 403 && error.message === 'Sign in again'
+    const isTooOld = error instanceof ApiError && error.status === SignInAgain[0] && error.message === SignInAgain[1]
     throw isTooOld ? new SignInAgainError({ cause: error }) : error
   }
 }

@@ -1,6 +1,17 @@
+import {
+  BookmarkNotFound,
+  ConflictNotFound,
+  DeviceNotFound,
+  InvalidChanges,
+  KeyringChanged,
+  KeyringNotFound,
+  SessionNotFound,
+  SignInAgain,
+  VersionNotFound,
+} from '../../../generated/errors.ts'
 import { quotas } from '../../../generated/limits.ts'
 import type { components } from '../../../generated/openapi.ts'
-import * as paths from '../../../generated/paths.ts'
+import { type OperationId, operations } from '../../../generated/operations.ts'
 import { fixedLimits } from '../../protocol/fixed-limits.ts'
 import type { FakeAccount, FakeSession } from './fake-account.ts'
 import { unknownDevice } from './fake-records.ts'
@@ -9,6 +20,9 @@ export interface FakeAnswer {
   status: number
   body: unknown
 }
+
+/** The status and the text. */
+type FakeError = readonly [number, string]
 
 interface Call {
   account: FakeAccount
@@ -39,44 +53,57 @@ const limits: components['schemas']['AccountLimits'] = {
   ...fixedLimits,
 }
 
-const routes: [method: string, path: string, answer: (call: Call) => FakeAnswer][] = [
-  ['GET', paths.getSession, ({ account }) => ok({ authenticated: true, user: account.user })],
-  ['POST', paths.refreshSession, () => done],
-  ['POST', paths.logout, () => done],
-  ['POST', paths.startLogin, ({ url }) => ok({ authorizationUrl: new URL('/sign-in', url).href })],
-  ['GET', paths.getKeyring, ({ account }) => (account.keyring ? ok(account.keyring) : missing('Keyring'))],
-  ['PUT', paths.setKeyring, setKeyring],
-  ['GET', paths.getExportKey, ({ account }) => ok({ key: account.exportKey })],
-  ['PUT', paths.setExportKey, setExportKey],
+type Answer = (call: Call) => FakeAnswer
 
-  ['POST', paths.pullChanges, ({ account, body, by, now }) => ok(account.records.pull(body, by, now))],
-  ['POST', paths.pushChanges, push],
-  ['GET', paths.getSyncStatus, ({ account, device }) => ok(account.records.status(device))],
+const answers: Record<OperationId, Answer | 'not played'> = {
+  getSession: ({ account }) => ok({ authenticated: true, user: account.user }),
+  refreshSession: () => done,
+  logout: () => done,
+  startLogin: ({ url }) => ok({ authorizationUrl: new URL('/sign-in', url).href }),
+  completeLogin: 'not played',
+  getKeyring: ({ account }) => (account.keyring ? ok(account.keyring) : failed(KeyringNotFound)),
+  setKeyring,
+  getExportKey: ({ account }) => ok({ key: account.exportKey }),
+  setExportKey,
 
-  ['GET', paths.listVersions, listVersions],
-  ['POST', paths.restoreBookmark, restoreBookmark],
-  ['GET', paths.listTrash, ({ account }) => ok({ bookmarks: account.history.trash(), next: null })],
-  ['DELETE', paths.purgeBookmark, ({ account, id }) => doneIf(account.history.purge(id), 'Bookmark')],
-  ['GET', paths.listConflicts, ({ account }) => ok({ conflicts: account.history.conflicts(), next: null })],
-  ['DELETE', paths.settleConflict, ({ account, id, now }) => doneIf(account.history.settle(id, now), 'Conflict')],
-  ['POST', paths.rewindBookmarks, ({ account, body, by, now }) => ok(account.history.rewind(body, by, now))],
+  pullChanges: ({ account, body, by, now }) => ok(account.records.pull(body, by, now)),
+  pushChanges: push,
+  importBookmarks: 'not played',
+  getSyncStatus: ({ account, device }) => ok(account.records.status(device)),
+  // The fake sockets are opened without a request.
+  openRealtime: 'not played',
 
-  ['GET', paths.getAccount, getAccount],
-  ['DELETE', paths.deleteAccount, deleteAccount],
-  ['GET', paths.listDevices, ({ account, device }) => ok({ devices: account.records.devices(device), next: null })],
-  ['DELETE', paths.forgetDevice, ({ account, id }) => doneIf(account.records.forgetDevice(id), 'Device')],
-  ['GET', paths.listSessions, ({ account, session }) => ok({ sessions: account.sessions(session), next: null })],
-  ['DELETE', paths.endOtherSessions, endOtherSessions],
-  [
-    'DELETE',
-    paths.endSession,
-    ({ account, id }) =>
-      doneIf(
-        account.endSessions((one) => one.id === id),
-        'Session',
-      ),
-  ],
-]
+  listBookmarks: 'not played',
+  createBookmark: 'not played',
+  getBookmark: 'not played',
+  updateBookmark: 'not played',
+  deleteBookmark: 'not played',
+  listVersions,
+  restoreBookmark,
+  listTrash: ({ account }) => ok({ bookmarks: account.history.trash(), next: null }),
+  purgeBookmark: ({ account, id }) => doneIf(account.history.purge(id), BookmarkNotFound),
+  listConflicts: ({ account }) => ok({ conflicts: account.history.conflicts(), next: null }),
+  settleConflict: ({ account, id, now }) => doneIf(account.history.settle(id, now), ConflictNotFound),
+  rewindBookmarks: ({ account, body, by, now }) => ok(account.history.rewind(body, by, now)),
+
+  getAccount,
+  deleteAccount,
+  listDevices: ({ account, device }) => ok({ devices: account.records.devices(device), next: null }),
+  forgetDevice: ({ account, id }) => doneIf(account.records.forgetDevice(id), DeviceNotFound),
+  listSessions: ({ account, session }) => ok({ sessions: account.sessions(session), next: null }),
+  endOtherSessions,
+  endSession: ({ account, id }) => {
+    const isEnded = account.endSessions((one) => one.id === id)
+    return doneIf(isEnded, SessionNotFound)
+  },
+
+  listExports: 'not played',
+  createExport: 'not played',
+  downloadExport: 'not played',
+  deleteExport: 'not played',
+
+  getHealth: 'not played',
+}
 
 /** Answers as the contract says. */
 export async function answerCall(request: Request, account: FakeAccount, session: FakeSession): Promise<FakeAnswer> {
@@ -85,12 +112,13 @@ export async function answerCall(request: Request, account: FakeAccount, session
   const body = request.body === null ? {} : await request.json()
   const now = account.now()
   session.lastUsedAt = now
-  for (const [method, path, answer] of routes) {
+  for (const [operation, answer] of Object.entries(answers)) {
+    const { method, path } = operations[operation as OperationId]
     const id = method === request.method ? idIn(path, url.pathname) : undefined
-    if (id === undefined) continue
+    if (id === undefined || answer === 'not played') continue
     return answer({ account, session, url, id, device, by: device ?? unknownDevice, now, body })
   }
-  return failed(501, `The fake service has no ${request.method} ${url.pathname}`)
+  return failed([501, `The fake service has no ${request.method} ${url.pathname}`])
 }
 
 /** '' if the path has none; undefined if it is another path. */
@@ -102,7 +130,7 @@ function idIn(path: string, pathname: string): string | undefined {
 }
 
 function setKeyring({ account, body: { keyring, revision } }: Call): FakeAnswer {
-  if (revision !== (account.keyring?.revision ?? 0) + 1) return failed(409, 'Keyring was changed')
+  if (revision !== (account.keyring?.revision ?? 0) + 1) return failed(KeyringChanged)
   account.keyring = { keyring, revision }
   return ok(account.keyring)
 }
@@ -113,7 +141,7 @@ function setExportKey({ account, body: { key } }: Call): FakeAnswer {
 }
 
 function push({ account, body: { changes }, by, now }: Call): FakeAnswer {
-  if (!Array.isArray(changes) || !changes.every(isChange)) return failed(400, 'Invalid changes format')
+  if (!Array.isArray(changes) || !changes.every(isChange)) return failed(InvalidChanges)
   return ok(account.records.push(changes, by, now))
 }
 
@@ -127,13 +155,13 @@ function isChange(value: Record<string, unknown>): boolean {
 
 function listVersions({ account, id }: Call): FakeAnswer {
   const versions = account.history.versions(id)
-  return versions ? ok({ versions, next: null }) : missing('Bookmark')
+  return versions ? ok({ versions, next: null }) : failed(BookmarkNotFound)
 }
 
 function restoreBookmark({ account, id, body, by, now }: Call): FakeAnswer {
   const restored = account.history.restore(id, body.version_id, by, now)
-  if (restored === 'no version') return missing('Version')
-  return restored ? ok(restored) : missing('Bookmark')
+  if (restored === 'no version') return failed(VersionNotFound)
+  return restored ? ok(restored) : failed(BookmarkNotFound)
 }
 
 function getAccount({ account: { user, records } }: Call): FakeAnswer {
@@ -141,7 +169,7 @@ function getAccount({ account: { user, records } }: Call): FakeAnswer {
 }
 
 function deleteAccount({ account, session, now }: Call): FakeAnswer {
-  if (session.createdAt <= now - youngMs) return failed(403, 'Sign in again')
+  if (session.createdAt <= now - youngMs) return failed(SignInAgain)
   account.leave()
   account.endSessions(() => true)
   return done
@@ -158,14 +186,10 @@ function ok(body: unknown): FakeAnswer {
 
 const done = ok({ success: true })
 
-function doneIf(isDone: boolean, what: string): FakeAnswer {
-  return isDone ? done : missing(what)
+function doneIf(isDone: boolean, notFound: FakeError): FakeAnswer {
+  return isDone ? done : failed(notFound)
 }
 
-function missing(what: string): FakeAnswer {
-  return failed(404, `${what} not found`)
-}
-
-export function failed(status: number, error: string): FakeAnswer {
+export function failed([status, error]: FakeError): FakeAnswer {
   return { status, body: { error } }
 }

@@ -1,3 +1,4 @@
+import { InvalidSession, RefreshFailed } from '../../../generated/errors.ts'
 import { getSession, logout, refreshSession, startLogin } from '../../../generated/paths.ts'
 import type { SendRequest } from '../api/retry.ts'
 import type { OpenWebSocket } from '../sync/exchange/transport.ts'
@@ -101,5 +102,5 @@ function connectTo(findAccount: () => FakeAccount): FakeConnection {
 
 function signedOut(pathname: string): FakeAnswer {
   if (pathname === getSession) return { status: 401, body: { authenticated: false } }
-  return failed(401, pathname === refreshSession ? 'Failed to refresh token' : 'Invalid or expired session')
+  return failed(pathname === refreshSession ? RefreshFailed : InvalidSession)
 }

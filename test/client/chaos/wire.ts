@@ -1,3 +1,4 @@
+import { QuotaExceeded } from '../../../generated/errors.ts'
 import type { SendRequest } from '../../../src/client/api/retry.ts'
 import { abortable } from '../../../src/client/timing/clock.ts'
 import type { TestApp, TestUser } from '../../support/app.ts'
@@ -147,7 +148,8 @@ export class Wire {
     if (!url.endsWith('/sync/push')) return undefined
     const { changes } = JSON.parse(body ?? '') as PushBody
     if (isOverQuota && changes.some(({ operation }) => operation !== 'delete')) {
-      return { status: 413, headers: json, text: '{"error":"Storage quota exceeded"}' }
+      const [status, error] = QuotaExceeded
+      return { status, headers: json, text: JSON.stringify({ error }) }
     }
     if (!changes.some(({ entity_id }) => refused.has(entity_id))) return undefined
     return { status: 400, headers: json, text: '{"error":"Validation failed"}' }

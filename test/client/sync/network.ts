@@ -1,3 +1,4 @@
+import { QuotaExceeded } from '../../../generated/errors.ts'
 import { ApiError, OfflineError, SignedOutError } from '../../../src/client/errors.ts'
 import type { RealtimeSocket, Transport } from '../../../src/client/sync/exchange/transport.ts'
 import { abortable } from '../../../src/client/timing/clock.ts'
@@ -34,7 +35,7 @@ function asOlder(call: Call): Call {
 
 /** The service takes no push, but answers. */
 export const refused: Fate = async ({ name, send }) => {
-  if (name === 'push') throw new ApiError(413, 'Storage quota exceeded')
+  if (name === 'push') throw new ApiError(...QuotaExceeded)
   return send()
 }
 

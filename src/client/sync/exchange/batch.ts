@@ -1,3 +1,4 @@
+import { QuotaExceeded } from '../../../../generated/errors.ts'
 import type { Keys } from '../../crypto/keys.ts'
 import { encryptBookmark, sealedLength } from '../../crypto/record.ts'
 import { ApiError } from '../../errors.ts'
@@ -116,8 +117,8 @@ function nextOf(row: Row | undefined): Waiting | undefined {
 
 /** After so many refusals in a row, the service refuses everything, whatever the changes are. */
 const mostInARow = 100
-const quotaText = 'Storage quota exceeded'
-export const overQuota: Refusal = { reason: 'quota', status: 413, message: quotaText }
+const [quotaStatus, quotaText] = QuotaExceeded
+export const overQuota: Refusal = { reason: 'quota', status: quotaStatus, message: quotaText }
 
 /** The service's refusals during one push of the queue. */
 export class Refusals {
@@ -160,7 +161,7 @@ export function toRefusal(error: ApiError): Refusal {
 }
 
 function isOverQuota({ status, message }: ApiError): boolean {
-  return status === 413 && message === quotaText
+  return status === quotaStatus && message === quotaText
 }
 
 /** How many bytes more the service would store (undefined: it cannot be told). A deleted record keeps its ciphertext. */
