@@ -5,10 +5,10 @@ import { hrefOf } from '../app/route.ts'
 import { BookmarkIcon, FolderOpenIcon, type IconShapes, SearchIcon, TagIcon } from '../ui/icons.tsx'
 import { Empty } from '../ui/waiting.tsx'
 import { Collection, useOrder } from './collection.tsx'
+import { wordsOf } from './found.tsx'
 import { nameOf } from './kind.ts'
 import { allLinks } from './links.ts'
 import { foldersAround } from './paths.ts'
-import { wordsOf } from './row.tsx'
 import { useSorted } from './sorter.ts'
 
 /** Every bookmark, as the folders have them one after another, or sorted. */

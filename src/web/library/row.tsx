@@ -6,9 +6,11 @@ import { useBookmark, useSync } from '../../client/react.ts'
 import { go, hrefOf } from '../app/route.ts'
 import { IconButton } from '../ui/button.tsx'
 import { counted } from '../ui/figures.ts'
-import { EditIcon, FolderIcon, HistoryIcon, Icon, MoreIcon, MoveIcon, TagIcon, TrashIcon } from '../ui/icons.tsx'
+import { EditIcon, HistoryIcon, MoreIcon, MoveIcon, TagIcon, TrashIcon } from '../ui/icons.tsx'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
 import { openEditor } from './editor.tsx'
+import { Highlight } from './found.tsx'
+import { Letter } from './icon.tsx'
 import { type Bookmark, hostOf, isFolder, isSafe, nameOf } from './kind.ts'
 import { openMove } from './move.tsx'
 import { pathText } from './paths.ts'
@@ -165,81 +167,4 @@ function useLook(): CollectionLook {
   const look = useContext(CollectionContext)
   if (!look) throw new Error('A row is shown only in a collection')
   return look
-}
-
-/** The bookmark's icon; a letter where it has none of its own. Nothing is loaded from the site: it would learn who is here. */
-export function Letter({ bookmark }: { bookmark: Bookmark }) {
-  if (isFolder(bookmark)) {
-    return (
-      <span class="letter folder">
-        <Icon of={FolderIcon} />
-      </span>
-    )
-  }
-  const { favicon = '' } = bookmark
-  if (favicon.startsWith('data:image/')) {
-    return (
-      <span class="letter own">
-        <img src={favicon} alt="" draggable={false} width={20} height={20} />
-      </span>
-    )
-  }
-  const letter = /[\p{L}\p{N}]/u.exec(nameOf(bookmark))?.[0] ?? '·'
-  return (
-    <span class={`letter hue-${hueOf(hostOf(bookmark))}`} aria-hidden="true">
-      {letter.toUpperCase()}
-    </span>
-  )
-}
-
-const hues = 8
-
-function hueOf(text: string): number {
-  let sum = 0
-  for (const letter of text) sum = (sum * 31 + (letter.codePointAt(0) ?? 0)) % 9973
-  return sum % hues
-}
-
-/** A text in which the words of a search stand out. */
-function Highlight({ text, words }: { text: string; words: readonly string[] }) {
-  if (words.length === 0) return <>{text}</>
-  const pieces: { start: number; text: string; isFound: boolean }[] = []
-  const letters = [...text]
-  const foundAt = foundLetters(letters.map(fold), words)
-  for (const [index, letter] of letters.entries()) {
-    const isFound = foundAt.has(index)
-    const last = pieces.at(-1)
-    if (last?.isFound === isFound) last.text += letter
-    else pieces.push({ start: index, text: letter, isFound })
-  }
-  return <>{pieces.map((piece) => (piece.isFound ? <mark key={piece.start}>{piece.text}</mark> : piece.text))}</>
-}
-
-/** The words of a search, without differences of case and accents. */
-export function wordsOf(query: string): string[] {
-  return [...query].map(fold).join('').replaceAll('#', '').split(/\s+/).filter(Boolean)
-}
-
-function foundLetters(folded: readonly string[], words: readonly string[]): Set<number> {
-  const found = new Set<number>()
-  const starts: number[] = []
-  let text = ''
-  for (const [index, letter] of folded.entries()) {
-    for (let at = 0; at < letter.length; at++) starts.push(index)
-    text += letter
-  }
-  for (const word of words) {
-    for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + 1)) {
-      for (let offset = 0; offset < word.length; offset++) found.add(starts[at + offset] as number)
-    }
-  }
-  return found
-}
-
-function fold(letter: string): string {
-  return letter
-    .normalize('NFKD')
-    .replace(/[\u0300-\u036f]/g, '')
-    .toUpperCase()
-    .toLowerCase()
 }

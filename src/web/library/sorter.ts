@@ -91,6 +91,7 @@ const keysOf: Record<Exclude<Order, 'own'>, (bookmark: Bookmark) => string> = {
   oldest: ({ dateAdded = '' }) => dateAdded,
 }
 
+/** For an order, not for a search: ß stays a letter of its own. */
 function folded(text: string): string {
   return text
     .normalize('NFKD')

@@ -10,9 +10,9 @@ import {
   type Sync,
 } from '../../client/index.ts'
 import type { App } from '../app/context.ts'
+import { Letter } from '../library/icon.tsx'
 import { type Bookmark, isFolder, nameOf } from '../library/kind.ts'
 import { countAllIn } from '../library/paths.ts'
-import { Letter } from '../library/row.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { messageOf } from '../ui/failure.ts'

@@ -3,6 +3,7 @@ import type { PlaintextBookmark } from '../../bookmark.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Emitter } from '../store/emitter.ts'
 import type { Replica } from '../store/replica.ts'
+import { fold } from './fold.ts'
 
 interface Entry extends SearchText {
   bookmark: Readonly<PlaintextBookmark>
@@ -174,9 +175,6 @@ function rankOf({ text, starts }: SearchText, word: string): number {
   return inside
 }
 
-/** The combining accents of Latin, Greek and Cyrillic. Other scripts' marks, such as vowels, make another word. */
-const accents = /[\u0300-\u036f]/g
-
 /** Separates the fields of a text. No word contains it. */
 const separator = '\0'
 
@@ -185,12 +183,6 @@ interface SearchText {
   text: string
   /** Where the fields after the title begin: tags, address, description. */
   starts: readonly number[]
-}
-
-/** The text without differences of case and accents. */
-function fold(text: string): string {
-  // In capitals first, because ß then becomes SS and ς becomes Σ, like σ.
-  return text.normalize('NFKD').replace(accents, '').toUpperCase().toLowerCase().replaceAll('ς', 'σ')
 }
 
 /** The words of a query; an address is looked for as it is shown. */

@@ -1,0 +1,37 @@
+import { fold } from '../../client/sync/search/fold.ts'
+
+/** A text in which the words of a search stand out. */
+export function Highlight({ text, words }: { text: string; words: readonly string[] }) {
+  if (words.length === 0) return <>{text}</>
+  const pieces: { start: number; text: string; isFound: boolean }[] = []
+  const letters = [...text]
+  const foundAt = foundLetters(letters.map(fold), words)
+  for (const [index, letter] of letters.entries()) {
+    const isFound = foundAt.has(index)
+    const last = pieces.at(-1)
+    if (last?.isFound === isFound) last.text += letter
+    else pieces.push({ start: index, text: letter, isFound })
+  }
+  return <>{pieces.map((piece) => (piece.isFound ? <mark key={piece.start}>{piece.text}</mark> : piece.text))}</>
+}
+
+/** The words of a search as the page shows them, without differences of case and accents. `#tag` finds the tag's name. */
+export function wordsOf(query: string): string[] {
+  return [...query].map(fold).join('').replaceAll('#', '').split(/\s+/).filter(Boolean)
+}
+
+function foundLetters(folded: readonly string[], words: readonly string[]): Set<number> {
+  const found = new Set<number>()
+  const starts: number[] = []
+  let text = ''
+  for (const [index, letter] of folded.entries()) {
+    for (let at = 0; at < letter.length; at++) starts.push(index)
+    text += letter
+  }
+  for (const word of words) {
+    for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + 1)) {
+      for (let offset = 0; offset < word.length; offset++) found.add(starts[at + offset] as number)
+    }
+  }
+  return found
+}
