@@ -49,16 +49,38 @@ function printExplained(explained: Explained, database: string): void {
   for (const [stage, { ms, files, functions }] of stagesOf(explained))
     console.log(`${milliseconds(ms)} ${pad(files.size, 9)} ${pad(functions.size, 9)}  ${stage}`)
 
-  console.log(
-    '\nFiles and functions, in the order in which they are entered first (`:12` has no name and stands in line 12):',
-  )
-  for (const [file, its] of Map.groupBy(entries, ({ entered }) => entered.file)) {
-    const names = new Set(its.map(({ entered }) => entered.name))
-    console.log(`${milliseconds((its[0] as FunctionEntry).at - sent)}  ${file}: ${[...names].join(', ')}`)
-  }
+  console.log('\nFiles and functions, in the order in which they are entered (`:12` has no name and stands in line 12):')
+  for (const { file, at, names } of linesOf(entries))
+    console.log(`${milliseconds(at - sent)}  ${file}: ${[...names].join(', ')}`)
 
   console.log('\nStatements, in the order in which they were answered, with the time that each took:')
   for (const { sql, ms } of statements) console.log(`${milliseconds(ms)}  ${shortened(sql)}`)
+}
+
+interface Line {
+  file: string
+  /** Of its first function. */
+  at: number
+  names: Set<string>
+}
+
+/** The functions of a file in one line, and in another if the request has been in another file of http/ between them. */
+function linesOf(entries: FunctionEntry[]): Line[] {
+  const lines: Line[] = []
+  let open = new Map<string, Line>()
+  for (const { entered, at } of entries) {
+    const { file, name } = entered
+    let line = open.get(file)
+    if (!line) {
+      // What has gone on since in other files than this one is over.
+      if (file.startsWith('src/service/http/')) open = new Map()
+      line = { file, at, names: new Set() }
+      open.set(file, line)
+      lines.push(line)
+    }
+    line.names.add(name)
+  }
+  return lines
 }
 
 function milliseconds(ms: number): string {

@@ -15,6 +15,7 @@ import { checkSecretKey } from './operating/secret-key.ts'
 import { openIdentityProvider } from './provider/open.ts'
 import { createHub } from './realtime/hub.ts'
 import { createSeal, loadDevelopmentSecret } from './seal/seal.ts'
+import { createJointWrite } from './sync/write.ts'
 import { openTracing } from './tracing/open.ts'
 import { startErasure } from './upkeep/erasure.ts'
 import { startSweeps } from './upkeep/sweeps.ts'
@@ -49,6 +50,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Sur
       seal,
       limits: createLimits(config),
       ...createBudgets(),
+      writeTogether: createJointWrite(config),
       metrics: createMetrics(),
       objects: keep(await openObjectStore(config, log)),
       provider: keep(await openIdentityProvider(config)),

@@ -3,7 +3,7 @@ import type { MadeBy, SeenUpTo } from '../../protocol/decide.ts'
 import { continueFrom } from '../../protocol/sequence.ts'
 import { demandLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
-import type { Database, Trx } from '../db/engine/database.ts'
+import type { Database, JointWork, Trx } from '../db/engine/database.ts'
 import { inOrder } from '../db/engine/query.ts'
 import { upsert } from '../db/engine/table.ts'
 import { type Rejection, rejections } from '../db/tables/conflicts.ts'
@@ -24,6 +24,7 @@ export interface WriteParts {
   config: WriteConfig
   database: Pick<Database, 'write' | 'writeJointly'>
   notices: Pick<Notices, 'publishChange'>
+  writeTogether: JointWork<AnyIntent, Written>
 }
 
 type WriteConfig = QuotaLimits & { keepVersionsDays: number }
@@ -34,28 +35,32 @@ type WriteConfig = QuotaLimits & { keepVersionsDays: number }
  * if the user's quota is exceeded, and if the login has ended. Tombstones beyond the quota are left out.
  */
 export async function writeRecords<Wanted extends EntityKey & MadeBy>(
-  { config, database, notices }: WriteParts,
+  { database, notices, writeTogether }: WriteParts,
   intent: Intent<Wanted>,
 ): Promise<Written> {
   await pause()
   const { userId } = intent.caller
-  const configured = { ...intent, config } as unknown as Configured
-  const written = await database.writeJointly(userId, configured, writeTogether)
+  const written = await database.writeJointly(userId, intent, writeTogether)
   if (written.rows.length > 0) notices.publishChange(userId)
   return written
 }
 
-type Configured = Intent<EntityKey & MadeBy> & { config: WriteConfig }
+type AnyIntent = Intent<EntityKey & MadeBy>
+
+/** Only what is the same work shares a transaction, so a service makes it once. */
+export function createJointWrite(config: WriteConfig): WriteParts['writeTogether'] {
+  return (trx, userId, take) => writeTogether(config, trx, userId, take)
+}
 
 /** Decides one after the other, each with the counters that the one before leaves, and stores all at once. */
 async function writeTogether(
+  config: WriteConfig,
   trx: Trx,
   userId: string,
-  take: () => [Configured, ...Configured[]],
+  take: () => AnyIntent[],
 ): Promise<PromiseSettledResult<Written>[]> {
   let user = await lockUser(trx, userId)
   const intents = take()
-  const [{ config }] = intents
   const logins = new Set(intents.map(({ caller }) => caller.loginId))
   const keys = intents.flatMap(({ entities }) => [...entities.values()].map(([first]) => first as EntityKey))
   const [held, stored] = await inOrder(trx, [
