@@ -18,7 +18,15 @@ t.test('The way of a push: its figures, its functions in order, its statements',
   const [, stages = '', entered = '', sql = ''] = said.split('\n\n')
   t.match(stages, /^ +[\d.]+ ms +\d+ +\d+ {2}src\/service\/http\/$/m)
   const lines = entered.split('\n').slice(1)
-  t.equal(lines.length, Number(files), 'every file is named')
+  const named = lines.map((line) => /(src\S+\.ts): /.exec(line)?.[1])
+  t.equal(new Set(named).size, Number(files), 'every file is named')
+  t.same(
+    named.filter((file, index) => file === named[index - 1]),
+    [],
+    'in few lines',
+  )
+  const admission = named.indexOf('src/service/http/admission.ts', named.indexOf('src/service/http/head.ts'))
+  t.ok(admission > 0 && admission < named.indexOf('src/service/auth/sessions.ts'), 'again when it goes on there')
   t.ok(Number(functions) > Number(files))
   const places = ['src/service/http/bind.ts', 'src/service/operations/sync.ts', 'src/protocol/'].map((part) =>
     lines.findIndex((line) => line.includes(part)),

@@ -49,7 +49,9 @@ function printExplained(explained: Explained, database: string): void {
   for (const [stage, { ms, files, functions }] of stagesOf(explained))
     console.log(`${milliseconds(ms)} ${pad(files.size, 9)} ${pad(functions.size, 9)}  ${stage}`)
 
-  console.log('\nFiles and functions, in the order in which they are entered (`:12` has no name and stands in line 12):')
+  console.log(
+    '\nFiles and functions, in the order in which they are entered (`:12` has no name and stands in line 12):',
+  )
   for (const { file, at, names } of linesOf(entries))
     console.log(`${milliseconds(at - sent)}  ${file}: ${[...names].join(', ')}`)
 
@@ -72,7 +74,7 @@ function linesOf(entries: FunctionEntry[]): Line[] {
     const { file, name } = entered
     let line = open.get(file)
     if (!line) {
-      // What has gone on since in other files than this one is over.
+      // Another one of http/ than so far.
       if (file.startsWith('src/service/http/')) open = new Map()
       line = { file, at, names: new Set() }
       open.set(file, line)
