@@ -5,7 +5,8 @@ import { Alarm, type Clock, pause, systemClock } from '../client/timing/clock.ts
 import { type Agreed, AgreedDraft, type AgreedRow, type AgreedStore, Restart, settlingMs } from './agreed.ts'
 import type { BookmarksApi, SessionStorageApi } from './browser-api.ts'
 import { type BookmarkWatch, BrowserMirror } from './browser-mirror.ts'
-import { look, type Refused, RemovalGuard } from './look.ts'
+import { look, type Refused } from './look.ts'
+import { RemovalGuard } from './removal-guard.ts'
 import { readBrowserTree } from './trees.ts'
 
 /** The two sides that `createBrowserSync` keeps in step, and what they last agreed on. */

@@ -7,6 +7,7 @@ import type { BrowserNode } from './browser-api.ts'
 import type { BookmarkWatch, BrowserMirror } from './browser-mirror.ts'
 import { type Merged, type MergedEntry, mergeTrees } from './merge.ts'
 import { isOf } from './pair.ts'
+import type { RemovalGuard } from './removal-guard.ts'
 import { changeBrowser, type Shown } from './to-browser.ts'
 import { planService, type ServiceChange, type ServicePlan } from './to-service.ts'
 import {
@@ -18,7 +19,6 @@ import {
   readBrowserTree,
   readServiceTree,
   rootKey,
-  type ServiceEntry,
 } from './trees.ts'
 
 interface LookParts {
@@ -261,56 +261,4 @@ function isSameRow(one: AgreedRow, other: AgreedRow): boolean {
     isSameContent(one.content, other.content) &&
     isSameContent(one.shown ?? one.content, other.shown ?? other.content)
   )
-}
-
-/** If the deletes of a minute exceed both of these, the user must approve them. As for the deletes of other devices. */
-const fewDeletes = 5
-const smallShare = 0.2
-const recentMs = 60_000
-
-/** Holds the browser's deletes back if they are many: the browser may have lost them, not its user. */
-export class RemovalGuard {
-  readonly #clock: Pick<Clock, 'now'>
-  readonly #approved = new Set<string>()
-  #recent: { bookmark: Readonly<PlaintextBookmark>; time: number }[] = []
-  #held: readonly ServiceEntry[] = []
-
-  constructor(clock: Pick<Clock, 'now'>) {
-    this.#clock = clock
-  }
-
-  get held(): readonly ServiceEntry[] {
-    return this.#held
-  }
-
-  /** Those of the deletes that may be passed on. @param of how many bookmarks there were */
-  release(deleted: readonly ServiceEntry[], of: number): readonly ServiceEntry[] {
-    const now = this.#clock.now()
-    // Deletes that the user is asked about belong together, however long the answer takes.
-    if (this.#held.length === 0) this.#recent = this.#recent.filter(({ time }) => Math.abs(now - time) < recentMs)
-    const asked = deleted.filter(({ id }) => !this.#approved.has(id))
-    const count = asked.length + this.#recent.length
-    const held = new Set(this.#held.map(({ id }) => id))
-    // Deletes that wait go on to wait, though there may be fewer by now, or more bookmarks.
-    const isMany =
-      asked.some(({ id }) => held.has(id)) ||
-      (asked.length > 0 && count > fewDeletes && count > smallShare * (of + this.#recent.length))
-    this.#held = isMany ? asked : []
-    return isMany ? deleted.filter(({ id }) => this.#approved.has(id)) : deleted
-  }
-
-  /** Deletes that are passed on. */
-  passed(bookmarks: readonly Readonly<PlaintextBookmark>[]): void {
-    const time = this.#clock.now()
-    for (const bookmark of bookmarks) if (!this.#approved.delete(bookmark.id)) this.#recent.push({ bookmark, time })
-  }
-
-  /** Deletes that were passed on before those that are held became many: they come back with them. */
-  takeRecent(): Readonly<PlaintextBookmark>[] {
-    return this.#recent.splice(0).map(({ bookmark }) => bookmark)
-  }
-
-  approve(ids: readonly string[]): void {
-    for (const id of ids) this.#approved.add(id)
-  }
 }

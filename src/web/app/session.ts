@@ -34,18 +34,6 @@ const cameFrom = 'came-from'
 /** A time in the person's history, before which nobody had gone back. */
 export const placeBefore = 'before-going-back'
 
-/** Nothing that is left in this browser tells who was here, or when. */
-function forgetUser(): void {
-  localStorage.removeItem(remembered)
-  localStorage.removeItem(placeBefore)
-}
-
-/** Ends the session as soon as the service can be told, before anything else. */
-function endSessionLater(): void {
-  forgetUser()
-  localStorage.setItem(remembered, leaving)
-}
-
 /** Undefined if nobody is signed in. Without an answer, the last user, whose bookmarks are on this device. */
 export async function findUser(client: Client): Promise<User | undefined> {
   const last = localStorage.getItem(remembered)
@@ -107,25 +95,6 @@ const signedOutKey = 'signed-out'
 let isLeaving = false
 
 /**
- * Signs out in this tab, which ends at the sign-in.
- *
- * @throws UnsentChangesError nothing was done
- */
-async function leave(sync: Sync, options?: SignOutOptions): Promise<void> {
-  isLeaving = true
-  try {
-    await sync.signOut(options)
-    forgetUser()
-  } catch (error) {
-    isLeaving = !(error instanceof UnsentChangesError)
-    if (!isLeaving) throw error
-    // Everything here is deleted, but the service could not be told.
-    endSessionLater()
-  }
-  location.assign('/')
-}
-
-/**
  * The session ended elsewhere: shows the sign-in, with the reason. A dialog that is open may have what the person has
  * typed, so the page waits until it is closed; unless another tab has signed out, and the bookmarks are gone.
  */
@@ -167,6 +136,37 @@ export async function signOut(sync: Sync): Promise<void> {
       run: () => leave(sync, { discardUnsent: true }),
     })
   }
+}
+
+/**
+ * Signs out in this tab, which ends at the sign-in.
+ *
+ * @throws UnsentChangesError nothing was done
+ */
+async function leave(sync: Sync, options?: SignOutOptions): Promise<void> {
+  isLeaving = true
+  try {
+    await sync.signOut(options)
+    forgetUser()
+  } catch (error) {
+    isLeaving = !(error instanceof UnsentChangesError)
+    if (!isLeaving) throw error
+    // Everything here is deleted, but the service could not be told.
+    endSessionLater()
+  }
+  location.assign('/')
+}
+
+/** Nothing that is left in this browser tells who was here, or when. */
+function forgetUser(): void {
+  localStorage.removeItem(remembered)
+  localStorage.removeItem(placeBefore)
+}
+
+/** Ends the session as soon as the service can be told, before anything else. */
+function endSessionLater(): void {
+  forgetUser()
+  localStorage.setItem(remembered, leaving)
 }
 
 /** The same while the vault is locked: the bookmarks that this browser keeps are deleted, too. */

@@ -1,9 +1,8 @@
+/** The actions of a person on bookmarks. Each tells what it did, and can be taken back. */
 import type { Sync } from '../../client/index.ts'
 import { counted } from '../ui/figures.ts'
 import { tell } from '../ui/tell.ts'
 import { type Bookmark, isFolder, quoted } from './kind.ts'
-
-/** The actions of a person on bookmarks. Each tells what it did, and can be taken back. */
 
 /** Deletes bookmarks, and what is in the folders among them. */
 export async function remove(sync: Sync, ids: readonly string[]): Promise<void> {

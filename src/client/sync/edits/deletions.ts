@@ -6,11 +6,7 @@ import { correctedNow } from '../store/service-clock.ts'
 import type { Row } from '../store/store.ts'
 import type { EditParts } from './edit.ts'
 import { applyEdit, sealAll } from './edit.ts'
-
-/** If the deletes of one pull or one minute exceed both of these, the user must approve them. */
-const fewDeletes = 5
-const smallShare = 0.2
-const recentMs = 60_000
+import { areManyDeletes, recentMs } from './many-deletes.ts'
 
 export interface DeletionParts extends EditParts {
   /** The rows of the latest deletes that were applied without asking, or rejected, as they were held, and when (Unix ms). */
@@ -29,8 +25,7 @@ export async function settleDeletions({ replica, clock, recentDeletes }: Deletio
   let recent = recentDeletes.filter(([, time]) => Math.abs(now - time) < recentMs)
   const rejected = recent.filter(([{ id }]) => live.has(id))
   const deletes = ids.length + recent.length
-  const share = deletes / (live.size + recent.length - rejected.length)
-  const guarding = ids.length > 0 && deletes > fewDeletes && share > smallShare
+  const guarding = ids.length > 0 && areManyDeletes(deletes, live.size + recent.length - rejected.length)
   if (guarding) {
     await holdAgain(replica, recent)
     recent = rejected

@@ -29,15 +29,6 @@ interface Sight {
   isEarlier: boolean
 }
 
-function sightOf({ replica }: EditParts, id: string, seen: PutOptions['seen']): Sight {
-  if (typeof seen === 'object' && seen.id === id) return { bookmark: seen, cursor: undefined, isEarlier: false }
-  const isEarlier = typeof seen === 'number'
-  if (isEarlier && !(Number.isSafeInteger(seen) && seen >= 0)) {
-    throw new RangeError(`seen must be a bookmark or what seen() returned, not ${seen}`)
-  }
-  return { bookmark: replica.live.get(id) ?? null, cursor: isEarlier ? seen : replica.meta.cursor, isEarlier }
-}
-
 /** Bookmarks are sealed before it is their turn; those that have changed by then are merged and sealed again. */
 export async function putBookmarks(
   parts: EditParts,
@@ -54,6 +45,15 @@ export async function putBookmarks(
       sights.set(edit.id, { bookmark: edit.bookmark, cursor: draft.meta.cursor, isEarlier: false })
     }),
   )
+}
+
+function sightOf({ replica }: EditParts, id: string, seen: PutOptions['seen']): Sight {
+  if (typeof seen === 'object' && seen.id === id) return { bookmark: seen, cursor: undefined, isEarlier: false }
+  const isEarlier = typeof seen === 'number'
+  if (isEarlier && !(Number.isSafeInteger(seen) && seen >= 0)) {
+    throw new RangeError(`seen must be a bookmark or what seen() returned, not ${seen}`)
+  }
+  return { bookmark: replica.live.get(id) ?? null, cursor: isEarlier ? seen : replica.meta.cursor, isEarlier }
 }
 
 function putOne(parts: EditParts, draft: Draft, edit: SealedEdit, sight: Sight): void {
