@@ -1,6 +1,6 @@
 /** `encrypted-bookmark-sync-client/history`: earlier versions, the trash, conflicts of all devices, going back in time. */
 import type { components } from '../../generated/client.ts'
-import { isSealedAnew } from '../protocol/sealed-anew.ts'
+import { isEncryptedAnew } from '../protocol/encrypted-anew.ts'
 import type { Client } from './api/client.ts'
 import { answer, demandOwner, unwrap } from './api/unwrap.ts'
 import type { PlaintextBookmark } from './bookmark.ts'
@@ -257,9 +257,9 @@ async function openRecord(keys: Keys, record: StoredRecord): Promise<Opened> {
  * the time and device of whoever made it; what is current under a newer key is not among them.
  */
 function onceEach(versions: readonly Schemas['Version'][]): Schemas['Version'][] {
-  const last = versions.filter(({ version_id, replaced_by }) => !isSealedAnew(replaced_by, version_id))
+  const last = versions.filter(({ version_id, replaced_by }) => !isEncryptedAnew(replaced_by, version_id))
   return last.map((version) => {
-    const first = versions.findLast(({ version_id }) => isSealedAnew(version.version_id, version_id)) ?? version
+    const first = versions.findLast(({ version_id }) => isEncryptedAnew(version.version_id, version_id)) ?? version
     const { operation, timestamp, device_id, began } = first
     return { ...version, operation, timestamp, device_id, began }
   })

@@ -1,7 +1,7 @@
 import { quotas } from '../../../generated/limits.ts'
 import type { components } from '../../../generated/openapi.ts'
+import { isEncryptedAnew } from '../../protocol/encrypted-anew.ts'
 import { isSameContent } from '../../protocol/order.ts'
-import { isSealedAnew } from '../../protocol/sealed-anew.ts'
 import { uuidv7 } from '../ids.ts'
 import {
   type Current,
@@ -130,7 +130,7 @@ function choose(kept: Kept[], current: Current, versionId: string | undefined): 
   const sources = kept.toReversed().filter(({ data }) => data !== null)
   if (versionId !== undefined) return sources.find(({ event_id }) => event_id === versionId)
   if (!isLive(current)) return current
-  return sources.find(({ began, event_id }) => began !== null && !isSealedAnew(current.event_id, event_id))
+  return sources.find(({ began, event_id }) => began !== null && !isEncryptedAnew(current.event_id, event_id))
 }
 
 /** The fate of an entity of which `version` was current then, if it is kept. */
@@ -138,7 +138,7 @@ function fateOf(current: Current, version: Kept | undefined, to: number): Fate {
   if (current.stamp <= to) return 'unchanged'
   if (!version && current.first_stamp <= to) return 'beyond_retention'
   if (!version || !isLive(version)) return isLive(current) ? 'deleted' : 'unchanged'
-  const isSame = isSameContent(current, version) || isSealedAnew(current.event_id, version.event_id)
+  const isSame = isSameContent(current, version) || isEncryptedAnew(current.event_id, version.event_id)
   return isLive(current) && isSame ? 'unchanged' : 'restored'
 }
 

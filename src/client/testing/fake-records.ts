@@ -3,8 +3,8 @@ import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import type { components } from '../../../generated/openapi.ts'
 import { addOverwritten, decide, type MadeBy, type Overwritten, type Verdict } from '../../protocol/decide.ts'
 import { hexValue, toDigest } from '../../protocol/digest.ts'
+import { editOf, isEncryptedAnew } from '../../protocol/encrypted-anew.ts'
 import { isFarAhead } from '../../protocol/order.ts'
-import { editOf, isSealedAnew } from '../../protocol/sealed-anew.ts'
 import { continueFrom } from '../../protocol/sequence.ts'
 
 type Schemas = components['schemas']
@@ -272,7 +272,7 @@ function toRejected(change: Change, { stamp, event_id }: Current): Kept {
  * hash is that of its last content.
  */
 function isSameVersion(one: Kept, other: Kept): boolean {
-  if (isSealedAnew(other.event_id, editOf(one.event_id))) return true
+  if (isEncryptedAnew(other.event_id, editOf(one.event_id))) return true
   const identify = (version: Kept) => {
     const { event_id, operation, timestamp, device_id, data_hash } = version
     return JSON.stringify([event_id, operation, timestamp, device_id, isLive(version) ? data_hash : null])

@@ -1,4 +1,4 @@
-import { editOf, isSealedAnew } from '../../protocol/sealed-anew.ts'
+import { editOf, isEncryptedAnew } from '../../protocol/encrypted-anew.ts'
 import type { Trx } from '../db/engine/database.ts'
 import type { Ciphertext } from '../db/tables/ciphertexts.ts'
 import { type EntityKey, entityKey, type RecordRow } from '../db/tables/records.ts'
@@ -71,7 +71,7 @@ function withoutKept(losers: Loser[], kept: VersionRow[]): Loser[] {
   const edits = new Set(kept.map(({ version_id, ...entity }) => editKey(entity, version_id)))
   return losers.filter((loser) => {
     const { change } = loser
-    if (isSealedAnew(change.id, editOf(change.id)) && edits.has(editKey(change, change.id))) return false
+    if (isEncryptedAnew(change.id, editOf(change.id)) && edits.has(editKey(change, change.id))) return false
     const key = versionKey(toRejected('', 0, loser))
     if (known.has(key)) return false
     known.add(key)

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
 import { decide } from '../../protocol/decide.ts'
-import { isSealedAnew } from '../../protocol/sealed-anew.ts'
+import { isEncryptedAnew } from '../../protocol/encrypted-anew.ts'
 import { ServiceError } from '../contract/errors.ts'
 import { findCiphertext } from '../db/tables/ciphertexts.ts'
 import { settleVersion } from '../db/tables/conflicts.ts'
@@ -50,7 +50,8 @@ function choose(kept: VersionRow[], stored: Stored, versionId: string | undefine
   const sources = kept.toSorted((one, other) => other.seq - one.seq).filter(hasData)
   if (versionId !== undefined) return toSource(sources.find(({ version_id }) => version_id === versionId))
   if (isLive(stored)) {
-    const isBefore = ({ began, version_id }: VersionRow) => began !== null && !isSealedAnew(stored.event_id, version_id)
+    const isBefore = ({ began, version_id }: VersionRow) =>
+      began !== null && !isEncryptedAnew(stored.event_id, version_id)
     return toSource(sources.find(isBefore))
   }
   const before = toSource(sources.find(({ data_stamp }) => data_stamp === stored.data_stamp))

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import { replace } from '../../protocol/decide.ts'
+import { isEncryptedAnew } from '../../protocol/encrypted-anew.ts'
 import { isSameContent } from '../../protocol/order.ts'
-import { isSealedAnew } from '../../protocol/sealed-anew.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Trx } from '../db/engine/database.ts'
 import { settleRestored } from '../db/tables/conflicts.ts'
@@ -76,7 +76,7 @@ function fateOf(stored: Stored, version: VersionRow | undefined, to: number): Fa
   const isLater = stored.first_stamp !== null && stored.first_stamp > to
   if (!version && !isLater) return 'beyond_retention'
   if (!version || version.operation === 'delete') return isLive(stored) ? 'deleted' : 'unchanged'
-  const isSame = isSameContent(stored, version) || isSealedAnew(stored.event_id, version.version_id)
+  const isSame = isSameContent(stored, version) || isEncryptedAnew(stored.event_id, version.version_id)
   return isLive(stored) && isSame ? 'unchanged' : 'restored'
 }
 

@@ -29,7 +29,7 @@ interface Sight {
   isEarlier: boolean
 }
 
-/** Bookmarks are sealed before it is their turn; those that have changed by then are merged and sealed again. */
+/** Bookmarks are encrypted before it is their turn; those that have changed by then are merged and encrypted again. */
 export async function putBookmarks(
   parts: EditParts,
   bookmarks: readonly PlaintextBookmark[],

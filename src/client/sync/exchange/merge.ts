@@ -1,5 +1,5 @@
+import { editOf } from '../../../protocol/encrypted-anew.ts'
 import { compareVersions, isSameContent } from '../../../protocol/order.ts'
-import { editOf } from '../../../protocol/sealed-anew.ts'
 import { differingFields, mergeBookmarks } from '../../bookmark/merge.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { fieldsLost } from '../store/conflicts.ts'
@@ -59,7 +59,7 @@ export function mergeVersion(row: Row, version: Version, circumstances: Circumst
     return { kind: 'taken', row: confirmed(seen, version) }
   }
 
-  if (isSealedAnew(row.version, version)) {
+  if (isEncryptedAnew(row.version, version)) {
     const unreadable = unreadableAfter(row, version)
     const anew = { ...row, version: { ...version, changed: row.version?.changed }, unreadable }
     return { kind: 'taken', row: withSeen(anew, circumstances.cursor) }
@@ -140,7 +140,7 @@ function isSame(one: PlaintextBookmark, other: PlaintextBookmark): boolean {
 }
 
 /** True of the same version under other keys: nobody has edited anything. */
-function isSealedAnew(known: Version | null, version: Version): boolean {
+function isEncryptedAnew(known: Version | null, version: Version): boolean {
   const isSameEdit = known?.timestamp === version.timestamp && known.device_id === version.device_id
   return isSameEdit && !!known.bookmark && !!version.bookmark && isSame(known.bookmark, version.bookmark)
 }

@@ -6,7 +6,7 @@ import { exchange } from '../exchange/exchange.ts'
 import { pullAll } from '../exchange/pull.ts'
 import { pushAll } from '../exchange/push.ts'
 import { type NumberedEvent, takeMessages } from '../exchange/take.ts'
-import { reseal } from '../rotation/rotation.ts'
+import { encryptAnew } from '../rotation/rotation.ts'
 import { Channel } from './channel.ts'
 import type { Engine } from './engine.ts'
 
@@ -42,7 +42,7 @@ export async function lead(engine: Engine, signal: AbortSignal): Promise<void> {
       await exchange(engine, signal)
       if (status.state !== 'online') status.set('polling')
       progress.end()
-      if (keys.older) await reseal(engine, { signal }).catch(nextTime)
+      if (keys.older) await encryptAnew(engine, { signal }).catch(nextTime)
       const startedAt = clock.now()
       // Also if the clock was put back.
       const isDue = Math.abs(startedAt - refusedAt) >= handshakeAgainMs

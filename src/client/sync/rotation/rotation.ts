@@ -1,4 +1,4 @@
-import { editOf } from '../../../protocol/sealed-anew.ts'
+import { editOf } from '../../../protocol/encrypted-anew.ts'
 import { bytesToBase64 } from '../../crypto/base64.ts'
 import type { Keys } from '../../crypto/keys.ts'
 import { type SealedRecord, sealedLength } from '../../crypto/record.ts'
@@ -11,7 +11,7 @@ import { pullAll } from '../exchange/pull.ts'
 import type { Change } from '../exchange/transport.ts'
 import type { Row, Version } from '../store/store.ts'
 
-interface ResealOptions {
+interface RotationOptions {
   onProgress?: ((done: number, total: number) => void) | undefined
   signal: AbortSignal
 }
@@ -26,10 +26,10 @@ const longestId = 128
  *
  * @throws RecordError `unknown-key`: they were replaced, and nothing was changed
  */
-export async function adoptKeys(parts: ExchangeParts, opened: Keys, options: ResealOptions): Promise<void> {
+export async function adoptKeys(parts: ExchangeParts, opened: Keys, options: RotationOptions): Promise<void> {
   await takeKeys(parts.replica, opened, parts.keys)
   await exchange(parts, options.signal)
-  await reseal(parts, options)
+  await encryptAnew(parts, options)
 }
 
 /**
@@ -38,7 +38,7 @@ export async function adoptKeys(parts: ExchangeParts, opened: Keys, options: Res
  *
  * @throws ApiError the service refuses a batch, for example for the quota; what was sent before is done
  */
-export async function reseal(parts: ExchangeParts, { onProgress, signal }: ResealOptions): Promise<void> {
+export async function encryptAnew(parts: ExchangeParts, { onProgress, signal }: RotationOptions): Promise<void> {
   const { keys, tabs, replica } = parts
   if (!keys.older) return
   const newest = bytesToBase64(keys.prefix)
@@ -48,7 +48,7 @@ export async function reseal(parts: ExchangeParts, { onProgress, signal }: Resea
   const total = listStale().length
   for (let left = total; left > 0; left = listStale().length) {
     onProgress?.(Math.max(0, total - left), total)
-    await tabs.exclusively('exchange', () => resealBatch(parts, listStale(), given, signal), signal)
+    await tabs.exclusively('exchange', () => encryptBatch(parts, listStale(), given, signal), signal)
   }
   onProgress?.(total, total)
 }
@@ -59,7 +59,7 @@ function isStale({ version, held, unreadable, waiting }: Row, newest: string, gi
   return version.key !== newest && waiting.every(({ refusal }) => refusal)
 }
 
-async function resealBatch(
+async function encryptBatch(
   parts: ExchangeParts,
   stale: readonly Row[],
   given: Set<string>,
@@ -70,7 +70,7 @@ async function resealBatch(
   await takeKeys(replica, keys)
   const rows = firstOf(stale)
   const herald = needsHerald(parts, stale) ? rows.find(({ waiting }) => waiting.length === 0)?.id : undefined
-  const changes = await sealAnew(parts, rows, herald, signal)
+  const changes = await encryptRows(parts, rows, herald, signal)
   if (changes.length > 0) await push(parts, changes, signal)
   for (const { id, version } of rows) {
     if (version && replica.rows.get(id)?.version?.event_id === version.event_id) given.add(version.event_id)
@@ -95,15 +95,15 @@ function needsHerald({ deviceId }: EditParts, stale: readonly Row[]): boolean {
   return makers.size === 1 && !makers.has(deviceId)
 }
 
-type Resealed = Change & { base: number }
+type EncryptedAnew = Change & { base: number }
 
-/** Leaves out what cannot be sealed. */
-async function sealAnew(
+/** Leaves out what cannot be encrypted. */
+async function encryptRows(
   parts: ExchangeParts,
   rows: readonly Row[],
   herald: string | undefined,
   signal: AbortSignal,
-): Promise<Resealed[]> {
+): Promise<EncryptedAnew[]> {
   const bookmarks = rows.flatMap(({ version }) => version?.bookmark ?? [])
   const edits = await sealList(parts.keys, bookmarks, signal, () => {})
   const sealed = new Map(edits.flatMap((edit) => ('sealed' in edit ? [[edit.id, edit.sealed] as const] : [])))
@@ -122,10 +122,10 @@ function toChange(
   { keys, userId, deviceId, replica }: EditParts,
   version: Version,
   { id, content, isHerald }: { id: string; content: SealedRecord; isHerald: boolean },
-): Resealed {
+): EncryptedAnew {
   const ownEdit = { timestamp: version.timestamp + 1, device_id: deviceId }
   return {
-    ...(sealedAnew(keys, version) ?? { ...ownEdit, id: uuidv7() }),
+    ...(sameEditAnew(keys, version) ?? { ...ownEdit, id: uuidv7() }),
     ...(isHerald && ownEdit),
     ...{ user_id: userId, entity_type: 'bookmark', entity_id: id, operation: 'update', base: replica.meta.cursor },
     ...content,
@@ -133,7 +133,7 @@ function toChange(
 }
 
 /** Undefined if no event id can say it. */
-function sealedAnew(
+function sameEditAnew(
   keys: Keys,
   { event_id, timestamp, device_id }: Version,
 ): Pick<Change, 'id' | 'timestamp' | 'device_id'> | undefined {
@@ -143,7 +143,7 @@ function sealedAnew(
   return id > event_id && id.length <= longestId ? { id, timestamp, device_id } : undefined
 }
 
-async function push(parts: ExchangeParts, changes: Resealed[], signal: AbortSignal): Promise<void> {
+async function push(parts: ExchangeParts, changes: EncryptedAnew[], signal: AbortSignal): Promise<void> {
   const { transport, replica, keys } = parts
   const { accepted_ids, epoch } = await transport.push({ changes }, { signal })
   const accepted = new Set(accepted_ids)

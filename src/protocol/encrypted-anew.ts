@@ -6,6 +6,6 @@ export function editOf(eventId: string): string {
 }
 
 /** True if one event is the other encrypted anew after a rotation of the keys: nobody has edited anything. */
-export function isSealedAnew(later: string, earlier: string): boolean {
+export function isEncryptedAnew(later: string, earlier: string): boolean {
   return later !== earlier && mark.test(later) && editOf(later) === editOf(earlier)
 }
