@@ -1,9 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/engine/database.ts'
-import { beginDeletion } from '../db/tables/deletions.ts'
 import { type EndedLogin, endLogin, endLogins, type LoginKey, lockLogins } from '../db/tables/logins.ts'
-
 import type { Notices } from '../notices/notices.ts'
 import type { Provider } from '../provider/provider.ts'
 import type { Seal } from '../seal/seal.ts'
@@ -16,9 +14,6 @@ export interface SignOutParts {
   notices: Pick<Notices, 'publishEnd'>
   clock: () => number
 }
-
-/** Somebody who finds a device that is signed in cannot delete the account with it. */
-const youngMs = 600_000
 
 /**
  * Ends every login that a valid cookie belongs to, closes its sockets, and revokes the provider's token. A browser sends
@@ -81,27 +76,8 @@ export async function endOtherSessions(
   announceEnds(parts, ended, log)
 }
 
-/** Makes the account nobody's, and ends all its logins. The data that it has stored is still to be erased. */
-export async function deleteAccount(
-  parts: SignOutParts,
-  { userId, loginId }: LoginKey,
-  log: FastifyBaseLogger,
-): Promise<void> {
-  const now = parts.clock()
-  const ended = await parts.database.write(
-    (trx) =>
-      beginDeletion(trx, userId, now, (logins) => {
-        const began = logins.get(loginId)
-        if (began === undefined) throw new ServiceError('InvalidSession')
-        if (began <= now - youngMs) throw new ServiceError('SignInAgain')
-      }),
-    userId,
-  )
-  announceEnds(parts, ended, log)
-}
-
 /** Closes their sockets and cuts off their downloads, on every instance. */
-function announceEnds(parts: SignOutParts, ended: EndedLogin[], log: FastifyBaseLogger): void {
+export function announceEnds(parts: SignOutParts, ended: EndedLogin[], log: FastifyBaseLogger): void {
   for (const { user_id, id } of ended) parts.notices.publishEnd({ userId: user_id, loginId: id })
   revokeTokens(parts, ended, log)
 }
