@@ -3,6 +3,7 @@ import type { FastifySchemaCompiler } from 'fastify'
 import asyncapi from '../../../generated/asyncapi.json' with { type: 'json' }
 import openapi from '../../../generated/openapi.json' with { type: 'json' }
 import { pause } from '../thread/loop.ts'
+import { malformedTexts } from './errors.ts'
 
 /** A part of the request violates the contract; `validationContext` (set by Fastify) says which part. */
 export class InvalidRequest extends Error {
@@ -150,7 +151,7 @@ interface Shape {
 
 /** Names the faulty part and what it should be, such as `limit must be an integer from 1 to 1000`. */
 function describeFault(error: ErrorObject | undefined, path: string): string {
-  if (!error) return 'Malformed request'
+  if (!error) return malformedTexts.request
   const { keyword, instancePath, params, data, parentSchema = {} } = error
   const names = `${path}${instancePath}`.split('/').slice(1)
   if (keyword === 'required') return `${[...names, params.missingProperty].join('.')} is required`

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { HeadersTooLarge, RequestTimeout } from '../../../generated/errors.ts'
-import { type ErrorCode, ServiceError, toServiceError } from '../contract/errors.ts'
+import { type ErrorCode, malformedTexts, ServiceError, toServiceError } from '../contract/errors.ts'
 import { InvalidRequest } from '../contract/validation.ts'
 import type { Database } from '../db/engine/database.ts'
 
@@ -23,7 +23,7 @@ interface ErrorParts {
 export function registerErrors(app: FastifyInstance, parts: ErrorParts): void {
   const methodsOf = collectMethods(app)
   const unmatched = ({ url, raw }: FastifyRequest) => {
-    if (malformed.has(raw)) return new ServiceError('BadRequest', { message: 'Malformed URL' })
+    if (malformed.has(raw)) return new ServiceError('BadRequest', { message: malformedTexts.url })
     const allow = methodsOf(url).join(', ')
     return allow ? new ServiceError('MethodNotAllowed', { headers: { allow } }) : new ServiceError('NotFound')
   }
@@ -39,7 +39,7 @@ function answer(error: ServiceError, request: FastifyRequest, reply: FastifyRepl
   // An overloaded process logs one line for many requests.
   if (error.statusCode >= 500 && error.code !== 'Overloaded')
     request.log.error({ err: error.cause ?? error }, error.message)
-  // A 413 would close the connection while the client is still sending: it would get a broken pipe, not the response.
+  // A 413 would close the connection while the client is still sending (see `isCutOff`).
   reply.removeHeader('connection')
   // A refused upgrade's connection is no longer read, so no further request may be sent on it.
   if (request.ws) reply.header('connection', 'close')
@@ -114,7 +114,7 @@ export function answerClientErrors(headers: Record<string, string>) {
       socket.destroy()
       return
     }
-    const [status, message] = faults[error.code ?? ''] ?? [400, 'Malformed request']
+    const [status, message] = faults[error.code ?? ''] ?? [400, malformedTexts.request]
     const body = JSON.stringify({ error: message })
     const head = [
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,

@@ -1,14 +1,17 @@
 import type { IncomingMessage } from 'node:http'
 import cors from '@fastify/cors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { ServiceError } from '../contract/errors.ts'
+import { malformedTexts, ServiceError } from '../contract/errors.ts'
 
 interface HeadConfig {
   secureCookies: boolean
   origins: ReadonlySet<string>
 }
 
-/** Some are for browsers that no longer need them; they cost nothing and please scanners. */
+/**
+ * Some are for browsers that no longer need them; they cost nothing and please scanners. The documents below /docs, and the demo,
+ * have another policy (http/pages.ts).
+ */
 const constant = {
   'content-security-policy': "default-src 'none';frame-ancestors 'none'",
   'cross-origin-opener-policy': 'same-origin',
@@ -39,7 +42,7 @@ export async function registerHeads(app: FastifyInstance, config: HeadConfig): P
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.addHook('onRequest', (request, reply, next) => {
     reply.headers(headers).header('x-request-id', request.id)
-    next(isSound(request.raw) ? undefined : new ServiceError('BadRequest', { message: 'Malformed request' }))
+    next(isSound(request.raw) ? undefined : new ServiceError('BadRequest', { message: malformedTexts.request }))
   })
   await app.register(cors, {
     origin: (origin, allow) => allow(null, origin !== undefined && isAllowed(config, origin) ? origin : false),
