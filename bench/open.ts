@@ -14,8 +14,7 @@ export interface Options {
   postgres: boolean
   peers: boolean
   quick: boolean
-  /** Another checkout of this project, whose service is measured, too. */
-  /** The other service's main module. */
+  /** The main module of another version's service, which is measured, too. */
   before: string | undefined
 }
 

@@ -59,7 +59,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-const dayMs = 86_400_000
+export const dayMs = 86_400_000
 
 /** A device's clock may be wrong; a time more than 24 h ahead of the service's would win for too long. Both in Unix ms. */
 export function isFarAhead(timestamp: number, serverTime: number): boolean {

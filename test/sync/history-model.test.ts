@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-
 import { type Placeholders, query } from '../../src/service/db/engine/query.ts'
 import { recountUser } from '../../src/service/upkeep/recount.ts'
 import { buildApp, type TestApp } from '../support/app.ts'

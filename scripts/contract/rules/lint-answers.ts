@@ -170,8 +170,6 @@ function withoutRefs(node: unknown, location: Location, context: Context): unkno
   return Object.fromEntries(Object.entries(node).map(([key, inner]) => [key, withoutRefs(inner, location, context)]))
 }
 
-/** Valid OpenAPI that fastify-openapi-glue, which makes the routes of the contract, does not handle. */
-
 /** HTTP ignores the case of header names; fastify-openapi-glue does not. */
 export function lowerCaseHeaders() {
   return {

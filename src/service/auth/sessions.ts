@@ -1,4 +1,4 @@
-import { hash as digest, randomBytes } from 'node:crypto'
+import { hash as hashOf, randomBytes } from 'node:crypto'
 import type { FastifyBaseLogger, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { parse } from 'uuid'
 import { operations } from '../../../generated/operations.ts'
@@ -146,7 +146,7 @@ function userOf(token: string): string {
 }
 
 function hash(token: string): string {
-  return digest('sha256', token, 'base64url')
+  return hashOf('sha256', token, 'base64url')
 }
 
 /**

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { quotas } from '../../../generated/limits.ts'
 import { backup, databaseUrl, directDatabaseUrl, natsUrls, s3 } from './storage.ts'
-
 import {
   ConfigError,
   type Env,

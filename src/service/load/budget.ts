@@ -4,7 +4,7 @@ import { ServiceError } from '../contract/errors.ts'
 const mebibyte = 1024 * 1024
 const quietMs = 10_000
 
-/** Of this process, by owner. Callers without a session are one owner. */
+/** Of this process, by owner. */
 export type Budget = ReturnType<typeof createBudget>
 /** The share of a budget that one request holds. */
 export type Hold = ReturnType<Budget['hold']>

@@ -71,6 +71,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
   async deleteExport({ session: { userId, loginId }, params: { id } }, { database, clock, objects, exportWorker }) {
     const row = await findExport(database.db, userId, id, clock())
     if (!row) throw new ServiceError('ExportNotFound')
+    // By itself, before the file goes: the database must not be held while the store is asked.
     await database.write((trx) => demandLogin(trx, { userId, loginId }), loginId)
     // The file goes first: if that fails, the row is still there for another try.
     if (row.object_key !== null) await fromStore(objects.remove(row.object_key))

@@ -1,3 +1,4 @@
+import { dayMs } from '../../protocol/order.ts'
 import { demandLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Schemas } from '../contract/schemas.ts'
@@ -14,8 +15,6 @@ import { type RestoreParts, restoreRecord } from '../sync/restore.ts'
 import { type RewindParts, rewind } from '../sync/rewind.ts'
 import { toBookmark } from './bookmarks.ts'
 import type { Operations } from './operation.ts'
-
-const dayMs = 86_400_000
 
 interface Retention {
   keepVersionsDays: number

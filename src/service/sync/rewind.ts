@@ -1,4 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
+import { PushRequest } from '../../../generated/limits.ts'
 import { replace } from '../../protocol/decide.ts'
 import { isEncryptedAnew } from '../../protocol/encrypted-anew.ts'
 import { isSameContent } from '../../protocol/order.ts'
@@ -16,8 +17,8 @@ export interface RewindParts extends WriteParts {
   clock: () => number
 }
 
-/** As many as a push has changes. */
-const maxEntities = 10_000
+/** As many as a push may have changes. */
+const maxEntities = PushRequest.changes.maxItems
 /** Looking at so many takes some milliseconds. */
 const entitiesAtOnce = 1000
 

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
+import { dayMs } from '../../protocol/order.ts'
 import type { Database, Trx } from '../db/engine/database.ts'
 import type { Schema } from '../db/schema.ts'
 
-const dayMs = 86_400_000
 const deviceMs = 400 * dayMs
 const rejectionMs = 90 * dayMs
 /** Rows of a transaction. It takes some milliseconds, and users' writes get in before the next. */

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { v7 as uuidv7 } from 'uuid'
+import { dayMs } from '../../protocol/order.ts'
 import type { Database, Trx } from '../db/engine/database.ts'
 import { type Placeholders, query } from '../db/engine/query.ts'
 import { insert } from '../db/engine/table.ts'
@@ -8,7 +9,6 @@ import { entityKey } from '../db/tables/records.ts'
 import { lockUser, saveCounters } from '../db/tables/users.ts'
 import { eraseVersions, findKept, oldestVersions, subtract, type VersionRow, versions } from '../db/tables/versions.ts'
 
-const dayMs = 86_400_000
 /** Looking through all records of those who have written since takes long, and finds something only after an upgrade. */
 const checkMs = 7 * dayMs
 /** Users of a query, and versions of a transaction: some milliseconds each. */

@@ -3,7 +3,6 @@ import type { Db, Trx } from '../engine/database.ts'
 import { isOneOf, type Placeholders, query } from '../engine/query.ts'
 import type { Schema } from '../schema.ts'
 import { currentEpoch } from './epoch.ts'
-
 import { endLogins, lockLogins } from './logins.ts'
 
 /** A user's counters. Each is updated in the transaction of the write that changes it. */

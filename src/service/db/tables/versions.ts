@@ -6,7 +6,6 @@ import type { Schema, VersionsTable } from '../schema.ts'
 import type { PageLimits } from './changes.ts'
 import { isOpen } from './conflicts.ts'
 import type { EntityKey } from './records.ts'
-
 import type { Counters } from './users.ts'
 
 export type VersionRow = VersionsTable
