@@ -11,9 +11,9 @@ export const sources = [
   '{package,package-lock,tsconfig*}.json',
   'LICENSE',
   'generated/*',
-  'docs/**/*.*',
+  'docs/{**,.vitepress/**}/*.*',
   'src/{client,extension,protocol,web}/**/*.*',
-  'scripts/{contract,package}/**/*.ts',
+  'scripts/{contract,docs,package}/**/*.ts',
 ]
 
 /** Builds the parts of dist/ that tests read, unless they were already built from the same sources. */

@@ -86,6 +86,19 @@ else {
     await page.getByRole('heading', { name: 'Deletes by other devices' }).waitFor()
   })
 
+  t.test('The operations also open without .html in their address, in one load and without a fault', async (t) => {
+    const { page, address } = await openDocs(t, served, 'light')
+    const loads: string[] = []
+    const faults: string[] = []
+    page.on('request', (request) => request.resourceType() === 'document' && loads.push(request.url()))
+    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && faults.push(message.text()))
+    page.on('pageerror', ({ message }) => faults.push(message))
+    await page.goto(`${address}http`)
+    await page.getByRole('heading', { name: 'Push changes' }).first().waitFor()
+    await page.waitForLoadState('networkidle')
+    t.same([loads, faults], [[`${address}http`], []])
+  })
+
   t.test("A sample is copied as it is shown, with the service's own address", async (t) => {
     const { page, address } = await openDocs(t, served, 'light')
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])

@@ -21,18 +21,19 @@ export default {
     if (/^#(operation|tag)\//.test(location.hash) && location.pathname === withBase('/'))
       location.replace(withBase(`/http.html${location.hash}`))
     new MutationObserver(mendSearch).observe(document.body, { childList: true })
-    // Redoc needs the policy that only its own page has.
+    // Redoc needs the policy that only its own page has, so that page is loaded anew, from wherever one comes.
     router.onBeforeRouteChange = (to) => {
-      if (
-        new URL(to, location.href).pathname !== withBase('/http.html') ||
-        location.pathname === withBase('/http.html')
-      )
-        return true
+      if (!isOperations(new URL(to, location.href).pathname) || isOperations(location.pathname)) return true
       location.assign(to)
       return false
     }
   },
 } satisfies Theme
+
+/** VitePress names pages with .html, also those that were asked for without. */
+function isOperations(path: string): boolean {
+  return path === withBase('/http.html') || path === withBase('/http')
+}
 
 /** To screen readers, VitePress makes the dialog of the search a button and its links options, and hides words of both. */
 function mendSearch(): void {
