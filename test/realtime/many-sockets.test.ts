@@ -59,7 +59,9 @@ t.test(`${all} sockets of four users: one read and serialization per user; a sig
   for (const { userId } of users) publish(userId)
   await Promise.all([...devices.values()].flat().map((device) => device.nextSync()))
   t.equal(queries, 2 * users.length, 'the page and the logins were read, once')
-  const buffers = sent.flatMap((calls) => calls().map(({ args: [frame] }) => frame))
+  const buffers = sent
+    .flatMap((calls) => calls().map(({ args: [frame] }) => frame as Buffer))
+    .filter((frame) => frame.includes('"sync"'))
   t.equal(buffers.length, all)
   t.equal(new Set(buffers).size, users.length, 'the same bytes for all')
 
@@ -72,7 +74,8 @@ t.test(`${all} sockets of four users: one read and serialization per user; a sig
   const codes = await Promise.all((devices.get(ada) ?? []).map(({ closeCode }) => closeCode))
   t.same([...new Set(codes)], [4401])
   t.ok(
-    [...devices.values()].flat().every(({ messages }) => messages.length === 0),
+    // On a slow machine, pings have come meanwhile.
+    [...devices.values()].flat().every(({ messages }) => messages.every(({ type }) => type === 'ping')),
     'none got anything twice',
   )
 })

@@ -130,8 +130,10 @@ else {
 
 async function openDocs(t: Test, start: (t: Test) => Promise<string>, colorScheme: 'light' | 'dark', options = {}) {
   if (typeof browser === 'string') throw new Error(browser)
+  // Before the context, so that it is closed after it: a page fetches ahead until its end.
+  const address = await start(t)
   const context = await openContext(t, browser, { colorScheme, viewport: wide, ...options })
-  return { page: await context.newPage(), address: await start(t) }
+  return { page: await context.newPage(), address }
 }
 
 async function served(): Promise<string> {
