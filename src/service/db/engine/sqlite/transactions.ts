@@ -22,7 +22,7 @@ export function sqliteGround(db: Kysely<Schema>, log: Pick<WriteAheadLog, 'check
     async transact(first, more) {
       await share(db, log, first, more)
       // Nothing in it waits for the event loop. In one turn its answers go out, in the next the requests arrive that follow them:
-      // so more share the next commit (a seventh more creates at 64 connections).
+      // so more share the next commit (a quarter more creates at 64 connections).
       await eventLoopTurn()
       await eventLoopTurn()
     },
