@@ -5,15 +5,22 @@ import { operations } from '../../../generated/operations.ts'
 import routes from '../../../generated/routes.json' with { type: 'json' }
 import { createSecurity, type SessionParts } from '../auth/sessions.ts'
 import type { OperationId } from '../contract/schemas.ts'
+import { type Answer, onceAnswered } from '../db/engine/query.ts'
+import { limitPerOwner } from '../load/turns.ts'
 import type { Handler, HttpOperationId, OperationRequest, Operations } from '../operations/operation.ts'
 import { within } from '../tracing/trace.ts'
 import { type BodyParts, demandBody, registerBodies } from './body.ts'
 import { bindRealtime, type RealtimeParts } from './realtime.ts'
-import { type Answered, createResponder, holdDownload, type Respond, type ResponseParts } from './responses.ts'
+import { type Answered, createResponder, holdDownload, type ResponseParts } from './responses.ts'
 
 type BindingParts = BodyParts & RealtimeParts & ResponseParts & SessionParts
 
 type Operation = OpenAPIV3_1.OperationObject<{ 'x-body-limit'?: number }>
+
+/** A user's reads have turns, in each of which so many go on. What they write, the writer gives its turn. */
+const readsAtOnce = 2
+/** A rewind reads everything, whatever it then writes. */
+const readingPosts: readonly OperationId[] = ['pullChanges', 'rewindBookmarks']
 
 /** Binds each operation of the contract to the handler with its name. */
 export function bindOperations<Parts extends BindingParts>(
@@ -23,7 +30,8 @@ export function bindOperations<Parts extends BindingParts>(
 ): void {
   const secure = createSecurity(parts)
   const admitBody = registerBodies(app, parts)
-  const respond = createResponder(parts)
+  const inTurn = limitPerOwner(readsAtOnce)
+  const respond = createResponder(parts, inTurn)
   const downloading = holdDownload(parts)
   assertBound(handlers)
 
@@ -31,8 +39,10 @@ export function bindOperations<Parts extends BindingParts>(
     if (operationId === 'openRealtime') return bindRealtime(parts, secure(operationId))
     const { method } = operations[operationId]
     const { requestBody, responses = {}, 'x-body-limit': bodyLimit } = contractOf(operationId)
+    // A download has a budget of its own, and may wait for the object store.
+    const reads = (method === 'GET' && !isDownload(responses)) || readingPosts.includes(operationId)
     return {
-      handler: handle(handlers[operationId] as Handler<HttpOperationId, Parts>, parts, respond),
+      handler: handle(handlers[operationId] as Handler<HttpOperationId, Parts>, reads),
       onRequest: [
         // An operation without a 429 has no limit or session to check: health reports are never refused.
         ...('429' in responses ? [secure(operationId)] : []),
@@ -46,6 +56,17 @@ export function bindOperations<Parts extends BindingParts>(
       attachValidation: !('400' in responses),
     }
   }
+  function handle(handler: Handler<HttpOperationId, Parts>, reads: boolean) {
+    return (request: FastifyRequest, reply: FastifyReply): Answer<FastifyReply> => {
+      const { session, trace } = request
+      const run = (): Answer<Answered> => handler(toOperationRequest(request), parts)
+      const work = () => onceAnswered(trace ? within(trace, run) : run(), (answer) => respond(answer, request, reply))
+      const ready = reads && session ? inTurn(session.userId, work) : work()
+      if (ready instanceof Promise) request.work = ready
+      return onceAnswered(ready, (send) => send())
+    }
+  }
+
   app.decorateRequest('session', undefined)
   // Fastify completes the schemas that it is given.
   for (const { method, url, schema } of structuredClone(routes))
@@ -81,22 +102,11 @@ function isDownload(responses: OpenAPIV3_1.ResponsesObject): boolean {
   return success !== undefined && 'content' in success && 'application/octet-stream' in (success.content ?? {})
 }
 
-function handle<Op extends HttpOperationId, Parts>(handler: Handler<Op, Parts>, parts: Parts, respond: Respond) {
-  return (request: FastifyRequest, reply: FastifyReply): FastifyReply | Promise<FastifyReply> => {
-    const { trace } = request
-    const run = () => handler(toOperationRequest<Op>(request), parts)
-    const work: Answered | Promise<Answered> = trace ? within(trace, run) : run()
-    if (!(work instanceof Promise)) return respond(work, request, reply)
-    request.work = work
-    return work.then((answer) => respond(answer, request, reply))
-  }
-}
-
-function toOperationRequest<Op extends HttpOperationId>(request: FastifyRequest): OperationRequest<Op> {
+function toOperationRequest(request: FastifyRequest): OperationRequest<HttpOperationId> {
   const { log, ip, session, params, query, headers, body, validationError } = request
   const { cookie, 'user-agent': userAgent = '', 'x-device-id': deviceId } = headers
   const caller = session && { userId: session.userId, loginId: session.loginId, deviceId }
   const isMalformed = validationError !== undefined
   const parts = { log, address: ip, session, caller, cookie, userAgent, params, query, headers, body, isMalformed }
-  return parts as unknown as OperationRequest<Op>
+  return parts as unknown as OperationRequest<HttpOperationId>
 }

@@ -8,8 +8,9 @@ import type {
   preHandlerAsyncHookHandler,
 } from 'fastify'
 import type { Cookie } from '../auth/cookies.ts'
+import { type Answer, onceAnswered } from '../db/engine/query.ts'
 import { type Budget, createRefusal, type Hold } from '../load/budget.ts'
-import { limitPerOwner } from '../load/turns.ts'
+import type { limitPerOwner } from '../load/turns.ts'
 import type { InParts } from '../operations/operation.ts'
 
 export interface ResponseParts {
@@ -27,16 +28,11 @@ export interface Answered {
   parts?: InParts<object>
 }
 
-export type Respond = (
-  answer: Answered,
-  request: FastifyRequest,
-  reply: FastifyReply,
-) => FastifyReply | Promise<FastifyReply>
+/** Gets an answer ready, and returns what sends it: a reply that is sent is a promise of its end. */
+export type Respond = (answer: Answered, request: FastifyRequest, reply: FastifyReply) => Answer<() => FastifyReply>
 
 /** A response in parts counts as this until its end: as JSON, few parts of `partLimits` are longer. */
 const partBytes = 1.5 * 1024 * 1024
-/** The bytes that are read for a response count only afterwards, so a user has no more of these reads under way. */
-const readsOfOne = 4
 /** A connection waits for its client after each slice of this many bytes or more. */
 const sliceBytes = 64 * 1024
 /** At most a slice is sent at once. */
@@ -46,18 +42,16 @@ const json = 'application/json; charset=utf-8'
 /**
  * Sends what an operation returned, no faster than its caller reads, and counts its bytes until then. If there is no room
  * for it, a read is refused, except a short one, such as a health report. A write is not, because it is done; its
- * response is hardly longer than its request.
+ * response is hardly longer than its request. Further parts are read in the turns of their user, as `inTurn` gives them.
  */
-export function createResponder({ responses, log }: ResponseParts): Respond {
+export function createResponder({ responses, log }: ResponseParts, inTurn: ReturnType<typeof limitPerOwner>): Respond {
   const refuse = createRefusal(log, 'too many bytes of responses in memory: refusing some requests')
-  const inTurn = limitPerOwner(readsOfOne)
 
   return (answer, request, reply) => {
     reply.code(answer.status as number)
     const { parts, body } = answer
-    if (!parts) return send(whole(body, request, reply), answer, request, reply)
-    const payload = inTurn(ownerOf(request), () => start(parts, request, reply))
-    return payload.then((readable) => send(readable, answer, request, reply))
+    const ready = parts ? start(parts, request, reply) : whole(body, request, reply)
+    return onceAnswered(ready, (payload) => () => send(payload, answer, request, reply))
   }
 
   function send(
@@ -82,7 +76,7 @@ export function createResponder({ responses, log }: ResponseParts): Respond {
     return toPayload([text], text.length, reply)
   }
 
-  /** Reads the first part, which is usually everything. */
+  /** Reads the first part, which is usually everything, in the turn of the request. Each of the others has its own. */
   async function start(parts: InParts<object>, request: FastifyRequest, reply: FastifyReply) {
     if (!responses.hasRoom(ownerOf(request), partBytes)) throw refuse()
     const first = await parts.next()

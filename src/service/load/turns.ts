@@ -29,7 +29,10 @@ export function createFairQueue<T>() {
   }
 }
 
-/** At most `most` works of an owner are under way in a turn of the event loop; the others wait, and delay nobody else. */
+/**
+ * At most `most` works of an owner are under way in a turn of the event loop; the others wait, and delay nobody else. Where
+ * there is room, a work begins at once, and one that needs no promise gets none.
+ */
 export function limitPerOwner(most: number) {
   const owners = new Map<string, { running: number; waiting: (() => void)[] }>()
   const ended: string[] = []
@@ -49,15 +52,26 @@ export function limitPerOwner(most: number) {
     }
   }
 
-  return async function inTurn<T>(owner: string, work: () => Promise<T>): Promise<T> {
+  function run<T>(owner: string, work: () => T | Promise<T>): T | Promise<T> {
+    let result: T | Promise<T>
+    try {
+      result = work()
+    } catch (error) {
+      end(owner)
+      throw error
+    }
+    if (result instanceof Promise) return result.finally(() => end(owner))
+    end(owner)
+    return result
+  }
+
+  /** Throws Overloaded if the owner has too many waiting. */
+  return function inTurn<T>(owner: string, work: () => T | Promise<T>): T | Promise<T> {
     const turns = owners.get(owner)
     if (!turns) owners.set(owner, { running: 1, waiting: [] })
     else if (turns.running < most) turns.running++
-    else await new Promise<void>((resolve) => turns.waiting.push(resolve))
-    try {
-      return await work()
-    } finally {
-      end(owner)
-    }
+    else if (turns.waiting.length >= maxWaiting) throw new ServiceError('Overloaded')
+    else return new Promise<void>((resolve) => turns.waiting.push(resolve)).then(() => run(owner, work))
+    return run(owner, work)
   }
 }
