@@ -13,7 +13,7 @@ export interface paths {
          * Start a sign-in
          * @description Returns the identity provider's URL to send the browser to. A sealed cookie, over https `__Host-service_login` and else `service_login`, remembers the attempt for 10 minutes; without it the callback accepts no code, and with it only once. Several tabs can sign in at once; with the same `returnTo` only if they start within a minute. The flow is the OAuth 2.0 authorization code flow with PKCE (RFC 7636), as RFC 9700 recommends.
          *
-         *     A program without a browser passes a URL of its own on the loopback interface as `returnTo` (RFC 8252, section 7.3), keeps the cookie, and opens the URL in the user's browser. The identity provider then asks the user to sign in, unless `prompt` says otherwise. The callback sends that browser, which has no cookie of the attempt, on to the program, which calls the callback itself, with the same query and its cookie.
+         *     A program without a browser passes a URL of its own on the loopback interface as `returnTo` (RFC 8252, section 7.3), keeps the cookie, and opens the URL in the user's browser. The identity provider then asks the user to sign in anew, whatever `prompt` says: the callback refuses a sign-in from before this request. The callback sends that browser, which has no cookie of the attempt, on to the program, which calls the callback itself, with the same query and its cookie.
          */
         post: operations["startLogin"];
         delete?: never;
@@ -33,6 +33,8 @@ export interface paths {
          * Complete a sign-in
          * @description The identity provider redirects the browser here. In this order, the service (1) exchanges the code for tokens,
          *     (2) creates the user on the first sign-in, (3) sets the two session cookies, (4) redirects.
+         *
+         *     Logins whose valid session or refresh cookies the request has are ended: the new cookies replace them.
          *
          *     A user can have at most 1,000 logins. A new one beyond that ends the oldest, including its session and sockets.
          *
@@ -782,7 +784,7 @@ export interface components {
             prompt?: components["schemas"]["LoginPrompt"];
         };
         /**
-         * @description Has the identity provider ask the user to sign in again, or to choose an account.
+         * @description Has the identity provider ask the user to sign in again, or to choose an account. For a program it is always `login`.
          * @example select_account
          * @enum {string}
          */
@@ -1878,9 +1880,10 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The session cookie is missing, invalid or expired. Refresh once and repeat the request; if that fails, sign in again. */
+        /** @description The session cookie is missing, invalid or expired, or the request has valid cookies of several users. Refresh once and repeat the request; if that fails, sign in again. */
         Unauthorized: {
             headers: {
+                "Set-Cookie": components["headers"]["ClearedCookies"];
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
@@ -2160,6 +2163,8 @@ export interface components {
     headers: {
         /** @description The request's id in the service's log. */
         "X-Request-Id": string;
+        /** @description Both session cookies with Max-Age 0, if the request has valid ones of more than one user: another host of the domain may have set one of them, and none is taken. Otherwise there is none. */
+        ClearedCookies: string;
         /** @description Seconds to wait before trying again. */
         "Retry-After": number;
         /** @description An attachment with a file name that ends in `.dat`. */
@@ -2344,6 +2349,7 @@ export interface operations {
             /** @description Not signed in, or the session has ended. Unlike in other operations, the body has no error text. */
             401: {
                 headers: {
+                    "Set-Cookie": components["headers"]["ClearedCookies"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
@@ -2378,9 +2384,10 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            /** @description The login has ended. The user must sign in again. */
+            /** @description The login has ended, or the request has valid cookies of several users. The user must sign in again. */
             401: {
                 headers: {
+                    "Set-Cookie": components["headers"]["ClearedCookies"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };

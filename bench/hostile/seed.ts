@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { findSessionOf } from '../../src/service/auth/sessions.ts'
+import { findLoginsOf } from '../../src/service/auth/sessions.ts'
 import { signIn } from '../../src/service/auth/sign-in.ts'
 import { readConfig } from '../../src/service/config/config.ts'
 import { type Context, openContext } from '../../src/service/context.ts'
@@ -39,7 +39,8 @@ async function signInAs(context: Context, subject: string): Promise<Person> {
   const profile = { email: '', name: '', avatar_url: '', email_verified: false }
   const attempt = { nonce: subject, expiresAt: Date.now() }
   const { session } = await signIn(context, { issuer: 'bench', subject, ...profile }, null, attempt, '')
-  const { userId, loginId } = (await findSessionOf(context.database.db, 'session', [session], Date.now())) as Session
+  const [login] = await findLoginsOf(context.database.db, `service_session=${session}`, Date.now())
+  const { userId, loginId } = login as Session
   return { userId, loginId, session }
 }
 

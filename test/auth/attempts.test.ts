@@ -192,20 +192,41 @@ t.test("Another program cannot redeem the code that was sent on, nor one of anot
   t.same(await countRows(appOfPrograms.context), before)
 })
 
-t.test('The provider asks the user, unless the program says otherwise', async (t) => {
-  const promptFor = async (body: object) => {
+t.test('For a program, the provider asks the user to sign in anew, whatever the program says', async (t) => {
+  const askedFor = async (body: object) => {
     const started = await appOfPrograms.call('POST', '/api/v1/auth/login', { body })
-    return new URL(started.body.authorizationUrl).searchParams.get('prompt')
+    const { searchParams } = new URL(started.body.authorizationUrl)
+    return [searchParams.get('prompt'), searchParams.get('max_age')]
   }
-  t.same(
-    await Promise.all([
-      promptFor({ returnTo: listener }),
-      promptFor({ returnTo: listener, prompt: 'select_account' }),
-      promptFor({ returnTo: `${webApp}/` }),
-      promptFor({ returnTo: '/' }),
-    ]),
-    ['login', 'select_account', null, null],
-  )
+  for (const [body, expected] of [
+    [{ returnTo: listener }, ['login', '0']],
+    [{ returnTo: listener, prompt: 'select_account' }, ['login', '0']],
+    [{ returnTo: `${webApp}/` }, [null, null]],
+    [{ returnTo: '/', prompt: 'select_account' }, ['select_account', null]],
+  ] as const) {
+    t.same(await askedFor(body), expected, JSON.stringify(body))
+  }
+})
+
+t.test('A program is refused if the provider has not asked the user since, or does not say so', async (t) => {
+  const { alter } = appOfPrograms.mock
+  t.teardown(() => Object.assign(alter, { idToken: undefined }))
+  const before = await countRows(appOfPrograms.context)
+  const signIn = async (returnTo: string, seconds: number | undefined) => {
+    alter.idToken = (claims) => {
+      claims.auth_time = seconds === undefined ? undefined : Math.floor(Date.now() / 1000) + seconds
+    }
+    const browser = openBrowser(appOfPrograms.call)
+    return comeBack(browser, await browser.startLogin(returnTo))
+  }
+  t.equal(await signIn(listener, -60), refused, 'a minute before the program asked')
+  t.equal(await signIn(listener, undefined), refused, 'a provider that does not say')
+  t.same(await countRows(appOfPrograms.context), before)
+  t.ok(appOfPrograms.log.some((line) => line.includes('OpenID provider has not asked the user to sign in')))
+  t.ok(appOfPrograms.log.some((line) => line.includes('OpenID provider does not say when the user signed in')))
+  t.equal(await signIn(listener, 0), listener)
+  t.equal(await signIn('/', -60), '/', 'a browser may be remembered')
+  t.equal(await signIn('/', undefined), '/')
 })
 
 t.test('A web app on the loopback interface is listed, and gets no code', async (t) => {

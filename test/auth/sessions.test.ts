@@ -56,6 +56,32 @@ t.test('A user sees the sessions: how each was begun, the hour of its last use, 
   t.same([status, body], [400, { error: 'limit must be an integer from 1 to 1000' }])
 })
 
+t.test('A sign-in ends the logins whose cookies the browser still had, whoever they belonged to', async (t) => {
+  const [browser, thief] = [openBrowser(app.call), openBrowser(app.call)]
+  app.mock.person = { sub: 'ida', name: 'Ida' }
+  await browser.signIn('Ida')
+  const cookies = () => `service_session=${browser.cookies().service_session}`
+  const { body } = await browser.call('GET', '/api/v1/auth/session')
+  const own = { userId: body.user.user_id, cookie: cookies() }
+  const stolen = { headers: { cookie: own.cookie } }
+  const statusOf = async () => (await there.call('GET', '/api/v1/bookmarks', stolen)).status
+  const socket = await openDevice(t, origin, own)
+  await thief.signIn('Ida')
+  t.equal(await statusOf(), 200, 'a sign-in elsewhere ends nothing')
+  await browser.signIn('Ida')
+  t.equal(await socket.closeCode, 4401)
+  t.equal(await statusOf(), 401)
+  t.equal((await browser.call('GET', path)).body.sessions.length, 2)
+  t.equal((await thief.call('GET', path)).status, 200)
+
+  stolen.headers.cookie = cookies()
+  t.equal(await statusOf(), 200)
+  app.mock.person = { sub: 'jan', name: 'Jan' }
+  await browser.signIn('Jan')
+  t.equal(await statusOf(), 401, 'nobody has its cookies any more')
+  t.equal((await thief.call('GET', path)).body.sessions.length, 1)
+})
+
 t.test('A session that is over is not listed, although no sweep has removed it yet', async (t) => {
   t.teardown(() => app.setClock(undefined))
   await app.user('zoe')

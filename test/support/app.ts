@@ -7,7 +7,7 @@ import type { FastifyInstance, InjectOptions } from 'fastify'
 import { CompiledQuery } from 'kysely'
 import type { Test } from 'tap'
 import { createApp } from '../../src/service/app.ts'
-import { findSessionOf } from '../../src/service/auth/sessions.ts'
+import { findLoginsOf } from '../../src/service/auth/sessions.ts'
 import { signIn } from '../../src/service/auth/sign-in.ts'
 import { readConfig } from '../../src/service/config/config.ts'
 import { type Context, openContext } from '../../src/service/context.ts'
@@ -154,7 +154,7 @@ async function signedIn(context: Context, name: string, call: TestApp['call']): 
     },
     `${name}'s browser`,
   )
-  const found = await findSessionOf(context.database.db, 'session', [session], context.clock())
+  const [found] = await findLoginsOf(context.database.db, `service_session=${session}`, context.clock())
   if (!found) throw new Error(`${name} could not be signed in`)
   const { userId, loginId } = found
   return sendingTo(call, { userId, loginId, session, refresh, cookie: `service_session=${session}` })

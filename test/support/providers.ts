@@ -154,6 +154,8 @@ async function serviceOf(mock: MockProvider, key?: JWK): Promise<OAuth2Service> 
     const person = personOf(request.body)
     if (person === undefined || token.payload.aud === undefined) return
     for (const claim of mock.idTokenClaims) token.payload[claim] = person[claim]
+    // It signs everyone in at once, as if they had been asked.
+    token.payload.auth_time = Math.floor(Date.now() / 1000)
     mock.alter.idToken?.(token.payload, token.header)
   })
   service.on(Events.BeforeResponse, (response: { statusCode: number; body: Json }, request: { body: Json }) => {

@@ -24,6 +24,12 @@ export interface AttemptParts {
   clock: () => number
 }
 
+export interface Start {
+  returnTo: string
+  /** The user signs in anew, whatever the provider remembers. */
+  isAnew: boolean
+}
+
 /**
  * A new attempt, with a nonce of its own. Tabs with the same return URL come back with the same `state`, and only the
  * nonce in the ID token tells them apart. So those opened at the same time share the code verifier, which is needed before;
@@ -32,7 +38,7 @@ export interface AttemptParts {
 export async function startAttempt(
   parts: AttemptParts,
   cookieHeader: string | undefined,
-  returnTo: string,
+  { returnTo, isAnew }: Start,
 ): Promise<{ attempt: Attempt; cookie: Cookie }> {
   const now = parts.clock()
   const attempts = readAttempts(parts, cookieHeader)
@@ -45,6 +51,7 @@ export async function startAttempt(
     codeVerifier: codeVerifier ?? fresh.codeVerifier,
     verifierAt,
     expiresAt: now + loginSeconds * 1000,
+    ...(isAnew && { anewSince: now }),
   }
   const others = attempts.filter((other) => other.returnTo !== returnTo || tabs.includes(other))
   return {

@@ -5,11 +5,11 @@ import { operations } from '../../../generated/operations.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { OperationId } from '../contract/schemas.ts'
 import type { Database, Db, Trx } from '../db/engine/database.ts'
-import { type Answer, onceAnswered } from '../db/engine/query.ts'
+import { onceAnswered } from '../db/engine/query.ts'
 import { holdLogin, type LoginKey, saveUse } from '../db/tables/logins.ts'
-import { findLogins, findSession, type Session, saveToken } from '../db/tables/tokens.ts'
+import { findSessions, type SentToken, type Session, saveToken } from '../db/tables/tokens.ts'
 import type { Limits } from '../load/rates.ts'
-import { type CookieName, refreshSeconds, sessionSeconds } from './cookies.ts'
+import { type CookieConfig, type CookieName, clearedCookies, refreshSeconds, sessionSeconds } from './cookies.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -18,6 +18,7 @@ declare module 'fastify' {
 }
 
 export interface SessionParts {
+  config: CookieConfig
   database: Pick<Database, 'db'>
   limits: Pick<Limits, 'countWrongCookie' | 'countUser'>
   uses: Pick<SessionUses, 'note'>
@@ -47,22 +48,28 @@ export function createSecurity(parts: SessionParts) {
     if (!check) throw new Error(`${operationId}: the security scheme ${scheme} has no check`)
     const { kind, missing, wrong } = check
 
-    function admit(request: FastifyRequest, session: Session | undefined, isTokenSent: boolean): void {
+    function admit(request: FastifyRequest, session: Session | undefined): void {
       request.session = session
       if (session) {
         parts.uses.note(session)
         limits.countUser(session.userId)
         return
       }
+      const isTokenSent = hasCookie(request.headers.cookie, `service_${kind}`)
       if (isTokenSent) limits.countWrongCookie(request.ip)
       const error = isTokenSent ? wrong : missing
       if (error) throw new ServiceError(error)
     }
 
-    return (request, _reply, next) => {
-      const tokens = cookieValues(request.headers.cookie, `service_${kind}`).filter((value) => value !== '')
-      const found = findSessionOf(parts.database.db, kind, tokens, parts.clock())
-      const admitted = onceAnswered(found, (session) => admit(request, session, tokens.length > 0))
+    return (request, reply, next) => {
+      const found = findLoginsOf(parts.database.db, request.headers.cookie, parts.clock())
+      const admitted = onceAnswered(found, (logins) => {
+        const isOfOne = new Set(logins.map(({ userId }) => userId)).size <= 1
+        // Another host of the domain may have set one of them, and nobody can tell which.
+        if (!isOfOne)
+          for (const { name, value, options } of clearedCookies(parts.config)) reply.setCookie(name, value, options)
+        admit(request, isOfOne ? logins.find((login) => login.kind === kind) : undefined)
+      })
       if (admitted instanceof Promise) admitted.then(() => next(), next)
       else next()
     }
@@ -82,7 +89,7 @@ export function cookieValues(header: string | undefined, name: CookieName): stri
     const text = pair.trim()
     if (text.startsWith(name) && text[name.length] === '=') values.push(text.slice(name.length + 1))
   }
-  return values.slice(0, 10)
+  return values
 }
 
 type TokenKind = 'session' | 'refresh'
@@ -91,21 +98,18 @@ const lifetimes = { session: sessionSeconds * 1000, refresh: refreshSeconds * 10
 const idBytes = 16
 const secretBytes = 16
 
-/** Looks up tokens without a cache, so that signing out takes effect at once. Undefined if none of them is valid. */
-export function findSessionOf(db: Db, kind: TokenKind, tokens: string[], now: number): Answer<Session | undefined> {
-  const possible = tokens.filter(isPossible)
-  return possible.length === 0 ? undefined : findSession(db, { kind, now, ...namesOf(possible) })
+/**
+ * All logins that valid tokens of the Cookie header belong to, of each kind in the order of its cookies. Looks them up
+ * without a cache, so that signing out takes effect at once.
+ */
+export function findLoginsOf(db: Db, cookieHeader: string | undefined, now: number): ReturnType<typeof findSessions> {
+  return findSessions(db, [...tokensOf(cookieHeader, 'session'), ...tokensOf(cookieHeader, 'refresh')], now)
 }
 
-/** All logins that valid tokens of the Cookie header belong to. */
-export async function findLoginsOf(
-  db: Db,
-  kind: TokenKind,
-  cookieHeader: string | undefined,
-  now: number,
-): Promise<LoginKey[]> {
+/** As many as a head can have: of those that no sign-in has made, none may hide the one that is valid. */
+function tokensOf(cookieHeader: string | undefined, kind: TokenKind): SentToken[] {
   const possible = cookieValues(cookieHeader, `service_${kind}`).filter(isPossible)
-  return possible.length === 0 ? [] : findLogins(db, { kind, now, ...namesOf(possible) })
+  return possible.map((token) => ({ kind, hash: hash(token), userId: userOf(token) }))
 }
 
 /**
@@ -133,10 +137,6 @@ export async function issueToken(
 
 function isPossible(token: string): boolean {
   return /^[\w-]{43}$/.test(token)
-}
-
-function namesOf(tokens: string[]) {
-  return { hashes: tokens.map(hash), userIds: [...new Set(tokens.map(userOf))] }
 }
 
 /** Of a token of an older version, which is random as a whole, this is nobody. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { v7 as uuidv7 } from 'uuid'
 import type { Database } from '../db/engine/database.ts'
-import { endOldestLogins, saveLogin } from '../db/tables/logins.ts'
+import { endLogin, endOldestLogins, type LoginKey, saveLogin, sortedById } from '../db/tables/logins.ts'
 import { useNonce } from '../db/tables/nonces.ts'
 import { isDisabled, saveUser } from '../db/tables/users.ts'
 import type { Notices } from '../notices/notices.ts'
@@ -25,17 +25,22 @@ export class UsedAttemptError extends Error {}
 /** The operator lets this user not sign in. */
 export class DisabledUserError extends Error {}
 
-/** Creates the user at the first sign-in, and a login with its two tokens, all or nothing. Uses the attempt up. */
+/**
+ * Creates the user at the first sign-in, and a login with its two tokens, all or nothing. Uses the attempt up, and ends the
+ * logins that the browser had, whose cookies it overwrites: whoever distrusts one signs in again. The provider's tokens of
+ * those are not revoked, because some providers would end what they have just begun for the same user.
+ */
 export async function signIn(
   parts: SignInParts,
   identity: Identity,
   providerToken: string | null,
   attempt: { nonce: string; expiresAt: number },
   userAgent: string,
+  replaced: LoginKey[] = [],
 ): Promise<{ session: string; refresh: string }> {
   const { database, seal, clock, notices } = parts
   const now = clock()
-  const { userId, ended, ...tokens } = await database.write(async (trx) => {
+  const { over, ...tokens } = await database.write(async (trx) => {
     const isFirst = await useNonce(trx, { nonce: attempt.nonce, expires_at: attempt.expiresAt })
     if (!isFirst) throw new UsedAttemptError('the sign-in was completed before')
     const newId = uuidv7()
@@ -59,13 +64,14 @@ export async function signIn(
       user_agent: userAgent.slice(0, maxUserAgent),
       last_used_at: hourOf(now),
     })
+    const over = (await endOldestLogins(trx, userId, loginId)).map((id) => ({ userId, loginId: id }))
+    for (const login of sortedById(replaced)) if (await endLogin(trx, login)) over.push(login)
     return {
-      userId,
-      ended: await endOldestLogins(trx, userId, loginId),
+      over,
       session: await issueToken(trx, 'session', { userId, loginId }, now),
       refresh: await issueToken(trx, 'refresh', { userId, loginId }, now),
     }
   }, `${identity.issuer} ${identity.subject}`)
-  for (const loginId of ended) notices.publishEnd({ userId, loginId })
+  for (const login of over) notices.publishEnd(login)
   return tokens
 }

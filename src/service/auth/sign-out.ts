@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/engine/database.ts'
-import { type EndedLogin, endLogin, endLogins, type LoginKey, lockLogins } from '../db/tables/logins.ts'
+import { type EndedLogin, endLogin, endLogins, type LoginKey, lockLogins, sortedById } from '../db/tables/logins.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { Provider } from '../provider/provider.ts'
 import type { Seal } from '../seal/seal.ts'
@@ -26,10 +26,7 @@ export async function signOut(
   log: FastifyBaseLogger,
 ): Promise<boolean> {
   const { database, clock, notices } = parts
-  const kinds = ['session', 'refresh'] as const
-  const found = kinds.map((kind) => findLoginsOf(database.db, kind, cookieHeader, clock()))
-  // In one order, so that two that sign out the same logins do not wait for each other.
-  const logins = sortedById((await Promise.all(found)).flat())
+  const logins = sortedById(await findLoginsOf(database.db, cookieHeader, clock()))
   if (logins.length === 0) return false
   const ended = await database.write(async (trx) => {
     const rows = []
@@ -39,11 +36,6 @@ export async function signOut(
   for (const login of logins) notices.publishEnd(login)
   revokeTokens(parts, ended, log)
   return true
-}
-
-function sortedById(logins: LoginKey[]): LoginKey[] {
-  const byId = new Map(logins.map((login) => [login.loginId, login]))
-  return [...byId.values()].sort((one, other) => (one.loginId < other.loginId ? -1 : 1))
 }
 
 /** Ends a login of the user, as a sign-out there would, on behalf of another one or of itself. */

@@ -3,7 +3,7 @@ import { type AttemptParts, findAttempts, startAttempt } from '../auth/attempts.
 import { clearedCookies, loginCookieName, refreshCookie, sessionCookie } from '../auth/cookies.ts'
 import { type RefreshParts, refreshLogin } from '../auth/refresh.ts'
 import { isProgram, parseReturnTo, redirectTarget } from '../auth/return-to.ts'
-import { hasCookie } from '../auth/sessions.ts'
+import { findLoginsOf, hasCookie } from '../auth/sessions.ts'
 import { DisabledUserError, type SignInParts, signIn, UsedAttemptError } from '../auth/sign-in.ts'
 import { type SignOutParts, signOut } from '../auth/sign-out.ts'
 import { ServiceError } from '../contract/errors.ts'
@@ -37,11 +37,11 @@ export const authOperations: Operations<
     parts.limits.countStart(address)
     const returnTo = parseReturnTo(body.returnTo, parts.config.origins)
     if (returnTo === null) throw new ServiceError('InvalidReturnTo')
-    const started = await startAttempt(parts, cookie, returnTo)
+    // The provider may remember the user: without a question, any program on their machine could sign in as them.
+    const isAnew = isProgram(returnTo, parts.config.origins)
+    const started = await startAttempt(parts, cookie, { returnTo, isAnew })
     try {
-      // The provider may remember the user. Without a question, any program on their machine could sign in as them.
-      const prompt = body.prompt ?? (isProgram(returnTo, parts.config.origins) ? 'login' : undefined)
-      const authorizationUrl = await parts.provider.authorizationUrl(started.attempt, prompt)
+      const authorizationUrl = await parts.provider.authorizationUrl(started.attempt, body.prompt)
       return { status: 200, body: { authorizationUrl }, cookies: [started.cookie] }
     } catch (cause) {
       throw new ServiceError('LoginNotStarted', { cause })
@@ -110,7 +110,9 @@ async function complete(request: OperationRequest<'completeLogin'>, parts: Parts
     throw new UnknownAttemptError('the browser has no sign-in in progress for this state')
   }
   const { attempt, identity, refreshToken } = await parts.provider.exchangeCode(callback, newest, ...others)
-  return { returnTo: attempt.returnTo, tokens: await signIn(parts, identity, refreshToken, attempt, userAgent) }
+  const replaced = await findLoginsOf(parts.database.db, cookie, parts.clock())
+  const tokens = await signIn(parts, identity, refreshToken, attempt, userAgent, replaced)
+  return { returnTo: attempt.returnTo, tokens }
 }
 
 function withQuery(url: string, parameters: URLSearchParams): string {

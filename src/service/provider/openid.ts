@@ -12,6 +12,8 @@ import {
 } from './provider.ts'
 
 const maxClaimLength = 2048
+/** By so much the clocks of the provider and of this machine may differ, as in the library. */
+const clockToleranceMs = 30_000
 const unreadable = new Set<string | undefined>([oauth.PARSE_ERROR, oauth.RESPONSE_IS_NOT_JSON])
 const endings = new Set(['invalid_grant', 'interaction_required', 'login_required', 'consent_required'])
 
@@ -52,7 +54,10 @@ export function openProvider(config: ProviderConfig): Provider {
       url.searchParams.set('nonce', attempt.nonce)
       url.searchParams.set('code_challenge', await oauth.calculatePKCECodeChallenge(attempt.codeVerifier))
       url.searchParams.set('code_challenge_method', 'S256')
-      if (prompt !== undefined) url.searchParams.set('prompt', prompt)
+      const isAnew = attempt.anewSince !== undefined
+      const asked = isAnew ? 'login' : prompt
+      if (asked !== undefined) url.searchParams.set('prompt', asked)
+      if (isAnew) url.searchParams.set('max_age', '0')
       return url.href
     }),
 
@@ -108,6 +113,7 @@ export function openProvider(config: ProviderConfig): Provider {
     await verifySignature(server, response)
     const idToken = oauth.getValidatedIdTokenClaims(tokens)
     if (idToken === undefined) throw new ProviderRefusedError('OpenID provider returned no ID token')
+    demandNewSignIn(attempt, idToken)
     const userInfo = isComplete(idToken) ? null : await askUserInfo(server, tokens.access_token, idToken.sub)
     return { attempt, identity: identityOf(idToken, userInfo), refreshToken: tokens.refresh_token ?? null }
   }
@@ -148,6 +154,17 @@ export function openProvider(config: ProviderConfig): Provider {
       return unlessUnavailable(error)
     }
   }
+}
+
+/**
+ * Whoever opens the authorization URL can leave out what it asks of the provider, which may not do it either. So the ID
+ * token must say when the user signed in.
+ */
+function demandNewSignIn({ anewSince }: LoginAttempt, { auth_time: signedInAt }: oauth.IDToken): void {
+  if (anewSince === undefined) return
+  if (signedInAt === undefined) throw new ProviderRefusedError('OpenID provider does not say when the user signed in')
+  if (signedInAt * 1000 < anewSince - clockToleranceMs)
+    throw new ProviderRefusedError('OpenID provider has not asked the user to sign in')
 }
 
 /** Looks into the ID token before it is verified, only to know which nonce to demand of it. */

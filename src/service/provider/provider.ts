@@ -7,6 +7,8 @@ export interface LoginAttempt {
   codeVerifier: string
   nonce: string
   returnTo: string
+  /** When it began (Unix ms), if the user must have signed in since, whatever the provider remembers. */
+  anewSince?: number
 }
 
 export interface Identity {
@@ -24,6 +26,7 @@ export interface Identity {
  */
 export interface Provider {
   newAttempt(returnTo: string): LoginAttempt
+  /** Of an attempt that is to sign in anew, the prompt is always `login`. */
   authorizationUrl(attempt: LoginAttempt, prompt?: 'login' | 'select_account'): Promise<string>
   /**
    * `callback` is the query that the browser came back with. The attempts may differ in their nonces alone; the answer

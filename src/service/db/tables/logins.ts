@@ -10,6 +10,12 @@ export interface LoginKey {
   loginId: string
 }
 
+/** Each once, in the order in which all lock them who end several: so no two wait for each other. */
+export function sortedById(logins: LoginKey[]): LoginKey[] {
+  const byId = new Map(logins.map((login) => [login.loginId, login]))
+  return [...byId.values()].sort((one, other) => (one.loginId < other.loginId ? -1 : 1))
+}
+
 export async function saveLogin(
   trx: Trx,
   login: Pick<

@@ -9,64 +9,62 @@ type TokenRow = Schema['tokens']
 /** The login that a token belongs to. */
 export type Session = LoginKey
 
-interface Tokens {
-  kind: TokenRow['kind']
-  hashes: string[]
-  now: number
-}
+/** A token that a caller has sent, as the database knows it, and whom it names. */
+export type SentToken = Pick<TokenRow, 'kind' | 'hash'> & { userId: string }
 
-interface TokensOfUsers extends Tokens {
-  /** Whom the tokens name. */
-  userIds: string[]
-}
+type Valid = Session & Pick<TokenRow, 'kind' | 'hash'>
 
-/** That of the first token that is valid: one query per request. */
-export function findSession(db: Db, tokens: TokensOfUsers): Answer<Session | undefined> {
-  const { kind, hashes, userIds, now } = tokens
-  const { 0: hash = '', length } = hashes
-  const { 0: userId = '' } = userIds
+/** The logins of those that are valid, in the order of the tokens: one query per request. */
+export function findSessions(db: Db, tokens: SentToken[], now: number): Answer<(Session & Pick<TokenRow, 'kind'>)[]> {
+  const [token, another] = tokens
+  if (token === undefined) return []
+  const userIds = [...new Set(tokens.map(({ userId }) => userId))]
+  const hashes = tokens.map(({ hash }) => hash)
   // Nearly all requests have one token. A list costs SQLite more than the rest of the query.
-  const found = length === 1 ? sessionOf.first(db, { kind, userId, hash, now }) : sessionOfAny.first(db, tokens)
-  return onceAnswered(found, (session) => session ?? sessionOfUnnamed.first(db, tokens))
+  const named = another
+    ? sessionsOf.all(db, { userIds, hashes, now })
+    : onceAnswered(sessionOf.first(db, { ...token, now }), (session) => (session ? [{ ...session, ...token }] : []))
+  return onceAnswered(named, (found) => {
+    const known = new Set(found.map(({ hash }) => hash))
+    const others = hashes.filter((hash) => !known.has(hash))
+    const unnamed = others.length === 0 ? [] : sessionsOfUnnamed.all(db, { hashes: others, now })
+    return onceAnswered(unnamed, (more) => inOrderOf(tokens, [...found, ...more]))
+  })
+}
+
+function inOrderOf(tokens: SentToken[], found: Valid[]) {
+  return tokens.flatMap(({ kind, hash }) => {
+    const valid = found.find((one) => one.hash === hash && one.kind === kind)
+    return valid ? [{ kind, userId: valid.userId, loginId: valid.loginId }] : []
+  })
 }
 
 const sessionOf = query(
-  (db, { userId, hash, kind, now }: Placeholders<Omit<Tokens, 'hashes'> & { userId: string; hash: string }>) =>
-    selectSession(db, { kind, now }).where('user_id', '=', userId).where('hash', '=', hash),
+  (db, { userId, hash, kind, now }: Placeholders<SentToken & { now: number }>) =>
+    db
+      .selectFrom('tokens')
+      .select(['login_id as loginId', 'user_id as userId'])
+      .where('kind', '=', kind)
+      .where('expires_at', '>', now)
+      .where('user_id', '=', userId)
+      .where('hash', '=', hash),
   { userId: 'text', hash: 'text', kind: 'text', now: 'bigint' },
 )
 
-const sessionOfAny = query((db, { userIds, hashes, ...tokens }: Placeholders<TokensOfUsers>) =>
-  selectSession(db, tokens)
-    .where(isOneOf(db, 'user_id', userIds))
-    .where(isOneOf(db, 'hash', hashes)),
+const sessionsOf = query(
+  (db, { userIds, hashes, now }: Placeholders<{ userIds: string[]; hashes: string[]; now: number }>) =>
+    selectValid(db, { hashes, now }).where(isOneOf(db, 'user_id', userIds)),
 )
 
 /** A token of an older version names nobody. It is valid for 30 days, and so is the need for this query. */
-const sessionOfUnnamed = query((db, { hashes, kind, now }: Placeholders<Tokens>) =>
-  selectSession(db, { kind, now }).where(isOneOf(db, 'hash', hashes)),
-)
+const sessionsOfUnnamed = query(selectValid)
 
-function selectSession(db: Db, { kind, now }: Pick<Placeholders<Tokens>, 'kind' | 'now'>) {
+function selectValid(db: Db, { hashes, now }: Placeholders<{ hashes: string[]; now: number }>) {
   return db
     .selectFrom('tokens')
-    .select(['login_id as loginId', 'user_id as userId'])
-    .where('kind', '=', kind)
+    .select(['kind', 'hash', 'login_id as loginId', 'user_id as userId'])
     .where('expires_at', '>', now)
-}
-
-/** Those of all the tokens that are valid. */
-export async function findLogins(db: Db, { kind, hashes, userIds, now }: TokensOfUsers): Promise<LoginKey[]> {
-  const valid = db
-    .selectFrom('tokens')
-    .select(['hash', 'user_id as userId', 'login_id as loginId'])
-    .where('kind', '=', kind)
-    .where('expires_at', '>', now)
-  const named = await valid.where('user_id', 'in', userIds).where('hash', 'in', hashes).execute()
-  const found = new Set(named.map(({ hash }) => hash))
-  const others = hashes.filter((hash) => !found.has(hash))
-  const unnamed = others.length === 0 ? [] : await valid.where('hash', 'in', others).execute()
-  return [...named, ...unnamed]
+    .where(isOneOf(db, 'hash', hashes))
 }
 
 export async function saveToken(trx: Trx, token: TokenRow): Promise<void> {

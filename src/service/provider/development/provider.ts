@@ -71,6 +71,7 @@ function configuration(options: DevelopmentProviderOptions, key: object, people:
         redirect_uris: [options.redirectUri],
         grant_types: ['authorization_code', 'refresh_token'],
         id_token_signed_response_alg: 'ES256',
+        require_auth_time: true,
       },
     ],
     jwks: { keys: [{ ...key, alg: 'ES256', use: 'sig' }] },

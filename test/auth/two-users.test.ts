@@ -1,0 +1,82 @@
+import t from 'tap'
+import { openDevice } from '../realtime/device.ts'
+import { buildApp, type TestUser } from '../support/app.ts'
+import { setCookies } from '../support/cookies.ts'
+import { countRows } from '../support/database.ts'
+
+/** A host of the same domain may set cookies with these names, too, and browsers send all of them, in an order of their own. */
+const app = await buildApp(t)
+const { call } = app
+const [ada, bob] = [await app.user('ada'), await app.user('bob')]
+const session = (...users: Pick<TestUser, 'session'>[]) => users.map((one) => `service_session=${one.session}`)
+const refresh = (...users: Pick<TestUser, 'refresh'>[]) => users.map((one) => `service_refresh=${one.refresh}`)
+const junk = Array.from({ length: 100 }, (_, n) => `service_session=${String(n).padStart(43, 'A')}`)
+const send = (method: string, path: string, cookies: string[], body?: object) =>
+  call(method, path, { headers: { cookie: cookies.join('; ') }, ...(body && { body }) })
+
+const content = { encrypted_data: 'x', data_hash: 'h' }
+const cleared = [
+  ['service_session', '', '0'],
+  ['service_refresh', '', '0'],
+]
+const clearedBy = (answer: Parameters<typeof setCookies>[0]) =>
+  setCookies(answer).map(({ name, value, attributes }) => [name, value, attributes['max-age']])
+
+t.test('Valid sessions of two users are nobody, whatever their order, and both cookies are cleared', async (t) => {
+  const mixed = [
+    session(ada, bob),
+    session(bob, ada),
+    [...junk, ...session(bob, ada)],
+    [...session(ada), ...junk, ...session(bob)],
+    [...session(ada), ...refresh(bob)],
+    [...refresh(ada), ...session(bob)],
+  ]
+  const before = await countRows(app.context)
+  for (const cookies of mixed) {
+    for (const [method, path, body, expected] of [
+      ['GET', '/api/v1/bookmarks', undefined, { error: 'Invalid or expired session' }],
+      ['POST', '/api/v1/bookmarks', content, { error: 'Invalid or expired session' }],
+      ['GET', '/api/v1/auth/session', undefined, { authenticated: false }],
+    ] as const) {
+      const answer = await send(method, path, cookies, body)
+      t.same([answer.status, answer.body, clearedBy(answer)], [401, expected, cleared], cookies.join('; ').slice(0, 40))
+    }
+  }
+  for (const cookies of [
+    refresh(ada, bob),
+    refresh(bob, ada),
+    [...session(ada), ...refresh(bob)],
+    [...session(bob), ...refresh(ada)],
+    [...session(bob), ...refresh(ada, bob)],
+  ]) {
+    const answer = await send('POST', '/api/v1/auth/refresh', cookies)
+    t.same([answer.status, answer.body, clearedBy(answer)], [401, { error: 'Failed to refresh token' }, cleared])
+  }
+  t.same(await countRows(app.context), before)
+  for (const user of [ada, bob]) t.equal((await user.call('GET', '/api/v1/bookmarks')).status, 200, 'each by itself')
+})
+
+t.test('No socket opens for two users', async (t) => {
+  const origin = await app.listen()
+  const both = { ...ada, cookie: session(bob, ada).join('; ') }
+  await t.rejects(openDevice(t, origin, both))
+  await openDevice(t, origin, ada)
+})
+
+t.test('Cookies that are of no use do not hide the one that is, before or after it', async (t) => {
+  const another = await app.user('ada')
+  for (const cookies of [
+    [...junk, ...session(ada)],
+    [...session(ada), ...junk],
+    session(ada, another),
+    session(another, ada),
+  ]) {
+    const { status, headers } = await send('GET', '/api/v1/bookmarks', cookies)
+    t.same([status, headers['set-cookie']], [200, undefined])
+  }
+  const renewed = await send('POST', '/api/v1/auth/refresh', [
+    ...junk.map((one) => one.replace('session', 'refresh')),
+    ...refresh(ada),
+  ])
+  t.equal(renewed.status, 200)
+})
