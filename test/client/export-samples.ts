@@ -1,6 +1,4 @@
-import type { PlaintextBookmark } from '../../src/client/bookmark.ts'
-import { deriveKeys } from '../../src/client/crypto/keys.ts'
-import { encryptBookmark } from '../../src/client/crypto/record.ts'
+import { deriveKeys, encryptBookmark, type PlaintextBookmark } from '../../src/client/index.ts'
 import { writeExport } from './second-implementation.ts'
 
 export const keys = deriveKeys(new Uint8Array(32).fill(7))

@@ -2,9 +2,7 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import { differingFields, mergeBookmarks, withFieldsOf } from '../../src/client/bookmark/merge.ts'
-import type { PlaintextBookmark } from '../../src/client/bookmark.ts'
-import { deriveKeys } from '../../src/client/crypto/keys.ts'
-import { encryptBookmark } from '../../src/client/crypto/record.ts'
+import { deriveKeys, encryptBookmark, type PlaintextBookmark } from '../../src/client/index.ts'
 import { depth } from '../support/depth.ts'
 
 const keys = deriveKeys(randomBytes(32))

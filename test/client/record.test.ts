@@ -214,10 +214,7 @@ t.test('nothing is sealed once the keys were erased, not even what was begun bef
 const bytes = (maxLength: number) => fc.uint8Array({ maxLength })
 const ofLength = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
 
-const ways = {
-  'the client alone': openByLibrary,
-  "with Node's cipher": openWith(nodeCrypto as NodeCrypto),
-}
+const ways = { 'the client alone': openByLibrary, "with Node's cipher": openWith(nodeCrypto as NodeCrypto) }
 
 t.test("opens also where Node's own module lacks the cipher, as in Bun and Electron", async (t) => {
   const node = process.getBuiltinModule('node:crypto')

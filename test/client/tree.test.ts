@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { generateKeyBetween } from 'fractional-indexing'
 import t from 'tap'
-import { buildTree, type TreeNode } from '../../src/client/bookmark/tree.ts'
-import type { PlaintextBookmark } from '../../src/client/bookmark.ts'
+import { buildTree, type PlaintextBookmark, type TreeNode } from '../../src/client/index.ts'
 import { placeBetween } from '../../src/client/sync/edits/move.ts'
 import { depth } from '../support/depth.ts'
 

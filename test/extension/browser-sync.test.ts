@@ -1,7 +1,6 @@
 import t from 'tap'
-import type { PlaintextBookmark } from '../../src/client/bookmark.ts'
 import { readBookmarkFile } from '../../src/client/bookmark-file/read.ts'
-import { StorageFullError } from '../../src/client/errors.ts'
+import { type PlaintextBookmark, StorageFullError } from '../../src/client/index.ts'
 import { fakeService, memoryAgreedStore } from '../../src/extension/testing.ts'
 import { BrowserModel } from './browser-model.ts'
 import { Device, settle, textOf, twoDevices } from './device.ts'

@@ -105,10 +105,7 @@ export class Device {
       },
       bookmarks,
       watch: this.watch,
-      session: {
-        get: async () => this.#session,
-        set: async (values) => void Object.assign(this.#session, values),
-      },
+      session: { get: async () => this.#session, set: async (values) => void Object.assign(this.#session, values) },
       clock: { ...systemClock, now: () => this.model.now() },
       store: {
         load: () => gate(() => agreed.load()),

@@ -1,10 +1,7 @@
 import { mock } from 'node:test'
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import t from 'tap'
-import { type Client, createClient } from '../../../src/client/api/client.ts'
-import type { SendRequest } from '../../../src/client/api/retry.ts'
-import { unwrap } from '../../../src/client/api/unwrap.ts'
-import { SignedOutError } from '../../../src/client/errors.ts'
+import { type Client, createClient, type SendRequest, SignedOutError, unwrap } from '../../../src/client/index.ts'
 import { sharedApp } from '../../support/shared-app.ts'
 import { turns } from '../sync/clock.ts'
 
@@ -223,11 +220,7 @@ interface Tab {
 export async function openTab(around: (send: SendRequest) => SendRequest = (send) => send): Promise<Tab> {
   const { user, listen } = await sharedApp()
   const { session, refresh, userId } = await user('ada')
-  const tab: Omit<Tab, 'client'> = {
-    userId,
-    sent: [],
-    jar: { service_session: session, service_refresh: refresh },
-  }
+  const tab: Omit<Tab, 'client'> = { userId, sent: [], jar: { service_session: session, service_refresh: refresh } }
   const client = createClient({ baseUrl: await listen(), deviceId: 'laptop', fetch: around(withCookies(tab)) })
   return { ...tab, client }
 }

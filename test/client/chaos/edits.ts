@@ -1,7 +1,4 @@
-import type { TreeNode } from '../../../src/client/bookmark/tree.ts'
-import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
-import type { SyncEvents } from '../../../src/client/sync/store/emitter.ts'
-import type { Sync } from '../../../src/client/sync/sync.ts'
+import type { PlaintextBookmark, Sync, SyncEvents, TreeNode } from '../../../src/client/index.ts'
 import { settled } from '../sync/clock.ts'
 import type { Device, Tab } from './device.ts'
 import type { Happening } from './events.ts'

@@ -1,5 +1,4 @@
-import type { TreeNode } from '../../../src/client/bookmark/tree.ts'
-import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
+import type { PlaintextBookmark, TreeNode } from '../../../src/client/index.ts'
 import { settled } from '../sync/clock.ts'
 import type { Device } from './device.ts'
 import { approveShown } from './edits.ts'

@@ -1,5 +1,4 @@
-import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
-import type { SyncEvents } from '../../../src/client/sync/store/emitter.ts'
+import type { PlaintextBookmark, SyncEvents } from '../../../src/client/index.ts'
 
 const fields = ['title', 'url', 'description', 'parentId'] as const
 /** Each tag is a field of its own, and so is what is inside the field that only newer versions know. */

@@ -1,6 +1,5 @@
 import type { Selectable } from 'kysely'
-import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
-import { decryptBookmark } from '../../../src/client/crypto/record.ts'
+import { decryptBookmark, type PlaintextBookmark } from '../../../src/client/index.ts'
 import type { Schema } from '../../../src/service/db/schema.ts'
 import { beginEpoch } from '../../../src/service/db/tables/epoch.ts'
 import type { TestApp, TestUser } from '../../support/app.ts'

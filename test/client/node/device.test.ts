@@ -2,9 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { createSync, createVault, openVault, type Sync } from '../../../src/client/index.ts'
 import { type Device, openDevice } from '../../../src/client/node/device.ts'
-import { createSync, type Sync } from '../../../src/client/sync/sync.ts'
-import { createVault, openVault } from '../../../src/client/vault/vault.ts'
 import { buildWithEmbedded } from '../../support/mock-service.ts'
 import { signInAt } from '../../support/sign-in.ts'
 import { until } from '../../support/until.ts'
@@ -95,10 +94,7 @@ t.test('A sign-in that the user refuses, or that is aborted, rejects and stops l
     t.match(await (await fetch(callback)).text(), 'Login was refused by the identity provider')
   }
   let listener = ''
-  await t.rejects(device.signIn(refuse), {
-    name: 'SignInError',
-    message: 'Login was refused by the identity provider',
-  })
+  await t.rejects(device.signIn(refuse), { name: 'SignInError', message: 'Login was refused by the identity provider' })
   await t.rejects(fetch(listener), TypeError)
   await t.rejects(device.signIn(never), { message: 'not needed' }, 'the callback itself fails')
   const aborting = new AbortController()

@@ -4,10 +4,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { StorageFullError } from '../../../src/client/errors.ts'
+import { type Row, StorageFullError } from '../../../src/client/index.ts'
 import { fileStore } from '../../../src/client/node/file-store.ts'
 import { blankRow } from '../../../src/client/sync/store/row.ts'
-import type { Row } from '../../../src/client/sync/store/store.ts'
 import { metaOf } from '../../../src/client/testing/store-cases.ts'
 
 const module = new URL('../../../src/client/node/file-store.ts', import.meta.url).href

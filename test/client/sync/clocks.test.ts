@@ -1,10 +1,9 @@
 import t, { type Test } from 'tap'
-import { memoryStore } from '../../../src/client/sync/store/memory.ts'
-import { type Store, StoreEmptiedError } from '../../../src/client/sync/store/store.ts'
-import type { Clock } from '../../../src/client/timing/clock.ts'
+import { type Clock, memoryStore, type Store } from '../../../src/client/index.ts'
+import { StoreEmptiedError } from '../../../src/client/sync/store/store.ts'
 import { pullAll } from '../../support/changes.ts'
 import { until } from './clock.ts'
-import { bookmark, openPeople, type Person, shown } from './device.ts'
+import { bookmark, openPeople, type Person, send, shown, sync } from './device.ts'
 
 /** Devices whose clocks are wrong for a while. */
 
@@ -17,10 +16,10 @@ t.test('an edit made with the clock hours ahead, which was then put right, loses
   await a.sync.put(bookmark('x', 'by a'))
   clock.skew = 0
   await person.world.pass(1000)
-  await a.sync.syncNow()
+  await sync(a)
   await person.world.pass(hourMs)
   await b.sync.put(bookmark('x', 'by b'))
-  for (const { sync } of [b, a]) await sync.syncNow()
+  await sync(b, a)
   t.same([shown(a), shown(b)], [{ x: 'by b' }, { x: 'by b' }])
   t.match([a.conflicts, b.conflicts], [[{ mine: { title: 'by a' }, theirs: { title: 'by b' } }], []])
 })
@@ -31,8 +30,7 @@ t.test('edits made after the clock was put right have the right time', async (t)
   await a.sync.put(bookmark('y', 'while it was wrong'))
   clock.skew = 0
   for (const id of ['y', 'z']) {
-    await a.sync.put(bookmark(id, 'after it was put right'))
-    await a.sync.syncNow()
+    await send(a, bookmark(id, 'after it was put right'))
   }
   t.same(await errorsOfTime(person, ['z']), [0])
 })
@@ -41,13 +39,12 @@ t.test('a clock that is still hours ahead at the contact is found out before its
   const { person, clock, a, b } = await pair(t)
   await person.world.pass(2 * hourMs)
   clock.skew = 6 * hourMs
-  await a.sync.put(bookmark('x', 'by a'))
-  await a.sync.syncNow()
+  await send(a, bookmark('x', 'by a'))
   t.same(await errorsOfTime(person, ['x']), [0])
   clock.skew = 0
   await person.world.pass(hourMs)
   await b.sync.put(bookmark('x', 'by b'))
-  for (const { sync } of [b, a]) await sync.syncNow()
+  await sync(b, a)
   t.same([shown(a), shown(b)], [{ x: 'by b' }, { x: 'by b' }])
 })
 
@@ -55,8 +52,7 @@ t.test('the answer to a push puts a clock right that is half an hour ahead, also
   const { person, clock, a } = await pair(t)
   clock.skew = hourMs / 2
   for (const id of ['y', 'z']) {
-    await a.sync.put(bookmark(id, id))
-    await a.sync.syncNow()
+    await send(a, bookmark(id, id))
   }
   t.same(await errorsOfTime(person, ['z']), [0])
 })
@@ -71,7 +67,7 @@ t.test('a clock put hours ahead during a push is found out before the edits made
     await a.sync.put(bookmark('y', 'two'))
     return answer
   }
-  await a.sync.syncNow()
+  await sync(a)
   t.same(await errorsOfTime(person, ['y']), [0])
 })
 
@@ -96,7 +92,7 @@ t.test('a clock hours ahead is found out before an edit is sent from a store tha
   const { store, arm } = emptiedAtWrite()
   const [a, b] = [person.device('a', { clock, store }), person.device('b')]
   await b.sync.put(bookmark('x', 'original'))
-  for (const { sync } of [b, a]) await sync.syncNow()
+  await sync(b, a)
   clock.skew = 6 * hourMs
   await a.sync.put(bookmark('x', 'by a'))
   a.network.fate = async ({ name, send }) => {
@@ -104,7 +100,7 @@ t.test('a clock hours ahead is found out before an edit is sent from a store tha
     if (name === 'pull') arm()
     return answer
   }
-  await a.sync.syncNow()
+  await sync(a)
   t.same(await errorsOfTime(person, ['x']), [0])
 })
 
@@ -112,7 +108,7 @@ t.test('what cannot become newer than a version from days ahead is told, not sen
   const { person, a, b } = await pair(t)
   await person.world.pass(48 * hourMs)
   await b.sync.put(bookmark('x', "while the service's clock was ahead"))
-  for (const { sync } of [b, a]) await sync.syncNow()
+  await sync(b, a)
   await person.world.pass(-48 * hourMs)
   await a.sync.put(bookmark('x', 'by a'))
   let pushes = 0
@@ -120,7 +116,7 @@ t.test('what cannot become newer than a version from days ahead is told, not sen
     if (name === 'push' && ++pushes > 20) throw new Error('it is sent without end')
     return send()
   }
-  await a.sync.syncNow()
+  await sync(a)
   const kept = { title: "while the service's clock was ahead" }
   t.match(a.conflicts, [{ id: 'x', mine: { title: 'by a' }, theirs: kept }])
   t.match([a.sync.get('x'), a.sync.status()], [kept, { waiting: 0 }])
@@ -134,9 +130,8 @@ t.test('an answer that comes late does not shift the clock', async (t) => {
     if (call.name === 'push') await person.world.pass(100_000)
     return answer
   }
-  await a.sync.syncNow()
-  await a.sync.put(bookmark('y', 'two'))
-  await a.sync.syncNow()
+  await sync(a)
+  await send(a, bookmark('y', 'two'))
   t.same(await errorsOfTime(person, ['y']), [-100], 'it is as old as its own late answer, and no older')
 })
 
@@ -159,7 +154,7 @@ async function pair(t: Test) {
   const clock = settable(person)
   const [a, b] = [person.device('a', { clock }), person.device('b')]
   await b.sync.put(bookmark('x', 'original'))
-  for (const { sync } of [b, a]) await sync.syncNow()
+  await sync(b, a)
   return { person, clock, a, b }
 }
 

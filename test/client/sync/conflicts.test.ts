@@ -1,10 +1,7 @@
 import t, { type Test } from 'tap'
-import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
-import { OfflineError } from '../../../src/client/errors.ts'
-import { memoryStore } from '../../../src/client/sync/store/memory.ts'
-import type { Row, Store } from '../../../src/client/sync/store/store.ts'
+import { memoryStore, OfflineError, type PlaintextBookmark, type Row, type Store } from '../../../src/client/index.ts'
 import { pick } from '../../support/pick.ts'
-import { bookmark, type Device, openPeople, type Person, shown } from './device.ts'
+import { bookmark, type Device, openPeople, type Person, shown, sync } from './device.ts'
 import { down, older, up } from './network.ts'
 import { disks } from './stores.ts'
 
@@ -36,7 +33,7 @@ for (const first of ['the earlier', 'the later']) {
 
     await a.sync.resolve('x', 'mine')
     t.same(a.sync.get('x'), { ...merged, title: "a's" }, 'only what lost comes back')
-    for (const { sync } of [a, b, a]) await sync.syncNow()
+    await sync(a, b, a)
     t.same([shown(b), a.sync.conflicts(), b.sync.conflicts()], [{ x: "a's" }, [], []])
   })
 }
@@ -46,7 +43,7 @@ for (const first of ['the earlier', 'the later']) {
     const { person, a, b } = await edited(t, { title: 'new title' }, { tags: ['b', 'c'], ...foreign })
     const [one, other] = first === 'the earlier' ? [a, b] : [b, a]
     pushFirst(one, other)
-    for (const { sync } of [other, one, other]) await sync.syncNow()
+    await sync(other, one, other)
     const merged = { ...original, title: 'new title', tags: ['b', 'c'], ...foreign, position: 'a0' }
     t.same([a.sync.get('x'), b.sync.get('x')], [merged, merged])
     t.same([a.conflicts, b.conflicts, a.sync.conflicts(), b.sync.conflicts()], [[], [], [], []])
@@ -58,7 +55,7 @@ t.test('a move here and an edit there both stay', async (t) => {
   const { a, b } = await edited(t, {}, { title: 'new title' })
   await a.sync.put(bookmark('f', 'folder', { url: undefined as never }))
   await a.sync.move('x', { parentId: 'f' })
-  for (const { sync } of [a, b, a]) await sync.syncNow()
+  await sync(a, b, a)
   t.match([a.sync.get('x'), b.sync.get('x')], Array(2).fill({ parentId: 'f', title: 'new title' }))
   t.same([a.conflicts, b.conflicts], [[], []])
 })
@@ -69,10 +66,10 @@ t.test('an edit of somebody who had not seen what mine was made on takes none of
     if (call.name === 'push') await a.sync.syncNow()
     return older(call)
   }
-  await b.sync.syncNow()
+  await sync(b)
   await person.world.pass(1000)
   await a.sync.update('x', { tags: ['c'] })
-  for (const { sync } of [a, b]) await sync.syncNow()
+  await sync(a, b)
   t.match([a.sync.get('x'), b.sync.get('x')], Array(2).fill({ title: "a's", tags: ['c'] }))
   t.match(b.sync.conflicts(), [{ fields: ['description'], mine: { description: "b's" } }])
 })
@@ -82,14 +79,14 @@ t.test('an overwritten edit is told to whoever edited it further, also after a m
   const c = person.device('c')
   await person.world.pass(1000)
   await a.sync.update('x', { title: "a's" })
-  await b.sync.syncNow()
+  await sync(b)
   a.network.fate = (call) => (call.name === 'push' ? down(call) : up(call))
   await t.rejects(a.sync.syncNow(), OfflineError)
-  await c.sync.syncNow()
+  await sync(c)
   await c.sync.update('x', { tags: ['c'] })
-  await c.sync.syncNow()
+  await sync(c)
   a.network.fate = up
-  for (const { sync } of [a, b, c]) await sync.syncNow()
+  await sync(a, b, c)
   const shown = [a, b, c].map(({ sync }) => sync.get('x'))
   t.match(shown, Array(3).fill({ title: "a's", tags: ['c'] }))
   t.match(c.sync.conflicts(), [{ fields: ['title'], mine: { title: "b's" } }])
@@ -98,17 +95,26 @@ t.test('an overwritten edit is told to whoever edited it further, also after a m
 t.test('an edit that loses to a delete is kept, and can be had back', async (t) => {
   const { person, a, b } = await edited(t, { title: "a's" }, {})
   await b.sync.remove('x')
-  for (const { sync } of [a, b, a]) await sync.syncNow()
+  await sync(a, b, a)
   t.same([shown(a), shown(b)], [{}, {}])
   t.match(a.sync.conflicts(), [{ id: 'x', fields: [], mine: { title: "a's" }, theirs: null }])
   await a.sync.resolve('x', 'mine')
-  await a.sync.syncNow()
+  await sync(a)
   t.same([await person.stored(), a.sync.conflicts()], [{ x: "a's" }, []])
+})
+
+t.test('a delete that loses to an edit is told, too', async (t) => {
+  const { a, b } = await edited(t, {}, { title: "b's" })
+  await a.sync.remove('x')
+  await b.sync.update('x', { title: "b's, later" })
+  await sync(b, a)
+  t.same([shown(a), shown(b)], Array(2).fill({ x: "b's, later" }))
+  t.match(a.sync.conflicts(), [{ id: 'x', fields: [], mine: null, theirs: { title: "b's, later" } }])
 })
 
 t.test('a merged bookmark that is too large: the sync goes on, and what lost is kept', async (t) => {
   const { a, b } = await edited(t, { description: 'x'.repeat(120_000) }, { favicon: 'y'.repeat(120_000) })
-  for (const { sync } of [b, a, b]) await sync.syncNow()
+  await sync(b, a, b)
   t.same([a.sync.status().waiting, a.sync.get('x')?.favicon?.length], [0, 120_000])
   t.match(a.sync.conflicts(), [{ mine: { description: /^x{100}/ } }])
   t.match(a.sync.conflicts()[0]?.fields.toSorted(), ['description', 'favicon'])
@@ -117,11 +123,11 @@ t.test('a merged bookmark that is too large: the sync goes on, and what lost is 
 t.test('a form that passes what it showed: other fields are merged, the same field is a conflict here', async (t) => {
   const { a, b } = await edited(t, {}, { url: 'https://example.com/', title: "b's" })
   const form = a.sync.get('x') as PlaintextBookmark
-  for (const { sync } of [b, a]) await sync.syncNow()
+  await sync(b, a)
   await a.sync.put({ ...form, title: 'from the form' }, { seen: form })
   t.match(a.sync.get('x'), { title: 'from the form', url: 'https://example.com/' })
   t.match(a.sync.conflicts(), [{ fields: ['title'], mine: { title: "b's" }, theirs: { title: 'from the form' } }])
-  for (const { sync } of [a, b]) await sync.syncNow()
+  await sync(a, b)
   t.same(b.sync.conflicts(), [], 'it is told once')
   await a.sync.resolve('x', 'mine')
   t.match(a.sync.get('x'), { title: "b's", url: 'https://example.com/' })
@@ -162,7 +168,7 @@ t.test('several conflicts of a bookmark are all kept, and resolved together', as
   await a.sync.update('x', { url: 'https://example.com/a' })
   await person.world.pass(1000)
   await b.sync.update('x', { url: 'https://example.com/b' })
-  for (const { sync } of [a, b, a]) await sync.syncNow()
+  await sync(a, b, a)
   t.same(pick(a.sync.conflicts(), 'fields'), [['title'], ['url']])
   await a.sync.resolve('x', 'mine')
   t.match(a.sync.get('x'), { title: "a's", url: 'https://example.com/a' })
@@ -178,7 +184,7 @@ t.test('a store that was written before conflicts were kept is read as one witho
   const old: Store = { ...store, load: () => aged(store.load()), read: (ids) => aged(store.read(ids)) }
   const again = person.device('a', { store: old })
   await again.sync.update('x', { title: 'two' })
-  await again.sync.syncNow()
+  await sync(again)
   t.same([await person.stored(), again.sync.conflicts()], [{ x: 'two' }, []])
 })
 
@@ -192,7 +198,7 @@ async function edited(
   const person = await people.person(t)
   const [a, b] = [person.device('a', { store: storeOfA(person.user.userId) }), person.device('b')]
   await a.sync.put(original)
-  for (const { sync } of [a, b]) await sync.syncNow()
+  await sync(a, b)
   await a.sync.update('x', fieldsOfA)
   await person.world.pass(1000)
   await b.sync.update('x', fieldsOfB)
@@ -206,7 +212,7 @@ function pushFirst(one: Device, other: Device): void {
   network.fate = async (call) => {
     if (call.name === 'push') {
       network.fate = fate
-      await one.sync.syncNow()
+      await sync(one)
     }
     return fate(call)
   }

@@ -4,7 +4,7 @@ import { listChangePage } from '../../../src/service/db/tables/changes.ts'
 import { toSyncEvent } from '../../../src/service/sync/event.ts'
 import { pick } from '../../support/pick.ts'
 import { turns, until } from './clock.ts'
-import { bookmark, type Device, openPeople, type Person, shown } from './device.ts'
+import { bookmark, type Device, numbered, openPeople, type Person, send, shown, sync } from './device.ts'
 import { down } from './network.ts'
 import { disks } from './stores.ts'
 
@@ -19,22 +19,19 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       const open = () => person.device('b', { store: disk(person.user.userId) })
       const [a, b] = [person.device('a'), open()]
       await a.sync.put(numbered(count))
-      await a.sync.syncNow()
-      await b.sync.syncNow()
+      await sync(a, b)
       return { person, a, b, open }
     }
 
     t.test('five, or a fifth, are taken over without a question', async (t) => {
       const { a, b } = await pair(t, 30)
       await a.sync.remove(ids(0, 6))
-      await a.sync.syncNow()
-      await b.sync.syncNow()
+      await sync(a, b)
       t.equal(b.sync.bookmarks().size, 24)
 
       const { a: c, b: d } = await pair(t, 5)
       await c.sync.remove(ids(0, 5))
-      await c.sync.syncNow()
-      await d.sync.syncNow()
+      await sync(c, d)
       t.equal(d.sync.bookmarks().size, 0)
       t.same([b.sync.status().heldDeletions, d.sync.status().heldDeletions], [undefined, undefined])
     })
@@ -43,8 +40,7 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       const { person, a, b, open } = await pair(t, 30)
       await a.sync.remove(ids(0, 7))
       await a.sync.put(bookmark('new', 'new'))
-      await a.sync.syncNow()
-      await b.sync.syncNow()
+      await sync(a, b)
       t.match(b.sync.status(), { state: 'polling', reason: 'deletions', heldDeletions: { count: 7, of: 31 } })
       t.equal(b.sync.bookmarks().size, 31)
       await b.sync.stop()
@@ -65,14 +61,12 @@ for (const [where, makeDisk] of Object.entries(disks)) {
     t.test('a yes is for what was shown: what has come since waits for a yes of its own', async (t) => {
       const { a, b, open } = await pair(t, 30)
       await a.sync.remove(ids(20, 28))
-      await a.sync.syncNow()
-      await b.sync.syncNow()
+      await sync(a, b)
       t.match(b.sync.status(), { heldDeletions: { count: 8, of: 30 } })
       const shownIds = b.sync.heldDeletions().map(({ id }) => id)
       t.same(shownIds.toSorted(), ids(20, 28).toSorted())
       await a.sync.remove(ids(0, 8))
-      await a.sync.syncNow()
-      await b.sync.syncNow()
+      await sync(a, b)
       await b.sync.stop()
       const again = open()
       again.network.fate = down
@@ -95,13 +89,11 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       const { person, a, b } = await pair(t, 10)
       const before = shown(b)
       await a.sync.remove(ids(0, 10))
-      await a.sync.syncNow()
-      await b.sync.syncNow()
+      await sync(a, b)
       t.match(b.sync.status(), { heldDeletions: { count: 10, of: 10 } })
       await b.sync.rejectDeletions()
       t.same(b.sync.status().heldDeletions, undefined)
-      await b.sync.syncNow()
-      await a.sync.syncNow()
+      await sync(b, a)
       t.same([shown(a), shown(b), await person.stored()], [before, before, before])
       t.same([a.conflicts, b.conflicts], [[], []], 'the delete was seen')
     })
@@ -109,11 +101,9 @@ for (const [where, makeDisk] of Object.entries(disks)) {
     t.test('a newer version of a held bookmark takes the place of its delete', async (t) => {
       const { a, b } = await pair(t, 10)
       await a.sync.remove(ids(0, 8))
-      await a.sync.syncNow()
-      await b.sync.syncNow()
+      await sync(a, b)
       await a.sync.put(numbered(4).map((one) => ({ ...one, title: 'back' })))
-      await a.sync.syncNow()
-      await b.sync.syncNow()
+      await sync(a, b)
       t.equal(b.sync.status().heldDeletions, undefined, 'four deletes are few')
       t.same([shown(a), shown(b)], [shown(a), shown(a)])
     })
@@ -121,13 +111,11 @@ for (const [where, makeDisk] of Object.entries(disks)) {
     t.test('an edit of a held bookmark keeps it, and the one who had deleted it is told', async (t) => {
       const { a, b } = await pair(t, 10)
       await a.sync.remove(ids(0, 8))
-      await a.sync.syncNow()
-      await b.sync.syncNow()
+      await sync(a, b)
       await b.sync.put({ ...numbered(1)[0], title: 'kept' } as ReturnType<typeof bookmark>)
       t.match(b.sync.status(), { heldDeletions: { count: 7 } })
       await b.sync.approveDeletions(7)
-      await b.sync.syncNow()
-      await a.sync.syncNow()
+      await sync(b, a)
       t.same([shown(a), shown(b)], [shown(b), { b0: 'kept', b8: '8', b9: '9' }])
       t.match(a.conflicts, [{ id: 'b0', mine: null, theirs: { title: 'kept' } }])
     })
@@ -142,13 +130,13 @@ t.test('a yes by number is for what was shown at the call, though one of those i
   }
   const [a, b] = [person.device('a'), person.device('b', { loadDeferred })]
   await a.sync.put(numbered(20))
-  for (const { sync } of [a, b]) await sync.syncNow()
+  await sync(a, b)
   for (const [from, to] of [
     [0, 8],
     [8, 10],
   ] as const) {
     await a.sync.remove(ids(from, to))
-    for (const { sync } of [a, b]) await sync.syncNow()
+    await sync(a, b)
   }
   t.match(b.sync.status(), { heldDeletions: { count: 10 } })
   await Promise.all([b.sync.approveDeletions(8), b.sync.update('b3', { title: 'kept' })])
@@ -157,10 +145,8 @@ t.test('a yes by number is for what was shown at the call, though one of those i
 })
 
 t.test('a burst on the realtime channel counts as one, over a minute', async (t) => {
-  const person = await people.person(t)
-  const [a, b] = [person.device('a'), person.device('b')]
-  await a.sync.put(numbered(20))
-  await a.sync.syncNow()
+  const { person, a, b } = await people.open(t)
+  await send(a, numbered(20))
   await b.sync.start()
   await until(() => b.network.socket !== undefined)
   b.network.socket?.greet(person.world.time)
@@ -172,7 +158,7 @@ t.test('a burst on the realtime channel counts as one, over a minute', async (t)
     [5, 8],
   ] as const) {
     await a.sync.remove(ids(from, to))
-    await a.sync.syncNow()
+    await sync(a)
     await deliver(person, b)
   }
   t.match(
@@ -181,21 +167,19 @@ t.test('a burst on the realtime channel counts as one, over a minute', async (t)
     'eight of twenty within a minute, also those that were taken over before they became many',
   )
   await b.sync.rejectDeletions()
-  await b.sync.syncNow()
-  await a.sync.syncNow()
+  await sync(b, a)
   t.same([shown(a), shown(b)], [before, before], 'a no brings all of them back')
   await a.sync.remove(ids(0, 3))
-  await a.sync.syncNow()
+  await sync(a)
   await deliver(person, b)
   t.match(b.sync.status(), { heldDeletions: { count: 3, of: 20 } }, 'after a no, what follows is asked about, too')
   await a.sync.remove(ids(3, 8))
-  await a.sync.syncNow()
+  await sync(a)
   await deliver(person, b)
   await b.sync.approveDeletions(8)
   await person.world.pass(61_000)
   await a.sync.remove(ids(8, 10))
-  await a.sync.syncNow()
-  await b.sync.syncNow()
+  await sync(a, b)
   t.equal(b.sync.bookmarks().size, 10, 'a minute later two are few again')
 })
 
@@ -211,10 +195,6 @@ async function deliver({ user }: Person, { network, id }: Device): Promise<void>
     socket.say({ type: 'sync', event: toSyncEvent(row), stamp: row.stamp })
     await turns()
   }
-}
-
-function numbered(count: number): ReturnType<typeof bookmark>[] {
-  return ids(0, count).map((id, index) => bookmark(id, String(index)))
 }
 
 function ids(from: number, to: number): string[] {

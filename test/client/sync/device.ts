@@ -13,7 +13,7 @@ import { createSyncOver, type Sync } from '../../../src/client/sync/sync.ts'
 import type { Clock } from '../../../src/client/timing/clock.ts'
 import { buildApp, type TestApp, type TestUser } from '../../support/app.ts'
 import { pullAll } from '../../support/changes.ts'
-import { World } from './clock.ts'
+import { until, World } from './clock.ts'
 import { Network } from './network.ts'
 
 export interface Device {
@@ -39,6 +39,8 @@ interface DeviceOptions {
   /** Instead of the world's. */
   clock?: Clock
   store?: Store
+  /** Instead of a store: what opens a user's. */
+  disk?: (userId: string) => Store
   tabs?: Tabs
   network?: Network
   random?: () => number
@@ -48,9 +50,10 @@ interface DeviceOptions {
 }
 
 export function openDevice(options: DeviceOptions): Device {
-  const { user, world, id, skew, store = memoryStore(), tabs, signal, random = () => 0.5 } = options
-  const { loadDeferred = async () => deferred } = options
-  const keys = copyOf(options.keys)
+  const { user, world, id, skew, disk = memoryStore, tabs, signal, random = () => 0.5 } = options
+  const { store = disk(user.userId), loadDeferred = async () => deferred } = options
+  // Signing out overwrites them.
+  const keys = structuredClone(options.keys)
   const network = options.network ?? new Network(user, id)
   const sync = createSyncOver(network, {
     keys,
@@ -73,13 +76,13 @@ export function openDevice(options: DeviceOptions): Device {
   return device
 }
 
-/** Signing out overwrites them. */
-function copyOf(keys: Keys): Keys {
-  return structuredClone(keys)
-}
-
 export function bookmark(id: string, title: string, fields: Partial<PlaintextBookmark> = {}): PlaintextBookmark {
   return { id, title, source: 'bookmarks', url: `https://example.org/${id}`, ...fields }
+}
+
+/** `b0`, `b1` and so on, with their numbers as titles. */
+export function numbered(count: number): PlaintextBookmark[] {
+  return Array.from({ length: count }, (_, index) => bookmark(`b${index}`, String(index)))
 }
 
 /** Somebody with an account and any number of devices, which stop at the end of the test. */
@@ -92,9 +95,15 @@ export interface Person {
   stored(): Promise<Record<string, string>>
 }
 
+const ids = ['a', 'b', 'c'] as const
+
+/** Somebody whose devices are there as soon as they are named: `const { a, b } = await people.open(t)`. */
+type Somebody = { person: Person } & Record<(typeof ids)[number], Device>
+
 interface People {
   app: TestApp
   person(t: Test): Promise<Person>
+  open(t: Test, options?: { [id in keyof Somebody]?: Partial<DeviceOptions> }): Promise<Somebody>
 }
 
 let opened: Promise<People> | undefined
@@ -107,36 +116,66 @@ export async function openPeople(): Promise<People> {
 
 async function open(): Promise<People> {
   const app = await buildApp(root, { LOG_LEVEL: 'error' })
+  const personOf = async (t: Test): Promise<Person> => {
+    const world = new World((time) => app.setClock(time))
+    const user = await app.user(randomUUID())
+    const keys = deriveKeys(randomBytes(32))
+    return {
+      user,
+      keys,
+      world,
+      device(id, options = {}) {
+        const device = openDevice({ user, keys, world, id, ...options })
+        t.teardown(() => device.sync.stop())
+        return device
+      },
+      stored: () => titlesOf(user, keys),
+    }
+  }
   return {
     app,
-    async person(t) {
-      const world = new World((time) => app.setClock(time))
-      const user = await app.user(randomUUID())
-      const keys = deriveKeys(randomBytes(32))
-      return {
-        user,
-        keys,
-        world,
-        device(id, options = {}) {
-          const device = openDevice({ user, keys, world, id, ...options })
-          t.teardown(() => device.sync.stop())
-          return device
-        },
-        async stored() {
-          const { changes } = await pullAll(user)
-          const live = changes.filter(({ operation }) => operation !== 'delete')
-          return Object.fromEntries(
-            live.map(({ entity_id: id, encrypted_data = '', data_hash = '' }) => {
-              return [id, decryptBookmark(keys, { id, encrypted_data, data_hash }).title]
-            }),
-          )
-        },
-      }
+    person: personOf,
+    async open(t, options = {}) {
+      const person = await personOf(t)
+      const devices = ids.map((id) => [id, { get: () => person.device(id, options[id]) }] as const)
+      return Object.defineProperties({ person } as Somebody, Object.fromEntries(devices))
     },
   }
 }
 
+/** The titles of the live bookmarks that the service holds, by their ids. */
+export async function titlesOf(user: TestUser, keys: Keys): Promise<Record<string, string>> {
+  const { changes } = await pullAll(user)
+  const live = changes.filter(({ operation }) => operation !== 'delete')
+  const titles = live.map(({ entity_id: id, encrypted_data = '', data_hash = '' }) => {
+    return [id, decryptBookmark(keys, { id, encrypted_data, data_hash }).title] as const
+  })
+  return inOrder(titles)
+}
+
 export function shown({ sync }: Device): Record<string, string> {
-  const entries = [...sync.bookmarks()].map(([id, { title }]) => [id, title] as const)
-  return Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)))
+  return inOrder([...sync.bookmarks()].map(([id, { title }]) => [id, title] as const))
+}
+
+function inOrder(titles: (readonly [id: string, title: string])[]): Record<string, string> {
+  return Object.fromEntries(titles.toSorted(([one], [other]) => (one < other ? -1 : 1)))
+}
+
+/** Each of them has one exchange with the service, in this order. */
+export async function sync(...devices: readonly Device[]): Promise<void> {
+  for (const { sync } of devices) await sync.syncNow()
+}
+
+/** Puts them, and has one exchange with the service. */
+export async function send(device: Device, bookmarks: PlaintextBookmark | PlaintextBookmark[]): Promise<void> {
+  await device.sync.put(bookmarks)
+  await sync(device)
+}
+
+/** Starts it, and lets the service greet its channel. */
+export async function online({ world }: Person, { sync, network }: Device): Promise<void> {
+  await sync.start()
+  await until(() => network.socket?.isOpen === true)
+  network.socket?.greet(world.time)
+  await until(() => sync.status().state === 'online')
 }

@@ -1,12 +1,9 @@
 import t from 'tap'
-import { ApiError } from '../../../src/client/errors.ts'
-import type { SyncEvents } from '../../../src/client/sync/store/emitter.ts'
-import { memoryStore } from '../../../src/client/sync/store/memory.ts'
+import { ApiError, memoryStore, type Row, type Store, type SyncEvents } from '../../../src/client/index.ts'
 import { blankRow } from '../../../src/client/sync/store/row.ts'
-import type { Row, Store } from '../../../src/client/sync/store/store.ts'
 import { change } from '../../support/changes.ts'
-import { settled, until } from './clock.ts'
-import { bookmark, type Device, openPeople, type Person, shown } from './device.ts'
+import { settled } from './clock.ts'
+import { bookmark, online, openPeople, type Person, send, shown, sync } from './device.ts'
 import { type Fate, up } from './network.ts'
 
 /** A store loses or keeps a record without anybody noticing: the digests differ, and the device mends it. */
@@ -19,15 +16,17 @@ const nothing = { missing: [], outdated: [], deleted: [], sent: [] }
 t.test('a store that lost records, kept deleted ones and has old ones is mended, and the device is told', async (t) => {
   const person = await people.person(t)
   const other = person.device('other')
-  await other.sync.put(['lost', 'old', 'kept', 'fine'].map((id) => bookmark(id, 'one')))
-  await other.sync.syncNow()
+  await send(
+    other,
+    ['lost', 'old', 'kept', 'fine'].map((id) => bookmark(id, 'one')),
+  )
   const store = memoryStore()
   await visit(person, store, 0)
   const before = new Map((await store.load()).rows.map((row) => [row.id, row]))
   await person.world.pass(1000)
   await other.sync.put(bookmark('old', 'two'))
   await other.sync.remove('kept')
-  await other.sync.syncNow()
+  await sync(other)
   await visit(person, store, 1)
   await damage(store, [blankRow('lost'), before.get('old') as Row, before.get('kept') as Row])
 
@@ -46,8 +45,7 @@ t.test('what only the device has is sent again', async (t) => {
   const person = await people.person(t)
   const store = memoryStore()
   const first = person.device('a', { store })
-  await first.sync.put([bookmark('x', 'one'), bookmark('y', 'one')])
-  await first.sync.syncNow()
+  await send(first, [bookmark('x', 'one'), bookmark('y', 'one')])
   await first.sync.stop()
   const { userId } = person.user
   await db.deleteFrom('records').where('user_id', '=', userId).where('entity_id', '=', 'x').execute()
@@ -65,8 +63,7 @@ t.test('what a device cannot have is looked for once, and not again when somethi
   const first = await visit(person, store, 0)
   t.same([first.told, first.fromStart], [[], 2], 'the first pull, and one for the digest')
   const other = person.device('other')
-  await other.sync.put(bookmark('y', 'one'))
-  await other.sync.syncNow()
+  await send(other, bookmark('y', 'one'))
   const second = await visit(person, store, 7)
   t.same([second.told, second.asked, second.fromStart], [[], 1, 0])
   t.same(shown(second.device), { y: 'one' })
@@ -78,8 +75,7 @@ t.test('however wrong the digest, no second pull from 0 follows for the same one
   const stuck: Fate = async ({ name, send }) => (name === 'getStatus' ? { digest: 'c'.repeat(32) } : send())
   const first = await visit(person, store, 7, stuck)
   const other = person.device('other')
-  await other.sync.put(bookmark('y', 'one'))
-  await other.sync.syncNow()
+  await send(other, bookmark('y', 'one'))
   const second = await visit(person, store, 14, stuck)
   t.same([first.fromStart, second.fromStart, second.told], [1, 0, []])
 })
@@ -89,13 +85,12 @@ t.test('what others write while the digests are compared is no difference', asyn
   const store = await synced(person)
   const other = person.device('other')
   let isWritten = false
-  const meanwhile: Fate = async ({ name, send }) => {
-    if (name === 'getStatus' && !isWritten) {
+  const meanwhile: Fate = async (call) => {
+    if (call.name === 'getStatus' && !isWritten) {
       isWritten = true
-      await other.sync.put(bookmark('y', 'one'))
-      await other.sync.syncNow()
+      await send(other, bookmark('y', 'one'))
     }
-    return send()
+    return up(call)
   }
   const { device, told, asked, fromStart } = await visit(person, store, 7, meanwhile)
   t.same([shown(device), told, asked, fromStart], [{ x: 'one', y: 'one' }, [], 2, 0])
@@ -104,23 +99,16 @@ t.test('what others write while the digests are compared is no difference', asyn
 t.test('a service that tells no digest, or what is none, or has no status, is synced with all the same', async (t) => {
   const person = await people.person(t)
   const store = await synced(person)
-  const answers: (() => unknown)[] = [
-    () => ({ digest: null }),
-    () => ({}),
-    () => ({ digest: 'unknown' }),
-    () => ({ digest: 5 }),
-    () => ({ digest: 'c'.repeat(31) }),
-    () => {
-      throw new ApiError(501, 'There is no status')
-    },
-  ]
+  const answers = [{ digest: null }, {}, { digest: 'unknown' }, { digest: 5 }, { digest: 'c'.repeat(31) }, undefined]
+  const states = ['offline', 'connecting', 'polling', 'online', 'offline']
   for (const [index, answer] of answers.entries()) {
-    const fate: Fate = async ({ name, send }) => (name === 'getStatus' ? answer() : send())
+    const fate: Fate = async ({ name, send }) => {
+      if (name !== 'getStatus') return send()
+      if (!answer) throw new ApiError(501, 'There is no status')
+      return answer
+    }
     const { device, asked, fromStart } = await visit(person, store, 7 * (index + 1), fate)
-    t.same(
-      [asked, fromStart, device.errors, device.states],
-      [1, 0, [], ['offline', 'connecting', 'polling', 'online', 'offline']],
-    )
+    t.same([asked, fromStart, device.errors, device.states], [1, 0, [], states])
   }
 })
 
@@ -129,8 +117,7 @@ async function synced(person: Person): Promise<Store> {
   const store = memoryStore()
   const device = person.device('a', { store })
   await device.sync.put(bookmark('x', 'one'))
-  await device.sync.syncNow()
-  await device.sync.syncNow()
+  await sync(device, device)
   await device.sync.stop()
   return store
 }
@@ -151,13 +138,6 @@ async function visit(person: Person, store: Store, hour: number, fate = up) {
   await device.sync.stop()
   const asked = device.network.calls.filter((name) => name === 'getStatus').length
   return { device, told, asked, fromStart }
-}
-
-async function online(person: Person, device: Device): Promise<void> {
-  await device.sync.start()
-  await until(() => device.network.socket !== undefined)
-  device.network.socket?.greet(person.world.time)
-  await until(() => device.sync.status().state === 'online')
 }
 
 /** As if these writes had been lost, or made twice. */

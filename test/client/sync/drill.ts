@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import { decryptBookmark, encryptBookmark } from '../../../src/client/crypto/record.ts'
 import { createHistory } from '../../../src/client/history.ts'
-import { createClient, deriveKeys, type Keys } from '../../../src/client/index.ts'
+import { deriveKeys, encryptBookmark, type Keys } from '../../../src/client/index.ts'
 import { systemClock } from '../../../src/client/timing/clock.ts'
 import { hexValue, toDigest } from '../../../src/protocol/digest.ts'
 import type { TestUser } from '../../support/app.ts'
 import { pullAll } from '../../support/changes.ts'
 import { depth } from '../../support/depth.ts'
+import { clientOver } from '../connection.ts'
 import { World } from './clock.ts'
-import { bookmark, type Device, openDevice, shown } from './device.ts'
+import { bookmark, type Device, openDevice, shown, titlesOf } from './device.ts'
 import { down, up } from './network.ts'
 
 /** A person with three devices goes on working while the service is backed up, and after what it then loses. */
@@ -79,15 +79,11 @@ export async function runDrill({ user, backUp, goBack }: Place): Promise<string[
 }
 
 async function compare(user: TestUser, devices: Device[], keys: Keys): Promise<string[]> {
-  const { changes } = await pullAll(user)
-  const live = changes.filter(({ operation }) => operation !== 'delete')
-  const stored = live.map(({ entity_id: id, encrypted_data = '', data_hash = '' }) => {
-    return [id, decryptBookmark(keys, { id, encrypted_data, data_hash }).title] as const
-  })
-  const expected = JSON.stringify(Object.fromEntries(stored.sort(([one], [other]) => (one < other ? -1 : 1))))
+  const expected = JSON.stringify(await titlesOf(user, keys))
   const faults = devices.flatMap((device) =>
     JSON.stringify(shown(device)) === expected ? [] : [`${device.id} does not show what the service has`],
   )
+  const live = (await pullAll(user)).changes.filter(({ operation }) => operation !== 'delete')
   const { digest, total_bookmarks } = (await user.call('GET', '/api/v1/sync/status')).body
   const sum = live.reduce((sum, { data_hash = '' }) => sum + (hexValue(data_hash) ?? 0n), 0n)
   const isCounted = total_bookmarks === live.length && digest === toDigest(sum)
@@ -105,8 +101,7 @@ async function historyFaults(user: TestUser, { sync, id }: Device, keys: Keys): 
     })
     if (!isGapless) faults.push(`the versions of ${entity_id} have a gap`)
   }
-  const client = createClient({ baseUrl: 'http://localhost', deviceId: id, fetch: (request) => through(user, request) })
-  const history = createHistory({ client, keys, userId: user.userId, sync })
+  const history = createHistory({ client: clientOver({ session: user }, id), keys, userId: user.userId, sync })
   const { bookmarks } = await history.trash()
   const inTrash = bookmarks.map(({ id, bookmark }) => (bookmark ? id : `${id} that does not open`)).sort()
   const deleted = changes.filter(({ operation }) => operation === 'delete').map(({ entity_id }) => entity_id)
@@ -114,12 +109,6 @@ async function historyFaults(user: TestUser, { sync, id }: Device, keys: Keys): 
   if (unknown.length > 0) faults.push(`${unknown} cannot be restored`)
   if ((await history.serverConflicts()).conflicts.length > 0) faults.push('a conflict that was told is still open')
   return faults
-}
-
-async function through(user: TestUser, request: Request): Promise<Response> {
-  const { pathname, search } = new URL(request.url)
-  const { status, body } = await user.call(request.method, pathname + search)
-  return Response.json(body, { status })
 }
 
 interface Edit {

@@ -1,17 +1,15 @@
 import t from 'tap'
-import type { TreeNode } from '../../../src/client/bookmark/tree.ts'
-import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
-import { OfflineError, RecordError } from '../../../src/client/errors.ts'
+import { OfflineError, type PlaintextBookmark, RecordError, type TreeNode } from '../../../src/client/index.ts'
 import { type MoveParts, moveBookmark } from '../../../src/client/sync/edits/move.ts'
 import type { Change } from '../../../src/client/sync/exchange/transport.ts'
-import { bookmark, type Device, openPeople, shown } from './device.ts'
+import { bookmark, type Device, openPeople, send, shown, sync } from './device.ts'
 import { answerLost, down, refused, up } from './network.ts'
 import { disks } from './stores.ts'
 
 const people = await openPeople()
 
 t.test('an edit is there at once, without a network, and is told to listeners', async (t) => {
-  const a = (await people.person(t)).device('a')
+  const { a } = await people.open(t)
   a.network.fate = down
   await a.sync.put([bookmark('x', 'one'), bookmark('y', 'two')])
   await a.sync.remove('y')
@@ -27,9 +25,8 @@ t.test('an edit is there at once, without a network, and is told to listeners', 
 })
 
 t.test('an edit that changes nothing is none', async (t) => {
-  const a = (await people.person(t)).device('a')
-  await a.sync.put(bookmark('x', 'one'))
-  await a.sync.syncNow()
+  const { a } = await people.open(t)
+  await send(a, bookmark('x', 'one'))
   const heard = a.changes.length
   await a.sync.put({ source: 'bookmarks', url: 'https://example.org/x', title: 'one', id: 'x' })
   await a.sync.remove('nothing')
@@ -38,7 +35,7 @@ t.test('an edit that changes nothing is none', async (t) => {
 })
 
 t.test('what the app does to its object afterwards changes nothing', async (t) => {
-  const a = (await people.person(t)).device('a')
+  const { a } = await people.open(t)
   const mine = bookmark('x', 'one', { tags: ['a'] })
   await a.sync.put(mine)
   mine.title = 'two'
@@ -47,7 +44,7 @@ t.test('what the app does to its object afterwards changes nothing', async (t) =
 })
 
 t.test('nor does what it does to it while the edit is being made', async (t) => {
-  const a = (await people.person(t)).device('a')
+  const { a } = await people.open(t)
   const mine = [bookmark('x', 'one'), bookmark('y', 'two')]
   const putting = a.sync.put(mine)
   for (const one of mine.splice(0)) one.title = 'later'
@@ -61,7 +58,7 @@ t.test('nor does what it does to it while the edit is being made', async (t) => 
 })
 
 t.test('all or none of several: one that cannot be sealed leaves none', async (t) => {
-  const a = (await people.person(t)).device('a')
+  const { a } = await people.open(t)
   await t.rejects(a.sync.put([bookmark('x', 'one'), bookmark('ü', 'no id')]), RecordError)
   await t.rejects(a.sync.put([bookmark('x', 'one'), bookmark('y', 'x'.repeat(200_000))]), RecordError)
   t.same(shown(a), {})
@@ -71,8 +68,7 @@ t.test('all or none of several: one that cannot be sealed leaves none', async (t
 for (const [where, makeDisk] of Object.entries(disks)) {
   t.test(`edits before they are sent, with a store ${where}`, async (t) => {
     t.test('several edits of one bookmark are sent as one', async (t) => {
-      const person = await people.person(t)
-      const a = person.device('a', { store: makeDisk()(person.user.userId) })
+      const { person, a } = await people.open(t, { a: { disk: makeDisk() } })
       for (const title of ['one', 'two', 'three']) await a.sync.put(bookmark('x', title))
       const pushed = await pushedMeanwhile(a, () => a.sync.syncNow())
       t.match(pushed, [{ entity_id: 'x', operation: 'create', base: 0 }])
@@ -80,8 +76,7 @@ for (const [where, makeDisk] of Object.entries(disks)) {
     })
 
     t.test('what was made and deleted before it was sent is not sent', async (t) => {
-      const person = await people.person(t)
-      const a = person.device('a', { store: makeDisk()(person.user.userId) })
+      const { a } = await people.open(t, { a: { disk: makeDisk() } })
       await a.sync.put(bookmark('x', 'one'))
       await a.sync.remove('x')
       t.equal(a.sync.status().waiting, 0)
@@ -89,22 +84,20 @@ for (const [where, makeDisk] of Object.entries(disks)) {
     })
 
     t.test('what may have arrived is deleted there, too', async (t) => {
-      const person = await people.person(t)
-      const a = person.device('a', { store: makeDisk()(person.user.userId) })
+      const { person, a } = await people.open(t, { a: { disk: makeDisk() } })
       await a.sync.put(bookmark('x', 'one'))
       a.network.fate = (call) => (call.name === 'push' ? answerLost(call) : call.send())
       await t.rejects(a.sync.syncNow(), OfflineError)
       await a.sync.remove('x')
       t.equal(a.sync.status().waiting, 1)
       a.network.fate = up
-      await a.sync.syncNow()
+      await sync(a)
       t.same(await person.stored(), {})
       t.same([a.sync.status().waiting, a.conflicts, a.errors], [0, [], []])
     })
 
     t.test('an edit made while one is on its way is sent after it', async (t) => {
-      const person = await people.person(t)
-      const a = person.device('a', { store: makeDisk()(person.user.userId) })
+      const { person, a } = await people.open(t, { a: { disk: makeDisk() } })
       await a.sync.put(bookmark('x', 'one'))
       a.network.fate = async (call) => {
         const answer = await call.send()
@@ -124,142 +117,91 @@ for (const [where, makeDisk] of Object.entries(disks)) {
 }
 
 t.test('timestamps rise strictly, though the clock stands still', async (t) => {
-  const a = (await people.person(t)).device('a')
+  const { a } = await people.open(t)
   for (const id of ['x', 'y', 'z']) await a.sync.put(bookmark(id, id))
   const [x = 0, y = 0, z = 0] = (await pushedMeanwhile(a, () => a.sync.syncNow())).map(({ timestamp }) => timestamp)
   t.ok(x < y && y < z, `${x} ${y} ${z}`)
 })
 
 t.test('many edits go in batches of 500', async (t) => {
-  const person = await people.person(t)
-  const a = person.device('a')
-  await a.sync.put(Array.from({ length: 1100 }, (_, index) => bookmark(`b${index}`, String(index))))
-  await a.sync.syncNow()
+  const { person, a } = await people.open(t)
+  await send(
+    a,
+    Array.from({ length: 1100 }, (_, index) => bookmark(`b${index}`, String(index))),
+  )
   t.equal(a.network.calls.filter((name) => name === 'push').length, 3)
   t.equal(Object.keys(await person.stored()).length, 1100)
 })
 
 t.test('large edits go in batches of 4 MiB', async (t) => {
-  const a = (await people.person(t)).device('a')
+  const { a } = await people.open(t)
   const large = 'x'.repeat(190_000)
-  await a.sync.put(Array.from({ length: 40 }, (_, index) => bookmark(`b${index}`, large)))
-  await a.sync.syncNow()
+  await send(
+    a,
+    Array.from({ length: 40 }, (_, index) => bookmark(`b${index}`, large)),
+  )
   t.equal(a.network.calls.filter((name) => name === 'push').length, 3)
   t.equal(a.sync.status().waiting, 0)
 })
 
 t.test('two devices make the same edit: no conflict', async (t) => {
-  const person = await people.person(t)
-  const [a, b] = [person.device('a'), person.device('b')]
+  const { a, b } = await people.open(t)
   for (const { sync } of [a, b]) await sync.put(bookmark('x', 'same'))
-  for (const { sync } of [a, b, a]) await sync.syncNow()
+  await sync(a, b, a)
   for (const { sync } of [a, b]) await sync.remove('x')
-  for (const { sync } of [a, b, a]) await sync.syncNow()
+  await sync(a, b, a)
   t.same([a.conflicts, b.conflicts, shown(a), shown(b)], [[], [], {}, {}])
 })
 
 t.test('two devices come to the same bookmark by a create and by an edit: no conflict', async (t) => {
-  const person = await people.person(t)
-  const [a, b] = [person.device('a'), person.device('b')]
+  const { person, a, b } = await people.open(t)
   await b.sync.put(bookmark('x', 'same'))
   await person.world.pass(1000)
   for (const title of ['other', 'same']) {
-    await a.sync.put(bookmark('x', title))
-    await a.sync.syncNow()
+    await send(a, bookmark('x', title))
   }
-  for (const { sync } of [b, a]) await sync.syncNow()
+  await sync(b, a)
   t.same([a.conflicts, b.conflicts, shown(a), shown(b)], [[], [], { x: 'same' }, { x: 'same' }])
 })
 
-t.test('two devices edit one bookmark: the loser is told with both texts, whoever was first', async (t) => {
-  for (const order of ['early loses', 'late loses']) {
-    const person = await people.person(t)
-    const [a, b] = [person.device('a'), person.device('b')]
-    await a.sync.put(bookmark('x', 'original'))
-    await a.sync.syncNow()
-    await b.sync.syncNow()
-    await a.sync.put(bookmark('x', "a's"))
-    await person.world.pass(1000)
-    await b.sync.put(bookmark('x', "b's"))
-    for (const { sync } of order === 'early loses' ? [a, b, a] : [b, a, b]) await sync.syncNow()
-    t.same([shown(a), shown(b)], [{ x: "b's" }, { x: "b's" }], order)
-    t.match(a.conflicts, [{ id: 'x', mine: { title: "a's" }, theirs: { title: "b's" } }], order)
-    t.same(b.conflicts, [], order)
-
-    const { mine } = a.conflicts[0] ?? {}
-    if (mine) await a.sync.put(mine)
-    for (const { sync } of [a, b]) await sync.syncNow()
-    t.same([shown(a), shown(b)], [{ x: "a's" }, { x: "a's" }], 'and can have it back')
-    t.same(b.conflicts, [], 'which is no conflict: it was seen')
-  }
-})
-
-t.test('an edit wins over a delete, or a delete over an edit: the loser is told', async (t) => {
-  const person = await people.person(t)
-  const [a, b] = [person.device('a'), person.device('b')]
-  await a.sync.put([bookmark('x', 'one'), bookmark('y', 'two')])
-  await a.sync.syncNow()
-  await b.sync.syncNow()
-  await a.sync.remove('x')
-  await b.sync.put(bookmark('y', 'edited'))
-  await person.world.pass(1000)
-  await b.sync.put(bookmark('x', 'edited'))
-  await a.sync.remove('y')
-  for (const { sync } of [a, b, a]) await sync.syncNow()
-  t.same([shown(a), shown(b)], [{ x: 'edited' }, { x: 'edited' }])
-  t.match(a.conflicts, [{ id: 'x', mine: null, theirs: { title: 'edited' } }])
-  t.match(b.conflicts, [{ id: 'y', mine: { title: 'edited' }, theirs: null }])
-})
-
 t.test('the overwritten edit is told also when its winner was edited again before it came', async (t) => {
-  const person = await people.person(t)
-  const [a, b, c] = [person.device('a'), person.device('b'), person.device('c')]
-  await b.sync.put(bookmark('x', "b's"))
-  await b.sync.syncNow()
+  const { person, a, b, c } = await people.open(t)
+  await send(b, bookmark('x', "b's"))
   await person.world.pass(1000)
-  await a.sync.put(bookmark('x', "a's"))
-  await a.sync.syncNow()
+  await send(a, bookmark('x', "a's"))
   await a.sync.put(bookmark('x', "a's second"))
-  await a.sync.syncNow()
-  await c.sync.syncNow()
+  await sync(a, c)
   await c.sync.put(bookmark('x', "c's"))
-  await c.sync.syncNow()
-  await b.sync.syncNow()
+  await sync(c, b)
   t.match(b.conflicts, [{ mine: { title: "b's" }, theirs: { title: "c's" } }])
-  await a.sync.syncNow()
+  await sync(a)
   t.same([a.conflicts, c.conflicts], [[], []], 'c had seen what it edited')
 })
 
 t.test('an edit on top of an own one that waits does not count as having seen what came under it', async (t) => {
-  const person = await people.person(t)
-  const [a, b] = [person.device('a'), person.device('b')]
+  const { person, a, b } = await people.open(t)
   await b.sync.put(bookmark('x', "b's"))
   await person.world.pass(1000)
   await a.sync.put(bookmark('x', "a's"))
-  await b.sync.syncNow()
+  await sync(b)
   a.network.fate = refused
-  await a.sync.syncNow()
+  await sync(a)
   a.network.fate = up
   await a.sync.put(bookmark('x', "a's second"))
-  await a.sync.syncNow()
-  await b.sync.syncNow()
+  await sync(a, b)
   t.same(await person.stored(), { x: "a's second" })
   t.match(b.conflicts, [{ mine: { title: "b's" }, theirs: { title: "a's second" } }])
 })
 
 t.test('a form that was open while another device changed the bookmark: that device is told', async (t) => {
-  const person = await people.person(t)
-  const [a, b] = [person.device('a'), person.device('b')]
+  const { a, b } = await people.open(t)
   await a.sync.put(bookmark('x', 'one'))
-  await a.sync.syncNow()
-  await b.sync.syncNow()
+  await sync(a, b)
   const seen = b.sync.seen()
   await a.sync.put(bookmark('x', 'two'))
-  await a.sync.syncNow()
-  await b.sync.syncNow()
+  await sync(a, b)
   await b.sync.put(bookmark('x', 'form'), { seen })
-  await b.sync.syncNow()
-  await a.sync.syncNow()
+  await sync(b, a)
   t.same([shown(a), shown(b)], [{ x: 'form' }, { x: 'form' }])
   t.match(a.conflicts, [{ mine: { title: 'two' }, theirs: { title: 'form' } }])
 })
@@ -277,7 +219,7 @@ async function pushedMeanwhile({ network }: Device, meanwhile: () => Promise<voi
 }
 
 t.test('an update is there for the next read, and waits to be sent', async (t) => {
-  const a = (await people.person(t)).device('a')
+  const { a } = await people.open(t)
   await a.sync.put(bookmark('x', 'one', { tags: ['a'] }))
   await a.sync.update('x', { title: 'two', tags: undefined })
   t.same(a.sync.get('x'), bookmark('x', 'two', { position: 'a0' }))
@@ -287,7 +229,7 @@ t.test('an update is there for the next read, and waits to be sent', async (t) =
 })
 
 t.test('fields that every bookmark has cannot be removed', async (t) => {
-  const a = (await people.person(t)).device('a')
+  const { a } = await people.open(t)
   await a.sync.put(bookmark('x', 'one'))
   // @ts-expect-error: nor does it compile, unless the app's compiler takes undefined for a value of any optional field
   await a.sync.update('x', { title: undefined, source: undefined, url: undefined })
@@ -295,7 +237,7 @@ t.test('fields that every bookmark has cannot be removed', async (t) => {
 })
 
 t.test('an update that cannot be made changes nothing', async (t) => {
-  const a = (await people.person(t)).device('a')
+  const { a } = await people.open(t)
   await t.rejects(a.sync.update('x', { title: 'one' }), RangeError)
   await a.sync.put(bookmark('x', 'one'))
   const heard = a.changes.length
@@ -307,18 +249,17 @@ t.test('an update that cannot be made changes nothing', async (t) => {
 })
 
 t.test('a function that changes the bookmark it is given, against its type, loses nothing', async (t) => {
-  const person = await people.person(t)
-  const [a, b] = [person.device('a'), person.device('b')]
+  const { person, a, b } = await people.open(t)
   await a.sync.put(bookmark('x', 'one', { tags: ['a'] }))
-  for (const { sync } of [a, b]) await sync.syncNow()
+  await sync(a, b)
   await b.sync.update('x', { title: 'theirs' })
-  await b.sync.syncNow()
+  await sync(b)
   await person.world.pass(1000)
   await a.sync.update('x', (current) => {
     current.tags?.push('mine')
     return Object.assign(current, { title: 'mine' })
   })
-  for (const { sync } of [a, b]) await sync.syncNow()
+  await sync(a, b)
   t.match(
     [a, b].map(({ sync }) => sync.get('x')),
     [
@@ -330,7 +271,7 @@ t.test('a function that changes the bookmark it is given, against its type, lose
 })
 
 t.test('edits of one bookmark at the same time all stay', async (t) => {
-  const a = (await people.person(t)).device('a')
+  const { a } = await people.open(t)
   await a.sync.put([bookmark('f', 'folder', { url: undefined as never }), bookmark('x', 'one', { tags: [] })])
   const before = a.sync.get('x') ?? bookmark('x', 'missing')
   await Promise.all([
@@ -345,10 +286,10 @@ t.test('edits of one bookmark at the same time all stay', async (t) => {
 })
 
 t.test('a bookmark added has a position at once, so that a move rewrites that one alone', async (t) => {
-  const a = (await people.person(t)).device('a')
+  const { a } = await people.open(t)
   await a.sync.put(Array.from({ length: 25 }, (_, index) => bookmark(`b${index}`, String(index))))
   await Promise.all(Array.from({ length: 25 }, (_, index) => a.sync.put(bookmark(`c${index}`, String(index)))))
-  await a.sync.syncNow()
+  await sync(a)
   a.changes.length = 0
   await a.sync.move('c24', { before: 'b3' })
   t.same([a.changes.map(({ ids }) => ids), a.sync.status().waiting], [[['c24']], 1])
@@ -360,7 +301,7 @@ t.test('a bookmark added has a position at once, so that a move rewrites that on
 })
 
 t.test('one that is put into another folder goes to its end; one put again stays where it is', async (t) => {
-  const a = (await people.person(t)).device('a')
+  const { a } = await people.open(t)
   const inFolder = (id: string) => bookmark(id, id, { parentId: 'f' })
   await a.sync.put([
     bookmark('f', 'folder', { url: undefined as never }),
@@ -376,7 +317,7 @@ t.test('one that is put into another folder goes to its end; one put again stays
 })
 
 t.test('among bookmarks without positions, a new one still comes last', async (t) => {
-  const a = (await people.person(t)).device('a')
+  const { a } = await people.open(t)
   const dated = (id: string, day: number) => bookmark(id, id, { dateAdded: `2026-01-0${day}T00:00:00Z` })
   await a.sync.importBookmarks([dated('x', 1), dated('y', 2)])
   await a.sync.put(dated('z', 3))
@@ -387,7 +328,7 @@ t.test('among bookmarks without positions, a new one still comes last', async (t
 })
 
 t.test('a move among many bookmarks without positions gives them some, keeping what is edited meanwhile', async (t) => {
-  const a = (await people.person(t)).device('a')
+  const { a } = await people.open(t)
   const ids = Array.from({ length: 30 }, (_, index) => `b${10 + index}`)
   await a.sync.importBookmarks(ids.map((id) => bookmark(id, id)))
   await Promise.all([

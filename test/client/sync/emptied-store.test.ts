@@ -1,31 +1,23 @@
 import t, { type Test } from 'tap'
-import { UnsentChangesError } from '../../../src/client/errors.ts'
-import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
-import type { Store } from '../../../src/client/sync/store/store.ts'
-import { createTabs } from '../../../src/client/sync/store/tabs.ts'
+import { createTabs, indexedDbStore, type Store, UnsentChangesError } from '../../../src/client/index.ts'
 import { pullAll } from '../../support/changes.ts'
 import { until } from './clock.ts'
-import { bookmark, openPeople, shown } from './device.ts'
+import { bookmark, type Device, online, openPeople, type Person, send, shown, sync } from './device.ts'
 import { down, type Fate, up } from './network.ts'
 import { deleteDatabase, emptiedInTheMiddle, empty, five, synced, titles } from './stores.ts'
 
 const people = await openPeople()
 
 t.test('the browser empties the store under an open tab: the next change fills it again', async (t) => {
-  const person = await people.person(t)
+  const { person, a, b } = await people.open(t, { a: { disk: indexedDbStore } })
   const { userId } = person.user
-  const a = person.device('a', { store: indexedDbStore(userId) })
-  const b = person.device('b')
   await a.sync.put(five)
-  await a.sync.start()
-  await until(() => a.network.socket?.isOpen === true)
-  a.network.socket?.greet(person.world.time)
+  await online(person, a)
   await until(() => a.sync.status().waiting === 0)
-  await a.sync.syncNow()
+  await sync(a)
   await empty(userId)
   await b.sync.put([bookmark('x', 'by b'), bookmark('p', 'changed by b')])
-  await b.sync.syncNow()
-  await b.sync.syncNow()
+  await sync(b, b)
   for (const event of (await pullAll(person.user)).changes.slice(-2)) {
     a.network.socket?.say({ type: 'sync', event, stamp: b.sync.seen() - (event.entity_id === 'x' ? 1 : 0) })
   }
@@ -33,28 +25,19 @@ t.test('the browser empties the store under an open tab: the next change fills i
   t.same(shown(a), await person.stored())
   await a.sync.stop()
 
-  const reloaded = person.device('a', { store: indexedDbStore(userId) })
-  reloaded.network.fate = down
-  await reloaded.sync.start()
-  t.same(shown(reloaded), await person.stored(), 'the store is whole again')
+  t.same(shown(await reloaded(person)), await person.stored(), 'the store is whole again')
 })
 
 t.test('what the channel says again to an emptied store is no step back', async (t) => {
-  const person = await people.person(t)
+  const { person, a, b } = await people.open(t, { a: { disk: indexedDbStore } })
   const { userId } = person.user
-  const a = person.device('a', { store: indexedDbStore(userId) })
-  const b = person.device('b')
-  await a.sync.start()
-  await until(() => a.network.socket !== undefined)
-  a.network.socket?.greet(person.world.time)
-  await b.sync.put(bookmark('x', 'one'))
-  await b.sync.syncNow()
+  await online(person, a)
+  await send(b, bookmark('x', 'one'))
   const [event] = (await pullAll(person.user)).changes
   const late = { type: 'sync', event, stamp: person.world.time }
   await person.world.pass(1000)
   await b.sync.put(bookmark('x', 'two'))
-  await b.sync.syncNow()
-  await a.sync.syncNow()
+  await sync(b, a)
   await empty(userId)
   a.network.socket?.say(late)
   await a.sync.put(bookmark('y', 'made then'))
@@ -67,16 +50,13 @@ t.test('an edit of a held bookmark, made then, is told to the one who had delete
   const { person, userId, a } = await synced(t)
   const b = person.device('b')
   await b.sync.put(['u', 'v', 'w'].map((id) => bookmark(id, id)))
-  await b.sync.syncNow()
-  await a.sync.syncNow()
+  await sync(b, a)
   await b.sync.remove(['q', 'r', 's', 't', 'u', 'v', 'w'])
-  await b.sync.syncNow()
-  await a.sync.syncNow()
+  await sync(b, a)
   t.match(a.sync.status(), { heldDeletions: { count: 7 } })
   await empty(userId)
   await a.sync.update('q', { title: 'kept' })
-  await a.sync.syncNow()
-  await b.sync.syncNow()
+  await sync(a, b)
   t.match(b.conflicts, [{ id: 'q', mine: null, theirs: { title: 'kept' } }])
 })
 
@@ -85,19 +65,16 @@ t.test('deletes that come then are held behind those that the user was shown bef
   const b = person.device('b')
   const many = Array.from({ length: 10 }, (_, index) => bookmark(`b${index}`, `${index}`))
   await b.sync.put(many)
-  for (const { sync } of [b, a]) await sync.syncNow()
+  await sync(b, a)
   const shownFirst = many.slice(2).map(({ id }) => id)
   await b.sync.remove(shownFirst)
-  for (const { sync } of [b, a]) await sync.syncNow()
+  await sync(b, a)
   t.match(a.sync.status(), { heldDeletions: { count: 8 } })
   await empty(userId)
   await b.sync.remove(['b0', 'b1'])
-  for (const { sync } of [b, a]) await sync.syncNow()
+  await sync(b, a)
   await a.sync.stop()
-  const reloaded = person.device('a', { store: indexedDbStore(userId) })
-  reloaded.network.fate = down
-  await reloaded.sync.start()
-  const held = reloaded.sync.heldDeletions().map(({ id }) => id)
+  const held = (await reloaded(person)).sync.heldDeletions().map(({ id }) => id)
   t.same([held.slice(0, 8).sort(), held.slice(8).sort()], [shownFirst, ['b0', 'b1']])
 })
 
@@ -108,30 +85,21 @@ t.test('edits that wait survive the emptied store, and so does one that is made 
   await empty(userId)
   await a.sync.put(bookmark('q', 'made then'))
   a.network.fate = up
-  await a.sync.syncNow()
+  await sync(a)
   t.match(await person.stored(), { p: 'waits', q: 'made then', r: 'title of r', s: 'title of s', t: 'title of t' })
-  t.same(shown(a), await person.stored())
-  t.same(a.errors, [])
-  t.same(a.conflicts, [])
+  t.same([shown(a), a.errors, a.conflicts], [await person.stored(), [], []])
 })
 
 t.test('a store that was emptied between two pulls is pulled from the start', async (t) => {
   const { person, userId, a } = await synced(t)
   await empty(userId)
-  await a.sync.syncNow()
+  await sync(a)
   await a.sync.stop()
-  const reloaded = person.device('a', { store: indexedDbStore(userId) })
-  reloaded.network.fate = down
-  await reloaded.sync.start()
-  t.same(shown(reloaded), await person.stored())
+  t.same(shown(await reloaded(person)), await person.stored())
 })
 
 t.test('signing out from a store that was emptied still asks about unsent edits, then ends the session', async (t) => {
-  const person = await people.person(t)
-  const { userId } = person.user
-  const a = person.device('a', { store: indexedDbStore(userId) })
-  await a.sync.put(five)
-  await a.sync.syncNow()
+  const { userId, a } = await synced(t)
   a.network.fate = down
   await a.sync.put(bookmark('p', 'waits'))
   await empty(userId)
@@ -165,10 +133,7 @@ t.test('a store that the browser deletes in the middle of an edit: the edit reje
   await t.rejects(a.sync.put(bookmark('p', 'lost')), { name: 'InvalidStateError' })
   await a.sync.put(bookmark('p', 'waits'))
   await a.sync.stop()
-  const reloaded = person.device('a', { store: indexedDbStore(userId) })
-  reloaded.network.fate = down
-  await reloaded.sync.start()
-  t.same(shown(reloaded), { ...(await person.stored()), p: 'waits' })
+  t.same(shown(await reloaded(person)), { ...(await person.stored()), p: 'waits' })
 })
 
 t.test('the browser empties the store in the middle of an edit: the rest is stored again', async (t) => {
@@ -176,25 +141,24 @@ t.test('the browser empties the store in the middle of an edit: the rest is stor
   const { userId } = person.user
   const { store, arm } = emptiedInTheMiddle(userId)
   const a = person.device('a', { store })
-  await a.sync.put(five)
-  await a.sync.syncNow()
+  await send(a, five)
   a.network.fate = down
   await a.sync.put(bookmark('p', 'waits'))
   arm()
   await a.sync.put(bookmark('q', 'made then'))
   await a.sync.stop()
-  const reloaded = person.device('a', { store: indexedDbStore(userId) })
-  await reloaded.sync.syncNow()
+  const reloaded = person.device('a', { disk: indexedDbStore })
+  await sync(reloaded)
   t.same(await person.stored(), { ...titles, p: 'waits', q: 'made then' })
   t.same(shown(reloaded), await person.stored())
 })
 
 t.test('another tab fills the emptied store: what waits in the first one is still sent', async (t) => {
   const { person, a, other } = await emptiedUnderAnEdit(t)
-  await other.sync.syncNow()
+  await sync(other)
   t.match(shown(other), { p: 'title of p' })
   a.network.fate = up
-  await a.sync.syncNow()
+  await sync(a)
   t.match(await person.stored(), { p: 'waits' })
   await until(() => shown(other).p === 'waits')
   t.same([shown(a), shown(other)], Array(2).fill(await person.stored()))
@@ -204,10 +168,10 @@ t.test('another tab fills the emptied store: what waits in the first one is stil
 t.test('another tab begins the emptied store with an edit: nothing that the first knows goes missing', async (t) => {
   const { person, userId, a } = await synced(t)
   await empty(userId)
-  const other = person.device('a', { store: indexedDbStore(userId) })
+  const other = person.device('a', { disk: indexedDbStore })
   other.network.fate = down
   await other.sync.put(bookmark('z', 'by the other'))
-  await a.sync.syncNow()
+  await sync(a)
   const expected = { ...titles, z: 'by the other' }
   t.same(await person.stored(), expected)
   t.same(shown(a), expected)
@@ -219,7 +183,7 @@ t.test('another tab begins the emptied store with the same bookmark: one edit is
   const { person, a, other } = await emptiedUnderAnEdit(t)
   await other.sync.put(bookmark('p', 'by the other'))
   a.network.fate = up
-  await a.sync.syncNow()
+  await sync(a)
   t.match(await person.stored(), { p: 'by the other' })
   t.match(a.conflicts, [{ id: 'p', mine: { title: 'waits' }, theirs: { title: 'by the other' } }])
 })
@@ -236,13 +200,13 @@ t.test('what another tab removes once it has filled the emptied store does not c
   const { person, userId, a } = await synced(t)
   a.network.fate = down
   await a.sync.put(bookmark('z', 'never sent'))
-  const other = person.device('a', { store: indexedDbStore(userId) })
+  const other = person.device('a', { disk: indexedDbStore })
   await other.sync.put(bookmark('y', 'by the other'))
   await empty(userId)
   await other.sync.remove('z')
   await a.sync.put(bookmark('p', 'made then'))
   a.network.fate = up
-  await a.sync.syncNow()
+  await sync(a)
   t.same(await person.stored(), { ...titles, p: 'made then', y: 'by the other' })
   await until(() => shown(other).p === 'made then')
   t.same([shown(a), shown(other)], Array(2).fill(await person.stored()))
@@ -254,11 +218,10 @@ t.test('another tab fills the emptied store: conflicts that nobody has resolved 
   await a.sync.put(bookmark('p', 'later'), { seen: bookmark('p', 'title of p') })
   const conflict = { id: 'p', fields: ['title'], mine: { title: 'lost' }, theirs: { title: 'later' } }
   t.match(a.sync.conflicts(), [conflict])
-  await a.sync.syncNow()
+  await sync(a)
   await empty(userId)
-  const other = person.device('a', { store: indexedDbStore(userId) })
-  await other.sync.syncNow()
-  await a.sync.syncNow()
+  const other = person.device('a', { disk: indexedDbStore })
+  await sync(other, a)
   await until(() => other.sync.conflicts().length > 0)
   t.match([a.sync.conflicts(), other.sync.conflicts()], [[conflict], [conflict]])
 })
@@ -270,7 +233,7 @@ t.test('the browser empties the store while an unsent bookmark is removed: no ta
   const a = person.device('a', { store })
   a.network.fate = down
   await a.sync.put(bookmark('z', 'never sent'))
-  const other = person.device('a', { store: indexedDbStore(userId) })
+  const other = person.device('a', { disk: indexedDbStore })
   other.network.fate = down
   await other.sync.put(bookmark('y', 'by the other'))
   await until(() => 'y' in shown(a))
@@ -278,7 +241,7 @@ t.test('the browser empties the store while an unsent bookmark is removed: no ta
   await a.sync.remove('z')
   await other.sync.put(bookmark('x', 'made then'))
   a.network.fate = up
-  await a.sync.syncNow()
+  await sync(a)
   const expected = { x: 'made then', y: 'by the other' }
   t.same([shown(a), shown(other), await person.stored()], Array(3).fill(expected))
 })
@@ -292,15 +255,22 @@ for (const when of ['while a page is on its way', 'in the middle of an edit']) {
     await asleep.sync.put([])
     const b = person.device('b')
     await b.sync.put(bookmark('x', 'by b'))
-    for (const { sync } of [b, a]) await sync.syncNow()
+    await sync(b, a)
     await a.sync.stop()
     if (when === 'in the middle of an edit') arm()
     else asleep.network.fate = emptying(userId)
-    await asleep.sync.put(bookmark('p', 'edited'))
-    await asleep.sync.syncNow()
+    await send(asleep, bookmark('p', 'edited'))
     const expected = { ...titles, p: 'edited', x: 'by b' }
     t.same([shown(asleep), await person.stored()], [expected, expected])
   })
+}
+
+/** The device after a reload without a network. */
+async function reloaded(person: Person): Promise<Device> {
+  const device = person.device('a', { disk: indexedDbStore })
+  device.network.fate = down
+  await device.sync.start()
+  return device
 }
 
 /** Empties the store before the first page arrives. */
@@ -320,5 +290,5 @@ async function emptiedUnderAnEdit(t: Test) {
   a.network.fate = down
   await a.sync.put(bookmark('p', 'waits'))
   await empty(userId)
-  return { person, a, other: person.device('a', { store: indexedDbStore(userId) }) }
+  return { person, a, other: person.device('a', { disk: indexedDbStore }) }
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
@@ -9,7 +10,7 @@ import { readBookmarkFile } from '../../../src/client/bookmark-file/read.ts'
 import { StorageFullError, UnsentChangesError } from '../../../src/client/errors.ts'
 import { type ImportRules, planImport } from '../../../src/client/sync/edits/import.ts'
 import { depth } from '../../support/depth.ts'
-import { bookmark, openPeople, shown } from './device.ts'
+import { bookmark, numbered, openPeople, shown, sync } from './device.ts'
 import { down, up } from './network.ts'
 import { disks } from './stores.ts'
 
@@ -19,8 +20,7 @@ const file = new URL('../../fixtures/bookmarks/netscape_nested.htm', import.meta
 for (const [where, makeDisk] of Object.entries(disks)) {
   t.test(`with a store ${where}`, async (t) => {
     t.test('a bookmark file comes with its tree, to other devices too', async (t) => {
-      const person = await people.person(t)
-      const [a, b] = [person.device('a', { store: makeDisk()(person.user.userId) }), person.device('b')]
+      const { a, b } = await people.open(t, { a: { disk: makeDisk() } })
       const list = readBookmarkFile(readFileSync(file, 'utf8'))
       const progress: [number, number][] = []
       const onProgress = (done: number, total: number) => progress.push([done, total])
@@ -28,8 +28,7 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       t.same(report, { imported: list.length, existing: [], failed: [], reduced: [] })
       t.same(progress.at(-1), [list.length, list.length])
       t.equal(progress.length, list.length)
-      await a.sync.syncNow()
-      await b.sync.syncNow()
+      await sync(a, b)
       t.same([outline(a.sync.tree()), outline(b.sync.tree())], Array(2).fill(outline(buildTree(list))))
     })
 
@@ -37,17 +36,17 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       const person = await people.person(t)
       const disk = makeDisk()
       const a = person.device('a', { store: disk(person.user.userId) })
-      await a.sync.importBookmarks(many(1200))
+      await a.sync.importBookmarks(numbered(1200))
       await a.sync.stop()
       const again = person.device('a', { store: disk(person.user.userId) })
-      await again.sync.syncNow()
+      await sync(again)
       t.equal(Object.keys(await person.stored()).length, 1200)
     })
   })
 }
 
 t.test('what is there already stays, and what cannot be kept is left out', async (t) => {
-  const a = (await people.person(t)).device('a')
+  const { a } = await people.open(t)
   await a.sync.put(bookmark('x', 'mine'))
   const report = await a.sync.importBookmarks([
     bookmark('x', 'theirs'),
@@ -76,13 +75,11 @@ t.test('what is there already stays, and what cannot be kept is left out', async
 })
 
 t.test('importing a file again, read anew, adds nothing: here, at the same time, or on another device', async (t) => {
-  const person = await people.person(t)
-  const [a, b] = [person.device('a'), person.device('b')]
+  const { a, b } = await people.open(t)
   const html = readFileSync(file, 'utf8')
   const count = readBookmarkFile(html).length
   const reports = await Promise.all([1, 2].map(() => a.sync.importBookmarks(readBookmarkFile(html))))
-  await a.sync.syncNow()
-  await b.sync.syncNow()
+  await sync(a, b)
   reports.push(await b.sync.importBookmarks(readBookmarkFile(html)))
   t.same(
     reports.map(({ imported, existing }) => [imported, existing.length]),
@@ -99,7 +96,7 @@ t.test('importing a file again, read anew, adds nothing: here, at the same time,
 t.test(
   'of a bookmark that is too large, an import and a restore leave out the icon alone, or else the attributes too, and tell it',
   async (t) => {
-    const a = (await people.person(t)).device('a')
+    const { a } = await people.open(t)
     const long = 'A'.repeat(250_000)
     const star = bookmark('star', 'repository', {
       ...{ name: 'kysely', full_name: 'kysely-org/kysely', stargazers_count: 12_000, owner: { login: 'kysely-org' } },
@@ -130,7 +127,7 @@ t.test(
 )
 
 t.test('a second file goes below what is there, into the same folders and in its own order', async (t) => {
-  const a = (await people.person(t)).device('a')
+  const { a } = await people.open(t)
   const first = '<DL><p><DT><H3>f</H3><DL><p><DT><A HREF="u:1">one</A><HR><DT><A HREF="u:2">two</A></DL></DL>'
   const second = `<DL><p><DT><A HREF="u:4">four</A><DT><A HREF="u:5">five</A><DT><H3>f</H3><DL><p>
     <DT><A HREF="u:3">three</A><HR><DT><A HREF="u:2">again</A><DT><H3>g</H3></DL></DL>`
@@ -160,53 +157,43 @@ t.test('an import that is given up, or for which there is no room, leaves nothin
   const controller = new AbortController()
   const reason = new Error('enough')
   const onProgress = (done: number) => done === 500 && controller.abort(reason)
-  await t.rejects(a.sync.importBookmarks(many(1000), { signal: controller.signal, onProgress }), reason)
+  await t.rejects(a.sync.importBookmarks(numbered(1000), { signal: controller.signal, onProgress }), reason)
   isFull = true
-  await t.rejects(a.sync.importBookmarks(many(1000)), StorageFullError)
+  await t.rejects(a.sync.importBookmarks(numbered(1000)), StorageFullError)
   t.same([shown(a), a.sync.status().waiting], [{}, 0])
 })
 
 t.test('sealing thousands lets the page answer in between', async (t) => {
-  const a = (await people.person(t)).device('a')
+  const { a } = await people.open(t)
   let turns = 0
-  let counting = true
-  const count = () => {
-    turns++
-    if (counting) setImmediate(count)
-  }
-  setImmediate(count)
-  await a.sync.importBookmarks(many(3000))
-  const whileSealing = turns
-  await a.sync.syncNow()
-  counting = false
-  t.ok(whileSealing > 5, `${whileSealing} turns of the event loop`)
+  const counting = (async () => {
+    for (; a.sync.bookmarks().size === 0; turns++) await eventLoopTurn()
+  })()
+  await a.sync.importBookmarks(numbered(3000))
+  await counting
+  t.ok(turns > 5, `${turns} turns of the event loop`)
 })
 
 t.test('a backup brings back what is gone, and with overwrite what has changed', async (t) => {
-  const person = await people.person(t)
-  const [a, b] = [person.device('a'), person.device('b')]
+  const { a, b } = await people.open(t)
   await a.sync.put(['x', 'y', 'z', 'v'].map((id) => bookmark(id, 'backed up')))
-  await a.sync.syncNow()
-  await b.sync.syncNow()
+  await sync(a, b)
   const backup = { bookmarks: [...a.sync.bookmarks().values()] }
   await b.sync.remove(['x', 'y'])
   await b.sync.put([bookmark('z', 'changed'), bookmark('new', 'new')])
-  await b.sync.syncNow()
-  await a.sync.syncNow()
+  await sync(b, a)
   t.same(await a.sync.restoreExport(backup), { imported: 2, existing: ['z', 'v'], failed: [], reduced: [] })
   t.same(shown(a), { new: 'new', v: 'backed up', x: 'backed up', y: 'backed up', z: 'changed' })
   const overwritten = await a.sync.restoreExport(backup, { overwrite: true })
   t.same(overwritten, { imported: 1, existing: ['x', 'y', 'v'], failed: [], reduced: [] }, 'only what differs')
-  await a.sync.syncNow()
-  await b.sync.syncNow()
+  await sync(a, b)
   const all = { new: 'new', v: 'backed up', x: 'backed up', y: 'backed up', z: 'backed up' }
   t.same([shown(a), shown(b)], [all, all])
   t.same([a.conflicts, b.conflicts], [[], []])
 })
 
 t.test('moving: into folders, before others; not into itself', async (t) => {
-  const person = await people.person(t)
-  const [a, b] = [person.device('a'), person.device('b')]
+  const { a, b } = await people.open(t)
   const folder = (id: string, parentId?: string) => ({
     id,
     title: id,
@@ -228,31 +215,27 @@ t.test('moving: into folders, before others; not into itself', async (t) => {
   await t.rejects(a.sync.move('f', { parentId: 'f' }), RangeError)
   await t.rejects(a.sync.move('x', { parentId: 'y' }), RangeError)
   await t.rejects(a.sync.move('gone', {}), RangeError)
-  await a.sync.syncNow()
-  await b.sync.syncNow()
+  await sync(a, b)
   t.same(outline(b.sync.tree()), outline(a.sync.tree()))
 })
 
 t.test('two devices move two folders into each other: both are reached, alike everywhere', async (t) => {
-  const person = await people.person(t)
-  const [a, b] = [person.device('a'), person.device('b')]
+  const { person, a, b } = await people.open(t)
   await a.sync.put(['f', 'g'].map((id) => ({ id, title: id, source: 'bookmarks' as const })))
-  await a.sync.syncNow()
-  await b.sync.syncNow()
+  await sync(a, b)
   await a.sync.move('g', { parentId: 'f' })
   await person.world.pass(1000)
   await b.sync.move('f', { parentId: 'g' })
-  for (const { sync } of [a, b, a]) await sync.syncNow()
+  await sync(a, b, a)
   t.same([outline(a.sync.tree()), outline(b.sync.tree())], ['f[g]', 'f[g]'], 'the last one moved is at the top')
   t.same([a.sync.status().waiting, b.sync.status().waiting], [0, 0], 'reading writes nothing')
 })
 
 t.test('signing out wipes bookmarks, queue and keys, and ends the session', async (t) => {
-  const person = await people.person(t)
-  const a = person.device('a')
+  const { person, a } = await people.open(t)
   await a.sync.put(bookmark('x', 'one'))
   await t.rejects(a.sync.signOut(), new UnsentChangesError(1))
-  await a.sync.syncNow()
+  await sync(a)
   await a.sync.signOut()
   t.same(shown(a), {})
   t.same(await a.store.load(), { meta: undefined, rows: [] })
@@ -263,8 +246,7 @@ t.test('signing out wipes bookmarks, queue and keys, and ends the session', asyn
 })
 
 t.test('signing out without a network wipes all the same, and says that the session goes on', async (t) => {
-  const person = await people.person(t)
-  const a = person.device('a')
+  const { person, a } = await people.open(t)
   await a.sync.put(bookmark('x', 'one'))
   a.network.fate = down
   await t.rejects(a.sync.signOut({ discardUnsent: true }), { name: 'OfflineError' })
@@ -272,10 +254,6 @@ t.test('signing out without a network wipes all the same, and says that the sess
   t.same([shown(a), (await a.store.load()).rows], [{}, []])
   t.equal((await person.user.call('GET', '/api/v1/auth/session')).status, 200)
 })
-
-function many(count: number): ReturnType<typeof bookmark>[] {
-  return Array.from({ length: count }, (_, index) => bookmark(`b${index}`, `bookmark ${index}`))
-}
 
 /** Titles, with what is inside in brackets. */
 function outline(nodes: TreeNode[]): string {

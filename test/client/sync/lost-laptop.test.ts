@@ -1,15 +1,12 @@
 import t, { type Test } from 'tap'
 import { openAccount } from '../../../src/client/account.ts'
-import { deriveKeys } from '../../../src/client/crypto/keys.ts'
-import { decryptBookmark } from '../../../src/client/crypto/record.ts'
 import { createHistory, type History } from '../../../src/client/history.ts'
-import { memoryStore } from '../../../src/client/sync/store/memory.ts'
-import { createVault, rotateKeys } from '../../../src/client/vault/vault.ts'
+import { createVault, decryptBookmark, deriveKeys, memoryStore, rotateKeys } from '../../../src/client/index.ts'
 import { pullAll } from '../../support/changes.ts'
 import { sharedApp } from '../../support/shared-app.ts'
 import { until } from '../../support/until.ts'
 import { clientOver } from '../connection.ts'
-import { bookmark, type Device, openPeople, type Person, shown } from './device.ts'
+import { bookmark, type Device, openPeople, type Person, shown, sync } from './device.ts'
 import { up } from './network.ts'
 import { clientOf, open } from './real-device.ts'
 import { markOf, VaultKeys } from './vault-keys.ts'
@@ -118,7 +115,7 @@ t.test('what rotations encrypted anew is one version, by whoever made it; the on
   const [a, b] = [open('a'), open('b')]
   await put(a, 'x', 'first')
   await put(a, 'x', 'second')
-  await b.sync.syncNow()
+  await sync(b)
   const made = (await a.history.history('x')).map(({ timestamp }) => timestamp)
   for (const { sync } of [b, a]) await sync.adoptKeys(await vault.rotate())
   // The first rotation has sent it as the change of the device that rotated.
@@ -149,7 +146,7 @@ t.test('what was deleted before a rotation comes back from the trash, and is enc
   const keys = await opened.vault.rotate()
   for (const { sync } of [a, b]) await sync.adoptKeys(keys)
   await b.sync.remove('y')
-  await b.sync.syncNow()
+  await sync(b)
   t.same(titles((await b.history.trash()).bookmarks), ['deleted after', 'deleted before'])
   for (const id of ['x', 'y']) await b.history.restoreVersion(id)
   t.same(shown(b), { x: 'deleted before', y: 'deleted after' })
@@ -164,9 +161,9 @@ t.test('going back to before a rotation changes only what was edited since', asy
   const opened = await openVault(t)
   const [a, b] = [opened.open('a'), opened.open('b')]
   for (const id of ['w', 'x', 'y', 'z']) await put(a, id, `${id} then`)
-  await b.sync.syncNow()
+  await sync(b)
   await put(b, 'w', 'w by another device')
-  await a.sync.syncNow()
+  await sync(a)
   const to = a.sync.seen()
   const keys = await opened.vault.rotate()
   for (const { sync } of [a, b]) await sync.adoptKeys(keys)
@@ -181,7 +178,7 @@ t.test('going back to before a rotation changes only what was edited since', asy
   t.equal(await stale(opened), 2)
   await a.sync.start()
   await until(async () => (await stale(opened)) === 0)
-  await b.sync.syncNow()
+  await sync(b)
   const then = { w: 'w by another device', x: 'x then', y: 'y then', z: 'z then' }
   t.same([shown(a), shown(b)], [then, then])
   t.same([a.conflicts, b.conflicts], [[], []])
@@ -191,7 +188,7 @@ t.test('what was edited while it was encrypted anew is no conflict of anybody', 
   const { vault, open } = await openVault(t)
   const [a, b] = [open('a'), open('b')]
   await put(a, 'x', 'before')
-  await b.sync.syncNow()
+  await sync(b)
   await b.sync.put(bookmark('x', 'meanwhile'))
   const keys = await vault.rotate()
   // The edit comes between what the rotating device has pulled and what it sends.

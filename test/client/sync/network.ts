@@ -17,9 +17,12 @@ type PushBody = Parameters<Transport['push']>[0]
 export type Fate = (call: Call) => Promise<unknown>
 
 export const up: Fate = ({ send }) => send()
-export const down: Fate = async () => {
-  throw new OfflineError()
-}
+export const failing =
+  (error: Error): Fate =>
+  () =>
+    Promise.reject(error)
+export const down: Fate = () => Promise.reject(new OfflineError())
+export const hanging: Fate = () => new Promise(() => {})
 export const answerLost: Fate = async ({ send }) => {
   await send()
   throw new OfflineError()

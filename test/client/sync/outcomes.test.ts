@@ -2,9 +2,10 @@ import t from 'tap'
 import { ApiError, OfflineError, RecordError, SignedOutError, StorageFullError } from '../../../src/client/errors.ts'
 import type { PullResponse } from '../../../src/client/sync/exchange/transport.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
+import { pullAll } from '../../support/changes.ts'
 import { turns, until } from './clock.ts'
-import { bookmark, openPeople, shown } from './device.ts'
-import { answerLost, type Call, down, type Fate, up } from './network.ts'
+import { bookmark, online, openPeople, type Person, send, shown, sync } from './device.ts'
+import { answerLost, type Call, down, type Fate, failing, up } from './network.ts'
 import { disks } from './stores.ts'
 
 const people = await openPeople()
@@ -13,96 +14,78 @@ const hourMs = 3_600_000
 for (const [where, makeDisk] of Object.entries(disks)) {
   t.test(`A device whose store is ${where}`, async (t) => {
     t.test('a tampered record is reported by its id and passed over, and the sync goes on', async (t) => {
-      const person = await people.person(t)
-      const [a, b] = [person.device('a'), person.device('b', { store: makeDisk()(person.user.userId) })]
-      await a.sync.put([bookmark('x', 'one'), bookmark('y', 'two'), bookmark('z', 'three')])
-      await a.sync.syncNow()
-      b.network.fate = altering('y', ({ encrypted_data = '' }) => ({ encrypted_data: flipped(encrypted_data) }))
-      await b.sync.syncNow()
+      const { a, b } = await people.open(t, { b: { disk: makeDisk() } })
+      await send(a, [bookmark('x', 'one'), bookmark('y', 'two'), bookmark('z', 'three')])
+      b.network.fate = damaging('y')
+      await sync(b)
       t.match(b.errors, [{ id: 'y', error: { name: 'RecordError', fault: 'altered' } }])
       t.ok(b.errors[0]?.error instanceof RecordError)
       t.same(shown(b), { x: 'one', z: 'three' })
-      await b.sync.syncNow()
+      await sync(b)
       t.equal(b.errors.length, 1, 'once')
 
       b.network.fate = up
       await a.sync.put([bookmark('y', 'two again'), bookmark('x', 'four')])
-      await a.sync.syncNow()
-      await b.sync.syncNow()
+      await sync(a, b)
       t.same(shown(b), { x: 'four', y: 'two again', z: 'three' }, 'later versions of it are taken')
     })
 
     t.test('an edit of a bookmark whose newest version does not open wins over it', async (t) => {
-      const person = await people.person(t)
-      const a = person.device('a')
-      const b = person.device('b', { skew: -5 * hourMs, store: makeDisk()(person.user.userId) })
+      const { person, a } = await people.open(t)
+      const b = person.device('b', { skew: -5 * hourMs, disk: makeDisk() })
       await a.sync.put(bookmark('x', 'one'))
-      await a.sync.syncNow()
-      await b.sync.syncNow()
+      await sync(a, b)
       await person.world.pass(1000)
-      await a.sync.put(bookmark('x', 'two'))
-      await a.sync.syncNow()
-      b.network.fate = altering('x', ({ encrypted_data = '' }) => ({ encrypted_data: flipped(encrypted_data) }))
-      await b.sync.syncNow()
+      await send(a, bookmark('x', 'two'))
+      b.network.fate = damaging('x')
+      await sync(b)
       t.same(shown(b), { x: 'one' }, 'what opened stays')
       b.network.fate = up
       await b.sync.put(bookmark('x', 'three'))
-      await b.sync.syncNow()
-      await a.sync.syncNow()
+      await sync(b, a)
       t.same(await person.stored(), { x: 'three' })
-      t.match(
-        a.conflicts,
-        [{ mine: { title: 'two' }, theirs: { title: 'three' } }],
-        'the one who was overwritten is told',
-      )
+      const told = { mine: { title: 'two' }, theirs: { title: 'three' } }
+      t.match(a.conflicts, [told], 'the one who was overwritten is told')
     })
 
     t.test('an edit that is older than a version that does not open loses to it, kept as a conflict', async (t) => {
-      const person = await people.person(t)
-      const [a, b] = [person.device('a'), person.device('b', { store: makeDisk()(person.user.userId) })]
+      const { person, a, b } = await people.open(t, { b: { disk: makeDisk() } })
       await a.sync.put(bookmark('x', 'one'))
-      for (const { sync } of [a, b]) await sync.syncNow()
+      await sync(a, b)
       await b.sync.put(bookmark('x', "b's"))
       await person.world.pass(1000)
-      await a.sync.put(bookmark('x', "a's, later"))
-      await a.sync.syncNow()
-      b.network.fate = altering('x', ({ encrypted_data = '' }) => ({ encrypted_data: flipped(encrypted_data) }))
-      await b.sync.syncNow()
+      await send(a, bookmark('x', "a's, later"))
+      b.network.fate = damaging('x')
+      await sync(b)
       t.match(b.sync.conflicts(), [{ id: 'x', mine: { title: "b's" } }])
       t.same([b.sync.status().waiting, await person.stored()], [0, { x: "a's, later" }])
     })
 
     t.test('what other clients store beside bookmarks is passed over without a word', async (t) => {
-      const person = await people.person(t)
-      const [a, b] = [person.device('a'), person.device('b', { store: makeDisk()(person.user.userId) })]
-      await a.sync.put(bookmark('x', 'one'))
-      await a.sync.syncNow()
+      const { a, b } = await people.open(t, { b: { disk: makeDisk() } })
+      await send(a, bookmark('x', 'one'))
       b.network.fate = altering('x', () => ({ entity_type: 'history' }))
-      await b.sync.syncNow()
+      await sync(b)
       t.same([shown(b), b.errors], [{}, []])
     })
 
     t.test('a version older than the one known is reported by its id, and nothing is lost', async (t) => {
-      const person = await people.person(t)
-      const [a, b] = [person.device('a'), person.device('b', { store: makeDisk()(person.user.userId) })]
-      await a.sync.put(bookmark('x', 'old'))
-      await a.sync.syncNow()
+      const { a, b } = await people.open(t, { b: { disk: makeDisk() } })
+      await send(a, bookmark('x', 'old'))
       const page = await keptPage(b, () => b.sync.syncNow())
       await a.sync.put(bookmark('x', 'new'))
-      await a.sync.syncNow()
-      await b.sync.syncNow()
+      await sync(a, b)
       const newest = b.sync.get('x')
       b.network.fate = async (call) => {
         const answer = await call.send()
         return call.name === 'pull' ? { ...(answer as PullResponse), changes: page.changes } : answer
       }
-      await b.sync.syncNow()
+      await sync(b)
       t.match(b.errors, [{ id: 'x', error: { name: 'RollbackError', id: 'x' } }])
       t.same(b.sync.get('x'), newest)
       b.network.fate = up
       await a.sync.put(bookmark('x', 'newest'))
-      await a.sync.syncNow()
-      await b.sync.syncNow()
+      await sync(a, b)
       t.same(shown(b), { x: 'newest' }, 'and the sync goes on')
     })
 
@@ -111,8 +94,7 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       const disk = new Disk(makeDisk()(person.user.userId))
       const [a, b] = [person.device('a'), person.device('b', { store: disk.store })]
       await b.sync.put(bookmark('x', 'queued'))
-      await a.sync.put(bookmark('y', 'theirs'))
-      await a.sync.syncNow()
+      await send(a, bookmark('y', 'theirs'))
       disk.isFull = true
       await t.rejects(b.sync.put(bookmark('z', 'no room')), StorageFullError)
       t.same(shown(b), { x: 'queued' }, 'what was not kept is not shown')
@@ -132,31 +114,26 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       t.test(`a clock ${hours} h off: an edit still wins over what it was made on`, async (t) => {
         const person = await people.person(t)
         const good = person.device('good')
-        const off = person.device('off', { skew: hours * hourMs, store: makeDisk()(person.user.userId) })
+        const off = person.device('off', { skew: hours * hourMs, disk: makeDisk() })
         for (const round of ['one', 'two', 'three']) {
           await good.sync.put(bookmark('x', `good ${round}`))
-          await good.sync.syncNow()
-          await off.sync.syncNow()
+          await sync(good, off)
           await off.sync.put(bookmark('x', `off ${round}`))
-          await off.sync.syncNow()
-          await good.sync.syncNow()
+          await sync(off, good)
           t.same([shown(good), shown(off)], [{ x: `off ${round}` }, { x: `off ${round}` }])
           await person.world.pass(1000)
         }
         t.same([good.conflicts, off.conflicts, good.errors, off.errors], [[], [], [], []])
-        await off.sync.put(bookmark('y', 'fresh'))
-        await off.sync.syncNow()
-        const { changes } = (await person.user.call('POST', '/api/v1/sync/pull', { body: {} })).body as PullResponse
-        const { timestamp = 0 } = changes.find(({ entity_id }) => entity_id === 'y') ?? {}
+        await send(off, bookmark('y', 'fresh'))
+        const { timestamp = 0 } = (await changeOf(person, 'y')) ?? {}
         t.ok(Math.abs(timestamp - person.world.time) < 1000, 'by now it has learned the time from the service')
       })
     }
 
     t.test('a clock two days ahead: an edit made before the first contact arrives all the same', async (t) => {
       const person = await people.person(t)
-      const off = person.device('off', { skew: 48 * hourMs, store: makeDisk()(person.user.userId) })
-      await off.sync.put(bookmark('x', 'from the future'))
-      await off.sync.syncNow()
+      const off = person.device('off', { skew: 48 * hourMs, disk: makeDisk() })
+      await send(off, bookmark('x', 'from the future'))
       t.same(await person.stored(), { x: 'from the future' })
       t.match([off.conflicts, off.errors, off.sync.status()], [[], [], { waiting: 0 }])
     })
@@ -166,7 +143,7 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       const disk = makeDisk()
       const a = person.device('a', { store: disk(person.user.userId) })
       await a.sync.put([bookmark('x', 'one'), bookmark('y', 'two')])
-      a.network.fate = losing('push')
+      a.network.fate = (call) => (call.name === 'push' ? answerLost(call) : up(call))
       await t.rejects(a.sync.syncNow(), OfflineError)
       t.same(await person.stored(), { x: 'one', y: 'two' }, 'it had arrived')
       t.equal(a.sync.status().waiting, 2, 'which the device does not know')
@@ -174,17 +151,11 @@ for (const [where, makeDisk] of Object.entries(disks)) {
 
       const again = person.device('a', { store: disk(person.user.userId) })
       await again.sync.put(bookmark('y', 'three'))
-      const before = (await person.user.call('POST', '/api/v1/sync/pull', { body: {} })).body as PullResponse
-      await again.sync.syncNow()
+      const before = await changeOf(person, 'x')
+      await sync(again)
       t.same(await person.stored(), { x: 'one', y: 'three' })
       t.same([again.conflicts, again.errors, again.sync.status().waiting], [[], [], 0])
-      const after = (await person.user.call('POST', '/api/v1/sync/pull', { body: {} })).body as PullResponse
-      const [one] = [before, after].map(({ changes }) => changes.find(({ entity_id }) => entity_id === 'x'))
-      t.same(
-        after.changes.find(({ entity_id }) => entity_id === 'x'),
-        one,
-        'x was not written a second time',
-      )
+      t.same(await changeOf(person, 'x'), before, 'x was not written a second time')
     })
 
     t.test('the session ends in mid-sync: SignedOutError, the queue stays; the next sign-in sends it', async (t) => {
@@ -192,11 +163,8 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       const disk = makeDisk()
       const a = person.device('a', { store: disk(person.user.userId) })
       await a.sync.put(bookmark('x', 'unsent'))
-      const end: Fate = async (call) => {
-        if (call.name === 'push') throw new SignedOutError()
-        return call.send()
-      }
-      a.network.fate = end
+      const ended = failing(new SignedOutError())
+      a.network.fate = (call) => (call.name === 'push' ? ended(call) : up(call))
       await a.sync.start()
       await until(() => a.sync.status().state === 'signed-out')
       t.equal(a.sync.status().waiting, 1)
@@ -214,11 +182,8 @@ for (const [where, makeDisk] of Object.entries(disks)) {
     })
 
     t.test('start after a new sign-in goes on where the session ended', async (t) => {
-      const person = await people.person(t)
-      const a = person.device('a', { store: makeDisk()(person.user.userId) })
-      a.network.fate = async () => {
-        throw new SignedOutError()
-      }
+      const { person, a } = await people.open(t, { a: { disk: makeDisk() } })
+      a.network.fate = failing(new SignedOutError())
       await a.sync.start()
       await until(() => a.sync.status().state === 'signed-out')
       await a.sync.put(bookmark('x', 'later'))
@@ -266,15 +231,12 @@ for (const [where, makeDisk] of Object.entries(disks)) {
         const [ann, ben] = [await people.person(t), await people.person(t)]
         const a = ann.device('shared', { store: makeDisk()(ann.user.userId) })
         await a.sync.put(bookmark('x', "Ann's"))
-        await a.sync.start()
-        await until(() => a.network.socket !== undefined)
-        a.network.socket?.greet(ann.world.time)
-        await until(() => a.sync.status().state === 'online')
+        await online(ann, a)
 
         await ben.world.pass(1000)
         const b = ben.device('elsewhere')
         if (hasBookmarks) await b.sync.put(bookmark('open', "Ben's"))
-        await b.sync.syncNow()
+        await sync(b)
         // The browser has Ben's cookies from here on.
         a.network.fate = async ({ name, body }) => {
           if (name === 'getUserId') return { user: { user_id: ben.user.userId } }
@@ -284,13 +246,13 @@ for (const [where, makeDisk] of Object.entries(disks)) {
         }
         await a.sync.put(bookmark('secret', "Ann's"))
         await until(() => a.sync.status().state === 'signed-out')
-        t.notOk(
-          a.errors.some(({ id }) => id),
+        t.ok(
+          a.errors.every(({ id }) => id === undefined),
           'nothing of Ben was taken',
         )
         t.same(await ben.stored(), hasBookmarks ? { open: "Ben's" } : {})
         a.network.fate = up
-        await a.sync.syncNow()
+        await sync(a)
         t.same([shown(a), await ann.stored(), a.conflicts], [...Array(2).fill({ secret: "Ann's", x: "Ann's" }), []])
       })
     }
@@ -308,10 +270,8 @@ for (const [where, makeDisk] of Object.entries(disks)) {
     })
 
     t.test('an edit made while a pull is running is not overwritten', async (t) => {
-      const person = await people.person(t)
-      const [a, b] = [person.device('a'), person.device('b', { store: makeDisk()(person.user.userId) })]
-      await a.sync.put(bookmark('x', 'theirs'))
-      await a.sync.syncNow()
+      const { person, a, b } = await people.open(t, { b: { disk: makeDisk() } })
+      await send(a, bookmark('x', 'theirs'))
       await person.world.pass(1000)
       const arrived = Promise.withResolvers<void>()
       const released = Promise.withResolvers<void>()
@@ -326,7 +286,7 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       await b.sync.put(bookmark('x', 'mine'))
       released.resolve()
       await syncing
-      await a.sync.syncNow()
+      await sync(a)
       t.same([shown(a), shown(b), await person.stored()], [{ x: 'mine' }, { x: 'mine' }, { x: 'mine' }])
       t.match([a.conflicts, b.conflicts], [[{ mine: { title: 'theirs' }, theirs: { title: 'mine' } }], []])
     })
@@ -335,8 +295,7 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       const person = await people.person(t)
       const disk = new Disk(makeDisk()(person.user.userId))
       const [a, b] = [person.device('a'), person.device('b', { store: disk.store })]
-      await a.sync.put(bookmark('x', 'theirs'))
-      await a.sync.syncNow()
+      await send(a, bookmark('x', 'theirs'))
       await person.world.pass(1000)
       let edited: Promise<void> | undefined
       disk.onRead = async (ids) => {
@@ -344,9 +303,9 @@ for (const [where, makeDisk] of Object.entries(disks)) {
         edited = b.sync.put(bookmark('x', 'mine'))
         await turns(20)
       }
-      await b.sync.syncNow()
+      await sync(b)
       await edited
-      await b.sync.syncNow()
+      await sync(b)
       t.same([shown(b), await person.stored()], [{ x: 'mine' }, { x: 'mine' }])
     })
 
@@ -354,10 +313,9 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       const person = await people.person(t)
       const disk = makeDisk()
       const other = person.device('other')
-      await other.sync.put([bookmark('x', 'one'), bookmark('y', 'two')])
-      await other.sync.syncNow()
+      await send(other, [bookmark('x', 'one'), bookmark('y', 'two')])
       const a = person.device('a', { store: disk(person.user.userId) })
-      await a.sync.syncNow()
+      await sync(a)
       await a.sync.put([bookmark('x', 'edited'), bookmark('z', 'new')])
       await a.sync.remove('y')
       const status = a.sync.status()
@@ -370,8 +328,7 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       t.match(again.sync.status(), { waiting: 3, lastSync: status.lastSync })
       again.network.fate = up
       const page = await keptPage(again, () => again.sync.syncNow())
-      const pulled = page.changes.map(({ entity_id }) => entity_id)
-      t.same(pulled, [], 'what was pulled before is not pulled again')
+      t.same(page.changes, [], 'what was pulled before is not pulled again')
       t.same(await person.stored(), { x: 'edited', z: 'new' })
     })
   })
@@ -388,8 +345,9 @@ function altering(id: string, change: (event: PullResponse['changes'][number]) =
   }
 }
 
-function losing(name: Call['name']): Fate {
-  return (call) => (call.name === name ? answerLost(call) : call.send())
+/** The newest change of a bookmark. */
+async function changeOf({ user }: Person, id: string) {
+  return (await pullAll(user)).changes.find(({ entity_id }) => entity_id === id)
 }
 
 /** The first page that the device pulls meanwhile. */
@@ -406,10 +364,12 @@ async function keptPage(device: { network: { fate: Fate } }, meanwhile: () => Pr
   return page as PullResponse
 }
 
-function flipped(encrypted: string): string {
-  const bytes = Buffer.from(encrypted, 'base64')
-  bytes[40] = (bytes[40] ?? 0) ^ 1
-  return bytes.toString('base64')
+function damaging(id: string): Fate {
+  return altering(id, ({ encrypted_data = '' }) => {
+    const bytes = Buffer.from(encrypted_data, 'base64')
+    bytes.writeUInt8(bytes.readUInt8(40) ^ 1, 40)
+    return { encrypted_data: bytes.toString('base64') }
+  })
 }
 
 /** A store that can be full, or slow to answer. */

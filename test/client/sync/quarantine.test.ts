@@ -2,7 +2,7 @@ import t from 'tap'
 import { ApiError, UnsentChangesError } from '../../../src/client/errors.ts'
 import type { Change } from '../../../src/client/sync/exchange/transport.ts'
 import { until } from './clock.ts'
-import { bookmark, type Device, openPeople, shown } from './device.ts'
+import { bookmark, type Device, numbered, openPeople, send, shown, sync } from './device.ts'
 import { type Call, down, type Fate, refused, up } from './network.ts'
 import { disks } from './stores.ts'
 
@@ -20,7 +20,7 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       await a.sync.put(numbered(400))
       const refused = a.sync.get('b7')
       a.network.fate = refusing(malformed, ({ entity_id }) => entity_id === 'b7')
-      await a.sync.syncNow()
+      await sync(a)
       t.equal(Object.keys(await person.stored()).length, 399)
       t.ok(pushes(a) <= 20, `${pushes(a)} pushes`)
       t.match(a.sync.status(), { waiting: 1, quarantined: 1 })
@@ -41,7 +41,7 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       const { person, a } = await oneRefused(t)
       await a.sync.put(bookmark('b1', 'edited'))
       t.same(a.sync.quarantined(), [])
-      await a.sync.syncNow()
+      await sync(a)
       t.same(await person.stored(), { b0: '0', b1: 'edited', b2: '2' })
       t.equal(a.sync.status().quarantined, undefined)
     })
@@ -50,7 +50,7 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       const { person, a } = await oneRefused(t)
       await a.sync.retryQuarantined('b1')
       t.same(a.sync.quarantined(), [])
-      await a.sync.syncNow()
+      await sync(a)
       t.same(await person.stored(), { b0: '0', b1: '1', b2: '2' })
     })
 
@@ -59,22 +59,21 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       await t.rejects(a.sync.signOut(), new UnsentChangesError(1))
       await a.sync.dropQuarantined(['b1', 'b2', 'nothing'])
       t.same([shown(a), a.sync.quarantined(), a.sync.status().waiting], [{ b0: '0', b2: '2' }, [], 0])
-      await a.sync.syncNow()
+      await sync(a)
       t.same(await person.stored(), { b0: '0', b2: '2' })
     })
 
     t.test('that may have arrived before is replaced by an edit, too', async (t) => {
-      const person = await people.person(t)
-      const a = person.device('a', { store: makeDisk()(person.user.userId) })
+      const { person, a } = await people.open(t, { a: { disk: makeDisk() } })
       await a.sync.put(bookmark('x', 'one'))
       a.network.fate = (call) => (call.name === 'push' ? down(call) : call.send())
       await t.rejects(a.sync.syncNow(), { name: 'OfflineError' })
       a.network.fate = refused
-      await a.sync.syncNow()
+      await sync(a)
       t.match(a.sync.quarantined(), [{ id: 'x', reason: 'quota' }])
       a.network.fate = up
       await a.sync.remove('x')
-      await a.sync.syncNow()
+      await sync(a)
       t.same([await person.stored(), a.sync.status().waiting, a.sync.quarantined()], [{}, 0, []])
     })
 
@@ -83,8 +82,7 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       ['while', true],
     ] as const) {
       t.test(`that may have arrived, edited ${when} it is refused, then deleted: it stays deleted`, async (t) => {
-        const person = await people.person(t)
-        const a = person.device('a', { store: makeDisk()(person.user.userId) })
+        const { person, a } = await people.open(t, { a: { disk: makeDisk() } })
         let late: Call | undefined
         a.network.fate = (call) => {
           if (call.name === 'push') late = call
@@ -98,22 +96,21 @@ for (const [where, makeDisk] of Object.entries(disks)) {
           if (call.name === 'push' && isMeanwhile) await edit()
           return refused(call)
         }
-        await a.sync.syncNow()
+        await sync(a)
         a.network.fate = up
         await a.sync.remove('x')
-        await a.sync.syncNow()
+        await sync(a)
         await late?.send()
-        await a.sync.syncNow()
+        await sync(a)
         t.same([await person.stored(), shown(a)], [{}, {}])
       })
     }
 
     async function oneRefused(t: Parameters<typeof people.person>[0]) {
-      const person = await people.person(t)
-      const a = person.device('a', { store: makeDisk()(person.user.userId) })
+      const { person, a } = await people.open(t, { a: { disk: makeDisk() } })
       await a.sync.put(numbered(3))
       a.network.fate = refusing(malformed, ({ entity_id }) => entity_id === 'b1')
-      await a.sync.syncNow()
+      await sync(a)
       t.match(a.sync.quarantined(), [{ id: 'b1' }])
       a.network.fate = up
       return { person, a }
@@ -122,8 +119,7 @@ for (const [where, makeDisk] of Object.entries(disks)) {
 }
 
 t.test('beyond the quota, what fits is sent, the rest waits for room, and few requests find out', async (t) => {
-  const person = await people.person(t)
-  const a = person.device('a')
+  const { person, a } = await people.open(t)
   const full = new ApiError(413, 'Storage quota exceeded')
   const room = { records: 300 }
   a.network.fate = async (call) => {
@@ -133,8 +129,7 @@ t.test('beyond the quota, what fits is sent, the rest waits for room, and few re
     room.records -= created
     return answer
   }
-  await a.sync.put(numbered(700))
-  await a.sync.syncNow()
+  await send(a, numbered(700))
   t.equal(Object.keys(await person.stored()).length, 300)
   t.match(a.sync.status(), { waiting: 400, quarantined: 400 })
   t.ok(pushes(a) <= 30, `${pushes(a)} pushes`)
@@ -145,53 +140,48 @@ t.test('beyond the quota, what fits is sent, the rest waits for room, and few re
   t.match(await person.stored(), { b1: 'edited' }, 'deletes and edits go on')
 
   room.records = 5000
-  await a.sync.syncNow()
+  await sync(a)
   t.same(a.sync.status().waiting, 0)
   t.equal(Object.keys(await person.stored()).length, 698)
 })
 
 t.test('an edit without more content is sent although another one exceeds the quota', async (t) => {
-  const person = await people.person(t)
-  const a = person.device('a')
+  const { person, a } = await people.open(t)
   const long = 'long '.repeat(200)
-  await a.sync.put([bookmark('x', 'one'), bookmark('y', 'one', { description: long })])
-  await a.sync.syncNow()
+  await send(a, [bookmark('x', 'one'), bookmark('y', 'one', { description: long })])
   a.network.fate = refusing(new ApiError(413, 'Storage quota exceeded'), ({ entity_id }) => entity_id === 'x')
   await a.sync.update('x', { description: long.slice(0, 500) })
   await a.sync.update('y', { title: 'two' })
-  await a.sync.syncNow()
+  await sync(a)
   t.same(await person.stored(), { x: 'one', y: 'two' })
   t.match(a.sync.quarantined(), [{ id: 'x', reason: 'quota' }])
 })
 
 t.test('a change that is too large for a proxy holds up no other, however full the account is', async (t) => {
-  const person = await people.person(t)
-  const a = person.device('a')
+  const { person, a } = await people.open(t)
   await a.sync.put(numbered(3))
   a.network.fate = refusing(new ApiError(413, 'Request Entity Too Large'), ({ entity_id }) => entity_id === 'b0')
-  await a.sync.syncNow()
+  await sync(a)
   t.same(await person.stored(), { b1: '1', b2: '2' })
   t.match(a.sync.quarantined(), [{ id: 'b0', reason: 'refused' }])
 })
 
 t.test('a push that a service in trouble answers is no refusal: it is sent again by itself', async (t) => {
   for (const status of [403, 404, 409, 429, 500, 502, 503, 507]) {
-    const person = await people.person(t)
-    const a = person.device('a')
+    const { person, a } = await people.open(t)
     const trouble = new ApiError(status, 'Service unavailable')
     await a.sync.put(numbered(2))
     a.network.fate = refusing(trouble, () => true)
     await t.rejects(a.sync.syncNow(), trouble)
     t.same([a.sync.status().waiting, a.sync.quarantined()], [2, []])
     a.network.fate = up
-    await a.sync.syncNow()
+    await sync(a)
     t.same(await person.stored(), { b0: '0', b1: '1' })
   }
 })
 
 t.test('a service that refuses everything is not asked for each change', async (t) => {
-  const person = await people.person(t)
-  const a = person.device('a')
+  const { person, a } = await people.open(t)
   a.network.fate = refusing(malformed, () => true)
   await a.sync.put(numbered(300))
   await t.rejects(a.sync.syncNow(), malformed)
@@ -205,12 +195,12 @@ t.test('a service that refuses everything is not asked for each change', async (
   t.match(a.sync.status(), { waiting: 300, quarantined: 200 }, '100 refusals at the call, and 100 at the start')
   a.network.fate = up
   await a.sync.retryQuarantined()
-  await a.sync.syncNow()
+  await sync(a)
   t.equal(Object.keys(await person.stored()).length, 300)
 })
 
 t.test('put refuses a cursor that is none at the call, and nothing is stored', async (t) => {
-  const a = (await people.person(t)).device('a')
+  const { a } = await people.open(t)
   for (const seen of [Number.NaN, -1, 0.5, Number.POSITIVE_INFINITY]) {
     await t.rejects(a.sync.put(bookmark('x', 'one'), { seen }), RangeError)
   }
@@ -231,8 +221,4 @@ function changesOf({ name, body }: Call): Change[] {
 
 function pushes({ network }: Device): number {
   return network.calls.filter((name) => name === 'push').length
-}
-
-function numbered(count: number): ReturnType<typeof bookmark>[] {
-  return Array.from({ length: count }, (_, index) => bookmark(`b${index}`, String(index)))
 }

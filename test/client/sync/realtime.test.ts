@@ -1,25 +1,20 @@
 import t from 'tap'
-import { ApiError, SignedOutError } from '../../../src/client/errors.ts'
-import { memoryStore } from '../../../src/client/sync/store/memory.ts'
-import type { Store } from '../../../src/client/sync/store/store.ts'
+import { ApiError, memoryStore, SignedOutError, type Store } from '../../../src/client/index.ts'
 import { findChange } from '../../../src/service/db/tables/changes.ts'
 import { toSyncEvent } from '../../../src/service/sync/event.ts'
 import { turns, until } from './clock.ts'
-import { bookmark, type Device, openPeople, type Person, shown } from './device.ts'
-import { down, older, up } from './network.ts'
+import { bookmark, type Device, online, openPeople, type Person, send, shown, sync } from './device.ts'
+import { down, failing, hanging, older, up } from './network.ts'
 
 const people = await openPeople()
 
 t.test('the channel is opened where the last pull ended, and changes are taken as they come', async (t) => {
-  const person = await people.person(t)
-  const [a, b] = [person.device('a'), person.device('b')]
-  await a.sync.put(bookmark('x', 'one'))
-  await a.sync.syncNow()
+  const { person, a, b } = await people.open(t)
+  await send(a, bookmark('x', 'one'))
   await online(person, b)
   t.same(shown(b), { x: 'one' })
   t.equal(b.network.socket?.cursor, person.world.time, 'since the stamp of the last change')
-  await a.sync.put(bookmark('x', 'two'))
-  await a.sync.syncNow()
+  await send(a, bookmark('x', 'two'))
   await say(person, b, 'x')
   t.same(shown(b), { x: 'two' })
   t.same(b.changes.at(-1), { ids: ['x'], origin: 'remote' })
@@ -29,8 +24,7 @@ t.test('the channel is opened where the last pull ended, and changes are taken a
 })
 
 t.test('an edit made while online is sent at once', async (t) => {
-  const person = await people.person(t)
-  const a = person.device('a')
+  const { person, a } = await people.open(t)
   await online(person, a)
   await a.sync.put(bookmark('x', 'one'))
   await until(() => a.sync.status().waiting === 0)
@@ -38,8 +32,7 @@ t.test('an edit made while online is sent at once', async (t) => {
 })
 
 t.test('what a device has pushed, it need not pull, unless another change came between', async (t) => {
-  const person = await people.person(t)
-  const [a, b] = [person.device('a'), person.device('b')]
+  const { person, a, b } = await people.open(t)
   await online(person, a)
   const list = Array.from({ length: 1200 }, (_, index) => bookmark(`b${index}`, String(index)))
   await a.sync.importBookmarks(list)
@@ -51,9 +44,8 @@ t.test('what a device has pushed, it need not pull, unless another change came b
   await edit('edited')
   t.same(await pulledNext(a), [], 'after three batches and an edit')
 
-  await b.sync.syncNow()
-  await b.sync.put(bookmark('x', "b's"))
-  await b.sync.syncNow()
+  await sync(b)
+  await send(b, bookmark('x', "b's"))
   t.same(await pulledNext(b), [])
   await edit('again')
   t.same(await pulledNext(a), ['x', 'b0'])
@@ -62,11 +54,9 @@ t.test('what a device has pushed, it need not pull, unless another change came b
 })
 
 t.test('a change that was sent before an own one was accepted, and comes after it, is no step back', async (t) => {
-  const person = await people.person(t)
-  const [a, b] = [person.device('a'), person.device('b')]
+  const { person, a, b } = await people.open(t)
   await online(person, b)
-  await a.sync.put(bookmark('x', "a's"))
-  await a.sync.syncNow()
+  await send(a, bookmark('x', "a's"))
   const late = await messageOf(person, 'x')
   b.network.fate = older
   await person.world.pass(1000)
@@ -77,18 +67,16 @@ t.test('a change that was sent before an own one was accepted, and comes after i
   await until(() => b.network.calls.at(-1) === 'pull')
   await turns()
   t.same([shown(b), b.errors, b.conflicts], [{ x: "b's" }, [], []])
-  await a.sync.syncNow()
+  await sync(a)
   t.match(a.conflicts, [{ mine: { title: "a's" }, theirs: { title: "b's" } }])
 })
 
 t.test('an older change that is said again after a newer one is no step back', async (t) => {
-  const person = await people.person(t)
-  const [a, b] = [person.device('a'), person.device('b')]
+  const { person, a, b } = await people.open(t)
   await online(person, b)
   const said: object[] = []
   for (const title of ['one', 'two']) {
-    await a.sync.put(bookmark('x', title))
-    await a.sync.syncNow()
+    await send(a, bookmark('x', title))
     said.push(await messageOf(person, 'x'))
   }
   for (const message of [...said, ...said]) b.network.socket?.say(message)
@@ -99,13 +87,10 @@ t.test('an older change that is said again after a newer one is no step back', a
 })
 
 t.test('a step back on the channel is reported', async (t) => {
-  const person = await people.person(t)
-  const [a, b] = [person.device('a'), person.device('b')]
-  await a.sync.put(bookmark('x', 'old'))
-  await a.sync.syncNow()
+  const { person, a, b } = await people.open(t)
+  await send(a, bookmark('x', 'old'))
   const old = await messageOf(person, 'x')
-  await a.sync.put(bookmark('x', 'new'))
-  await a.sync.syncNow()
+  await send(a, bookmark('x', 'new'))
   await online(person, b)
   b.network.socket?.say({ ...old, stamp: person.world.time + 1000 })
   await until(() => b.errors.length > 0)
@@ -114,8 +99,7 @@ t.test('a step back on the channel is reported', async (t) => {
 })
 
 t.test('pings are answered; what is no message is passed over', async (t) => {
-  const person = await people.person(t)
-  const a = person.device('a')
+  const { person, a } = await people.open(t)
   await online(person, a)
   const { socket } = a.network
   socket?.say({ type: 'ping' })
@@ -127,8 +111,7 @@ t.test('pings are answered; what is no message is passed over', async (t) => {
 })
 
 t.test('silence of 45 s: the channel is given up and opened anew', async (t) => {
-  const person = await people.person(t)
-  const a = person.device('a')
+  const { person, a } = await people.open(t)
   await online(person, a)
   for (let second = 0; second < 100; second += 20) {
     await person.world.pass(20_000)
@@ -159,8 +142,7 @@ t.test('silence is noticed also if the clock was put back, within twice that tim
 })
 
 t.test('while nothing happens, nothing but the pings wakes a device', async (t) => {
-  const person = await people.person(t)
-  const a = person.device('a')
+  const { person, a } = await people.open(t)
   await online(person, a)
   const pinged = async (times: number) => {
     for (let ping = 0; ping < times; ping++) {
@@ -176,8 +158,7 @@ t.test('while nothing happens, nothing but the pings wakes a device', async (t) 
 })
 
 t.test('a channel that says nothing at first is refused after 20 s', async (t) => {
-  const person = await people.person(t)
-  const a = person.device('a')
+  const { person, a } = await people.open(t)
   await a.sync.start()
   await until(() => a.network.socket !== undefined)
   await person.world.pass(19_000)
@@ -204,8 +185,7 @@ t.test('after three refusals, a clock put back hours delays the next handshake b
 })
 
 t.test('the socket is refused three times: changes are polled each 30 s, a socket is tried now and then', async (t) => {
-  const person = await people.person(t)
-  const [a, b] = [person.device('a'), person.device('b')]
+  const { person, a, b } = await people.open(t)
   const refuse = () => a.network.socket?.close(1006)
   await a.sync.start()
   for (let attempt = 1; attempt <= 3; attempt++) {
@@ -222,8 +202,7 @@ t.test('the socket is refused three times: changes are polled each 30 s, a socke
   t.equal(pulls() - before, 8)
   t.equal(a.network.sockets.length, 3)
 
-  await b.sync.put(bookmark('x', 'polled'))
-  await b.sync.syncNow()
+  await send(b, bookmark('x', 'polled'))
   for (let second = 0; second < 31; second++) await person.world.pass(1000)
   await until(() => 'x' in shown(a))
   await a.sync.put(bookmark('y', 'sent'))
@@ -237,8 +216,7 @@ t.test('the socket is refused three times: changes are polled each 30 s, a socke
 })
 
 t.test('without an answer the waits grow to 30 s, at random; ten good seconds make them short again', async (t) => {
-  const person = await people.person(t)
-  const a = person.device('a', { random: () => 1 })
+  const { person, a } = await people.open(t, { a: { random: () => 1 } })
   a.network.fate = down
   await a.sync.start()
   const tries = () => a.network.calls.length
@@ -274,8 +252,7 @@ t.test('without an answer the waits grow to 30 s, at random; ten good seconds ma
 })
 
 t.test('a service that hangs up soon after each greeting is left alone for longer and longer', async (t) => {
-  const person = await people.person(t)
-  const a = person.device('a', { random: () => 1 })
+  const { person, a } = await people.open(t, { a: { random: () => 1 } })
   await a.sync.start()
   const opened = () => a.network.sockets.length
   const waits: number[] = []
@@ -297,8 +274,7 @@ t.test('waits are short again once the platform has a network, and while changes
   const platform = new EventTarget()
   Object.assign(globalThis, { addEventListener: platform.addEventListener.bind(platform) })
   t.teardown(() => Reflect.deleteProperty(globalThis, 'addEventListener'))
-  const person = await people.person(t)
-  const a = person.device('a', { random: () => 1 })
+  const { person, a } = await people.open(t, { a: { random: () => 1 } })
   const tries = () => a.network.calls.length
   const secondsTo = async (count: number) => {
     let seconds = 0
@@ -324,12 +300,9 @@ t.test('waits are short again once the platform has a network, and while changes
 })
 
 t.test('an error of the service is told, and tried again', async (t) => {
-  const person = await people.person(t)
-  const a = person.device('a')
+  const { person, a } = await people.open(t)
   const unavailable = new ApiError(503, 'Service unavailable', 'request-1')
-  a.network.fate = async () => {
-    throw unavailable
-  }
+  a.network.fate = failing(unavailable)
   await a.sync.start()
   await until(() => a.errors.length === 1)
   t.equal(a.errors[0]?.error, unavailable)
@@ -339,8 +312,7 @@ t.test('an error of the service is told, and tried again', async (t) => {
 })
 
 t.test('the channel is closed because the session is over: signed out, unless it can be refreshed', async (t) => {
-  const person = await people.person(t)
-  const a = person.device('a')
+  const { person, a } = await people.open(t)
   await online(person, a)
   a.network.socket?.close(4401)
   await person.world.pass(1000)
@@ -349,9 +321,7 @@ t.test('the channel is closed because the session is over: signed out, unless it
   await turns()
   t.equal(a.sync.status().state, 'online', 'the client could refresh it')
 
-  a.network.fate = async () => {
-    throw new SignedOutError()
-  }
+  a.network.fate = failing(new SignedOutError())
   a.network.socket?.close(4401)
   await person.world.pass(1000)
   await until(() => a.sync.status().state === 'signed-out')
@@ -365,8 +335,7 @@ t.test('the platform says that there is no network, and that there is one again'
   const listens = platform.addEventListener.bind(platform)
   Object.assign(globalThis, { addEventListener: listens })
   t.teardown(() => Reflect.deleteProperty(globalThis, 'addEventListener'))
-  const person = await people.person(t)
-  const a = person.device('a')
+  const { person, a } = await people.open(t)
   await online(person, a)
   a.network.fate = down
   platform.dispatchEvent(new Event('offline'))
@@ -387,7 +356,7 @@ t.test('after stop nothing runs any more: no timer, no socket, no call', async (
     if (when === 'online') await online(person, a)
     else {
       if (when === 'offline') a.network.fate = down
-      if (when === 'calling') a.network.fate = () => new Promise(() => {})
+      if (when === 'calling') a.network.fate = hanging
       await a.sync.start()
       await until(() => a.network.calls.length > 0)
       await turns(20)
@@ -407,10 +376,8 @@ t.test('after stop nothing runs any more: no timer, no socket, no call', async (
 })
 
 t.test('stop waits until what syncNow is storing is stored, and leaves the store closed', async (t) => {
-  const person = await people.person(t)
-  const b = person.device('b')
-  await b.sync.put(bookmark('x', 'one'))
-  await b.sync.syncNow()
+  const { person, b } = await people.open(t)
+  await send(b, bookmark('x', 'one'))
   const memory = memoryStore()
   const { promise: reading, resolve: read } = Promise.withResolvers<void>()
   let isClosed = false
@@ -443,9 +410,8 @@ t.test('stop waits until what syncNow is storing is stored, and leaves the store
 })
 
 t.test('a signal ends a wait', async (t) => {
-  const person = await people.person(t)
-  const a = person.device('a')
-  a.network.fate = () => new Promise(() => {})
+  const { a } = await people.open(t)
+  a.network.fate = hanging
   const reason = new Error('enough')
   const controller = new AbortController()
   const waiting = a.sync.syncNow({ signal: controller.signal })
@@ -455,13 +421,12 @@ t.test('a signal ends a wait', async (t) => {
   await t.rejects(waiting, reason)
   await t.rejects(behind, reason)
   a.network.fate = up
-  await a.sync.syncNow()
+  await sync(a)
 })
 
 t.test('a call that is not answered within two minutes counts as not answered', async (t) => {
-  const person = await people.person(t)
-  const a = person.device('a')
-  a.network.fate = () => new Promise(() => {})
+  const { person, a } = await people.open(t)
+  a.network.fate = hanging
   const late = t.rejects(a.sync.syncNow(), { name: 'OfflineError' })
   await turns()
   await person.world.pass(120_000)
@@ -469,8 +434,7 @@ t.test('a call that is not answered within two minutes counts as not answered', 
 })
 
 t.test('so does a call whose network goes on waiting, as that of Node may; and it holds up no stop', async (t) => {
-  const person = await people.person(t)
-  const a = person.device('a')
+  const { person, a } = await people.open(t)
   const { pull } = a.network
   a.network.pull = () => new Promise(() => {})
   const late = t.rejects(a.sync.syncNow(), { name: 'OfflineError' })
@@ -478,20 +442,13 @@ t.test('so does a call whose network goes on waiting, as that of Node may; and i
   await person.world.pass(120_000)
   await late
   a.network.pull = pull
-  await a.sync.syncNow()
+  await sync(a)
   a.network.pull = () => new Promise(() => {})
   await a.sync.start()
   await until(() => a.network.calls.at(-1) === 'getUserId')
   await turns()
   await a.sync.stop()
 })
-
-async function online(person: Person, device: Device): Promise<void> {
-  await device.sync.start()
-  await until(() => device.network.socket !== undefined)
-  device.network.socket?.greet(person.world.time)
-  await until(() => device.sync.status().state === 'online')
-}
 
 /** The ids of what the device pulls at its next exchange. */
 async function pulledNext({ sync, network }: Device): Promise<string[]> {

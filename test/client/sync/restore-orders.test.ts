@@ -1,23 +1,12 @@
-import { randomBytes } from 'node:crypto'
-import { copyFile, rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { deriveKeys } from '../../../src/client/crypto/keys.ts'
-import { decryptBookmark } from '../../../src/client/crypto/record.ts'
-import { ApiError, OfflineError } from '../../../src/client/errors.ts'
-import { memoryStore } from '../../../src/client/sync/store/memory.ts'
-import type { Meta } from '../../../src/client/sync/store/store.ts'
-import { copyDatabase, openCopy } from '../../../src/service/backup/database.ts'
-import { buildApp, type TestUser } from '../../support/app.ts'
+import { ApiError, type Meta, memoryStore, OfflineError } from '../../../src/client/index.ts'
 import { pullAll } from '../../support/changes.ts'
-import { isPostgres } from '../../support/database-url.ts'
 import { depth } from '../../support/depth.ts'
 import { pick } from '../../support/pick.ts'
-import { folder } from '../../support/service.ts'
 import { backUp } from '../chaos/run.ts'
-import { until, World } from './clock.ts'
-import { bookmark, type Device, openDevice, openPeople, type Person, shown } from './device.ts'
+import { until } from './clock.ts'
+import { bookmark, type Device, online, openPeople, type Person, send, shown, sync } from './device.ts'
 import { down, up } from './network.ts'
 
 /** The service goes back to a backup, at any moment, under devices that know more than it does. */
@@ -35,9 +24,36 @@ t.test('What was edited before a device noticed stays, too', async (t) => {
   await restore()
   await sync(a, b, a)
   const expected = { new: 'new', own: "a's, not sent", x: 'edited on b, not sent', z: 'z' }
-  t.same([shown(a), shown(b), await contents(person)], [expected, expected, expected])
+  t.same([shown(a), shown(b), await person.stored()], [expected, expected, expected])
   t.same(a.sync.get('z')?.tags, ['b'])
   t.same([a.conflicts, b.conflicts, a.errors, b.errors], [[], [], [], []])
+})
+
+t.test('An edit made before its device notices is kept, on top of what only another one knows', async (t) => {
+  const { a, b, person, restore } = await restorable(t)
+  await b.sync.put([bookmark('x', 'lost'), bookmark('new', 'also lost')])
+  await b.sync.remove('y')
+  await sync(b, a)
+  await restore()
+  await a.sync.put(bookmark('own', 'made then'))
+  await a.sync.update('x', { tags: ['made then'] })
+  await sync(a, b, a)
+  const expected = { new: 'also lost', own: 'made then', x: 'lost', z: 'z' }
+  t.same([shown(a), shown(b), await person.stored()], [expected, expected, expected])
+  t.same(b.sync.get('x')?.tags, ['made then'])
+  t.same([a.conflicts, b.conflicts, a.errors, b.errors], [[], [], [], []])
+})
+
+t.test('An edit of what is lost that comes to the service before it is told to whoever made that', async (t) => {
+  const { a, b, person, restore } = await restorable(t)
+  await send(b, bookmark('x', 'lost'))
+  await sync(a)
+  await restore()
+  await a.sync.update('x', { title: 'made then' })
+  await sync(a, b, a)
+  t.same([shown(a).x, shown(b).x, (await person.stored()).x], Array(3).fill('made then'))
+  // The service cannot know that a had seen it.
+  t.match(b.conflicts, [{ fields: ['title'], mine: { title: 'lost' }, theirs: { title: 'made then' } }])
 })
 
 t.test('A restore that is noticed halfway, before the device is stopped, is finished by the next start', async (t) => {
@@ -73,17 +89,14 @@ t.test('A restore under an open app is noticed by what the channel says first, b
 
   const c = person.device('c')
   c.sync.on('restored', (event) => restored.push(event))
-  for (const [times, { sync, network }, id] of [
+  for (const [times, device, id] of [
     [2, b, 'y'],
     [3, c, 'new'],
   ] as const) {
-    await sync.start()
-    await until(() => network.socket?.isOpen === true)
-    network.socket?.greet(person.world.time)
-    await until(() => sync.status().state === 'online')
+    await online(person, device)
     await putBack()
-    await sync.put(bookmark(id, 'made then'))
-    await until(() => restored.length === times && sync.status().waiting === 0)
+    await device.sync.put(bookmark(id, 'made then'))
+    await until(() => restored.length === times && device.sync.status().waiting === 0)
   }
   t.same(await person.stored(), { new: 'made then', x: 'lost', y: 'made then', z: 'z' })
   t.same([a.conflicts, b.conflicts], [[], []])
@@ -97,8 +110,7 @@ t.test('A store of an earlier version of this package, which knows no epoch, tak
   const store = memoryStore()
   await store.write(rows, { ...earlier, pulled: earlier.cursor, witness: 'bookmark/z' } as Meta)
   const again = person.device('a', { store })
-  await again.sync.put(bookmark('x', 'lost'))
-  await sync(again)
+  await send(again, bookmark('x', 'lost'))
   t.match((await store.load()).meta, { epoch })
   await restore()
   await sync(again)
@@ -208,8 +220,7 @@ t.test('So it is after a second restore, before the lost one was sent again', as
 
 t.test('A device that was behind takes from the others what the service lost', async (t) => {
   const { a, b, person, restore } = await restorable(t)
-  await a.sync.put(bookmark('x', 'later'))
-  await sync(a)
+  await send(a, bookmark('x', 'later'))
   await restore()
   await sync(b)
   t.same(await person.stored(), { x: 'x', y: 'y', z: 'z' }, 'b cannot know')
@@ -240,17 +251,16 @@ t.test('Whatever was edited and whichever device comes first, all is as it was b
     const person = await people.person(t)
     const devices = ['a', 'b', 'c'].map((id) => person.device(id))
     await play(person, devices, first)
-    for (const { sync } of [...devices, ...devices]) await sync.syncNow()
+    await sync(...devices, ...devices)
     const restore = await backUp(people.app, person.user.userId)
     await play(person, devices, second)
     // Unsent edits are sent first: the order in which it arrives would decide otherwise.
-    for (const { sync } of [...devices, ...devices]) await sync.syncNow()
-    const before = await contents(person)
+    await sync(...devices, ...devices)
+    const before = await person.stored()
     const told = devices.map(({ conflicts }) => conflicts.length)
     await restore()
-    for (const { sync } of [...order.map((index) => devices[index] as Device), ...devices, ...devices])
-      await sync.syncNow()
-    const after = await contents(person)
+    await sync(...order.map((index) => devices[index] as Device), ...devices, ...devices)
+    const after = await person.stored()
     const shows = devices.map((device) => JSON.stringify(shown(device)))
     const errors = devices.flatMap(({ errors }) => errors)
     const isTold = devices.some(({ conflicts }, index) => conflicts.length > (told[index] ?? 0))
@@ -267,8 +277,7 @@ t.test('Whatever was edited and whichever device comes first, all is as it was b
 
 /** Two devices in sync, and a function that restores the service to that moment. */
 async function restorable(t: Test, count = 0) {
-  const person = await people.person(t)
-  const [a, b] = [person.device('a'), person.device('b')]
+  const { person, a, b } = await people.open(t)
   const many = Array.from({ length: count }, (_, index) => bookmark(`b${index}`, `${index}`))
   await a.sync.put(count > 0 ? many : ['x', 'y', 'z'].map((id) => bookmark(id, id)))
   await sync(a, b)
@@ -305,10 +314,6 @@ async function madeUnderOneId(t: Test) {
   return { person, putBack, a, b, c }
 }
 
-async function sync(...devices: Device[]): Promise<void> {
-  for (const { sync } of devices) await sync.syncNow()
-}
-
 interface Step {
   device: number
   kind: 'put' | 'remove' | 'tag' | 'sync'
@@ -324,125 +329,5 @@ async function play(person: Person, devices: Device[], steps: Step[]): Promise<v
     else if (kind === 'remove') await sync.remove(name)
     else if (kind === 'tag' && sync.get(name)) await sync.update(name, { tags: [`step ${index}`] })
     else await sync.syncNow()
-  }
-}
-
-async function contents(person: Person): Promise<Record<string, string>> {
-  const stored = await person.stored()
-  return Object.fromEntries(Object.entries(stored).sort())
-}
-
-/** The service is recovered from a backup while three devices know more than the backup has. */
-
-if (isPostgres) t.plan(0, 'The backup command copies SQLite')
-else {
-  t.test('edits that only their own devices know come back, whoever notices first', async (t) => {
-    const drill = await begin(t)
-    for (const [index, { id, sync }] of drill.devices.entries()) {
-      await sync.put([bookmark(`only ${id}`, id), bookmark(`b${index}`, `changed by ${id}`)])
-      await sync.syncNow()
-    }
-    await drill.restore()
-    await drill.syncAll()
-    const titles = {
-      'only a': 'a',
-      'only b': 'b',
-      'only c': 'c',
-      b0: 'changed by a',
-      b1: 'changed by b',
-      b2: 'changed by c',
-    }
-    t.match(await drill.stored(), titles)
-    t.same(drill.devices.map(shown), Array(3).fill(await drill.stored()))
-    drill.nothingReported(t)
-  })
-
-  t.test('an edit of what is lost, made before the device notices, is told to whoever made that', async (t) => {
-    const drill = await begin(t)
-    const [a, b] = drill.devices as [Device, Device]
-    await b.sync.put(bookmark('b1', 'lost'))
-    for (const { sync } of [b, a]) await sync.syncNow()
-    await drill.restore()
-    await a.sync.update('b1', { title: 'made then' })
-    await drill.syncAll()
-    t.same(drill.devices.map(shown), Array(3).fill(await drill.stored()))
-    const conflict = { fields: ['title'], mine: { title: 'lost' }, theirs: { title: 'made then' } }
-    t.match(b.sync.conflicts(), [conflict], 'the service cannot know that a had seen it')
-  })
-
-  t.test('an edit that is made before the device notices is kept, on top of what came back', async (t) => {
-    const drill = await begin(t)
-    const [a, b] = drill.devices as [Device, Device]
-    await b.sync.put([bookmark('b1', 'lost'), bookmark('b2', 'also lost')])
-    await b.sync.remove(['b3'])
-    await b.sync.syncNow()
-    await a.sync.syncNow()
-    await drill.restore()
-    await a.sync.put(bookmark('b4', 'made then'))
-    await a.sync.update('b1', { tags: ['made then'] })
-    await drill.syncAll()
-    t.match(await drill.stored(), { b1: 'lost', b2: 'also lost', b4: 'made then' })
-    t.same(b.sync.get('b1')?.tags, ['made then'])
-    t.notOk('b3' in (await drill.stored()), 'the delete came back')
-    t.same(drill.devices.map(shown), Array(3).fill(await drill.stored()))
-    drill.nothingReported(t)
-  })
-}
-
-/** Three devices with the same 40 bookmarks, of which the service has a backup. */
-async function begin(t: Test) {
-  const dataDir = await folder(t)
-  const copy = join(await folder(t), 'backup.db')
-  const database = join(dataDir, 'bookmarks.db')
-  let app = await buildApp(t, { LOG_LEVEL: 'error' }, { dataDir })
-  const world = new World((time) => app?.setClock(time))
-  let signedIn = await app.user('ann')
-  const user: TestUser = { ...signedIn, call: (...request) => app.as(signedIn).call(...request) }
-  const keys = deriveKeys(randomBytes(32))
-  const devices = ['a', 'b', 'c'].map((id) => openDevice({ user, keys, world, id }))
-  const restored: { kept: number; pushed: number }[] = []
-  for (const { sync } of devices) {
-    t.teardown(() => sync.stop())
-    sync.on('restored', (event) => restored.push(event))
-  }
-  const syncAll = async () => {
-    for (const { sync } of [...devices, ...devices, ...devices]) {
-      await world.pass(1000)
-      await sync.syncNow()
-    }
-  }
-  await devices[0]?.sync.put(Array.from({ length: 40 }, (_, index) => bookmark(`b${index}`, `${index}`)))
-  await syncAll()
-  await copyDatabase(database, copy)
-  openCopy(copy, database).close()
-  return {
-    world,
-    devices,
-    syncAll,
-    async restore() {
-      await app.close()
-      for (const suffix of ['', '-wal', '-shm']) await rm(database + suffix, { force: true })
-      await copyFile(copy, database)
-      app = await buildApp(t, { LOG_LEVEL: 'error' }, { dataDir })
-      await world.pass(60_000)
-      // It starts by the real clock, and sweeps the sessions of this world away.
-      signedIn = await app.user('ann')
-      return restored
-    },
-    async stored() {
-      const { changes } = await pullAll(user)
-      const live = changes.filter(({ operation }) => operation !== 'delete')
-      const titles = live.map(({ entity_id: id, encrypted_data = '', data_hash = '' }) => {
-        return [id, decryptBookmark(keys, { id, encrypted_data, data_hash }).title] as const
-      })
-      return Object.fromEntries(titles.sort(([one], [other]) => (one < other ? -1 : 1)))
-    },
-    nothingReported(t: Test) {
-      t.same(
-        devices.map(({ conflicts, errors }) => ({ conflicts, errors })),
-        Array(3).fill({ conflicts: [], errors: [] }),
-      )
-      t.notOk(devices.some(({ sync }) => sync.status().heldDeletions))
-    },
   }
 }

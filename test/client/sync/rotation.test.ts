@@ -1,13 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { deriveKeys, type Keys } from '../../../src/client/crypto/keys.ts'
-import type { RecordError } from '../../../src/client/errors.ts'
+import { deriveKeys, type Keys, type Meta, memoryStore, type RecordError } from '../../../src/client/index.ts'
 import type { Change } from '../../../src/client/sync/exchange/transport.ts'
-import { memoryStore } from '../../../src/client/sync/store/memory.ts'
-import type { Meta } from '../../../src/client/sync/store/store.ts'
 import { pullAll } from '../../support/changes.ts'
 import { settled } from './clock.ts'
-import { bookmark, type Device, openPeople, type Person, shown } from './device.ts'
+import { bookmark, type Device, openPeople, type Person, send, shown, sync } from './device.ts'
 import { answerLost, down, type Fate, up } from './network.ts'
 import { markOf, VaultKeys } from './vault-keys.ts'
 
@@ -45,10 +42,9 @@ function heard({ changes, conflicts, errors }: Device) {
 t.test('a rotation encrypts everything anew, and no device takes it for an edit', async (t) => {
   const { vault, device, sealed } = await openVault(t)
   const [a, b] = [device('a'), device('b')]
-  await a.sync.put([bookmark('x', 'ex'), bookmark('y', 'why')])
-  await a.sync.syncNow()
+  await send(a, [bookmark('x', 'ex'), bookmark('y', 'why')])
   await b.sync.put(bookmark('z', 'zed'))
-  for (const { sync } of [b, a]) await sync.syncNow()
+  await sync(b, a)
   const before = [a, b].map((one) => ({ ...heard(one), cursor: one.sync.seen() }))
 
   const keys = await vault.rotate()
@@ -64,7 +60,7 @@ t.test('a rotation encrypts everything anew, and no device takes it for an edit'
   t.match(b.sync.status(), { state: 'offline', reason: 'keys' })
   t.same(shown(b), shown(a), 'it goes on showing what it has')
   await b.sync.adoptKeys(keys)
-  await b.sync.syncNow()
+  await sync(b)
   t.same(shown(b), { x: 'ex', y: 'why', z: 'zed' })
   t.same(
     [a, b].map((one) => [heard(one).changes, heard(one).conflicts]),
@@ -76,7 +72,7 @@ t.test('edits that wait for the network are sent under the new key, and win over
   const { vault, device, sealed } = await openVault(t)
   const [a, b] = [device('a'), device('b')]
   await a.sync.put([bookmark('x', 'ex'), bookmark('y', 'why'), bookmark('z', 'zed')])
-  for (const { sync } of [a, b]) await sync.syncNow()
+  await sync(a, b)
   b.network.fate = down
   await b.sync.update('x', { title: 'offline' })
   await b.sync.remove('y')
@@ -95,7 +91,7 @@ t.test('edits that wait for the network are sent under the new key, and win over
     return up(call)
   }
   await b.sync.adoptKeys(keys)
-  for (const { sync } of [a, b]) await sync.syncNow()
+  await sync(a, b)
   t.ok(sent.length >= 2 && sent.every((data) => data?.startsWith(markOf(keys))), 'not even for a moment')
   await a.sync.approveDeletions(1)
   t.same([shown(a), shown(b)], Array(2).fill({ new: 'made offline', x: 'offline', z: 'zed' }))
@@ -111,13 +107,13 @@ t.test('an edit on top of one whose answer was lost wins over the rotation, too'
   await t.rejects(a.sync.syncNow(), { name: 'OfflineError' })
   a.network.fate = down
   await a.sync.update('x', { title: 'edited' })
-  await b.sync.syncNow()
+  await sync(b)
 
   const keys = await vault.rotate()
   await b.sync.adoptKeys(keys)
   a.network.fate = up
   await a.sync.adoptKeys(keys)
-  for (const { sync } of [a, b]) await sync.syncNow()
+  await sync(a, b)
   t.same([shown(a), shown(b)], Array(2).fill({ x: 'edited' }))
   t.same([a.conflicts, b.conflicts], [[], []])
 })
@@ -126,7 +122,7 @@ t.test('a rotation that is cut off goes on where it was, on this device or anoth
   const { user, vault, device, sealed } = await openVault(t)
   const [a, b] = [device('a'), device('b')]
   await a.sync.importBookmarks(Array.from({ length: 1001 }, (_, index) => bookmark(`b${index}`, `bookmark ${index}`)))
-  for (const { sync } of [a, b]) await sync.syncNow()
+  await sync(a, b)
   const keys = await vault.rotate()
   const before = await newestStamp(user)
 
@@ -147,7 +143,7 @@ t.test('two devices encrypt anew at once: each bookmark is written once', async 
   const { user, vault, device, sealed } = await openVault(t)
   const [a, b] = [device('a'), device('b')]
   await a.sync.put([bookmark('x', 'ex'), bookmark('y', 'why')])
-  for (const { sync } of [a, b]) await sync.syncNow()
+  await sync(a, b)
   const keys = await vault.rotate()
   const before = await newestStamp(user)
   await Promise.all([a.sync.adoptKeys(keys), b.sync.adoptKeys(keys)])
@@ -166,12 +162,12 @@ t.test('a device of an old version of the app loses nothing, and others lose not
   // It does not know that there is a keyring with several keys: what it cannot read, it skips.
   old.network.getKeyring = async () => '{}'
   await a.sync.put([bookmark('x', 'ex'), bookmark('y', 'why')])
-  for (const { sync } of [a, old]) await sync.syncNow()
+  await sync(a, old)
   await a.sync.adoptKeys(await vault.rotate())
   await a.sync.update('y', { title: 'under the new key' })
-  await a.sync.syncNow()
+  await sync(a)
 
-  await old.sync.syncNow()
+  await sync(old)
   t.same(shown(old), { x: 'ex', y: 'why' })
   t.same(
     old.errors.map(({ id, error }) => [id, (error as RecordError).fault]),
@@ -182,8 +178,7 @@ t.test('a device of an old version of the app loses nothing, and others lose not
   )
   await old.sync.update('x', { title: 'edited there' })
   await old.sync.update('y', { title: 'unseen' })
-  await old.sync.syncNow()
-  await a.sync.syncNow()
+  await sync(old, a)
   t.same(shown(a), { x: 'edited there', y: 'unseen' })
   // It cannot be told if it had seen the version that it overwrote: better one conflict too many.
   const [x, y] = a.conflicts
@@ -203,10 +198,9 @@ t.test('a record under a key that is not in the keyring is skipped, and locks no
   const stranger = device('c', { keys: deriveKeys(randomBytes(64)) })
   const keys = vault.keys
   for (const { sync } of [a, b]) await sync.adoptKeys(keys)
-  await stranger.sync.put(bookmark('x', 'forged'))
-  await stranger.sync.syncNow()
+  await send(stranger, bookmark('x', 'forged'))
   await a.sync.put(bookmark('y', 'why'))
-  for (const { sync } of [a, b]) await sync.syncNow()
+  await sync(a, b)
   t.same(shown(b), { y: 'why' })
   t.match(b.errors, [{ id: 'x', error: { fault: 'unknown-key' } }])
 })
@@ -216,10 +210,9 @@ t.test('another tab with the old keys sends nothing under them', async (t) => {
   const store = memoryStore()
   const [a, tab] = [device('a', { store }), device('a', { store })]
   await a.sync.put(bookmark('x', 'ex'))
-  await a.sync.syncNow()
-  await tab.sync.syncNow()
+  await sync(a, tab)
   await a.sync.adoptKeys(await vault.rotate())
-  await a.sync.syncNow()
+  await sync(a)
   await tab.sync.put(bookmark('y', 'under the old key'))
   await t.rejects(tab.sync.syncNow(), locked)
   t.equal((await pullAll(user)).changes.length, 1)
@@ -249,7 +242,7 @@ t.test('a device that had newer keys sends nothing under those of an older keyri
   t.same(await sealed(twice), [1, 0])
 
   await again.sync.adoptKeys(twice)
-  await a.sync.syncNow()
+  await sync(a)
   t.same(await sealed(twice), [2, 0])
   t.same(shown(a), { x: 'ex', y: 'made after the rotation' })
 })
@@ -259,12 +252,10 @@ t.test('keys that follow older ones than this device had are taken: the service 
   const lost = deriveKeys(Buffer.concat([randomBytes(32), vault.masterKey]))
   const store = memoryStore()
   const a = device('a', { keys: lost, store })
-  await a.sync.put(bookmark('x', 'ex'))
-  await a.sync.syncNow()
+  await send(a, bookmark('x', 'ex'))
   const keys = await vault.rotate()
   const again = device('a', { keys, store })
-  await again.sync.put(bookmark('y', 'why'))
-  await again.sync.syncNow()
+  await send(again, bookmark('y', 'why'))
   t.same(await sealed(keys), [1, 1])
 })
 
@@ -274,7 +265,7 @@ t.test('a tab with replaced keys that becomes the leader encrypts nothing under 
   const once = await vault.rotate()
   const [a, tab] = [device('a', { store, keys: once }), device('a', { store, keys: once })]
   await a.sync.put(bookmark('x', 'ex'))
-  for (const { sync } of [a, tab]) await sync.syncNow()
+  await sync(a, tab)
   const twice = await vault.rotate()
   await a.sync.adoptKeys(twice)
   await a.sync.stop()

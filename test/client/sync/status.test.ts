@@ -7,14 +7,13 @@ import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
 import { pick } from '../../support/pick.ts'
 import { turns, until } from './clock.ts'
-import { bookmark, type Device, openPeople, type Person, shown } from './device.ts'
-import { type Call, down, type Fate, refused, up } from './network.ts'
+import { bookmark, type Device, numbered, openPeople, type Person, send, shown, sync } from './device.ts'
+import { type Call, down, type Fate, failing, refused, up } from './network.ts'
 
 const people = await openPeople()
 
 t.test('an import and a first sync tell how far they are, to the end, in no more steps than can be read', async (t) => {
-  const person = await people.person(t)
-  const [a, b] = [person.device('a'), person.device('b')]
+  const { a, b } = await people.open(t)
   await a.sync.put(numbered(1200))
   for (const device of [a, b]) {
     const heard = listen(device)
@@ -22,22 +21,15 @@ t.test('an import and a first sync tell how far they are, to the end, in no more
     await until(() => device.sync.status().state === 'polling')
     const steps = heard.flatMap(({ state, progress }) => (state === 'syncing' && progress ? progress : []))
     t.same(steps.at(-1), { done: 1200, total: 1200 })
-    t.same(
-      steps,
-      steps.toSorted((one, other) => one.done - other.done),
-      'it never goes back',
-    )
+    const rising = steps.toSorted((one, other) => one.done - other.done)
+    t.same(steps, rising, 'it never goes back')
     t.ok(steps.length >= 3 && steps.length <= 10, `${steps.length} steps`)
-    t.same(
-      heard.filter(({ state, progress }) => (state === 'syncing') !== (progress !== undefined)),
-      [],
-    )
+    t.ok(heard.every(({ state, progress }) => (state === 'syncing') === (progress !== undefined)))
   }
 })
 
 t.test('the state follows the network and the session, with the reason', async (t) => {
-  const person = await people.person(t)
-  const a = person.device('a')
+  const { person, a } = await people.open(t)
   t.same(summary(a), ['offline', undefined], 'not started')
   const release = Promise.withResolvers<void>()
   a.network.fate = async (call) => release.promise.then(call.send)
@@ -67,23 +59,21 @@ t.test('the state follows the network and the session, with the reason', async (
 })
 
 t.test('edits beyond the quota, and those that were refused, are the reason while the rest goes on', async (t) => {
-  const person = await people.person(t)
-  const a = person.device('a')
+  const { a } = await people.open(t)
   await a.sync.put(bookmark('x', 'one'))
   a.network.fate = (call) => (call.name === 'push' ? Promise.reject(new ApiError(400, 'malformed')) : call.send())
-  await a.sync.syncNow()
+  await sync(a)
   t.same(summary(a), ['polling', 'refused'])
   await a.sync.put(bookmark('y', 'two'))
   a.network.fate = refused
-  await a.sync.syncNow()
+  await sync(a)
   t.same(summary(a), ['polling', 'quota'], 'the one that the user can help')
   await a.sync.dropQuarantined(['x', 'y'])
   t.same(summary(a), ['polling', undefined])
 })
 
 t.test('the network fails in the middle of a sync: the progress ends with it', async (t) => {
-  const person = await people.person(t)
-  const a = person.device('a', { store: memoryStore() })
+  const { a } = await people.open(t, { a: { store: memoryStore() } })
   await a.sync.put(numbered(600))
   let pushes = 0
   a.network.fate = (call) => (call.name === 'push' && ++pushes > 1 ? down(call) : call.send())
@@ -104,19 +94,10 @@ function summary({ sync }: Device) {
   return [state, reason]
 }
 
-function failing(error: Error): Fate {
-  return () => Promise.reject(error)
-}
-
-function numbered(count: number): ReturnType<typeof bookmark>[] {
-  return Array.from({ length: count }, (_, index) => bookmark(`b${index}`, String(index)))
-}
-
 const noPush: Fate = (call: Call) => (call.name === 'push' ? down(call) : up(call))
 
 t.test('of two edits on top of what another device has deleted, the one that is sent first tells it', async (t) => {
-  const person = await people.person(t)
-  const [a, b] = [person.device('a'), person.device('b')]
+  const { person, a, b } = await people.open(t)
   await a.sync.put(bookmark('x', 'original'))
   await sync(a, b)
   await b.sync.remove('x')
@@ -137,8 +118,7 @@ t.test('of two edits on top of what another device has deleted, the one that is 
 })
 
 t.test('what a device has forgotten when its user signed out, and then replaces, is told there', async (t) => {
-  const person = await people.person(t)
-  const [a, b] = [person.device('a'), person.device('b')]
+  const { person, a, b } = await people.open(t)
   await b.sync.put(bookmark('x', "b's", { description: "b's" }))
   await sync(b, a)
   await a.sync.update('x', { title: "a's" })
@@ -153,10 +133,6 @@ t.test('what a device has forgotten when its user signed out, and then replaces,
   t.match(again.sync.conflicts(), [conflict])
   t.same(b.sync.conflicts(), [])
 })
-
-async function sync(...devices: Device[]): Promise<void> {
-  for (const { sync } of devices) await sync.syncNow()
-}
 
 t.test('without its second file, a device shows and edits what it has, and syncs once the file arrives', async (t) => {
   const person = await people.person(t)
@@ -188,8 +164,7 @@ t.test('without its second file, a device shows and edits what it has, and syncs
 })
 
 t.test('a sync that waits for its second file stops at once', async (t) => {
-  const person = await people.person(t)
-  const a = person.device('a', { loadDeferred: () => new Promise(() => {}) })
+  const { person, a } = await people.open(t, { a: { loadDeferred: () => new Promise(() => {}) } })
   await a.sync.start()
   const [syncing, importing] = [a.sync.syncNow(), a.sync.importBookmarks([bookmark('one', 'One')])]
   const ends = Promise.allSettled([syncing, importing])
@@ -199,12 +174,10 @@ t.test('a sync that waits for its second file stops at once', async (t) => {
   t.equal(person.world.sleepers, 0)
 })
 
-const list = Array.from({ length: 12 }, (_, index) => bookmark(`b${index}`, String(index)))
-
 t.test('while a page is decrypted and stored, the next one is on its way', async (t) => {
   const person = await people.person(t)
   const { b, pullsAtWrite } = await inPages(person)
-  await b.sync.syncNow()
+  await sync(b)
   t.same(shown(b), await person.stored())
   t.same(pullsAtWrite, [2, 3, 3])
 })
@@ -216,7 +189,7 @@ t.test('a page that cannot be stored is pulled again, whatever came of the next 
   await t.rejects(b.sync.syncNow(), StorageFullError)
   t.equal(b.sync.bookmarks().size, 5)
   t.equal(b.sync.status().lastSync, 0, 'what is there in part is no sync: an extension waits for the rest')
-  await b.sync.syncNow()
+  await sync(b)
   t.same(shown(b), await person.stored())
 })
 
@@ -259,7 +232,7 @@ t.test('a service whose epoch is another on each page is not asked without end, 
   await t.rejects(b.sync.syncNow(), new ApiError(200, "The service's epoch does not last"))
   t.ok(pulls < 20, `${pulls} pulls`)
   b.network.pull = pull
-  await b.sync.syncNow()
+  await sync(b)
   t.same(shown(b), await person.stored())
   t.equal(b.sync.bookmarks().size, 13)
 })
@@ -267,8 +240,7 @@ t.test('a service whose epoch is another on each page is not asked without end, 
 /** A device that pulls five changes a page, of the twelve that another has made. */
 async function inPages(person: Person) {
   const a = person.device('a')
-  await a.sync.put(list)
-  await a.sync.syncNow()
+  await send(a, numbered(12))
   const store = memoryStore()
   const pullsAtWrite: number[] = []
   const failing = new Set<number>()

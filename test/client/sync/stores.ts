@@ -3,11 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import root, { type Test } from 'tap'
+import { indexedDbStore, memoryStore, type Store } from '../../../src/client/index.ts'
 import { fileStore } from '../../../src/client/node/file-store.ts'
-import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
-import { memoryStore } from '../../../src/client/sync/store/memory.ts'
-import type { Store } from '../../../src/client/sync/store/store.ts'
-import { bookmark, openPeople } from './device.ts'
+import { bookmark, openPeople, send } from './device.ts'
 
 /** One suite, every implementation: what a device keeps over its restarts; each call opens it anew. */
 export const disks: Record<string, () => (userId: string) => Store> = {
@@ -50,13 +48,9 @@ export function emptiedInTheMiddle(userId: string) {
 
 /** A device that keeps five bookmarks in IndexedDB, and has sent them. */
 export async function synced(t: Test) {
-  const people = await openPeople()
-  const person = await people.person(t)
-  const { userId } = person.user
-  const a = person.device('a', { store: indexedDbStore(userId) })
-  await a.sync.put(five)
-  await a.sync.syncNow()
-  return { person, userId, a }
+  const { person, a } = await (await openPeople()).open(t, { a: { disk: indexedDbStore } })
+  await send(a, five)
+  return { person, userId: person.user.userId, a }
 }
 
 export async function deleteDatabase(userId: string): Promise<void> {

@@ -4,272 +4,235 @@ import { UnsentChangesError } from '../../../src/client/errors.ts'
 import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
 import { createTabs } from '../../../src/client/sync/store/tabs.ts'
+import { pullAll } from '../../support/changes.ts'
 import { turns, until } from './clock.ts'
-import { bookmark, type Device, openPeople, type Person, shown } from './device.ts'
-import { answerLost, down, Network } from './network.ts'
+import { bookmark, type Device, online, openPeople, type Person, send, shown, sync } from './device.ts'
+import { answerLost, down, hanging, Network } from './network.ts'
 import { Browser } from './tab-locks.ts'
 import './stores.ts'
 
 const people = await openPeople()
 
-t.test('two tabs of a browser', async (t) => {
-  t.test('one talks with the service, both edit, and each shows what the other did', async (t) => {
-    const { person, open } = await browser(t)
-    const [one, two] = [open(), open()]
-    await one.device.sync.start()
-    await live(person, one.device)
-    await two.device.sync.start()
-    await two.device.sync.put(bookmark('x', 'by two'))
-    await until(() => one.device.sync.status().waiting === 0 && two.device.sync.status().waiting === 0)
-    await one.device.sync.put(bookmark('y', 'by one'))
-    await until(() => two.device.sync.status().waiting === 0 && 'y' in shown(two.device))
-    t.same([shown(one.device), shown(two.device)], Array(2).fill({ x: 'by two', y: 'by one' }))
-    t.same(await person.stored(), { x: 'by two', y: 'by one' })
-    t.same(two.device.network.calls, [])
-    t.same(two.device.network.sockets, [])
-    await until(() => two.device.sync.status().state === 'online')
-    t.same(two.device.sync.status(), one.device.sync.status())
-  })
+/** Two tabs of a browser. */
 
-  t.test('an edit in one is made on top of an edit in the other', async (t) => {
-    const { person, open } = await browser(t)
-    const [one, two] = [open(), open()]
-    await Promise.all([one, two].map(({ device }) => device.sync.start()))
-    await one.device.sync.put(bookmark('x', 'original'))
-    const edits = Array.from({ length: 20 }, (_, index) => {
-      return (index % 2 ? one : two).device.sync.update('x', () => ({ title: `edit ${index}` }))
-    })
-    await Promise.all(edits)
-    await until(() => [one, two].every(({ device }) => device.sync.status().waiting === 0))
-    const { x } = await person.stored()
-    t.match(x, /^edit/)
-    t.same([shown(one.device), shown(two.device)], [{ x }, { x }])
-    t.same([one.device.conflicts, two.device.conflicts], [[], []])
-  })
+t.test('one talks with the service, both edit, and each shows what the other did', async (t) => {
+  const { person, open } = await browser(t)
+  const [one, two] = [open(), open()]
+  await online(person, one)
+  await two.sync.start()
+  await two.sync.put(bookmark('x', 'by two'))
+  await until(() => one.sync.status().waiting === 0 && two.sync.status().waiting === 0)
+  await one.sync.put(bookmark('y', 'by one'))
+  await until(() => two.sync.status().waiting === 0 && 'y' in shown(two))
+  t.same([shown(one), shown(two)], Array(2).fill({ x: 'by two', y: 'by one' }))
+  t.same(await person.stored(), { x: 'by two', y: 'by one' })
+  t.same(two.network.calls, [])
+  t.same(two.network.sockets, [])
+  await until(() => two.sync.status().state === 'online')
+  t.same(two.sync.status(), one.sync.status())
+})
 
-  t.test('both change the same field at once: what is replaced unseen is told, unless by the tab itself', async (t) => {
-    const { person, open } = await browser(t)
-    const [one, two] = [open().device, open().device]
-    await Promise.all([one.sync.start(), two.sync.start()])
-    await one.sync.put(bookmark('x', 'original', { description: '' }))
-    await until(() => 'x' in shown(two))
-    const saw = one.sync.get('x') as PlaintextBookmark
-    await Promise.all([one.sync.put({ ...saw, title: 'by one' }), two.sync.put({ ...saw, title: 'by two' })])
-    await until(() => shown(one).x === shown(two).x && one.sync.conflicts().length > 0)
-    const [mine, theirs] = shown(one).x === 'by two' ? ['by one', 'by two'] : ['by two', 'by one']
-    const conflict = { fields: ['title'], mine: { title: mine }, theirs: { title: theirs } }
-    t.match([one.sync.conflicts(), two.sync.conflicts()], [[conflict], [conflict]])
-    await Promise.all(['first', 'second'].map((description) => two.sync.update('x', { description })))
-    t.same([two.sync.conflicts().length, two.sync.get('x')?.description], [1, 'second'])
-    await one.sync.syncNow()
-    t.same(await person.stored(), { x: theirs })
-  })
+t.test('both change the same field at once: what is replaced unseen is told, unless by the tab itself', async (t) => {
+  const { person, one, two } = await twoTabs(t)
+  await one.sync.put(bookmark('x', 'original', { description: '' }))
+  await until(() => 'x' in shown(two))
+  const saw = one.sync.get('x') as PlaintextBookmark
+  await Promise.all([one.sync.put({ ...saw, title: 'by one' }), two.sync.put({ ...saw, title: 'by two' })])
+  await until(() => shown(one).x === shown(two).x && one.sync.conflicts().length > 0)
+  const [mine, theirs] = shown(one).x === 'by two' ? ['by one', 'by two'] : ['by two', 'by one']
+  const conflict = { fields: ['title'], mine: { title: mine }, theirs: { title: theirs } }
+  t.match([one.sync.conflicts(), two.sync.conflicts()], [[conflict], [conflict]])
+  await Promise.all(['first', 'second'].map((description) => two.sync.update('x', { description })))
+  t.same([two.sync.conflicts().length, two.sync.get('x')?.description], [1, 'second'])
+  await sync(one)
+  t.same(await person.stored(), { x: theirs })
+})
 
-  t.test('the same file is imported in both at once: its bookmarks come once', async (t) => {
-    const { open } = await browser(t)
-    const tabs = [open(), open()]
-    const imports = tabs.map(({ device }, tab) => {
-      const list = ['x', 'y', 'z'].map((id) => ({ ...bookmark(id, id), id: `${id}${tab}` }))
-      return device.sync.importBookmarks(list)
-    })
-    const reports = await Promise.all(imports)
-    t.same(reports.map(({ imported }) => imported).sort(), [0, 3])
-    await until(() => tabs.every(({ device }) => device.sync.bookmarks().size === 3))
+t.test('the same file is imported in both at once: its bookmarks come once', async (t) => {
+  const { open } = await browser(t)
+  const tabs = [open(), open()]
+  const imports = tabs.map(({ sync }, tab) => {
+    const list = ['x', 'y', 'z'].map((id) => ({ ...bookmark(id, id), id: `${id}${tab}` }))
+    return sync.importBookmarks(list)
   })
+  const reports = await Promise.all(imports)
+  t.same(reports.map(({ imported }) => imported).sort(), [0, 3])
+  await until(() => tabs.every(({ sync }) => sync.bookmarks().size === 3))
+})
 
-  t.test('what another device did, conflicts too, is told in both', async (t) => {
-    const { person, open } = await browser(t)
-    const [one, two] = [open(), open()]
-    const other = person.device('other')
-    await one.device.sync.start()
-    await two.device.sync.start()
-    await two.device.sync.put(bookmark('x', 'mine'))
-    await until(() => one.device.sync.status().waiting === 0)
-    await person.world.pass(1000)
-    await other.sync.put(bookmark('x', 'theirs'))
-    await other.sync.syncNow()
-    await two.device.sync.syncNow()
-    const expected = [{ id: 'x', mine: { title: 'mine' }, theirs: { title: 'theirs' } }]
-    await until(() => one.device.conflicts.length > 0)
-    t.match([one.device.conflicts, two.device.conflicts], [expected, expected])
-    t.same([shown(one.device), shown(two.device)], Array(2).fill({ x: 'theirs' }))
-  })
+t.test('what another device did, conflicts too, is told in both', async (t) => {
+  const { person, one, two } = await twoTabs(t)
+  const other = person.device('other')
+  await two.sync.put(bookmark('x', 'mine'))
+  await until(() => one.sync.status().waiting === 0)
+  await person.world.pass(1000)
+  await send(other, bookmark('x', 'theirs'))
+  await two.sync.syncNow()
+  const expected = [{ id: 'x', mine: { title: 'mine' }, theirs: { title: 'theirs' } }]
+  await until(() => one.conflicts.length > 0)
+  t.match([one.conflicts, two.conflicts], [expected, expected])
+  t.same([shown(one), shown(two)], Array(2).fill({ x: 'theirs' }))
+})
 
-  t.test('the one that leads is killed in mid-push: the other sends it again; nothing is doubled', async (t) => {
-    const { person, open } = await browser(t)
-    const [one, two] = [open(), open()]
-    await one.device.sync.start()
-    await until(() => one.device.network.socket !== undefined)
-    await two.device.sync.start()
-    const pushed = Promise.withResolvers<void>()
-    one.device.network.fate = async (call) => {
-      if (call.name === 'push') await answerLost(call).catch(() => {})
-      pushed.resolve()
-      return new Promise(() => {})
-    }
-    await live(person, one.device)
-    await two.device.sync.put(bookmark('x', 'one'))
-    await pushed.promise
-    const [before] = await changes(person)
-    t.match(before, { entity_id: 'x' }, 'it had arrived')
-    one.kill()
-    await until(() => two.device.network.socket !== undefined)
-    await live(person, two.device)
-    await two.device.sync.put(bookmark('y', 'two'))
-    await until(() => two.device.sync.status().waiting === 0)
-    t.same(await person.stored(), { x: 'one', y: 'two' })
-    t.same((await changes(person))[0], before, 'x was not written a second time')
-  })
+t.test('the one that leads is killed in mid-push: the other sends it again; nothing is doubled', async (t) => {
+  const { person, open } = await browser(t)
+  const [one, two] = [open(), open()]
+  await one.sync.start()
+  await until(() => one.network.socket !== undefined)
+  await two.sync.start()
+  const pushed = Promise.withResolvers<void>()
+  one.network.fate = async (call) => {
+    if (call.name === 'push') await answerLost(call).catch(() => {})
+    pushed.resolve()
+    return new Promise(() => {})
+  }
+  await live(person, one)
+  await two.sync.put(bookmark('x', 'one'))
+  await pushed.promise
+  const [before] = await changes(person)
+  t.match(before, { entity_id: 'x' }, 'it had arrived')
+  one.kill()
+  await until(() => two.network.socket !== undefined)
+  await live(person, two)
+  await two.sync.put(bookmark('y', 'two'))
+  await until(() => two.sync.status().waiting === 0)
+  t.same(await person.stored(), { x: 'one', y: 'two' })
+  t.same((await changes(person))[0], before, 'x was not written a second time')
+})
 
-  t.test('an edit in one, made while the other stores a change, is not overwritten', async (t) => {
-    const { person, open } = await browser(t)
-    const [one, two] = [open(), open()]
-    const other = person.device('other')
-    await other.sync.put(bookmark('x', 'theirs'))
-    await other.sync.syncNow()
-    await person.world.pass(1000)
-    await two.device.sync.start()
-    let edited: Promise<void> | undefined
-    one.onRead(async (ids) => {
-      if (edited || !ids.includes('x')) return
-      edited = two.device.sync.put(bookmark('x', 'mine'))
-      await turns(20)
-    })
-    await one.device.sync.syncNow()
-    await edited
-    await one.device.sync.syncNow()
-    t.same(await person.stored(), { x: 'mine' })
+t.test('an edit in one, made while the other stores a change, is not overwritten', async (t) => {
+  const { person, open } = await browser(t)
+  const [one, two] = [open(), open()]
+  const other = person.device('other')
+  await send(other, bookmark('x', 'theirs'))
+  await person.world.pass(1000)
+  await two.sync.start()
+  let edited: Promise<void> | undefined
+  one.onRead(async (ids) => {
+    if (edited || !ids.includes('x')) return
+    edited = two.sync.put(bookmark('x', 'mine'))
+    await turns(20)
   })
+  await one.sync.syncNow()
+  await edited
+  await one.sync.syncNow()
+  t.same(await person.stored(), { x: 'mine' })
+})
 
-  t.test('forms for one bookmark in both: different fields both stay, the same field is a conflict', async (t) => {
-    const { open } = await browser(t)
-    const [one, two] = [open(), open()].map(({ device }) => device.sync) as [Device['sync'], Device['sync']]
-    await Promise.all([one.start(), two.start()])
-    await one.put(bookmark('x', 'original'))
-    await until(() => two.get('x') !== undefined)
-    const shown = [one.get('x'), two.get('x')] as [PlaintextBookmark, PlaintextBookmark]
-    await one.put({ ...shown[0], title: 'by one', tags: ['a'] }, { seen: shown[0] })
-    await two.put({ ...shown[1], title: 'by two', url: 'https://example.com/' }, { seen: shown[1] })
-    const merged = { title: 'by two', tags: ['a'], url: 'https://example.com/' }
-    await until(() => one.get('x')?.title === 'by two')
-    t.match([one.get('x'), two.get('x')], [merged, merged])
-    const conflict = { id: 'x', fields: ['title'], mine: { title: 'by one' }, theirs: { title: 'by two' } }
-    t.match([one.conflicts(), two.conflicts()], [[conflict], [conflict]])
-    await one.resolve('x', 'theirs')
-    await until(() => two.conflicts().length === 0)
-    t.equal(two.get('x')?.title, 'by two')
-  })
+t.test('forms for one bookmark in both: different fields both stay, the same field is a conflict', async (t) => {
+  const { one, two } = await twoTabs(t)
+  await one.sync.put(bookmark('x', 'original'))
+  await until(() => two.sync.get('x') !== undefined)
+  const shown = [one.sync.get('x'), two.sync.get('x')] as [PlaintextBookmark, PlaintextBookmark]
+  await one.sync.put({ ...shown[0], title: 'by one', tags: ['a'] }, { seen: shown[0] })
+  await two.sync.put({ ...shown[1], title: 'by two', url: 'https://example.com/' }, { seen: shown[1] })
+  const merged = { title: 'by two', tags: ['a'], url: 'https://example.com/' }
+  await until(() => one.sync.get('x')?.title === 'by two')
+  t.match([one.sync.get('x'), two.sync.get('x')], [merged, merged])
+  const conflict = { id: 'x', fields: ['title'], mine: { title: 'by one' }, theirs: { title: 'by two' } }
+  t.match([one.sync.conflicts(), two.sync.conflicts()], [[conflict], [conflict]])
+  await one.sync.resolve('x', 'theirs')
+  await until(() => two.sync.conflicts().length === 0)
+  t.equal(two.sync.get('x')?.title, 'by two')
+})
 
-  t.test('two edits in one and one in the other, made at the same time: the same field is a conflict', async (t) => {
-    const { open } = await browser(t)
-    const [one, two] = [open(), open()].map(({ device }) => device.sync) as [Device['sync'], Device['sync']]
-    await Promise.all([one.start(), two.start()])
-    const x = bookmark('x', 'original')
-    await one.put(x)
-    await until(() => two.get('x') !== undefined)
-    await Promise.all([
-      two.put({ ...x, title: 'by two' }),
-      one.put({ ...x, description: 'first by one' }),
-      one.put({ ...x, title: 'then by one' }),
-    ])
-    const conflict = { id: 'x', fields: ['title'], mine: { title: 'by two' }, theirs: { title: 'then by one' } }
-    await until(() => two.conflicts().length > 0)
-    t.match([one.conflicts(), two.conflicts()], [[conflict], [conflict]])
-  })
+t.test('two edits in one and one in the other, made at the same time: the same field is a conflict', async (t) => {
+  const { one, two } = await twoTabs(t)
+  const x = bookmark('x', 'original')
+  await one.sync.put(x)
+  await until(() => two.sync.get('x') !== undefined)
+  await Promise.all([
+    two.sync.put({ ...x, title: 'by two' }),
+    one.sync.put({ ...x, description: 'first by one' }),
+    one.sync.put({ ...x, title: 'then by one' }),
+  ])
+  const conflict = { id: 'x', fields: ['title'], mine: { title: 'by two' }, theirs: { title: 'then by one' } }
+  await until(() => two.sync.conflicts().length > 0)
+  t.match([one.sync.conflicts(), two.sync.conflicts()], [[conflict], [conflict]])
+})
 
-  t.test('updates in both at the same time all stay', async (t) => {
-    const { open } = await browser(t)
-    const [one, two] = [open(), open()].map(({ device }) => device.sync) as [Device['sync'], Device['sync']]
-    await one.put(bookmark('x', 'counted'))
-    await Promise.all(
-      Array.from({ length: 20 }, (_, index) => {
-        return (index % 2 ? one : two).update('x', ({ tags = [] }) => ({ tags: [...tags, String(index)] }))
-      }),
-    )
-    await until(() => one.get('x')?.tags?.length === 20 && two.get('x')?.tags?.length === 20)
-    t.same([one.conflicts(), two.conflicts()], [[], []])
+t.test('updates in both at the same time are made on top of each other, and all stay', async (t) => {
+  const { person, one, two } = await twoTabs(t)
+  await one.sync.put(bookmark('x', 'counted'))
+  const edits = Array.from({ length: 20 }, (_, index) => {
+    const { sync } = index % 2 ? one : two
+    return sync.update('x', ({ title, tags = [] }) => ({ title: `${title}!`, tags: [...tags, String(index)] }))
   })
+  await Promise.all(edits)
+  await until(() => [one, two].every(({ sync }) => sync.status().waiting === 0 && sync.get('x')?.tags?.length === 20))
+  const title = `counted${'!'.repeat(20)}`
+  t.same([shown(one), shown(two), await person.stored()], Array(3).fill({ x: title }))
+  t.same([one.sync.conflicts(), two.sync.conflicts()], [[], []])
+})
 
-  t.test('one that heard nothing of the other, asleep, goes on with all that the other stored', async (t) => {
-    const { person, open } = await browser(t)
-    const [one, two] = [open(), open({ isDeaf: true })]
-    one.device.network.fate = down
-    await one.device.sync.start()
-    await two.device.sync.start()
-    await one.device.sync.put(bookmark('x', 'one'))
-    t.same(shown(two.device), {})
-    one.kill()
-    await until(() => 'x' in shown(two.device) && two.device.sync.status().waiting === 0)
-    t.same(await person.stored(), { x: 'one' })
-  })
+t.test('one that heard nothing of the other, asleep, goes on with all that the other stored', async (t) => {
+  const { person, open } = await browser(t)
+  const [one, two] = [open(), open({ isDeaf: true })]
+  one.network.fate = down
+  await one.sync.start()
+  await two.sync.start()
+  await one.sync.put(bookmark('x', 'one'))
+  t.same(shown(two), {})
+  one.kill()
+  await until(() => 'x' in shown(two) && two.sync.status().waiting === 0)
+  t.same(await person.stored(), { x: 'one' })
+})
 
-  t.test('the one that leads stops: the other leads', async (t) => {
-    const { person, open } = await browser(t)
-    const [one, two] = [open(), open()]
-    await one.device.sync.start()
-    await live(person, one.device)
-    await two.device.sync.start()
-    await one.device.sync.stop()
-    await live(person, two.device)
-    t.equal(two.device.sync.status().state, 'online')
-  })
+t.test('the one that leads stops: the other leads', async (t) => {
+  const { person, open } = await browser(t)
+  const [one, two] = [open(), open()]
+  await online(person, one)
+  await two.sync.start()
+  await one.sync.stop()
+  await live(person, two)
+  t.equal(two.sync.status().state, 'online')
+})
 
-  t.test('signing out in one is told in both once the session is over, not before', async (t) => {
-    const { person, open } = await browser(t)
-    const [one, two] = [open(), open()]
-    await one.device.sync.start()
-    await two.device.sync.start()
-    await one.device.sync.put(bookmark('x', 'one'))
-    await one.device.sync.syncNow()
-    await until(() => 'x' in shown(two.device))
-    const logout = Promise.withResolvers<void>()
-    const reached = Promise.withResolvers<void>()
-    one.device.network.fate = async (call) => {
-      if (call.name === 'logout') reached.resolve()
-      if (call.name === 'logout') await logout.promise
-      return call.send()
-    }
-    const signedOut = one.device.sync.signOut()
-    await reached.promise
-    const late = open()
-    const started = late.device.sync.start()
-    await until(() => !('x' in shown(two.device)))
-    await turns(50)
-    const states = () => [one, two].map(({ device }) => device.sync.status().state)
-    t.notOk(states().includes('signed-out'), 'the session is still there')
-    logout.resolve()
-    await signedOut
-    await until(() => states().every((state) => state === 'signed-out'))
-    await started
-    t.same(shown(late.device), {}, 'a tab that was opened meanwhile has nothing')
-    await until(() => late.device.sync.status().state === 'signed-out')
-    t.equal((await person.user.call('GET', '/api/v1/auth/session')).status, 401)
-  })
+t.test('signing out in one is told in both once the session is over, not before', async (t) => {
+  const { person, open, one, two } = await twoTabs(t)
+  await one.sync.put(bookmark('x', 'one'))
+  await one.sync.syncNow()
+  await until(() => 'x' in shown(two))
+  const logout = Promise.withResolvers<void>()
+  const reached = Promise.withResolvers<void>()
+  one.network.fate = async (call) => {
+    if (call.name === 'logout') reached.resolve()
+    if (call.name === 'logout') await logout.promise
+    return call.send()
+  }
+  const signedOut = one.sync.signOut()
+  await reached.promise
+  const late = open()
+  const started = late.sync.start()
+  await until(() => !('x' in shown(two)))
+  await turns(50)
+  const states = () => [one, two].map(({ sync }) => sync.status().state)
+  t.notOk(states().includes('signed-out'), 'the session is still there')
+  logout.resolve()
+  await signedOut
+  await until(() => states().every((state) => state === 'signed-out'))
+  await started
+  t.same(shown(late), {}, 'a tab that was opened meanwhile has nothing')
+  await until(() => late.sync.status().state === 'signed-out')
+  t.equal((await person.user.call('GET', '/api/v1/auth/session')).status, 401)
+})
 
-  t.test('signing out in one wipes both, and asks about unsent edits of both', async (t) => {
-    const { person, open } = await browser(t)
-    const [one, two] = [open(), open()]
-    await one.device.sync.start()
-    await two.device.sync.start()
-    one.device.network.fate = async (call) => (call.name === 'push' ? new Promise(() => {}) : call.send())
-    await two.device.sync.put(bookmark('x', 'unsent'))
-    await t.rejects(one.device.sync.signOut(), new UnsentChangesError(1))
-    t.same(shown(one.device), { x: 'unsent' }, 'nothing was done')
-    await one.device.sync.signOut({ discardUnsent: true })
-    await until(() => two.device.sync.status().state === 'signed-out')
-    for (const { device } of [one, two]) {
-      t.same(shown(device), {})
-      t.match(device.sync.status(), { state: 'signed-out', waiting: 0 })
-      await t.rejects(device.sync.put(bookmark('y', 'late')), { name: 'AbortError' })
-    }
-    const databases = await indexedDB.databases()
-    t.notOk(
-      databases.some(({ name }) => name?.includes(person.user.userId)),
-      'the database is gone',
-    )
-    const session = await person.user.call('GET', '/api/v1/auth/session')
-    t.equal(session.status, 401, 'the session is over')
-  })
+t.test('signing out in one wipes both, and asks about unsent edits of both', async (t) => {
+  const { person, one, two } = await twoTabs(t)
+  one.network.fate = async (call) => (call.name === 'push' ? new Promise(() => {}) : call.send())
+  await two.sync.put(bookmark('x', 'unsent'))
+  await t.rejects(one.sync.signOut(), new UnsentChangesError(1))
+  t.same(shown(one), { x: 'unsent' }, 'nothing was done')
+  await one.sync.signOut({ discardUnsent: true })
+  await until(() => two.sync.status().state === 'signed-out')
+  for (const tab of [one, two]) {
+    t.same(shown(tab), {})
+    t.match(tab.sync.status(), { state: 'signed-out', waiting: 0 })
+    await t.rejects(tab.sync.put(bookmark('y', 'late')), { name: 'AbortError' })
+  }
+  const names = (await indexedDB.databases()).map(({ name }) => name)
+  t.notMatch(names.join(), person.user.userId, 'the database is gone')
+  t.equal((await person.user.call('GET', '/api/v1/auth/session')).status, 401, 'the session is over')
 })
 
 t.test("with the platform's own locks and channel", async (t) => {
@@ -288,8 +251,7 @@ t.test("with the platform's own locks and channel", async (t) => {
   await live(person, two)
 })
 
-interface Tab {
-  device: Device
+interface Tab extends Device {
   /** Runs after each of its reads. */
   onRead(hook: (ids: readonly string[]) => Promise<void>): void
   kill(): void
@@ -310,13 +272,21 @@ async function browser(t: Test): Promise<{ person: Person; open(options?: { isDe
     const kill = () => {
       store.kill()
       channel.close()
-      network.fate = () => new Promise(() => {})
+      network.fate = hanging
       network.socket?.close()
       tab.kill()
     }
-    return { device, kill, onRead: store.onRead }
+    return { ...device, kill, onRead: store.onRead }
   }
   return { person, open }
+}
+
+/** Two tabs that were started, the first one first. */
+async function twoTabs(t: Test) {
+  const { person, open } = await browser(t)
+  const [one, two] = [open(), open()]
+  for (const { sync } of [one, two]) await sync.start()
+  return { person, open, one, two }
 }
 
 /** A store that never answers again once it was killed. */
@@ -351,6 +321,5 @@ async function live(person: Person, device: Device): Promise<void> {
 }
 
 async function changes({ user }: Person): Promise<unknown[]> {
-  const { body } = await user.call('POST', '/api/v1/sync/pull', { body: {} })
-  return body.changes
+  return (await pullAll(user)).changes
 }

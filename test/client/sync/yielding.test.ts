@@ -1,8 +1,7 @@
 import t from 'tap'
-import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
-import { memoryStore } from '../../../src/client/sync/store/memory.ts'
-import type { Row, Store, Stored } from '../../../src/client/sync/store/store.ts'
-import { bookmark, type Device, openPeople } from './device.ts'
+import { memoryStore, type PlaintextBookmark, type Row, type Store, type Stored } from '../../../src/client/index.ts'
+import { bookmark, type Device, openPeople, sync } from './device.ts'
+import { hanging } from './network.ts'
 
 /**
  * However much there is to do, the page gets its turns. Each piece of work costs a fixed time on a clock of the test's own,
@@ -27,10 +26,10 @@ t.test(
     const found: Record<string, number> = {}
     found.import = await mostInATurn(a, () => a.sync.importBookmarks(list))
     found.edit = await mostInATurn(a, () => a.sync.put(list.map((one) => ({ ...one, title: `${one.title}!` }))))
-    await a.sync.syncNow()
+    await sync(a)
     found.firstSync = await mostInATurn(b, () => b.sync.syncNow())
     await a.sync.stop()
-    again.network.fate = () => new Promise(() => {})
+    again.network.fate = hanging
     found.start = await mostInATurn(again, () => again.sync.start())
     found.tree = await mostInATurn(again, async () => again.sync.tree())
     found.remove = await mostInATurn(again, () => again.sync.remove(list.map(({ id }) => id)))
@@ -54,7 +53,7 @@ t.test('when the browser has emptied the store, the page gets its turns while it
   await before.sync.stop()
   const emptied = emptying(store)
   const { sync, network } = person.device('a', { store: emptied.store })
-  network.fate = () => new Promise(() => {})
+  network.fate = hanging
   await sync.start()
   emptied.now()
   const found = await mostInATurn({ sync }, () => sync.put(bookmark('new', 'made then')))

@@ -30,11 +30,7 @@ const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ push: fc.array(change, { minLength: 1, maxLength: 4 }), by }) },
   {
     weight: 2,
-    arbitrary: fc.record({
-      pull: fc.option(fc.nat(4)),
-      limit: fc.option(fc.integer({ min: 1, max: 4 })),
-      by,
-    }),
+    arbitrary: fc.record({ pull: fc.option(fc.nat(4)), limit: fc.option(fc.integer({ min: 1, max: 4 })), by }),
   },
   { weight: 1, arbitrary: fc.record({ pass: fc.constantFrom(0, 1, 60_000, -500) }) },
   { weight: 2, arbitrary: fc.record({ restore: id, which: fc.option(fc.nat(3)), by }) },
