@@ -1,7 +1,7 @@
 /** The bookmarks at which the page's lists look when one of many has changed: counted, so that the machine does not matter. */
 import t from 'tap'
 import { buildTree, type TreeNode } from '../../src/client/bookmark/tree.ts'
-import { allLinks } from '../../src/web/library/links.ts'
+import { allLinks, bareAddress } from '../../src/web/library/links.ts'
 import { countAllIn, countLinksIn } from '../../src/web/library/paths.ts'
 import { type Order, sorter } from '../../src/web/library/sorter.ts'
 
@@ -88,3 +88,13 @@ function counting({ bookmark, children }: TreeNode): TreeNode {
     },
   }
 }
+
+t.test('addresses that lead to the same page are the same, and a long one is looked at once', async (t) => {
+  for (const url of ['https://www.example.org/a', 'http://example.org/a/', 'HTTPS://WWW.example.org/a/?#']) {
+    t.equal(bareAddress(url), 'example.org/a')
+  }
+  for (const url of ['', 'https://www.', '/#?', undefined]) t.equal(bareAddress(url), undefined)
+  // With /[/?#]+$/ this took minutes.
+  const long = `example.org/${'#'.repeat(1_000_000)}x`
+  t.equal(bareAddress(long), long)
+})

@@ -5,11 +5,22 @@ export type Attributes = Record<string, string>
 
 type Details = Pick<PlaintextBookmark, 'dateAdded' | 'dateModified' | 'tags' | 'favicon'> & { attributes?: Attributes }
 
-const OWN_FIELDS = new Set(['href', 'add_date', 'last_modified', 'tags', 'icon'])
+/**
+ * What browsers and services write besides the attributes that have a field of their own. No other is read or written, but
+ * for `data-…`: a file is opened as a page, too, where ONFOCUS or STYLE, which a stranger's file has brought, would act.
+ */
+const inert = new Set([
+  ...['personal_toolbar_folder', 'unfiled_bookmarks_folder', 'bookmarks_menu_folder', 'mobile_bookmarks_folder'],
+  ...['bookmarks_menu', 'places_root', 'folded', 'newitemheader', 'id', 'icon_uri'],
+  ...['shortcuturl', 'post_data', 'last_charset', 'last_visit', 'web_panel', 'generated_title', 'micsum_gen_uri'],
+  ...['feed', 'feedurl', 'siteurl', 'webslice', 'islivepreview', 'previewsize'],
+  ...['nickname', 'speeddial', 'thumbnail', 'visited', 'created', 'visit_count'],
+  ...['private', 'public', 'shared', 'toread', 'time_added', 'note', 'cover', 'important'],
+])
 
 /**
- * Reads the attributes of an A or H3 tag. Those without a field of their own go to `attributes`, so that writing brings
- * them back.
+ * Reads the attributes of an A or H3 tag. Those that browsers use and that have no field of their own go to `attributes`,
+ * so that writing brings them back.
  */
 export function readAttributes(attributes: Attributes): Details {
   const { icon, icon_uri: iconUri, add_date: added, last_modified: modified, tags: tagList = '' } = attributes
@@ -18,7 +29,7 @@ export function readAttributes(attributes: Attributes): Details {
   const tags = tagList.split(',').flatMap((tag) => tag.trim() || [])
   const favicon = icon || iconUri
   const others = Object.entries(attributes).filter(
-    ([name]) => isOther(name) && (name !== 'icon_uri' || favicon !== iconUri),
+    ([name]) => isInert(name) && (name !== 'icon_uri' || favicon !== iconUri),
   )
   return {
     ...(dateAdded && { dateAdded }),
@@ -67,10 +78,10 @@ function toSecond(time: number): Date {
 
 function otherAttributes(attributes: unknown): Attributes {
   if (typeof attributes !== 'object' || attributes === null) return {}
-  const usable = Object.entries(attributes).filter(([name, value]) => typeof value === 'string' && isOther(name))
+  const usable = Object.entries(attributes).filter(([name, value]) => typeof value === 'string' && isInert(name))
   return Object.fromEntries(usable)
 }
 
-function isOther(name: string): boolean {
-  return /^[a-z][a-z0-9_-]*$/.test(name) && !OWN_FIELDS.has(name)
+function isInert(name: string): boolean {
+  return inert.has(name) || /^data-[a-z0-9_-]+$/.test(name)
 }

@@ -1,12 +1,9 @@
-import { Parser } from 'htmlparser2'
 import type { PlaintextBookmark } from '../bookmark.ts'
 import { BookmarkFileError } from '../errors.ts'
 import { uuidv7 } from '../ids.ts'
 import { paced } from '../timing/paced.ts'
 import { type Attributes, readAttributes } from './attributes.ts'
-
-/** As much is read without a turn of the page in between. */
-const pieceLength = 16_384
+import { readTags, type TagListener } from './tags.ts'
 
 /**
  * Reads a Netscape bookmark file, the format that every browser exports.
@@ -18,8 +15,8 @@ const pieceLength = 16_384
  * - `dateAdded`, `dateModified`: ISO 8601 in whole seconds, from ADD_DATE and LAST_MODIFIED. `tags` from TAGS,
  *   `favicon` from ICON or else ICON_URI, `description` from DD with its line breaks, `domain` from web addresses.
  * - Separators (HR) become `{type: 'separator', title: ''}` without `url`.
- * - Attributes without a field of their own (PERSONAL_TOOLBAR_FOLDER, SHORTCUTURL, PRIVATE, LAST_VISIT, …) are kept in
- *   `attributes`, by lower-case name.
+ * - Attributes without a field of their own that browsers and services use (PERSONAL_TOOLBAR_FOLDER, SHORTCUTURL, PRIVATE,
+ *   LAST_VISIT, DATA-…) are kept in `attributes`, by lower-case name. Others are left out: in a page, they may be code.
  * - `id` is a new UUIDv7 on each reading, `source` is `bookmarks`.
  *
  * Accepts unclosed tags, any case, CRLF and a byte order mark.
@@ -28,56 +25,29 @@ const pieceLength = 16_384
  * @throws BookmarkFileError if it contains no bookmark list (DL)
  */
 export function readBookmarkFile(html: string): PlaintextBookmark[] {
-  const { reader, parser } = startReading()
-  parser.end(withPlainBreaks(html))
-  return reader.bookmarks
+  const reader = new Reader()
+  for (const _ of readTags(html, reader));
+  return reader.end()
 }
 
 /** Like `readBookmarkFile`, but lets the page respond to its user meanwhile. */
 export async function readBookmarkFileAsync(html: string): Promise<PlaintextBookmark[]> {
-  const { reader, parser } = startReading()
-  await paced(piecesOf(html), (piece) => parser.write(withPlainBreaks(piece)))
-  parser.end()
-  return reader.bookmarks
-}
-
-function startReading(): { reader: Reader; parser: Parser } {
   const reader = new Reader()
-  // Not by the platform's DOMParser: it repeats an unclosed A in the items that follow, and workers have none.
-  const parser = new Parser({
-    onopentag: (name, attributes) => reader.open(name, attributes),
-    onclosetag: (name, isImplied) => {
-      if (!isImplied) reader.close(name)
-    },
-    ontext: (text) => reader.text(text),
-    onend: () => reader.end(),
-  })
-  return { reader, parser }
-}
-
-function withPlainBreaks(html: string): string {
-  return html.replace(/\r\n?/g, '\n')
-}
-
-function* piecesOf(html: string): Generator<string> {
-  for (let start = 0, end = 0; start < html.length; start = end) {
-    end = start + pieceLength
-    // CRLF is one line break.
-    while (html[end - 1] === '\r') end++
-    yield html.slice(start, end)
-  }
+  await paced(readTags(html, reader), () => {})
+  return reader.end()
 }
 
 /** Makes bookmarks of the tags and texts of a file. */
-class Reader {
-  readonly bookmarks: PlaintextBookmark[] = []
+class Reader implements TagListener {
+  readonly #bookmarks: PlaintextBookmark[] = []
   #top: Level = { parent: {}, count: 0 }
   #levels: Level[] = []
   #sawList = false
   // The last item read, which a DD describes, and the last folder, which the next DL belongs to.
   #item: PlaintextBookmark | undefined
   #folder: PlaintextBookmark | undefined
-  #reading: 'title' | 'description' | undefined
+  /** The tag whose text is read: a title or a description. */
+  #reading: 'a' | 'h3' | 'dd' | undefined
   #text = ''
 
   open(name: string, attributes: Attributes): void {
@@ -87,21 +57,22 @@ class Reader {
     else if (name === 'dl') this.#enter()
     else if (name === 'dt') this.#finish()
     else if (name === 'dd') this.#startDescription()
-    else if (name === 'br' && this.#reading === 'description') this.#text += '\n'
+    else if (name === 'br' && this.#reading === 'dd') this.#text += '\n'
   }
 
   close(name: string): void {
     if (name === 'dl') this.#leave()
-    else if ((name === 'a' || name === 'h3') && this.#reading === 'title') this.#finishTitle(this.#text)
+    else if ((name === 'a' || name === 'h3') && this.#reading === name) this.#finishTitle(this.#text)
   }
 
   text(text: string): void {
     if (this.#reading) this.#text += text
   }
 
-  end(): void {
+  end(): PlaintextBookmark[] {
     this.#finish()
     if (!this.#sawList) throw new BookmarkFileError('This is not a bookmark file: it has no list of bookmarks')
+    return this.#bookmarks
   }
 
   get #level(): Level {
@@ -111,12 +82,12 @@ class Reader {
   #addLink({ href = '', ...attributes }: Attributes): void {
     const domain = domainOf(href)
     this.#add({ title: '', url: href, ...(domain && { domain }), ...readAttributes(attributes) })
-    this.#reading = 'title'
+    this.#reading = 'a'
   }
 
   #addFolder(attributes: Attributes): void {
     this.#folder = this.#add({ title: '', ...readAttributes(attributes) })
-    this.#reading = 'title'
+    this.#reading = 'h3'
   }
 
   #addSeparator({ name = '', ...attributes }: Attributes): void {
@@ -128,7 +99,7 @@ class Reader {
     const level = this.#level
     const place = { ...level.parent, position: positionAt(level.count++) }
     const bookmark: PlaintextBookmark = { id: uuidv7(), ...fields, ...place, source: 'bookmarks' }
-    this.bookmarks.push(bookmark)
+    this.#bookmarks.push(bookmark)
     this.#item = bookmark
     this.#folder = undefined
     return bookmark
@@ -143,6 +114,7 @@ class Reader {
   }
 
   #leave(): void {
+    if (this.#levels.length === 0) return
     this.#finish()
     this.#levels.pop()
     this.#item = undefined
@@ -151,12 +123,12 @@ class Reader {
 
   #startDescription(): void {
     this.#finish()
-    if (this.#item) this.#reading = 'description'
+    if (this.#item) this.#reading = 'dd'
   }
 
   #finish(): void {
-    if (this.#reading === 'title') this.#finishTitle(this.#text.trim())
-    else if (this.#reading === 'description') this.#finishDescription()
+    if (this.#reading === 'dd') this.#finishDescription()
+    else if (this.#reading) this.#finishTitle(this.#text.trim())
   }
 
   #finishTitle(title: string): void {

@@ -4,11 +4,18 @@ import { paced } from '../timing/paced.ts'
 import { arrange } from './arrange.ts'
 import { writeAttributes } from './attributes.ts'
 
+/**
+ * As a page, the file shows links and does nothing else: the policy must stand before them. Bookmarklets stay in the file,
+ * for the browser that imports it, but do not run in it.
+ */
+const policy = "default-src 'none'; base-uri 'none'; form-action 'none'"
+
 const HEAD = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <!-- This is an automatically generated file.
      It will be read and overwritten.
      DO NOT EDIT! -->
 <META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=UTF-8">
+<META HTTP-EQUIV="Content-Security-Policy" CONTENT="${policy}">
 <TITLE>Bookmarks</TITLE>
 <H1>Bookmarks</H1>
 <DL><p>
@@ -19,7 +26,7 @@ const HEAD = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
  * order, titles, addresses, dates (to the second), tags, icons and descriptions. Save it as UTF-8.
  *
  * `parentId` and `position` decide where a bookmark goes, not the order of the array. A bookmark without `url` is a
- * folder, unless its `type` is `separator`. No bookmark is left out: it goes to the top level if its parent is missing, is
+ * folder, unless its `type` is `separator`. Of its `attributes`, the file has those that browsers use. No bookmark is left out: it goes to the top level if its parent is missing, is
  * not a folder or is inside the bookmark itself.
  */
 export function writeBookmarkFile(bookmarks: readonly PlaintextBookmark[]): string {

@@ -7,6 +7,7 @@ import { Empty } from '../ui/waiting.tsx'
 import { remove } from './actions.ts'
 import { Collection } from './collection.tsx'
 import type { Bookmark } from './kind.ts'
+import { bareAddress } from './links.ts'
 import { byTree } from './sorter.ts'
 
 /** Bookmarks with the same address, one after another. */
@@ -42,7 +43,7 @@ export function Duplicates() {
 function findDuplicates(sync: SyncReader): string[] {
   const byAddress = new Map<string, Bookmark[]>()
   for (const bookmark of sync.bookmarks().values()) {
-    const address = addressOf(bookmark)
+    const address = bareAddress(bookmark.url)
     if (address === undefined) continue
     const same = byAddress.get(address)
     if (same) same.push(bookmark)
@@ -55,12 +56,7 @@ function findDuplicates(sync: SyncReader): string[] {
 
 function isSame(sync: SyncReader, one: string | undefined, other: string | undefined): boolean {
   const [first, second] = [sync.get(one ?? ''), sync.get(other ?? '')]
-  return first !== undefined && second !== undefined && addressOf(first) === addressOf(second)
-}
-
-/** Without what leads to the same page all the same; bookmarks that have no address are not the same page. */
-function addressOf({ url }: Bookmark): string | undefined {
-  return url?.replace(/^https?:\/\/(www\.)?/i, '').replace(/[/?#]+$/, '') || undefined
+  return first !== undefined && second !== undefined && bareAddress(first.url) === bareAddress(second.url)
 }
 
 function byAge(one: Bookmark, other: Bookmark): number {

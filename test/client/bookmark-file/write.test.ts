@@ -53,6 +53,7 @@ t.test('the file as browsers write it', async (t) => {
      It will be read and overwritten.
      DO NOT EDIT! -->
 <META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=UTF-8">
+<META HTTP-EQUIV="Content-Security-Policy" CONTENT="default-src 'none'; base-uri 'none'; form-action 'none'">
 <TITLE>Bookmarks</TITLE>
 <H1>Bookmarks</H1>
 <DL><p>
@@ -159,6 +160,48 @@ t.test('what an address, a title or an attribute contains never becomes markup',
   t.hasStrict(a, { title: evil, url: `javascript:${evil}`, tags: [evil], favicon: evil, description: evil })
   t.same(b?.attributes, { shortcuturl: evil })
   t.equal(b?.url, undefined)
+})
+
+t.test('attributes that are stored already and could act in a page are not written', async (t) => {
+  const attributes = {
+    onfocus: 'x()',
+    autofocus: '',
+    style: 'x',
+    tabindex: '0',
+    srcset: 'x',
+    'data-cover': 'u',
+    toread: '1',
+  }
+  const html = writeBookmarkFile([
+    link('a', { attributes }),
+    folder('b', { attributes }),
+    { id: 's', title: '', source: 'bookmarks', type: 'separator', attributes },
+  ])
+  t.equal(
+    html.match(/<A HREF="https:\/\/example.org\/a" DATA-COVER="u" TOREAD="1">|<(?:H3|HR) DATA-COVER="u" TOREAD="1">/g)
+      ?.length,
+    3,
+  )
+  t.notMatch(html, /onfocus|style|tabindex|srcset/i)
+})
+
+t.test('whatever an attribute is called, the file has none that a page knows', async () => {
+  const name = fc.oneof(
+    fc.constantFrom('on', 'ON', 'style', 'src', 'data-'),
+    fc.string(),
+    fc.string({ unit: 'binary' }),
+  )
+  const property = fc.property(fc.array(fc.tuple(name, name, fc.string())), (odd) => {
+    const attributes = Object.fromEntries(odd.map(([start, end, value]) => [start + end, value]))
+    const written = writeBookmarkFile([link('a', { attributes })])
+    const names = [...written.matchAll(/(?<= )([^\s="]+)="[^"]*"/g)].map(([, written]) => written ?? '')
+    const isKnown = (name: string) => /^(?:HTTP-EQUIV|CONTENT|HREF|DATA-[A-Z0-9_-]+)$/.test(name)
+    assert.deepEqual(
+      names.filter((name) => !isKnown(name)),
+      [],
+    )
+  })
+  fc.assert(property, { numRuns: depth(300, 3000) })
 })
 
 t.test('a title is one line, whatever it contains: Chromium reads line by line', async (t) => {

