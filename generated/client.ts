@@ -64,7 +64,7 @@ export interface paths {
         put?: never;
         /**
          * Sign out
-         * @description Ends every login that a valid session or refresh cookie of the request belongs to, on every instance at once: its next request and any write whose body is still arriving are refused, its open sockets are closed and its downloads cut off. Clears both cookies. Also succeeds without a session.
+         * @description Ends every login that a valid session or refresh cookie of the request belongs to, on every instance at once: its next request and any write whose body is still arriving are refused, its open sockets are closed, and its lists, other long responses and downloads that are being sent are cut off. Clears both cookies. Also succeeds without a session.
          */
         post: operations["logout"];
         delete?: never;

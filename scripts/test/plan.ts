@@ -26,7 +26,7 @@ const onPostgres = [
   'test/sync/*',
   'test/realtime/{broadcast,closing}.test.ts',
   'test/commands/{admin-accounts,restored}.test.ts',
-  'test/auth/{attempts,login-limits,refresh,sessions,sign-out,two-users}.test.ts',
+  'test/auth/{attempts,in-flight,login-limits,refresh,sessions,sign-out,two-users}.test.ts',
   'test/db/{*-migration,statements,upgrade}.test.ts',
   'test/operations/whole-account.test.ts',
   'test/hostile/ids.test.ts',

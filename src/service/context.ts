@@ -1,9 +1,9 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { followResponses } from './auth/in-flight.ts'
 import { followUses } from './auth/sessions.ts'
 import { openBackups } from './backup/schedule.ts'
 import type { Config } from './config/config.ts'
 import { openDatabase } from './db/open.ts'
-import { followDownloads } from './exports/downloads.ts'
 import { startExportWorker } from './exports/worker.ts'
 import { createBudgets } from './load/budget.ts'
 import { createLimits } from './load/rates.ts'
@@ -61,7 +61,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Sur
       hub: keep(createHub(base)),
       uses: keep(followUses(base)),
       exportWorker: keep(startExportWorker(base)),
-      activeDownloads: keep(followDownloads(base)),
+      inFlight: keep(followResponses(base)),
       erasure: keep(startErasure(base)),
       health: keep(startHealth(base)),
       sweeps: keep(startSweeps(base)),

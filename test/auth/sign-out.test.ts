@@ -4,8 +4,8 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { mock } from 'node:test'
 import t from 'tap'
+import { followResponses } from '../../src/service/auth/in-flight.ts'
 import { endLogin } from '../../src/service/db/tables/logins.ts'
-import { followDownloads } from '../../src/service/exports/downloads.ts'
 import { allOperations, furnish, type Operation } from '../hostile/requests.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { type Answered, checkAnswer } from '../support/contract.ts'
@@ -96,7 +96,7 @@ t.test('A download ends with its login', async (t) => {
 
   t.test('at the next sweep, if no notice told of it', async (t) => {
     mock.timers.enable({ apis: ['setInterval'] })
-    const downloads = followDownloads(context)
+    const downloads = followResponses(context)
     t.teardown(async () => {
       await downloads.close()
       mock.timers.reset()

@@ -68,7 +68,7 @@ export async function endOtherSessions(
   announceEnds(parts, ended, log)
 }
 
-/** Closes their sockets and cuts off their downloads, on every instance. */
+/** Closes their sockets and cuts off what is being sent to them, on every instance. */
 export function announceEnds(parts: SignOutParts, ended: EndedLogin[], log: FastifyBaseLogger): void {
   for (const { user_id, id } of ended) parts.notices.publishEnd({ userId: user_id, loginId: id })
   revokeTokens(parts, ended, log)

@@ -8,6 +8,8 @@ import type {
   preHandlerAsyncHookHandler,
 } from 'fastify'
 import type { Cookie } from '../auth/cookies.ts'
+import type { InFlight } from '../auth/in-flight.ts'
+import { ServiceError } from '../contract/errors.ts'
 import { type Answer, onceAnswered } from '../db/engine/query.ts'
 import { type Budget, createRefusal, type Hold } from '../load/budget.ts'
 import type { limitPerOwner } from '../load/turns.ts'
@@ -16,6 +18,7 @@ import type { InParts } from '../operations/operation.ts'
 export interface ResponseParts {
   responses: Pick<Budget, 'hasRoom' | 'hold'>
   downloads: Pick<Budget, 'hold'>
+  inFlight: Pick<InFlight, 'follow'>
   log: FastifyBaseLogger
 }
 
@@ -44,14 +47,28 @@ const json = 'application/json; charset=utf-8'
  * for it, a read is refused, except a short one, such as a health report. A write is not, because it is done; its
  * response is hardly longer than its request. Further parts are read in the turns of their user, as `inTurn` gives them.
  */
-export function createResponder({ responses, log }: ResponseParts, inTurn: ReturnType<typeof limitPerOwner>): Respond {
+export function createResponder(
+  { responses, inFlight, log }: ResponseParts,
+  inTurn: ReturnType<typeof limitPerOwner>,
+): Respond {
   const refuse = createRefusal(log, 'too many bytes of responses in memory: refusing some requests')
 
   return (answer, request, reply) => {
     reply.code(answer.status as number)
     const { parts, body } = answer
     const ready = parts ? start(parts, request, reply) : whole(body, request, reply)
-    return onceAnswered(ready, (payload) => () => send(payload, answer, request, reply))
+    const followed = onceAnswered(ready, (payload) => follow(payload, answer, request))
+    return onceAnswered(followed, (payload) => () => send(payload, answer, request, reply))
+  }
+
+  /** What takes longer than a moment to send ends with its login. A write is done, so its response is at most cut off. */
+  function follow<Payload>(payload: Payload, { parts }: Answered, request: FastifyRequest): Answer<Payload> {
+    const { session, method } = request
+    if (!session || !(payload instanceof Readable)) return payload
+    const alive = inFlight.follow(session, payload)
+    if (parts || ['GET', 'HEAD'].includes(method)) return alive.then(() => payload)
+    alive.catch(() => {})
+    return payload
   }
 
   function send(
@@ -97,7 +114,9 @@ export function createResponder({ responses, log }: ResponseParts, inTurn: Retur
       const part = await inTurn(ownerOf(request), () => parts.next())
       isOver = part.done === true
       return join(part)
-    }).once('error', (err) => request.log.error({ err }, 'a response failed midway'))
+    }).once('error', (err) => {
+      if (!(err instanceof ServiceError)) request.log.error({ err }, 'a response failed midway')
+    })
   }
 }
 

@@ -5,7 +5,7 @@ import type { Schemas } from '../contract/schemas.ts'
 import type { Database } from '../db/engine/database.ts'
 import { deleteExport, type ExportRow, findExport, listExports, saveExport } from '../db/tables/exports.ts'
 import { findExportKey, lockUser } from '../db/tables/users.ts'
-import { type ActiveDownloads, parseRange } from '../exports/downloads.ts'
+import { parseRange } from '../exports/downloads.ts'
 import { openExportKey, sealExportKey } from '../exports/key.ts'
 import { type ExportLimits, makeRoomForExport } from '../exports/limits.ts'
 import type { ExportWorker } from '../exports/worker.ts'
@@ -19,7 +19,6 @@ interface Parts {
   seal: Seal
   objects: Pick<ObjectStore, 'get' | 'remove'>
   exportWorker: Pick<ExportWorker, 'wake' | 'stop'>
-  activeDownloads: Pick<ActiveDownloads, 'follow'>
   clock: () => number
 }
 
@@ -43,7 +42,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
     return { status: 201, body: toExport(row) }
   },
 
-  async downloadExport({ session: { userId, loginId }, params: { id }, headers }, parts) {
+  async downloadExport({ session: { userId }, params: { id }, headers }, parts) {
     const row = await findExport(parts.database.db, userId, id, parts.clock())
     if (!row) throw new ServiceError('ExportNotFound')
     if (row.status !== 'completed') throw new ServiceError('ExportNotReady')
@@ -55,7 +54,6 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
       throw new ServiceError('RangeNotSatisfiable', { headers: { 'content-range': `bytes */${size}` } })
     }
     const body = await openFile(parts, row, range)
-    await parts.activeDownloads.follow({ userId, loginId }, body)
     const described = {
       'content-disposition': `attachment; filename="bookmarks-${new Date(row.created_at).toISOString().slice(0, 10)}.dat"`,
       'content-type': 'application/octet-stream',

@@ -1,0 +1,137 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { type Duplex, duplexPair } from 'node:stream'
+import t from 'tap'
+import { disableUser } from '../../src/service/commands/accounts.ts'
+import { openBeside } from '../../src/service/db/beside.ts'
+import { endLogin } from '../../src/service/db/tables/logins.ts'
+import { buildApp, type TestUser } from '../support/app.ts'
+import { change } from '../support/changes.ts'
+import { isPostgres } from '../support/database-url.ts'
+import { holdIntervals } from '../support/intervals.ts'
+import { silent } from '../support/log.ts'
+import { until } from '../support/until.ts'
+import { unchecked } from '../sync/unchecked.ts'
+
+const tick = holdIntervals(t)
+const app = await buildApp(t)
+/** Another instance of the service, where there can be one. */
+const there = isPostgres ? await buildApp(t, {}, { dataDir: app.dataDir }) : app
+const logout = '/api/v1/auth/logout'
+const large = (entity_id: string, timestamp: number, fields = {}) =>
+  change({ entity_id, timestamp, encrypted_data: 'x'.repeat(262_144), ...fields })
+
+/** Something large of each kind: live, deleted, replaced, and losing. */
+async function store(user: TestUser): Promise<void> {
+  const now = Date.now()
+  const push = (...changes: object[]) =>
+    unchecked(app.app, user).call('POST', '/api/v1/sync/push', { body: { changes } })
+  const names = ['a', 'b', 'c', 'd', 'e', 'f']
+  await push(...names.map((name) => large(name, now)))
+  await push(...names.map((name) => large(name, now - 1000, { device_id: 'device-b', base: 0 })))
+  for (const name of ['g', 'h', 'i']) {
+    await push(large(name, now))
+    await push(change({ entity_id: name, timestamp: now + 1, operation: 'delete' }))
+  }
+  for (let time = 1; time < 4; time++) await push(large('a', now + time, { base: Date.now() + 1000 }))
+}
+
+const operations: [method: string, path: string, body?: object][] = [
+  ['GET', '/api/v1/bookmarks?limit=1000'],
+  ['POST', '/api/v1/sync/pull', { limit: 10_000 }],
+  ['GET', '/api/v1/trash?limit=1000'],
+  ['GET', '/api/v1/bookmarks/a/versions?limit=1000'],
+  ['GET', '/api/v1/sync/conflicts?limit=1000'],
+  ['GET', '/api/v1/bookmarks/a'],
+]
+
+/** Sends a request over a connection that holds nothing by itself, and reads nothing beyond the head of the response. */
+async function openUnread({ cookie }: TestUser, [method, path, body]: (typeof operations)[number]) {
+  const [client, server] = duplexPair({ highWaterMark: 1024 }) as [Duplex, Duplex]
+  app.app.server.emit('connection', Object.assign(server, { remoteAddress: '127.0.0.1', bytesWritten: 0 }))
+  const headers = { cookie, ...(body && { 'content-type': 'application/json' }) }
+  const sent = request({ method, path, headers, createConnection: () => client as never, host: '127.0.0.1' })
+  sent.end(body && JSON.stringify(body))
+  sent.on('error', () => {})
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  response.on('error', () => {})
+  return {
+    status: response.statusCode,
+    /** Everything that still comes, and whether the response has reached its end. */
+    async rest() {
+      let text = ''
+      response.setEncoding('latin1').on('data', (piece) => {
+        text += piece
+      })
+      if (!response.closed) await new Promise((resolve) => response.once('close', resolve))
+      return { text, complete: response.complete }
+    },
+  }
+}
+
+t.test('What a signed-in user asks for comes whole, however slowly it is read', async (t) => {
+  const ada = await app.user('slow')
+  await store(ada)
+  for (const operation of operations) {
+    const unread = await openUnread(ada, operation)
+    const { text, complete } = await unread.rest()
+    t.same([unread.status, complete], [200, true], operation.join(' '))
+    t.ok(JSON.parse(text))
+    t.ok(text.length > 262_144)
+  }
+})
+
+const ends: [title: string, end: (user: TestUser) => Promise<unknown>, seconds: number][] = [
+  ['a sign-out here', (user) => user.call('POST', logout), 0],
+  ['a sign-out on another instance', (user) => there.as(user).call('POST', logout), 0],
+  [
+    'the end of the session from another one',
+    async ({ loginId }) => (await app.user('ada')).call('DELETE', `/api/v1/account/sessions/${loginId}`),
+    0,
+  ],
+  ['a sign-out of which no notice tells', (user) => app.context.database.write((trx) => endLogin(trx, user)), 30],
+  [
+    'an operator who disables the user',
+    async ({ userId }) => {
+      const beside = await openBeside(app.context.config.databaseUrl, silent)
+      t.capture(console, 'log')
+      await disableUser(beside, userId)
+      await beside.close()
+    },
+    30,
+  ],
+]
+
+for (const [title, end, seconds] of ends) {
+  t.test(`Responses that are being sent are cut off by ${title}`, async (t) => {
+    const [ada, writer] = [await app.user('ada'), await app.user('ada')]
+    await store(ada)
+    const bob = await app.user('bob')
+    await store(bob)
+    const unread = []
+    for (const operation of operations) unread.push(await openUnread(ada, operation))
+    const lasting = await openUnread(bob, ['GET', '/api/v1/bookmarks?limit=1000'])
+    t.same(new Set(unread.map(({ status }) => status)), new Set([200]))
+
+    await end(ada)
+    if (seconds === 0)
+      await writer.call('PUT', '/api/v1/bookmarks/f', { body: { encrypted_data: 'written-later', data_hash: 'h' } })
+    tick(seconds)
+    for (const [index, one] of unread.entries()) {
+      const { text, complete } = await one.rest()
+      t.notOk(complete, `${operations[index]}`)
+      t.notMatch(text, 'written-later')
+    }
+    t.equal((await lasting.rest()).complete, true, "another user's goes on")
+    await until(() => app.context.responses.held() === 0)
+  })
+}
+
+t.test('Responses that are being sent are cut off when the account is deleted', async (t) => {
+  const [eve, another] = [await app.user('eve'), await app.user('eve')]
+  await store(eve)
+  const unread = []
+  for (const operation of operations) unread.push(await openUnread(another, operation))
+  t.equal((await eve.call('DELETE', '/api/v1/account')).status, 200)
+  for (const one of unread) t.notOk((await one.rest()).complete)
+})
