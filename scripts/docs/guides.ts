@@ -47,6 +47,7 @@ const order = {
     'docs/decisions/two-databases.md',
     'docs/decisions/opaque-records.md',
     'docs/decisions/outside-parts.md',
+    'docs/decisions/plaintext-in-the-browser.md',
     'docs/decisions/development-provider.md',
   ],
 }

@@ -12,8 +12,8 @@ interface Kept {
 
 /**
  * Stores a master key in this browser (IndexedDB), so that the user enters the passphrase only once per device. The key is
- * wrapped by a WebCrypto key that cannot be exported: a copy of the profile's files alone does not reveal it, but code that
- * runs in the page's origin can use it.
+ * wrapped by a WebCrypto key that cannot be exported. Code that runs in the page's origin can use that all the same, and the
+ * browser stores it in the files of the profile: whoever can read those has the master key.
  *
  * @param masterKey 32 bytes, from `createVault` or `openVault`
  */

@@ -96,7 +96,8 @@ function VaultTools() {
       <p>
         In this browser your bookmarks are stored unencrypted, so that they are there at once and offline. “Lock”, in
         the menu at the top, forgets the keys: the page asks for the passphrase again, which needs a connection. Only
-        signing out deletes the bookmarks from this browser.
+        signing out deletes the bookmarks from this browser, which clears its files later: on a computer that others
+        use, open this page in a private window.
       </p>
       <div class="bar">
         <Button onClick={() => showDialog((close) => <NewCode owner={owner} close={close} />)}>

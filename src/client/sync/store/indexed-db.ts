@@ -9,7 +9,8 @@ const metaKey = 'meta'
 
 /**
  * Keeps the bookmarks in the browser's IndexedDB, in a separate database for each user, so that nobody else who signs in
- * with this browser opens it. They are stored in plaintext; `signOut` removes them.
+ * with this browser opens it. They are stored in plaintext; `signOut` removes them. The browser rewrites its files
+ * later: until then, whoever can read those finds what was deleted.
  *
  * @param userId the service's `user_id`
  */
