@@ -75,7 +75,10 @@ async function compare({ app, user, model }: Player): Promise<void> {
   )
   const inUse = new Set(kept.map(({ data }) => data))
   assert.deepEqual(
-    records.map(({ entity_type, entity_id, stamp, operation, timestamp, device_id, data_hash, data_stamp, bytes }) => {
+    records.map((record) => {
+      const { entity_type, entity_id, stamp, operation, timestamp, device_id, data_hash, data_stamp, bytes } = record
+      const own = versions.filter((one) => one.entity_type === entity_type && one.entity_id === entity_id)
+      assert.equal(record.versions, own.length)
       const text = data_stamp === null ? undefined : data.get(data_stamp)
       assert.equal(bytes, text?.length ?? 0)
       return { entity_type, entity_id, stamp, operation, timestamp, device_id, data_hash, text }
@@ -96,6 +99,7 @@ async function compare({ app, user, model }: Player): Promise<void> {
     stored_bytes: stored,
     version_bytes: stored - live,
     stored_records: records.length,
+    stored_versions: kept.length,
     digest: model.lastStamp === 0 ? null : digestOf(records.filter(({ deleted_at }) => deleted_at === null)),
     digest_stamp: model.lastStamp || null,
   })
@@ -183,6 +187,7 @@ const rowOfUser = query((db, { userId }: OfUser) =>
       'stored_bytes',
       'version_bytes',
       'stored_records',
+      'stored_versions',
       'digest',
       'digest_stamp',
     ])

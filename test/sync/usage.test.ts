@@ -79,7 +79,12 @@ t.test('What a release without history deleted and this one undeletes does not c
   await ada.call('DELETE', '/api/v1/bookmarks/a')
   // As that release leaves it.
   await database.db.deleteFrom('versions').where('user_id', '=', ada.userId).execute()
-  await database.db.updateTable('users').set({ version_bytes: 0 }).where('id', '=', ada.userId).execute()
+  await database.db
+    .updateTable('users')
+    .set({ version_bytes: 0, stored_versions: 0 })
+    .where('id', '=', ada.userId)
+    .execute()
+  await database.db.updateTable('records').set({ versions: 0 }).where('user_id', '=', ada.userId).execute()
   t.equal((await ada.call('POST', '/api/v1/bookmarks/a/restore')).status, 200)
   t.match(await findCounters(database.db, ada.userId), { live_bookmarks: 1, stored_bytes: 7, version_bytes: 0 })
   t.same(await Array.fromAsync(recount(database)), [undefined], 'no counter is wrong')

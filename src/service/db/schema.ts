@@ -41,6 +41,8 @@ interface UsersTable {
   trash_checked_at: Generated<number>
   /** Rows in `records`, including tombstones. */
   stored_records: Generated<number>
+  /** Rows in `versions`. */
+  stored_versions: Generated<number>
   /** The contract's `digest`, if `digest_stamp` is `last_stamp`: releases without it leave both as they are. */
   digest: Generated<string | null>
   digest_stamp: Generated<number | null>
@@ -121,7 +123,7 @@ export interface RecordsTable {
   data_stamp: number | null
   /** The sequence number of the entity's first change; null if that was before these were kept. */
   first_stamp: number | null
-  /** No less than the kept versions of the record, so that few are looked at for being too many. */
+  /** How many versions of it are kept. */
   versions: number
 }
 

@@ -60,6 +60,10 @@ export interface Effects {
   ciphertexts: Ciphertext[]
   /** The sequence numbers of ciphertexts that go. */
   removed: number[]
+  /** The entities that now have more versions than are kept of one, by `entityKey`, and how many more. */
+  beyond: ReadonlyMap<string, number>
+  /** Those whose record stays as it is, once for each version that stays of what it has lost. */
+  recounted: EntityKey[]
   /** If no versions are kept: the entities whose conflict is over, and the conflicts that are new. */
   settled: EntityKey[]
   rejections: Rejection[]

@@ -2,8 +2,9 @@ import { editOf, isEncryptedAnew } from '../../protocol/encrypted-anew.ts'
 import type { Trx } from '../db/engine/database.ts'
 import type { Ciphertext } from '../db/tables/ciphertexts.ts'
 import { type EntityKey, entityKey, type RecordRow } from '../db/tables/records.ts'
-import { findKept, type VersionRow } from '../db/tables/versions.ts'
-import type { Change, Decided, SharedData } from './change.ts'
+import { type EventRange, findByEvents, type Told, type VersionRow } from '../db/tables/versions.ts'
+import { mapInTurns } from '../thread/loop.ts'
+import type { Change, Decided } from './change.ts'
 
 interface Loser {
   change: Change
@@ -12,8 +13,8 @@ interface Loser {
 }
 
 /**
- * The changes of a write that have lost, as versions to keep, each with a sequence number of its own; not those that are kept
- * already. An entity without a record has no version: its tombstone was beyond the quota.
+ * The changes of a write that have lost, as versions to keep, `most` of an entity, each with a sequence number of its own; not
+ * those that are kept already. An entity without a record has no version: its tombstone was beyond the quota.
  */
 export async function keepLosers(
   trx: Trx,
@@ -21,6 +22,7 @@ export async function keepLosers(
   verdicts: Decided[],
   { records, replaced }: { records: RecordRow[]; replaced: VersionRow[] },
   nextNumber: () => number,
+  most: number,
 ): Promise<{ versions: VersionRow[]; ciphertexts: Ciphertext[] }> {
   const written = new Map(records.map((row) => [entityKey(row), row]))
   const losers = verdicts.flatMap(({ lost, stored }) =>
@@ -29,9 +31,9 @@ export async function keepLosers(
       return current ? [{ change, current }] : []
     }),
   )
-  const kept = await findKept(trx, userId, [...new Set(losers.map(({ change }) => change.entity_id))])
-  const left = withoutKept(losers, [...kept, ...replaced])
-  const versions = left.map((loser) => toRejected(userId, nextNumber(), loser))
+  const kept = await findByEvents(trx, userId, losers.map(eventsOf))
+  const left = lastOfEach(await withoutKept(losers, [...kept, ...replaced]), most)
+  const versions = await mapInTurns(left, (loser) => toRejected(userId, nextNumber(), loser))
   const ciphertexts = left.flatMap(({ change: { encrypted_data } }, index) => {
     const { data_stamp } = versions[index] as VersionRow
     return data_stamp === null || encrypted_data === undefined
@@ -39,6 +41,20 @@ export async function keepLosers(
       : [{ user_id: userId, stamp: data_stamp, encrypted_data }]
   })
   return { versions, ciphertexts }
+}
+
+/** The event of a change, or all events of an edit, which may be kept under an older key of the user. */
+function eventsOf({ change: { entity_type, entity_id, id } }: Loser): EventRange {
+  const edit = editOf(id)
+  return { entity_type, entity_id, ...(edit === id ? { first: id, last: id } : { first: edit, last: `${edit}~~` }) }
+}
+
+/** The others would be erased again at once. */
+function lastOfEach(losers: Loser[], most: number): Loser[] {
+  if (losers.length <= most) return losers
+  const ofEach = Map.groupBy(losers, ({ change }) => entityKey(change))
+  const kept = new Set([...ofEach.values()].flatMap((ofOne) => ofOne.slice(-most)))
+  return losers.filter((loser) => kept.has(loser))
 }
 
 /** Its ciphertext gets the version's own sequence number. */
@@ -66,10 +82,10 @@ function toRejected(user_id: string, seq: number, { change, current }: Loser): V
 }
 
 /** Without those that are kept already, perhaps under an older key of the user: a retried push changes nothing. */
-function withoutKept(losers: Loser[], kept: VersionRow[]): Loser[] {
-  const known = new Set(kept.map(versionKey))
+async function withoutKept(losers: Loser[], kept: Told[]): Promise<Loser[]> {
+  const known = new Set(await mapInTurns(kept, versionKey))
   const edits = new Set(kept.map(({ version_id, ...entity }) => editKey(entity, version_id)))
-  return losers.filter((loser) => {
+  const isNew = await mapInTurns(losers, (loser) => {
     const { change } = loser
     if (isEncryptedAnew(change.id, editOf(change.id)) && edits.has(editKey(change, change.id))) return false
     const key = versionKey(toRejected('', 0, loser))
@@ -77,10 +93,11 @@ function withoutKept(losers: Loser[], kept: VersionRow[]): Loser[] {
     known.add(key)
     return true
   })
+  return losers.filter((_, index) => isNew[index])
 }
 
 /** The same event may be kept as a version that was replaced. A deleted record's hash is that of its last content. */
-function versionKey(version: VersionRow): string {
+function versionKey(version: Told): string {
   const { version_id, operation, timestamp, device_id, data_hash } = version
   const hash = operation === 'delete' ? null : data_hash
   return JSON.stringify([entityKey(version), version_id, operation, timestamp, device_id, hash])
@@ -88,15 +105,4 @@ function versionKey(version: VersionRow): string {
 
 function editKey(entity: EntityKey, eventId: string): string {
   return JSON.stringify([entityKey(entity), editOf(eventId)])
-}
-
-/** Of the ciphertexts of deleted records that come back: those of a time when no versions were kept, which no version has. */
-export async function withoutVersion<Data extends Pick<SharedData, 'data_stamp'>>(
-  trx: Trx,
-  userId: string,
-  ids: string[],
-  data: Data[],
-): Promise<Data[]> {
-  const kept = new Set((await findKept(trx, userId, ids)).map(({ data_stamp }) => data_stamp))
-  return data.filter(({ data_stamp }) => !kept.has(data_stamp))
 }

@@ -1,9 +1,9 @@
 import { demandLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/engine/database.ts'
+import { purge, subtract } from '../db/tables/erased-versions.ts'
 import { findStored } from '../db/tables/records.ts'
 import { lockUser, saveCounters } from '../db/tables/users.ts'
-import { purge, subtract } from '../db/tables/versions.ts'
 import type { Caller } from './change.ts'
 import { isLive } from './rows.ts'
 
@@ -19,7 +19,7 @@ export async function purgeRecord(
     await demandLogin(trx, { userId, loginId })
     const [stored] = await findStored(trx, userId, [bookmark])
     if (!stored || isLive(stored)) throw new ServiceError('BookmarkNotFound')
-    const erased = await purge(trx, userId, bookmark, stored.data_stamp)
+    const erased = await purge(trx, userId, bookmark, stored)
     await saveCounters(trx, subtract(user, erased))
   }, userId)
 }

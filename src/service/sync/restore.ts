@@ -27,7 +27,7 @@ export async function restoreRecord(
   const { rows, result } = await changeRecords(parts, caller, now, async (trx, user) => {
     const [stored] = await findStored(trx, userId, [bookmark])
     if (!stored) throw new ServiceError('BookmarkNotFound')
-    const kept = (await findKept(trx, userId, [id])).filter(({ entity_type }) => entity_type === 'bookmark')
+    const kept = await findKept(trx, userId, bookmark)
     const source = choose(kept, stored, versionId)
     const encrypted_data = source && (await findCiphertext(trx, userId, source.data_stamp))
     if (!source || encrypted_data === undefined) throw new ServiceError('VersionNotFound')

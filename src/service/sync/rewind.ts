@@ -63,8 +63,7 @@ export async function rewind(
 
 async function findFates(trx: Trx, userId: string, entities: Stored[], to: number) {
   const changed = entities.filter(({ stamp }) => stamp > to)
-  const ids = [...new Set(changed.map(({ entity_id }) => entity_id))]
-  const then = new Map((await findCurrentAt(trx, userId, ids, to)).map((version) => [entityKey(version), version]))
+  const then = new Map((await findCurrentAt(trx, userId, changed, to)).map((version) => [entityKey(version), version]))
   return entities.map((stored) => {
     const version = then.get(entityKey(stored))
     return { stored, version, fate: fateOf(stored, version, to) }

@@ -19,12 +19,12 @@ export function newBytes({ winner: { operation, encrypted_data }, shared }: Won)
   return operation === 'delete' || shared ? 0 : (encrypted_data?.length ?? 0)
 }
 
-/** The record that a winner leaves. `maxVersions` are kept of it at most, 0 if none are. */
-export function toRecord(user_id: string, stamp: number, won: Won, maxVersions: number): RecordRow {
+/** The record that a winner leaves. */
+export function toRecord(user_id: string, stamp: number, won: Won, isKept: boolean): RecordRow {
   const { winner, stored, createdAt, resolution, shared } = won
   const { entity_type, entity_id, id: event_id, operation, timestamp, device_id } = winner
   const isDelete = operation === 'delete'
-  const { bytes, data_stamp } = dataOf(stamp, won, maxVersions > 0)
+  const { bytes, data_stamp } = dataOf(stamp, won, isKept)
   return {
     user_id,
     entity_type,
@@ -45,7 +45,7 @@ export function toRecord(user_id: string, stamp: number, won: Won, maxVersions: 
     bytes,
     data_stamp,
     first_stamp: stored ? stored.first_stamp : stamp,
-    versions: stored ? Math.min(stored.versions + 1, maxVersions) : 0,
+    versions: stored ? stored.versions + Number(isKept) : 0,
   }
 }
 

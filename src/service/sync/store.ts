@@ -1,12 +1,19 @@
-import { quotas } from '../../../generated/limits.ts'
 import type { Trx } from '../db/engine/database.ts'
 import { inOrder } from '../db/engine/query.ts'
 import { insert } from '../db/engine/table.ts'
 import { ciphertexts, removeCiphertexts } from '../db/tables/ciphertexts.ts'
 import { removeRejections } from '../db/tables/conflicts.ts'
-import { saveRecords } from '../db/tables/records.ts'
+import {
+  addUp,
+  adjustCounts,
+  type Erased,
+  eraseOldestOf,
+  nothingErased,
+  subtract,
+} from '../db/tables/erased-versions.ts'
+import { entityKey, saveRecords } from '../db/tables/records.ts'
 import { saveCounters } from '../db/tables/users.ts'
-import { markFull, versions } from '../db/tables/versions.ts'
+import { type VersionRow, versions } from '../db/tables/versions.ts'
 import type { Effects } from './change.ts'
 import { makeRoom } from './room.ts'
 import type { QuotaLimits } from './usage.ts'
@@ -23,23 +30,46 @@ export async function store(limits: QuotaLimits, trx: Trx, effects: Effects[]): 
   const edits = new Set(all((effect) => effect.edits))
   const texts = all((effect) => effect.ciphertexts)
   const [removed, settled] = [all((effect) => effect.removed), all((effect) => effect.settled)]
-  const lost = kept.filter(({ reason }) => reason === 'rejected').map(({ entity_id }) => entity_id)
-  const mayBeFull = records.filter((row) => row.versions === quotas.versionsOfRecord).map(({ entity_id }) => entity_id)
-  const full = new Set([...mayBeFull, ...lost])
+  const recounted = all((effect) => effect.recounted)
+  const beyond = new Map(all((effect) => [...effect.beyond]))
   const added = effects.reduce((sum, effect) => sum + effect.added, 0)
   const isOver = added > 0 && user.stored_bytes > limits.maxUserBytes
   await inOrder(trx, [
     () => saveRecords(trx, records, edits),
     () => insert(trx, ciphertexts, texts),
-    () => insert(trx, versions, kept),
     () => (removed.length > 0 ? removeCiphertexts(trx, user.id, removed) : undefined),
     // Only what is stored can have beaten a change.
     () => (settled.length > 0 ? removeRejections(trx, user.id, settled) : undefined),
     async () => {
-      if (lost.length > 0) await markFull(trx, user.id, lost, quotas.versionsOfRecord)
-      const needsRoom = full.size > 0 || isOver
-      const left = needsRoom ? await makeRoom(limits, trx, user, [...full], added) : user
-      await saveCounters(trx, left)
+      const left = subtract(user, await keepVersions(trx, user.id, kept, beyond))
+      if (recounted.length > 0) await adjustCounts(trx, user.id, recounted, 1)
+      await saveCounters(trx, isOver ? await makeRoom(limits, trx, left) : left)
     },
   ])
+}
+
+/** In each of these parts, the oldest versions go of the entities of which it adds some: by then, their pages are at hand. */
+const versionsAtOnce = 500
+
+/** Adds versions, and erases those that are too many of an entity. */
+async function keepVersions(
+  trx: Trx,
+  userId: string,
+  added: VersionRow[],
+  beyond: ReadonlyMap<string, number>,
+): Promise<Erased> {
+  const seen = new Set<string>()
+  let erased = nothingErased
+  for (let from = 0; from < added.length; from += versionsAtOnce) {
+    const part = added.slice(from, from + versionsAtOnce)
+    await insert(trx, versions, part)
+    if (beyond.size === 0) continue
+    const full = part.filter((version) => {
+      const key = entityKey(version)
+      return beyond.has(key) && !seen.has(key) && seen.add(key)
+    })
+    for (const [count, keys] of Map.groupBy(full, (version) => beyond.get(entityKey(version)) as number))
+      erased = addUp(erased, await eraseOldestOf(trx, userId, keys, count))
+  }
+  return erased
 }

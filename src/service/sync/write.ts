@@ -11,11 +11,12 @@ import { findCursors, saveLastSync } from '../db/tables/devices.ts'
 import { holdLogins } from '../db/tables/logins.ts'
 import { type EntityKey, entityKey, findStored, type RecordRow, type Stored } from '../db/tables/records.ts'
 import { type LockedUser, lockUser } from '../db/tables/users.ts'
+import { findKeptData, type VersionRow } from '../db/tables/versions.ts'
 import type { Notices } from '../notices/notices.ts'
 import { mapInTurns, pause } from '../thread/loop.ts'
 import { type Caller, type Decided, type Effects, type Intent, unknownDevice, type Written } from './change.ts'
 import { addToSum, knownSum, toStoredDigest } from './digest.ts'
-import { keepLosers, withoutVersion } from './losers.ts'
+import { keepLosers } from './losers.ts'
 import { isLive, isWon, toRecord, toReplaced, type Won } from './rows.ts'
 import { store } from './store.ts'
 import { addedBytes, countRecords, type QuotaLimits, withinQuota } from './usage.ts'
@@ -161,9 +162,8 @@ async function effectsOf(
   const freed = removed.reduce((sum, { bytes }) => sum + bytes, 0)
   const added = addedBytes(won, freed, isKept)
   const numbers = countingFrom(user.last_stamp, now)
-  const maxVersions = isKept ? quotas.versionsOfRecord : 0
   const written = withinQuota(config, user, won, added)
-  const records = await mapInTurns(written, (one) => toRecord(user.id, numbers.next(), one, maxVersions))
+  const records = await mapInTurns(written, (one) => toRecord(user.id, numbers.next(), one, isKept))
   const recordOf = (index: number) => records[index] as RecordRow
   const replaced = isKept
     ? written.flatMap(({ stored, unseen }, index) => (stored ? [toReplaced(recordOf(index), stored, unseen)] : []))
@@ -171,15 +171,17 @@ async function effectsOf(
   const hasLosers = verdicts.some(({ lost }) => lost.size > 0)
   const lost =
     isKept && hasLosers
-      ? await keepLosers(trx, user.id, verdicts, { records, replaced }, numbers.next)
+      ? await keepLosers(trx, user.id, verdicts, { records, replaced }, numbers.next, maxVersions)
       : { versions: [], ciphertexts: [] }
   const lostBytes = lost.versions.reduce((sum, { bytes }) => sum + bytes, 0)
+  const counted = countVersions(verdicts, records, lost.versions)
   const sum = knownSum(user)
   return {
     records,
     edits: records.filter(({ deleted_at }, index) => deleted_at === null && isLive(written[index]?.stored)),
     versions: [...replaced, ...lost.versions],
     ciphertexts: lost.ciphertexts,
+    ...counted,
     removed: removed.map(({ data_stamp }) => data_stamp),
     settled: isKept ? [] : written.flatMap(({ stored, winner }) => (stored ? [winner] : [])),
     rejections: isKept || !hasLosers ? [] : toRejections(user.id, now, verdicts, records),
@@ -187,6 +189,7 @@ async function effectsOf(
     user: {
       ...user,
       ...countRecords(user, written),
+      stored_versions: user.stored_versions + replaced.length + lost.versions.length,
       last_stamp: numbers.last(),
       stored_bytes: user.stored_bytes + added.stored_bytes + lostBytes,
       version_bytes: user.version_bytes + added.version_bytes + lostBytes,
@@ -221,8 +224,40 @@ async function unkeptData(trx: Trx, userId: string, won: Won[]): Promise<StoredD
   const revived = won.filter(({ winner, stored }) => stored?.deleted_at && winner.operation !== 'delete')
   const data = revived.flatMap(unusedData)
   if (data.length === 0) return []
-  const ids = revived.map(({ winner }) => winner.entity_id)
-  return withoutVersion(trx, userId, ids, data)
+  const kept = await findKeptData(
+    trx,
+    userId,
+    data.map(({ data_stamp }) => data_stamp),
+  )
+  return data.filter(({ data_stamp }) => !kept.has(data_stamp))
+}
+
+const maxVersions = quotas.versionsOfRecord
+
+/** Each record counts what is kept of it: beyond the limit, that many of its oldest versions go. */
+function countVersions(
+  verdicts: Decided[],
+  records: RecordRow[],
+  lost: VersionRow[],
+): Pick<Effects, 'beyond' | 'recounted'> {
+  const lostOf = Map.groupBy(lost, entityKey)
+  const written = new Set(lost.length > 0 ? records.map(entityKey) : [])
+  const beyond = new Map<string, number>()
+  for (const record of records) {
+    const added = lost.length > 0 ? (lostOf.get(entityKey(record))?.length ?? 0) : 0
+    const versions = record.versions + added
+    record.versions = Math.min(maxVersions, versions)
+    if (versions > record.versions) beyond.set(entityKey(record), versions - record.versions)
+  }
+  const recounted: EntityKey[] = []
+  for (const { stored } of lost.length > 0 ? verdicts : []) {
+    if (!stored || written.has(entityKey(stored))) continue
+    const added = lostOf.get(entityKey(stored)) ?? []
+    const tooMany = Math.max(0, stored.versions + added.length - maxVersions)
+    if (tooMany > 0) beyond.set(entityKey(stored), tooMany)
+    recounted.push(...added.slice(tooMany))
+  }
+  return { beyond, recounted }
 }
 
 /** Of each entity the last change that has lost. Without a record, it has none: its tombstone was beyond the quota. */

@@ -25,6 +25,22 @@ function forget(): void {
   begun = undefined
 }
 
+/** Like `flatMap`, for some items of a long list at once: the event loop turns meanwhile. */
+export async function flatMapInParts<Item, Result>(
+  list: readonly Item[],
+  size: number,
+  map: (part: Item[]) => Result[] | Promise<Result[]>,
+): Promise<Result[]> {
+  const results: Result[] = []
+  for (let from = 0; from < list.length; from += size) {
+    const turn = pause()
+    if (turn) await turn
+    // One by one: as arguments, too many would not fit.
+    for (const result of await map(list.slice(from, from + size))) results.push(result)
+  }
+  return results
+}
+
 /** Like `map`, for long lists: the event loop turns meanwhile. */
 export async function mapInTurns<Item, Result>(
   list: readonly Item[],

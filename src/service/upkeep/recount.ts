@@ -1,20 +1,22 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { toDigest } from '../../protocol/digest.ts'
 import type { Database, Db, Trx } from '../db/engine/database.ts'
 import { type Placeholders, query } from '../db/engine/query.ts'
 import { knownSum, type StoredDigest, sumRecords, toStoredDigest } from '../sync/digest.ts'
 
 const usersAtOnce = 1000
-const counters = ['live_bookmarks', 'stored_bytes', 'version_bytes', 'stored_records'] as const
+const counters = ['live_bookmarks', 'stored_bytes', 'version_bytes', 'stored_records', 'stored_versions'] as const
 
 type Counters = Record<(typeof counters)[number], number>
 
-/** With the digest if it was wrong, but not if it was not known. */
+/** With what else was wrong: the digest, unless it was not known, and in how many records the count of versions. */
 export interface Mended {
   userId: string
-  was: Counters & { digest?: string | null }
-  is: Counters & { digest?: string | null }
+  was: Found
+  is: Found
 }
+
+type Found = Counters & { digest?: string | null; miscounted_records?: number }
 
 /**
  * Counts anew what each user stores, while the service runs. Yields each user, with the counters that were wrong and have been
@@ -42,14 +44,21 @@ export async function recountUser(trx: Trx, userId: string): Promise<Mended | un
   await trx.updateTable('users').set({ last_stamp: sql`last_stamp` }).where('id', '=', userId).execute()
   const seen = await compare(trx, userId)
   if (!seen || isRight(seen)) return undefined
-  const { was, is, digest, mended } = seen
+  const { was, is, digest, mended, miscounted } = seen
+  if (miscounted > 0) await recountedRecords.run(trx, { userId })
   await trx
     .updateTable('users')
     .set({ ...is, ...mended })
     .where('id', '=', userId)
     .execute()
-  if (digest === undefined || digest === mended.digest) return areEqual(was, is) ? undefined : { userId, was, is }
-  return { userId, was: { ...was, digest }, is: { ...is, digest: mended.digest } }
+  const isDigestWrong = digest !== undefined && digest !== mended.digest
+  if (areEqual(was, is) && !isDigestWrong && miscounted === 0) return undefined
+  const found = (counters: Counters, of: StoredDigest['digest'] | undefined, miscounted_records: number): Found => ({
+    ...counters,
+    ...(isDigestWrong && { digest: of ?? null }),
+    ...(miscounted > 0 && { miscounted_records }),
+  })
+  return { userId, was: found(was, digest, miscounted), is: found(is, mended.digest, 0) }
 }
 
 /** The counters in the user's row, and those of what is there. */
@@ -59,10 +68,12 @@ interface Comparison {
   /** Undefined if it is not known. */
   digest: string | undefined
   mended: StoredDigest
+  /** The records whose versions are not as many as they count. */
+  miscounted: number
 }
 
-function isRight({ was, is, digest, mended }: Comparison): boolean {
-  return digest === mended.digest && areEqual(was, is)
+function isRight({ was, is, digest, mended, miscounted }: Comparison): boolean {
+  return digest === mended.digest && miscounted === 0 && areEqual(was, is)
 }
 
 function areEqual(was: Counters, is: Counters): boolean {
@@ -73,17 +84,18 @@ function areEqual(was: Counters, is: Counters): boolean {
 async function compare(db: Db, userId: string): Promise<Comparison | undefined> {
   const seen = await counted.first(db, { userId })
   if (!seen) return undefined
-  const { last_stamp, digest, digest_stamp, is_live, is_bytes, is_records, is_version_bytes, of_no_record, ...was } =
-    seen
+  const { last_stamp, digest, digest_stamp, miscounted, ...counts } = seen
+  const { is_live, is_bytes, is_records, is_version_bytes, is_versions, of_no_record, ...was } = counts
   const is = {
     live_bookmarks: is_live,
     stored_bytes: is_bytes + of_no_record,
     version_bytes: is_version_bytes,
     stored_records: is_records,
+    stored_versions: is_versions,
   }
   const known = knownSum({ last_stamp, digest, digest_stamp })
   const mended = toStoredDigest(await sumRecords(db, userId), last_stamp)
-  return { was, is, digest: known === undefined ? undefined : toDigest(known), mended }
+  return { was, is, digest: known === undefined ? undefined : toDigest(known), mended, miscounted }
 }
 
 type Counted = Counters &
@@ -93,6 +105,8 @@ type Counted = Counters &
     is_bytes: number
     is_records: number
     is_version_bytes: number
+    is_versions: number
+    miscounted: number
     of_no_record: number
   }
 
@@ -102,8 +116,8 @@ type Counted = Counters &
  */
 const counted = query(
   (_, { userId }: Placeholders<{ userId: string }>) => sql<Counted>`
-    select live_bookmarks, stored_bytes, version_bytes, stored_records, last_stamp, digest, digest_stamp,
-      is_live, is_bytes, is_records, is_version_bytes, of_no_record
+    select live_bookmarks, stored_bytes, version_bytes, stored_records, stored_versions, last_stamp, digest, digest_stamp,
+      is_live, is_bytes, is_records, is_version_bytes, is_versions, miscounted, of_no_record
     from users
     cross join (
       select count(*) filter (where deleted_at is null and entity_type = 'bookmark') as is_live,
@@ -122,5 +136,22 @@ const counted = query(
         from versions where versions.user_id = ${userId} and data_stamp is not null group by data_stamp
       ) as data
     ) as kept
+    cross join (select count(*) as is_versions from versions where user_id = ${userId}) as all_versions
+    cross join (
+      select count(*) as miscounted from records where user_id = ${userId} and versions <> ${versionsOfRecord(userId)}
+    ) as of_records
     where users.id = ${userId}`,
 )
+
+const recountedRecords = query(
+  (_, { userId }: Placeholders<{ userId: string }>) => sql`
+    update records set versions = ${versionsOfRecord(userId)}
+    where user_id = ${userId} and versions <> ${versionsOfRecord(userId)}`,
+)
+
+function versionsOfRecord(userId: RawBuilder<string>) {
+  return sql`(
+    select count(*) from versions where versions.user_id = ${userId}
+      and versions.entity_type = records.entity_type and versions.entity_id = records.entity_id
+  )`
+}

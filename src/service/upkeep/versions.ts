@@ -5,9 +5,10 @@ import type { Database, Trx } from '../db/engine/database.ts'
 import { type Placeholders, query } from '../db/engine/query.ts'
 import { insert } from '../db/engine/table.ts'
 import type { RecordsTable } from '../db/schema.ts'
+import { adjustCounts, eraseVersions, oldestVersions, subtract } from '../db/tables/erased-versions.ts'
 import { entityKey } from '../db/tables/records.ts'
 import { lockUser, saveCounters } from '../db/tables/users.ts'
-import { eraseVersions, findKept, oldestVersions, subtract, type VersionRow, versions } from '../db/tables/versions.ts'
+import { findKeptData, type VersionRow, versions } from '../db/tables/versions.ts'
 
 /** Looking through all records of those who have written since takes long, and finds something only after an upgrade. */
 const checkMs = 7 * dayMs
@@ -96,15 +97,20 @@ async function adoptTombstones(database: Pick<Database, 'bulk' | 'write'>, userI
 /** Those that a version has, or that were written meanwhile, are left out. */
 async function adopt(trx: Trx, userId: string, found: Tombstone[]): Promise<void> {
   const user = await lockUser(trx, userId)
-  const kept = await findKept(trx, userId, [...new Set(found.map(({ entity_id }) => entity_id))])
-  const known = new Set(kept.map(({ data_stamp }) => data_stamp))
+  const known = await findKeptData(
+    trx,
+    userId,
+    found.flatMap(({ data_stamp }) => data_stamp ?? []),
+  )
   const current: Tombstone[] = await records.all(trx, {
     userId,
     after: (found[0] as Tombstone).stamp - 1,
     rows: pageRows,
   })
   const stamps = new Map(current.filter(isTombstone).map((row) => [entityKey(row), row.stamp]))
-  const left = found.filter((row) => !known.has(row.data_stamp) && stamps.get(entityKey(row)) === row.stamp)
+  const left = found.filter(
+    (row) => !(row.data_stamp !== null && known.has(row.data_stamp)) && stamps.get(entityKey(row)) === row.stamp,
+  )
   if (left.length === 0) return
   await insert(
     trx,
@@ -112,7 +118,8 @@ async function adopt(trx: Trx, userId: string, found: Tombstone[]): Promise<void
     left.map((row) => toVersion(userId, row)),
   )
   const version_bytes = user.version_bytes + left.reduce((sum, { bytes }) => sum + bytes, 0)
-  await saveCounters(trx, { ...user, version_bytes })
+  await adjustCounts(trx, userId, left, 1)
+  await saveCounters(trx, { ...user, version_bytes, stored_versions: user.stored_versions + left.length })
 }
 
 type Tombstone = Pick<RecordsTable, (typeof columns)[number]>

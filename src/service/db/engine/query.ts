@@ -157,6 +157,13 @@ export function listed(db: Db, list: RawBuilder<string[]>): RawBuilder<unknown> 
     : sql`(select value, place - 1 as key from unnest(${list}::text[]) with ordinality as list (value, place)) as listed`
 }
 
+/** The elements of a list, given as JSON, as rows of `listed`, each as `value`. Those of a list in it are `value ->> 0` and so on. */
+export function listedJson(db: Db, json: RawBuilder<string>): RawBuilder<unknown> {
+  return isSqlite(db)
+    ? sql`json_each(${json}) as listed`
+    : sql`jsonb_array_elements(cast(${json} as jsonb)) as listed (value)`
+}
+
 function isSqlite(db: Db): boolean {
   return db.getExecutor().adapter instanceof SqliteAdapter
 }

@@ -8,6 +8,7 @@ import { digest } from './0015-digest.ts'
 import { deletions } from './0016-deletions.ts'
 import { userReferences } from './0017-user-references.ts'
 import { sqliteUserReferences } from './0018-sqlite-user-references.ts'
+import { versionCounts } from './0020-version-counts.ts'
 import type { Text } from './until-2.0.0.ts'
 
 /**
@@ -27,6 +28,7 @@ export function expansionsWith(text: Text): Record<string, Migration> {
     '0016-deletions': deletions(text),
     '0017-user-references': userReferences(text),
     '0018-sqlite-user-references': sqliteUserReferences(text),
+    '0020-version-counts': versionCounts,
   }
 }
 

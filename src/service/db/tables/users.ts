@@ -13,6 +13,7 @@ export interface Counters {
   stored_bytes: number
   version_bytes: number
   stored_records: number
+  stored_versions: number
   /** See sync/digest.ts. */
   digest: string | null
   digest_stamp: number | null
@@ -33,6 +34,7 @@ const counters = [
   'stored_bytes',
   'version_bytes',
   'stored_records',
+  'stored_versions',
   'digest',
   'digest_stamp',
 ] as const
@@ -99,8 +101,7 @@ export async function saveCounters(trx: Trx, user: Counters): Promise<void> {
 }
 
 const savedCounters = query((db, values: Placeholders<Counters>) => {
-  const { id, last_stamp, live_bookmarks, stored_bytes, version_bytes, stored_records, digest, digest_stamp } = values
-  const set = { last_stamp, live_bookmarks, stored_bytes, version_bytes, stored_records, digest, digest_stamp }
+  const { id, ...set } = Object.fromEntries(counters.map((name) => [name, values[name]])) as typeof values
   return db.updateTable('users').set(set).where('id', '=', id)
 })
 

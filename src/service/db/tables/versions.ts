@@ -1,12 +1,12 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
+import { flatMapInParts } from '../../thread/loop.ts'
 import type { Db, Trx } from '../engine/database.ts'
-import { isOneOf, type Placeholders, query } from '../engine/query.ts'
+import { type Answer, isOneOf, listed, listedJson, type Placeholders, query } from '../engine/query.ts'
 import { table } from '../engine/table.ts'
 import type { Schema, VersionsTable } from '../schema.ts'
 import type { PageLimits } from './changes.ts'
 import { isOpen } from './conflicts.ts'
 import type { EntityKey } from './records.ts'
-import type { Counters } from './users.ts'
 
 export type VersionRow = VersionsTable
 /** With its ciphertext. */
@@ -134,34 +134,98 @@ function ciphertextOf(userId: RawBuilder<string>) {
   )`.as('encrypted_data')
 }
 
-/** All kept versions of the entities with these ids, of whatever type. */
-export async function findKept(trx: Trx, userId: string, ids: string[]): Promise<VersionRow[]> {
-  return ids.length === 0 ? [] : kept.all(trx, { userId, ids })
+/** All kept versions of an entity. */
+export async function findKept(trx: Trx, userId: string, { entity_type, entity_id }: EntityKey): Promise<VersionRow[]> {
+  return kept.all(trx, { userId, entity_type, entity_id })
 }
 
-const kept = query((db, { userId, ids }: Placeholders<{ userId: string; ids: string[] }>) =>
-  ofEntities(db, userId, ids).select(columns),
-)
-
-/** Makes the next writes count the versions of these entities. */
-export async function markFull(trx: Trx, userId: string, ids: string[], versions: number): Promise<void> {
-  if (ids.length > 0) await full.run(trx, { userId, ids, versions })
-}
-
-const full = query((db, { userId, ids, versions }: Placeholders<{ userId: string; ids: string[]; versions: number }>) =>
-  db.updateTable('records').set({ versions }).where('user_id', '=', userId).where(isOneOfEntities(db, ids)),
-)
-
-/** The versions that were current at a time, of those that were replaced later. Without those whose ciphertext is gone. */
-export async function findCurrentAt(trx: Trx, userId: string, ids: string[], at: number): Promise<VersionRow[]> {
-  return ids.length === 0 ? [] : currentAt.all(trx, { userId, ids, at })
-}
-
-const currentAt = query((db, { userId, ids, at }: Placeholders<{ userId: string; ids: string[]; at: number }>) =>
-  ofEntities(db, userId, ids)
+const kept = query((db, { userId, entity_type, entity_id }: Placeholders<EntityKey & { userId: string }>) =>
+  db
+    .selectFrom('versions')
     .select(columns)
+    .where('user_id', '=', userId)
+    .where('entity_type', '=', entity_type)
+    .where('entity_id', '=', entity_id),
+)
+
+/** Of an entity the versions whose event ids lie between these. */
+export interface EventRange extends EntityKey {
+  first: string
+  last: string
+}
+
+/** What tells apart the versions of an entity. */
+export type Told = Pick<VersionRow, (typeof toldColumns)[number]>
+
+const toldColumns = [
+  'entity_type',
+  'entity_id',
+  'version_id',
+  'operation',
+  'timestamp',
+  'device_id',
+  'data_hash',
+] as const satisfies (keyof VersionRow)[]
+
+export async function findByEvents(trx: Trx, userId: string, ranges: EventRange[]): Promise<Told[]> {
+  return ofEntities(ranges, entitiesOfStatement, (entity_type, part) => {
+    const list = JSON.stringify(part.map(({ entity_id, first, last }) => [entity_id, first, last]))
+    return byEvents.all(trx, { userId, entity_type, list })
+  })
+}
+
+/** The index has all events of an entity. */
+const entitiesOfStatement = 10
+
+const byEvents = query(
+  (db, { userId, entity_type, list }: Placeholders<OfType & { list: string }>) => sql<Told>`
+    select ${sql.join(toldColumns.map((column) => sql.ref(column)))} from ${listedJson(db, list)} cross join versions
+    where user_id = ${userId} and entity_type = ${entity_type} and entity_id = listed.value ->> 0
+      and version_id >= listed.value ->> 1 and version_id <= listed.value ->> 2`,
+)
+
+/** Those of the ciphertexts that a version has, of which each may have many: none is looked at. */
+export async function findKeptData(trx: Trx, userId: string, stamps: number[]): Promise<Set<number>> {
+  const rows = await flatMapInParts(stamps, rowsOfStatement, (part) =>
+    keptData.all(trx, { userId, list: JSON.stringify(part) }),
+  )
+  return new Set(rows.map(({ stamp }) => stamp))
+}
+
+const keptData = query(
+  (db, { userId, list }: Placeholders<{ userId: string; list: string }>) => sql<{ stamp: number }>`
+    select cast(value as bigint) as stamp from ${listedJson(db, list)}
+    where exists (select 1 from versions where user_id = ${userId} and data_stamp = cast(value as bigint))`,
+)
+
+/** The version of each entity that was current at a time and was replaced later. Without those whose ciphertext is gone. */
+export async function findCurrentAt(db: Db, userId: string, keys: EntityKey[], at: number): Promise<VersionRow[]> {
+  return ofEntities(keys, rowsOfStatement, async (entity_type, part) => {
+    const ids = part.map(({ entity_id }) => entity_id)
+    const seqs = (await firstAfter.all(db, { userId, entity_type, ids, at })).flatMap(({ seq }) => seq ?? [])
+    return seqs.length === 0 ? [] : currentAt.all(db, { userId, seqs, at })
+  })
+}
+
+/** Versions of an entity that were current follow each other: only the first that ended later can have been then. */
+const firstAfter = query(
+  (db, { userId, entity_type, ids, at }: Placeholders<OfType & { ids: string[]; at: number }>) => sql<{
+    seq: number | null
+  }>`
+    select (
+      select seq from versions where user_id = ${userId} and entity_type = ${entity_type} and entity_id = listed.value
+        and seq > ${at} and began is not null
+      order by seq limit 1
+    ) as seq from ${listed(db, ids)}`,
+)
+
+const currentAt = query((db, { userId, seqs, at }: Placeholders<{ userId: string; seqs: number[]; at: number }>) =>
+  db
+    .selectFrom('versions')
+    .select(columns)
+    .where('user_id', '=', userId)
+    .where(isOneOf(db, 'seq', seqs, 'bigint'))
     .where('began', '<=', at)
-    .where('ended', '>', at)
     .where(hasItsData(userId)),
 )
 
@@ -171,153 +235,21 @@ function hasItsData(userId: RawBuilder<string>) {
   ))`
 }
 
-function ofEntities(db: Db, userId: RawBuilder<string>, ids: RawBuilder<string[]>) {
-  return db.selectFrom('versions').where('user_id', '=', userId).where(isOneOfEntities(db, ids))
-}
+/** So many rows are looked at by a statement, which takes some milliseconds at most. */
+export const rowsOfStatement = 500
 
-/** True if a record or a version has one of these ids. The types are written out so that the indexes on entities are used. */
-function isOneOfEntities(db: Db, ids: RawBuilder<string[]>): RawBuilder<boolean> {
-  return sql<boolean>`entity_type in ('bookmark', 'group', 'history') and ${isOneOf(db, 'entity_id', ids)}`
-}
-
-/** How much was erased, of the user's counters with these names. */
-export type Erased = Pick<Counters, 'stored_bytes' | 'version_bytes'>
-
-const nothing: Erased = { stored_bytes: 0, version_bytes: 0 }
-
-/** The user's counters after something was erased. */
-export function subtract<User extends Erased>(user: User, { stored_bytes, version_bytes }: Erased): User {
-  return {
-    ...user,
-    stored_bytes: user.stored_bytes - stored_bytes,
-    // An instance of an earlier release may have removed ciphertext that counts here.
-    version_bytes: Math.max(0, user.version_bytes - version_bytes),
-  }
-}
-
-/** Removes kept versions, and each ciphertext that neither another one nor a live record has. A tombstone loses its own. */
-export async function eraseVersions(trx: Trx, userId: string, seqs: number[]): Promise<Erased> {
-  if (seqs.length === 0) return nothing
-  const removed = await removedVersions.all(trx, { userId, seqs })
-  const ids = [...new Set(removed.map(({ entity_id }) => entity_id))]
-  const [kept, live] = [await findKept(trx, userId, ids), await liveData.all(trx, { userId, ids })]
-  const inUse = new Set([...kept, ...live].map(({ data_stamp }) => data_stamp))
-  const erased = new Map(
-    removed.flatMap(({ data_stamp, bytes }) => (inUse.has(data_stamp) ? [] : [[data_stamp, bytes]])),
-  )
-  erased.delete(null)
-  const stamps = [...erased.keys()] as number[]
-  const stored_bytes = await eraseData(trx, userId, ids, stamps)
-  return { stored_bytes, version_bytes: [...erased.values()].reduce((sum: number, bytes) => sum + Number(bytes), 0) }
-}
-
-/** The oldest of a user's kept versions that became versions before `before`, at most `max`. */
-export async function oldestVersions(
-  trx: Trx,
-  userId: string,
-  before: number,
-  max: number,
-): Promise<{ seq: number; bytes: number }[]> {
-  return oldest.all(trx, { userId, before, max })
-}
-
-/** Those of the entities with these ids that are more than `most` of their entity. */
-export async function versionsBeyond(trx: Trx, userId: string, ids: string[], most: number): Promise<number[]> {
-  if (ids.length === 0) return []
-  return (await beyond.all(trx, { userId, ids, most })).map(({ seq }) => seq)
-}
-
-/** Erases what is kept of a deleted record, and all its versions. */
-export async function purge(
-  trx: Trx,
-  userId: string,
-  { entity_type, entity_id }: EntityKey,
-  data_stamp: number | null,
-): Promise<Erased> {
-  const kept = (await findKept(trx, userId, [entity_id])).filter((version) => version.entity_type === entity_type)
-  const erased = await eraseVersions(
-    trx,
-    userId,
-    kept.map(({ seq }) => seq),
-  )
-  const left = data_stamp === null ? 0 : await eraseData(trx, userId, [entity_id], [data_stamp])
-  return { ...erased, stored_bytes: erased.stored_bytes + left }
-}
-
-async function eraseData(trx: Trx, userId: string, ids: string[], stamps: number[]): Promise<number> {
-  if (stamps.length === 0) return 0
-  const rows = await erasedCiphertexts.all(trx, { userId, stamps })
-  await emptiedTombstones.run(trx, { userId, ids, stamps })
-  return rows.reduce((sum, { bytes }) => sum + Number(bytes), 0)
-}
-
-interface Listed {
+export interface OfType extends Pick<EntityKey, 'entity_type'> {
   userId: string
-  ids: string[]
 }
 
-const removedVersions = query((db, { userId, seqs }: Placeholders<{ userId: string; seqs: number[] }>) =>
-  db
-    .deleteFrom('versions')
-    .where('user_id', '=', userId)
-    .where(isOneOf(db, 'seq', seqs, 'bigint'))
-    .returning(['entity_id', 'data_stamp', 'bytes']),
-)
-
-const liveData = query((db, { userId, ids }: Placeholders<Listed>) =>
-  db
-    .selectFrom('records')
-    .select('data_stamp')
-    .where('user_id', '=', userId)
-    .where(isOneOfEntities(db, ids))
-    .where('deleted_at', 'is', null),
-)
-
-const erasedCiphertexts = query((db, { userId, stamps }: Placeholders<{ userId: string; stamps: number[] }>) =>
-  db
-    .deleteFrom('ciphertexts')
-    .where('user_id', '=', userId)
-    .where(isOneOf(db, 'stamp', stamps, 'bigint'))
-    .returning(sql<number>`octet_length(encrypted_data)`.as('bytes')),
-)
-
-const emptiedTombstones = query((db, { userId, ids, stamps }: Placeholders<Listed & { stamps: number[] }>) =>
-  db
-    .updateTable('records')
-    .set({ data_stamp: null, bytes: 0 })
-    .where('user_id', '=', userId)
-    .where(isOneOfEntities(db, ids))
-    .where(isOneOf(db, 'data_stamp', stamps, 'bigint'))
-    .where('deleted_at', 'is not', null),
-)
-
-interface Oldest {
-  userId: string
-  before: number
-  max: number
+/** Takes some entities of one type at once. */
+export async function ofEntities<Key extends EntityKey, Result>(
+  keys: Key[],
+  atOnce: number,
+  take: (entity_type: Key['entity_type'], part: Key[]) => Answer<Result[]>,
+): Promise<Result[]> {
+  const all: Result[][] = []
+  for (const [entity_type, ofType] of Map.groupBy(keys, (key) => key.entity_type))
+    all.push(await flatMapInParts(ofType, atOnce, (part) => take(entity_type, part)))
+  return all.length === 1 ? (all[0] as Result[]) : all.flat()
 }
-
-const oldest = query((db, { userId, before, max }: Placeholders<Oldest>) =>
-  db
-    .selectFrom('versions')
-    .select(['seq', 'bytes'])
-    .where('user_id', '=', userId)
-    .where('seq', '<', before)
-    .orderBy('seq')
-    .limit(max),
-)
-
-const beyond = query((db, { userId, ids, most }: Placeholders<Listed & { most: number }>) =>
-  db
-    .selectFrom(
-      db
-        .selectFrom('versions')
-        .select('seq')
-        .select(sql<number>`row_number() over (partition by entity_type, entity_id order by seq desc)`.as('place'))
-        .where('user_id', '=', userId)
-        .where(isOneOfEntities(db, ids))
-        .as('counted'),
-    )
-    .select('seq')
-    .where('place', '>', most),
-)

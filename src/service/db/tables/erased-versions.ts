@@ -1,0 +1,245 @@
+import { sql } from 'kysely'
+import { flatMapInParts } from '../../thread/loop.ts'
+import type { Trx } from '../engine/database.ts'
+import { type Answer, isOneOf, listed, type Placeholders, query } from '../engine/query.ts'
+import { type EntityKey, entityKey } from './records.ts'
+import type { Counters } from './users.ts'
+import { findKept, findKeptData, type OfType, ofEntities, rowsOfStatement } from './versions.ts'
+
+/** How much was erased, of the user's counters with these names. */
+export type Erased = Pick<Counters, 'stored_bytes' | 'version_bytes' | 'stored_versions'>
+
+export const nothingErased: Erased = { stored_bytes: 0, version_bytes: 0, stored_versions: 0 }
+
+export function addUp(one: Erased, other: Erased): Erased {
+  return {
+    stored_bytes: one.stored_bytes + other.stored_bytes,
+    version_bytes: one.version_bytes + other.version_bytes,
+    stored_versions: one.stored_versions + other.stored_versions,
+  }
+}
+
+/** The user's counters after something was erased. */
+export function subtract<User extends Erased>(user: User, erased: Erased): User {
+  return {
+    ...user,
+    stored_bytes: user.stored_bytes - erased.stored_bytes,
+    // An instance of an earlier release may have removed ciphertext that counts here.
+    version_bytes: Math.max(0, user.version_bytes - erased.version_bytes),
+    stored_versions: user.stored_versions - erased.stored_versions,
+  }
+}
+
+/** Removes kept versions, and each ciphertext that neither another one nor a live record has. A tombstone loses its own. */
+export async function eraseVersions(trx: Trx, userId: string, seqs: number[]): Promise<Erased> {
+  return eraseInParts(trx, userId, seqs, (removed) => adjustCounts(trx, userId, removed, -1))
+}
+
+/** Removes the oldest versions of each entity, `count` of them, which the record's own count leaves out already. */
+export async function eraseOldestOf(trx: Trx, userId: string, keys: EntityKey[], count: number): Promise<Erased> {
+  const seqs: number[] = []
+  for (let skip = 0; skip < count; skip++) {
+    const rows = await ofEntities(keys, rowsOfStatement, (entity_type, part) =>
+      oldestOf.all(trx, { userId, entity_type, ids: part.map(({ entity_id }) => entity_id), skip }),
+    )
+    for (const { seq } of rows) if (seq !== null) seqs.push(seq)
+  }
+  return eraseInParts(trx, userId, seqs, () => undefined)
+}
+
+const oldestOf = query(
+  (db, { userId, entity_type, ids, skip }: Placeholders<OfType & { ids: string[]; skip: number }>) => sql<{
+    seq: number | null
+  }>`
+    select (
+      select seq from versions where user_id = ${userId} and entity_type = ${entity_type} and entity_id = listed.value
+      order by seq limit 1 offset ${skip}
+    ) as seq from ${listed(db, ids)}`,
+)
+
+/** Makes the counts of records those of after these versions have come or gone. */
+export async function adjustCounts(trx: Trx, userId: string, changed: EntityKey[], change: 1 | -1): Promise<void> {
+  const versionsOf = Map.groupBy(changed, entityKey)
+  const alike = Map.groupBy(versionsOf.values(), ({ length }) => length)
+  for (const [count, ofEach] of alike) {
+    const keys = ofEach.map(([key]) => key as EntityKey)
+    await ofEntities(keys, rowsOfErasure, async (entity_type, part) => {
+      const ids = part.map(({ entity_id }) => entity_id)
+      await recounted.run(trx, { userId, entity_type, ids, change: change * count })
+      return []
+    })
+  }
+}
+
+const recounted = query(
+  (db, { userId, entity_type, ids, change }: Placeholders<OfType & { ids: string[]; change: number }>) => sql`
+    update records set versions = versions + cast(${change} as integer)
+    where user_id = ${userId} and entity_type = ${entity_type} and ${isOneOf(db, 'entity_id', ids)}`,
+)
+
+/** Each is in several indexes. */
+const rowsOfErasure = 100
+
+async function eraseInParts(
+  trx: Trx,
+  userId: string,
+  seqs: number[],
+  each: (removed: Removed[]) => Answer<void>,
+): Promise<Erased> {
+  let sum = nothingErased
+  await flatMapInParts(seqs, rowsOfErasure, async (part) => {
+    const removed: Removed[] = await removedVersions.all(trx, { userId, seqs: part })
+    await each(removed)
+    sum = addUp(sum, { ...(await eraseUnused(trx, userId, removed)), stored_versions: removed.length })
+    return []
+  })
+  return sum
+}
+
+/** The ciphertexts of versions that are gone, unless something else has them. */
+async function eraseUnused(trx: Trx, userId: string, removed: Removed[]) {
+  const bytesOf = new Map<number, number>()
+  for (const { data_stamp, bytes } of removed) if (data_stamp !== null) bytesOf.set(data_stamp, bytes)
+  const kept = await findKeptData(trx, userId, [...bytesOf.keys()])
+  for (const stamp of kept) bytesOf.delete(stamp)
+  const keys = uniqueKeys(removed.filter(({ data_stamp }) => data_stamp !== null && bytesOf.has(data_stamp)))
+  const live = await ofEntities(keys, rowsOfStatement, (entity_type, part) =>
+    liveData.all(trx, { userId, entity_type, ids: part.map(({ entity_id }) => entity_id) }),
+  )
+  for (const { data_stamp } of live) if (data_stamp !== null) bytesOf.delete(data_stamp)
+  const stored_bytes = await eraseData(trx, userId, keys, bytesOf)
+  return { stored_bytes, version_bytes: sumOf(bytesOf) }
+}
+
+function uniqueKeys(keys: EntityKey[]): EntityKey[] {
+  return [...new Map(keys.map((key) => [entityKey(key), key])).values()]
+}
+
+function sumOf(bytesOf: ReadonlyMap<number, number>): number {
+  let sum = 0
+  for (const bytes of bytesOf.values()) sum += bytes
+  return sum
+}
+
+/** The oldest of a user's kept versions that became versions before `before`, at most `max`. */
+export async function oldestVersions(
+  trx: Trx,
+  userId: string,
+  before: number,
+  max: number,
+): Promise<{ seq: number; bytes: number }[]> {
+  return oldest.all(trx, { userId, before, max })
+}
+
+/** Erases what is kept of a deleted record, and all its versions. */
+export async function purge(
+  trx: Trx,
+  userId: string,
+  key: EntityKey,
+  data: { data_stamp: number | null; bytes: number },
+): Promise<Erased> {
+  const kept = await findKept(trx, userId, key)
+  const erased = await eraseVersions(
+    trx,
+    userId,
+    kept.map(({ seq }) => seq),
+  )
+  if (data.data_stamp === null) return erased
+  const left = await eraseData(trx, userId, [key], new Map([[data.data_stamp, data.bytes]]))
+  return { ...erased, stored_bytes: erased.stored_bytes + left }
+}
+
+/** Returns how many bytes there were of the ciphertexts, by whose sizes some are erased at once. */
+async function eraseData(
+  trx: Trx,
+  userId: string,
+  keys: EntityKey[],
+  bytesOf: ReadonlyMap<number, number>,
+): Promise<number> {
+  if (bytesOf.size === 0) return 0
+  const erased = await flatMapInParts(partsBySize(bytesOf), 1, ([stamps = []]) =>
+    erasedCiphertexts.all(trx, { userId, stamps }),
+  )
+  const stamps = [...bytesOf.keys()]
+  await ofEntities(keys, rowsOfErasure, async (entity_type, part) => {
+    await emptiedTombstones.run(trx, { userId, entity_type, ids: part.map(({ entity_id }) => entity_id), stamps })
+    return []
+  })
+  return erased.reduce((sum, { bytes }) => sum + Number(bytes), 0)
+}
+
+/** Erasing so many bytes takes some milliseconds. */
+const bytesOfStatement = 1024 * 1024
+
+function partsBySize(bytesOf: ReadonlyMap<number, number>): number[][] {
+  const parts: number[][] = []
+  let left = 0
+  for (const [stamp, bytes] of bytesOf) {
+    if (parts.length === 0 || left < bytes) {
+      parts.push([])
+      left = bytesOfStatement
+    }
+    left -= bytes
+    parts.at(-1)?.push(stamp)
+  }
+  return parts
+}
+
+interface Removed extends EntityKey {
+  data_stamp: number | null
+  bytes: number
+}
+
+const removedVersions = query((db, { userId, seqs }: Placeholders<{ userId: string; seqs: number[] }>) =>
+  db
+    .deleteFrom('versions')
+    .where('user_id', '=', userId)
+    .where(isOneOf(db, 'seq', seqs, 'bigint'))
+    .returning(['entity_type', 'entity_id', 'data_stamp', 'bytes']),
+)
+
+const liveData = query((db, { userId, entity_type, ids }: Placeholders<OfType & { ids: string[] }>) =>
+  db
+    .selectFrom('records')
+    .select('data_stamp')
+    .where('user_id', '=', userId)
+    .where('entity_type', '=', entity_type)
+    .where(isOneOf(db, 'entity_id', ids))
+    .where('deleted_at', 'is', null),
+)
+
+const erasedCiphertexts = query((db, { userId, stamps }: Placeholders<{ userId: string; stamps: number[] }>) =>
+  db
+    .deleteFrom('ciphertexts')
+    .where('user_id', '=', userId)
+    .where(isOneOf(db, 'stamp', stamps, 'bigint'))
+    .returning(sql<number>`octet_length(encrypted_data)`.as('bytes')),
+)
+
+const emptiedTombstones = query(
+  (db, { userId, entity_type, ids, stamps }: Placeholders<OfType & { ids: string[]; stamps: number[] }>) =>
+    db
+      .updateTable('records')
+      .set({ data_stamp: null, bytes: 0 })
+      .where('user_id', '=', userId)
+      .where('entity_type', '=', entity_type)
+      .where(isOneOf(db, 'entity_id', ids))
+      .where(isOneOf(db, 'data_stamp', stamps, 'bigint'))
+      .where('deleted_at', 'is not', null),
+)
+
+interface Oldest {
+  userId: string
+  before: number
+  max: number
+}
+
+const oldest = query((db, { userId, before, max }: Placeholders<Oldest>) =>
+  db
+    .selectFrom('versions')
+    .select(['seq', 'bytes'])
+    .where('user_id', '=', userId)
+    .where('seq', '<', before)
+    .orderBy('seq')
+    .limit(max),
+)
