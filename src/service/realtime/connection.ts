@@ -162,6 +162,14 @@ export class Connection {
     this.#linger()
   }
 
+  /** Reads nothing more from the client, not even its answer to the close frame. */
+  cutOff(code: (typeof closeCodes)['flooded']): void {
+    if (this.closing) return
+    this.hold()
+    this.#socket.close(code)
+    this.#linger()
+  }
+
   #sent = (): void => {
     if (!this.#stalled || this.#socket.bufferedAmount >= maxUnsentBytes / 2) return
     this.#stalled = false

@@ -9,11 +9,13 @@ import { faultFinderOf } from '../contract/validation.ts'
 import type { Database } from '../db/engine/database.ts'
 import { findChange } from '../db/tables/changes.ts'
 import { isLoginAlive } from '../db/tables/logins.ts'
-import { type Limits, requestUnit } from '../load/rates.ts'
+import type { Limits } from '../load/rates.ts'
 import { type PushParts, push } from '../sync/push.ts'
+import { pause } from '../thread/loop.ts'
 import type { Connection, Peer } from './connection.ts'
 import { toMessage } from './delivery.ts'
 import type { Hub } from './hub.ts'
+import { holdInflow, type Inflow, type InflowParts } from './inflow.ts'
 
 const restMs = 1000
 
@@ -23,81 +25,87 @@ const faultFinders = {
   pong: faultFinderOf('PongMessage', 'asyncapi'),
 }
 
-export interface SocketParts extends PushParts {
+export interface SocketParts extends PushParts, InflowParts {
   database: PushParts['database'] & Pick<Database, 'db' | 'isUnavailable'>
   hub: Pick<Hub, 'open'>
   limits: Pick<Limits, 'chargeUser' | 'countUser'>
   log: FastifyBaseLogger
 }
 
-interface Received {
+interface Message {
   data: Buffer
   isBinary: boolean
 }
+
+/** In the place of messages that came beyond the user's rate. */
+const beyondRate = 'beyond the rate'
+type Received = Message | typeof beyondRate
 
 /** Serves an upgraded socket: the hub sends to it, and its client's messages are handled here, one at a time. */
 export function openRealtime(socket: WebSocket, stream: Duplex, peer: Peer, parts: SocketParts): void {
   const connection = parts.hub.open(socket, stream, peer)
   const received: Received[] = []
-  limitInflow(stream, connection, parts)
+  const inflow = holdInflow(stream, connection, parts, () => {
+    connection.work ??= work(connection, received, inflow, parts)
+  })
   socket.on('message', (data: Buffer, isBinary) => {
     connection.heard()
-    received.push({ data, isBinary })
-    connection.work ??= work(connection, received, parts)
+    if (!connection.closing && received.at(-1) !== beyondRate) received.push(count(data, isBinary, peer, parts))
   })
 }
 
-/**
- * Counts the bytes that a socket's client sends, as a request's bytes count: fragments, and pings and pongs of the
- * protocol, cost time and memory although they are no messages. Beyond the limit, nothing is read until it is over.
- */
-function limitInflow(stream: Duplex, connection: Connection, { limits }: Pick<SocketParts, 'limits'>): void {
-  let uncounted = 0
-
-  async function hold(ms: number): Promise<void> {
-    connection.hold()
-    await rest(connection, ms)
-    connection.release()
+/** A message costs something when it arrives, before it waits for anything. What comes after one beyond the rate is dropped. */
+function count(data: Buffer, isBinary: boolean, { userId }: Peer, { limits }: SocketParts): Received {
+  try {
+    limits.countUser(userId)
+    return { data, isBinary }
+  } catch {
+    return beyondRate
   }
-
-  // Comes before the library, which may find a whole message in it.
-  stream.prependListener('data', ({ length }: Buffer) => {
-    connection.arrived(length)
-    uncounted += length
-    const units = Math.floor(uncounted / requestUnit)
-    if (units === 0) return
-    uncounted -= units * requestUnit
-    // Without a limit exceeded, it is only until the others have had their turn: the system reads on while there is more.
-    hold(limits.chargeUser(connection.peer.userId, units) ?? 0)
-  })
 }
 
-/** Nothing is read meanwhile, so only messages that arrived in one piece can be waiting here. */
-async function work(connection: Connection, received: Received[], parts: SocketParts): Promise<void> {
+/** Nothing is read meanwhile, so only messages that arrived together can be waiting here. */
+async function work(connection: Connection, received: Received[], inflow: Inflow, parts: SocketParts): Promise<void> {
   connection.hold()
-  for (let message = received.shift(); message; message = received.shift()) {
+  while (received.length > 0 || (await inflow.handOver())) {
+    const [message] = received
+    if (!message) continue
     await connection.ready()
-    if (connection.closing) break
-    try {
-      await answer(message, connection, parts)
-    } catch (error) {
-      const isTooMany = report(error, connection, parts)
-      if (!isTooMany) continue
-      received.length = 0
-      await rest(connection, restMs)
-    }
+    // Left in its place until then, so that what comes after it is dropped.
+    if (message === beyondRate) await refuse(connection, inflow, parts)
+    else if (await handle(message, connection, parts)) received.length = 0
+    received.shift()
+    await pause()
   }
   connection.release()
   connection.work = undefined
 }
 
-/** Ends early if the socket does. */
-async function rest(connection: Connection, ms: number): Promise<void> {
-  await Promise.race([sleep(ms, undefined, { ref: false }), connection.ended()])
+async function refuse(connection: Connection, inflow: Inflow, parts: SocketParts): Promise<void> {
+  report(new ServiceError('TooManyRequests'), connection, parts)
+  for (let more = true; more; more = await inflow.handOver());
+  await rest(connection)
 }
 
-async function answer({ data, isBinary }: Received, connection: Connection, parts: SocketParts): Promise<void> {
-  parts.limits.countUser(connection.peer.userId)
+/** Returns true if what waits behind it is to be dropped. */
+async function handle(message: Message, connection: Connection, parts: SocketParts): Promise<boolean> {
+  if (connection.closing) return false
+  try {
+    await answer(message, connection, parts)
+    return false
+  } catch (error) {
+    const isTooMany = report(error, connection, parts)
+    if (isTooMany) await rest(connection)
+    return isTooMany
+  }
+}
+
+/** Ends early if the socket does. */
+async function rest(connection: Connection): Promise<void> {
+  await Promise.race([sleep(restMs, undefined, { ref: false }), connection.ended()])
+}
+
+async function answer({ data, isBinary }: Message, connection: Connection, parts: SocketParts): Promise<void> {
   const message = readMessage(data, isBinary)
   // Neither reads nor writes anything, and is all that an idle client sends: it costs the database nothing.
   if (message.type === 'ping') connection.send({ type: 'pong' })
