@@ -620,7 +620,7 @@ export interface paths {
         post?: never;
         /**
          * Sign out a session
-         * @description Ends a session of the user, on every instance at once, as [logout](#operation/logout) would there: its next request and any write whose body is still arriving are refused, its open sockets are closed with 4401 and its downloads cut off. It may be the session of this request, whose cookies are not cleared, though.
+         * @description Ends a session of the user, on every instance at once, as [logout](#operation/logout) would there: its next request and any write whose body is still arriving are refused, its open sockets are closed with 4401, and what is being sent to it is cut off. It may be the session of this request, whose cookies are not cleared, though.
          */
         delete: operations["endSession"];
         options?: never;

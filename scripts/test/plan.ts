@@ -28,7 +28,7 @@ const onPostgres = [
   'test/commands/{admin-accounts,restored}.test.ts',
   'test/auth/{attempts,in-flight,login-limits,refresh,sessions,sign-out,two-users}.test.ts',
   'test/db/{*-migration,statements,upgrade}.test.ts',
-  'test/operations/whole-account.test.ts',
+  'test/operations/{exports-removed,whole-account}.test.ts',
   'test/hostile/ids.test.ts',
 ]
 /** Of these folders, tests of rules that the differential test compares on both databases: on Postgres with --deep alone. */

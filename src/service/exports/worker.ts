@@ -7,6 +7,7 @@ import {
   completeExport,
   countIncomplete,
   failAttempt,
+  isCurrent,
   type Job,
   postponeExport,
   recoverExports,
@@ -163,10 +164,12 @@ async function attempt(parts: Parts, job: Job, signal: AbortSignal): Promise<Out
     if (isUnreachable) log.warn(about, 'an export is postponed: the object store is unreachable')
     else if (!isStopped) log.error(about, 'an attempt at an export failed')
     const giveBack = isStopped ? releaseExport : isUnreachable ? postponeExport : failAttempt
-    const wasHeld = await database.write((trx) => giveBack(trx, job, database.now))
-    if (isUnreachable) return 'postponed'
     // If the job was no longer held, the write that failed may have completed it after all.
-    if (wasHeld) await objects.remove(object_key)
+    const isOrphan = await database.write(
+      async (trx) => (await giveBack(trx, job, database.now)) || !(await isCurrent(trx, job)),
+    )
+    if (isUnreachable) return 'postponed'
+    if (isOrphan) await objects.remove(object_key)
     return isStopped ? 'dropped' : 'failed'
   }
 }

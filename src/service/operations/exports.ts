@@ -3,11 +3,12 @@ import { demandLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Database } from '../db/engine/database.ts'
-import { deleteExport, type ExportRow, findExport, listExports, saveExport } from '../db/tables/exports.ts'
+import { type ExportRow, findExport, listExports, saveExport } from '../db/tables/exports.ts'
 import { findExportKey, lockUser } from '../db/tables/users.ts'
 import { parseRange } from '../exports/downloads.ts'
 import { openExportKey, sealExportKey } from '../exports/key.ts'
 import { type ExportLimits, makeRoomForExport } from '../exports/limits.ts'
+import { removeExport } from '../exports/remove.ts'
 import type { ExportWorker } from '../exports/worker.ts'
 import { type ByteRange, ObjectNotFoundError, type ObjectStore } from '../objects/store.ts'
 import type { Seal } from '../seal/seal.ts'
@@ -69,14 +70,10 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
   async deleteExport({ session: { userId, loginId }, params: { id } }, { database, clock, objects, exportWorker }) {
     const row = await findExport(database.db, userId, id, clock())
     if (!row) throw new ServiceError('ExportNotFound')
-    // By itself, before the file goes: the database must not be held while the store is asked.
-    await database.write((trx) => demandLogin(trx, { userId, loginId }), loginId)
-    // The file goes first: if that fails, the row is still there for another try.
-    if (row.object_key !== null) await fromStore(objects.remove(row.object_key))
-    const deleted = await database.write((trx) => deleteExport(trx, userId, id), userId)
+    await removeExport({ database, objects: { remove: (key) => fromStore(objects.remove(key)) } }, row, (trx) =>
+      demandLogin(trx, { userId, loginId }),
+    )
     await exportWorker.stop(id)
-    const completedSince = deleted?.object_key !== row.object_key ? deleted?.object_key : null
-    if (completedSince) await fromStore(objects.remove(completedSince))
     return { status: 200, body: { success: true } }
   },
 }

@@ -1,7 +1,8 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Database } from '../db/engine/database.ts'
 import { type Deletion, deleteRows, deleteUser, listDeletions } from '../db/tables/deletions.ts'
-import { deleteExport, listAllExports } from '../db/tables/exports.ts'
+import { listAllExports } from '../db/tables/exports.ts'
+import { removeExport } from '../exports/remove.ts'
 import type { ObjectStore } from '../objects/store.ts'
 import { UnfinishedSweep } from './unfinished-sweep.ts'
 
@@ -74,11 +75,9 @@ async function tryErasing(parts: ErasureParts, userId: string, stop: AbortSignal
 
 async function erase({ database, objects }: ErasureParts, userId: string, stop: AbortSignal): Promise<void> {
   await deleteRows(database, userId, stop)
-  for (const { id, object_key } of await listAllExports(database.db, userId)) {
+  for (const row of await listAllExports(database.db, userId)) {
     if (stop.aborted) return
-    // The file goes first: if that fails, the row still refers to it. A worker that is making one removes it itself.
-    if (object_key !== null) await objects.remove(object_key)
-    await database.write((trx) => deleteExport(trx, userId, id), userId)
+    await removeExport({ database, objects }, row)
   }
   await database.emptyLog()
 }

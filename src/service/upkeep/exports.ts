@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Database } from '../db/engine/database.ts'
-import { deleteExport, isCurrent, listExpired, listFailed, type OutdatedExport } from '../db/tables/exports.ts'
+import { isCurrent, listExpired, listFailed, type OutdatedExport } from '../db/tables/exports.ts'
+import { removeExport } from '../exports/remove.ts'
 import { keptMs } from '../exports/worker.ts'
 import { attemptOf, type ObjectStore, ObjectStoreUnavailableError } from '../objects/store.ts'
 import { UnfinishedSweep } from './unfinished-sweep.ts'
@@ -43,18 +44,13 @@ async function removeAll(
   return removed
 }
 
-async function remove(
-  { database, objects, log }: ExportSweepParts,
-  { id, user_id, object_key }: OutdatedExport,
-): Promise<boolean> {
+async function remove(parts: ExportSweepParts, row: OutdatedExport): Promise<boolean> {
   try {
-    // The file goes first: if that fails, the row still refers to it.
-    if (object_key !== null) await objects.remove(object_key)
-    await database.write((trx) => deleteExport(trx, user_id, id))
+    await removeExport(parts, row)
     return true
   } catch (error) {
     throwIfAway(error)
-    log.error({ err: error, exportId: id }, 'an expired or failed export could not be removed')
+    parts.log.error({ err: error, exportId: row.id }, 'an expired or failed export could not be removed')
     return false
   }
 }

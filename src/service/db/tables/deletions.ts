@@ -32,7 +32,9 @@ export async function beginDeletion(
   check: (logins: Map<string, number>) => void = () => {},
 ): Promise<EndedLogin[]> {
   await trx.deleteFrom('identities').where('user_id', '=', userId).execute()
-  const nobody = { issuer: '', subject: userId, email: '', name: '', avatar_url: '', email_verified: 0 }
+  const profile = { issuer: '', subject: userId, email: '', name: '', avatar_url: '', email_verified: 0 }
+  // Without the key, SECRET_KEY opens none of the exports that somebody may have copied.
+  const nobody = { ...profile, export_key_sealed: '' }
   await trx.updateTable('users').set(nobody).where('id', '=', userId).execute()
   const logins = await lockLogins(trx, userId)
   check(logins)

@@ -40,18 +40,23 @@ function unexpired(db: Db, userId: string, now: number) {
 }
 
 /** Expired ones, too. */
-export async function listAllExports(db: Db, userId: string): Promise<Pick<ExportRow, 'id' | 'object_key'>[]> {
-  return db.selectFrom('exports').select(['id', 'object_key']).where('user_id', '=', userId).execute()
+export async function listAllExports(db: Db, userId: string): Promise<Pick<ExportRow, 'id' | 'user_id'>[]> {
+  return db.selectFrom('exports').select(['id', 'user_id']).where('user_id', '=', userId).execute()
 }
 
-/** Also fences off a worker that is making it. Returns its object key, if any; undefined if there is no such export. */
-export async function deleteExport(trx: Trx, userId: string, id: string) {
-  return trx
-    .deleteFrom('exports')
-    .where('user_id', '=', userId)
-    .where('id', '=', id)
-    .returning('object_key')
-    .executeTakeFirst()
+const unfinished = ['pending', 'processing'] as const
+
+/** Fences off a worker that is making it. Returns the object key of one that is completed; undefined if there is none. */
+export async function withdrawExport(trx: Trx, userId: string, id: string) {
+  const one = trx.updateTable('exports').where('user_id', '=', userId).where('id', '=', id)
+  await one.where('status', 'in', unfinished).set({ status: 'failed', lease_until: 0 }).execute()
+  const row = trx.selectFrom('exports').select('object_key').where('user_id', '=', userId).where('id', '=', id)
+  return row.executeTakeFirst()
+}
+
+/** Of one that is withdrawn. */
+export async function deleteExport(trx: Trx, userId: string, id: string): Promise<void> {
+  await trx.deleteFrom('exports').where('user_id', '=', userId).where('id', '=', id).execute()
 }
 
 const leaseMs = 15_000
@@ -73,8 +78,6 @@ interface Attempt {
 
 type HeldAttempt = Attempt & Pick<ExportRow, 'user_id'>
 export type Job = HeldAttempt & Pick<ExportRow, 'key_sealed'> & { attempts: number }
-
-const unfinished = ['pending', 'processing'] as const
 
 /**
  * Claims the oldest job that is waiting for a worker. An export is `processing` from the start, and `pending` after an
@@ -181,7 +184,7 @@ export async function isCurrent(db: Db, { id, fence }: Attempt): Promise<boolean
   return row !== undefined
 }
 
-export type OutdatedExport = Pick<ExportRow, 'id' | 'user_id' | 'object_key'>
+export type OutdatedExport = Pick<ExportRow, 'id' | 'user_id'>
 
 /** The completed exports that expired first, without the first `offset` ones. */
 export async function listExpired(db: Db, now: number, offset: number): Promise<OutdatedExport[]> {
@@ -195,5 +198,5 @@ export async function listFailed(db: Db, end: number, offset: number): Promise<O
 }
 
 function outdated(db: Db, offset: number) {
-  return db.selectFrom('exports').select(['id', 'user_id', 'object_key']).limit(listLength).offset(offset)
+  return db.selectFrom('exports').select(['id', 'user_id']).limit(listLength).offset(offset)
 }

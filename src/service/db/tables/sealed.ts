@@ -25,7 +25,7 @@ export interface SealedValue {
   sealed: string
 }
 
-/** The values of the next rows by id. Rows without a value are left out. */
+/** The values of the next rows by id. Rows without a value are left out, and those of deleted accounts, which is ''. */
 export async function listSealed(
   db: Db,
   { table, userId, column }: SealedColumn,
@@ -34,7 +34,7 @@ export async function listSealed(
 ): Promise<SealedValue[]> {
   const { rows } = await sql<SealedValue>`
     select id, ${sql.ref(userId)} as ${sql.ref('userId')}, ${sql.ref(column)} as sealed from ${sql.table(table)}
-    where id > ${after} and ${sql.ref(column)} is not null order by id limit ${limit}`.execute(db)
+    where id > ${after} and ${sql.ref(column)} <> '' order by id limit ${limit}`.execute(db)
   return rows
 }
 
@@ -44,7 +44,7 @@ export async function sampleSealed(db: Db, { table, userId, column }: SealedColu
     select * from (
       select id, ${sql.ref(userId)} as ${sql.ref('userId')}, ${sql.ref(column)} as sealed from ${sql.table(table)}
       limit ${sampleRows}
-    ) as sample where sealed is not null`.execute(db)
+    ) as sample where sealed <> ''`.execute(db)
   return rows
 }
 

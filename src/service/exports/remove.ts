@@ -1,0 +1,26 @@
+import type { Database, Trx } from '../db/engine/database.ts'
+import { deleteExport, withdrawExport } from '../db/tables/exports.ts'
+import type { ObjectStore } from '../objects/store.ts'
+
+interface Parts {
+  database: Pick<Database, 'write'>
+  objects: Pick<ObjectStore, 'remove'>
+}
+
+/**
+ * Removes an export and its file, whatever a worker does with it meanwhile. Once it is withdrawn no worker can complete it,
+ * so its row says for good whether there is a file; a worker that was making one removes that itself. The file goes before
+ * the row: if that fails, the row still refers to it. `check` runs before anything is done, in the first transaction.
+ */
+export async function removeExport(
+  { database, objects }: Parts,
+  { id, user_id }: { id: string; user_id: string },
+  check: (trx: Trx) => Promise<void> = async () => {},
+): Promise<void> {
+  const withdrawn = await database.write(async (trx) => {
+    await check(trx)
+    return withdrawExport(trx, user_id, id)
+  }, user_id)
+  if (withdrawn?.object_key) await objects.remove(withdrawn.object_key)
+  await database.write((trx) => deleteExport(trx, user_id, id), user_id)
+}

@@ -1,0 +1,105 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
+import fc from 'fast-check'
+import t from 'tap'
+import { buildApp, type TestApp } from '../support/app.ts'
+import { depth } from '../support/depth.ts'
+import { createdExport } from '../support/exports.ts'
+import { testOnEachStore } from '../support/stores.ts'
+import { sweepAccounts } from '../support/sweeps.ts'
+import { until } from '../support/until.ts'
+
+const path = '/api/v1/exports'
+
+/** From now on each write to the database, and each call of the store, waits for some turns of the event loop before and after. */
+function delaySteps({ context: { database, objects } }: TestApp, turns: number[]) {
+  const { write } = database
+  const { put, remove } = objects
+  let [step, under] = [0, 0]
+  const pause = async () => {
+    for (let left = turns[step++ % turns.length] ?? 0; left > 0; left--) await eventLoopTurn()
+  }
+  const delayed =
+    <Arguments extends unknown[], Result>(call: (...values: Arguments) => Promise<Result>) =>
+    async (...values: Arguments): Promise<Result> => {
+      under++
+      try {
+        await pause()
+        return await call(...values)
+      } finally {
+        await pause()
+        under--
+      }
+    }
+  Object.assign(database, { write: delayed(write) })
+  Object.assign(objects, { put: delayed(put), remove: delayed(remove) })
+  return {
+    /** Resolves once nobody takes steps any more. */
+    async quiet(): Promise<void> {
+      for (let turns = 0; turns < 20; turns++) {
+        await eventLoopTurn()
+        if (under > 0) turns = 0
+      }
+    },
+    end(): void {
+      Object.assign(database, { write })
+      Object.assign(objects, { put, remove })
+    },
+  }
+}
+
+testOnEachStore(t, async (t, store) => {
+  const env = await store.env(t)
+  const operator = await store.operate(env)
+  const app = await buildApp(t, env)
+  const { db } = app.context.database
+  const rowsOf = (userId: string) => db.selectFrom('exports').select('id').where('user_id', '=', userId).execute()
+  const orders = fc.array(fc.nat({ max: 12 }), { minLength: 3, maxLength: 12 })
+  const settings = { numRuns: depth(40, 400), endOnFailure: true }
+  let people = 0
+
+  for (const [title, remove] of [
+    ['Nothing is left of a deleted account', (user) => user.call('DELETE', '/api/v1/account')],
+    [
+      'Nothing is left of a deleted export',
+      async (user) => user.call('DELETE', `${path}/${(await rowsOf(user.userId))[0]?.id}`),
+    ],
+  ] satisfies [string, (user: Awaited<ReturnType<TestApp['user']>>) => Promise<{ status: number }>][]) {
+    t.test(`${title}, whatever the worker that makes its file does meanwhile`, async (t) => {
+      const property = fc.asyncProperty(orders, fc.nat({ max: 60 }), async (turns, wait) => {
+        const user = await app.user(`person-${people++}`)
+        const steps = delaySteps(app, turns)
+        await user.call('POST', path)
+        for (let left = wait; left > 0; left--) await eventLoopTurn()
+        const { status } = await remove(user)
+        await until(async () => (await rowsOf(user.userId)).length === 0)
+        await steps.quiet()
+        steps.end()
+        return status === 200 && (await operator.objects()).length === 0 && (await operator.leftovers()).length === 0
+      })
+      await fc.assert(property, settings)
+      t.pass()
+    })
+  }
+
+  t.test('The key of its exports goes when the account is deleted, and those of others stay', async (t) => {
+    const [ada, bob] = [await app.user('ada'), await app.user('bob')]
+    const file = await createdExport(ada)
+    const { remove } = app.context.objects
+    t.teardown(() => Object.assign(app.context.objects, { remove }))
+    app.context.objects.remove = async () => {
+      throw new Error('the store is away')
+    }
+    t.equal((await ada.call('DELETE', '/api/v1/account')).status, 200)
+    const keyOf = async (id: string) =>
+      (await db.selectFrom('users').select('export_key_sealed').where('id', '=', id).executeTakeFirst())
+        ?.export_key_sealed
+    t.equal(await keyOf(ada.userId), '')
+    t.not(await keyOf(bob.userId), '')
+    await until(() => app.log.some((line) => line.includes('a deleted account could not be erased')))
+    t.same(await operator.objects(), [`${file.id}.1`], 'its row still refers to it')
+    t.equal((await rowsOf(ada.userId)).length, 1)
+    Object.assign(app.context.objects, { remove })
+    await sweepAccounts(app.context)
+    t.same([await operator.objects(), await rowsOf(ada.userId)], [[], []])
+  })
+})
