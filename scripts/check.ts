@@ -12,6 +12,7 @@ const steps: readonly Step[] = [
   ['biome', 'check'],
   ['depcruise', 'src', 'scripts', 'bench', 'generated'],
   ['node', 'scripts/check/names.ts'],
+  ['node', 'scripts/check/patterns.ts'],
   ['redocly', 'lint'],
   ['node', 'scripts/generate.ts', '--check'],
   ['knip'],

@@ -25,8 +25,7 @@ export function command(name: string, does: string, more = ''): Command {
     .configureHelp({ styleTitle: bold })
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : misuse))
   return program.configureOutput({
-    outputError: (message, write) =>
-      write(`${red(message.trim().replaceAll(/\s*\n\s*/g, ' '))} (${call} --help explains it)\n`),
+    outputError: (message, write) => write(`${red(onOneLine(message))} (${call} --help explains it)\n`),
   })
 }
 
@@ -65,6 +64,11 @@ export function positiveInteger(value: string): number {
 function textOf(error: unknown): string {
   const isBug = [TypeError, RangeError, ReferenceError, SyntaxError].some((kind) => error instanceof kind)
   return error instanceof Error && error.message !== '' && !isBug ? error.message : inspect(error)
+}
+
+function onOneLine(text: string): string {
+  const lines = text.split('\n').map((line) => line.trim())
+  return lines.filter(Boolean).join(' ')
 }
 
 /** As it was called: by npm, or as a file, such as those of the bundle. */

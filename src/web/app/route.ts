@@ -23,8 +23,8 @@ export function useRoute(): Route {
 }
 
 export function readRoute(hash: string): Route {
-  const [, view = '', rest = ''] = /^#\/([^/]*)\/?(.*)$/.exec(hash) ?? []
-  return { view, rest: decoded(rest) }
+  const [mark, view = '', ...rest] = hash.split('/')
+  return mark === '#' ? { view, rest: decoded(rest.join('/')) } : { view: '', rest: '' }
 }
 
 function decoded(text: string): string {
