@@ -15,4 +15,4 @@ export const ExportKey = {"key":{"minLength":44,"maxLength":44,"pattern":"^[A-Za
 export const Keyring = {"keyring":{"minLength":1,"maxLength":16384,"pattern":"^[ -~]+$"},"revision":{"minimum":1,"maximum":9007199254740991}} as const
 
 /** Of a user. */
-export const quotas = {"storedBytes":2147483648,"storedRecords":1000000,"versionDays":30,"versionsOfRecord":50,"requestsPerMinute":1200,"devices":1000,"logins":1000,"socketsPerInstance":256,"exportsUnfinished":3,"exportsKept":10,"exportBytes":4294967296,"bodyBytes":1048576,"batchBodyBytes":33554432} as const
+export const quotas = {"storedBytes":2147483648,"rowBytes":512,"storedRecords":1000000,"versionDays":30,"versionsOfRecord":50,"requestsPerMinute":1200,"devices":1000,"logins":1000,"socketsPerInstance":256,"exportsUnfinished":3,"exportsKept":10,"exportBytes":4294967296,"bodyBytes":1048576,"batchBodyBytes":33554432} as const
