@@ -259,7 +259,7 @@ export interface paths {
         post?: never;
         /**
          * Erase a deleted bookmark
-         * @description Erases the ciphertext of a deleted bookmark and all its versions at once. Its ids, hash and times stay as a tombstone, so that an older change that arrives later loses. Succeeds again if nothing is left to erase.
+         * @description Erases the ciphertext of a deleted bookmark and all its versions at once. Its ids, hash and times stay as a tombstone, so that an older change that arrives later loses. Succeeds again if nothing is left to erase. A session whose sign-in is older than 10 minutes can erase 20 in 24 hours.
          */
         delete: operations["purgeBookmark"];
         options?: never;
@@ -547,7 +547,7 @@ export interface paths {
         get: operations["getExportKey"];
         /**
          * Replace the export key
-         * @description Affects later exports only. The client package derives the key from the user's own master key, so that the passphrase alone is enough to open backups.
+         * @description Affects later exports only. The client package derives the key from the user's own master key, so that the passphrase alone is enough to open backups. To replace a key that was set before, the session must have begun with a sign-in within the last 10 minutes; the first may be set, and the same be set again, by any.
          */
         put: operations["setExportKey"];
         post?: never;
@@ -566,15 +566,62 @@ export interface paths {
         };
         /**
          * Get the keyring
-         * @description Returns the user's wrapped keys, which are opaque to the server.
+         * @description Returns the user's wrapped keys, which the server cannot open.
          */
         get: operations["getKeyring"];
         /**
          * Store the keyring
-         * @description Stores the keyring if `revision` is the stored revision plus 1 (the first is 1), so that two devices cannot overwrite each other's keyring unnoticed.
+         * @description Stores the keyring if `revision` is the stored revision plus 1 (the first is 1), so that two devices cannot overwrite each other's keyring unnoticed. A `revision` above 1 takes a session that began with a sign-in within the last 10 minutes; then the replaced keyring is kept for 30 days (as versions of bookmarks are), and can be [restored](#operation/restoreKeyring). What has not the form of a keyring (`KeyringContent`) gets 400.
          */
         put: operations["setKeyring"];
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/keyring/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the earlier keyrings
+         * @description Lists the keyrings that were replaced in the last 30 days (as versions of bookmarks are kept), the last replaced first, and at most 20. What is in them is only seen by restoring one.
+         */
+        get: operations["listKeyringVersions"];
+        put?: never;
+        post?: never;
+        /**
+         * Erase the earlier keyrings
+         * @description Erases all keyrings that were replaced, at once. Whoever knows the passphrase or the recovery code of an earlier one could open it, if it came back. Succeeds again if there are none. The session must have begun with a sign-in within the last 10 minutes.
+         */
+        delete: operations["eraseKeyringVersions"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/keyring/versions/{id}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an earlier keyring. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore an earlier keyring
+         * @description Makes an earlier keyring the current one, under a new revision, which is the stored revision plus 1. The one that it replaces is kept in its place, so that this can be undone as well. The session must have begun with a sign-in within the last 10 minutes.
+         */
+        post: operations["restoreKeyring"];
         delete?: never;
         options?: never;
         head?: never;
@@ -597,7 +644,7 @@ export interface paths {
         post?: never;
         /**
          * Sign out everywhere else
-         * @description Ends all other sessions of the user, on every instance at once, as [logout](#operation/logout) would there. Succeeds again if there are none.
+         * @description Ends all other sessions of the user, on every instance at once, as [logout](#operation/logout) would there. Succeeds again if there are none. The session must have begun with a sign-in within the last 10 minutes.
          */
         delete: operations["endOtherSessions"];
         options?: never;
@@ -1475,7 +1522,7 @@ export interface components {
         /** @description The user's wrapped keys. */
         Keyring: {
             /**
-             * @description Opaque to the server. The client package stores JSON that contains the wrapped master key.
+             * @description JSON of a `KeyringContent`. It contains the wrapped master key, which the server cannot open.
              * @example {"format":"ebs/keyring/1","passphrase":{"kdf":"argon2id","memory_kib":65536,"iterations":3,"parallelism":1,"salt":"Lj/Od8+MTHR4qW0gfBw5cQ==","nonce":"EzYWyvCjUE/1R7gLWm4H48+0opbqhD36","wrapped_key":"Z9kquab75rhYW2cSewkHHehP8A3YkKW60xFlyQgLJoWiS8871nJfhrYQTcWThPsL"},"recovery":{"kdf":"hkdf-sha256","nonce":"360IBgNmQRevxizZd8NB6KmGOj7DSadv","wrapped_key":"MlApQvDEHmm7m9G+RlauIyvJe07LShwPanRfYS4UN8R0dXDiRT3jyzMW6/CkfYzM"}}
              */
             keyring: string;
@@ -1485,6 +1532,131 @@ export interface components {
              * @example 1
              */
             revision: number;
+        };
+        /** @description What the text of a keyring is, parsed. Bytes are in base64. `ebs/keyring/2` has `key_id` and `older`, `ebs/keyring/1` needs neither. Other fields are kept as they are. */
+        KeyringContent: {
+            /**
+             * KeyringFormat
+             * @description The second is that of keys that were rotated.
+             * @example ebs/keyring/1
+             * @enum {string}
+             */
+            format: "ebs/keyring/1" | "ebs/keyring/2";
+            /**
+             * @description 8 bytes, by which devices recognize the newest master key.
+             * @example n0a0t/rIPhE=
+             */
+            key_id?: string;
+            passphrase: components["schemas"]["PassphraseWrap"];
+            recovery: components["schemas"]["RecoveryWrap"];
+            older?: components["schemas"]["OlderWrap"];
+        };
+        /** @description The newest master key, wrapped under the passphrase. */
+        PassphraseWrap: {
+            /**
+             * @description How the wrapping key is derived.
+             * @example argon2id
+             * @constant
+             */
+            kdf: "argon2id";
+            /**
+             * Format: int32
+             * @description Memory of Argon2id in KiB.
+             * @example 65536
+             */
+            memory_kib: number;
+            /**
+             * Format: int32
+             * @description Iterations of Argon2id.
+             * @example 3
+             */
+            iterations: number;
+            /**
+             * Format: int32
+             * @description Lanes of Argon2id.
+             * @example 1
+             */
+            parallelism: number;
+            /**
+             * @description 16 bytes.
+             * @example Lj/Od8+MTHR4qW0gfBw5cQ==
+             */
+            salt: string;
+            /**
+             * @description 24 bytes.
+             * @example EzYWyvCjUE/1R7gLWm4H48+0opbqhD36
+             */
+            nonce: string;
+            /**
+             * @description 48 bytes.
+             * @example Z9kquab75rhYW2cSewkHHehP8A3YkKW60xFlyQgLJoWiS8871nJfhrYQTcWThPsL
+             */
+            wrapped_key: string;
+        };
+        /** @description The newest master key, wrapped under the recovery code. */
+        RecoveryWrap: {
+            /**
+             * @description How the wrapping key is derived.
+             * @example hkdf-sha256
+             * @constant
+             */
+            kdf: "hkdf-sha256";
+            /**
+             * @description 24 bytes.
+             * @example 360IBgNmQRevxizZd8NB6KmGOj7DSadv
+             */
+            nonce: string;
+            /**
+             * @description 48 bytes.
+             * @example MlApQvDEHmm7m9G+RlauIyvJe07LShwPanRfYS4UN8R0dXDiRT3jyzMW6/CkfYzM
+             */
+            wrapped_key: string;
+        };
+        /** @description The master keys before the newest, wrapped together under it. */
+        OlderWrap: {
+            /**
+             * @description How the wrapping key is derived.
+             * @example hkdf-sha256
+             * @constant
+             */
+            kdf: "hkdf-sha256";
+            /**
+             * @description 24 bytes.
+             * @example 360IBgNmQRevxizZd8NB6KmGOj7DSadv
+             */
+            nonce: string;
+            /**
+             * @description 32 bytes for each key, the last of them first, and 16.
+             * @example MlApQvDEHmm7m9G+RlauIyvJe07LShwPanRfYS4UN8R0dXDiRT3jyzMW6/CkfYzM
+             */
+            wrapped_keys: string;
+        };
+        /** @description The keyrings that were replaced. */
+        KeyringVersionList: {
+            /** @description The last replaced first. */
+            versions: components["schemas"]["KeyringVersion"][];
+        };
+        /** @description A keyring that was replaced. */
+        KeyringVersion: {
+            id: components["schemas"]["Id"];
+            /**
+             * Format: int64
+             * @description The revision that it had.
+             * @example 1
+             */
+            revision: number;
+            /**
+             * Format: int64
+             * @description When it was replaced (Unix ms).
+             * @example 1763700000000
+             */
+            replaced_at: number;
+            /**
+             * Format: int64
+             * @description When it is erased (Unix ms), unless 20 later ones are kept before.
+             * @example 1766292000000
+             */
+            erased_at: number;
         };
         /** @description The user's account. */
         Account: {
@@ -1496,7 +1668,7 @@ export interface components {
         AccountUsage: {
             /**
              * Format: int64
-             * @description Bytes of `encrypted_data`, kept versions and deleted records included, and 512 for each record and each version.
+             * @description Bytes of `encrypted_data`, kept versions and deleted records included.
              * @example 1048576
              */
             bytes: number;
@@ -1529,7 +1701,7 @@ export interface components {
         AccountLimits: {
             /**
              * Format: int64
-             * @description Bytes of `encrypted_data`, kept versions and deleted records included, and 512 for each record and each version.
+             * @description Bytes of `encrypted_data`, kept versions and deleted records included.
              * @example 2147483648
              */
             stored_bytes: number;
@@ -1917,6 +2089,28 @@ export interface components {
                      * @enum {string}
                      */
                     error: "Forbidden origin";
+                    /**
+                     * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                     * @example The database did not answer
+                     */
+                    details?: string;
+                };
+            };
+        };
+        /** @description The origin is not on the CORS list, or the operation takes a session that began with a sign-in within the last 10 minutes, and this one did not. Nothing was changed: start a sign-in with `prompt` `login`, and repeat the request. */
+        ForbiddenOrOld: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description A human-readable sentence; those listed in this contract are exact.
+                     * @example Forbidden origin
+                     * @enum {string}
+                     */
+                    error: "Forbidden origin" | "Sign in again";
                     /**
                      * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
                      * @example The database did not answer
@@ -2790,7 +2984,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["ForbiddenOrigin"];
+            403: components["responses"]["ForbiddenOrOld"];
             /** @description The user has no deleted bookmark with this id. */
             404: {
                 headers: {
@@ -3481,7 +3675,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["ForbiddenOrigin"];
+            403: components["responses"]["ForbiddenOrOld"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -3564,7 +3758,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["ForbiddenOrigin"];
+            403: components["responses"]["ForbiddenOrOld"];
             408: components["responses"]["RequestTimeout"];
             /** @description The revision is not the stored revision plus 1. Get the keyring and decide again. */
             409: {
@@ -3588,6 +3782,117 @@ export interface operations {
                     };
                 };
             };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listKeyringVersions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The earlier keyrings. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyringVersionList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    eraseKeyringVersions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Erased. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrOld"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    restoreKeyring: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an earlier keyring. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The keyring and its new revision. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Keyring"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrOld"];
+            /** @description The user has no earlier keyring with this id, or not any more. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description A human-readable sentence; those listed in this contract are exact.
+                         * @example Keyring not found
+                         * @enum {string}
+                         */
+                        error: "Keyring not found";
+                        /**
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
+                    };
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
@@ -3647,7 +3952,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["ForbiddenOrigin"];
+            403: components["responses"]["ForbiddenOrOld"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -3849,28 +4154,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description The origin is not on the CORS list, or the sign-in is older than 10 minutes. */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /**
-                         * @description A human-readable sentence; those listed in this contract are exact.
-                         * @example Forbidden origin
-                         * @enum {string}
-                         */
-                        error: "Forbidden origin" | "Sign in again";
-                        /**
-                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
-                         * @example The database did not answer
-                         */
-                        details?: string;
-                    };
-                };
-            };
+            403: components["responses"]["ForbiddenOrOld"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];

@@ -4,6 +4,7 @@ import { buildApp } from './support/app.ts'
 import { openBrowser } from './support/browser.ts'
 import { change } from './support/changes.ts'
 import { breakWrites } from './support/database.ts'
+import { keyringOf } from './support/keyrings.ts'
 import { buildWithMock } from './support/mock-service.ts'
 
 t.test('No secret, cookie, token, code, state, query or ciphertext appears in the logs', async (t) => {
@@ -44,7 +45,7 @@ t.test('No secret, cookie, token, code, state, query or ciphertext appears in th
     ],
     ['GET', '/api/v1/auth/session', { headers: { cookie: `service_session=${canary('Garbage')}` } }],
     ['GET', '/api/v1/auth/session', { headers: { authorization: `Bearer ${canary('Authorization')}` } }],
-    ['PUT', '/api/v1/account/keyring', { body: { keyring: canary('Keyring'), revision: 1 } }],
+    ['PUT', '/api/v1/account/keyring', { body: { keyring: keyringOf(canary('Keyring')), revision: 1 } }],
     ['POST', '/api/v1/auth/login', { body: { returnTo: `/${canary('LoginReturnTo')}` } }],
     ['POST', '/api/v1/exports', {}],
     ['GET', `/%zz${canary('BadUrl')}`, {}],

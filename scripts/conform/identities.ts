@@ -1,3 +1,4 @@
+import { createKeyring } from '../../src/client/crypto/keyring.ts'
 import { type Client, unwrap } from '../../src/client/index.ts'
 import { Device } from '../demo/device.ts'
 import { signIn } from '../demo/sign-in.ts'
@@ -26,7 +27,7 @@ export async function storeSecrets({ client, userId }: SignedIn): Promise<string
     encrypted_data: 'c2VjcmV0LW9mLWFkYQ==',
     data_hash: 'secret-hash-of-ada',
   }
-  const keyring = 'secret-keyring-of-ada'
+  const { keyring } = await createKeyring({ userId, passphrase: 'of ada alone' })
   unwrap(await client.POST('/api/v1/bookmarks', { body: bookmark }))
   unwrap(await client.PUT('/api/v1/account/keyring', { body: { keyring, revision: 1 } }))
   const { id } = unwrap(await client.POST('/api/v1/exports'))

@@ -1,11 +1,11 @@
 import { type Contract, type Located, type Operation, operationsOf, type Referable, type Schema } from './openapi.ts'
 import { listedErrors, loginFailuresOf } from './texts.ts'
 
-/** A TypeScript module of the operationIds, with method, path and security. */
+/** A TypeScript module of the operationIds, with method, path, security, and whether they take a young login. */
 export function operationList(contract: Contract): string {
   const lines = operationsOf(contract).map(
-    ({ operationId, method, path, security }) =>
-      `  ${operationId}: { method: '${method.toUpperCase()}', path: '${path}', security: '${securityOf(security)}' },`,
+    ({ operationId, method, path, security, 'x-login': login }) =>
+      `  ${operationId}: { method: '${method.toUpperCase()}', path: '${path}', security: '${securityOf(security)}', youngLogin: '${login?.young ?? 'never'}' },`,
   )
   return `export const operations = {\n${lines.join('\n')}\n} as const\n\nexport type OperationId = keyof typeof operations\n`
 }

@@ -10,9 +10,15 @@ interface Extensions {
   'x-invalid'?: string
   /** Which one an id gets that cannot exist. */
   'x-not-found'?: string
+  /** Whether it takes a young login, of what writes: a contract without it is linted as faulty. */
+  'x-login'?: { young: YoungLogin; because: string }
   /** The messages with which a sign-in can fail, by name. */
   'x-login-failures'?: Record<string, string>
 }
+
+/** `sometimes`: on a condition, which `because` tells in words and the service in code. */
+export const youngLogins = ['never', 'sometimes', 'always'] as const
+type YoungLogin = (typeof youngLogins)[number]
 
 export type Operation = OpenAPIV3_1.OperationObject<Extensions>
 export type Parameter = OpenAPIV3_1.ParameterObject

@@ -31,6 +31,7 @@ import {
   lowerCaseHeaders,
   noBareRefComponent,
   noRefSiblings,
+  placedByLogin,
   securedAnswers,
 } from './rules/lint-answers.ts'
 import {
@@ -76,6 +77,7 @@ export default function contractRules(): object {
         'error-texts': errorTexts,
         'named-schemas': namedSchemas,
         'no-ref-siblings': noRefSiblings,
+        'placed-by-login': placedByLogin,
         'secured-answers': securedAnswers,
       },
       async3: { ...lint, 'titled-schemas': titledSchemas },

@@ -26,10 +26,10 @@ const onPostgres = [
   'test/sync/*',
   'test/realtime/{broadcast,closing}.test.ts',
   'test/commands/{admin-accounts,restored}.test.ts',
-  'test/auth/{attempts,in-flight,login-limits,refresh,sessions,sign-out,two-users}.test.ts',
+  'test/auth/{attempts,in-flight,login-limits,refresh,sessions,sign-out,two-users,young-login}.test.ts',
   'test/db/{*-migration,statements,upgrade}.test.ts',
-  'test/operations/{exports-removed,whole-account}.test.ts',
-  'test/hostile/{every-call,ids}.test.ts',
+  'test/operations/{exports-removed,keyrings,whole-account}.test.ts',
+  'test/hostile/ids.test.ts',
 ]
 /** Of these folders, tests of rules that the differential test compares on both databases: on Postgres with --deep alone. */
 const onSqliteFirst = ['test/sync/{import,overwritten,rejections,rest,usage}.test.ts']
@@ -55,7 +55,6 @@ const alone = [
   'test/client/chaos/chaos.test.ts',
   'test/extension/walk.test.ts',
   'test/exports/large.test.ts',
-  'test/hostile/every-call.test.ts',
   'test/http/work-per-request.test.ts',
   'test/process/crash.test.ts',
   'test/postgres/differential.test.ts',

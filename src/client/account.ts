@@ -1,10 +1,11 @@
 /** `encrypted-bookmark-sync-client/account`: what the user stores, their devices and sessions, deleting the account. */
 import type { components } from '../../generated/client.ts'
-import { SignInAgain } from '../../generated/errors.ts'
 import type { Client } from './api/client.ts'
 import { answer, type CallResult, demandOwner, unwrap } from './api/unwrap.ts'
 import { ApiError, OfflineError } from './errors.ts'
 import type { Sync } from './sync/sync.ts'
+
+export { SignInAgainError } from './errors.ts'
 
 type Schemas = components['schemas']
 
@@ -75,7 +76,11 @@ export interface Account {
    * @throws ApiError 404: there is no such session, or it has ended
    */
   endSession(id: string): Promise<void>
-  /** Signs out everywhere but here, at once. */
+  /**
+   * Signs out everywhere but here, at once.
+   *
+   * @throws SignInAgainError
+   */
   signOutOthers(): Promise<void>
   /**
    * Deletes the account from the service, and then everything of it from this device, in all tabs: bookmarks, unsent edits
@@ -99,15 +104,6 @@ export type CamelCase<Name> = Name extends `${infer Head}_${infer Tail}`
 
 /** An object of the contract with the names of its fields as this package writes them. */
 export type CamelCased<T> = { [Name in keyof T as CamelCase<Name & string>]: T[Name] }
-
-/** The call takes a sign-in that is younger than 10 minutes. Nothing was done. */
-export class SignInAgainError extends Error {
-  override readonly name = 'SignInAgainError'
-
-  constructor(options?: ErrorOptions) {
-    super(SignInAgain[1], options)
-  }
-}
 
 /** Opens the signed-in user's account. Sends nothing until a method is called. */
 export function openAccount(options: AccountOptions): Account {
@@ -173,7 +169,6 @@ async function eraseAccount(client: Client, sync: Pick<Sync, 'signOut' | 'stop'>
       throw error instanceof AggregateError ? error.errors[0] : error
     }
     await sync.stop()
-    const isTooOld = error instanceof ApiError && error.status === SignInAgain[0] && error.message === SignInAgain[1]
-    throw isTooOld ? new SignInAgainError({ cause: error }) : error
+    throw error
   }
 }

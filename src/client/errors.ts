@@ -1,3 +1,5 @@
+import { SignInAgain } from '../../generated/errors.ts'
+
 // Apart from the others, so that what decrypts records alone does not load those.
 
 /**
@@ -135,6 +137,18 @@ export class SignedOutError extends Error {
 
   constructor(message = 'Signed out: sign in again', options?: ErrorOptions) {
     super(message, options)
+  }
+}
+
+/**
+ * The call does what cannot be undone, so it takes a sign-in of the last 10 minutes, and nothing was done. Start one with
+ * `prompt: 'login'`, and call it again.
+ */
+export class SignInAgainError extends Error {
+  override readonly name = 'SignInAgainError'
+
+  constructor() {
+    super(SignInAgain[1])
   }
 }
 

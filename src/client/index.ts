@@ -12,6 +12,7 @@ export {
   OfflineError,
   RollbackError,
   SignedOutError,
+  SignInAgainError,
   StorageFullError,
   UnsentChangesError,
   VaultExistsError,
@@ -39,12 +40,16 @@ export { type AdoptKeysOptions, createSync, type Sync, type SyncOptions, type Sy
 export type { Selection } from './sync/view/selections.ts'
 export type { Clock } from './timing/clock.ts'
 export { forgetMasterKey, keepMasterKey, loadMasterKey } from './vault/master-key.ts'
-export type { RecoveryCodeDraft, Vault, VaultDraft } from './vault/operations.ts'
+export type { EarlierKeyring, RecoveryCodeDraft, Vault, VaultDraft } from './vault/operations.ts'
 export {
   changeVaultPassphrase,
   createVault,
+  earlierKeyrings,
+  eraseEarlierKeyrings,
   hasVault,
   openVault,
+  repairVault,
   replaceRecoveryCode,
+  restoreKeyring,
   rotateKeys,
 } from './vault/vault.ts'

@@ -41,7 +41,7 @@ async function begin({ method, path, body = {} }: Operation, { cookie }: TestUse
 }
 
 t.test('A write whose body was still arriving at the sign-out does not happen', async (t) => {
-  t.equal(writes.length, 18)
+  t.equal(writes.length, 20)
   for (const operation of writes) {
     const user = await app.user('ada')
     const finish = await begin(operation, user)

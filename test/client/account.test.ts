@@ -67,9 +67,10 @@ t.test('A lost phone is signed out and forgotten, or everything but this device'
     { id: 'laptop', current: true, pendingChanges: 0, lastSeen: Number },
     { id: 'phone', current: false },
   ])
-  const sessions = (await account.sessions()).map(({ id, current, sockets }) => [id, current, sockets])
-  const expected = [tablet, phone, ann].map(({ loginId }) => [loginId, loginId === ann.loginId, 0])
-  t.same(sessions, expected)
+  t.same(
+    (await account.sessions()).map(({ id, current, sockets }) => [id, current, sockets]),
+    [tablet, phone, ann].map(({ loginId }) => [loginId, loginId === ann.loginId, 0]),
+  )
   await account.endSession(phone.loginId)
   await account.forgetDevice('phone')
   await t.rejects(lost.sync.syncNow(), { name: 'SignedOutError' })

@@ -4,6 +4,7 @@ import { type OperationId, operations } from '../../generated/operations.ts'
 import type { TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { createdExport } from '../support/exports.ts'
+import { keyringOf } from '../support/keyrings.ts'
 
 const texts = new Map(Object.entries(errors).map(([code, [, text]]): [string, string] => [code, text]))
 
@@ -40,7 +41,7 @@ const bodies: Partial<Record<OperationId, Body>> = {
   pushChanges: { changes: [change({ entity_id: 'pushed' })] },
   importBookmarks: { bookmarks: [{ id: 'imported', ...content }] },
   setExportKey: { key: Buffer.alloc(32, 9).toString('base64') },
-  setKeyring: { keyring: 'another', revision: 2 },
+  setKeyring: { keyring: keyringOf('another'), revision: 3 },
   restoreBookmark: {},
   rewindBookmarks: { to: Number.MAX_SAFE_INTEGER, dry_run: false },
 }
@@ -48,6 +49,8 @@ const bodies: Partial<Record<OperationId, Body>> = {
 export interface Ids {
   bookmark: string
   export: string
+  /** An earlier one. */
+  keyring: string
 }
 
 /** Every operation of the contract; those with an id ask for these. */
@@ -55,7 +58,8 @@ export function allOperations(ids: Ids): Operation[] {
   return Object.entries(operations).map(([operationId, { method, path, security }]) => {
     const paths = openapi.paths as unknown as Record<string, Record<string, OperationObject>>
     const contract = paths[path]?.[method.toLowerCase()] as OperationObject
-    const id = path.startsWith('/api/v1/exports') ? ids.export : ids.bookmark
+    const kind = path.startsWith('/api/v1/exports') ? 'export' : path.includes('/keyring/') ? 'keyring' : 'bookmark'
+    const id = ids[kind]
     const body = bodies[operationId as OperationId]
     if (Boolean(contract.requestBody) !== Boolean(body)) throw new Error(`${operationId}: give it a body here`)
     return {
@@ -79,6 +83,9 @@ export async function furnish(user: TestUser, name: string): Promise<Ids> {
   await user.call('PUT', `/api/v1/bookmarks/only-${name}`, { body: content })
   const gone = change({ entity_id: 'gone', operation: 'delete', device_id: `device-of-${name}` })
   await user.call('POST', '/api/v1/sync/push', { body: { changes: [gone] } })
-  await user.call('PUT', '/api/v1/account/keyring', { body: { keyring: `keyring-of-${name}`, revision: 1 } })
-  return { bookmark: `only-${name}`, export: (await createdExport(user)).id }
+  const keyrings = ['earlier', 'keyring'].map((what) => keyringOf(`${what}-of-${name}`))
+  for (const [index, keyring] of keyrings.entries())
+    await user.call('PUT', '/api/v1/account/keyring', { body: { keyring, revision: index + 1 } })
+  const { versions } = (await user.call('GET', '/api/v1/account/keyring/versions')).body
+  return { bookmark: `only-${name}`, export: (await createdExport(user)).id, keyring: versions[0].id }
 }

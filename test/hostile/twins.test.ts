@@ -5,6 +5,7 @@
 import t from 'tap'
 import { quotas } from '../../generated/limits.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
+import { keyringOf } from '../support/keyrings.ts'
 
 /** At the beginning of an hour, so that none ends in between. */
 const start = Date.now() - (Date.now() % 3_600_000)
@@ -60,7 +61,10 @@ const first = {
   })),
   'another deletion': remove('/api/v1/bookmarks/w'),
   'a pull': pull('screen'),
-  'a keyring': send('PUT', '/api/v1/account/keyring', ({ name }) => ({ keyring: `keyring of ${name}`, revision: 1 })),
+  'a keyring': send('PUT', '/api/v1/account/keyring', ({ name }) => ({
+    keyring: keyringOf(`first of ${name}`),
+    revision: 1,
+  })),
 }
 
 const then = {
@@ -78,7 +82,7 @@ const then = {
   'it is deleted again': remove('/api/v1/bookmarks/y'),
   'another is purged': remove('/api/v1/trash/w'),
   'a keyring again': send('PUT', '/api/v1/account/keyring', ({ name }) => ({
-    keyring: `second of ${name}`,
+    keyring: keyringOf(`second of ${name}`),
     revision: 2,
   })),
   'more versions than are kept': async (twin: Twin) => {

@@ -7,6 +7,7 @@ import { openDevice, realtimeUrl } from '../realtime/device.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import type { Answered } from '../support/contract.ts'
+import { keyringOf } from '../support/keyrings.ts'
 import { pick } from '../support/pick.ts'
 import { allOperations, furnish, type Ids } from './requests.ts'
 
@@ -62,7 +63,7 @@ t.test("Every operation with another user's ids and X-User-ID: not found or one'
   const before = withoutRequestId(await ownOf(ada, ids))
   const headers = { 'x-user-id': ada.userId, 'x-device-id': 'device-a' }
   const notFound = ['getBookmark', 'updateBookmark', 'deleteBookmark', 'downloadExport', 'deleteExport']
-  notFound.push('listVersions', 'restoreBookmark', 'purgeBookmark', 'settleConflict')
+  notFound.push('listVersions', 'restoreBookmark', 'purgeBookmark', 'settleConflict', 'restoreKeyring')
 
   const tried: string[] = []
   for (const { operationId, method, path, security, body } of allOperations(ids)) {
@@ -149,7 +150,7 @@ t.test('Equal ids of two users do not interfere', async (t) => {
   t.same(pick(pushed.body.conflicts, 'entity_id'), ['b1'], 'lost only to his own version')
   const imported = await bob.call('POST', '/api/v1/sync/import', { body: { bookmarks: [{ id: 'gone', ...content }] } })
   t.same(imported.body.imported_ids, ['gone'])
-  const keyring = { keyring: 'keyring-of-bob', revision: 1 }
+  const keyring = { keyring: keyringOf('keyring-of-bob'), revision: 1 }
   t.equal((await bob.call('PUT', '/api/v1/account/keyring', { body: keyring })).status, 200)
   t.equal(
     (await bob.call('PUT', '/api/v1/account/export-key', { body: { key: Buffer.alloc(32).toString('base64') } }))

@@ -9,6 +9,7 @@ import { allOperations } from '../hostile/requests.ts'
 import { buildApp } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { createdExport } from '../support/exports.ts'
+import { keyringOf } from '../support/keyrings.ts'
 import { pick } from '../support/pick.ts'
 import { until } from '../support/until.ts'
 
@@ -18,7 +19,7 @@ const list = '/api/v1/bookmarks'
 const app = await buildApp(t)
 const ada = await app.user('ada')
 await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'a', encrypted_data: 'eA==', data_hash: 'x' } })
-await ada.call('PUT', '/api/v1/account/keyring', { body: { keyring: 'one', revision: 1 } })
+await ada.call('PUT', '/api/v1/account/keyring', { body: { keyring: keyringOf('one'), revision: 1 } })
 const file = await createdExport(ada)
 
 t.test('CORS: credentials are allowed from the configured origins', async (t) => {
@@ -188,7 +189,7 @@ t.test('A failed sign-in is explained at /login, in fixed words', async (t) => {
 /** HTTP's own rules for methods: HEAD wherever GET is, and 405 with `Allow`. */
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'QUERY']
-const operations = allOperations({ bookmark: 'a', export: file.id })
+const operations = allOperations({ bookmark: 'a', export: file.id, keyring: 'a' })
 
 t.test('A HEAD gets the status and the headers of the GET, and no body', async (t) => {
   const paths = ['/api/v1/nothing', '/livez', '/openapi.yaml', '/docs', '/login', '/api/v1/bookmarks?limit=0']

@@ -222,7 +222,7 @@ t.test('Version, process and event loop are reported; two services in a process 
 const methods = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'TRACE', 'PROPFIND']
 
 const sweeps = [
-  ...['tokens', 'devices', 'rejections', 'nonces', 'accounts', 'versions', 'log'],
+  ...['tokens', 'devices', 'rejections', 'keyrings', 'nonces', 'accounts', 'versions', 'log'],
   ...['expired exports', 'failed exports', 'orphans'],
 ]
 
@@ -275,7 +275,11 @@ t.test('Neither what callers send nor who they are is in the metrics', async (t)
   const canary = (what: string) => `canary-${what}`
   const headers = { 'x-device-id': canary('device'), 'x-user-id': canary('user'), 'user-agent': canary('agent') }
   const cookies = [ada.cookie, `service_session=${canary('session')}`, '']
-  for (const { method, path, body } of allOperations({ bookmark: canary('bookmark'), export: canary('export') })) {
+  for (const { method, path, body } of allOperations({
+    bookmark: canary('bookmark'),
+    export: canary('export'),
+    keyring: canary('keyring'),
+  })) {
     for (const cookie of cookies) {
       const url = `${path}?${canary('query')}=${canary('value')}`
       await app.app.inject({

@@ -11,6 +11,7 @@ import { change } from '../support/changes.ts'
 import { isPostgres } from '../support/database-url.ts'
 import { createdExport } from '../support/exports.ts'
 import { holdIntervals } from '../support/intervals.ts'
+import { keyringOf } from '../support/keyrings.ts'
 import { sweepAccounts, sweepExports, sweepRows } from '../support/sweeps.ts'
 import { until } from '../support/until.ts'
 import { partition, readDefinitions, readDistribution } from './shards/partition.ts'
@@ -27,7 +28,7 @@ const acrossUsers: [begins: RegExp, reason: string][] = [
   [/^select "status", count\(\*\)/, 'the metrics'],
   [/^delete from "tokens" where "hash" in \(select/, 'the hourly sweep'],
   [/^delete from "logins" where "user_id" in/, 'the hourly sweep'],
-  [/^delete from "(devices|rejections|used_nonces)" where \(/, 'the hourly sweep'],
+  [/^delete from "(devices|keyring_versions|rejections|used_nonces)" where \(/, 'the hourly sweep'],
   [/^\s*select id, exists \(select 1 from versions/, 'the hourly sweep of versions'],
   [/^select "user_id", "deleted_at" from "deletions"/, 'the hourly sweep of accounts'],
   [/^select id, "(user_id|id)" as "userId"/, 'npm run reseal'],
@@ -150,8 +151,11 @@ async function useEverything(t: Test, app: TestApp, tick: (seconds: number) => v
   await device.takeEntities('e')
   tick(30)
   await useHistory(ada, made.id)
-  await ada.call('PUT', '/api/v1/account/keyring', { body: { keyring: 'k', revision: 1 } })
-  await ada.call('PUT', '/api/v1/account/keyring', { body: { keyring: 'l', revision: 2 } })
+  await ada.call('PUT', '/api/v1/account/keyring', { body: { keyring: keyringOf('k'), revision: 1 } })
+  await ada.call('PUT', '/api/v1/account/keyring', { body: { keyring: keyringOf('l'), revision: 2 } })
+  const { versions } = (await ada.call('GET', '/api/v1/account/keyring/versions')).body
+  await ada.call('POST', `/api/v1/account/keyring/versions/${versions[0].id}/restore`)
+  await ada.call('DELETE', '/api/v1/account/keyring/versions')
   await ada.call('PUT', '/api/v1/account/export-key', { body: { key: Buffer.alloc(32, 1).toString('base64') } })
   const { id } = await createdExport(ada)
   await ada.call('GET', `/api/v1/exports/${id}`)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
+import { keyringOf } from '../support/keyrings.ts'
 import { folder, type Service, signInBefore, startService } from '../support/service.ts'
 
 /** Follows all threads, and stops them only at the traced calls. */
@@ -74,7 +75,7 @@ async function writeEachWay(service: Service, person: TestUser): Promise<string[
     ['POST', '/api/v1/sync/push', { changes }],
     ['POST', '/api/v1/sync/push', { changes: many }],
     ['POST', '/api/v1/sync/import', { bookmarks: [{ id: 'z', ...content }] }],
-    ['PUT', '/api/v1/account/keyring', { keyring: 'sealed', revision: 1 }],
+    ['PUT', '/api/v1/account/keyring', { keyring: keyringOf('sealed'), revision: 1 }],
     ['PUT', '/api/v1/account/export-key', { key: Buffer.alloc(32).toString('base64') }],
     ['POST', '/api/v1/auth/logout'],
   ]

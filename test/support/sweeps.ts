@@ -6,8 +6,12 @@ import { type VersionSweepParts, versionSweeps } from '../../src/service/upkeep/
 
 const { signal } = new AbortController()
 
-export async function sweepRows(database: Pick<Database, 'write'>, now: number): Promise<void> {
-  for (const sweep of Object.values(rowSweeps)) await sweep({ database, clock: () => now }, signal)
+export async function sweepRows(
+  database: Pick<Database, 'write'>,
+  now: number,
+  config = { keepVersionsDays: 30 },
+): Promise<void> {
+  for (const sweep of Object.values(rowSweeps)) await sweep({ config, database, clock: () => now }, signal)
 }
 
 export async function sweepExports(parts: ExportSweepParts): Promise<void> {

@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormatsModule from 'ajv-formats'
-import type { Contract, Example, Operation, Referable, Schema } from '../openapi.ts'
+import { type Contract, type Example, type Operation, type Referable, type Schema, youngLogins } from '../openapi.ts'
 import { type Context, type Location, placed, typesOf } from './lint-schemas.ts'
 
 /** An operation that requires a session must document 401 and 429. */
@@ -17,6 +17,30 @@ export function securedAnswers() {
           message: `${operationId} requires credentials but does not document ${status}.`,
           location: location.key(),
         })
+    },
+  }
+}
+
+/**
+ * Every operation that writes must say whether it takes a young login, and why, so that none is made without the question
+ * whether it can be undone; and its 403 must say the same.
+ */
+export function placedByLogin() {
+  const reads = (method: string, { responses = {} }: Operation) =>
+    ['get', 'head'].includes(method) && !('101' in responses)
+  return {
+    Operation(operation: Operation, { report, resolve, location, key }: Context & { key: string }) {
+      const { operationId, responses = {}, 'x-login': login } = operation
+      const young = login?.young
+      const isPlaced = youngLogins.some((it) => it === young) && /\w/.test(login?.because ?? '')
+      if (login ? !isPlaced : !reads(key, operation)) {
+        const message = `${operationId} writes: its \`x-login\` must say whether it takes a \`young\` login (${youngLogins.join(', ')}), and \`because\` of what.`
+        report({ message, location: location.key() })
+      }
+      const forbidden = responses['403'] && resolve(responses['403']).node
+      const isListed = 'SignInAgain' in (forbidden?.content?.['application/json']?.examples ?? {})
+      if (isListed !== (young === 'sometimes' || young === 'always'))
+        report({ message: `${operationId}: \`x-login\` and the texts of 403 disagree.`, location: location.key() })
     },
   }
 }

@@ -1,4 +1,5 @@
-import { ApiError, OfflineError, SignedOutError } from '../errors.ts'
+import { SignInAgain } from '../../../generated/errors.ts'
+import { ApiError, OfflineError, SignedOutError, SignInAgainError } from '../errors.ts'
 import type { Client } from './client.ts'
 
 /** A call with openapi-fetch resolves to this. */
@@ -12,6 +13,7 @@ export interface CallResult<Data> {
  * The body of a successful response.
  *
  * @throws SignedOutError the session has ended and could not be refreshed
+ * @throws SignInAgainError the call takes a younger sign-in
  * @throws ApiError the service returned another error
  */
 export function unwrap<Data>({ data, error, response }: CallResult<Data>): NonNullable<Data> {
@@ -19,6 +21,7 @@ export function unwrap<Data>({ data, error, response }: CallResult<Data>): NonNu
   const text = typeof error === 'object' && error !== null && 'error' in error ? error.error : undefined
   const message = typeof text === 'string' ? text : `The service responded with status ${response.status}`
   if (response.status === 401) throw new SignedOutError()
+  if (response.status === SignInAgain[0] && text === SignInAgain[1]) throw new SignInAgainError()
   throw new ApiError(response.status, message, response.headers.get('x-request-id') ?? undefined)
 }
 

@@ -29,10 +29,7 @@ export interface NewKeyring {
 }
 
 export async function createKeyring(owner: { userId: string; passphrase: string }): Promise<NewKeyring> {
-  const masterKey = randomBytes(32)
-  const { recovery, recoveryCode } = wrapUnderNewCode('ebs/keyring/1', masterKey, owner.userId)
-  const passphrase = await wrapUnderPassphrase('ebs/keyring/1', masterKey, owner.userId, owner.passphrase)
-  return { keyring: formatKeyring({ passphrase, recovery }), masterKey, recoveryCode }
+  return wrapAll(randomBytes(32), undefined, owner.userId, owner.passphrase)
 }
 
 export async function openKeyring(keyring: string, credentials: Credentials): Promise<Uint8Array> {
@@ -56,18 +53,37 @@ export async function newRecoveryCode(
   return { keyring: formatKeyring({ ...parsed, recovery }), recoveryCode }
 }
 
+/** Wraps the keys of a device that has them, for a vault whose keyring does not open. Whoever has the old one can still try it. */
+export async function wrapAnew(
+  masterKey: Uint8Array,
+  owner: { userId: string; passphrase: string },
+): Promise<NewKeyring> {
+  const { userId, passphrase } = owner
+  const [newest, older] = [masterKey.slice(0, 32), masterKey.slice(32)]
+  return wrapAll(newest, older.length > 0 ? older : undefined, userId, passphrase)
+}
+
 export async function rotateKeyring(keyring: string, current: Credentials, passphrase: string): Promise<NewKeyring> {
   const { userId } = current
   const older = await openKeyring(keyring, current)
-  const masterKey = randomBytes(32)
-  const format = 'ebs/keyring/2'
-  const { recovery, recoveryCode } = wrapUnderNewCode(format, masterKey, userId)
+  return wrapAll(randomBytes(32), older, userId, passphrase)
+}
+
+/** @param older the master keys before the newest, if the keys were rotated */
+async function wrapAll(
+  newest: Uint8Array,
+  older: Uint8Array | undefined,
+  userId: string,
+  passphrase: string,
+): Promise<NewKeyring> {
+  const format: Format = older ? 'ebs/keyring/2' : 'ebs/keyring/1'
+  const { recovery, recoveryCode } = wrapUnderNewCode(format, newest, userId)
   const parsed = {
-    passphrase: await wrapUnderPassphrase(format, masterKey, userId, passphrase),
+    passphrase: await wrapUnderPassphrase(format, newest, userId, passphrase),
     recovery,
-    older: { keyId: keyIdOf(masterKey), ...wrap(older, olderKey(masterKey), olderBinding(userId)) },
+    older: older && { keyId: keyIdOf(newest), ...wrap(older, olderKey(newest), olderBinding(userId)) },
   }
-  return { keyring: formatKeyring(parsed), masterKey: Uint8Array.of(...masterKey, ...older), recoveryCode }
+  return { keyring: formatKeyring(parsed), masterKey: Uint8Array.of(...newest, ...(older ?? [])), recoveryCode }
 }
 
 /** All master keys, the newest first. */
@@ -161,13 +177,11 @@ interface KdfParameters {
 /** The parameters for new passphrases: about a third of a second on a laptop. */
 const KDF_PARAMETERS: KdfParameters = { kdf: 'argon2id', memory_kib: 65_536, iterations: 3, parallelism: 1 }
 
-// The keyring comes from the service. Weaker parameters would let it guess the passphrase, stronger ones stall the client.
-const BOUNDS = { memory_kib: [65_536, 262_144], iterations: [3, 10], parallelism: [1, 4] } as const
-
 /** @throws KeyringError `weak-kdf`, `excessive-kdf`, naming the parameter */
 function checkKdfParameters(parameters: KdfParameters): void {
+  // The keyring comes from the service. Weaker parameters would let it guess the passphrase, stronger ones stall the client.
   for (const name of ['memory_kib', 'iterations', 'parallelism'] as const) {
-    const [least, most] = BOUNDS[name]
+    const { minimum: least, maximum: most } = limits.PassphraseWrap[name]
     const value = parameters[name]
     const fault = value < least ? 'weak-kdf' : value > most ? 'excessive-kdf' : undefined
     if (fault) throw new KeyringError(fault, `The keyring's ${name} is ${value}; ${least} to ${most} is accepted`)

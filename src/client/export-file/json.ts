@@ -128,7 +128,6 @@ export class ExportJson {
 class StringEnds {
   readonly #text: string
   #backslash = -1
-  #quote = -1
 
   constructor(text: string) {
     this.#text = text
@@ -137,8 +136,7 @@ class StringEnds {
   /** The next quote or backslash, or the end of the text. */
   next(from: number): number {
     if (this.#backslash < from) this.#backslash = this.#find('\\', from)
-    if (this.#quote < from) this.#quote = this.#find('"', from)
-    return Math.min(this.#backslash, this.#quote)
+    return Math.min(this.#backslash, this.#find('"', from))
   }
 
   #find(character: string, from: number): number {

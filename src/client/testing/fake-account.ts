@@ -1,5 +1,7 @@
 import type { components as messages } from '../../../generated/asyncapi.ts'
+import { quotas } from '../../../generated/limits.ts'
 import type { components } from '../../../generated/openapi.ts'
+import { dayMs } from '../../protocol/order.ts'
 import { continueFrom } from '../../protocol/sequence.ts'
 import { uuidv7 } from '../ids.ts'
 import type { RealtimeSocket } from '../sync/exchange/transport.ts'
@@ -17,6 +19,10 @@ export class FakeAccount {
   readonly records: FakeRecords
   readonly history: FakeHistory
   keyring: Schemas['Keyring'] | undefined
+  /** Those that were replaced, the last first. */
+  keyringVersions: (Schemas['KeyringVersion'] & { keyring: string })[] = []
+  /** False of the one that the service has made. */
+  hasOwnExportKey = false
   exportKey = btoa('\0'.repeat(32))
   /** The service's clock. */
   readonly now: () => number
@@ -38,9 +44,19 @@ export class FakeAccount {
     return { user_id, email: `${user_id}@example.org`, name: user_id, avatar_url: '', email_verified: true }
   }
 
+  /** The one that is replaced is kept. */
+  replaceKeyring(keyring: Schemas['Keyring'], now: number): void {
+    if (this.keyring) {
+      const times = { replaced_at: now, erased_at: now + quotas.versionDays * dayMs }
+      this.keyringVersions.unshift({ id: uuidv7(), ...this.keyring, ...times })
+      this.keyringVersions.splice(quotas.keyringVersions)
+    }
+    this.keyring = keyring
+  }
+
   signIn(): FakeSession {
     const now = this.now()
-    const session = { id: uuidv7(), createdAt: now, lastUsedAt: now, sockets: new Set<FakeSocket>() }
+    const session = { id: uuidv7(), createdAt: now, lastUsedAt: now, purges: 0, sockets: new Set<FakeSocket>() }
     this.#sessions.unshift(session)
     return session
   }
@@ -78,6 +94,8 @@ export class FakeAccount {
 export interface FakeSession {
   readonly id: string
   readonly createdAt: number
+  /** How many deleted bookmarks it has erased since it was not young any more. */
+  purges: number
   lastUsedAt: number
   readonly sockets: Set<FakeSocket>
 }

@@ -39,8 +39,8 @@ interface Call {
   body: any
 }
 
-/** Deleting the account takes a younger sign-in. */
-const youngMs = 600_000
+/** What cannot be undone takes a younger sign-in. */
+const youngMs = quotas.youngLoginSeconds * 1000
 
 /** The limits of a service whose operator has set none. The fake one refuses nothing because of them. */
 const limits: components['schemas']['AccountLimits'] = {
@@ -63,6 +63,13 @@ const answers: Record<OperationId, Answer | 'not played'> = {
   completeLogin: 'not played',
   getKeyring: ({ account }) => (account.keyring ? ok(account.keyring) : failed(KeyringNotFound)),
   setKeyring,
+  listKeyringVersions: ({ account }) =>
+    ok({ versions: account.keyringVersions.map(({ keyring, ...version }) => version) }),
+  restoreKeyring,
+  eraseKeyringVersions: ({ account }) => {
+    account.keyringVersions = []
+    return done
+  },
   getExportKey: ({ account }) => ok({ key: account.exportKey }),
   setExportKey,
 
@@ -116,7 +123,8 @@ export async function answerCall(request: Request, account: FakeAccount, session
     const { method, path } = operations[operation as OperationId]
     const id = method === request.method ? idIn(path, url.pathname) : undefined
     if (id === undefined || answer === 'not played') continue
-    return answer({ account, session, url, id, device, by: device ?? unknownDevice, now, body })
+    const call = { account, session, url, id, device, by: device ?? unknownDevice, now, body }
+    return isTooOld(operation as OperationId, call) ? failed(SignInAgain) : answer(call)
   }
   return failed([501, `The fake service has no ${request.method} ${url.pathname}`])
 }
@@ -129,14 +137,31 @@ function idIn(path: string, pathname: string): string | undefined {
   return pathname === before + id + after && /^[^/]+$/.test(id) ? decodeURIComponent(id) : undefined
 }
 
-function setKeyring({ account, body: { keyring, revision } }: Call): FakeAnswer {
+function isTooOld(operation: OperationId, { account, session, now, body }: Call): boolean {
+  if (session.createdAt > now - youngMs) return false
+  if (operation === 'setKeyring') return body.revision > 1
+  if (operation === 'setExportKey') return account.hasOwnExportKey && account.exportKey !== body.key
+  if (operation === 'purgeBookmark') return ++session.purges > quotas.purgesOfOldLogin
+  return operations[operation].youngLogin === 'always'
+}
+
+function setKeyring({ account, body: { keyring, revision }, now }: Call): FakeAnswer {
   if (revision !== (account.keyring?.revision ?? 0) + 1) return failed(KeyringChanged)
-  account.keyring = { keyring, revision }
+  account.replaceKeyring({ keyring, revision }, now)
+  return ok(account.keyring)
+}
+
+function restoreKeyring({ account, id, now }: Call): FakeAnswer {
+  const version = account.keyringVersions.find((one) => one.id === id)
+  if (!version || !account.keyring) return failed(KeyringNotFound)
+  account.keyringVersions = account.keyringVersions.filter((one) => one !== version)
+  account.replaceKeyring({ keyring: version.keyring, revision: account.keyring.revision + 1 }, now)
   return ok(account.keyring)
 }
 
 function setExportKey({ account, body: { key } }: Call): FakeAnswer {
   account.exportKey = key
+  account.hasOwnExportKey = true
   return done
 }
 
@@ -168,8 +193,7 @@ function getAccount({ account: { user, records } }: Call): FakeAnswer {
   return ok({ user, usage: records.usage(), limits })
 }
 
-function deleteAccount({ account, session, now }: Call): FakeAnswer {
-  if (session.createdAt <= now - youngMs) return failed(SignInAgain)
+function deleteAccount({ account }: Call): FakeAnswer {
   account.leave()
   account.endSessions(() => true)
   return done

@@ -10,10 +10,11 @@ import {
   newRecoveryCode,
   openKeyring,
   rotateKeyring,
+  wrapAnew,
 } from '../crypto/keyring.ts'
 import type { Keys } from '../crypto/keys.ts'
 import { deriveKeys } from '../crypto/keys.ts'
-import { VaultExistsError } from '../errors.ts'
+import { SignInAgainError, VaultExistsError } from '../errors.ts'
 
 /** A user's keys, opened with the passphrase or the recovery code. */
 export interface Vault {
@@ -32,6 +33,17 @@ export interface RecoveryCodeDraft<Confirmed = void> {
    * call it again.
    */
   confirm(): Promise<Confirmed>
+}
+
+/** A keyring that was replaced, and that the service keeps for a while. */
+export interface EarlierKeyring {
+  id: string
+  /** The keyring's number: the first of a user is 1. */
+  revision: number
+  /** When it was replaced (Unix ms). */
+  replacedAt: number
+  /** When the service erases it (Unix ms), unless 20 later ones are kept before. */
+  erasedAt: number
 }
 
 /** A vault that is not stored yet. `confirm` throws VaultExistsError if another device has stored one meanwhile. */
@@ -70,6 +82,30 @@ export async function rotateKeys(client: Client, current: Credentials, passphras
   return draftOf(client, await rotateKeyring(keyring, current, passphrase), revision + 1)
 }
 
+export async function repairVault(
+  client: Client,
+  { masterKey, ...owner }: { userId: string; masterKey: Uint8Array; passphrase: string },
+): Promise<VaultDraft> {
+  const stored = await client.GET('/api/v1/account/keyring')
+  const revision = stored.response.status === 404 ? 0 : unwrap(stored).revision
+  return draftOf(client, await wrapAnew(masterKey, owner), revision + 1)
+}
+
+export async function earlierKeyrings(client: Client): Promise<EarlierKeyring[]> {
+  const { versions } = unwrap(await client.GET('/api/v1/account/keyring/versions'))
+  return versions.map(({ id, revision, replaced_at: replacedAt, erased_at: erasedAt }) => {
+    return { id, revision, replacedAt, erasedAt }
+  })
+}
+
+export async function restoreKeyring(client: Client, id: string): Promise<void> {
+  unwrap(await client.POST('/api/v1/account/keyring/versions/{id}/restore', { params: { path: { id } } }))
+}
+
+export async function eraseEarlierKeyrings(client: Client): Promise<void> {
+  unwrap(await client.DELETE('/api/v1/account/keyring/versions'))
+}
+
 function draftOf(client: Client, { keyring, masterKey, recoveryCode }: NewKeyring, revision: number): VaultDraft {
   return {
     recoveryCode,
@@ -91,11 +127,19 @@ async function storeKeyring(client: Client, body: { keyring: string; revision: n
   unwrap(stored)
 }
 
-/** Registers the export key if an earlier device was cut off before it did, so that the passphrase alone opens exports. */
+/**
+ * Registers the export key if an earlier device was cut off before it did, so that the passphrase alone opens exports. An old
+ * sign-in opens the vault nevertheless, and leaves that to the next one.
+ */
 async function completeVault(client: Client, masterKey: Uint8Array): Promise<Vault> {
   const keys = deriveKeys(masterKey)
   const key = bytesToBase64(keys.exportKey)
   const registered = unwrap(await client.GET('/api/v1/account/export-key'))
-  if (registered.key !== key) unwrap(await client.PUT('/api/v1/account/export-key', { body: { key } }))
+  if (registered.key === key) return { keys, masterKey }
+  try {
+    unwrap(await client.PUT('/api/v1/account/export-key', { body: { key } }))
+  } catch (error) {
+    if (!(error instanceof SignInAgainError)) throw error
+  }
   return { keys, masterKey }
 }

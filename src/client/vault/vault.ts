@@ -3,7 +3,7 @@ import { unwrap } from '../api/unwrap.ts'
 import type { Credentials } from '../crypto/keyring.ts'
 import { VaultExistsError } from '../errors.ts'
 import { onDemand } from '../timing/on-demand.ts'
-import type { RecoveryCodeDraft, Vault, VaultDraft } from './operations.ts'
+import type { EarlierKeyring, RecoveryCodeDraft, Vault, VaultDraft } from './operations.ts'
 
 /** True if the signed-in user has created a vault on any device. */
 export async function hasVault(client: Client): Promise<boolean> {
@@ -44,6 +44,7 @@ export async function openVault(client: Client, credentials: Credentials): Promi
  * @param current the current passphrase, or the recovery code
  * @throws WrongKeyError, KeyringError as `openVault`
  * @throws ApiError, with status 409 if another device changed the keyring meanwhile: try again
+ * @throws SignInAgainError
  * @throws TypeError no answer arrived: the new passphrase may count already
  */
 export async function changeVaultPassphrase(
@@ -57,7 +58,7 @@ export async function changeVaultPassphrase(
 /**
  * Prepares a new recovery code, at any time. The old one opens the vault until the returned draft's `confirm`, which throws
  * an ApiError with status 409 if another device has changed the keyring meanwhile: then start again, for the code that was
- * shown opens nothing.
+ * shown opens nothing. `confirm` throws SignInAgainError, and can be called again after the sign-in.
  *
  * @param current the passphrase, or the current recovery code
  * @throws WrongKeyError, KeyringError, ApiError, SignedOutError as `openVault`
@@ -74,7 +75,8 @@ export async function replaceRecoveryCode(client: Client, current: Credentials):
  * The returned draft's `confirm` stores the keyring and returns the new keys. Then keep the master key (`keepMasterKey`), and
  * pass the keys to `sync.adoptKeys`, which encrypts the bookmarks anew. Other devices stop with the reason `keys`
  * until they open the vault again. `confirm` throws an ApiError with status 409 if another device has changed the keyring
- * meanwhile: then start again, for the code that was shown opens nothing.
+ * meanwhile: then start again, for the code that was shown opens nothing. It throws SignInAgainError, and can be called
+ * again after the sign-in.
  *
  * @param current the passphrase, or the recovery code; both are replaced: the recovery code by the draft's
  * @param passphrase the passphrase from then on; it may be the same
@@ -82,6 +84,51 @@ export async function replaceRecoveryCode(client: Client, current: Credentials):
  */
 export async function rotateKeys(client: Client, current: Credentials, passphrase: string): Promise<VaultDraft> {
   return (await loadOperations()).rotateKeys(client, current, passphrase)
+}
+
+/**
+ * Wraps the keys that this device has anew, if neither passphrase nor recovery code opens the keyring that the service has:
+ * a faulty program may have stored it. The keys stay the same, and so do all bookmarks. The returned draft's `confirm` stores
+ * the keyring, and throws SignInAgainError, or an ApiError with status 409 if another device has changed it meanwhile: then
+ * start again, for the code that was shown opens nothing.
+ *
+ * @param owner.masterKey from `loadMasterKey` or `openVault`
+ * @param owner.passphrase the passphrase from then on; the recovery code is replaced by the draft's
+ * @throws KeyringError `empty-passphrase`
+ * @throws ApiError, SignedOutError
+ */
+export async function repairVault(
+  client: Client,
+  owner: { userId: string; masterKey: Uint8Array; passphrase: string },
+): Promise<VaultDraft> {
+  return (await loadOperations()).repairVault(client, owner)
+}
+
+/** The keyrings that were replaced and that the service still keeps, the last replaced first. */
+export async function earlierKeyrings(client: Client): Promise<EarlierKeyring[]> {
+  return (await loadOperations()).earlierKeyrings(client)
+}
+
+/**
+ * Makes an earlier keyring the current one: its passphrase and its recovery code open the vault again, and those of the
+ * keyring that it replaces do not. That one is kept, so that it can be restored as well. If the keys were rotated between
+ * the two, what was encrypted since then is readable again once the newer one is restored.
+ *
+ * @param id from `earlierKeyrings`
+ * @throws SignInAgainError
+ * @throws ApiError, with status 404 if it is not kept any more; SignedOutError
+ */
+export async function restoreKeyring(client: Client, id: string): Promise<void> {
+  return (await loadOperations()).restoreKeyring(client, id)
+}
+
+/**
+ * Erases the keyrings that were replaced: after a rotation for a lost device, whose passphrase somebody may know.
+ *
+ * @throws SignInAgainError, ApiError, SignedOutError
+ */
+export async function eraseEarlierKeyrings(client: Client): Promise<void> {
+  return (await loadOperations()).eraseEarlierKeyrings(client)
 }
 
 /** A device that keeps its master key does without. */

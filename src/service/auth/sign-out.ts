@@ -63,7 +63,7 @@ export async function endOtherSessions(
   const ended = await parts.database.write(async (trx) => {
     const locked = await lockLogins(trx, userId)
     if (!locked.delete(loginId)) throw new ServiceError('InvalidSession')
-    return endLogins(trx, userId, [...locked.keys()])
+    return endLogins(trx, userId, [...locked])
   }, userId)
   announceEnds(parts, ended, log)
 }

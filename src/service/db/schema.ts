@@ -16,6 +16,7 @@ export interface Schema {
   rejections: RejectionsTable
   exports: ExportsTable
   keyrings: KeyringsTable
+  keyring_versions: KeyringVersionsTable
   epoch: EpochTable
   heartbeat: HeartbeatTable
   expansions: ExpansionsTable
@@ -30,6 +31,8 @@ interface UsersTable {
   avatar_url: string
   email_verified: number
   export_key_sealed: string
+  /** When the user set it; 0 if it is still the service's own, null if that is not known. */
+  export_key_set_at: number | null
   /** The newest sequence number given to a change of this user. */
   last_stamp: Generated<number>
   live_bookmarks: Generated<number>
@@ -81,6 +84,9 @@ interface LoginsTable {
   user_agent: Generated<string>
   /** The hour in which it was last used; null if it was by older instances alone. */
   last_used_at: Generated<number | null>
+  /** How many deleted bookmarks it has erased, when it was not young any more, in the day from `old_purges_since` on. */
+  old_purges: Generated<number>
+  old_purges_since: Generated<number>
 }
 
 /** The nonces of completed sign-ins, each until its attempt would have expired: none is of use twice. */
@@ -204,6 +210,16 @@ interface KeyringsTable {
   user_id: string
   keyring: string
   revision: number
+}
+
+/** Keyrings that were replaced. Nobody gets at them but by restoring one. */
+interface KeyringVersionsTable {
+  id: string
+  user_id: string
+  /** That it had. */
+  revision: number
+  keyring_sealed: string
+  replaced_at: number
 }
 
 /** One row. */

@@ -15,9 +15,9 @@ import {
   renewLease,
 } from '../db/tables/exports.ts'
 import { type ObjectStore, ObjectStoreUnavailableError, objectKeyOf } from '../objects/store.ts'
+import { openExportKey } from '../seal/export-key.ts'
 import type { Seal } from '../seal/seal.ts'
 import { encryptFile } from './file.ts'
-import { openExportKey } from './key.ts'
 
 export const keptMs = 7 * 24 * 60 * 60 * 1000
 const maxRunning = 2

@@ -4,6 +4,7 @@ import openapi from '../../../generated/openapi.json' with { type: 'json' }
 import { operations } from '../../../generated/operations.ts'
 import routes from '../../../generated/routes.json' with { type: 'json' }
 import { createSecurity, type SessionParts } from '../auth/sessions.ts'
+import { createYoungLoginCheck, type YoungLoginParts } from '../auth/young-login.ts'
 import type { OperationId } from '../contract/schemas.ts'
 import { type Answer, onceAnswered } from '../db/engine/query.ts'
 import { limitPerOwner } from '../load/turns.ts'
@@ -13,7 +14,7 @@ import { type BodyParts, demandBody, registerBodies } from './body.ts'
 import { bindRealtime, type RealtimeParts } from './realtime.ts'
 import { type Answered, createResponder, holdDownload, type ResponseParts } from './responses.ts'
 
-type BindingParts = BodyParts & RealtimeParts & ResponseParts & SessionParts
+type BindingParts = BodyParts & RealtimeParts & ResponseParts & SessionParts & YoungLoginParts
 
 type Operation = OpenAPIV3_1.OperationObject<{ 'x-body-limit'?: number }>
 
@@ -29,6 +30,7 @@ export function bindOperations<Parts extends BindingParts>(
   handlers: Operations<HttpOperationId, Parts>,
 ): void {
   const secure = createSecurity(parts)
+  const demandYoungLogin = createYoungLoginCheck(parts)
   const admitBody = registerBodies(app, parts)
   const inTurn = limitPerOwner(readsAtOnce)
   const respond = createResponder(parts, inTurn)
@@ -51,7 +53,7 @@ export function bindOperations<Parts extends BindingParts>(
       ],
       ...(requestBody && 'content' in requestBody && { preValidation: demandBody(requestBody.required) }),
       ...(bodyLimit && { bodyLimit }),
-      ...(isDownload(responses) && { preHandler: downloading }),
+      preHandler: [demandYoungLogin(operationId), isDownload(responses) && downloading].filter((hook) => !!hook),
       // An operation without a 400 handles malformed parameters itself.
       attachValidation: !('400' in responses),
     }

@@ -6,11 +6,11 @@ import type { Database } from '../db/engine/database.ts'
 import { type ExportRow, findExport, listExports, saveExport } from '../db/tables/exports.ts'
 import { findExportKey, lockUser } from '../db/tables/users.ts'
 import { parseRange } from '../exports/downloads.ts'
-import { openExportKey, sealExportKey } from '../exports/key.ts'
 import { type ExportLimits, makeRoomForExport } from '../exports/limits.ts'
 import { removeExport } from '../exports/remove.ts'
 import type { ExportWorker } from '../exports/worker.ts'
 import { type ByteRange, ObjectNotFoundError, type ObjectStore } from '../objects/store.ts'
+import { openExportKey, sealExportKey } from '../seal/export-key.ts'
 import type { Seal } from '../seal/seal.ts'
 import type { Operations } from './operation.ts'
 
@@ -35,7 +35,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
       const user = await lockUser(trx, userId)
       await demandLogin(trx, { userId, loginId })
       await makeRoomForExport(trx, user, config, clock())
-      const key = openExportKey(seal, userId, userId, await findExportKey(trx, userId))
+      const key = openExportKey(seal, userId, userId, (await findExportKey(trx, userId)).sealed)
       const key_sealed = sealExportKey(seal, userId, id, key)
       return saveExport(trx, { id, user_id: userId, status: 'processing', created_at: clock(), key_sealed })
     }, userId)

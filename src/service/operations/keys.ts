@@ -1,33 +1,56 @@
+import { v7 as uuidv7 } from 'uuid'
+import { dayMs } from '../../protocol/order.ts'
 import { demandLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
-import type { Database } from '../db/engine/database.ts'
+import { faultFinderOf } from '../contract/validation.ts'
+import type { Database, Trx } from '../db/engine/database.ts'
 import { findExport } from '../db/tables/exports.ts'
-import { findKeyring, saveKeyring } from '../db/tables/keyrings.ts'
+import {
+  addKeyring,
+  addKeyringVersion,
+  deleteKeyringVersions,
+  findKeyring,
+  type KeyringRow,
+  listKeyringVersions,
+  lockKeyring,
+  replaceKeyring,
+  takeKeyringVersion,
+} from '../db/tables/keyrings.ts'
 import { findExportKey, saveExportKey } from '../db/tables/users.ts'
-import { openExportKey, sealExportKey } from '../exports/key.ts'
-import type { Seal } from '../seal/seal.ts'
+import { openExportKey, sealExportKey } from '../seal/export-key.ts'
+import type { Binding, Seal } from '../seal/seal.ts'
 import type { Operations } from './operation.ts'
 
 interface Parts {
+  config: { keepVersionsDays: number }
   database: Pick<Database, 'db' | 'write'>
   seal: Seal
   clock: () => number
 }
 
-export const keyOperations: Operations<'getExportKey' | 'setExportKey' | 'getKeyring' | 'setKeyring', Parts> = {
+type Ids =
+  | 'getExportKey'
+  | 'setExportKey'
+  | 'getKeyring'
+  | 'setKeyring'
+  | 'listKeyringVersions'
+  | 'restoreKeyring'
+  | 'eraseKeyringVersions'
+
+export const keyOperations: Operations<Ids, Parts> = {
   async getExportKey({ session: { userId }, query }, { database: { db }, clock, seal }) {
     const made = query.export === undefined ? undefined : await findExport(db, userId, query.export, clock())
     if (query.export !== undefined && !made) throw new ServiceError('ExportNotFound')
-    const sealed = made?.key_sealed ?? (await findExportKey(db, userId))
+    const sealed = made?.key_sealed ?? (await findExportKey(db, userId)).sealed
     const key = Buffer.from(openExportKey(seal, userId, made?.id ?? userId, sealed)).toString('base64')
     return { status: 200, body: { key } }
   },
 
-  async setExportKey({ session: { userId, loginId }, body }, { database, seal }) {
+  async setExportKey({ session: { userId, loginId }, body }, { database, seal, clock }) {
     const sealed = sealExportKey(seal, userId, userId, Buffer.from(body.key, 'base64'))
     await database.write(async (trx) => {
       await demandLogin(trx, { userId, loginId })
-      await saveExportKey(trx, userId, sealed)
+      await saveExportKey(trx, userId, sealed, clock())
     }, userId)
     return { status: 200, body: { success: true } }
   },
@@ -35,16 +58,92 @@ export const keyOperations: Operations<'getExportKey' | 'setExportKey' | 'getKey
   async getKeyring({ session }, { database }) {
     const stored = await findKeyring(database.db, session.userId)
     if (!stored) throw new ServiceError('KeyringNotFound')
-    const { keyring, revision } = stored
-    return { status: 200, body: { keyring, revision } }
+    return { status: 200, body: contentOf(stored) }
   },
 
-  async setKeyring({ session: { userId, loginId }, body: { keyring, revision } }, { database }) {
-    const saved = await database.write(async (trx) => {
+  async setKeyring({ session: { userId, loginId }, body: { keyring, revision } }, parts) {
+    if (!isKeyring(keyring)) throw new ServiceError('InvalidRequestBody')
+    const row = { user_id: userId, keyring, revision }
+    const isSaved = await parts.database.write(async (trx) => {
       await demandLogin(trx, { userId, loginId })
-      return saveKeyring(trx, { user_id: userId, keyring, revision })
+      if (revision === 1) return addKeyring(trx, row)
+      const stored = await lockKeyring(trx, userId)
+      if (stored?.revision !== revision - 1) return false
+      await replace(parts, trx, stored, row)
+      return true
     }, userId)
-    if (!saved) throw new ServiceError('KeyringChanged')
-    return { status: 200, body: { keyring, revision } }
+    if (!isSaved) throw new ServiceError('KeyringChanged')
+    return { status: 200, body: contentOf(row) }
   },
+
+  async listKeyringVersions({ session }, parts) {
+    const kept = await listKeyringVersions(parts.database.db, session.userId, endOf(parts))
+    const versions = kept.map(({ id, revision, replaced_at }) => {
+      return { id, revision, replaced_at, erased_at: replaced_at + keptMs(parts) }
+    })
+    return { status: 200, body: { versions } }
+  },
+
+  async restoreKeyring({ session: { userId, loginId }, params: { id } }, parts) {
+    const restored = await parts.database.write(async (trx) => {
+      await demandLogin(trx, { userId, loginId })
+      const stored = await lockKeyring(trx, userId)
+      const version = stored && (await takeKeyringVersion(trx, userId, id, endOf(parts)))
+      if (!version) throw new ServiceError('KeyringNotFound')
+      const opened = parts.seal.open(version.keyring_sealed, bindingOf(userId, id))
+      if (!opened) throw new Error(`the keyring ${id} cannot be opened with SECRET_KEY`)
+      const row = { user_id: userId, keyring: Buffer.from(opened).toString(), revision: stored.revision + 1 }
+      await replace(parts, trx, stored, row)
+      return row
+    }, userId)
+    return { status: 200, body: contentOf(restored) }
+  },
+
+  async eraseKeyringVersions({ session: { userId, loginId } }, { database }) {
+    await database.write(async (trx) => {
+      await demandLogin(trx, { userId, loginId })
+      await deleteKeyringVersions(trx, userId)
+    }, userId)
+    return { status: 200, body: { success: true } }
+  },
+}
+
+/** A keyring that nobody can open would be the end of its owner's vault, once no device has the keys any more. */
+function isKeyring(text: string): boolean {
+  let content: unknown
+  try {
+    content = JSON.parse(text)
+  } catch {
+    return false
+  }
+  return findKeyringFault(content) === undefined
+}
+
+const findKeyringFault = faultFinderOf('KeyringContent')
+
+function contentOf({ keyring, revision }: KeyringRow) {
+  return { keyring, revision }
+}
+
+/** What was there is kept for as long as versions of bookmarks are, if they are kept. */
+async function replace(parts: Parts, trx: Trx, stored: KeyringRow, next: KeyringRow): Promise<void> {
+  await replaceKeyring(trx, next)
+  if (keptMs(parts) === 0) return
+  const { user_id, keyring, revision } = stored
+  const id = uuidv7()
+  const keyring_sealed = parts.seal.seal(Buffer.from(keyring), bindingOf(user_id, id))
+  await addKeyringVersion(trx, { id, user_id, revision, keyring_sealed, replaced_at: parts.clock() })
+}
+
+function bindingOf(userId: string, rowId: string): Binding {
+  return { purpose: 'keyring-version', userId, rowId }
+}
+
+/** What was replaced until then is not kept any more. */
+function endOf(parts: Parts): number {
+  return parts.clock() - keptMs(parts)
+}
+
+function keptMs({ config }: Parts): number {
+  return config.keepVersionsDays * dayMs
 }

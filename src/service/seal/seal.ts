@@ -7,7 +7,7 @@ import { ConfigError } from '../config/values.ts'
 
 /** A sealed value is bound to these: copied to another row, user or purpose, it cannot be opened. */
 export interface Binding {
-  purpose: 'login-attempts' | 'provider-token' | 'export-key'
+  purpose: 'login-attempts' | 'provider-token' | 'export-key' | 'keyring-version'
   userId: string
   rowId: string
 }

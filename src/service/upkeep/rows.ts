@@ -9,6 +9,7 @@ const rejectionMs = 90 * dayMs
 const batchRows = 500
 
 interface Parts {
+  config: { keepVersionsDays: number }
   database: Pick<Database, 'write'>
   clock: () => number
 }
@@ -22,16 +23,22 @@ export const rowSweeps = {
   rejections: inBatches(
     deleteOldest('rejections', ['user_id', 'entity_type', 'entity_id'], 'created_at', (now) => now - rejectionMs),
   ),
+  /** Replaced so long ago as versions of bookmarks are kept. */
+  keyrings: inBatches(
+    deleteOldest('keyring_versions', ['user_id', 'id'], 'replaced_at', (now, { keepVersionsDays }) => {
+      return now - keepVersionsDays * dayMs + 1
+    }),
+  ),
   /** Of completed sign-ins whose attempts have expired. */
   nonces: inBatches(deleteOldest('used_nonces', ['nonce'], 'expires_at', (now) => now + 1)),
 }
 
-function inBatches(deleteBatch: (trx: Trx, now: number) => Promise<number>) {
-  return async ({ database, clock }: Parts, stop: AbortSignal): Promise<number> => {
+function inBatches(deleteBatch: (trx: Trx, now: number, config: Parts['config']) => Promise<number>) {
+  return async ({ config, database, clock }: Parts, stop: AbortSignal): Promise<number> => {
     const now = clock()
     let total = 0
     for (let deleted = batchRows; deleted >= batchRows && !stop.aborted; total += deleted)
-      deleted = await database.write((trx) => deleteBatch(trx, now))
+      deleted = await database.write((trx) => deleteBatch(trx, now, config))
     return total
   }
 }
@@ -72,11 +79,11 @@ function deleteOldest<T extends keyof Schema & string>(
   table: T,
   key: (keyof Schema[T] & string)[],
   time: keyof Schema[T] & string,
-  endAt: (now: number) => number,
+  endAt: (now: number, config: Parts['config']) => number,
 ) {
   const keys = sql.join(key.map((column) => sql.ref(column)))
-  return async (trx: Trx, now: number): Promise<number> => {
-    const isOver = sql`${sql.ref(time)} < ${endAt(now)}`
+  return async (trx: Trx, now: number, config: Parts['config']): Promise<number> => {
+    const isOver = sql`${sql.ref(time)} < ${endAt(now, config)}`
     const oldest = sql`select ${keys} from ${sql.table(table)} where ${isOver} order by ${sql.ref(time)} limit ${batchRows}`
     const { numAffectedRows } =
       await sql`delete from ${sql.table(table)} where (${keys}) in (${oldest}) and ${isOver}`.execute(trx)

@@ -54,26 +54,23 @@ export async function synced(t: Test) {
 }
 
 export async function deleteDatabase(userId: string): Promise<void> {
-  await once(indexedDB.deleteDatabase(`encrypted-bookmark-sync-${userId}`), 'success')
-}
-
-export async function openDatabase(userId: string, upgrade?: (database: IDBDatabase) => void): Promise<IDBDatabase> {
-  const opening = indexedDB.open(`encrypted-bookmark-sync-${userId}`)
-  opening.onupgradeneeded = () => upgrade?.(opening.result)
-  await once(opening, 'success')
-  return opening.result
-}
-
-/** Until a request or a transaction is done. */
-export async function once(target: EventTarget, event: 'success' | 'complete'): Promise<void> {
-  await new Promise((resolve) => target.addEventListener(event, resolve))
+  const deleting = indexedDB.deleteDatabase(`encrypted-bookmark-sync-${userId}`)
+  await new Promise((resolve) => {
+    deleting.onsuccess = resolve
+  })
 }
 
 /** As when site data is cleared: open connections remain, but nothing is left. */
 export async function empty(userId: string): Promise<void> {
-  const database = await openDatabase(userId)
+  const opening = indexedDB.open(`encrypted-bookmark-sync-${userId}`)
+  const database = await new Promise<IDBDatabase>((resolve, reject) => {
+    opening.onsuccess = () => resolve(opening.result)
+    opening.onerror = () => reject(opening.error)
+  })
   const transaction = database.transaction(['rows', 'meta'], 'readwrite')
   for (const name of ['rows', 'meta']) transaction.objectStore(name).clear()
-  await once(transaction, 'complete')
+  await new Promise((resolve) => {
+    transaction.oncomplete = resolve
+  })
   database.close()
 }

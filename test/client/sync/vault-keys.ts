@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { deriveKeys, type Keys } from '../../../src/client/crypto/keys.ts'
 import type { TestUser } from '../../support/app.ts'
+import rotated from '../../vectors/rotated.json' with { type: 'json' }
 
 /** A vault's master keys, and the keyring on the service: as far as a device reads it without a passphrase. */
 export class VaultKeys {
@@ -24,7 +25,7 @@ export class VaultKeys {
   async rotate(): Promise<Keys> {
     this.#masterKey = Buffer.concat([randomBytes(32), this.#masterKey])
     const key_id = Buffer.from(this.keys.prefix.subarray(1)).toString('base64')
-    const body = { keyring: JSON.stringify({ format: 'ebs/keyring/2', key_id }), revision: ++this.#revision }
+    const body = { keyring: JSON.stringify({ ...JSON.parse(rotated.keyring), key_id }), revision: ++this.#revision }
     const { status } = await this.#user.call('PUT', '/api/v1/account/keyring', { body })
     if (status !== 200) throw new Error(`The keyring was refused: ${status}`)
     return this.keys

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { keyringOf } from '../../support/keyrings.ts'
 
 /** When each script begins. */
 export const start = Date.UTC(2026, 10, 21, 8)
@@ -301,7 +302,7 @@ const exports: Choices = [
   [1, get(exportId.map((id) => `${api}/account/export-key?export=${id}`))],
 ]
 
-const keyring = some(fc.constantFrom('k1', "k'2", '~'.repeat(16_384)))
+const keyring = some(fc.constantFrom('junk', keyringOf('k1'), keyringOf("k'2"), keyringOf('~'.repeat(15_000))))
 const revision = some(fc.constantFrom(1, 1, 2, 3))
 const key = some(fc.constantFrom('A', 'B', 'z').map((letter) => `${letter.repeat(42)}A=`))
 const account: Choices = [

@@ -224,6 +224,27 @@ export const openapiViolations: Violation[] = [
     rule: 'house/error-texts',
   },
   {
+    name: 'an operation that writes, and that nobody has placed by what it takes to undo it',
+    put: [['paths', '/api/v1/account/devices/{id}', 'delete', 'x-login']],
+    rule: 'house/placed-by-login',
+    at: '#/paths/~1api~1v1~1account~1devices~1{id}/delete',
+  },
+  {
+    name: 'an operation that takes a young login for no reason',
+    put: [['paths', '/api/v1/account', 'delete', 'x-login', 'because'], ''],
+    rule: 'house/placed-by-login',
+    at: '#/paths/~1api~1v1~1account/delete',
+  },
+  {
+    name: 'an operation that takes a young login, and does not list what an old one is answered',
+    put: [
+      ['paths', '/api/v1/account/sessions', 'delete', 'responses', '403'],
+      { $ref: '#/components/responses/ForbiddenOrigin' },
+    ],
+    rule: 'house/placed-by-login',
+    at: '#/paths/~1api~1v1~1account~1sessions/delete',
+  },
+  {
     name: 'an error that nobody returns',
     put: [['components', 'examples', 'Teapot'], { ...openapi.components.examples.NotFound, 'x-status': 418 }],
     rule: 'house/error-texts',

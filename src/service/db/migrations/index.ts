@@ -9,6 +9,8 @@ import { deletions } from './0016-deletions.ts'
 import { userReferences } from './0017-user-references.ts'
 import { sqliteUserReferences } from './0018-sqlite-user-references.ts'
 import { versionCounts } from './0020-version-counts.ts'
+import { keyringVersions } from './0021-keyring-versions.ts'
+import { oldPurges } from './0021-old-purges.ts'
 import type { Text } from './until-2.0.0.ts'
 
 /**
@@ -29,6 +31,8 @@ export function expansionsWith(text: Text): Record<string, Migration> {
     '0017-user-references': userReferences(text),
     '0018-sqlite-user-references': sqliteUserReferences(text),
     '0020-version-counts': versionCounts,
+    '0021-keyring-versions': keyringVersions(text),
+    '0021-old-purges': oldPurges,
   }
 }
 

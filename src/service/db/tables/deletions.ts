@@ -18,18 +18,18 @@ const keys = {
   rejections: ['entity_type', 'entity_id'],
   devices: ['device_id'],
   keyrings: ['user_id'],
+  keyring_versions: ['id'],
 }
 
 /**
  * From the commit on, nobody is or can be signed in as this user, whose row has no personal data any more; the same person
- * becomes another user. `check` gets the times at which the logins began, by id, and may refuse. Locks what a sign-in does,
- * in the same order.
+ * becomes another user. `check` gets the ids of the logins, and may refuse. Locks what a sign-in does, in the same order.
  */
 export async function beginDeletion(
   trx: Trx,
   userId: string,
   now: number,
-  check: (logins: Map<string, number>) => void = () => {},
+  check: (logins: Set<string>) => void = () => {},
 ): Promise<EndedLogin[]> {
   await trx.deleteFrom('identities').where('user_id', '=', userId).execute()
   const profile = { issuer: '', subject: userId, email: '', name: '', avatar_url: '', email_verified: 0 }
@@ -43,7 +43,7 @@ export async function beginDeletion(
     .values({ user_id: userId, deleted_at: now })
     .onConflict((conflict) => conflict.doNothing())
     .execute()
-  return endLogins(trx, userId, [...logins.keys()])
+  return endLogins(trx, userId, [...logins])
 }
 
 /** Of all users, by id, those after the one with this id. */

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import { quotas } from '../../../../generated/limits.ts'
+import { dayMs } from '../../../protocol/order.ts'
 import type { Database, Db, Trx } from '../engine/database.ts'
 import { isOneOf, type Placeholders, query } from '../engine/query.ts'
 import type { Schema } from '../schema.ts'
@@ -163,18 +164,32 @@ export async function saveUse(trx: Trx, { userId, loginId }: LoginKey, hour: num
 
 /**
  * Keeps the logins, or all of the user's, from ending or being written otherwise before the transaction does. Locks them in
- * the order of their ids, as whoever ends several does, so that no two wait for each other. Returns when each of those that are
- * there began, by id.
+ * the order of their ids, as whoever ends several does, so that no two wait for each other. Returns the ids of those that
+ * are there.
  */
-export async function lockLogins(trx: Trx, userId: string, ids?: string[]): Promise<Map<string, number>> {
-  const logins = trx
-    .selectFrom('logins')
-    .select(['id', 'created_at'])
-    .where('user_id', '=', userId)
-    .orderBy('id')
-    .forUpdate()
+export async function lockLogins(trx: Trx, userId: string, ids?: string[]): Promise<Set<string>> {
+  const logins = trx.selectFrom('logins').select('id').where('user_id', '=', userId).orderBy('id').forUpdate()
   const rows = await (ids ? logins.where('id', 'in', ids) : logins).execute()
-  return new Map(rows.map(({ id, created_at }) => [id, created_at]))
+  return new Set(rows.map(({ id }) => id))
+}
+
+/** When the user signed in; undefined if the login has ended. */
+export async function findLoginBegin(db: Db, { userId, loginId }: LoginKey): Promise<number | undefined> {
+  const login = db.selectFrom('logins').select('created_at').where('user_id', '=', userId).where('id', '=', loginId)
+  return (await login.executeTakeFirst())?.created_at
+}
+
+/** Counts an erasure by a login that is not young any more. Returns false if it has made `most` in the last day. */
+export async function countOldPurge(trx: Trx, login: LoginKey, now: number, most: number): Promise<boolean> {
+  const isOver = sql<boolean>`old_purges_since <= ${now - dayMs}`
+  const { numUpdatedRows } = await updateLogin(trx, login)
+    .set({
+      old_purges: sql`case when ${isOver} then 1 else old_purges + 1 end`,
+      old_purges_since: sql`case when ${isOver} then ${now} else old_purges_since end`,
+    })
+    .where(({ or, eb }) => or([isOver, eb('old_purges', '<', most)]))
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
 }
 
 /** About one login, the provider is not asked more often. */

@@ -4,7 +4,7 @@ import type { Db, Trx } from '../engine/database.ts'
 
 /** A column of values that seal/seal.ts sealed. Each is bound to its row and to the row's user. */
 export interface SealedColumn {
-  table: 'users' | 'logins' | 'exports'
+  table: 'users' | 'logins' | 'exports' | 'keyring_versions'
   userId: 'id' | 'user_id'
   column: string
   purpose: Binding['purpose']
@@ -15,6 +15,7 @@ export const sealedColumns: SealedColumn[] = [
   { table: 'users', userId: 'id', column: 'export_key_sealed', purpose: 'export-key' },
   { table: 'logins', userId: 'user_id', column: 'provider_token_sealed', purpose: 'provider-token' },
   { table: 'exports', userId: 'user_id', column: 'key_sealed', purpose: 'export-key' },
+  { table: 'keyring_versions', userId: 'user_id', column: 'keyring_sealed', purpose: 'keyring-version' },
 ]
 
 const sampleRows = 100

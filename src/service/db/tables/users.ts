@@ -38,7 +38,10 @@ const counters = [
   'digest',
   'digest_stamp',
 ] as const
-type NewUser = Omit<Schema['users'], Exclude<(typeof counters)[number], 'id'> | 'trash_checked_at' | 'disabled_at'>
+type NewUser = Omit<
+  Schema['users'],
+  Exclude<(typeof counters)[number], 'id'> | 'trash_checked_at' | 'disabled_at' | 'export_key_set_at'
+>
 type Profile = Pick<NewUser, 'email' | 'name' | 'avatar_url' | 'email_verified'>
 
 /** Creates the user at the first sign-in; later ones update the profile and keep the rest. Returns the user's id. */
@@ -62,7 +65,7 @@ async function addUser(trx: Trx, user: NewUser): Promise<string> {
   const { issuer, subject } = user
   const added = await trx
     .insertInto('users')
-    .values(user)
+    .values({ ...user, export_key_set_at: 0 })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst()
   if (added.numInsertedOrUpdatedRows === 1n) return user.id
@@ -142,13 +145,16 @@ const lastStamps = query((db, { ids }: Placeholders<{ ids: string[] }>) =>
     .where(isOneOf(db, 'id', ids)),
 )
 
-export async function findExportKey(db: Db, id: string): Promise<string> {
-  const user = await db.selectFrom('users').select('export_key_sealed').where('id', '=', id).executeTakeFirstOrThrow()
-  return user.export_key_sealed
+/** With whether the service made it, and the user has set none of their own. */
+export async function findExportKey(db: Db, id: string): Promise<{ sealed: string; isServices: boolean }> {
+  const user = db.selectFrom('users').select(['export_key_sealed', 'export_key_set_at']).where('id', '=', id)
+  const { export_key_sealed, export_key_set_at } = await user.executeTakeFirstOrThrow()
+  return { sealed: export_key_sealed, isServices: export_key_set_at === 0 }
 }
 
-export async function saveExportKey(trx: Trx, id: string, sealed: string): Promise<void> {
-  await trx.updateTable('users').set({ export_key_sealed: sealed }).where('id', '=', id).execute()
+export async function saveExportKey(trx: Trx, id: string, sealed: string, now: number): Promise<void> {
+  const set = { export_key_sealed: sealed, export_key_set_at: now }
+  await trx.updateTable('users').set(set).where('id', '=', id).execute()
 }
 
 const usersAtOnce = 1000
@@ -190,7 +196,7 @@ export async function isAccount(db: Db, id: string): Promise<boolean> {
 export async function disableAccount(trx: Trx, id: string, now: number): Promise<void> {
   await trx.updateTable('users').set({ disabled_at: now }).where('id', '=', id).execute()
   const logins = await lockLogins(trx, id)
-  await endLogins(trx, id, [...logins.keys()])
+  await endLogins(trx, id, [...logins])
 }
 
 export async function enableAccount(trx: Trx, id: string): Promise<void> {

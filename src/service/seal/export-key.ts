@@ -1,4 +1,4 @@
-import type { Binding, Seal } from '../seal/seal.ts'
+import type { Binding, Seal } from './seal.ts'
 
 /** An export key is sealed for its row: the user's key for the user, the key of a file for its export. */
 export function sealExportKey(seal: Seal, userId: string, rowId: string, key: Uint8Array): string {

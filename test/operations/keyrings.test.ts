@@ -1,0 +1,223 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { quotas } from '../../generated/limits.ts'
+import { changePassphrase, createKeyring, openKeyring, rotateKeyring } from '../../src/client/crypto/keyring.ts'
+import { reseal } from '../../src/service/upkeep/reseal.ts'
+import { buildApp, type TestUser } from '../support/app.ts'
+import { depth } from '../support/depth.ts'
+import { keyringOf } from '../support/keyrings.ts'
+import { sweepRows } from '../support/sweeps.ts'
+import keyring1 from '../vectors/keyring.json' with { type: 'json' }
+import keyring2 from '../vectors/rotated.json' with { type: 'json' }
+
+const path = '/api/v1/account/keyring'
+const versionsPath = `${path}/versions`
+const dayMs = 86_400_000
+const app = await buildApp(t, { KEEP_VERSIONS_DAYS: '5' })
+const { context } = app
+t.afterEach(() => app.setClock(undefined))
+
+async function put({ call }: TestUser, keyring: string, revision: number) {
+  const { status, body } = await call('PUT', path, { body: { keyring, revision } })
+  return [status, body]
+}
+
+async function versionsOf({ call }: TestUser): Promise<{ id: string; revision: number }[]> {
+  return (await call('GET', versionsPath)).body.versions
+}
+
+const revisionsOf = async (user: TestUser) => (await versionsOf(user)).map(({ revision }) => revision)
+const growOld = () => app.setClock(Date.now() + quotas.youngLoginSeconds * 1000 + 1000)
+const invalid = [400, { error: 'Invalid request body' }]
+const tooOld = [403, { error: 'Sign in again' }]
+
+t.test(
+  'Junk does not take a keyring’s place; a keyring that was replaced comes back, and opens as before',
+  async (t) => {
+    const ada = await app.user('ada')
+    const { userId } = ada
+    const passphrase = 'correct horse battery'
+    const { keyring, masterKey } = await createKeyring({ userId, passphrase })
+    t.equal((await put(ada, keyring, 1))[0], 200)
+    growOld()
+    t.same(await put(ada, 'x', 2), tooOld)
+    t.same(await put(ada, keyringOf('of somebody who found the device'), 2), tooOld)
+    const young = await app.user('ada')
+    t.same(await put(young, 'x', 2), invalid)
+    t.equal((await put(young, keyringOf('which nothing opens'), 2))[0], 200)
+    await t.rejects(openKeyring((await ada.call('GET', path)).body.keyring, { userId, passphrase }), {
+      name: 'WrongKeyError',
+    })
+
+    const [version] = await versionsOf(ada)
+    const restore = ({ call }: TestUser) => call('POST', `${versionsPath}/${version?.id}/restore`)
+    const refused = await restore(ada)
+    t.same([refused.status, refused.body], tooOld)
+    const restored = await restore(young)
+    t.same([restored.status, restored.body], [200, { keyring, revision: 3 }])
+    t.same((await ada.call('GET', path)).body, { keyring, revision: 3 })
+    t.same(await openKeyring(keyring, { userId, passphrase }), masterKey)
+    t.same(await revisionsOf(ada), [2], 'so that this can be undone, too')
+    const again = await restore(young)
+    t.same([again.status, again.body], [404, { error: 'Keyring not found' }])
+  },
+)
+
+t.test('Real keyrings of both formats are accepted, whoever made them', async (t) => {
+  const eve = await app.user('eve')
+  const { userId } = eve
+  const owner = { userId, passphrase: 'p' }
+  const first = (await createKeyring(owner)).keyring
+  const changed = await changePassphrase(first, owner, 'q')
+  const rotated = (await rotateKeyring(first, owner, 'r')).keyring
+  const twice = (await rotateKeyring(rotated, { userId, passphrase: 'r' }, 's')).keyring
+  const thrice = (await rotateKeyring(twice, { userId, passphrase: 's' }, 't')).keyring
+  for (const [index, keyring] of [keyring1.keyring, keyring2.keyring, first, changed, rotated, twice, thrice].entries())
+    t.equal((await put(eve, keyring, index + 1))[0], 200, keyring.slice(0, 40))
+})
+
+t.test(
+  'What has not the form of a keyring is refused: every field missing, of another type, length or bound',
+  async (t) => {
+    const mia = await app.user('mia')
+    for (const whole of [keyring1.keyring, keyring2.keyring].map((text) => JSON.parse(text))) {
+      for (const [faulty, what] of faultsOf(whole)) t.same(await put(mia, JSON.stringify(faulty), 1), invalid, what)
+    }
+    for (const text of ['x', '{}', '[]', 'null', '"ebs/keyring/1"', '{"format":"ebs/keyring/1"', '['.repeat(16_384)])
+      t.same(await put(mia, text, 1), invalid, text.slice(0, 20))
+    t.equal((await mia.call('GET', path)).status, 404)
+  },
+)
+
+/** Copies of the value that each have one fault. */
+function* faultsOf(whole: object, names: string[] = []): Generator<[object, string]> {
+  for (const [name, value] of Object.entries(whole)) {
+    const at = [...names, name].join('.')
+    const odd: unknown[] = [undefined, null, true, [], typeof value === 'string' ? 5 : 'x']
+    if (typeof value === 'string') odd.push('', `${value}A`, value.slice(1), `${value.slice(0, -1)}é`, ` ${value}`)
+    if (typeof value === 'number') odd.push(0, -1, 2 ** 31, value + 0.5)
+    for (const other of odd) yield [{ ...whole, [name]: other }, `${at}: ${JSON.stringify(other)}`]
+    if (typeof value !== 'object') continue
+    for (const [inner, what] of faultsOf(value, [...names, name])) yield [{ ...whole, [name]: inner }, what]
+  }
+}
+
+t.test(
+  'The earlier keyrings: for KEEP_VERSIONS_DAYS, at most 20, nobody else’s, in no answer and sealed',
+  async (t) => {
+    const [ada, bob] = [await app.user('ida'), await app.user('bob')]
+    const marks = Array.from({ length: quotas.keyringVersions + 3 }, (_, n) => `mark-of-${n}-`)
+    for (const [index, mark] of marks.entries()) t.equal((await put(ada, keyringOf(mark), index + 1))[0], 200)
+    const kept = await versionsOf(ada)
+    const newest = marks.length - 1
+    t.same(
+      kept.map(({ revision }) => revision),
+      Array.from({ length: quotas.keyringVersions }, (_, n) => newest - n),
+    )
+    const { raw, body } = await ada.call('GET', versionsPath)
+    t.notMatch(raw.toString(), /mark-of|format/)
+    t.equal(body.versions[0].erased_at - body.versions[0].replaced_at, 5 * dayMs)
+    const { rows } = await allOf(ada.userId)
+    t.equal(rows.length, quotas.keyringVersions)
+    t.notMatch(JSON.stringify(rows), /mark-of|format/)
+    t.notMatch(
+      Buffer.from(rows.map(({ keyring_sealed }) => keyring_sealed).join(''), 'base64url').toString(),
+      /mark-of/,
+    )
+
+    t.same(await versionsOf(bob), [])
+    t.equal((await bob.call('POST', `${versionsPath}/${kept[0]?.id}/restore`)).status, 404)
+    t.equal((await put(bob, keyringOf('of bob'), 1))[0], 200)
+    t.equal((await bob.call('POST', `${versionsPath}/${kept[0]?.id}/restore`)).status, 404)
+    t.equal((await bob.call('DELETE', versionsPath)).status, 200)
+    t.equal((await versionsOf(ada)).length, quotas.keyringVersions)
+
+    app.setClock(Date.now() + 5 * dayMs + 1)
+    t.same(await versionsOf(ada), [], 'their time is over, although no sweep has come')
+    t.equal((await (await app.user('ida')).call('POST', `${versionsPath}/${kept[0]?.id}/restore`)).status, 404)
+    await sweepRows(context.database, Date.now() + 4 * dayMs, { keepVersionsDays: 5 })
+    t.equal((await allOf(ada.userId)).rows.length, quotas.keyringVersions)
+    await sweepRows(context.database, Date.now() + 5 * dayMs + 1, { keepVersionsDays: 5 })
+    t.same((await allOf(ada.userId)).rows, [])
+  },
+)
+
+async function allOf(userId: string) {
+  const rows = await context.database.db
+    .selectFrom('keyring_versions')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .execute()
+  return { rows }
+}
+
+t.test('After a rotation for a lost device, its owner erases the earlier keyrings', async (t) => {
+  const [zoe, old] = [await app.user('zoe'), await app.user('zoe')]
+  await put(zoe, keyringOf('1'), 1)
+  await put(zoe, keyringOf('2'), 2)
+  growOld()
+  const refused = await old.call('DELETE', versionsPath)
+  t.same([refused.status, refused.body], tooOld)
+  const young = await app.user('zoe')
+  for (const _ of ['first', 'again']) t.equal((await young.call('DELETE', versionsPath)).status, 200)
+  t.same(await versionsOf(zoe), [])
+  t.match((await zoe.call('GET', path)).body, { revision: 2 })
+})
+
+t.test('A service that keeps no versions keeps no keyrings', async (t) => {
+  const none = await buildApp(t, { KEEP_VERSIONS_DAYS: '0' })
+  const ada = await none.user('ada')
+  for (const revision of [1, 2, 3]) t.equal((await put(ada, keyringOf(`${revision}`), revision))[0], 200)
+  t.same(await versionsOf(ada), [])
+})
+
+t.test('SECRET_KEY is changed, and the earlier keyrings still come back', async (t) => {
+  const [older, newer] = [1, 2].map((fill) => Buffer.alloc(32, fill)) as [Buffer, Buffer]
+  const before = await buildApp(t, { SECRET_KEY: older.toString('base64') })
+  const user = await before.user('ada')
+  for (const revision of [1, 2]) await put(user, keyringOf(`${revision}`), revision)
+  await reseal(before.context.database, [newer, older])
+  const { dataDir } = before
+  await before.close()
+  const after = await buildApp(t, { SECRET_KEY: newer.toString('base64') }, { dataDir })
+  const ada = after.as(user)
+  const [version] = await versionsOf(ada)
+  const { status, body } = await ada.call('POST', `${versionsPath}/${version?.id}/restore`)
+  t.same([status, body], [200, { keyring: keyringOf('1'), revision: 3 }])
+})
+
+t.test('However keyrings are stored, restored and erased, none is lost before its time', async (t) => {
+  let users = 0
+  const steps = fc.array(fc.constantFrom('store', 'restore the last', 'restore the first', 'erase'), { maxLength: 12 })
+  const check = async (run: string[]) => {
+    const user = await app.user(`walker-${users++}`)
+    let current: { keyring: string; revision: number } | undefined
+    let kept: { keyring: string; revision: number }[] = []
+    for (const [index, step] of run.entries()) {
+      const versions = await versionsOf(user)
+      if (step === 'store') {
+        const next = { keyring: keyringOf(`${index}`), revision: (current?.revision ?? 0) + 1 }
+        await put(user, next.keyring, next.revision)
+        if (current) kept.unshift(current)
+        current = next
+      } else if (step === 'erase') {
+        await user.call('DELETE', versionsPath)
+        kept = []
+      } else {
+        const place = step === 'restore the last' ? 0 : versions.length - 1
+        const [version, expected] = [versions[place], kept[place]]
+        if (!version || !expected || !current) continue
+        await user.call('POST', `${versionsPath}/${version.id}/restore`)
+        kept = [current, ...kept.filter((one) => one !== expected)]
+        current = { keyring: expected.keyring, revision: current.revision + 1 }
+      }
+      const stored = (await user.call('GET', path)).body
+      if (current) t.same(stored, current)
+      t.same(
+        await revisionsOf(user),
+        kept.map(({ revision }) => revision),
+      )
+    }
+  }
+  await fc.assert(fc.asyncProperty(steps, check), { numRuns: depth(10, 200) })
+})
