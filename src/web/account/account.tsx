@@ -1,11 +1,20 @@
 import { useEffect, useId, useMemo, useState } from 'preact/hooks'
 import { type Account, type AccountSession, openAccount } from '../../client/account.ts'
-import { type Credentials, keepMasterKey, rotateKeys, type Vault, type VaultDraft } from '../../client/index.ts'
+import {
+  type Client,
+  type Credentials,
+  eraseEarlierKeyrings,
+  keepMasterKey,
+  rotateKeys,
+  type Vault,
+  type VaultDraft,
+} from '../../client/index.ts'
 import { type App, useApp, useDeviceName } from '../app/context.ts'
 import { browserOf } from '../app/device.ts'
 import { Answer, useLoaded } from '../app/loaded.tsx'
+import { hrefOf } from '../app/route.ts'
 import { Button } from '../ui/button.tsx'
-import { confirmFirst, Dialog, showDialog } from '../ui/dialogs.tsx'
+import { Confirmation, Dialog } from '../ui/dialogs.tsx'
 import { bytes } from '../ui/figures.ts'
 import { Form, FormEnd } from '../ui/form.tsx'
 import { Progress, type Step } from '../ui/progress.tsx'
@@ -13,8 +22,10 @@ import { serviceNow } from '../ui/service-time.ts'
 import { tell } from '../ui/tell.ts'
 import { Time } from '../ui/time.tsx'
 import { CredentialFields, tryCredentials } from '../vault/credentials.tsx'
+import { RepairOffer, useRepairOffer } from '../vault/keyrings.tsx'
 import { NewPassphraseField } from '../vault/new-passphrase.tsx'
 import { RecoveryCode } from '../vault/recovery-code.tsx'
+import { showCarefully } from './carefully.tsx'
 import { DeleteAccount } from './delete-account.tsx'
 
 /** Where the person is signed in, what they store, and the end of it all. */
@@ -28,9 +39,9 @@ export function AccountView({ rest }: { rest: string }) {
   return (
     <div class="page account">
       <h1>Devices and account</h1>
-      <Sessions turn={turn} changed={changed} />
+      <Sessions turn={turn} changed={changed} isAsked={rest === 'others'} />
       <Devices turn={turn} changed={changed} />
-      <LostDevice changed={changed} />
+      <LostDevice changed={changed} isAsked={rest === 'keys'} />
       <Storage turn={turn} />
       <DeleteAccount isAsked={rest === 'delete'} />
     </div>
@@ -43,11 +54,21 @@ interface PartProps {
   changed: () => void
 }
 
+/** The person comes back from signing in again, to go on with what they had begun. */
+interface AskedProps {
+  isAsked: boolean
+}
+
 /** Where the person is signed in. A session ends at once, wherever it is. */
-function Sessions({ turn, changed }: PartProps) {
+function Sessions({ turn, changed, isAsked }: PartProps & AskedProps) {
   const account = useAccount()
+  const { client } = useApp()
   const sessions = useLoaded(() => account.sessions(), [turn])
   const meaning = 'Every other browser and program has to sign in again. What they have stored stays there.'
+  const signOutOthers = () => confirmSignOutOthers(client, account, meaning, changed)
+  useEffect(() => {
+    if (isAsked) signOutOthers()
+  }, [isAsked])
   return (
     <section class="panel" aria-labelledby="sessions-title">
       <h2 id="sessions-title">Where you are signed in</h2>
@@ -63,7 +84,7 @@ function Sessions({ turn, changed }: PartProps) {
             </ul>
             {sessions.length > 1 && (
               <div class="bar">
-                <Button onClick={() => confirmSignOutOthers(account, meaning, changed)}>Sign out all others…</Button>
+                <Button onClick={signOutOthers}>Sign out all others…</Button>
               </div>
             )}
           </>
@@ -242,10 +263,15 @@ function number(count: number): string {
 }
 
 /** Tells what to do first, and then, if a device is lost or stolen. */
-function LostDevice({ changed }: { changed: () => void }) {
+function LostDevice({ changed, isAsked }: AskedProps & { changed: () => void }) {
   const app = useApp()
   const account = useAccount()
   const meaning = 'The lost device gets nothing new from now on. Your other devices have to sign in again.'
+  const changeKeys = () =>
+    showCarefully(app.client, { to: hrefOf('account', 'keys') }, (close) => <ChangeKeys app={app} close={close} />)
+  useEffect(() => {
+    if (isAsked) changeKeys()
+  }, [isAsked])
   return (
     <section class="panel" id="account-lost" aria-labelledby="lost-title">
       <h2 id="lost-title">Lost a device?</h2>
@@ -255,16 +281,16 @@ function LostDevice({ changed }: { changed: () => void }) {
             <strong>Sign it out.</strong> Find it above under “Where you are signed in” or, if you are not sure which
             one it is, sign out all others. It gets nothing new from then on.
           </p>
-          <Button onClick={() => confirmSignOutOthers(account, meaning, changed)}>Sign out all others…</Button>
+          <Button onClick={() => confirmSignOutOthers(app.client, account, meaning, changed)}>
+            Sign out all others…
+          </Button>
         </li>
         <li>
           <p>
             <strong>Change the keys.</strong> What you save from then on is encrypted under keys that the lost device
             never had. You choose a passphrase, and get a new recovery code.
           </p>
-          <Button onClick={() => showDialog((close) => <ChangeKeys app={app} close={close} />)}>
-            Change the keys…
-          </Button>
+          <Button onClick={changeKeys}>Change the keys…</Button>
         </li>
       </ol>
     </section>
@@ -277,10 +303,12 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
   const [draft, setDraft] = useState<VaultDraft>()
   const [vault, setVault] = useState<Vault>()
   const [step, setStep] = useState<Step>()
+  const [erases, setErases] = useState(true)
+  const { isOffered, note } = useRepairOffer()
 
   const begin = async (fields: Record<string, string>) => {
     const rotate = (current: Credentials) => rotateKeys(client, current, fields.passphrase ?? '')
-    setDraft(await tryCredentials(userId, fields, rotate))
+    setDraft(await note(tryCredentials(userId, fields, rotate)))
   }
   const encrypt = async ({ keys }: Vault) => {
     const what = 'Encrypting under the new keys'
@@ -298,6 +326,7 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
     const opened = await draft.confirm()
     if (device.keepsKey) await keepMasterKey(userId, opened.masterKey)
     setVault(opened)
+    if (erases) await eraseEarlierKeyrings(client)
     await encrypt(opened)
   }
 
@@ -311,6 +340,11 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
           </p>
           <CredentialFields owner={app} />
           <NewPassphraseField person={app.person} />
+          <label class="bar">
+            <input type="checkbox" checked={erases} onChange={() => setErases(!erases)} />
+            Erase what earlier passphrases and recovery codes open
+          </label>
+          {isOffered && <RepairOffer owner={app} />}
           <FormEnd close={close}>Show the new code</FormEnd>
         </Form>
       )}
@@ -336,17 +370,14 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
 }
 
 /** @param text what it means to this person */
-function confirmSignOutOthers(account: Account, text: string, changed: () => void): void {
-  confirmFirst({
-    title: 'Sign out everywhere else?',
-    text,
-    action: 'Sign out all others',
-    run: async () => {
-      await account.signOutOthers()
-      tell('Signed out everywhere else')
-      changed()
-    },
-  })
+function confirmSignOutOthers(client: Client, account: Account, text: string, changed: () => void): void {
+  const run = async () => {
+    await account.signOutOthers()
+    tell('Signed out everywhere else')
+    changed()
+  }
+  const question = { title: 'Sign out everywhere else?', text, action: 'Sign out all others', run }
+  showCarefully(client, { to: hrefOf('account', 'others') }, (close) => <Confirmation {...question} close={close} />)
 }
 
 function useAccount(): Account {

@@ -2,10 +2,10 @@ import { useEffect, useState } from 'preact/hooks'
 import { type AccountOptions, openAccount, SignInAgainError } from '../../client/account.ts'
 import { useApp } from '../app/context.ts'
 import { go, hrefOf, readRoute } from '../app/route.ts'
-import { signIn } from '../app/session.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { Field, Form } from '../ui/form.tsx'
+import { AskToSignIn } from './carefully.tsx'
 
 /** @param isAsked the person comes back from signing in again, to delete it */
 export function DeleteAccount({ isAsked }: { isAsked: boolean }) {
@@ -36,13 +36,13 @@ export function confirmDeletion(owner: AccountOptions): void {
       close()
       if (isDeletionAsked()) go('account', '', { replace: true })
     }
-    return <Confirmation owner={owner} close={end} />
+    return <DeletionForm owner={owner} close={end} />
   })
 }
 
 const word = 'delete'
 
-function Confirmation({ owner, close }: { owner: AccountOptions; close: () => void }) {
+function DeletionForm({ owner, close }: { owner: AccountOptions; close: () => void }) {
   const [mustSignIn, setMustSignIn] = useState(false)
   const [fault, setFault] = useState<string>()
   const submit = async ({ typed = '' }: Record<string, string>) => {
@@ -54,24 +54,12 @@ function Confirmation({ owner, close }: { owner: AccountOptions; close: () => vo
       setMustSignIn(true)
     }
   }
-  const back = () => signIn(owner.client, { again: true, to: deletionAddress })
   // The sync has stopped: the page begins anew.
   const cancel = () => (mustSignIn ? location.reload() : close())
   return (
     <Dialog title="Delete my account?" close={cancel}>
       {mustSignIn ? (
-        <div class="form">
-          <p role="status">
-            Nothing was deleted yet. Because this cannot be taken back, the service wants to be sure that it is you:
-            sign in again, and you are led back here.
-          </p>
-          <div class="bar end">
-            <Button onClick={cancel}>Cancel</Button>
-            <Button look="primary" onClick={back} autofocus>
-              Sign in again
-            </Button>
-          </div>
-        </div>
+        <AskToSignIn client={owner.client} to={deletionAddress} cancel={cancel} />
       ) : (
         <Form onSubmit={submit}>
           <p>This goes for good, and nobody can bring it back:</p>

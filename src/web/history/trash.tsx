@@ -1,14 +1,16 @@
-import { useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { DeletedBookmark, History } from '../../client/history.ts'
 import { useSync, useSyncStatus } from '../../client/react.ts'
+import { showCarefully } from '../account/carefully.tsx'
+import { useApp } from '../app/context.ts'
 import { Answer, type Loaded, useLoaded } from '../app/loaded.tsx'
 import { unsentOf } from '../app/network.ts'
-import { go } from '../app/route.ts'
+import { go, hrefOf } from '../app/route.ts'
 import { wordsOf } from '../library/found.tsx'
 import { Letter } from '../library/icon.tsx'
 import { type Bookmark, hostOf, isFolder, nameOf } from '../library/kind.ts'
 import { Button } from '../ui/button.tsx'
-import { confirmFirst, Dialog, showDialog } from '../ui/dialogs.tsx'
+import { Confirmation, Dialog } from '../ui/dialogs.tsx'
 import { Field } from '../ui/form.tsx'
 import { HistoryIcon, MoreIcon, TrashIcon } from '../ui/icons.tsx'
 import { Menu } from '../ui/menu.tsx'
@@ -19,13 +21,20 @@ import { Empty } from '../ui/waiting.tsx'
 import { restore, restoreFolder, useHistory } from './use-history.ts'
 
 /** Deleted bookmarks, the last deleted first, until the service erases them for good. */
-export function Trash() {
+export function Trash({ rest }: { rest: string }) {
+  const { client } = useApp()
   const history = useHistory()
   // A bookmark that this device deletes is there once the service knows of it.
   const isSent = unsentOf(useSyncStatus()) === 0
   const trash = useTrash(isSent)
   const [query, setQuery] = useState('')
-  const emptyTrash = () => showDialog((close) => <EmptyTrash history={history} reload={trash.load} close={close} />)
+  const emptyTrash = () =>
+    showCarefully(client, { to: hrefOf('trash', 'empty') }, (close) => (
+      <EmptyTrash history={history} reload={trash.load} close={close} />
+    ))
+  useEffect(() => {
+    if (rest === 'empty') emptyTrash()
+  }, [rest])
   return (
     <section class="page" aria-labelledby="trash-title">
       <div class="heading">
@@ -72,6 +81,7 @@ export function Trash() {
 
 function TrashRow({ deleted, trash }: { deleted: DeletedBookmark; trash: TrashList }) {
   const { id, bookmark, deletedAt, erasedAt } = deleted
+  const { client } = useApp()
   const history = useHistory()
   const sync = useSync()
   const name = bookmark ? nameOf(bookmark) : 'Not readable with this device’s keys'
@@ -81,17 +91,21 @@ function TrashRow({ deleted, trash }: { deleted: DeletedBookmark; trash: TrashLi
     else await restore(history, sync, id)
     await trash.load()
   }
+  const question = {
+    title: `Erase “${name}”?`,
+    text: 'It and all its earlier versions go for good, on all devices. This cannot be taken back.',
+    action: 'Erase for good',
+    run: async () => {
+      await history.purge(id)
+      tell(`“${name}” erased for good`)
+      await trash.load()
+    },
+  }
+  // Some can be erased from an older sign-in.
   const erase = () =>
-    confirmFirst({
-      title: `Erase “${name}”?`,
-      text: 'It and all its earlier versions go for good, on all devices. This cannot be taken back.',
-      action: 'Erase for good',
-      run: async () => {
-        await history.purge(id)
-        tell(`“${name}” erased for good`)
-        await trash.load()
-      },
-    })
+    showCarefully(client, { to: hrefOf('trash'), asksFirst: false }, (close) => (
+      <Confirmation {...question} close={close} />
+    ))
   return (
     <li class="trash-row" data-id={id}>
       {bookmark ? <Letter bookmark={bookmark} /> : <span class="letter own">?</span>}

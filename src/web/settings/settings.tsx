@@ -1,30 +1,38 @@
-import { useState } from 'preact/hooks'
-import { changeVaultPassphrase, type RecoveryCodeDraft, replaceRecoveryCode } from '../../client/index.ts'
+import { useEffect, useState } from 'preact/hooks'
+import {
+  type Credentials,
+  changeVaultPassphrase,
+  type RecoveryCodeDraft,
+  replaceRecoveryCode,
+} from '../../client/index.ts'
 import { useSync } from '../../client/react.ts'
+import { showCarefully } from '../account/carefully.tsx'
 import { useApp } from '../app/context.ts'
+import { hrefOf } from '../app/route.ts'
 import { nameOf } from '../library/kind.ts'
 import { Button } from '../ui/button.tsx'
-import { Dialog, showDialog } from '../ui/dialogs.tsx'
+import { Dialog } from '../ui/dialogs.tsx'
 import { sentence } from '../ui/failure.ts'
 import { counted } from '../ui/figures.ts'
 import { FileButton, saveFile } from '../ui/files.tsx'
 import { Form, FormEnd } from '../ui/form.tsx'
 import { tell } from '../ui/tell.ts'
 import { CredentialFields, tryCredentials, type VaultOwner } from '../vault/credentials.tsx'
+import { RepairOffer, showEarlierKeyrings, showRepair, useRepairOffer } from '../vault/keyrings.tsx'
 import { NewPassphraseField } from '../vault/new-passphrase.tsx'
 import { RecoveryCode } from '../vault/recovery-code.tsx'
 import { Backups } from './backups.tsx'
 import { type ImportJob, importFile, useImportJob } from './import-job.ts'
 
 /** Tools for now and then: files, backups, and what opens the vault. */
-export function Settings() {
+export function Settings({ rest }: { rest: string }) {
   return (
     <div class="page">
       <h1>Import, export, vault</h1>
       <BookmarkFiles />
       <Bookmarklet />
       <Backups />
-      <VaultTools />
+      <VaultTools asked={rest} />
     </div>
   )
 }
@@ -87,9 +95,25 @@ function Import({ job: { what, share, done, total, report, failed = [], failure,
   )
 }
 
-/** A new recovery code, and another passphrase. Both ask for the current one or the other. */
-function VaultTools() {
+/**
+ * A new recovery code, and another passphrase. Both ask for the current one or the other.
+ *
+ * @param asked what the person comes back to from signing in again
+ */
+function VaultTools({ asked }: { asked: string }) {
   const owner = useApp()
+  const replaceCode = () =>
+    showCarefully(owner.client, { to: hrefOf('settings', 'code') }, (close) => <NewCode owner={owner} close={close} />)
+  const changePassphrase = () =>
+    showCarefully(owner.client, { to: hrefOf('settings', 'passphrase') }, (close) => (
+      <NewPassphrase owner={owner} close={close} />
+    ))
+  useEffect(() => {
+    if (asked === 'code') replaceCode()
+    if (asked === 'passphrase') changePassphrase()
+    if (asked === 'keyrings') showEarlierKeyrings(owner)
+    if (asked === 'repair') showRepair(owner)
+  }, [asked])
   return (
     <section class="panel">
       <h2>Passphrase and recovery code</h2>
@@ -100,12 +124,9 @@ function VaultTools() {
         use, open this page in a private window.
       </p>
       <div class="bar">
-        <Button onClick={() => showDialog((close) => <NewCode owner={owner} close={close} />)}>
-          New recovery code
-        </Button>
-        <Button onClick={() => showDialog((close) => <NewPassphrase owner={owner} close={close} />)}>
-          Change the passphrase
-        </Button>
+        <Button onClick={replaceCode}>New recovery code</Button>
+        <Button onClick={changePassphrase}>Change the passphrase</Button>
+        <Button onClick={() => showEarlierKeyrings(owner)}>Earlier keyrings…</Button>
       </div>
     </section>
   )
@@ -119,8 +140,9 @@ interface ToolProps {
 function NewCode({ owner, close }: ToolProps) {
   const { client, userId, person } = owner
   const [draft, setDraft] = useState<RecoveryCodeDraft>()
+  const { isOffered, note } = useRepairOffer()
   const prepare = async (fields: Record<string, string>) => {
-    setDraft(await tryCredentials(userId, fields, (current) => replaceRecoveryCode(client, current)))
+    setDraft(await note(tryCredentials(userId, fields, (current) => replaceRecoveryCode(client, current))))
   }
   const confirm = async () => {
     await draft?.confirm()
@@ -136,6 +158,7 @@ function NewCode({ owner, close }: ToolProps) {
       ) : (
         <Form onSubmit={prepare}>
           <CredentialFields owner={owner} />
+          {isOffered && <RepairOffer owner={owner} />}
           <FormEnd close={close}>Show the new code</FormEnd>
         </Form>
       )}
@@ -145,8 +168,10 @@ function NewCode({ owner, close }: ToolProps) {
 
 function NewPassphrase({ owner, close }: ToolProps) {
   const { client, userId, person } = owner
+  const { isOffered, note } = useRepairOffer()
   const change = async (fields: Record<string, string>) => {
-    await tryCredentials(userId, fields, (current) => changeVaultPassphrase(client, current, fields.passphrase ?? ''))
+    const replace = (current: Credentials) => changeVaultPassphrase(client, current, fields.passphrase ?? '')
+    await note(tryCredentials(userId, fields, replace))
     close()
     tell('The passphrase was changed')
   }
@@ -155,6 +180,7 @@ function NewPassphrase({ owner, close }: ToolProps) {
       <Form onSubmit={change}>
         <CredentialFields owner={owner} />
         <NewPassphraseField person={person} />
+        {isOffered && <RepairOffer owner={owner} />}
         <FormEnd close={close}>Change it</FormEnd>
       </Form>
     </Dialog>

@@ -1,7 +1,7 @@
 import { type ComponentChildren, Fragment, type VNode } from 'preact'
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Button, IconButton } from './button.tsx'
-import { messageOf, ShowFailure } from './failure.ts'
+import { ShowFailure, useFailure } from './failure.ts'
 import { CloseIcon } from './icons.tsx'
 import { sharedValue } from './shared-value.ts'
 
@@ -40,7 +40,7 @@ export function Dialog({ title, close, children }: DialogProps) {
   }, [])
   return (
     <dialog ref={dialog} class="dialog" aria-labelledby={titleId} onClose={close}>
-      <ShowFailure.Provider value={(error) => setFailure(messageOf(error))}>
+      <ShowFailure.Provider value={useFailure(setFailure)}>
         <div class="dialog-head">
           <h2 id={titleId}>{title}</h2>
           <IconButton label="Close" icon={CloseIcon} onClick={close} />
@@ -66,8 +66,12 @@ interface Question {
 }
 
 /** Asks before something that cannot be taken back. What fails is shown in the dialog, which stays. */
-export function confirmFirst({ title, text, action, run }: Question): void {
-  showDialog((close) => (
+export function confirmFirst(question: Question): void {
+  showDialog((close) => <Confirmation {...question} close={close} />)
+}
+
+export function Confirmation({ title, text, action, run, close }: Question & { close: () => void }) {
+  return (
     <Dialog title={title} close={close}>
       <div class="form">
         <p>{text}</p>
@@ -87,5 +91,5 @@ export function confirmFirst({ title, text, action, run }: Question): void {
         </div>
       </div>
     </Dialog>
-  ))
+  )
 }

@@ -1,15 +1,28 @@
 import { createContext } from 'preact'
+import { useContext } from 'preact/hooks'
 import { ForbiddenOrigin } from '../../../generated/errors.ts'
-import { ApiError, OfflineError, SignedOutError, StorageFullError } from '../../client/index.ts'
+import { ApiError, OfflineError, SignedOutError, SignInAgainError, StorageFullError } from '../../client/index.ts'
 import { tell } from './tell.ts'
 
 /** Shows why something did not work: at the bottom of the page or, inside a dialog or a form, there. */
 export const ShowFailure = createContext((error: unknown) => tell(messageOf(error), { isAlert: true }))
 
+/** Around what takes a young sign-in: leads the person to one. */
+export const LeadToSignIn = createContext<(() => void) | undefined>(undefined)
+
+/** Shows why something did not work, unless the person is led to where it will. */
+export function useFailure(show: (text: string) => void): (error: unknown) => void {
+  const leadToSignIn = useContext(LeadToSignIn)
+  return (error) => (leadToSignIn && error instanceof SignInAgainError ? leadToSignIn() : show(messageOf(error)))
+}
+
 /** Why it did not work, and what the person can do. */
 export function messageOf(error: unknown): string {
   if (error instanceof OfflineError) return 'The service did not answer. Check the network, then try again.'
   if (error instanceof SignedOutError) return 'You are signed out. Reload the page to sign in again.'
+  if (error instanceof SignInAgainError) {
+    return 'Nothing was changed: because this cannot be taken back, the service wants a new sign-in. Sign out and in again.'
+  }
   if (error instanceof StorageFullError) {
     return 'The storage of this browser is full, so nothing was saved. Free some space on the device, then try again.'
   }

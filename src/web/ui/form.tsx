@@ -8,7 +8,7 @@ import {
 } from 'preact'
 import { useContext, useEffect, useId, useMemo, useRef, useState } from 'preact/hooks'
 import { Button } from './button.tsx'
-import { messageOf, ShowFailure } from './failure.ts'
+import { ShowFailure, useFailure } from './failure.ts'
 import { useLong } from './waiting.tsx'
 
 interface FormProps {
@@ -23,6 +23,7 @@ interface FormProps {
 
 export function Form({ onSubmit, children, class: name }: FormProps) {
   const [failure, setFailure] = useState<string>()
+  const showFailure = useFailure(setFailure)
   const [faults, setFaults] = useState<Readonly<Record<string, string>>>({})
   const [isBusy, setBusy] = useState(false)
   const isPending = useRef(false)
@@ -48,14 +49,14 @@ export function Form({ onSubmit, children, class: name }: FormProps) {
       if (error instanceof FieldFault) {
         setFaults({ [error.field]: error.message })
         ;(form.elements.namedItem(error.field) as HTMLElement).focus()
-      } else setFailure(messageOf(error))
+      } else showFailure(error)
     } finally {
       isPending.current = false
       setBusy(false)
     }
   }
   return (
-    <ShowFailure.Provider value={(error) => setFailure(messageOf(error))}>
+    <ShowFailure.Provider value={showFailure}>
       <FieldFaultsContext.Provider value={{ faults, forget, checks }}>
         <form class={name ? `form ${name}` : 'form'} onSubmit={submit} aria-busy={isBusy}>
           {children}

@@ -18,6 +18,7 @@ import { Form, Submit } from '../ui/form.tsx'
 import { tell } from '../ui/tell.ts'
 import { Waiting } from '../ui/waiting.tsx'
 import { AccountName, CredentialFields, tryCredentials, type VaultOwner } from './credentials.tsx'
+import { keyringsAddress, showEarlierKeyrings } from './keyrings.tsx'
 import { NewPassphraseField } from './new-passphrase.tsx'
 import { RecoveryCode } from './recovery-code.tsx'
 
@@ -70,6 +71,7 @@ export function VaultDoor({ owner, device, opened }: DoorProps) {
         />
       )}
       <SignedInAs {...owner} device={device} />
+      {exists === true && <OpenedBefore owner={owner} />}
       {exists === true && <LostBoth owner={owner} device={device} />}
     </Front>
   )
@@ -122,6 +124,23 @@ function SignedInAs({ client, device, userId, person }: SignedInAsProps) {
       <span>You are signed in{person !== '' && ` as ${person}`}.</span>
       <Button onClick={() => signOutLocked(client, device, userId)}>Sign out</Button>
     </p>
+  )
+}
+
+/** The way on for somebody whose passphrase has opened the vault until somebody, or a faulty program, replaced its keyring. */
+function OpenedBefore({ owner }: { owner: VaultOwner }) {
+  useEffect(() => {
+    if (location.hash === keyringsAddress) showEarlierKeyrings(owner)
+  }, [])
+  return (
+    <details class="lost-both">
+      <summary>It has opened them before</summary>
+      <p>
+        If you did not change the passphrase, something else did: what it opened is kept for a while, and can be
+        restored.
+      </p>
+      <Button onClick={() => showEarlierKeyrings(owner)}>Earlier keyrings…</Button>
+    </details>
   )
 }
 

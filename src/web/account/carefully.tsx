@@ -1,0 +1,106 @@
+import type { VNode } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { quotas } from '../../../generated/limits.ts'
+import { type Client, unwrap } from '../../client/index.ts'
+import { go, readRoute } from '../app/route.ts'
+import { signIn } from '../app/session.ts'
+import { Button } from '../ui/button.tsx'
+import { Dialog, showDialog } from '../ui/dialogs.tsx'
+import { LeadToSignIn } from '../ui/failure.ts'
+import { serviceNow } from '../ui/service-time.ts'
+import { Waiting } from '../ui/waiting.tsx'
+
+interface Options {
+  /** The view whose address opens this dialog, as `hrefOf` returns it: the person comes back there. */
+  to: string
+  /** False if it may go without a young sign-in: then the person is only led to one once the service wants it. */
+  asksFirst?: boolean
+}
+
+/**
+ * Shows a dialog for what cannot be undone. The service wants a young sign-in for that, so an older one is renewed before
+ * the person types anything; whatever waits to be sent stays in this browser meanwhile.
+ */
+export function showCarefully(client: Client, options: Options, content: (close: () => void) => VNode): void {
+  showDialog((close) => {
+    const end = () => {
+      close()
+      if (location.hash === options.to) go(readRoute(options.to).view, '', { replace: true })
+    }
+    return <Careful client={client} content={content} close={end} {...options} />
+  })
+}
+
+interface CarefulProps extends Options {
+  client: Client
+  content: (close: () => void) => VNode
+  close: () => void
+}
+
+type Stage = 'asking' | 'young' | 'too old' | 'became too old'
+
+function Careful({ client, to, asksFirst = true, content, close }: CarefulProps) {
+  const [stage, setStage] = useState<Stage>(asksFirst ? 'asking' : 'young')
+  const current = useRef(stage)
+  current.current = stage
+  // One that gives way to the next tells that it was closed, too.
+  const closeThis = () => current.current === stage && close()
+  const ask = () =>
+    void isYoung(client).then(
+      (young) => setStage(young ? 'young' : 'too old'),
+      // What the dialog sends then will tell what is wrong.
+      () => setStage('young'),
+    )
+  useEffect(() => {
+    if (asksFirst) ask()
+  }, [])
+  if (stage === 'young') {
+    return <LeadToSignIn.Provider value={() => setStage('became too old')}>{content(closeThis)}</LeadToSignIn.Provider>
+  }
+  return (
+    <Dialog key={stage} title="Sign in again" close={closeThis}>
+      {stage === 'asking' ? (
+        <Waiting again={ask} />
+      ) : (
+        <AskToSignIn client={client} to={to} cancel={closeThis}>
+          {stage === 'became too old' && ' If you were shown a new recovery code, it opens nothing: you get another.'}
+        </AskToSignIn>
+      )}
+    </Dialog>
+  )
+}
+
+interface AskProps {
+  client: Client
+  to: string
+  cancel: () => void
+  children?: string | false
+}
+
+/** Says why, and leads to the provider's page, which leads back. */
+export function AskToSignIn({ client, to, cancel, children }: AskProps) {
+  return (
+    <div class="form">
+      <p role="status">
+        Nothing was changed yet. Because this cannot be taken back, the service wants to be sure that it is you: sign in
+        again, and you are led back here.{children}
+      </p>
+      <div class="bar end">
+        <Button onClick={cancel}>Cancel</Button>
+        <Button look="primary" onClick={() => signIn(client, { again: true, to })} autofocus>
+          Sign in again
+        </Button>
+      </div>
+    </div>
+  )
+}
+
+/** So much time must be left to type, and to print a recovery code. */
+const enoughMs = 5 * 60_000
+
+/** Whether the sign-in of this browser is so young that the person will be ready before it is not. */
+async function isYoung(client: Client): Promise<boolean> {
+  const { sessions } = unwrap(await client.GET('/api/v1/account/sessions', { params: { query: { limit: 1000 } } }))
+  const own = sessions.find(({ current }) => current)
+  return own !== undefined && serviceNow() - own.created_at < quotas.youngLoginSeconds * 1000 - enoughMs
+}

@@ -1,0 +1,166 @@
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { keyringOf } from '../support/keyrings.ts'
+import { folder, startService } from '../support/service.ts'
+import { developmentProvider, live, makeVault, openChromium, openContext, passphrase, show, signIn } from './fixture.ts'
+
+const browser = await openChromium()
+if (typeof browser === 'string') t.plan(0, browser)
+else {
+  t.test('what cannot be undone leads through a new sign-in and back, with nothing lost', async (t) => {
+    const dataDir = await folder(t)
+    const { origin } = await startService(t, dataDir, { SERVE_DEMO: 'true', ...(await developmentProvider()) })
+    const page = await (await openContext(t, browser, {}, /status of 403/)).newPage()
+    await signIn(page, origin, 'Mary')
+    await makeVault(page)
+    const dialog = page.getByRole('dialog')
+    let current = passphrase
+
+    /** As if the page had been open for an hour. */
+    const growOld = () => {
+      const database = new Sqlite(join(dataDir, 'bookmarks.db'), { timeout: 10_000 })
+      database.exec('update logins set created_at = created_at - 3600000')
+      database.close()
+    }
+    const signInAgain = async () => {
+      await dialog.getByRole('button', { name: 'Sign in again' }).click()
+      await page.waitForURL(/\/sign-in\//)
+      await page.locator('input:not([type=hidden])').first().fill('Mary')
+      await page.keyboard.press('Enter')
+      await page.waitForURL(`${origin}/**`)
+    }
+    const choose = async (next: string) => {
+      await dialog.getByLabel('New passphrase').fill(next)
+      await dialog.getByLabel('The same once more').fill(next)
+    }
+
+    await t.test('the passphrase is changed after the sign-in that the dialog asks for first', async () => {
+      growOld()
+      await show(page, 'settings')
+      await page.getByRole('button', { name: 'Change the passphrase' }).click()
+      await signInAgain()
+      await dialog.getByLabel('Passphrase or code').fill(current)
+      current = 'another correct horse'
+      await choose(current)
+      await dialog.getByRole('button', { name: 'Change it' }).click()
+      await page.getByText('The passphrase was changed').waitFor()
+      await page.waitForURL(`${origin}/#/settings`)
+      await live(page)
+    })
+
+    await t.test('whose sign-in became old meanwhile is told, and led to another', async () => {
+      await page.getByRole('button', { name: 'New recovery code' }).click()
+      await dialog.getByLabel('Passphrase or code').fill(current)
+      await dialog.getByRole('button', { name: 'Show the new code' }).click()
+      await dialog.locator('#recovery-code').waitFor()
+      growOld()
+      await dialog.getByRole('button', { name: 'I have it on paper' }).click()
+      await dialog.getByText('it opens nothing: you get another').waitFor()
+      await signInAgain()
+      await dialog.getByLabel('Passphrase or code').fill(current)
+      await dialog.getByRole('button', { name: 'Show the new code' }).click()
+      await dialog.getByRole('button', { name: 'I have it on paper' }).click()
+      await page.getByText('The new recovery code counts').waitFor()
+    })
+
+    await t.test('a vault whose keyring a faulty program replaced is repaired where it is open', async () => {
+      await putJunk(page)
+      await page.getByRole('button', { name: 'Change the passphrase' }).click()
+      await dialog.getByLabel('Passphrase or code').fill(current)
+      await choose('does not matter now')
+      await dialog.getByRole('button', { name: 'Change it' }).click()
+      growOld()
+      await dialog.getByRole('button', { name: 'Repair the vault…' }).click()
+      await signInAgain()
+      current = 'a repaired correct horse'
+      await choose(current)
+      await dialog.getByRole('button', { name: 'Show the new code' }).click()
+      await dialog.getByRole('button', { name: 'I have it on paper' }).click()
+      await page.getByText('The vault is repaired').waitFor()
+      await lock(page)
+      await page.getByLabel('Passphrase or code').fill(current)
+      await page.getByRole('button', { name: 'Open', exact: true }).click()
+      await live(page)
+    })
+
+    await t.test('at the door, what opened it before is restored', async () => {
+      await putJunk(page)
+      await lock(page)
+      growOld()
+      await page.getByText('It has opened them before').click()
+      await page.getByRole('button', { name: 'Earlier keyrings…' }).click()
+      await signInAgain()
+      await dialog
+        .getByRole('button', { name: /^Restore keyring/ })
+        .first()
+        .click()
+      await page.getByText('open your bookmarks again').waitFor()
+      await page.getByLabel('Passphrase or code').fill(current)
+      await page.getByRole('button', { name: 'Open', exact: true }).click()
+      await live(page)
+    })
+
+    await t.test('signing out everywhere else leads through it, and back to the question', async () => {
+      const other = await (await openContext(t, browser)).newPage()
+      await signIn(other, origin, 'Mary')
+      growOld()
+      await show(page, 'account')
+      await page
+        .getByRole('region', { name: 'Where you are signed in' })
+        .getByRole('button', { name: 'Sign out all others…' })
+        .click()
+      await signInAgain()
+      await dialog.getByRole('button', { name: 'Sign out all others' }).click()
+      await page.getByText('Signed out everywhere else').waitFor()
+      await other.reload()
+      await other.getByRole('button', { name: 'Sign in' }).waitFor()
+    })
+
+    await t.test('so does changing the keys, which erases the earlier keyrings', async () => {
+      growOld()
+      await page.getByRole('button', { name: 'Change the keys…' }).click()
+      await signInAgain()
+      await dialog.getByLabel('Passphrase or code').fill(current)
+      await choose(current)
+      await dialog.getByRole('button', { name: 'Show the new code' }).click()
+      await dialog.getByRole('button', { name: 'I have it on paper' }).click()
+      await page.getByText('The keys are changed.').waitFor()
+      await show(page, 'settings')
+      await page.getByRole('button', { name: 'Earlier keyrings…' }).click()
+      await dialog.getByText('There are none').waitFor()
+      await dialog.getByRole('button', { name: 'Close' }).last().click()
+    })
+
+    await t.test('so does emptying the trash', async () => {
+      await page.evaluate(async () => {
+        const body = JSON.stringify({ id: 'junk', encrypted_data: 'x', data_hash: 'h' })
+        const headers = { 'content-type': 'application/json' }
+        await fetch('/api/v1/bookmarks', { method: 'POST', headers, body })
+        await fetch('/api/v1/bookmarks/junk', { method: 'DELETE' })
+      })
+      growOld()
+      await show(page, 'trash')
+      await page.getByRole('button', { name: 'Empty the trash…' }).click()
+      await signInAgain()
+      await dialog.getByRole('button', { name: 'Erase everything' }).click()
+      await page.getByText('1 erased for good').waitFor()
+    })
+  })
+}
+
+async function putJunk(page: Page): Promise<void> {
+  await page.evaluate(async (keyring) => {
+    const path = '/api/v1/account/keyring'
+    const { revision } = await (await fetch(path)).json()
+    const body = JSON.stringify({ keyring, revision: revision + 1 })
+    await fetch(path, { method: 'PUT', headers: { 'content-type': 'application/json' }, body })
+  }, keyringOf('of a faulty program'))
+}
+
+async function lock(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Mary, This browser' }).click()
+  await page.getByRole('menuitem', { name: 'Lock' }).click()
+  await page.getByRole('heading', { name: 'Open your bookmarks' }).waitFor()
+}
