@@ -36,6 +36,25 @@ t.test('the same field, changed on both sides, is the later one, and the other i
   t.same(mergeBookmarks(base, edited({ title: 'two' }), edited({ title: 'two' })).lost, [], 'unless both say the same')
 })
 
+t.test('tens of thousands of tags, as a file can bring them, are looked up, not searched', async (t) => {
+  const tags = Array.from({ length: 30_000 }, (_, index) => `${index}`)
+  let searches = 0
+  const { includes } = Array.prototype
+  t.intercept(Array.prototype, 'includes', {
+    value(this: unknown[], ...one: [unknown]) {
+      searches++
+      return includes.apply(this, one)
+    },
+  })
+  const { bookmark } = mergeBookmarks(
+    { ...base, tags },
+    { ...base, tags: tags.slice(1) },
+    { ...base, tags: [...tags, 'new'] },
+  )
+  t.ok(searches < 100, `${searches} searches`)
+  t.same(bookmark.tags, [...tags.slice(1), 'new'])
+})
+
 t.test('tags are a set: what either side added or removed', async (t) => {
   const tags = (earlier: string[] | undefined, later: string[] | undefined) => {
     const [one, other] = [earlier, later].map((tags) => {

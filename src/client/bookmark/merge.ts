@@ -86,9 +86,10 @@ function mergeTags(name: string, was: unknown, earlier: unknown, later: unknown)
   if (name !== 'tags') return undefined
   const sets = [was ?? [], earlier ?? [], later ?? []]
   if (!sets.every(isStrings)) return undefined
-  const [before, one, other] = sets as [string[], string[], string[]]
-  const kept = other.filter((tag) => one.includes(tag) || !before.includes(tag))
-  const added = one.filter((tag) => !before.includes(tag))
+  // By sets: somebody else's file can bring tens of thousands of tags.
+  const [before, one, other] = sets.map((tags) => new Set(tags)) as [Set<string>, Set<string>, Set<string>]
+  const kept = [...other].filter((tag) => one.has(tag) || !before.has(tag))
+  const added = [...one].filter((tag) => !before.has(tag))
   const tags = [...new Set([...kept, ...added])]
   return { value: tags.length === 0 && later === undefined ? undefined : tags }
 }

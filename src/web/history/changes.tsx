@@ -91,8 +91,9 @@ function replaced(before: string, after: string): Piece[] {
 }
 
 function tagPieces(before: readonly string[], after: readonly string[]): Piece[] {
+  const [old, fresh] = [new Set(before), new Set(after)]
   return [...new Set([...before, ...after])].map((text) => {
-    const kind = !after.includes(text) ? 'removed' : before.includes(text) ? 'same' : 'added'
+    const kind = !fresh.has(text) ? 'removed' : old.has(text) ? 'same' : 'added'
     return { kind, text: `#${text} ` }
   })
 }

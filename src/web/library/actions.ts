@@ -38,8 +38,9 @@ export async function moveBefore(
 /** Adds and takes off tags; only bookmarks have any. */
 export async function retag(sync: Sync, ids: readonly string[], added: readonly string[], taken: readonly string[]) {
   const before = existing(sync, ids)
+  const gone = new Set(taken)
   const after = before.map(({ tags = [], ...rest }) => {
-    const next = [...new Set([...tags.filter((tag) => !taken.includes(tag)), ...added])]
+    const next = [...new Set([...tags.filter((tag) => !gone.has(tag)), ...added])]
     return { ...rest, ...(next.length > 0 && { tags: next }) }
   })
   await sync.put(after)

@@ -42,6 +42,9 @@ export const Row = memo(function Row({ id, isSelected }: { id: string; isSelecte
   )
 })
 
+/** More than a row has room for; a file can bring tens of thousands. */
+const maxTags = 30
+
 function Content({ bookmark }: { bookmark: Bookmark }) {
   const sync = useSync()
   const { words, showsPath } = useLook()
@@ -75,11 +78,12 @@ function Content({ bookmark }: { bookmark: Bookmark }) {
       </div>
       {tags.length > 0 && (
         <span class="row-tags">
-          {tags.map((tag) => (
+          {tags.slice(0, maxTags).map((tag) => (
             <a key={tag} class="tag" draggable={false} href={hrefOf('tag', tag)}>
               <Highlight text={tag} words={words} />
             </a>
           ))}
+          {tags.length > maxTags && <span class="hint">and {(tags.length - maxTags).toLocaleString()} more</span>}
         </span>
       )}
       <time class="row-date" dateTime={dateAdded}>

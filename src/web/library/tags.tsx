@@ -24,9 +24,9 @@ function Tags({ sync, ids, close }: TagsProps) {
   const [common] = useState(() => commonTags(sync, ids))
   const [tags, setTags] = useState<readonly string[]>(common)
   const submit = async (fields: Record<string, string>) => {
-    const wanted = readTags(fields)
-    const taken = common.filter((tag) => !wanted.includes(tag))
-    await retag(sync, ids, wanted, taken)
+    const wanted = new Set(readTags(fields))
+    const taken = common.filter((tag) => !wanted.has(tag))
+    await retag(sync, ids, [...wanted], taken)
     close()
   }
   return (
@@ -40,11 +40,11 @@ function Tags({ sync, ids, close }: TagsProps) {
 }
 
 function commonTags(sync: Sync, ids: readonly string[]): string[] {
-  const [first = [], ...others] = ids.flatMap((id) => {
+  const [first = new Set<string>(), ...others] = ids.flatMap((id) => {
     const bookmark = sync.get(id)
-    return bookmark?.url === undefined ? [] : [bookmark.tags ?? []]
+    return bookmark?.url === undefined ? [] : [new Set<string>(bookmark.tags)]
   })
-  return first.filter((tag) => others.every((tags) => tags.includes(tag)))
+  return [...first].filter((tag) => others.every((tags) => tags.has(tag)))
 }
 
 interface TagsFieldProps {
@@ -63,8 +63,9 @@ export function TagsField({ sync, label, tags, onChange, autofocus = false }: Ta
   const [text, setText] = useState('')
   const typed = text.trim().toLowerCase()
   const rank = (tag: string) => (known.get(tag) ?? 0) + (tag.toLowerCase().startsWith(typed) ? 1e6 : 0)
+  const chosen = new Set(tags)
   const options = [...known.keys()]
-    .filter((tag) => !tags.includes(tag) && (typed === '' || tag.toLowerCase().includes(typed)))
+    .filter((tag) => !chosen.has(tag) && (typed === '' || tag.toLowerCase().includes(typed)))
     .sort((one, other) => rank(other) - rank(one))
     .slice(0, maxShown)
     .map((tag) => ({ value: tag, label: tag }))
