@@ -35,6 +35,7 @@ function Difference({ pieces }: { pieces: readonly Piece[] }) {
     <>
       {pieces.map(({ kind, text }, at) => {
         const key = `${at} ${kind}`
+        if (text === '') return null
         if (kind === 'removed') return <del key={key}>{text}</del>
         if (kind === 'added') return <ins key={key}>{text}</ins>
         return <span key={key}>{text}</span>
@@ -113,80 +114,23 @@ interface Piece {
   text: string
 }
 
-/** Comparing longer texts word by word takes too long. */
-const mostSteps = 250_000
 /** With less in common, the two are easier to read one after the other. */
 const leastInCommon = 0.3
 
-/** The words that were removed from a text, and those that were added. */
+/** The words that were replaced by others: most edits are in one place, with the same before and after it. */
 function textDifference(before: string, after: string): Piece[] {
   const [old, fresh] = [wordsOf(before), wordsOf(after)]
-  const whole = merged([
-    { kind: 'removed', text: before },
-    { kind: 'added', text: after },
-  ])
-  if (old.length * fresh.length > mostSteps) return whole
-  const pieces = merged(walk(old, fresh))
-  const common = pieces.reduce((sum, { kind, text }) => sum + (kind === 'same' ? text.length : 0), 0)
-  return common < leastInCommon * Math.max(before.length, after.length) ? whole : pieces
+  const most = Math.min(old.length, fresh.length)
+  let start = 0
+  while (start < most && old[start] === fresh[start]) start++
+  let end = 0
+  while (end < most - start && old.at(-1 - end) === fresh.at(-1 - end)) end++
+  const [head, tail] = [old.slice(0, start).join(''), old.slice(old.length - end).join('')]
+  if (head.length + tail.length < leastInCommon * Math.max(before.length, after.length)) return replaced(before, after)
+  const middle = (words: readonly string[]) => words.slice(start, words.length - end).join('')
+  return [{ kind: 'same', text: head }, ...replaced(middle(old), middle(fresh)), { kind: 'same', text: tail }]
 }
 
 function wordsOf(text: string): readonly string[] {
   return text.match(/[\p{L}\p{N}]+|\s+|./gsu) ?? []
-}
-
-/** Along the longest common subsequence. */
-function walk(old: readonly string[], fresh: readonly string[]): Piece[] {
-  const lengths = commonLengths(old, fresh)
-  const pieces: Piece[] = []
-  let [at, to] = [0, 0]
-  while (at < old.length || to < fresh.length) {
-    const [removed, added] = [old[at], fresh[to]]
-    if (removed !== undefined && removed === added) {
-      pieces.push({ kind: 'same', text: removed })
-      at++
-      to++
-    } else if (
-      added === undefined ||
-      (removed !== undefined && lengthAt(lengths, at + 1, to) >= lengthAt(lengths, at, to + 1))
-    ) {
-      pieces.push({ kind: 'removed', text: removed as string })
-      at++
-    } else {
-      pieces.push({ kind: 'added', text: added })
-      to++
-    }
-  }
-  return pieces
-}
-
-/** How long the longest common subsequence of the two rests is, for each pair of places. */
-function commonLengths(old: readonly string[], fresh: readonly string[]): number[][] {
-  const lengths = Array.from({ length: old.length + 1 }, () => new Array<number>(fresh.length + 1).fill(0))
-  for (let at = old.length - 1; at >= 0; at--) {
-    const row = lengths[at] as number[]
-    for (let to = fresh.length - 1; to >= 0; to--) {
-      row[to] =
-        old[at] === fresh[to]
-          ? lengthAt(lengths, at + 1, to + 1) + 1
-          : Math.max(lengthAt(lengths, at + 1, to), lengthAt(lengths, at, to + 1))
-    }
-  }
-  return lengths
-}
-
-function lengthAt(lengths: readonly number[][], at: number, to: number): number {
-  return lengths[at]?.[to] ?? 0
-}
-
-/** Neighbours of the same kind are one piece. */
-function merged(pieces: readonly Piece[]): Piece[] {
-  const joined: Piece[] = []
-  for (const { kind, text } of pieces) {
-    const last = joined.at(-1)
-    if (text === '') continue
-    if (last?.kind === kind) last.text += text
-    else joined.push({ kind, text })
-  }
-  return joined
 }
