@@ -1668,7 +1668,7 @@ export interface components {
         AccountUsage: {
             /**
              * Format: int64
-             * @description Bytes of `encrypted_data`, kept versions and deleted records included.
+             * @description Bytes of `encrypted_data`, kept versions and deleted records included, and 512 for each record and each version.
              * @example 1048576
              */
             bytes: number;
@@ -1701,7 +1701,7 @@ export interface components {
         AccountLimits: {
             /**
              * Format: int64
-             * @description Bytes of `encrypted_data`, kept versions and deleted records included.
+             * @description Bytes of `encrypted_data`, kept versions and deleted records included, and 512 for each record and each version.
              * @example 2147483648
              */
             stored_bytes: number;

@@ -68,7 +68,13 @@ t.test('A user sees who they are, what they store, and the limits that hold', as
   await push('y'.repeat(12), 2)
   const { size_bytes } = await createdExport(ada)
   const { body } = await ada.call('GET', path)
-  t.same(body.usage, { bytes: 42, records: 1, version_bytes: 30, export_bytes: size_bytes, devices: 1 })
+  t.same(body.usage, {
+    bytes: 42 + 2 * quotas.rowBytes,
+    records: 1,
+    version_bytes: 30 + quotas.rowBytes,
+    export_bytes: size_bytes,
+    devices: 1,
+  })
 })
 
 t.test("What a write has left at the last moment goes with the user's row", async (t) => {

@@ -8,6 +8,7 @@ import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { breakDatabase, countRows, interceptWrites } from '../support/database.ts'
 import { until } from '../support/until.ts'
+import { maxUserBytes } from '../support/usage.ts'
 import { openDevice } from './device.ts'
 
 interface Service extends TestApp {
@@ -411,7 +412,7 @@ t.test('At most 1,000 are kept', async (t) => {
 
 /** A user at the limit of records, with a bookmark `old`, on two devices. */
 async function openSmall(t: Test) {
-  const app = await buildApp(t, { MAX_USER_RECORDS: '1', MAX_USER_BYTES: '10' })
+  const app = await buildApp(t, { MAX_USER_RECORDS: '1', ...maxUserBytes(10, 1) })
   const origin = await app.listen()
   const ada = await app.user('ada')
   const changes = [change({ entity_id: 'old', timestamp: 1000, encrypted_data: 'x'.repeat(10) })]

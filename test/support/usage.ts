@@ -1,6 +1,12 @@
 import { sql } from 'kysely'
+import { quotas } from '../../generated/limits.ts'
 import type { Context } from '../../src/service/context.ts'
 import { findCounters } from '../../src/service/db/tables/users.ts'
+
+/** The setting with which a user can store so many bytes of ciphertext in so many records and versions. */
+export function maxUserBytes(bytes: number, rows: number): { MAX_USER_BYTES: string } {
+  return { MAX_USER_BYTES: `${bytes + rows * quotas.rowBytes}` }
+}
 
 /** How much a user stores, according to the counters. */
 export async function usage({ database }: Context, userId: string): Promise<{ bytes: number; records: number }> {

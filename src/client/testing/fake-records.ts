@@ -1,5 +1,6 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+import { quotas } from '../../../generated/limits.ts'
 import type { components } from '../../../generated/openapi.ts'
 import { addOverwritten, decide, type MadeBy, type Overwritten, type Verdict } from '../../protocol/decide.ts'
 import { hexValue, toDigest } from '../../protocol/digest.ts'
@@ -187,8 +188,9 @@ export class FakeRecords {
   usage(): Schemas['AccountUsage'] {
     const bytesOf = (versions: FakeVersion[]) =>
       [...new Set(versions.map(({ data }) => data))].reduce((sum, data) => sum + (data?.ciphertext.length ?? 0), 0)
-    const bytes = bytesOf([...this.entities, ...this.kept])
-    const version_bytes = bytes - bytesOf(this.entities.filter(isLive))
+    const data = bytesOf([...this.entities, ...this.kept])
+    const bytes = data + quotas.rowBytes * (this.#entities.size + this.kept.length)
+    const version_bytes = data - bytesOf(this.entities.filter(isLive)) + quotas.rowBytes * this.kept.length
     return { bytes, version_bytes, records: this.#entities.size, devices: this.#devices.size, export_bytes: 0 }
   }
 

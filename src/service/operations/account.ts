@@ -9,6 +9,7 @@ import type { Db } from '../db/engine/database.ts'
 import { countDevices } from '../db/tables/devices.ts'
 import { listExports } from '../db/tables/exports.ts'
 import { findCounters, findProfile } from '../db/tables/users.ts'
+import { erasableBytes, usedBytes } from '../sync/usage.ts'
 import type { Erasure } from '../upkeep/erasure.ts'
 import type { Operations } from './operation.ts'
 
@@ -29,12 +30,12 @@ export const accountOperations: Operations<'getAccount' | 'deleteAccount', Parts
   async getAccount({ session: { userId } }, { config, database: { db }, clock }) {
     const user = await findSessionUser(db, userId)
     if (!user) throw new ServiceError('InvalidSession')
-    const { stored_bytes, stored_records, version_bytes } = await findCounters(db, userId)
+    const counters = await findCounters(db, userId)
     const exports = await listExports(db, userId, clock())
     const usage = {
-      bytes: stored_bytes,
-      records: stored_records,
-      version_bytes,
+      bytes: usedBytes(counters),
+      records: counters.stored_records,
+      version_bytes: erasableBytes(counters),
       export_bytes: exports.reduce((sum, { size_bytes }) => sum + (size_bytes ?? 0), 0),
       devices: await countDevices(db, userId),
     }

@@ -1,32 +1,95 @@
-import type { Trx } from '../db/engine/database.ts'
+import { demandLogin } from '../auth/sessions.ts'
+import type { Database, Trx } from '../db/engine/database.ts'
 import { eraseVersions, oldestVersions, subtract } from '../db/tables/erased-versions.ts'
-import type { Counters } from '../db/tables/users.ts'
-import type { QuotaLimits } from './usage.ts'
+import { type LockedUser, lockUser, saveCounters } from '../db/tables/users.ts'
+import type { Caller } from './change.ts'
+import { erasableBytes, type QuotaLimits, rowBytes, usedBytes } from './usage.ts'
 
-/** So many versions are looked at, or erased, at once. */
+/** A transaction erases so many versions to make room. That takes some ten milliseconds. */
+const maxErased = 2000
+/** So many are looked at at once. */
 const batchRows = 500
 
-/** Erases the user's oldest versions, until the quota holds or none is left. Resolves to the user's counters. */
-export async function makeRoom(
-  { maxUserBytes }: Pick<QuotaLimits, 'maxUserBytes'>,
-  trx: Trx,
-  user: Counters,
-): Promise<Counters> {
-  let left = user
-  while (left.stored_bytes > maxUserBytes) {
-    const oldest = await oldestVersions(trx, user.id, Number.MAX_SAFE_INTEGER, batchRows)
-    if (oldest.length === 0) break
-    const seqs = until(oldest, left.stored_bytes - maxUserBytes)
-    left = subtract(left, await eraseVersions(trx, user.id, seqs))
+/** Thrown by a write for which more versions would have to go than a transaction erases. */
+class NeedsRoom extends Error {
+  readonly bytes: number
+  constructor(bytes: number) {
+    super(`the oldest versions are in the way, of ${bytes} bytes`)
+    this.bytes = bytes
   }
-  return left
 }
 
-/** The first ones that have this many bytes together. */
+interface Growth {
+  before: LockedUser
+  after: LockedUser
+  /** Ciphertext that the write adds. */
+  added: number
+  /** Rows that it adds. */
+  rows: number
+}
+
+/**
+ * How much must be erased for what a write leaves. What adds ciphertext makes room until the quota holds; what only adds rows,
+ * such as a delete, makes room for these alone, so that it takes no history from a user over a lowered limit.
+ */
+export function missingRoom({ maxUserBytes }: QuotaLimits, { before, after, added, rows }: Growth): number {
+  const over = usedBytes(after) - maxUserBytes
+  const missing = Math.min(added > 0 ? over : Math.min(over, rows * rowBytes), erasableBytes(after))
+  // Each version that goes makes at least this room. Without earlier versions, a write erases no more than it adds itself.
+  if (missing > maxErased * rowBytes && before.stored_versions > 0) throw new NeedsRoom(missing)
+  return Math.max(0, missing)
+}
+
+/** Does what may need room, and makes it before if it does: in transactions of its own, between which others write. */
+export async function withRoom<T>(
+  database: Pick<Database, 'write'>,
+  caller: Omit<Caller, 'deviceId'>,
+  work: () => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof NeedsRoom)) throw error
+      for (let left = error.bytes; left > 0; ) {
+        const freed = await database.write((trx) => makeRoomApart(trx, caller, left), caller.userId)
+        if (freed === 0) break
+        left -= freed
+      }
+    }
+  }
+}
+
+async function makeRoomApart(trx: Trx, { userId, loginId }: Omit<Caller, 'deviceId'>, bytes: number): Promise<number> {
+  const user = await lockUser(trx, userId)
+  await demandLogin(trx, { userId, loginId })
+  const left = await eraseOldest(trx, user, bytes)
+  await saveCounters(trx, left)
+  return usedBytes(user) - usedBytes(left)
+}
+
+/** Erases the user's oldest versions until so many bytes are free, or none is left. Resolves to the user's counters. */
+export async function makeRoom(trx: Trx, user: LockedUser, bytes: number): Promise<LockedUser> {
+  const goal = usedBytes(user) - bytes
+  for (let left = user; ; ) {
+    const next = usedBytes(left) > goal ? await eraseOldest(trx, left, usedBytes(left) - goal) : left
+    if (next === left) return left
+    left = next
+  }
+}
+
+/** The same user if there is none. */
+async function eraseOldest(trx: Trx, user: LockedUser, bytes: number): Promise<LockedUser> {
+  const oldest = await oldestVersions(trx, user.id, Number.MAX_SAFE_INTEGER, batchRows)
+  if (oldest.length === 0) return user
+  return subtract(user, await eraseVersions(trx, user.id, until(oldest, bytes)))
+}
+
+/** The first ones that make so much room together. */
 function until(oldest: { seq: number; bytes: number }[], bytes: number): number[] {
   let sum = 0
   const end = oldest.findIndex((version) => {
-    sum += version.bytes
+    sum += version.bytes + rowBytes
     return sum >= bytes
   })
   return oldest.slice(0, end < 0 ? oldest.length : end + 1).map(({ seq }) => seq)

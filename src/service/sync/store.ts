@@ -12,14 +12,17 @@ import {
   subtract,
 } from '../db/tables/erased-versions.ts'
 import { entityKey, saveRecords } from '../db/tables/records.ts'
-import { saveCounters } from '../db/tables/users.ts'
+import { type LockedUser, saveCounters } from '../db/tables/users.ts'
 import { type VersionRow, versions } from '../db/tables/versions.ts'
 import type { Effects } from './change.ts'
-import { makeRoom } from './room.ts'
-import type { QuotaLimits } from './usage.ts'
+import { makeRoom, missingRoom } from './room.ts'
+import { type QuotaLimits, usedBytes } from './usage.ts'
 
-/** Stores the effects of writes, each of which begins where the one before ends. No two may concern the same entity. */
-export async function store(limits: QuotaLimits, trx: Trx, effects: Effects[]): Promise<void> {
+/**
+ * Stores the effects of writes, each of which begins where the one before ends, and the first with the user as `before`. No two
+ * may concern the same entity.
+ */
+export async function store(limits: QuotaLimits, trx: Trx, before: LockedUser, effects: Effects[]): Promise<void> {
   const user = effects.at(-1)?.user
   if (!user) return
   const all = <Part>(of: (effect: Effects) => Part[]) => effects.flatMap(of)
@@ -33,7 +36,8 @@ export async function store(limits: QuotaLimits, trx: Trx, effects: Effects[]): 
   const recounted = all((effect) => effect.recounted)
   const beyond = new Map(all((effect) => [...effect.beyond]))
   const added = effects.reduce((sum, effect) => sum + effect.added, 0)
-  const isOver = added > 0 && user.stored_bytes > limits.maxUserBytes
+  const rows = kept.length + user.stored_records - before.stored_records
+  const missing = missingRoom(limits, { before, after: user, added, rows })
   await inOrder(trx, [
     () => saveRecords(trx, records, edits),
     () => insert(trx, ciphertexts, texts),
@@ -41,9 +45,10 @@ export async function store(limits: QuotaLimits, trx: Trx, effects: Effects[]): 
     // Only what is stored can have beaten a change.
     () => (settled.length > 0 ? removeRejections(trx, user.id, settled) : undefined),
     async () => {
-      const left = subtract(user, await keepVersions(trx, user.id, kept, beyond))
+      const erased = await keepVersions(trx, user.id, kept, beyond)
+      const left = subtract(user, erased)
       if (recounted.length > 0) await adjustCounts(trx, user.id, recounted, 1)
-      await saveCounters(trx, isOver ? await makeRoom(limits, trx, left) : left)
+      await saveCounters(trx, await makeRoom(trx, left, missing - (usedBytes(user) - usedBytes(left))))
     },
   ])
 }

@@ -17,6 +17,7 @@ import { mapInTurns, pause } from '../thread/loop.ts'
 import { type Caller, type Decided, type Effects, type Intent, unknownDevice, type Written } from './change.ts'
 import { addToSum, knownSum, toStoredDigest } from './digest.ts'
 import { keepLosers } from './losers.ts'
+import { withRoom } from './room.ts'
 import { isLive, isWon, toRecord, toReplaced, type Won } from './rows.ts'
 import { store } from './store.ts'
 import { addedBytes, countRecords, type QuotaLimits, withinQuota } from './usage.ts'
@@ -41,7 +42,7 @@ export async function writeRecords<Wanted extends EntityKey & MadeBy>(
 ): Promise<Written> {
   await pause()
   const { userId } = intent.caller
-  const written = await database.writeJointly(userId, intent, writeTogether)
+  const written = await withRoom(database, intent.caller, () => database.writeJointly(userId, intent, writeTogether))
   if (written.rows.length > 0) notices.publishChange(userId)
   return written
 }
@@ -60,7 +61,8 @@ async function writeTogether(
   userId: string,
   take: () => AnyIntent[],
 ): Promise<PromiseSettledResult<Written>[]> {
-  let user = await lockUser(trx, userId)
+  const locked = await lockUser(trx, userId)
+  let user = locked
   const intents = take()
   const logins = new Set(intents.map(({ caller }) => caller.loginId))
   const keys = intents.flatMap(({ entities }) => [...entities.values()].map(([first]) => first as EntityKey))
@@ -91,7 +93,7 @@ async function writeTogether(
   }
   const rejected = effects.flatMap(({ rejections }) => rejections)
   await inOrder(trx, [
-    () => store(config, trx, effects),
+    () => store(config, trx, locked, effects),
     () => upsert(trx, rejections, rejected),
     ...[...synced].map(
       ([deviceId, now]) =>
@@ -108,18 +110,20 @@ async function writeTogether(
  */
 export async function changeRecords<T>(
   { config, database, notices }: WriteParts,
-  { userId, loginId }: Caller,
+  caller: Caller,
   now: number,
   decide: (trx: Trx, user: LockedUser) => Promise<{ verdicts: Decided[]; result: T }>,
 ): Promise<{ result: T; rows: RecordRow[] }> {
-  const written = await database.write(async (trx) => {
+  const { userId, loginId } = caller
+  const change = async (trx: Trx) => {
     const user = await lockUser(trx, userId)
     await demandLogin(trx, { userId, loginId })
     const { verdicts, result } = await decide(trx, user)
     const effects = await effectsOf(config, trx, user, now, verdicts)
-    await store(config, trx, [effects])
+    await store(config, trx, user, [effects])
     return { result, rows: effects.records }
-  }, userId)
+  }
+  const written = await withRoom(database, caller, () => database.write(change, userId))
   if (written.rows.length > 0) notices.publishChange(userId)
   return written
 }

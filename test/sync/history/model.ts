@@ -1,5 +1,6 @@
 /** The service must hold this of one user, in plain arrays. Only who wins is decided by the service's own rule. */
 
+import { quotas } from '../../../generated/limits.ts'
 import { decide } from '../../../src/protocol/decide.ts'
 import type { Schemas } from '../../../src/service/contract/schemas.ts'
 
@@ -124,20 +125,40 @@ export class Model {
     return { stored: lengthOf([...live, ...this.kept()]), live: lengthOf(live) }
   }
 
+  /** For the quota: in all, and what cannot be erased to make room. */
+  used(): { all: number; live: number } {
+    const { stored, live } = this.bytes()
+    const records = live + quotas.rowBytes * this.entities.size
+    return { all: stored - live + records + quotas.rowBytes * this.kept().length, live: records }
+  }
+
   write(now: number, outcomes: Outcome[]): boolean {
-    const { live } = this.bytes()
+    const { live } = this.used()
     const grown = outcomes.reduce((sum, { key, winner }) => {
       const before = this.entities.get(key)?.current
-      return winner ? sum + lengthOf([winner]) - (before?.operation === 'delete' ? 0 : lengthOf([before])) : sum
+      const created = !before && winner?.operation !== 'delete' ? quotas.rowBytes : 0
+      return winner
+        ? sum + created + lengthOf([winner]) - (before?.operation === 'delete' ? 0 : lengthOf([before]))
+        : sum
     }, 0)
     const all = new Set(this.kept().map(({ data }) => data))
     const isAdding = outcomes.some(({ winner }) => winner?.data && !all.has(winner.data))
     if (isAdding && grown > 0 && live + grown > this.maxBytes) return false
-    for (const { key, winner } of outcomes) if (winner) this.replace(key, winner, this.nextStamp(now))
+    let tombstones = Math.max(0, Math.floor((this.maxBytes - live - grown) / quotas.rowBytes))
+    let rows = 0
+    for (const { key, winner } of outcomes) {
+      const isTombstone = winner?.operation === 'delete' && !this.entities.has(key)
+      if (!winner || (isTombstone && tombstones-- <= 0)) continue
+      this.replace(key, winner, this.nextStamp(now))
+      rows += 1
+    }
     const kept = outcomes.flatMap(({ key, lost = [] }) => lost.filter((change) => this.reject(now, key, change)))
-    if (!isAdding && !kept.some(({ operation }) => operation !== 'delete')) return true
+    rows += kept.length
+    const isMore = isAdding || kept.some(({ operation }) => operation !== 'delete')
+    // What adds no ciphertext makes room for its own rows alone.
+    const most = isMore ? this.maxBytes : Math.max(this.maxBytes, this.used().all - rows * quotas.rowBytes)
     for (const { seq } of this.kept()) {
-      if (this.bytes().stored <= this.maxBytes) break
+      if (this.used().all <= most) break
       for (const entity of this.entities.values()) entity.kept = entity.kept.filter((version) => version.seq !== seq)
     }
     return true
@@ -175,7 +196,8 @@ export class Model {
 
   /** Keeps a change that lost, unless it is kept already. */
   private reject(now: number, key: string, change: Change): boolean {
-    const entity = this.entities.get(key) as Entity
+    const entity = this.entities.get(key)
+    if (!entity) return false
     const isDelete = change.operation === 'delete'
     const data_hash = isDelete ? null : (change.data_hash ?? null)
     const isSame = (kept: Kept) =>

@@ -15,11 +15,11 @@ const edit = fc.record({
   operation: fc.constantFrom('create' as const, 'update' as const, 'update' as const, 'delete' as const),
   /** Relative to the server's time, so that edits win and lose. */
   hours: fc.integer({ min: -4, max: 2 }),
-  bytes: fc.integer({ min: 1, max: 30 }),
+  bytes: fc.integer({ min: 10, max: 1500 }),
   /** Sent again later. */
   again: fc.boolean(),
 })
-const bytes = fc.integer({ min: 1, max: 30 })
+const bytes = fc.integer({ min: 10, max: 1500 })
 const step = fc.oneof(
   {
     weight: 6,
