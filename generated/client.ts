@@ -435,8 +435,9 @@ export interface paths {
          *     A request looks at up to 10,000 entities. While `next` is not null, repeat it with `cursor` set to that. With
          *     `dry_run`, nothing is changed, and the counts tell what would be.
          *
-         *     `to` is compared with sequence numbers, which a large push or import takes one of for each change: its last ones are
-         *     some seconds ahead of the clock. A `last_sync_timestamp` is an exact place between two changes.
+         *     `to` is compared with the time at which the service stored each change, which is the same for all changes of one
+         *     request. A `last_sync_timestamp` that a device had right before a rewind is an exact place: going back there takes
+         *     back the rewind, and nothing else.
          */
         post: operations["rewindBookmarks"];
         delete?: never;
@@ -1010,13 +1011,13 @@ export interface components {
             data_hash?: string;
             /**
              * Format: int64
-             * @description Sequence number (Unix ms) with which it became current; null if it never did.
+             * @description When it became current (Unix ms
              * @example 1763700000000
              */
             began: number | null;
             /**
              * Format: int64
-             * @description Sequence number (Unix ms) of the change that replaced it or that it lost to.
+             * @description When the change was stored that replaced it or that it lost to (Unix ms
              * @example 1763700005000
              */
             ended: number;

@@ -131,7 +131,7 @@ export interface DeletedBookmark extends Opened {
 
 /** The time that a rewind goes back to, and whether it only counts. */
 export interface RewindOptions {
-  /** The time to go back to, by the service's clock (Unix ms). After a large import, its changes are some seconds ahead of it. */
+  /** The time to go back to, by the service's clock (Unix ms), or what `sync.seen()` was right before a rewind, to undo that. */
   to: number
   /** True: only counts. */
   dryRun: boolean

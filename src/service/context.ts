@@ -50,7 +50,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Sur
       seal,
       limits: createLimits(config),
       ...createBudgets(),
-      writeTogether: createJointWrite(config),
+      writeTogether: createJointWrite({ config, clock }),
       metrics: createMetrics(),
       objects: keep(await openObjectStore(config, log)),
       provider: keep(await openIdentityProvider(config)),

@@ -58,7 +58,7 @@ t.test('Every record of the previous version is kept, with its ciphertext and it
     .map((record) => {
       const { encrypted_data, stamp, overwritten = null } = record
       const data = { bytes: encrypted_data?.length ?? 0, data_stamp: encrypted_data && stamp }
-      return { ...record, overwritten, ...data, first_stamp: null, versions: 0 }
+      return { ...record, overwritten, ...data, first_stamp: null, versions: 0, ahead: null, first_ahead: null }
     })
     .toSorted((one, other) =>
       one.user_id < other.user_id ? -1 : one.user_id > other.user_id ? 1 : one.stamp - other.stamp,

@@ -38,8 +38,8 @@ export async function addOldUser(trx: Trx, id: string): Promise<void> {
 }
 
 /** A row of `records` while it held its own ciphertext. */
-export type OldRecord = Omit<RecordRow, 'bytes' | 'data_stamp' | 'overwritten' | 'first_stamp' | 'versions'> &
-  Partial<Pick<RecordRow, 'overwritten'>>
+type Later = 'bytes' | 'data_stamp' | 'overwritten' | 'first_stamp' | 'versions' | 'ahead' | 'first_ahead'
+export type OldRecord = Omit<RecordRow, Later> & Partial<Pick<RecordRow, 'overwritten'>>
 
 export async function addOldRecord(trx: Trx, record: OldRecord): Promise<void> {
   const columns = Object.keys(record).map((column) => sql.ref(column))

@@ -117,7 +117,9 @@ export function bookmark(userId: string, index: number, encrypted_data = `cipher
     overwritten: null,
     bytes: encrypted_data.length,
     data_stamp: index + 1,
+    ahead: 0,
     first_stamp: index + 1,
+    first_ahead: 0,
     versions: 0,
   }
 }

@@ -332,7 +332,9 @@ const row = (entity_id: string, stamp: number): RecordRow => ({
   overwritten: null,
   bytes: 4,
   data_stamp: stamp,
+  ahead: 0,
   first_stamp: stamp,
+  first_ahead: 0,
   versions: 0,
 })
 

@@ -65,7 +65,7 @@ async function compare({ app, user, model }: Player): Promise<void> {
   const kept = model.kept()
   assert.deepEqual(
     versions.map(({ data_stamp, user_id, bytes, settled_at, was_deleted, ...version }) => ({
-      ...version,
+      ...timed(version),
       isOpen: settled_at === null && version.reason !== 'superseded',
       data: data_stamp === null ? undefined : data.get(data_stamp),
     })),
@@ -82,7 +82,8 @@ async function compare({ app, user, model }: Player): Promise<void> {
       assert.equal(record.versions, own.length)
       const text = data_stamp === null ? undefined : data.get(data_stamp)
       assert.equal(bytes, text?.length ?? 0)
-      return { entity_type, entity_id, stamp, operation, timestamp, device_id, data_hash, text }
+      const at = stamp - Number(record.ahead)
+      return { entity_type, entity_id, stamp, at, operation, timestamp, device_id, data_hash, text }
     }),
     [...model.entities.values()]
       .map(({ type, id, current }) => {
@@ -107,6 +108,20 @@ async function compare({ app, user, model }: Player): Promise<void> {
   assert.equal([...data.values()].join('').length, stored, 'no other ciphertext is left')
   partitionTime(model, versions)
 }
+
+/** With times instead of how far numbers were ahead of them. */
+function timed<Row extends Pick<Tables['versions'][number], TimedColumn>>(row: Row) {
+  const { ahead, began_ahead, ended_ahead, ...version } = row
+  const { seq, began, ended } = row
+  return {
+    ...version,
+    at: seq - Number(ahead),
+    beganAt: Number(began) - Number(began_ahead),
+    endedAt: ended - Number(ended_ahead),
+  }
+}
+
+type TimedColumn = 'seq' | 'ahead' | 'began' | 'began_ahead' | 'ended' | 'ended_ahead'
 
 function entityOf(model: Model, seq: number) {
   for (const entity of model.entities.values()) if (entity.kept.some((version) => version.seq === seq)) return entity

@@ -226,6 +226,31 @@ t.test('At most 50 versions of a bookmark are kept, whatever they lost to', asyn
   t.same(await usage(app.context, ada.userId), await countUsage(app.context, ada.userId))
 })
 
+t.test(
+  'After a large import, going back to now undoes nothing, and to a moment before an edit only that',
+  async (t) => {
+    const { start, ada } = await open()
+    const rewind = async (to: number, dry_run = true) =>
+      (await ada.call('POST', '/api/v1/sync/rewind', { body: { to, dry_run } })).body
+    for (const part of ['a', 'b', 'c']) {
+      const bookmarks = Array.from({ length: 100 }, (_, index) => ({ id: `${part}${index}`, ...content('imported') }))
+      await ada.call('POST', '/api/v1/sync/import', { body: { bookmarks } })
+      app.setClock(start + 10)
+    }
+    app.setClock(start + 20)
+    await ada.call('PUT', '/api/v1/bookmarks/a0', { body: content('edited') })
+    app.setClock(start + 30)
+    const nothing = { restored: 0, deleted: 0, unchanged: 300, beyond_retention: 0, next: null }
+    for (const to of [start + 30, start + 25]) t.same(await rewind(to), nothing)
+    t.same(await rewind(start + 15), { ...nothing, restored: 1, unchanged: 299 })
+    t.same(await rewind(start + 5), { ...nothing, restored: 1, deleted: 200, unchanged: 99 }, 'the first import')
+    const { cursor } = await pullAll(ada)
+    t.match(await rewind(start + 15, false), { restored: 1 })
+    t.match(await rewind(start + 30), { restored: 0 }, 'to now')
+    t.match(await rewind(cursor, false), { restored: 1, deleted: 0 }, 'to the cursor of before')
+  },
+)
+
 t.test('After 30 days versions and what was deleted are erased; the tombstone stays, a rewind leaves it', async (t) => {
   const { start, name, ada, put, versions } = await open()
   await create(ada, 'x', 'one')

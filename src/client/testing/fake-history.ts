@@ -40,9 +40,11 @@ export class FakeHistory {
     const deleted = this.#records.entities.flatMap((current) => {
       const last = this.#records.keptOf(current).findLast(({ data }) => data !== null && data === current.data)
       const isThere = current.entity_type === 'bookmark' && !isLive(current) && last?.was_deleted
-      return isThere ? [{ current, seq: last.seq }] : []
+      return isThere ? [{ current, last }] : []
     })
-    return deleted.sort((one, other) => other.seq - one.seq).map(({ current, seq }) => toDeleted(current, seq))
+    return deleted
+      .sort((one, other) => other.last.seq - one.last.seq)
+      .map(({ current, last }) => toDeleted(current, last))
   }
 
   /** False if there is no such conflict. */
@@ -94,14 +96,15 @@ export class FakeHistory {
     now: number,
   ): Schemas['RewindResponse'] {
     const counts: Record<Fate, number> = { restored: 0, deleted: 0, unchanged: 0, beyond_retention: 0 }
+    const until = this.#numberAt(to, now)
     const replacements: Replacement[] = []
     const restored: Kept[] = []
     for (const current of this.#records.entities) {
       const { entity_type, entity_id } = current
       if (`${entity_type}/${entity_id}` <= cursor) continue
       const kept = this.#records.keptOf(current)
-      const version = kept.find(({ began, ended }) => began !== null && began <= to && to < ended)
-      const fate = fateOf(current, version, to)
+      const version = kept.find(({ began, ended }) => began !== null && began.stamp <= until && until < ended.stamp)
+      const fate = fateOf(current, version, until)
       counts[fate] += 1
       const made = { entity_type, entity_id, ...replacing(current, deviceId, now) }
       if (fate === 'deleted') replacements.push({ ...made, operation: 'delete', data: null, data_hash: null })
@@ -113,6 +116,18 @@ export class FakeHistory {
     for (const version of restored.filter(isOpen)) version.settled_at = now
     this.#records.write(replacements, [], now)
     return { ...counts, next: null }
+  }
+
+  /** The sequence number up to which everything was stored at the time `to`, which may also be the cursor of before a write. */
+  #numberAt(to: number, now: number): number {
+    const current = this.#records.entities.flatMap(({ stamp, at, first }) => [{ stamp, at }, first])
+    const kept = this.#records.kept.flatMap(({ seq, at, began }) => [{ stamp: seq, at }, ...(began ? [began] : [])])
+    const given = [...current, ...kept]
+    const next = given.find(({ stamp }) => stamp === to + 1)
+    const isOfWrite = given.some(({ stamp, at }) => stamp === to && at === next?.at)
+    if (next && next.at < next.stamp && !isOfWrite) return to
+    const stored = given.filter(({ at }) => at <= to)
+    return to >= now ? Number.POSITIVE_INFINITY : Math.max(to, ...stored.map(({ stamp }) => stamp))
   }
 }
 
@@ -134,24 +149,25 @@ function choose(kept: Kept[], current: Current, versionId: string | undefined): 
 }
 
 /** The fate of an entity of which `version` was current then, if it is kept. */
-function fateOf(current: Current, version: Kept | undefined, to: number): Fate {
-  if (current.stamp <= to) return 'unchanged'
-  if (!version && current.first_stamp <= to) return 'beyond_retention'
+function fateOf(current: Current, version: Kept | undefined, until: number): Fate {
+  if (current.stamp <= until) return 'unchanged'
+  if (!version && current.first.stamp <= until) return 'beyond_retention'
   if (!version || !isLive(version)) return isLive(current) ? 'deleted' : 'unchanged'
   const isSame = isSameContent(current, version) || isEncryptedAnew(current.event_id, version.event_id)
   return isLive(current) && isSame ? 'unchanged' : 'restored'
 }
 
-function toVersion({ event_id: version_id, seq, data, data_hash, was_deleted: _, ...rest }: Kept): Schemas['Version'] {
+function toVersion(kept: Kept): Schemas['Version'] {
+  const { event_id: version_id, seq: _, at, began, ended, data, data_hash, was_deleted: __, ...rest } = kept
   return {
-    ...{ ...rest, version_id, erased_at: seq + keptMs },
+    ...{ ...rest, version_id, began: began && began.at, ended: ended.at, erased_at: at + keptMs },
     ...(data !== null && { encrypted_data: data.ciphertext }),
     ...(data_hash !== null && { data_hash }),
   }
 }
 
-function toDeleted(current: Current, seq: number): Schemas['DeletedBookmark'] {
+function toDeleted(current: Current, { at }: Kept): Schemas['DeletedBookmark'] {
   const { entity_id: id, data, data_hash, created_at, timestamp } = current
-  const times = { created_at, updated_at: timestamp, deleted_at: timestamp, erased_at: seq + keptMs }
+  const times = { created_at, updated_at: timestamp, deleted_at: timestamp, erased_at: at + keptMs }
   return { id, encrypted_data: data?.ciphertext ?? '', data_hash: data_hash ?? '', ...times }
 }

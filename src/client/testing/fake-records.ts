@@ -27,16 +27,30 @@ export type Replacement = FakeVersion & Partial<Pick<Verdict<never>, 'resolution
 export interface Current extends Replacement {
   overwritten: Overwritten
   stamp: number
-  first_stamp: number
+  /** When it was stored (Unix ms). */
+  at: number
+  first: Numbered
   created_at: number
 }
 
 /** A version that was replaced, or that lost when it arrived. */
-export interface Kept extends FakeVersion, Pick<Schemas['Version'], 'began' | 'ended' | 'replaced_by' | 'reason'> {
+export interface Kept extends FakeVersion, Pick<Schemas['Version'], 'replaced_by' | 'reason'> {
   seq: number
+  /** When it became a version (Unix ms). */
+  at: number
+  /** With which it became current; null if it never did. */
+  began: Numbered | null
+  /** Those of the change that replaced it, or that it lost to. */
+  ended: Numbered
   settled_at: number | null
   /** True if a delete has replaced it. */
   was_deleted: boolean
+}
+
+/** A sequence number, and when it was given (Unix ms). */
+interface Numbered {
+  stamp: number
+  at: number
 }
 
 interface StampedEvent {
@@ -81,7 +95,7 @@ export class FakeRecords {
     const changes = this.changesAfter(since)
     const sent = changes.slice(0, limit)
     const cursor = sent.at(-1)?.stamp ?? this.lastStamp
-    const lost = this.kept.filter((one) => isOpen(one) && one.device_id === deviceId && one.ended <= cursor)
+    const lost = this.kept.filter((one) => isOpen(one) && one.device_id === deviceId && one.ended.stamp <= cursor)
     if (deviceId !== unknownDevice) {
       const before = this.#devices.get(deviceId)
       // A pull that changes nothing is written once a minute.
@@ -140,7 +154,7 @@ export class FakeRecords {
   write(replacements: Replacement[], lost: Change[], now: number): Current[] {
     const next = () => {
       this.lastStamp = Math.max(now, this.lastStamp + 1)
-      return this.lastStamp
+      return { stamp: this.lastStamp, at: now }
     }
     const written = replacements.map((replacement) => {
       const before = this.find(replacement)
@@ -152,7 +166,9 @@ export class FakeRecords {
     for (const change of lost) {
       const version = toRejected(change, this.find(change) as Current)
       // A change that is sent again is kept once.
-      if (!this.keptOf(change).some((kept) => isSameVersion(kept, version))) this.kept.push({ ...version, seq: next() })
+      if (this.keptOf(change).some((kept) => isSameVersion(kept, version))) continue
+      const { stamp: seq, at } = next()
+      this.kept.push({ ...version, seq, at })
     }
     return written
   }
@@ -238,33 +254,35 @@ function versionOf(change: Change): FakeVersion {
   return { event_id, entity_type, entity_id, operation, timestamp, device_id, data, data_hash: data_hash ?? null }
 }
 
-function toCurrent(replacement: Replacement, before: Current | undefined, stamp: number): Current {
+function toCurrent(replacement: Replacement, before: Current | undefined, numbered: Numbered): Current {
   const { operation, timestamp, data, data_hash, unseen } = replacement
   const overwritten = before?.overwritten ?? []
-  const { first_stamp, created_at } = before ?? { first_stamp: stamp, created_at: timestamp }
+  const { first, created_at } = before ?? { first: numbered, created_at: timestamp }
   return {
-    ...{ ...replacement, stamp, first_stamp, created_at },
+    ...{ ...replacement, ...numbered, first, created_at },
     data: operation === 'delete' ? (before?.data ?? null) : data,
     data_hash: (operation === 'delete' ? before?.data_hash : undefined) ?? data_hash,
     overwritten: before && unseen ? addOverwritten(overwritten, before) : overwritten,
   }
 }
 
-function toReplaced(before: Current, { stamp, event_id, operation, unseen }: Current): Kept {
-  const { entity_type, entity_id, event_id: id, timestamp, device_id, data_hash, stamp: began } = before
+function toReplaced(before: Current, { stamp, at, event_id, operation, unseen }: Current): Kept {
+  const { entity_type, entity_id, event_id: id, timestamp, device_id, data_hash } = before
+  const began = { stamp: before.stamp, at: before.at }
   return {
     ...{ entity_type, entity_id, event_id: id, operation: before.operation, timestamp, device_id, data_hash },
-    ...{ began, ended: stamp, seq: stamp, replaced_by: event_id, settled_at: null },
+    ...{ began, ended: { stamp, at }, seq: stamp, at, replaced_by: event_id, settled_at: null },
     reason: unseen ? 'overwritten' : 'superseded',
     was_deleted: isLive(before) && operation === 'delete',
     data: isLive(before) ? before.data : null,
   }
 }
 
-function toRejected(change: Change, { stamp, event_id }: Current): Kept {
+function toRejected(change: Change, { stamp, at, event_id }: Current): Kept {
   const version = versionOf(change)
   return {
-    ...{ ...version, data_hash: isLive(version) ? version.data_hash : null, began: null, ended: stamp, seq: 0 },
+    ...{ ...version, data_hash: isLive(version) ? version.data_hash : null, seq: 0, at, began: null },
+    ended: { stamp, at },
     ...{ reason: 'rejected', replaced_by: event_id, settled_at: null, was_deleted: false },
   }
 }

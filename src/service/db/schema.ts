@@ -115,6 +115,11 @@ export interface RecordsTable {
   updated_at: number
   deleted_at: number | null
   stamp: number
+  /**
+   * How many ms `stamp` was ahead of the service's clock when it was given: the change was stored at `stamp - ahead`. Null if
+   * that was before these were kept.
+   */
+  ahead: number | null
   event_id: string
   operation: Schemas['Operation']
   timestamp: number
@@ -129,6 +134,8 @@ export interface RecordsTable {
   data_stamp: number | null
   /** The sequence number of the entity's first change; null if that was before these were kept. */
   first_stamp: number | null
+  /** As `ahead`, of `first_stamp`. */
+  first_ahead: number | null
   /** How many versions of it are kept. */
   versions: number
 }
@@ -143,8 +150,12 @@ export interface CiphertextsTable {
 /** The versions of each entity that were replaced, or that lost when they arrived. */
 export interface VersionsTable {
   user_id: string
-  /** Of the change that replaced it, or its own if it lost: greater for what became a version later. Looks like a time. */
+  /** Of the change that replaced it, or its own if it lost: greater for what became a version later. */
   seq: number
+  /** As in `records`: how far `seq`, `began` and `ended` were ahead of the clock. */
+  ahead: number | null
+  began_ahead: number | null
+  ended_ahead: number | null
   entity_type: Schemas['EntityType']
   entity_id: string
   /** The event id of the change that made it. */
@@ -234,6 +245,8 @@ interface EpochTable {
 interface HeartbeatTable {
   /** When an instance last probed the database, by its clock (Unix ms). */
   at: number
+  /** Since when the times of sequence numbers are kept. */
+  times_since: Generated<number | null>
 }
 
 /** Those of migrations/index.ts that are applied. */

@@ -10,6 +10,7 @@ import { settleVersion } from '../db/tables/conflicts.ts'
 import { listTrash, type TrashRow } from '../db/tables/trash.ts'
 import { lockUser } from '../db/tables/users.ts'
 import { listOpen, listVersions, type VersionWithData } from '../db/tables/versions.ts'
+import { beginCommit } from '../sync/numbers.ts'
 import { purgeRecord } from '../sync/purge.ts'
 import { type RestoreParts, restoreRecord } from '../sync/restore.ts'
 import { type RewindParts, rewind } from '../sync/rewind.ts'
@@ -22,7 +23,7 @@ interface Retention {
 
 interface Parts extends RestoreParts, RewindParts {
   config: RestoreParts['config'] & Retention
-  database: RestoreParts['database'] & Pick<Database, 'db'>
+  database: RestoreParts['database'] & Pick<Database, 'db' | 'bulk'>
 }
 
 export const historyOperations: Operations<
@@ -35,11 +36,11 @@ export const historyOperations: Operations<
   | 'rewindBookmarks',
   Parts
 > = {
-  async listVersions({ session: { userId }, params, query }, { config, database: { db } }) {
+  async listVersions({ session: { userId }, params, query }, { config, clock, database: { db } }) {
     const bookmark = { entity_type: 'bookmark', entity_id: params.id } as const
     const { rows, next } = await readPage(query, (before, limits) => listVersions(db, userId, bookmark, before, limits))
     if (rows.length === 0 && !(await isKnown(db, userId, params.id))) throw new ServiceError('BookmarkNotFound')
-    return { status: 200, body: { versions: rows.map((row) => toVersion(row, config)), next } }
+    return { status: 200, body: { versions: rows.map((row) => toVersion(row, config, clock())), next } }
   },
 
   async restoreBookmark({ caller, params, body }, parts) {
@@ -57,16 +58,16 @@ export const historyOperations: Operations<
     return { status: 200, body: { success: true } }
   },
 
-  async listConflicts({ session: { userId }, query }, { config, database: { db } }) {
+  async listConflicts({ session: { userId }, query }, { config, clock, database: { db } }) {
     const { rows, next } = await readPage(query, (before, limits) => listOpen(db, userId, before, limits))
-    return { status: 200, body: { conflicts: rows.map((row) => toVersion(row, config)), next } }
+    return { status: 200, body: { conflicts: rows.map((row) => toVersion(row, config, clock())), next } }
   },
 
   async settleConflict({ session: { userId, loginId }, params }, { database, clock }) {
     const isSettled = await database.write(async (trx) => {
-      await lockUser(trx, userId)
+      const { at } = beginCommit(await lockUser(trx, userId), clock)
       await demandLogin(trx, { userId, loginId })
-      return settleVersion(trx, userId, params.id, clock())
+      return settleVersion(trx, userId, params.id, at)
     }, userId)
     if (!isSettled) throw new ServiceError('ConflictNotFound')
     return { status: 200, body: { success: true } }
@@ -90,9 +91,11 @@ async function readPage<Row extends { seq: number; encrypted_data: string | null
   return { rows, next: last ? String(last.seq) : null }
 }
 
-function toVersion(row: VersionWithData, config: Retention): Schemas['Version'] {
+function toVersion(row: VersionWithData, config: Retention, now: number): Schemas['Version'] {
   const { version_id, entity_type, entity_id, operation, timestamp, device_id, encrypted_data, data_hash } = row
-  const { began, ended, reason, replaced_by, settled_at } = row
+  const { began, began_ahead, ended, ended_ahead, reason, replaced_by, settled_at } = row
+  // A number without a time may look like a later one.
+  const timeOf = (number: number, ahead: number | null) => (ahead === null ? Math.min(number, now) : number - ahead)
   return {
     version_id,
     entity_type,
@@ -102,8 +105,8 @@ function toVersion(row: VersionWithData, config: Retention): Schemas['Version'] 
     device_id,
     ...(encrypted_data !== null && { encrypted_data }),
     ...(data_hash !== null && { data_hash }),
-    began,
-    ended,
+    began: began === null ? null : timeOf(began, began_ahead),
+    ended: timeOf(ended, ended_ahead),
     reason,
     replaced_by,
     settled_at,
@@ -117,7 +120,6 @@ function toDeleted(row: TrashRow, config: Retention): Schemas['DeletedBookmark']
   return { id, encrypted_data, data_hash: data_hash ?? '', created_at, updated_at, deleted_at, erased_at }
 }
 
-/** Sequence numbers are times. */
-function erasedAt({ seq }: { seq: number }, { keepVersionsDays }: Retention): number {
-  return seq + keepVersionsDays * dayMs
+function erasedAt({ seq, ahead }: { seq: number; ahead: number | null }, { keepVersionsDays }: Retention): number {
+  return seq - (ahead ?? 0) + keepVersionsDays * dayMs
 }

@@ -24,8 +24,6 @@ export const unknownDevice = 'unknown'
 /** The changes that somebody wants: of one user, in one transaction, wholly or not at all. */
 export interface Intent<Wanted extends EntityKey & MadeBy = Change> extends Share {
   caller: Omit<Caller, 'deviceId'>
-  /** The server's time, Unix ms. */
-  now: number
   /** By `entityKey`. Two intents that share one never share a transaction. */
   entities: ReadonlyMap<string, Wanted[]>
   /** The device that syncs with this write; undefined if none does, or none that is known. */

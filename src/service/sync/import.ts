@@ -15,7 +15,6 @@ type ImportBookmark = Schemas['ImportBookmark']
 type Candidate = Pick<ImportBookmark, 'id'>
 
 export interface ImportParts extends WriteParts {
-  clock: () => number
   metrics: { countImport(bookmarks: number): void }
 }
 
@@ -35,7 +34,6 @@ export async function importBookmarks(
   const wanted = valid.map((bookmark) => ({ ...keyOf(bookmark), device_id: deviceId, bookmark }))
   const { verdicts, epoch } = await writeRecords(parts, {
     caller,
-    now,
     entities: Map.groupBy(wanted, entityKey),
     bytes: valid.reduce((sum, { encrypted_data }) => sum + encrypted_data.length, 0),
     syncedBy: deviceId,

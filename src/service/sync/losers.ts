@@ -5,11 +5,12 @@ import { type EntityKey, entityKey, type RecordRow } from '../db/tables/records.
 import { type EventRange, findByEvents, type Told, type VersionRow } from '../db/tables/versions.ts'
 import { mapInTurns } from '../thread/loop.ts'
 import type { Change, Decided } from './change.ts'
+import type { Commit } from './numbers.ts'
 
 interface Loser {
   change: Change
   /** The version that it lost to. */
-  current: Pick<RecordRow, 'stamp' | 'event_id'>
+  current: Pick<RecordRow, 'stamp' | 'ahead' | 'event_id'>
 }
 
 /**
@@ -21,7 +22,7 @@ export async function keepLosers(
   userId: string,
   verdicts: Decided[],
   { records, replaced }: { records: RecordRow[]; replaced: VersionRow[] },
-  nextNumber: () => number,
+  commit: Pick<Commit, 'next'>,
   most: number,
 ): Promise<{ versions: VersionRow[]; ciphertexts: Ciphertext[] }> {
   const written = new Map(records.map((row) => [entityKey(row), row]))
@@ -33,7 +34,7 @@ export async function keepLosers(
   )
   const kept = await findByEvents(trx, userId, losers.map(eventsOf))
   const left = lastOfEach(await withoutKept(losers, [...kept, ...replaced]), most)
-  const versions = await mapInTurns(left, (loser) => toRejected(userId, nextNumber(), loser))
+  const versions = await mapInTurns(left, (loser) => toRejected(userId, commit.next(), loser))
   const ciphertexts = left.flatMap(({ change: { encrypted_data } }, index) => {
     const { data_stamp } = versions[index] as VersionRow
     return data_stamp === null || encrypted_data === undefined
@@ -58,11 +59,16 @@ function lastOfEach(losers: Loser[], most: number): Loser[] {
 }
 
 /** Its ciphertext gets the version's own sequence number. */
-function toRejected(user_id: string, seq: number, { change, current }: Loser): VersionRow {
+function toRejected(
+  user_id: string,
+  { stamp: seq, ahead }: ReturnType<Commit['next']>,
+  { change, current }: Loser,
+): VersionRow {
   const data = change.operation === 'delete' ? undefined : change.encrypted_data
   return {
     user_id,
     seq,
+    ahead,
     entity_type: change.entity_type,
     entity_id: change.entity_id,
     version_id: change.id,
@@ -71,7 +77,9 @@ function toRejected(user_id: string, seq: number, { change, current }: Loser): V
     device_id: change.device_id,
     data_hash: (change.operation === 'delete' ? undefined : change.data_hash) ?? null,
     began: null,
+    began_ahead: null,
     ended: current.stamp,
+    ended_ahead: current.ahead,
     reason: 'rejected',
     replaced_by: current.event_id,
     settled_at: null,
@@ -88,7 +96,7 @@ async function withoutKept(losers: Loser[], kept: Told[]): Promise<Loser[]> {
   const isNew = await mapInTurns(losers, (loser) => {
     const { change } = loser
     if (isEncryptedAnew(change.id, editOf(change.id)) && edits.has(editKey(change, change.id))) return false
-    const key = versionKey(toRejected('', 0, loser))
+    const key = versionKey(toRejected('', { stamp: 0, ahead: 0 }, loser))
     if (known.has(key)) return false
     known.add(key)
     return true

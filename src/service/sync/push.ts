@@ -6,7 +6,6 @@ import { type Caller, type Change, unknownDevice, type Written } from './change.
 import { type WriteParts, writeRecords } from './write.ts'
 
 export interface PushParts extends WriteParts {
-  clock: () => number
   metrics: { countPush(changes: number, conflicts: { rejected: number; overwritten: number }): void }
 }
 
@@ -21,7 +20,6 @@ export async function push(parts: PushParts, caller: Caller, changes: Change[]):
   const considered = changes.filter((change) => !reasons.has(change))
   const written = await writeRecords(parts, {
     caller,
-    now,
     entities: Map.groupBy(considered, entityKey),
     bytes: considered.reduce((sum, { encrypted_data = '' }) => sum + encrypted_data.length, 0),
     syncedBy: caller.deviceId === unknownDevice ? changes[0]?.device_id : caller.deviceId,

@@ -8,9 +8,7 @@ import { baseOf, type WriteParts, writeRecords } from './write.ts'
 
 type Content = Schemas['BookmarkContent']
 
-export interface RestParts extends WriteParts {
-  clock: () => number
-}
+export type RestParts = WriteParts
 
 /** A write over REST is a change that always wins: its timestamp is above the stored one, whatever the clocks say. */
 export async function createRecord(parts: RestParts, caller: Caller, id: string, content: Content): Promise<RecordRow> {
@@ -44,7 +42,6 @@ async function writeRecord(
   const bookmark = { entity_type: 'bookmark', entity_id: id, device_id: deviceId } as const
   const { rows } = await writeRecords(parts, {
     caller,
-    now,
     entities: new Map([[entityKey(bookmark), [bookmark]]]),
     bytes: content?.encrypted_data.length ?? 0,
     syncedBy: undefined,

@@ -10,9 +10,7 @@ import type { Caller, SharedData } from './change.ts'
 import { isLive } from './rows.ts'
 import { baseOf, changeRecords, readSeen, type WriteParts } from './write.ts'
 
-export interface RestoreParts extends WriteParts {
-  clock: () => number
-}
+export type RestoreParts = WriteParts
 
 /** The content of a kept version becomes current, as a change that always wins. Both share the stored ciphertext. */
 export async function restoreRecord(
@@ -22,9 +20,8 @@ export async function restoreRecord(
   versionId: string | undefined,
 ): Promise<RecordRow> {
   const { userId, deviceId } = caller
-  const now = parts.clock()
   const bookmark = { entity_type: 'bookmark', entity_id: id } as const
-  const { rows, result } = await changeRecords(parts, caller, now, async (trx, user) => {
+  const { rows, result } = await changeRecords(parts, caller, async (trx, user, now) => {
     const [stored] = await findStored(trx, userId, [bookmark])
     if (!stored) throw new ServiceError('BookmarkNotFound')
     const kept = await findKept(trx, userId, bookmark)

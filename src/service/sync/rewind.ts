@@ -4,17 +4,18 @@ import { replace } from '../../protocol/decide.ts'
 import { isEncryptedAnew } from '../../protocol/encrypted-anew.ts'
 import { isSameContent } from '../../protocol/order.ts'
 import type { Schemas } from '../contract/schemas.ts'
-import type { Trx } from '../db/engine/database.ts'
+import type { Database, Trx } from '../db/engine/database.ts'
 import { settleRestored } from '../db/tables/conflicts.ts'
 import { type EntityKey, entityKey, listStored, type Stored } from '../db/tables/records.ts'
 import { findCurrentAt, type VersionRow } from '../db/tables/versions.ts'
 import { pause } from '../thread/loop.ts'
 import type { Caller, Change, Decided } from './change.ts'
+import { numberAt } from './numbers.ts'
 import { isLive } from './rows.ts'
 import { changeRecords, type WriteParts } from './write.ts'
 
 export interface RewindParts extends WriteParts {
-  clock: () => number
+  database: WriteParts['database'] & Pick<Database, 'bulk'>
 }
 
 /** As many as a push may have changes. */
@@ -34,8 +35,8 @@ export async function rewind(
   { to, dry_run, cursor }: Schemas['RewindRequest'],
 ): Promise<Schemas['RewindResponse']> {
   const { userId, deviceId } = caller
-  const now = parts.clock()
-  const { result } = await changeRecords(parts, caller, now, async (trx) => {
+  const until = await numberAt(parts.database.bulk, userId, to, parts.clock())
+  const { result } = await changeRecords(parts, caller, async (trx, _, now) => {
     const counts: Record<Fate, number> = { restored: 0, deleted: 0, unchanged: 0, beyond_retention: 0 }
     const verdicts: Decided[] = []
     let last = toKey(cursor)
@@ -45,7 +46,7 @@ export async function rewind(
       const page = await listStored(trx, userId, last, entitiesAtOnce + 1)
       const entities = page.slice(0, entitiesAtOnce)
       const restored: number[] = []
-      for (const { stored, version, fate } of await findFates(trx, userId, entities, to)) {
+      for (const { stored, version, fate } of await findFates(trx, userId, entities, until)) {
         counts[fate] += 1
         if (fate !== 'restored' && fate !== 'deleted') continue
         verdicts.push(rewound(stored, fate === 'restored' ? version : undefined, deviceId, now))
@@ -61,19 +62,21 @@ export async function rewind(
   return result
 }
 
-async function findFates(trx: Trx, userId: string, entities: Stored[], to: number) {
-  const changed = entities.filter(({ stamp }) => stamp > to)
-  const then = new Map((await findCurrentAt(trx, userId, changed, to)).map((version) => [entityKey(version), version]))
+async function findFates(trx: Trx, userId: string, entities: Stored[], until: number) {
+  const changed = entities.filter(({ stamp }) => stamp > until)
+  const then = new Map(
+    (await findCurrentAt(trx, userId, changed, until)).map((version) => [entityKey(version), version]),
+  )
   return entities.map((stored) => {
     const version = then.get(entityKey(stored))
-    return { stored, version, fate: fateOf(stored, version, to) }
+    return { stored, version, fate: fateOf(stored, version, until) }
   })
 }
 
 /** The fate of an entity, of which `version` was current then, if it is kept. */
-function fateOf(stored: Stored, version: VersionRow | undefined, to: number): Fate {
-  if (stored.stamp <= to) return 'unchanged'
-  const isLater = stored.first_stamp !== null && stored.first_stamp > to
+function fateOf(stored: Stored, version: VersionRow | undefined, until: number): Fate {
+  if (stored.stamp <= until) return 'unchanged'
+  const isLater = stored.first_stamp !== null && stored.first_stamp > until
   if (!version && !isLater) return 'beyond_retention'
   if (!version || version.operation === 'delete') return isLive(stored) ? 'deleted' : 'unchanged'
   const isSame = isSameContent(stored, version) || isEncryptedAnew(stored.event_id, version.version_id)

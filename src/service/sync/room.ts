@@ -80,7 +80,7 @@ export async function makeRoom(trx: Trx, user: LockedUser, bytes: number): Promi
 
 /** The same user if there is none. */
 async function eraseOldest(trx: Trx, user: LockedUser, bytes: number): Promise<LockedUser> {
-  const oldest = await oldestVersions(trx, user.id, Number.MAX_SAFE_INTEGER, batchRows)
+  const oldest = await oldestVersions(trx, user.id, batchRows)
   if (oldest.length === 0) return user
   return subtract(user, await eraseVersions(trx, user.id, until(oldest, bytes)))
 }

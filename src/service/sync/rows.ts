@@ -2,6 +2,7 @@ import { addOverwritten, type Overwritten } from '../../protocol/decide.ts'
 import type { RecordRow, Stored } from '../db/tables/records.ts'
 import type { VersionRow } from '../db/tables/versions.ts'
 import type { Change, Decided } from './change.ts'
+import type { Commit } from './numbers.ts'
 
 /** The verdict about an entity that changes. */
 export type Won = Decided & { winner: Change }
@@ -19,8 +20,9 @@ export function newBytes({ winner: { operation, encrypted_data }, shared }: Won)
   return operation === 'delete' || shared ? 0 : (encrypted_data?.length ?? 0)
 }
 
-/** The record that a winner leaves. */
-export function toRecord(user_id: string, stamp: number, won: Won, isKept: boolean): RecordRow {
+/** The record that a winner leaves, with the commit's next number. */
+export function toRecord(user_id: string, commit: Commit, won: Won, isKept: boolean): RecordRow {
+  const { stamp, ahead } = commit.next()
   const { winner, stored, createdAt, resolution, shared } = won
   const { entity_type, entity_id, id: event_id, operation, timestamp, device_id } = winner
   const isDelete = operation === 'delete'
@@ -35,6 +37,7 @@ export function toRecord(user_id: string, stamp: number, won: Won, isKept: boole
     updated_at: timestamp,
     deleted_at: isDelete ? timestamp : null,
     stamp,
+    ahead,
     event_id,
     operation,
     timestamp,
@@ -45,6 +48,7 @@ export function toRecord(user_id: string, stamp: number, won: Won, isKept: boole
     bytes,
     data_stamp,
     first_stamp: stored ? stored.first_stamp : stamp,
+    first_ahead: stored ? stored.first_ahead : ahead,
     versions: stored ? stored.versions + Number(isKept) : 0,
   }
 }
@@ -74,6 +78,7 @@ export function toReplaced(record: RecordRow, stored: Stored, unseen: boolean): 
   return {
     user_id: record.user_id,
     seq: record.stamp,
+    ahead: record.ahead,
     entity_type: stored.entity_type,
     entity_id: stored.entity_id,
     version_id: stored.event_id,
@@ -82,7 +87,9 @@ export function toReplaced(record: RecordRow, stored: Stored, unseen: boolean): 
     device_id: stored.device_id,
     data_hash: stored.data_hash,
     began: stored.stamp,
+    began_ahead: stored.ahead,
     ended: record.stamp,
+    ended_ahead: record.ahead,
     reason: unseen ? 'overwritten' : 'superseded',
     replaced_by: record.event_id,
     settled_at: null,

@@ -17,6 +17,7 @@ import { mapInTurns, pause } from '../thread/loop.ts'
 import { type Caller, type Decided, type Effects, type Intent, unknownDevice, type Written } from './change.ts'
 import { addToSum, knownSum, toStoredDigest } from './digest.ts'
 import { keepLosers } from './losers.ts'
+import { beginCommit, type Commit } from './numbers.ts'
 import { withRoom } from './room.ts'
 import { isLive, isWon, toRecord, toReplaced, type Won } from './rows.ts'
 import { store } from './store.ts'
@@ -24,6 +25,8 @@ import { addedBytes, countRecords, type QuotaLimits, withinQuota } from './usage
 
 export interface WriteParts {
   config: WriteConfig
+  /** The service's, Unix ms. */
+  clock: () => number
   database: Pick<Database, 'write' | 'writeJointly'>
   notices: Pick<Notices, 'publishChange'>
   writeTogether: JointWork<AnyIntent, Written>
@@ -50,19 +53,20 @@ export async function writeRecords<Wanted extends EntityKey & MadeBy>(
 type AnyIntent = Intent<EntityKey & MadeBy>
 
 /** Only what is the same work shares a transaction, so a service makes it once. */
-export function createJointWrite(config: WriteConfig): WriteParts['writeTogether'] {
-  return (trx, userId, take) => writeTogether(config, trx, userId, take)
+export function createJointWrite(parts: Pick<WriteParts, 'config' | 'clock'>): WriteParts['writeTogether'] {
+  return (trx, userId, take) => writeTogether(parts, trx, userId, take)
 }
 
 /** Decides one after the other, each with the counters that the one before leaves, and stores all at once. */
 async function writeTogether(
-  config: WriteConfig,
+  { config, clock }: Pick<WriteParts, 'config' | 'clock'>,
   trx: Trx,
   userId: string,
   take: () => AnyIntent[],
 ): Promise<PromiseSettledResult<Written>[]> {
   const locked = await lockUser(trx, userId)
   let user = locked
+  const commit = beginCommit(user, clock)
   const intents = take()
   const logins = new Set(intents.map(({ caller }) => caller.loginId))
   const keys = intents.flatMap(({ entities }) => [...entities.values()].map(([first]) => first as EntityKey))
@@ -73,18 +77,18 @@ async function writeTogether(
   const effects: Effects[] = []
   const synced = new Map<string, number>()
   const outcomes: PromiseSettledResult<Written>[] = []
-  for (const { caller, now, entities, syncedBy, decide } of intents) {
+  for (const { caller, entities, syncedBy, decide } of intents) {
     const own = stored.splice(0, entities.size)
     try {
       if (!held.has(caller.loginId)) throw new ServiceError('InvalidSession')
       const wanted = [...entities.values()]
       const seenUpTo = await readSeen(trx, user, wanted, own)
       const verdicts = await mapInTurns(wanted, (ofOne, index) => decide(ofOne, own[index], seenUpTo))
-      const effect = await effectsOf(config, trx, user, now, verdicts)
+      const effect = await effectsOf(config, trx, user, commit, verdicts)
       const value = { rows: effect.records, before: user.last_stamp, epoch: user.epoch, verdicts }
       outcomes.push({ status: 'fulfilled', value })
       effects.push(effect)
-      if (syncedBy !== undefined && syncedBy !== unknownDevice) synced.set(syncedBy, now)
+      if (syncedBy !== undefined && syncedBy !== unknownDevice) synced.set(syncedBy, commit.at)
       user = effect.user
     } catch (reason) {
       if (!(reason instanceof ServiceError)) throw reason
@@ -109,17 +113,17 @@ async function writeTogether(
  * the effects, and runs again if the transaction does.
  */
 export async function changeRecords<T>(
-  { config, database, notices }: WriteParts,
+  { config, clock, database, notices }: WriteParts,
   caller: Caller,
-  now: number,
-  decide: (trx: Trx, user: LockedUser) => Promise<{ verdicts: Decided[]; result: T }>,
+  decide: (trx: Trx, user: LockedUser, now: number) => Promise<{ verdicts: Decided[]; result: T }>,
 ): Promise<{ result: T; rows: RecordRow[] }> {
   const { userId, loginId } = caller
   const change = async (trx: Trx) => {
     const user = await lockUser(trx, userId)
+    const commit = beginCommit(user, clock)
     await demandLogin(trx, { userId, loginId })
-    const { verdicts, result } = await decide(trx, user)
-    const effects = await effectsOf(config, trx, user, now, verdicts)
+    const { verdicts, result } = await decide(trx, user, commit.at)
+    const effects = await effectsOf(config, trx, user, commit, verdicts)
     await store(config, trx, user, [effects])
     return { result, rows: effects.records }
   }
@@ -157,7 +161,7 @@ async function effectsOf(
   config: WriteConfig,
   trx: Trx,
   user: LockedUser,
-  now: number,
+  commit: Commit,
   verdicts: Decided[],
 ): Promise<Effects> {
   const isKept = config.keepVersionsDays > 0
@@ -165,9 +169,8 @@ async function effectsOf(
   const removed = isKept ? await unkeptData(trx, user.id, won) : won.flatMap(unusedData)
   const freed = removed.reduce((sum, { bytes }) => sum + bytes, 0)
   const added = addedBytes(won, freed, isKept)
-  const numbers = countingFrom(user.last_stamp, now)
   const written = withinQuota(config, user, won, added)
-  const records = await mapInTurns(written, (one) => toRecord(user.id, numbers.next(), one, isKept))
+  const records = await mapInTurns(written, (one) => toRecord(user.id, commit, one, isKept))
   const recordOf = (index: number) => records[index] as RecordRow
   const replaced = isKept
     ? written.flatMap(({ stored, unseen }, index) => (stored ? [toReplaced(recordOf(index), stored, unseen)] : []))
@@ -175,7 +178,7 @@ async function effectsOf(
   const hasLosers = verdicts.some(({ lost }) => lost.size > 0)
   const lost =
     isKept && hasLosers
-      ? await keepLosers(trx, user.id, verdicts, { records, replaced }, numbers.next, maxVersions)
+      ? await keepLosers(trx, user.id, verdicts, { records, replaced }, commit, maxVersions)
       : { versions: [], ciphertexts: [] }
   const lostBytes = lost.versions.reduce((sum, { bytes }) => sum + bytes, 0)
   const counted = countVersions(verdicts, records, lost.versions)
@@ -188,28 +191,18 @@ async function effectsOf(
     ...counted,
     removed: removed.map(({ data_stamp }) => data_stamp),
     settled: isKept ? [] : written.flatMap(({ stored, winner }) => (stored ? [winner] : [])),
-    rejections: isKept || !hasLosers ? [] : toRejections(user.id, now, verdicts, records),
+    rejections: isKept || !hasLosers ? [] : toRejections(user.id, commit.at, verdicts, records),
     added: added.stored_bytes + freed + lostBytes,
     user: {
       ...user,
       ...countRecords(user, written),
       stored_versions: user.stored_versions + replaced.length + lost.versions.length,
-      last_stamp: numbers.last(),
+      last_stamp: commit.last(),
       stored_bytes: user.stored_bytes + added.stored_bytes + lostBytes,
       version_bytes: user.version_bytes + added.version_bytes + lostBytes,
-      ...toStoredDigest(sum === undefined ? undefined : written.reduce(addToSum, sum), numbers.last()),
+      ...toStoredDigest(sum === undefined ? undefined : written.reduce(addToSum, sum), commit.last()),
     },
   }
-}
-
-/** Each change gets a sequence number, which grows even if the clock goes back. */
-function countingFrom(last: number, now: number) {
-  let number = last
-  const next = () => {
-    number = Math.max(now, number + 1)
-    return number
-  }
-  return { next, last: () => number }
 }
 
 interface StoredData {

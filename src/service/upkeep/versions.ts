@@ -5,10 +5,10 @@ import type { Database, Trx } from '../db/engine/database.ts'
 import { type Placeholders, query } from '../db/engine/query.ts'
 import { insert } from '../db/engine/table.ts'
 import type { RecordsTable } from '../db/schema.ts'
-import { adjustCounts, eraseVersions, oldestVersions, subtract } from '../db/tables/erased-versions.ts'
+import { adjustCounts, eraseVersions, subtract, versionsBefore } from '../db/tables/erased-versions.ts'
 import { entityKey } from '../db/tables/records.ts'
 import { lockUser, saveCounters } from '../db/tables/users.ts'
-import { findKeptData, type VersionRow, versions } from '../db/tables/versions.ts'
+import { becameAt, findKeptData, type VersionRow, versions } from '../db/tables/versions.ts'
 
 /** Looking through all records of those who have written since takes long, and finds something only after an upgrade. */
 const checkMs = 7 * dayMs
@@ -38,21 +38,21 @@ async function sweepVersions(parts: VersionSweepParts, stop: AbortSignal): Promi
   const end = now - config.keepVersionsDays * dayMs
   let total = 0
   for (let after: string | undefined = ''; after !== undefined; ) {
-    const users: Due[] = await page.all(database.db, { after, end, checked: now - checkMs, users: pageUsers })
+    const users: Due[] = await page.all(database.db, { after, end, now, checked: now - checkMs, users: pageUsers })
     for (const { id, due, unchecked } of users) {
       if (stop.aborted) return total
       if (unchecked) await adoptTombstones(database, id, now)
       for (let erased = due || unchecked ? batchRows : 0; erased >= batchRows && !stop.aborted; total += erased)
-        erased = await database.write((trx) => sweepUser(trx, id, end))
+        erased = await database.write((trx) => sweepUser(trx, id, end, now))
     }
     after = users.at(-1)?.id
   }
   return total
 }
 
-async function sweepUser(trx: Trx, id: string, end: number): Promise<number> {
+async function sweepUser(trx: Trx, id: string, end: number, now: number): Promise<number> {
   const user = await lockUser(trx, id)
-  const seqs = (await oldestVersions(trx, id, end, batchRows)).map(({ seq }) => seq)
+  const seqs = await versionsBefore(trx, id, end, now, batchRows)
   if (seqs.length > 0) await saveCounters(trx, subtract(user, await eraseVersions(trx, id, seqs)))
   return seqs.length
 }
@@ -60,6 +60,7 @@ async function sweepUser(trx: Trx, id: string, end: number): Promise<number> {
 interface Page {
   after: string
   end: number
+  now: number
   checked: number
   users: number
 }
@@ -70,9 +71,12 @@ interface Due {
   unchecked: boolean | number
 }
 
+/** Who has written since: no number is below the time at which it was given. */
 const page = query(
-  (_, { after, end, checked, users }: Placeholders<Page>) => sql<Due>`
-    select id, exists (select 1 from versions where versions.user_id = users.id and seq < ${end}) as due,
+  (_, { after, end, now, checked, users }: Placeholders<Page>) => sql<Due>`
+    select id, coalesce((
+        select ${becameAt} from versions where versions.user_id = users.id and ${becameAt} <= ${now} order by seq limit 1
+      ) < ${end}, false) as due,
       trash_checked_at < ${checked} and last_stamp > trash_checked_at as unchecked
     from users where id > ${after} order by id limit ${users}`,
 )
@@ -131,6 +135,7 @@ const columns = [
   'created_at',
   'deleted_at',
   'stamp',
+  'ahead',
   'event_id',
   'bytes',
   'data_stamp',
@@ -141,10 +146,11 @@ function isTombstone({ deleted_at, data_stamp }: Tombstone): boolean {
 }
 
 function toVersion(user_id: string, row: Tombstone): VersionRow {
-  const { entity_type, entity_id, data_hash, created_at, stamp, event_id, bytes, data_stamp } = row
+  const { entity_type, entity_id, data_hash, created_at, stamp, ahead, event_id, bytes, data_stamp } = row
   return {
     user_id,
     seq: stamp,
+    ahead,
     entity_type,
     entity_id,
     version_id: uuidv7(),
@@ -153,7 +159,9 @@ function toVersion(user_id: string, row: Tombstone): VersionRow {
     device_id: 'unknown',
     data_hash,
     began: data_stamp,
+    began_ahead: null,
     ended: stamp,
+    ended_ahead: ahead,
     reason: 'superseded',
     replaced_by: event_id,
     settled_at: null,

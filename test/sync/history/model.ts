@@ -20,8 +20,12 @@ export interface Version {
 
 interface Kept extends Version {
   seq: number
+  /** When it became a version. */
+  at: number
   began: number | null
+  beganAt: number
   ended: number
+  endedAt: number
   reason: Schemas['VersionReason']
   by: Pick<Version, 'event_id'>
   isOpen: boolean
@@ -30,11 +34,17 @@ interface Kept extends Version {
 export interface Entity {
   type: Schemas['EntityType']
   id: string
-  current: Version & { stamp: number }
-  first: number
+  current: Version & Numbered
+  first: Numbered
   kept: Kept[]
   /** Its content from each sequence number on, null while it is deleted. Nothing is ever removed. */
   states: [stamp: number, hash: string | null][]
+}
+
+/** A sequence number, and when it was given. */
+interface Numbered {
+  stamp: number
+  at: number
 }
 
 interface Outcome {
@@ -88,13 +98,14 @@ export class Model {
   /** The counts of the answer. */
   rewind(now: number, to: number, device: string, isDryRun: boolean) {
     const counts = { restored: 0, deleted: 0, unchanged: 0, beyond_retention: 0 }
+    const until = this.numberAt(now, to)
     const outcomes: Outcome[] = []
     for (const [key, entity] of [...this.entities].sort(([one], [other]) => (one < other ? -1 : 1))) {
       const { current, first, kept, states } = entity
-      const version = kept.find(({ began, ended }) => began !== null && began <= to && to < ended)
-      const [, then = null] = states.findLast(([stamp]) => stamp <= to) ?? []
+      const version = kept.find(({ began, ended }) => began !== null && began <= until && until < ended)
+      const [, then = null] = states.findLast(([stamp]) => stamp <= until) ?? []
       const [, hash = null] = states.at(-1) ?? []
-      const isKnown = current.stamp <= to || first > to || version !== undefined
+      const isKnown = current.stamp <= until || first.stamp > until || version !== undefined
       const fate = !isKnown ? 'beyond_retention' : then === hash ? 'unchanged' : then === null ? 'deleted' : 'restored'
       counts[fate] += 1
       if (fate !== 'restored' && fate !== 'deleted') continue
@@ -108,8 +119,28 @@ export class Model {
     return counts
   }
 
+  /** The place between numbers that a time is, or what looks like one. */
+  private numberAt(now: number, to: number): number {
+    const entities = [...this.entities.values()]
+    const written: Numbered[] = [
+      ...entities.map(({ current }) => current),
+      ...this.kept().map(({ seq: stamp, at }) => ({ stamp, at })),
+    ]
+    const next = written.find(({ stamp }) => stamp === to + 1)
+    const isOfWrite = written.some(({ stamp, at }) => stamp === to && at === next?.at)
+    if (next && next.at < next.stamp && !isOfWrite) return to
+    if (to >= now) return Number.POSITIVE_INFINITY
+    const begun = this.kept().map(({ began, beganAt: at }) => ({ stamp: began ?? 0, at }))
+    const given = [...written, ...begun, ...entities.map(({ first }) => first)]
+    return Math.max(to, ...given.filter(({ at }) => at <= to).map(({ stamp }) => stamp))
+  }
+
+  /** Oldest first, up to the first that is kept. */
   sweep(now: number): void {
-    for (const entity of this.entities.values()) entity.kept = entity.kept.filter(({ seq }) => seq >= now - keepMs)
+    const known = this.kept().filter(({ at }) => at <= now)
+    const first = known.findIndex(({ at }) => at >= now - keepMs)
+    const erased = new Set(first < 0 ? known : known.slice(0, first))
+    for (const entity of this.entities.values()) entity.kept = entity.kept.filter((version) => !erased.has(version))
   }
 
   open(): Kept[] {
@@ -149,7 +180,7 @@ export class Model {
     for (const { key, winner } of outcomes) {
       const isTombstone = winner?.operation === 'delete' && !this.entities.has(key)
       if (!winner || (isTombstone && tombstones-- <= 0)) continue
-      this.replace(key, winner, this.nextStamp(now))
+      this.replace(key, winner, this.next(now))
       rows += 1
     }
     const kept = outcomes.flatMap(({ key, lost = [] }) => lost.filter((change) => this.reject(now, key, change)))
@@ -164,7 +195,8 @@ export class Model {
     return true
   }
 
-  private replace(key: string, { unseen, ...winner }: Version & { unseen: boolean }, stamp: number): void {
+  private replace(key: string, { unseen, ...winner }: Version & { unseen: boolean }, numbered: Numbered): void {
+    const { stamp, at } = numbered
     const [type = '', id = ''] = key.split('/')
     const before = this.entities.get(key)
     const isDelete = winner.operation === 'delete'
@@ -172,19 +204,22 @@ export class Model {
     const last = isDelete &&
       before && { data: before.current.data, data_hash: before.current.data_hash ?? winner.data_hash }
     const entity: Entity = {
-      ...(before ?? { type: type as Entity['type'], id, first: stamp, kept: [], states: [] }),
-      current: { ...winner, ...last, stamp },
+      ...(before ?? { type: type as Entity['type'], id, first: numbered, kept: [], states: [] }),
+      current: { ...winner, ...last, ...numbered },
     }
     if (before) {
-      const { stamp: began, ...version } = before.current
+      const { stamp: began, at: beganAt, ...version } = before.current
       const data = version.operation === 'delete' ? undefined : version.data
       const reason = unseen ? 'overwritten' : 'superseded'
       entity.kept.push({
         ...version,
         data,
         seq: stamp,
+        at,
         began,
+        beganAt,
         ended: stamp,
+        endedAt: at,
         reason,
         by: entity.current,
         isOpen: unseen,
@@ -210,14 +245,15 @@ export class Model {
     const { id: event_id, operation, timestamp, device_id } = change
     const lost = { event_id, operation, timestamp, device_id, data_hash, data: dataOf(change) }
     const { current } = entity
-    const seq = this.nextStamp(now)
-    entity.kept.push({ ...lost, seq, began: null, ended: current.stamp, reason: 'rejected', by: current, isOpen: true })
+    const { stamp: seq, at } = this.next(now)
+    const numbers = { seq, at, began: null, beganAt: 0, ended: current.stamp, endedAt: current.at }
+    entity.kept.push({ ...lost, ...numbers, reason: 'rejected', by: current, isOpen: true })
     return true
   }
 
-  private nextStamp(now: number): number {
-    this.lastStamp = Math.max(now, this.lastStamp + 1)
-    return this.lastStamp
+  private next(at: number): Numbered {
+    this.lastStamp = Math.max(at, this.lastStamp + 1)
+    return { stamp: this.lastStamp, at }
   }
 }
 

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { isFarAhead } from '../../../src/protocol/order.ts'
 import type { TestApp, TestUser } from '../../support/app.ts'
 import { change } from '../../support/changes.ts'
 import { sweepVersions } from '../../support/sweeps.ts'
@@ -50,6 +51,11 @@ const step = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.record({ do: fc.constant('rewind' as const), device, back: fc.nat(9), dry_run: fc.boolean() }),
+  },
+  /** Ahead or back: somebody has set the clock. */
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('clock' as const), minutes: fc.integer({ min: -3_000, max: 3_000 }) }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('sweep' as const), days: fc.integer({ min: 1, max: 29 }) }) },
 )
@@ -156,11 +162,20 @@ const steps: Steps = {
     return differs(status, open.length > 0 ? 200 : 404)
   },
   async rewind({ user, model, now }, { device, back, dry_run }) {
-    const stamps = [...model.entities.values()].flatMap(({ states }) => states.map(([stamp]) => stamp)).sort()
-    const to = (stamps.at(-1 - back) ?? 1) - (back % 2)
+    // Times as well as numbers, and often the last ones.
+    const stamps = [...model.entities.values()].flatMap(({ states }) => states.map(([stamp]) => stamp))
+    const times = [...model.entities.values()].flatMap(({ current, first }) => [current.at, first.at, now])
+    const to = ([...stamps, ...times].sort().at(-1 - back) ?? 1) - (back % 2)
     const counts = model.rewind(now, to, device, dry_run)
     const { body } = await user.call('POST', '/api/v1/sync/rewind', { body: { to, dry_run }, ...by(device) })
     return differs(body, { ...counts, next: null })
+  },
+  async clock(player, { minutes }) {
+    player.now += minutes * 60_000
+    player.app.setClock(player.now)
+    // The session may be over.
+    player.user = await player.app.user(player.name)
+    return undefined
   },
   async sweep(player) {
     const { app, model, name, now } = player
@@ -196,7 +211,9 @@ async function rest(
 }
 
 async function pushed({ user, model, now }: Player, changes: ReturnType<typeof change>[]) {
-  const isStored = model.push(now, changes)
+  // One that is sent again may come from before the clock went back.
+  const considered = changes.filter(({ timestamp }) => !isFarAhead(timestamp, now))
+  const isStored = model.push(now, considered)
   const { status } = await user.call('POST', '/api/v1/sync/push', { body: { changes } })
   return differs(status, isStored ? 200 : 413)
 }

@@ -4,7 +4,7 @@ import type { Trx } from '../engine/database.ts'
 import { type Answer, isOneOf, listed, type Placeholders, query } from '../engine/query.ts'
 import { type EntityKey, entityKey } from './records.ts'
 import type { Counters } from './users.ts'
-import { findKept, findKeptData, type OfType, ofEntities, rowsOfStatement } from './versions.ts'
+import { becameAt, findKept, findKeptData, type OfType, ofEntities, rowsOfStatement } from './versions.ts'
 
 /** How much was erased, of the user's counters with these names. */
 export type Erased = Pick<Counters, 'stored_bytes' | 'version_bytes' | 'stored_versions'>
@@ -121,14 +121,25 @@ function sumOf(bytesOf: ReadonlyMap<number, number>): number {
   return sum
 }
 
-/** The oldest of a user's kept versions that became versions before `before`, at most `max`. */
-export async function oldestVersions(
+/** The oldest of a user's kept versions, at most `max`. */
+export async function oldestVersions(trx: Trx, userId: string, max: number): Promise<{ seq: number; bytes: number }[]> {
+  return oldest.all(trx, { userId, max })
+}
+
+/**
+ * The user's oldest versions up to the first that became one at the time `end` or later, at most `max`. Such as seem to have
+ * become versions after `now` were written by a clock that was ahead: they stay, and hold up no others.
+ */
+export async function versionsBefore(
   trx: Trx,
   userId: string,
-  before: number,
+  end: number,
+  now: number,
   max: number,
-): Promise<{ seq: number; bytes: number }[]> {
-  return oldest.all(trx, { userId, before, max })
+): Promise<number[]> {
+  const rows = await oldestByNow.all(trx, { userId, now, max })
+  const kept = rows.findIndex(({ at }) => at >= end)
+  return rows.slice(0, kept < 0 ? rows.length : kept).map(({ seq }) => seq)
 }
 
 /** Erases what is kept of a deleted record, and all its versions. */
@@ -228,18 +239,14 @@ const emptiedTombstones = query(
       .where('deleted_at', 'is not', null),
 )
 
-interface Oldest {
-  userId: string
-  before: number
-  max: number
-}
+const oldest = query((db, { userId, max }: Placeholders<{ userId: string; max: number }>) =>
+  db.selectFrom('versions').select(['seq', 'bytes']).where('user_id', '=', userId).orderBy('seq').limit(max),
+)
 
-const oldest = query((db, { userId, before, max }: Placeholders<Oldest>) =>
-  db
-    .selectFrom('versions')
-    .select(['seq', 'bytes'])
-    .where('user_id', '=', userId)
-    .where('seq', '<', before)
-    .orderBy('seq')
-    .limit(max),
+const oldestByNow = query(
+  (_, { userId, now, max }: Placeholders<{ userId: string; now: number; max: number }>) => sql<{
+    seq: number
+    at: number
+  }>`select seq, ${becameAt} as at from versions where user_id = ${userId} and ${becameAt} <= ${now}
+    order by seq limit ${max}`,
 )

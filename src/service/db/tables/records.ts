@@ -30,7 +30,7 @@ const records = table<RecordsTable>('records', {
     'resolution_strategy',
     'overwritten',
   ],
-  kept: ['created_at', 'deleted_at', 'first_stamp'],
+  kept: ['created_at', 'deleted_at', 'first_stamp', 'first_ahead'],
   columns: {
     user_id: 'text',
     entity_type: 'text',
@@ -40,6 +40,7 @@ const records = table<RecordsTable>('records', {
     updated_at: 'bigint',
     deleted_at: 'bigint',
     stamp: 'bigint',
+    ahead: 'bigint',
     event_id: 'text',
     operation: 'text',
     timestamp: 'bigint',
@@ -50,6 +51,7 @@ const records = table<RecordsTable>('records', {
     bytes: 'bigint',
     data_stamp: 'bigint',
     first_stamp: 'bigint',
+    first_ahead: 'bigint',
     versions: 'integer',
   },
 })
@@ -65,6 +67,7 @@ const storedColumns = [
   'updated_at',
   'deleted_at',
   'stamp',
+  'ahead',
   'event_id',
   'operation',
   'timestamp',
@@ -73,6 +76,7 @@ const storedColumns = [
   'bytes',
   'data_stamp',
   'first_stamp',
+  'first_ahead',
   'versions',
 ] as const satisfies (keyof RecordsTable)[]
 

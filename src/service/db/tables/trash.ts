@@ -7,8 +7,9 @@ import type { RecordRow } from './records.ts'
 export type TrashRow = Pick<RecordRow, 'entity_id' | 'data_hash' | 'created_at' | 'updated_at'> & {
   deleted_at: number
   encrypted_data: string
-  /** The sequence number of its deletion. */
+  /** The sequence number of its deletion, and how far that was ahead of the clock. */
   seq: number
+  ahead: number | null
 }
 
 interface Page extends PageLimits {
@@ -41,7 +42,7 @@ const trash = query((db, { userId, before, rows, bytes }: Placeholders<Page>) =>
         .on('records.deleted_at', 'is not', null),
     )
     .select(['records.entity_id', 'records.data_hash', 'created_at', 'updated_at', 'deleted_at'])
-    .select(['seq', 'records.data_stamp', 'records.bytes'])
+    .select(['seq', 'versions.ahead', 'records.data_stamp', 'records.bytes'])
     .where('versions.user_id', '=', userId)
     .where('versions.entity_type', '=', sql.lit('bookmark'))
     .where('was_deleted', '=', sql.lit(1))
@@ -58,7 +59,7 @@ const trash = query((db, { userId, before, rows, bytes }: Placeholders<Page>) =>
     .innerJoin('ciphertexts', (join) =>
       join.on('ciphertexts.user_id', '=', userId).onRef('ciphertexts.stamp', '=', 'page.data_stamp'),
     )
-    .select(['entity_id', 'data_hash', 'created_at', 'updated_at', 'deleted_at', 'seq', 'encrypted_data'])
+    .select(['entity_id', 'data_hash', 'created_at', 'updated_at', 'deleted_at', 'seq', 'ahead', 'encrypted_data'])
     .where('before', '<', bytes)
     .orderBy('seq', 'desc')
     .$castTo<TrashRow>()

@@ -33,8 +33,14 @@ export const versions = table<VersionRow>('versions', {
     was_deleted: 'integer',
     bytes: 'bigint',
     data_stamp: 'bigint',
+    ahead: 'bigint',
+    began_ahead: 'bigint',
+    ended_ahead: 'bigint',
   },
 })
+
+/** When it became a version. Without its time, its number counts, which may look like a later one. */
+export const becameAt = sql<number>`(seq - coalesce(ahead, 0))`
 
 const columns = [
   'user_id',
@@ -54,6 +60,9 @@ const columns = [
   'was_deleted',
   'bytes',
   'data_stamp',
+  'ahead',
+  'began_ahead',
+  'ended_ahead',
 ] as const satisfies (keyof VersionRow)[]
 
 /** Those of one entity before the sequence number `before`, newest first. */
@@ -198,7 +207,7 @@ const keptData = query(
     where exists (select 1 from versions where user_id = ${userId} and data_stamp = cast(value as bigint))`,
 )
 
-/** The version of each entity that was current at a time and was replaced later. Without those whose ciphertext is gone. */
+/** The version of each entity that was current at a sequence number and was replaced later. Without those whose ciphertext is gone. */
 export async function findCurrentAt(db: Db, userId: string, keys: EntityKey[], at: number): Promise<VersionRow[]> {
   return ofEntities(keys, rowsOfStatement, async (entity_type, part) => {
     const ids = part.map(({ entity_id }) => entity_id)
