@@ -240,6 +240,7 @@ const allowed: Record<string, readonly string[]> = {
   ebs_swept_total: sweeps,
   ebs_sweep_failures_total: sweeps,
   ebs_pulses_total: ['sent', 'received'],
+  ebs_database_faults_total: ['full', 'failing', 'damaged'],
   ebs_component_up: ['database', 'objects', 'provider'],
 }
 
@@ -468,7 +469,7 @@ t.test(
   async (t) => {
     const { context, log } = await buildApp(t)
     const ahead = { seconds: 90 }
-    const database = { probe: async () => Date.now() - ahead.seconds * 1000 }
+    const database = { ...context.database, probe: async () => Date.now() - ahead.seconds * 1000 }
     const health = startHealth({ ...context, database })
     t.teardown(() => health.close())
     const { scrape } = openAdmin(t, { context: { ...context, health, metrics: createMetrics() } })

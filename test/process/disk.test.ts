@@ -1,61 +1,110 @@
-/** A disk that is full or returns something else than was written, while the probe's own write still succeeds. */
-import { open } from 'node:fs/promises'
+/** A disk that is full or returns something else than was written: every other instance would meet the same. */
+import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
+import { openAdmin } from '../support/admin.ts'
 import { buildApp, type TestApp } from '../support/app.ts'
 import { change } from '../support/changes.ts'
+import { runCommand } from '../support/command.ts'
 import { folder } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-t.test('A full disk: writes are 503, the service is not ready, and is so again a minute later', async (t) => {
+t.test('A full disk: writes are 503, reads go on, and the service stays ready; an operator is told', async (t) => {
   const app = await buildApp(t)
   const { db } = app.context.database
-  const ada = await app.user('ada')
+  const { scrape } = openAdmin(t, app)
+  const [ada, bob] = [await app.user('ada'), await app.user('bob')]
   const push = (entity_id: string) => {
     const changes = [change({ entity_id, encrypted_data: 'x'.repeat(200_000) })]
     return ada.call('POST', '/api/v1/sync/push', { body: { changes } })
   }
   t.equal((await push('before')).status, 200)
+  t.same((await scrape()).byLabel('ebs_database_faults_total'), { full: 0, failing: 0, damaged: 0 })
   await sql`pragma max_page_count = 1`.execute(db)
   const refused = await push('too much')
   t.match([refused.status, refused.headers['retry-after']], [503, '1'])
-  await notReady(t, app)
-  t.ok(app.log.some((line) => line.includes('the database is unreachable') && line.includes('SQLITE_FULL')))
+  t.equal((await bob.call('GET', '/api/v1/bookmarks')).status, 200)
+  await isReadyWith(t, app, 'unhealthy', ['full'])
+  t.equal(told(app, "the database's disk is full", 'SQLITE_FULL'), 1)
+  t.same((await scrape()).byLabel('ebs_database_faults_total'), { full: 1, failing: 0, damaged: 0 })
+
+  const { write } = app.context.database
+  app.context.database.write = () => Promise.reject(Object.assign(new Error('no space'), { code: 'ENOSPC' }))
+  t.ok(Math.abs((await app.context.database.probe()) - Date.now()) < 60_000, 'a probe that does not fit')
+  app.context.database.write = write
 
   await sql`pragma max_page_count = 100000`.execute(db)
   t.equal((await push('after')).status, 200)
   letMinutePass(t)
-  await until(async () => (await app.app.inject('/readyz')).statusCode === 200)
+  await until(async () => (await app.call('GET', '/api/v1/health')).body.status === 'degraded')
+  t.same((await app.app.inject('/readyz')).json(), { status: 'degraded', down: ['provider'] })
 })
 
-t.test('A corrupt page: its readers get 503, the service is not ready and logs why', async (t) => {
-  const dataDir = await folder(t)
-  const before = await buildApp(t, {}, { dataDir })
-  const ada = await before.user('ada')
-  await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'a' })] } })
-  const { rows } = await sql<{ root: number; size: number }>`
-    select rootpage as root, page_size as size from sqlite_master, pragma_page_size where name = 'ciphertexts'
-  `.execute(before.context.database.db)
-  await sql`pragma wal_checkpoint(truncate)`.execute(before.context.database.db)
-  await before.close()
-  const { root, size } = rows[0] as { root: number; size: number }
-  {
-    await using file = await open(join(dataDir, 'bookmarks.db'), 'r+')
-    await file.write(Buffer.alloc(size, 0xff), 0, size, (root - 1) * size)
-  }
+t.test(
+  'A damaged page of one user: everybody else is served and the service stays ready; `check` names whose it is',
+  async (t) => {
+    const dataDir = await folder(t)
+    const before = await buildApp(t, {}, { dataDir })
+    const [ada, bob] = [await before.user('ada'), await before.user('bob')]
+    for (const user of [ada, bob]) {
+      const of = user === ada ? 'stored-by-ada-' : 'stored-by-bob-'
+      const changes = Array.from({ length: 40 }, (_, n) =>
+        change({ entity_id: `${n}`, encrypted_data: of.repeat(150), data_hash: of }),
+      )
+      t.equal((await user.call('POST', '/api/v1/sync/push', { body: { changes } })).status, 200)
+    }
+    await before.context.database.emptyLog()
+    const env = { DATA_DIR: dataDir }
+    const check = () => runCommand(t, 'admin', ['check'], env)
+    t.match(await check(), { code: 0, stdout: 'checked 2 users, 0 with damaged rows\n' })
+    await before.close()
+    await damage(join(dataDir, 'bookmarks.db'), 'stored-by-ada-', 'stored-by-bob-')
 
-  const app = await buildApp(t, {}, { dataDir })
-  await until(async () => (await app.app.inject('/readyz')).json().status === 'degraded')
-  const refused = await app.as(ada).call('POST', '/api/v1/sync/pull')
-  t.match([refused.status, refused.headers['retry-after']], [503, '1'])
-  t.ok(app.log.some((line) => line.includes('"level":50') && line.includes('SQLITE_CORRUPT')))
-  await notReady(t, app)
-})
+    const app = await buildApp(t, {}, { dataDir })
+    const { scrape } = openAdmin(t, app)
+    await until(async () => (await app.app.inject('/readyz')).json().status === 'degraded')
+    const refused = await app.as(ada).call('POST', '/api/v1/sync/pull')
+    t.match([refused.status, refused.headers['retry-after']], [503, '1'])
+    const served = [
+      await app.as(bob).call('POST', '/api/v1/sync/pull'),
+      await app.as(bob).call('GET', '/api/v1/bookmarks'),
+    ]
+    t.match(served, [{ status: 200 }, { status: 200 }])
+    await isReadyWith(t, app, 'degraded', ['damaged'])
+    t.equal(told(app, 'a part of the database is damaged', 'SQLITE_CORRUPT'), 1)
+    t.equal((await scrape()).byLabel('ebs_database_faults_total').damaged, 1)
 
-async function notReady(t: Test, { app }: TestApp): Promise<void> {
-  await until(async () => (await app.inject('/readyz')).statusCode === 503)
-  t.match((await app.inject('/readyz')).json(), { status: 'unhealthy', down: ['database', 'provider'] })
+    const { code, stdout } = await check()
+    t.equal(code, 1)
+    t.match(stdout, `${ada.userId}  "ada@example.org"  damaged: ciphertexts (SQLITE_CORRUPT`)
+    t.notMatch(stdout, bob.userId)
+    t.match(stdout, /^the file: .*/m)
+    t.match(stdout, /checked 2 users, 1 with damaged rows\n$/)
+  },
+)
+
+async function isReadyWith(t: Test, { app, call }: TestApp, status: string, faults: string[]): Promise<void> {
+  await until(async () => (await app.inject('/readyz')).json().down !== undefined)
+  const ready = await app.inject('/readyz')
+  t.same([ready.statusCode, ready.json()], [200, { status, down: ['provider'], faults }])
+  t.equal((await call('GET', '/api/v1/health')).body.status, status)
+}
+
+/** How many lines of errors say so. */
+function told({ log }: TestApp, message: string, code: string): number {
+  return log.filter((line) => [message, code, '"level":50'].every((part) => line.includes(part))).length
+}
+
+/** Overwrites the head of a page that has the one text, and not the other. */
+async function damage(path: string, text: string, other: string): Promise<void> {
+  const content = (await readFile(path)).toString('latin1')
+  const size = Buffer.from(content.slice(16, 18), 'latin1').readUInt16BE()
+  const pages = Array.from({ length: content.length / size }, (_, n) => content.slice(n * size, (n + 1) * size))
+  const found = pages.findIndex((page) => page.split(text).length > 100 && !page.includes(other))
+  if (found < 0) throw new Error('no page has that text alone')
+  await using file = await open(path, 'r+')
+  await file.write(Buffer.alloc(64, 0xff), 0, 64, found * size)
 }
 
 function letMinutePass(t: Test): void {

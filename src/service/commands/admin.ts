@@ -4,6 +4,7 @@ import { readConfig } from '../config/config.ts'
 import { type Beside, openBeside } from '../db/beside.ts'
 import { command, run, UsageError } from '../terminal/command.ts'
 import { withProgress } from '../terminal/progress.ts'
+import { checkFile, checkUsers } from '../upkeep/check.ts'
 import { recount } from '../upkeep/recount.ts'
 import { disableUser, enableUser, listUsers, removeUser } from './accounts.ts'
 
@@ -43,6 +44,12 @@ admin
   .command('recount')
   .description('counts anew what each user stores, and mends their counters')
   .action(() => withDatabase(recountAll))
+admin
+  .command('check')
+  .description(
+    'reads all that is stored, and names the users whose rows are damaged; on SQLite, checks the whole file, too',
+  )
+  .action(() => withDatabase(checkAll))
 await run(admin)
 
 /** By the direct connection: a pooler takes neither the limits nor the prepared statements of one. */
@@ -68,6 +75,25 @@ async function recountAll(database: Beside): Promise<void> {
     }
   })
   console.log(`recounted ${users} users, mended ${mended}`)
+}
+
+/** Ends with 1 if anything is damaged. */
+async function checkAll(database: Beside): Promise<void> {
+  let [users, damagedUsers] = [0, 0]
+  await withProgress(async (progress) => {
+    for await (const { user, damaged } of checkUsers(database)) {
+      users += 1
+      progress.report('reading what users have stored', users)
+      if (damaged.length === 0) continue
+      damagedUsers += 1
+      const where = damaged.map(([table, code]) => `${table} (${code})`).join(', ')
+      progress.print(`${user.id}  ${JSON.stringify(user.email)}  damaged: ${where}`)
+    }
+  })
+  const lines = database.isServer ? [] : await checkFile(database)
+  for (const line of lines) console.log(`the file: ${line}`)
+  console.log(`checked ${users} users, ${damagedUsers} with damaged rows`)
+  if (damagedUsers > 0 || lines.length > 0) process.exitCode = 1
 }
 
 function listed(counters: object): string {

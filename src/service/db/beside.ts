@@ -8,7 +8,7 @@ import { ServiceQueryCompiler } from './engine/sqlite/connection.ts'
 import { appliedMigrations, knownMigrations } from './migrate.ts'
 import type { Schema } from './schema.ts'
 
-export type Beside = Pick<Database, 'db' | 'write' | 'close'>
+export type Beside = Pick<Database, 'db' | 'write' | 'isServer' | 'close'>
 
 /** Longer than the service waits: a command can afford to. */
 const busyMs = 60_000
@@ -44,6 +44,7 @@ function openSqliteBeside(path: string): Beside {
   return {
     db,
     write: (work) => db.transaction().execute(work),
+    isServer: false,
     close: () => db.destroy(),
   }
 }

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { ConfigError } from '../config/values.ts'
 import type { Database } from './engine/database.ts'
 import type { PostgresOptions } from './engine/postgres/open.ts'
-import { rememberTrouble } from './engine/probe.ts'
+import { type Faults, watchFaults } from './engine/probe.ts'
 import { migrate } from './migrate.ts'
 import { beginEpochOfCopy } from './tables/epoch.ts'
 import { nameUsersOfTokens } from './tables/tokens.ts'
@@ -21,7 +21,7 @@ export async function openDatabase(
   url: string,
   log: FastifyBaseLogger,
   { waitMs = 0, directUrl = url, ...server }: ServerOptions = {},
-): Promise<Database> {
+): Promise<Database & { faults: Faults }> {
   const isSqlite = url.startsWith('sqlite:')
   const database = isSqlite
     ? await openFile(url.slice('sqlite:'.length))
@@ -40,7 +40,7 @@ export async function openDatabase(
     const hint = message.includes('unsupported startup parameter') ? ': for a pooler, set PULSE_DATABASE_URL, too' : ''
     throw new ConfigError(`DATABASE_URL: the database cannot be used (${message})${hint}`, { cause: error })
   }
-  return rememberTrouble(database)
+  return watchFaults(database, log)
 }
 
 /** Otherwise migrations and `npm run restored` would change another database, and say that all is well. */

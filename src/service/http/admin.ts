@@ -6,7 +6,7 @@ import type { Health } from '../operating/health.ts'
 import { answerClientErrors, registerErrors, routeMalformedUrl } from './errors.ts'
 
 interface ProbeParts {
-  health: Pick<Health, 'status' | 'down' | 'isDraining'>
+  health: Pick<Health, 'status' | 'isReady' | 'down' | 'faults' | 'isDraining'>
 }
 
 type AdminParts = GaugeParts & ProbeParts & { database: Pick<Database, 'isUnavailable'> }
@@ -29,15 +29,18 @@ export function createAdminApp(parts: AdminParts): FastifyInstance {
 }
 
 /**
- * `/livez`: the process is running. `/readyz`, for load balancers: 503 without a database, and from the stop on. Without the
- * object store or the provider it is 200, because the rest is served; `down` names what is missing.
+ * `/livez`: the process is running. `/readyz`, for load balancers, says whether another instance could do better: 503 if this
+ * one reaches no database, and from the stop on. Without the object store or the provider it is 200, because the rest is
+ * served, and so it is if the database's disk is full or a part of it damaged, which all instances meet: a load balancer
+ * would leave nobody to serve the others. `down` and `faults` name what is wrong.
  */
 export function registerProbes(app: FastifyInstance, { health }: ProbeParts): void {
   app.get('/livez', async () => ({ status: 'alive' }))
   app.get('/readyz', async (_request, reply) => {
     if (health.isDraining()) return reply.code(503).send({ status: 'stopping' })
-    const [status, down] = [health.status(), health.down()]
-    return reply.code(status === 'unhealthy' ? 503 : 200).send({ status, ...(down.length > 0 && { down }) })
+    const [status, down, faults] = [health.status(), health.down(), health.faults()]
+    const missing = { ...(down.length > 0 && { down }), ...(faults.length > 0 && { faults }) }
+    return reply.code(health.isReady() ? 200 : 503).send({ status, ...missing })
   })
 }
 

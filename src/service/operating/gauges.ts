@@ -3,6 +3,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client'
 import packageJson from '../../../package.json' with { type: 'json' }
 import type { Backups } from '../backup/schedule.ts'
 import type { Database } from '../db/engine/database.ts'
+import type { Faults } from '../db/engine/probe.ts'
 import { newestMigration } from '../db/migrations/index.ts'
 import { createExportCount, type ExportWorker } from '../exports/worker.ts'
 import type { Notices } from '../notices/notices.ts'
@@ -15,7 +16,7 @@ export interface GaugeParts {
   bodies: { held(): number }
   responses: { held(): number }
   downloads: { held(): number }
-  database: Pick<Database, 'db' | 'load' | 'queries'>
+  database: Pick<Database, 'db' | 'load' | 'queries'> & { faults: Pick<Faults, 'counts'> }
   hub: Pick<Hub, 'sockets' | 'unsentBytes'>
   health: Pick<Health, 'components' | 'clockDriftMs'>
   limits: { refusals(): Record<string, number> }
@@ -70,6 +71,11 @@ function gaugesOf(parts: GaugeParts): Family[] {
     ),
     gauge('ebs_component_up', 'Whether the last health probe reached the component', () =>
       byLabel('component', health.components()),
+    ),
+    counter(
+      'ebs_database_faults_total',
+      "Errors of the database's disk that requests and probes met: it is full or fails, or a part of the database is damaged",
+      () => byLabel('fault', database.faults.counts()),
     ),
     gauge('ebs_pulse_up', 'Whether notices of other instances arrive, by which sockets learn of changes', () =>
       Number(notices.isUp()),

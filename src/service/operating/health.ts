@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import { ConfigError } from '../config/values.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Database } from '../db/engine/database.ts'
+import type { Fault, Faults } from '../db/engine/probe.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { ObjectStore } from '../objects/store.ts'
 import type { Provider } from '../provider/provider.ts'
@@ -14,7 +15,7 @@ type Component = 'database' | 'objects' | 'provider'
 export type Health = ReturnType<typeof startHealth>
 
 interface Parts {
-  database: Pick<Database, 'probe'>
+  database: Pick<Database, 'probe'> & { faults: Pick<Faults, 'recent'> }
   objects: Pick<ObjectStore, 'probe'>
   provider: Pick<Provider, 'probe'>
   notices: Pick<Notices, 'isUp'>
@@ -74,10 +75,14 @@ export function startHealth({ database, objects, provider, notices, log }: Parts
     watch('provider', () => provider.probe()),
   ])
   return {
-    status: () => toStatus(down()),
+    status: () => toStatus(down(), database.faults.recent()),
+    /** True if another instance could serve no better: what is stored, and its disk, are the same for all. */
+    isReady: () => !down().some((name) => name === 'database' || name === 'pulse'),
+    /** What is wrong with the database's disk, or was a moment ago. */
+    faults: () => database.faults.recent(),
     /** The components that the last probe reached. */
     components: () => ({ ...answers }),
-    /** All that keeps the status from being healthy. */
+    /** The components that are not reached. */
     down,
     /** How far this machine's clock was ahead of the database's at the last probe. */
     clockDriftMs: () => driftMs,
@@ -93,9 +98,13 @@ export function startHealth({ database, objects, provider, notices, log }: Parts
   }
 }
 
-function toStatus(down: (Component | 'pulse')[]): Status {
-  if (down.length === 0) return 'healthy'
-  return down.includes('database') || down.includes('pulse') ? 'unhealthy' : 'degraded'
+/** Damage is to somebody's records; a disk that is full or fails is everybody's. */
+const grave = new Set<Component | 'pulse' | Fault>(['database', 'pulse', 'full', 'failing'])
+
+function toStatus(down: (Component | 'pulse')[], faults: Fault[]): Status {
+  const all = [...down, ...faults]
+  if (all.length === 0) return 'healthy'
+  return all.some((one) => grave.has(one)) ? 'unhealthy' : 'degraded'
 }
 
 /** A wrong clock at the start would end everybody's sessions, or remove them. */

@@ -11,7 +11,7 @@ export const withoutReference = ['records', 'ciphertexts', 'versions'] as const
 /** Rows of a transaction: users' writes get in before the next, however large the ciphertexts are. */
 const batchRows = 200
 /** The columns that a user's rows are told apart by, beside the user. */
-const keys = {
+export const keysOfRows = {
   versions: ['seq'],
   ciphertexts: ['stamp'],
   records: ['entity_type', 'entity_id'],
@@ -59,7 +59,7 @@ export async function listDeletions(db: Db, after: string, limit: number): Promi
 
 /** Deletes all that the user has but exports, in short transactions, until it is done or stopped. */
 export async function deleteRows({ write }: Pick<Database, 'write'>, userId: string, stop: AbortSignal): Promise<void> {
-  for (const [table, columns] of Object.entries(keys)) {
+  for (const [table, columns] of Object.entries(keysOfRows)) {
     const key = sql.join(columns.map((column) => sql.ref(column)))
     const batch = sql`select ${key} from ${sql.table(table)} where user_id = ${userId} limit ${batchRows}`
     const statement = sql`delete from ${sql.table(table)} where user_id = ${userId} and (${key}) in (${batch})`

@@ -159,7 +159,7 @@ export async function saveExportKey(trx: Trx, id: string, sealed: string, now: n
 
 const usersAtOnce = 1000
 
-interface AccountSummary {
+export interface AccountSummary {
   id: string
   email: string
   stored_bytes: number
