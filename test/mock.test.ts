@@ -13,6 +13,7 @@ import { buildApp, type TestUser } from './support/app.ts'
 import { httpCall } from './support/browser.ts'
 import { change } from './support/changes.ts'
 import { setCookies } from './support/cookies.ts'
+import { keyringOf } from './support/keyrings.ts'
 import { until } from './support/until.ts'
 
 const content = { encrypted_data: 'ciphertext', data_hash: 'hash' }
@@ -181,6 +182,18 @@ t.test('409: a new bookmark’s id is in use, and a new keyring’s revision', a
   t.match(created, { status: 409, body: { error: 'Bookmark already exists' } })
   const keyring = await play('PUT', '/api/v1/account/keyring', { body: { keyring: 'k', revision: 1 } })
   t.match(keyring, { status: 409, body: { error: 'Keyring was changed' } })
+})
+
+t.test('old-sign-in: what cannot be undone wants another sign-in, and the first keyring does not', async (t) => {
+  const { play } = await openMock('old-sign-in')
+  const put = (revision: number) =>
+    play('PUT', '/api/v1/account/keyring', { body: { keyring: keyringOf('k'), revision } })
+  t.equal((await put(1)).status, 200)
+  const again = { status: 403, body: { error: 'Sign in again' } }
+  t.match(await put(2), again)
+  t.match(await play('DELETE', '/api/v1/account/sessions'), again)
+  t.match(await play('DELETE', '/api/v1/account'), again)
+  t.equal((await play('GET', '/api/v1/account/keyring/versions')).status, 200)
 })
 
 t.test('A socket opens unless the scenario refuses it', async (t) => {

@@ -39,6 +39,14 @@ const before: Partial<Record<OperationId, Prepare>> = {
     await caller.call('setKeyring', nextKeyring(caller))
   },
   setKeyring: async (caller) => nextKeyring(caller),
+  listKeyringVersions: async (caller) => void (await replacedKeyring(caller)),
+  eraseKeyringVersions: async (caller) => void (await replacedKeyring(caller)),
+  restoreKeyring: async (caller) => {
+    const id = await replacedKeyring(caller)
+    // Which makes another one.
+    caller.keyrings++
+    return { pathParameters: { id } }
+  },
   endSession: async (caller) => {
     await otherSession(caller)
     const { sessions } = (await caller.call('listSessions')) as { sessions: { id: string; current: boolean }[] }
@@ -91,6 +99,13 @@ async function conflict(caller: Caller): Promise<Change> {
 
 function nextKeyring(caller: Caller): Change {
   return { body: { ...(exampleOf('setKeyring').body as object), revision: ++caller.keyrings } }
+}
+
+/** Returns the id of one that was replaced. */
+async function replacedKeyring(caller: Caller): Promise<string | undefined> {
+  for (let count = 0; count < 2; count++) await caller.call('setKeyring', nextKeyring(caller))
+  const { versions } = (await caller.call('listKeyringVersions')) as { versions: { id: string }[] }
+  return versions[0]?.id
 }
 
 async function exported(caller: Caller): Promise<Change> {

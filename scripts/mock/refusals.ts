@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { components } from '../../generated/client.ts'
-import { BookmarkExists, KeyringChanged, QuotaExceeded, Unavailable } from '../../generated/errors.ts'
-import { operations } from '../../generated/operations.ts'
+import { BookmarkExists, KeyringChanged, QuotaExceeded, SignInAgain, Unavailable } from '../../generated/errors.ts'
+import { type OperationId, operations } from '../../generated/operations.ts'
 import {
   type Forward,
   fieldsOf,
@@ -30,6 +30,18 @@ export async function refuseDuplicates(call: MockCall, forward: Forward): Promis
   if (isCallOf('setKeyring', call)) return refuse(KeyringChanged, call, forward)
   return forward(call)
 }
+
+/** The first keyring takes no young sign-in. */
+export async function refuseToOld(call: MockCall, forward: Forward): Promise<MockAnswer> {
+  const isFirst = isCallOf('setKeyring', call) && fieldsOf(call)?.revision === 1
+  return careful.some((operation) => isCallOf(operation, call)) && !isFirst
+    ? refuse(SignInAgain, call, forward)
+    : forward(call)
+}
+
+const careful = Object.entries(operations).flatMap(([operation, { youngLogin }]) =>
+  youngLogin === 'never' ? [] : [operation as OperationId],
+)
 
 const storing = ['createBookmark', 'updateBookmark', 'pushChanges', 'importBookmarks'] as const
 

@@ -63,6 +63,7 @@ export interface History {
    * Erases a deleted bookmark and all its versions from the service for good. Succeeds again if nothing is left.
    *
    * @throws ApiError 404: the bookmark is not deleted
+   * @throws SignInAgainError the sign-in is older than 10 minutes, and has erased 20 in 24 hours
    */
   purge(id: string): Promise<void>
   /**

@@ -10,7 +10,15 @@ import type { Store } from '../../../src/client/sync/store/store.ts'
 import { createSync } from '../../../src/client/sync/sync.ts'
 import { type FakeConnection, type FakeService, fakeService } from '../../../src/client/testing/fake-service.ts'
 import { storeCases } from '../../../src/client/testing/store-cases.ts'
-import { createVault, hasVault, openVault } from '../../../src/client/vault/vault.ts'
+import {
+  changeVaultPassphrase,
+  createVault,
+  earlierKeyrings,
+  eraseEarlierKeyrings,
+  hasVault,
+  openVault,
+  restoreKeyring,
+} from '../../../src/client/vault/vault.ts'
 import { until } from '../../support/until.ts'
 import { bookmark } from '../sync/device.ts'
 
@@ -134,6 +142,29 @@ t.test('A lost device is signed out; a deleted account begins anew', async (t) =
   t.equal((await phone.client.GET('/api/v1/account')).response.status, 401)
   phone.connection.signIn()
   t.equal(unwrap(await phone.client.GET('/api/v1/account')).usage.records, 0)
+})
+
+t.test('What cannot be undone takes a young sign-in; a keyring that was replaced comes back', async (t) => {
+  let now = Date.now()
+  const service = fakeService({ now: () => now })
+  const { client, connection } = open(t, service, 'ann')
+  const owner = { userId: 'ann', passphrase: 'correct horse' }
+  await (await createVault(client, owner)).confirm()
+  await changeVaultPassphrase(client, owner, 'battery staple')
+  const [earlier] = await earlierKeyrings(client)
+  t.match(earlier, { revision: 1 })
+  const current = { ...owner, passphrase: 'battery staple' }
+  now += 11 * 60_000
+  await t.rejects(changeVaultPassphrase(client, current, 'other'), { name: 'SignInAgainError' })
+  await t.rejects(restoreKeyring(client, earlier?.id ?? ''), { name: 'SignInAgainError' })
+  t.match(await client.DELETE('/api/v1/account/sessions'), { error: { error: 'Sign in again' } })
+  await openVault(client, current)
+  connection.signIn()
+  await restoreKeyring(client, earlier?.id ?? '')
+  await openVault(client, owner)
+  t.match(await earlierKeyrings(client), [{ revision: 2 }])
+  await eraseEarlierKeyrings(client)
+  t.same(await earlierKeyrings(client), [])
 })
 
 t.test('What the fake service lacks says so', async (t) => {
