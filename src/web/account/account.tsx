@@ -15,7 +15,7 @@ import { Answer, useLoaded } from '../app/loaded.tsx'
 import { hrefOf } from '../app/route.ts'
 import { Button } from '../ui/button.tsx'
 import { Confirmation, Dialog } from '../ui/dialogs.tsx'
-import { bytes } from '../ui/figures.ts'
+import { bytes, counted } from '../ui/figures.ts'
 import { Form, FormEnd } from '../ui/form.tsx'
 import { Progress, type Step } from '../ui/progress.tsx'
 import { serviceNow } from '../ui/service-time.ts'
@@ -183,7 +183,7 @@ function Devices({ turn, changed }: PartProps) {
 
 function waitingText(count: number): string {
   if (count === 0) return 'It has everything'
-  return count === 1 ? '1 change waits for it' : `${count.toLocaleString()} changes wait for it`
+  return `${counted(count, 'change waits', 'changes wait')} for it`
 }
 
 /** How much of each limit is used. */

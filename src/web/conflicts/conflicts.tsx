@@ -9,7 +9,7 @@ import { unsentOf } from '../app/network.ts'
 import { hrefOf } from '../app/route.ts'
 import { Changes, fieldName } from '../history/changes.tsx'
 import { restore, useHistory } from '../history/use-history.ts'
-import { nameOf } from '../library/kind.ts'
+import { nameOf, quoted } from '../library/kind.ts'
 import { Button } from '../ui/button.tsx'
 import { ConflictIcon } from '../ui/icons.tsx'
 import { serviceNow } from '../ui/service-time.ts'
@@ -127,7 +127,7 @@ function valueText(value: unknown): string {
 }
 
 function quotedName(bookmark: PlaintextBookmark | null): string {
-  return bookmark ? `“${bookmark.title || bookmark.url || 'untitled'}”` : 'deleted'
+  return bookmark ? quoted(bookmark) : 'deleted'
 }
 
 /** A device that is there asks its own user in this time, and then the conflict is off the list. */

@@ -16,6 +16,7 @@ import { sentence } from '../ui/failure.ts'
 import { counted } from '../ui/figures.ts'
 import { FileButton, saveFile } from '../ui/files.tsx'
 import { Form, FormEnd } from '../ui/form.tsx'
+import { Progress } from '../ui/progress.tsx'
 import { tell } from '../ui/tell.ts'
 import { CredentialFields, tryCredentials, type VaultOwner } from '../vault/credentials.tsx'
 import { RepairOffer, showEarlierKeyrings, showRepair, useRepairOffer } from '../vault/keyrings.tsx'
@@ -60,19 +61,10 @@ function BookmarkFiles() {
 }
 
 /** One bar from the file to the service; then what was added, skipped, failed. */
-function Import({ job: { what, share, done, total, report, failed = [], failure, isOffline } }: { job: ImportJob }) {
+function Import({ job }: { job: ImportJob }) {
+  const { report, failed = [], failure, isOffline } = job
   if (failure !== undefined) return <p role="alert">Nothing was imported. {sentence(failure)}</p>
-  if (!report) {
-    return (
-      <div class="progress">
-        <span>
-          {what}
-          {total !== undefined && ` ${done?.toLocaleString()} of ${total.toLocaleString()}`}
-        </span>
-        <progress aria-label="Import" value={share} max={1} />
-      </div>
-    )
-  }
+  if (!report) return <Progress {...job} />
   const { imported, existing } = report
   return (
     <div class="report" role="status">

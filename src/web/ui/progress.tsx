@@ -3,9 +3,11 @@ export interface Step {
   what: string
   done?: number
   total?: number
+  /** If it is one of several steps, how much of all is done, from 0 to 1. */
+  share?: number
 }
 
-export function Progress({ what, done, total }: Step) {
+export function Progress({ what, done, total, share }: Step) {
   const isCounted = done !== undefined && total !== undefined && total > 0
   return (
     <div class="progress">
@@ -13,7 +15,11 @@ export function Progress({ what, done, total }: Step) {
         {what}
         {isCounted && ` ${done.toLocaleString()} of ${total.toLocaleString()}`}
       </span>
-      <progress aria-label={what} {...(isCounted && { value: done, max: total })} />
+      <progress
+        aria-label={what}
+        {...(isCounted && { value: done, max: total })}
+        {...(share && { value: share, max: 1 })}
+      />
     </div>
   )
 }
