@@ -1011,13 +1011,13 @@ export interface components {
             data_hash?: string;
             /**
              * Format: int64
-             * @description When it became current (Unix ms
+             * @description When it became current (Unix ms, the service's clock); null if it never did.
              * @example 1763700000000
              */
             began: number | null;
             /**
              * Format: int64
-             * @description When the change was stored that replaced it or that it lost to (Unix ms
+             * @description When the change was stored that replaced it or that it lost to (Unix ms, the service's clock).
              * @example 1763700005000
              */
             ended: number;
