@@ -295,6 +295,25 @@ t.test('unknown fields before and after, and a count before the bookmarks, are f
   t.same(read(text).elements, [{ id: 'a' }])
 })
 
+t.test('a long text of line breaks, or of quotes, is searched once', async (t) => {
+  for (const text of ['\n'.repeat(20_000), '"'.repeat(20_000)]) {
+    const json = around(JSON.stringify({ id: 'a', text }), 1)
+    let searched = 0
+    const { indexOf } = String.prototype
+    const restore = t.intercept(String.prototype, 'indexOf', {
+      value(this: string, one: string, from = 0) {
+        const found = indexOf.call(this, one, from)
+        searched += (found === -1 ? this.length : found) - from
+        return found
+      },
+    }).restore
+    const { elements } = read(json, json.length)
+    restore()
+    t.same(elements, [{ id: 'a', text }])
+    t.ok(searched < 3 * json.length, `${searched} characters of ${json.length}`)
+  }
+})
+
 t.test('what is not the JSON of an export is refused, naming the fault', async (t) => {
   const refused = (text: string | Uint8Array, message: RegExp, fault = 'malformed') =>
     t.throws(() => read(text), { name: 'ExportError', fault, message }, String(text).slice(0, 60))

@@ -128,6 +128,7 @@ export class ExportJson {
 class StringEnds {
   readonly #text: string
   #backslash = -1
+  #quote = -1
 
   constructor(text: string) {
     this.#text = text
@@ -136,7 +137,8 @@ class StringEnds {
   /** The next quote or backslash, or the end of the text. */
   next(from: number): number {
     if (this.#backslash < from) this.#backslash = this.#find('\\', from)
-    return Math.min(this.#backslash, this.#find('"', from))
+    if (this.#quote < from) this.#quote = this.#find('"', from)
+    return Math.min(this.#backslash, this.#quote)
   }
 
   #find(character: string, from: number): number {
