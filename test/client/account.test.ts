@@ -67,10 +67,9 @@ t.test('A lost phone is signed out and forgotten, or everything but this device'
     { id: 'laptop', current: true, pendingChanges: 0, lastSeen: Number },
     { id: 'phone', current: false },
   ])
-  t.same(
-    (await account.sessions()).map(({ id, current, sockets }) => [id, current, sockets]),
-    [tablet, phone, ann].map(({ loginId }) => [loginId, loginId === ann.loginId, 0]),
-  )
+  const sessions = (await account.sessions()).map(({ id, current, sockets }) => [id, current, sockets])
+  const expected = [tablet, phone, ann].map(({ loginId }) => [loginId, loginId === ann.loginId, 0])
+  t.same(sessions, expected)
   await account.endSession(phone.loginId)
   await account.forgetDevice('phone')
   await t.rejects(lost.sync.syncNow(), { name: 'SignedOutError' })

@@ -63,21 +63,19 @@ t.test('tags are a set: what either side added or removed', async (t) => {
     }) as [PlaintextBookmark, PlaintextBookmark]
     return mergeBookmarks(base, one, other)
   }
-  const outcomes = [
-    tags(['a', 'b', 'mine'], ['theirs', 'a', 'b']),
-    tags(['b'], ['a']),
-    tags(['b', 'c'], undefined),
-    tags(undefined, ['a', 'b', 'c']),
-  ]
-  t.same(
-    outcomes.map(({ bookmark, lost }) => [bookmark.tags, lost]),
+  for (const [earlier, later, both] of [
     [
-      [['theirs', 'a', 'b', 'mine'], []],
-      [[], []],
-      [['c'], []],
-      [['c'], []],
+      ['a', 'b', 'mine'],
+      ['theirs', 'a', 'b'],
+      ['theirs', 'a', 'b', 'mine'],
     ],
-  )
+    [['b'], ['a'], []],
+    [['b', 'c'], undefined, ['c']],
+    [undefined, ['a', 'b', 'c'], ['c']],
+  ]) {
+    const { bookmark, lost } = tags(earlier, later)
+    t.same([bookmark.tags, lost], [both, []])
+  }
 })
 
 t.test('folder and position are one field: the place in another folder means nothing here', async (t) => {
@@ -102,10 +100,7 @@ t.test('without a base, every field that differs counts as changed on both sides
 })
 
 t.test('dates of modification alone are no conflict', async (t) => {
-  const [earlier, later] = ['2026-01-03', '2026-01-02'].map((dateModified) => edited({ dateModified })) as [
-    PlaintextBookmark,
-    PlaintextBookmark,
-  ]
+  const [earlier, later] = [edited({ dateModified: '2026-01-03' }), edited({ dateModified: '2026-01-02' })]
   t.same(mergeBookmarks(base, earlier, later), { bookmark: later, lost: [] })
 })
 

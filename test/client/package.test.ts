@@ -32,14 +32,8 @@ await (isDeep ? installByReadme() : linkDependencies())
 t.test('The package has its documents and licence, and types in place of its sources', async (t) => {
   const files = await readdir(join(project, 'node_modules', name), { recursive: true })
   const wanted = ['README.md', 'LICENSE', 'src/client/index.js', 'src/client/index.d.ts']
-  t.same(
-    wanted.filter((file) => !files.includes(file)),
-    [],
-  )
-  t.same(
-    files.filter((file) => /(?<!\.d)\.ts$/.test(file)),
-    [],
-  )
+  const sources = files.filter((file) => /(?<!\.d)\.ts$/.test(file))
+  t.same([wanted.filter((file) => !files.includes(file)), sources], [[], []])
 })
 
 t.test('Every sample of the two READMEs, of its guide and of the operations type-checks against it', async (t) => {
@@ -91,9 +85,8 @@ t.test('Every entry point runs', async (t) => {
   t.equal(ran.stdout, 'A title <DL><p> useBookmark\n')
 })
 
-t.test(
-  "The README's web app goes from sign-in to sign-out, also without a network, and the guide's samples run in it",
-  (t) => runStart(t, project),
+t.test("The README's web app goes from sign-in to sign-out, also offline, and the guide's samples run in it", (t) =>
+  runStart(t, project),
 )
 
 t.test("The guide's test runs on the fake service", async (t) => {
@@ -101,59 +94,54 @@ t.test("The guide's test runs on the fake service", async (t) => {
   t.equal(stdout, 'made offline\n')
 })
 
-t.test(
-  "The guide's Node script keeps a copy of the bookmarks, live, then offline; the README's adds one",
-  async (t) => {
-    const app = await buildWithEmbedded(t)
-    const baseUrl = await app.listen()
-    const passphrase = 'correct horse battery staple'
-    const [here, there] = [join(project, 'here.db'), join(project, 'there.db')]
-    const { keepCopy } = (await import(pathToFileURL(join(project, 'node.ts')).href)) as {
-      keepCopy(file: string, baseUrl: string, passphrase: string): Promise<Sync>
-    }
-    const printed: string[] = []
-    const signInWhenPrinted = async (line: string) => {
-      printed.push(String(line))
-      const [, url] = /^Sign in: (.*)/.exec(line) ?? []
-      if (url === undefined) return
-      const { pathname, search } = new URL(await signInAt(url, 'Ada'))
-      await fetch(baseUrl + pathname + search)
-    }
-    t.intercept(console, 'log', { value: signInWhenPrinted })
+t.test("The guide's Node script keeps a copy, live, then offline; the README's adds a bookmark", async (t) => {
+  const app = await buildWithEmbedded(t)
+  const baseUrl = await app.listen()
+  const passphrase = 'correct horse battery staple'
+  const [here, there] = [join(project, 'here.db'), join(project, 'there.db')]
+  const { keepCopy } = (await import(pathToFileURL(join(project, 'node.ts')).href)) as {
+    keepCopy(file: string, baseUrl: string, passphrase: string): Promise<Sync>
+  }
+  const printed: string[] = []
+  const signInWhenPrinted = async (line: string) => {
+    printed.push(String(line))
+    const [, url] = /^Sign in: (.*)/.exec(line) ?? []
+    if (url === undefined) return
+    const { pathname, search } = new URL(await signInAt(url, 'Ada'))
+    await fetch(baseUrl + pathname + search)
+  }
+  t.intercept(console, 'log', { value: signInWhenPrinted })
 
-    const other = openDevice(there, { baseUrl })
-    const userId = await other.signIn((url) => signInWhenPrinted(`Sign in: ${url}`))
-    const draft = await createVault(other.client, { userId, passphrase })
-    const { keys } = await draft.confirm()
-    const theirs = createSync({ ...other, userId, keys })
-    await theirs.put({ id: 'one', title: 'from before', source: 'bookmarks' })
-    await theirs.start()
+  const other = openDevice(there, { baseUrl })
+  const userId = await other.signIn((url) => signInWhenPrinted(`Sign in: ${url}`))
+  const draft = await createVault(other.client, { userId, passphrase })
+  const { keys } = await draft.confirm()
+  const theirs = createSync({ ...other, userId, keys })
+  await theirs.put({ id: 'one', title: 'from before', source: 'bookmarks' })
+  await theirs.start()
 
-    const sync = await keepCopy(here, baseUrl, passphrase)
-    await until(() => sync.get('one') !== undefined)
-    await theirs.put({ id: 'two', title: 'from another device', source: 'bookmarks' })
-    await until(() => sync.get('two') !== undefined)
+  const sync = await keepCopy(here, baseUrl, passphrase)
+  await until(() => sync.get('one') !== undefined)
+  await theirs.put({ id: 'two', title: 'from another device', source: 'bookmarks' })
+  await until(() => sync.get('two') !== undefined)
 
-    const laptop = await readFile(join(project, 'laptop.ts'), 'utf8')
-    t.ok(laptop.trim().split('\n').filter(Boolean).length <= 10, 'ten lines')
-    const runLaptop = join(project, 'run-laptop.mjs')
-    const program = laptop.replace('http://127.0.0.1:3000', baseUrl).replace('laptop.db', join(project, 'laptop.db'))
-    await writeFile(runLaptop, program)
-    await import(pathToFileURL(runLaptop).href)
-    t.ok(printed.includes('RFC 9106,from before,from another device'), 'its own and the others')
-    await until(() => sync.get('argon2') !== undefined)
-    await Promise.all([sync.stop(), theirs.stop()])
+  const laptop = await readFile(join(project, 'laptop.ts'), 'utf8')
+  t.ok(laptop.trim().split('\n').filter(Boolean).length <= 10, 'ten lines')
+  const runLaptop = join(project, 'run-laptop.mjs')
+  const program = laptop.replace('http://127.0.0.1:3000', baseUrl).replace('laptop.db', join(project, 'laptop.db'))
+  await writeFile(runLaptop, program)
+  await import(pathToFileURL(runLaptop).href)
+  t.ok(printed.includes('RFC 9106,from before,from another device'), 'its own and the others')
+  await until(() => sync.get('argon2') !== undefined)
+  await Promise.all([sync.stop(), theirs.stop()])
 
-    printed.length = 0
-    const offline = await keepCopy(here, 'http://127.0.0.1:9', passphrase)
-    t.same(
-      offline.tree().map(({ bookmark }) => bookmark.title),
-      ['RFC 9106', 'from before', 'from another device'],
-    )
-    t.equal(printed.length, 1, 'the bookmarks alone: nobody was asked to sign in')
-    await offline.stop()
-  },
-)
+  printed.length = 0
+  const offline = await keepCopy(here, 'http://127.0.0.1:9', passphrase)
+  const titles = offline.tree().map(({ bookmark }) => bookmark.title)
+  t.same(titles, ['RFC 9106', 'from before', 'from another device'])
+  t.equal(printed.length, 1, 'the bookmarks alone: nobody was asked to sign in')
+  await offline.stop()
+})
 
 /** As an app installs it, by the README's commands: first the folder, then a tarball. */
 async function installByReadme(): Promise<void> {

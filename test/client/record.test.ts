@@ -120,11 +120,7 @@ t.test('an altered hash is refused', async (t) => {
 t.test('a record that holds another id, or no bookmark, is refused although it is well sealed', async (t) => {
   t.throws(() => decryptBookmark(keys, sealed('a', JSON.stringify({ ...bookmark, id: 'b' }))), fault('other-id'))
   for (const json of ['null', '1', '[]', '{}', '{"title":""}', 'x', '', '\ufeff{"id":"a"}']) {
-    t.throws(
-      () => decryptBookmark(keys, sealed('a', json)),
-      fault('malformed', /Record a does not contain a bookmark/),
-      json,
-    )
+    t.throws(() => decryptBookmark(keys, sealed('a', json)), fault('malformed', /Record a does not contain/), json)
   }
   t.equal(decryptBookmark(keys, sealed('a', JSON.stringify(bookmark))).title, 'Example')
 })
@@ -195,10 +191,7 @@ t.test('records sealed together have a nonce each; what cannot be sealed yields 
   const sealed = await (await recordSealer(keys, 'bookmark'))(list)
   t.match(sealed[1], fault('invalid-id'))
   const records = ids.flatMap((id, index) => (id === '.' ? [] : { id, ...(sealed[index] as SealedRecord) }))
-  t.same(
-    records.map((record) => decryptBookmark(keys, record)),
-    records.map(({ id }) => ({ ...bookmark, id })),
-  )
+  for (const record of records) t.same(decryptBookmark(keys, record), { ...bookmark, id: record.id })
   const nonces = records.map(({ encrypted_data }) => Buffer.from(encrypted_data, 'base64').toString('hex', 1, 25))
   t.equal(new Set(nonces).size, records.length)
 })

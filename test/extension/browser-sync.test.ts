@@ -2,12 +2,17 @@ import t from 'tap'
 import { readBookmarkFile } from '../../src/client/bookmark-file/read.ts'
 import { type PlaintextBookmark, StorageFullError } from '../../src/client/index.ts'
 import { fakeService, memoryAgreedStore } from '../../src/extension/testing.ts'
+import { pick } from '../support/pick.ts'
 import { BrowserModel } from './browser-model.ts'
-import { Device, settle, textOf, twoDevices } from './device.ts'
+import { chromeAndFirefox, Device, idOf, recordOf, settle, textOf, titlesOf, twoDevices } from './device.ts'
 
 const at = (path: string) => `https://example.org/${path}`
 const link = (parentId: string, title: string) => ({ parentId, title, url: at(title) })
 const line = (title: string) => `  ${title} ${at(title)}`
+
+async function approveRemovals({ browserSync }: Device): Promise<void> {
+  await browserSync.approveRemovals(browserSync.heldRemovals().map(({ id }) => id))
+}
 
 function inChrome(device: Device, role: 'bar' | 'other'): string[] {
   const lines = textOf(device)
@@ -16,8 +21,7 @@ function inChrome(device: Device, role: 'bar' | 'other'): string[] {
 }
 
 t.test('Each browser has what is in the other one, in the folder that is for the same', async (t) => {
-  const service = fakeService()
-  const [chrome, firefox] = [new Device(service, 'chrome'), new Device(service, 'firefox', 'firefox')]
+  const [chrome, firefox] = chromeAndFirefox()
   chrome.model.create(link('1', 'bar'))
   chrome.model.create(link('2', 'other'))
   for (const root of ['toolbar', 'menu', 'mobile']) firefox.model.create(link(root.padEnd(12, '_'), root))
@@ -39,36 +43,32 @@ t.test('Each browser has what is in the other one, in the folder that is for the
   t.same(textOf(chrome).slice(3), [...inOther, ...inMobile], 'also once Chrome has that folder')
 })
 
-t.test(
-  "A browser's file, imported elsewhere, comes out in the browser's own folders and doubles nothing",
-  async (t) => {
-    const service = fakeService()
-    const [chrome, firefox] = [new Device(service, 'chrome'), new Device(service, 'firefox', 'firefox')]
-    for (const root of ['toolbar', 'unfiled', 'menu']) firefox.model.create(link(root.padEnd(12, '_'), root))
-    await settle(chrome, firefox)
-    const item = (title: string) => `<DT><A HREF="${at(title)}">${title}</A>`
-    const list = (...items: string[]) => `<DL><p>${items.join('')}</DL><p>`
-    const folder = (title: string, mark: string, ...items: string[]) =>
-      `<DT><H3 ${mark}="true">${title}</H3>${list(...items)}`
-    const fromFirefox = list(
-      ...[item('menu'), item('new-in-menu')],
-      folder('Lesezeichen-Symbolleiste', 'PERSONAL_TOOLBAR_FOLDER', item('toolbar'), item('new-in-toolbar')),
-      folder('Weitere Lesezeichen', 'UNFILED_BOOKMARKS_FOLDER', item('unfiled'), item('new-in-other')),
-    )
-    const fromChrome = list(
-      folder('Lesezeichenleiste', 'PERSONAL_TOOLBAR_FOLDER', item('toolbar'), item('new-in-bar')),
-      ...[item('unfiled'), item('new')],
-    )
-    for (const file of [fromFirefox, fromChrome, fromFirefox]) await chrome.sync.importBookmarks(readBookmarkFile(file))
-    await settle(chrome, firefox)
-    t.same(textOf(firefox), [
-      ...['Bookmarks Menu/', line('menu'), line('new-in-menu')],
-      ...['Bookmarks Toolbar/', line('toolbar'), line('new-in-toolbar'), line('new-in-bar')],
-      ...['Other Bookmarks/', line('unfiled'), line('new-in-other'), line('new')],
-      'Mobile Bookmarks/',
-    ])
-  },
-)
+t.test("A browser's file, imported elsewhere, comes into the browser's own folders, and doubles nothing", async (t) => {
+  const [chrome, firefox] = chromeAndFirefox()
+  for (const root of ['toolbar', 'unfiled', 'menu']) firefox.model.create(link(root.padEnd(12, '_'), root))
+  await settle(chrome, firefox)
+  const item = (title: string) => `<DT><A HREF="${at(title)}">${title}</A>`
+  const list = (...items: string[]) => `<DL><p>${items.join('')}</DL><p>`
+  const folder = (title: string, mark: string, ...items: string[]) =>
+    `<DT><H3 ${mark}="true">${title}</H3>${list(...items)}`
+  const fromFirefox = list(
+    ...[item('menu'), item('new-in-menu')],
+    folder('Lesezeichen-Symbolleiste', 'PERSONAL_TOOLBAR_FOLDER', item('toolbar'), item('new-in-toolbar')),
+    folder('Weitere Lesezeichen', 'UNFILED_BOOKMARKS_FOLDER', item('unfiled'), item('new-in-other')),
+  )
+  const fromChrome = list(
+    folder('Lesezeichenleiste', 'PERSONAL_TOOLBAR_FOLDER', item('toolbar'), item('new-in-bar')),
+    ...[item('unfiled'), item('new')],
+  )
+  for (const file of [fromFirefox, fromChrome, fromFirefox]) await chrome.sync.importBookmarks(readBookmarkFile(file))
+  await settle(chrome, firefox)
+  t.same(textOf(firefox), [
+    ...['Bookmarks Menu/', line('menu'), line('new-in-menu')],
+    ...['Bookmarks Toolbar/', line('toolbar'), line('new-in-toolbar'), line('new-in-bar')],
+    ...['Other Bookmarks/', line('unfiled'), line('new-in-other'), line('new')],
+    'Mobile Bookmarks/',
+  ])
+})
 
 t.test('Two filled browsers and a filled account become one: nothing is deleted, nothing doubled', async (t) => {
   const [one, other] = twoDevices()
@@ -90,72 +90,63 @@ t.test('Two filled browsers and a filled account become one: nothing is deleted,
   other.agreed = memoryAgreedStore()
   other.open()
   await settle(one, other)
-  t.same(
-    [textOf(one).length, textOf(other).length],
-    [11, 11],
-    'nor is anything doubled when the extension is installed again',
-  )
+  const lengths = [textOf(one).length, textOf(other).length]
+  t.same(lengths, [11, 11], 'nor is anything doubled when the extension is installed again')
 })
 
-t.test(
-  'A move is a move: it keeps the ids of the browser and of the service, and what other clients have stored',
-  async (t) => {
-    const service = fakeService()
-    const [one, other] = [new Device(service, 'one'), new Device(service, 'other', 'firefox')]
-    for (const title of ['a', 'b', 'c', 'd']) one.model.create(link('1', title))
-    await settle(one, other)
-    const ids = () => [...other.model.nodes.keys()].sort()
-    const [before, records] = [ids(), [...one.sync.bookmarks().keys()].sort()]
-    const [a = ''] = one.model.childrenOf('1')
-    const record = [...one.sync.bookmarks().values()].find(({ title }) => title === 'a')
-    await one.sync.update(record?.id ?? '', { tags: ['kept'] })
-    one.model.move(a, { parentId: '1', index: 4 })
-    await settle(one, other)
-    t.same(textOf(other).slice(1, 6), ['Bookmarks Toolbar/', ...['b', 'c', 'd', 'a'].map(line)])
-    t.same([ids(), [...one.sync.bookmarks().keys()].sort()], [before, records])
-    t.same(other.sync.get(record?.id ?? '')?.tags, ['kept'])
-  },
-)
+t.test('A move keeps the ids of the browser and of the service, and what other clients have stored', async (t) => {
+  const service = fakeService()
+  const [one, other] = [new Device(service, 'one'), new Device(service, 'other', 'firefox')]
+  for (const title of ['a', 'b', 'c', 'd']) one.model.create(link('1', title))
+  await settle(one, other)
+  const ids = () => [...other.model.nodes.keys()].sort()
+  const [before, records] = [ids(), [...one.sync.bookmarks().keys()].sort()]
+  const [a = ''] = one.model.childrenOf('1')
+  const record = recordOf(one, 'a')
+  await one.sync.update(record, { tags: ['kept'] })
+  one.model.move(a, { parentId: '1', index: 4 })
+  await settle(one, other)
+  t.same(textOf(other).slice(1, 6), ['Bookmarks Toolbar/', ...['b', 'c', 'd', 'a'].map(line)])
+  t.same([ids(), [...one.sync.bookmarks().keys()].sort()], [before, records])
+  t.same(other.sync.get(record)?.tags, ['kept'])
+})
 
-t.test(
-  'Only the folders that were touched are read again, and all of them where they do not fit together',
-  async (t) => {
-    const service = fakeService()
-    const [one, other] = [new Device(service, 'one', 'firefox'), new Device(service, 'other')]
-    const { model } = one
-    const folders = ['a', 'b', 'c'].map((title) => model.create({ parentId: 'menu________', title }).id)
-    const [a = '', b = ''] = folders
-    const ids = folders.flatMap((id) => ['x', 'y'].map((title) => model.create(link(id, title)).id))
-    const [inA = '', , inB = ''] = ids
-    const afterwards = async (device: Device, work: () => unknown) => {
-      await settle(one, other)
-      device.model.reads = []
-      await work()
-      await device.browserSync.compareNow()
-      return device.model.reads
-    }
-    t.same(await afterwards(one, () => {}), [])
-    t.same(await afterwards(one, () => model.create(link(a, 'z'))), [a])
-    t.same(await afterwards(one, () => model.update(inB, { title: 'renamed' })), [b])
-    t.same(await afterwards(one, () => model.move(inA, { parentId: b, index: 0 })), [b, a])
-    const inNew = () => model.create(link(model.create({ parentId: a, title: 'new' }).id, 'in it'))
-    t.same((await afterwards(one, inNew)).length, 2, 'what is new is read with what is in it')
-    const record = [...one.sync.bookmarks().values()].find(({ title }) => title === 'renamed')
-    const moveWhileItReads = () => {
-      model.update(inB, { title: 'again' })
-      model.move(inB, { parentId: a, index: 0 })
-      model.onceRead(b, () => model.move(inB, { parentId: b, index: 0 }))
-    }
-    const reads = await afterwards(one, moveWhileItReads)
-    t.same(reads.slice(0, 3), [b, a, 'root________'])
+t.test('Only folders that were touched are read again, and all where they do not fit together', async (t) => {
+  const service = fakeService()
+  const [one, other] = [new Device(service, 'one', 'firefox'), new Device(service, 'other')]
+  const { model } = one
+  const folders = ['a', 'b', 'c'].map((title) => model.create({ parentId: 'menu________', title }).id)
+  const [a = '', b = ''] = folders
+  const ids = folders.flatMap((id) => ['x', 'y'].map((title) => model.create(link(id, title)).id))
+  const [inA = '', , inB = ''] = ids
+  const afterwards = async (device: Device, work: () => unknown) => {
     await settle(one, other)
-    t.equal(one.sync.get(record?.id ?? '')?.title, 'again', 'what is moved while it reads is not deleted')
-    one.open()
-    model.reads = []
-    await one.step()
-    t.same(model.reads, ['root________'], 'a new worker knows nothing')
-  },
-)
+    device.model.reads = []
+    await work()
+    await device.browserSync.compareNow()
+    return device.model.reads
+  }
+  t.same(await afterwards(one, () => {}), [])
+  t.same(await afterwards(one, () => model.create(link(a, 'z'))), [a])
+  t.same(await afterwards(one, () => model.update(inB, { title: 'renamed' })), [b])
+  t.same(await afterwards(one, () => model.move(inA, { parentId: b, index: 0 })), [b, a])
+  const inNew = () => model.create(link(model.create({ parentId: a, title: 'new' }).id, 'in it'))
+  t.same((await afterwards(one, inNew)).length, 2, 'what is new is read with what is in it')
+  const record = recordOf(one, 'renamed')
+  const moveWhileItReads = () => {
+    model.update(inB, { title: 'again' })
+    model.move(inB, { parentId: a, index: 0 })
+    model.onceRead(b, () => model.move(inB, { parentId: b, index: 0 }))
+  }
+  const reads = await afterwards(one, moveWhileItReads)
+  t.same(reads.slice(0, 3), [b, a, 'root________'])
+  await settle(one, other)
+  t.equal(one.sync.get(record)?.title, 'again', 'what is moved while it reads is not deleted')
+  one.open()
+  model.reads = []
+  await one.step()
+  t.same(model.reads, ['root________'], 'a new worker knows nothing')
+})
 
 t.test('To find what is new, the addresses of what is known are not read again', async (t) => {
   const device = new Device(fakeService(), 'one')
@@ -165,28 +156,24 @@ t.test('To find what is new, the addresses of what is known are not read again',
   const read = t.capture(URL, 'canParse', URL.canParse)
   await device.browserSync.compareNow()
   t.same(
-    read().map(({ args }) => args[0]),
+    read().flatMap(({ args }) => args[0]),
     [at('new')],
   )
 })
 
 t.test('Addresses of one browser, and what its administrator has set, are left alone', async (t) => {
-  const service = fakeService()
-  const [chrome, firefox] = [new Device(service, 'chrome'), new Device(service, 'firefox', 'firefox')]
+  const [chrome, firefox] = chromeAndFirefox()
   chrome.model.manage(at('intranet'))
   firefox.model.create({ parentId: 'menu________', title: 'Recent', url: 'place:sort=12' })
   firefox.model.create(link('menu________', 'menu'))
   await settle(chrome, firefox)
-  t.same(
-    [...chrome.sync.bookmarks().values()].map(({ title }) => title),
-    ['Bookmarks Menu', 'menu'],
-  )
+  const records = [...chrome.sync.bookmarks().values()]
+  t.same(pick(records, 'title'), ['Bookmarks Menu', 'menu'])
   t.same(textOf(firefox).slice(0, 3), ['Bookmarks Menu/', '  Recent place:sort=12', line('menu')])
 })
 
 t.test('What a browser refuses is told, stays at the service, and is tried again once it is changed', async (t) => {
-  const service = fakeService()
-  const device = new Device(service, 'chrome')
+  const device = new Device(fakeService(), 'chrome')
   await device.step()
   await device.sync.put({ id: 'bad', title: 'bad', url: 'not an address', source: 'bookmarks' })
   await settle(device)
@@ -203,7 +190,7 @@ t.test('What a browser refuses is told, stays at the service, and is tried again
 
 t.test('Many deletes in a browser wait for its user', async (t) => {
   const [one, other] = twoDevices()
-  const titles = Array.from({ length: 12 }, (_, index) => `b${index}`)
+  const titles = titlesOf(12)
   for (const title of titles) one.model.create(link('1', title))
   await settle(one, other)
   const clear = () => {
@@ -235,50 +222,46 @@ t.test('Many deletes in a browser wait for its user', async (t) => {
   t.same([inChrome(one, 'bar'), inChrome(other, 'bar')], [all, all], 'also the few that went before them')
   clear()
   await one.browserSync.compareNow()
-  await one.browserSync.approveRemovals(one.browserSync.heldRemovals().map(({ id }) => id))
+  await approveRemovals(one)
   t.equal([...one.sync.bookmarks().values()].filter(({ url }) => url).length, 0)
 })
 
-t.test(
-  'Five deletes pass without a question, a sixth in the same minute waits; those approved do not count',
-  async (t) => {
-    const one = new Device(fakeService(), 'one')
-    for (let index = 0; index < 12; index++) one.model.create(link('1', `b${index}`))
-    await settle(one)
-    const removeFirst = (count: number) => {
-      for (const id of one.model.childrenOf('1').slice(0, count)) one.model.remove(id)
-    }
-    const linksInSync = () => [...one.sync.bookmarks().values()].filter(({ url }) => url).length
-    const state = () => [one.browserSync.status().heldRemovals?.count, linksInSync()]
-    removeFirst(5)
-    await settle(one)
-    t.same(state(), [undefined, 7])
-    one.model.ahead += 30_000
-    removeFirst(1)
-    await settle(one)
-    t.same(state(), [1, 7])
-    await one.browserSync.approveRemovals(one.browserSync.heldRemovals().map(({ id }) => id))
-    await settle(one)
-    one.model.ahead += 40_000
-    removeFirst(5)
-    await settle(one)
-    t.same(state(), [undefined, 1])
-  },
-)
+t.test('Five deletes pass without a question, a sixth in that minute waits; approved ones do not count', async (t) => {
+  const one = new Device(fakeService(), 'one')
+  for (let index = 0; index < 12; index++) one.model.create(link('1', `b${index}`))
+  await settle(one)
+  const removeFirst = (count: number) => {
+    for (const id of one.model.childrenOf('1').slice(0, count)) one.model.remove(id)
+  }
+  const linksInSync = () => [...one.sync.bookmarks().values()].filter(({ url }) => url).length
+  const state = () => [one.browserSync.status().heldRemovals?.count, linksInSync()]
+  removeFirst(5)
+  await settle(one)
+  t.same(state(), [undefined, 7])
+  one.model.ahead += 30_000
+  removeFirst(1)
+  await settle(one)
+  t.same(state(), [1, 7])
+  await approveRemovals(one)
+  await settle(one)
+  one.model.ahead += 40_000
+  removeFirst(5)
+  await settle(one)
+  t.same(state(), [undefined, 1])
+})
 
 t.test('What is changed elsewhere while its delete in the browser is passed on stays', async (t) => {
   const [one, other] = twoDevices()
   one.model.create(link('1', 'gone'))
   await settle(one, other)
-  const [id = ''] = one.model.childrenOf('1')
-  const [kept] = [...one.sync.bookmarks().values()].filter(({ title }) => title === 'gone')
-  one.model.remove(id)
+  const kept = recordOf(one, 'gone')
+  one.model.remove(idOf(one, 'gone'))
   one.model.create(link('1', 'new'))
   const { put } = one.sync
   one.sync.put = async (list) => {
     if (Array.isArray(list) && list.length === 0) return put(list)
     one.sync.put = put
-    await one.sync.update(kept?.id ?? '', { title: 'changed' })
+    await one.sync.update(kept, { title: 'changed' })
     return put(list)
   }
   await settle(one, other)
@@ -289,7 +272,7 @@ t.test('What is changed elsewhere while its delete in the browser is passed on s
 t.test('Deletes that wait for their user go on to wait once there are fewer of them, or more bookmarks', async (t) => {
   const [one, other] = twoDevices()
   const folder = one.model.create({ parentId: '1', title: 'Work' }).id
-  const titles = Array.from({ length: 8 }, (_, index) => `b${index}`)
+  const titles = titlesOf(8)
   for (const title of titles) one.model.create(link(folder, title))
   await settle(one, other)
   for (const id of one.model.childrenOf(folder).slice(0, 6).toReversed()) one.model.remove(id)
@@ -302,33 +285,27 @@ t.test('Deletes that wait for their user go on to wait once there are fewer of t
   await settle(one, other)
   t.match(one.browserSync.status(), { heldRemovals: { count: 5 } }, 'another device adds many')
   t.equal(inChrome(other, 'bar').length, 8)
-  await one.browserSync.approveRemovals(one.browserSync.heldRemovals().map(({ id }) => id))
+  await approveRemovals(one)
   await settle(one, other)
   t.equal(inChrome(other, 'bar').length, 3)
 })
 
-t.test(
-  'A folder that this device leaves out stays as it is on both sides, and is joined when it is taken in',
-  async (t) => {
-    const [one, other] = twoDevices()
-    const { id } = one.model.create({ parentId: '1', title: 'Work' })
-    one.model.create(link(id, 'shared'))
-    await settle(one, other)
-    await one.browserSync.leaveOut(id)
-    one.model.create(link(id, 'mine'))
-    other.model.create(link(other.model.childrenOf('1')[0] ?? '', 'theirs'))
-    await settle(one, other)
-    t.same(inChrome(one, 'bar'), ['  Work/', `  ${line('shared')}`, `  ${line('mine')}`])
-    t.same(inChrome(other, 'bar'), ['  Work/', `  ${line('shared')}`, `  ${line('theirs')}`])
-    await one.browserSync.takeIn(id)
-    await settle(one, other)
-    const joined = ['  Work/', ...['mine', 'shared', 'theirs'].map((title) => `  ${line(title)}`)]
-    t.same(
-      [one, other].map((device) => inChrome(device, 'bar').toSorted()),
-      [joined.toSorted(), joined.toSorted()],
-    )
-  },
-)
+t.test('A folder that is left out stays as it is on both sides, and is joined when it is taken in', async (t) => {
+  const [one, other] = twoDevices()
+  const { id } = one.model.create({ parentId: '1', title: 'Work' })
+  one.model.create(link(id, 'shared'))
+  await settle(one, other)
+  await one.browserSync.leaveOut(id)
+  one.model.create(link(id, 'mine'))
+  other.model.create(link(other.model.childrenOf('1')[0] ?? '', 'theirs'))
+  await settle(one, other)
+  t.same(inChrome(one, 'bar'), ['  Work/', `  ${line('shared')}`, `  ${line('mine')}`])
+  t.same(inChrome(other, 'bar'), ['  Work/', `  ${line('shared')}`, `  ${line('theirs')}`])
+  await one.browserSync.takeIn(id)
+  await settle(one, other)
+  const joined = ['  Work/', ...['mine', 'shared', 'theirs'].map((title) => `  ${line(title)}`)]
+  for (const device of [one, other]) t.same(inChrome(device, 'bar').toSorted(), joined.toSorted())
+})
 
 t.test('A folder is not left out if that could not be stored', async (t) => {
   const [one, other] = twoDevices()
@@ -356,11 +333,8 @@ t.test("A browser's own folder that is left out stays as it is on both sides, to
     one.model.create(link(id, `mine-${id}`))
     other.model.create(link(id, `theirs-${id}`))
     await settle(one, other)
-    const isNew = (text: string) => !before.includes(text)
-    t.same(
-      [one, other].map((device) => textOf(device).filter(isNew)),
-      [[line(`mine-${id}`)], [line(`theirs-${id}`)]],
-    )
+    const newIn = (device: Device) => textOf(device).filter((text) => !before.includes(text))
+    t.same([newIn(one), newIn(other)], [[line(`mine-${id}`)], [line(`theirs-${id}`)]])
     await one.browserSync.takeIn(id)
     await settle(one, other)
     t.equal(textOf(one).length, before.length + 2)
@@ -369,9 +343,7 @@ t.test("A browser's own folder that is left out stays as it is on both sides, to
 })
 
 t.test("A browser's own folder stays as it is where the service has it in a left-out folder", async (t) => {
-  const service = fakeService()
-  const [chrome, firefox] = [new Device(service, 'chrome'), new Device(service, 'firefox', 'firefox')]
-  const idOf = ({ model }: Device, title: string) => model.ordinary.find((node) => node.title === title)?.id as string
+  const [chrome, firefox] = chromeAndFirefox()
   chrome.model.create({ parentId: chrome.model.create({ parentId: '1', title: 'out' }).id, title: 'inside' })
   firefox.model.create(link('menu________', 'menu'))
   await settle(chrome, firefox)
@@ -394,38 +366,35 @@ t.test('Nothing is deleted in a browser because its sync has nothing yet, or was
   t.same([device.browserSync.status().state, inChrome(device, 'bar')], ['waiting', [line('kept')]])
 })
 
-t.test(
-  'What the user edits or moves while a change or delete of it comes from elsewhere is as the user made it',
-  async (t) => {
-    const [one, other] = twoDevices()
-    const ids = ['edited', 'moved', 'kept'].map((title) => one.model.create(link('1', title)).id)
-    await settle(one, other)
-    const [edited = '', moved = '', kept = ''] = ids
-    const [editedThere = '', movedThere = '', keptThere = ''] = other.model.childrenOf('1')
-    other.model.update(editedThere, { url: at('theirs') })
-    other.model.move(movedThere, { parentId: '1', index: 0 })
-    other.model.remove(keptThere)
-    await settle(other)
-    one.open()
-    await one.sync.put([])
-    await one.sync.syncNow()
-    one.model.onceRead('0', () => {
-      one.model.update(edited, { title: 'mine' })
-      one.model.move(moved, { parentId: '2' })
-      one.model.update(kept, { title: 'kept after all' })
-    })
-    await settle(one, other)
-    const inBar = [`  mine ${at('theirs')}`, `  kept after all ${at('kept')}`]
-    for (const device of [one, other]) {
-      t.same([inChrome(device, 'bar').toSorted(), inChrome(device, 'other')], [inBar.toSorted(), [line('moved')]])
-    }
-  },
-)
+t.test('What the user edits or moves while a change or delete of it comes is as the user made it', async (t) => {
+  const [one, other] = twoDevices()
+  const ids = ['edited', 'moved', 'kept'].map((title) => one.model.create(link('1', title)).id)
+  await settle(one, other)
+  const [edited = '', moved = '', kept = ''] = ids
+  const [editedThere = '', movedThere = '', keptThere = ''] = other.model.childrenOf('1')
+  other.model.update(editedThere, { url: at('theirs') })
+  other.model.move(movedThere, { parentId: '1', index: 0 })
+  other.model.remove(keptThere)
+  await settle(other)
+  one.open()
+  await one.sync.put([])
+  await one.sync.syncNow()
+  one.model.onceRead('0', () => {
+    one.model.update(edited, { title: 'mine' })
+    one.model.move(moved, { parentId: '2' })
+    one.model.update(kept, { title: 'kept after all' })
+  })
+  await settle(one, other)
+  const inBar = [`  mine ${at('theirs')}`, `  kept after all ${at('kept')}`]
+  for (const device of [one, other]) {
+    t.same([inChrome(device, 'bar').toSorted(), inChrome(device, 'other')], [inBar.toSorted(), [line('moved')]])
+  }
+})
 
 t.test('The browser waits for the last page of the changes', async (t) => {
   const [one, other] = twoDevices()
   await settle(one, other)
-  const titles = Array.from({ length: 60 }, (_, index) => `b${index}`)
+  const titles = titlesOf(60)
   for (const title of titles) other.model.create(link('1', title))
   await settle(other)
   const { fetch } = one.connection
@@ -435,16 +404,13 @@ t.test('The browser waits for the last page of the changes', async (t) => {
     const { method, headers, signal, url } = request
     const body = JSON.stringify({ ...(await request.json()), limit: 20 })
     await one.browserSync.compareNow()
-    seen.push([one.browserSync.status().state, one.sync.bookmarks().size, inChrome(one, 'bar').length])
+    seen.push(`${one.browserSync.status().state} ${one.sync.bookmarks().size} ${inChrome(one, 'bar').length}`)
     return fetch(new Request(url, { method, headers, signal, body }))
   }
   Object.assign(one.connection, { fetch: fetchByOne })
   one.open()
   await one.sync.syncNow()
-  t.same(seen.slice(-2), [
-    ['waiting', 20, 0],
-    ['waiting', 40, 0],
-  ])
+  t.same(seen.slice(-2), ['waiting 20 0', 'waiting 40 0'])
   await settle(one)
   t.same(inChrome(one, 'bar'), titles.map(line))
 })
@@ -506,9 +472,6 @@ t.test('Whatever another client has written into the fields, the browser is in s
   await other.sync.put(fields as unknown as PlaintextBookmark[])
   other.model.create(link('2', 'plain'))
   await settle(one, other)
-  t.match(
-    [one, other].map(({ browserSync }) => browserSync.status()),
-    [{ state: 'in-step' }, { state: 'in-step' }],
-  )
+  for (const { browserSync } of [one, other]) t.equal(browserSync.status().state, 'in-step')
   t.ok(inChrome(one, 'other').includes(line('plain')))
 })

@@ -130,6 +130,27 @@ export function twoDevices(): [Device, Device] {
   return [new Device(service, 'one'), new Device(service, 'other')]
 }
 
+/** A Chrome and a Firefox of one account. */
+export function chromeAndFirefox(): [Device, Device] {
+  const service = fakeService()
+  return [new Device(service, 'chrome'), new Device(service, 'firefox', 'firefox')]
+}
+
+/** `b0`, `b1` and so on. */
+export function titlesOf(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `b${index}`)
+}
+
+/** The browser's node with this title, which its user can edit. */
+export function idOf({ model }: Device, title: string): string {
+  return model.ordinary.find((node) => node.title === title)?.id as string
+}
+
+/** The id of the service's record with this title. */
+export function recordOf({ sync }: Device, title: string): string {
+  return [...sync.bookmarks().values()].find((one) => one.title === title)?.id ?? ''
+}
+
 /** Until all of them have what the others have. */
 export async function settle(...devices: Device[]): Promise<void> {
   for (let round = 0; round < 3; round++) for (const device of devices) await device.step()

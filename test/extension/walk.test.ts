@@ -17,8 +17,4 @@ for (let seed = first; seed < first + count && failed.length < 3; seed++) {
 
 // Once loaded, tap follows every promise, which takes longer than the walks themselves.
 const { default: t } = await import('tap')
-t.same(
-  failed,
-  [],
-  `both browsers end up the same, with nothing lost and nothing doubled: ${count} walks from SEED=${first}`,
-)
+t.same(failed, [], `both end up the same, with nothing lost and nothing doubled: ${count} walks from SEED=${first}`)

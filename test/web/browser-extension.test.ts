@@ -60,24 +60,21 @@ else {
     }
   })
 
-  t.test(
-    'What the popup and the settings show fits, and axe finds nothing, whatever the state, light and dark',
-    async (t) => {
-      for (const colorScheme of ['light', 'dark'] as const) {
-        const context = await openContext(t, browser, { colorScheme, viewport: { width: 390, height: 560 } })
-        for (const look of looks) {
-          for (const name of look.title === 'new' ? ['start', 'popup', 'options'] : ['popup', 'options']) {
-            const page = await show(context, name, look)
-            await page.locator('h1:not(:text("…"))').waitFor()
-            const faults = [...(await accessibilityFaults(page, 'html')), await overflow(page)]
-            t.same(faults, [0], `${name}: ${look.title}, ${colorScheme}`)
-            await screenshot(page, `extension-${name}-${look.title.replaceAll(' ', '-')}-${colorScheme}`)
-            await page.close()
-          }
+  t.test('What popup and settings show fits, and axe finds nothing, whatever the state, light and dark', async (t) => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const context = await openContext(t, browser, { colorScheme, viewport: { width: 390, height: 560 } })
+      for (const look of looks) {
+        for (const name of look.title === 'new' ? ['start', 'popup', 'options'] : ['popup', 'options']) {
+          const page = await show(context, name, look)
+          await page.locator('h1:not(:text("…"))').waitFor()
+          const faults = [...(await accessibilityFaults(page, 'html')), await overflow(page)]
+          t.same(faults, [0], `${name}: ${look.title}, ${colorScheme}`)
+          await screenshot(page, `extension-${name}-${look.title.replaceAll(' ', '-')}-${colorScheme}`)
+          await page.close()
         }
       }
-    },
-  )
+    }
+  })
 
   t.test('The worker starts with the browser, before anything happens', async (t) => {
     const chromium = await startKept(t)
@@ -86,18 +83,15 @@ else {
     t.pass('it runs, and nobody has opened a page or changed a bookmark')
   })
 
-  t.test(
-    'With 20,000 bookmarks in step, a worker to which nothing happens rests, and has freed its memory',
-    async (t) => {
-      if (SCENARIO !== '' || SEED !== undefined) return
-      const figures = await measureCrowd(t, 20_000)
-      t.comment(JSON.stringify(figures, null, 2))
-      for (const { idleCpuMs, memory } of [figures.sends, figures.takes]) {
-        t.ok(idleCpuMs <= mostIdleCpuMs, `${idleCpuMs} ms of CPU time in a minute`)
-        t.ok(memory.idle <= mostMemory, `${memory.idle} MiB`)
-      }
-    },
-  )
+  t.test('With 20,000 bookmarks, a worker to which nothing happens rests, and has freed its memory', async (t) => {
+    if (SCENARIO !== '' || SEED !== undefined) return
+    const figures = await measureCrowd(t, 20_000)
+    t.comment(JSON.stringify(figures, null, 2))
+    for (const { idleCpuMs, memory } of [figures.sends, figures.takes]) {
+      t.ok(idleCpuMs <= mostIdleCpuMs, `${idleCpuMs} ms of CPU time in a minute`)
+      t.ok(memory.idle <= mostMemory, `${memory.idle} MiB`)
+    }
+  })
 
   t.test("Mozilla's linter has nothing to say about the extension for Firefox", async (t) => {
     const { errors, warnings, notices } = JSON.parse(await lint())

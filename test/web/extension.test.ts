@@ -18,34 +18,31 @@ if (typeof browser === 'string') t.plan(0, browser)
 else {
   await buildExtension()
 
-  t.test(
-    'an extension signs in, pushes, refreshes, and goes on where it was when its worker was stopped',
-    async (t) => {
-      const { service, installed, elsewhere } = await begin(t)
-      await add(installed, 'pushed')
-      await has(elsewhere, 'pushed')
-      t.equal(refreshesOf(service), 0)
-      await installed.page.context().addCookies([{ name: 'service_session', value: 'over', url: service.origin }])
-      await add(installed, 'pushed after a refresh')
-      await has(elsewhere, 'pushed', 'pushed after a refresh')
-      t.equal(refreshesOf(service), 1, 'one refresh, and another device has both')
+  t.test('an extension signs in, pushes, refreshes, and goes on after its worker was stopped', async (t) => {
+    const { service, installed, elsewhere } = await begin(t)
+    await add(installed, 'pushed')
+    await has(elsewhere, 'pushed')
+    t.equal(refreshesOf(service), 0)
+    await installed.page.context().addCookies([{ name: 'service_session', value: 'over', url: service.origin }])
+    await add(installed, 'pushed after a refresh')
+    await has(elsewhere, 'pushed', 'pushed after a refresh')
+    t.equal(refreshesOf(service), 1, 'one refresh, and another device has both')
 
-      const { life } = await installed.worker()
-      await installed.stopWorker()
-      await installed.chromium.workerStopped(origin)
-      await put(elsewhere, 'meanwhile')
-      t.not((await installed.worker()).life, life, 'the browser started a worker anew')
-      await shows(installed, 'meanwhile')
-      await put(elsewhere, 'live')
-      await shows(installed, 'live', 'meanwhile', 'pushed', 'pushed after a refresh')
-      const { sockets } = await installed.worker()
-      const messages = sockets.map((types) => types.filter((type) => type !== 'ping'))
-      // One more if the socket was open before the worker had pulled the change that was made meanwhile.
-      const [[greeting, ...changes] = [], ...others] = messages
-      t.same([greeting, others], ['connected', []], 'which has one socket')
-      t.match(changes.join(), /^sync(,sync)?$/, 'by which the change came')
-    },
-  )
+    const { life } = await installed.worker()
+    await installed.stopWorker()
+    await installed.chromium.workerStopped(origin)
+    await put(elsewhere, 'meanwhile')
+    t.not((await installed.worker()).life, life, 'the browser started a worker anew')
+    await shows(installed, 'meanwhile')
+    await put(elsewhere, 'live')
+    await shows(installed, 'live', 'meanwhile', 'pushed', 'pushed after a refresh')
+    const { sockets } = await installed.worker()
+    const messages = sockets.map((types) => types.filter((type) => type !== 'ping'))
+    // One more if the socket was open before the worker had pulled the change that was made meanwhile.
+    const [[greeting, ...changes] = [], ...others] = messages
+    t.same([greeting, others], ['connected', []], 'which has one socket')
+    t.match(changes.join(), /^sync(,sync)?$/, 'by which the change came')
+  })
 
   // Nothing but waiting shows when Chromium stops a worker by itself.
   if (isDeep)

@@ -18,9 +18,8 @@ if (program === undefined) t.plan(0, isDeep ? 'Firefox is not installed' : 'with
 else {
   t.test('The example extension keeps two Firefoxes in step: nothing is lost, and nothing doubled', async (t) => {
     await buildExtension()
-    const data = await folder(t)
     const env = { ...(await developmentProvider()), CORS_ORIGIN: 'moz-extension://*' }
-    let service = await startService(t, data, env)
+    const service = await startService(t, await folder(t), env)
     const [one, two] = [await Installed.start(t, program), await Installed.start(t, program)]
     for (const browser of [one, two]) {
       await browser.add(toolbar, 'both')
@@ -41,18 +40,13 @@ else {
         await sleep(100)
       }
     }
-    const withoutService = async (work: () => Promise<unknown>) => {
-      await service.kill('SIGTERM')
-      await work()
-      service = await startService(t, data, { ...env, PORT: new URL(service.origin).port })
-    }
 
     await same((lines) =>
       ['both', 'from-one', 'from-two'].every((title) => lines.join().split(`  ${title} `).length === 2),
     )
     t.pass('two filled browsers become one')
     for (const { title, run } of scenarios.filter(({ title }) => title.includes(SCENARIO))) {
-      await run({ one, two, elsewhere, same, withoutService, service: () => service })
+      await run({ one, two, elsewhere, same, service })
       t.pass(title)
     }
   })

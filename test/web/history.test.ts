@@ -50,10 +50,8 @@ else {
       t.match(await entries.last().textContent(), /^Added a moment ago, .*This browser\. Replaced by a later change\./)
       t.same(await faultsIn(page, 'history', looks), [])
 
-      await entries
-        .last()
-        .getByRole('button', { name: /^Restore this version/ })
-        .click()
+      const restore = entries.last().getByRole('button', { name: /^Restore this version/ })
+      await restore.click()
       await page.getByText('“Frequency hopping” restored').waitFor()
       await entries.nth(2).waitFor()
       t.equal(await page.locator('.history-of strong').textContent(), 'Frequency hopping')
@@ -160,35 +158,32 @@ else {
       await live(page)
     })
 
-    await t.test(
-      'deleting the account asks for a fresh sign-in, and ends with a page that says that it is done',
-      async (t) => {
-        await page.route('**/api/v1/account', (route) =>
-          route.request().method() === 'DELETE'
-            ? route.fulfill({ status: 403, json: { error: 'Sign in again' } })
-            : route.continue(),
-        )
-        await page.getByRole('button', { name: 'Delete my account…' }).click()
-        const dialog = page.getByRole('dialog')
-        t.same(await faultsIn(page, 'delete-account', looks), [])
-        await dialog.getByLabel('Type “delete” to confirm').fill('delete')
-        await dialog.getByRole('button', { name: 'Delete everything' }).click()
-        await dialog.getByRole('button', { name: 'Sign in again' }).click()
-        await page.waitForURL(/\/sign-in\//)
-        await page.unroute('**/api/v1/account')
-        await page.locator('input:not([type=hidden])').first().fill('Hedy')
-        await page.keyboard.press('Enter')
-        await dialog.getByLabel('Type “delete” to confirm').fill('delete')
-        await dialog.getByRole('button', { name: 'Delete everything' }).click()
-        await page.getByText('Your account is deleted.').waitFor()
-        t.same(await faultsIn(page, 'deleted', looks), [])
-        const left = await page.evaluate(async () => [
-          ...(await indexedDB.databases()).map(({ name = '' }) => name).filter((name) => name.includes('sync:')),
-          ...Object.keys(localStorage).filter((name) => name !== 'device-id'),
-        ])
-        t.same(left, [])
-      },
-    )
+    await t.test('deleting the account asks for a fresh sign-in, and ends with a page that says so', async (t) => {
+      await page.route('**/api/v1/account', (route) =>
+        route.request().method() === 'DELETE'
+          ? route.fulfill({ status: 403, json: { error: 'Sign in again' } })
+          : route.continue(),
+      )
+      await page.getByRole('button', { name: 'Delete my account…' }).click()
+      const dialog = page.getByRole('dialog')
+      t.same(await faultsIn(page, 'delete-account', looks), [])
+      await dialog.getByLabel('Type “delete” to confirm').fill('delete')
+      await dialog.getByRole('button', { name: 'Delete everything' }).click()
+      await dialog.getByRole('button', { name: 'Sign in again' }).click()
+      await page.waitForURL(/\/sign-in\//)
+      await page.unroute('**/api/v1/account')
+      await page.locator('input:not([type=hidden])').first().fill('Hedy')
+      await page.keyboard.press('Enter')
+      await dialog.getByLabel('Type “delete” to confirm').fill('delete')
+      await dialog.getByRole('button', { name: 'Delete everything' }).click()
+      await page.getByText('Your account is deleted.').waitFor()
+      t.same(await faultsIn(page, 'deleted', looks), [])
+      const left = await page.evaluate(async () => [
+        ...(await indexedDB.databases()).map(({ name = '' }) => name).filter((name) => name.includes('sync:')),
+        ...Object.keys(localStorage).filter((name) => name !== 'device-id'),
+      ])
+      t.same(left, [])
+    })
   })
 }
 
@@ -202,31 +197,16 @@ async function marked(page: Page) {
 async function loseOnAnotherDevice(page: Page): Promise<void> {
   await page.evaluate(async () => {
     const call = async (path: string, init?: RequestInit) => (await fetch(`/api/v1/${path}`, init)).json()
-    const post = (body: unknown) => ({
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    })
+    const headers = { 'content-type': 'application/json' }
+    const post = (body: unknown) => ({ method: 'POST', headers, body: JSON.stringify(body) })
     const { changes } = await call('sync/pull', post({}))
     for (const { entity_id, data_hash } of changes) {
       const { versions } = await call(`bookmarks/${entity_id}/versions`)
       const old = versions.find((version: (typeof changes)[0]) => version.data_hash && version.data_hash !== data_hash)
       if (!old) continue
-      const change = {
-        ...{
-          id: crypto.randomUUID(),
-          entity_type: 'bookmark',
-          entity_id,
-          operation: 'update',
-          device_id: 'old-laptop',
-        },
-        ...{
-          timestamp: Date.now() - 3 * 86_400_000,
-          base: 0,
-          encrypted_data: old.encrypted_data,
-          data_hash: old.data_hash,
-        },
-      }
+      const by = { id: crypto.randomUUID(), device_id: 'old-laptop', timestamp: Date.now() - 3 * 86_400_000, base: 0 }
+      const content = { encrypted_data: old.encrypted_data, data_hash: old.data_hash }
+      const change = { ...by, entity_type: 'bookmark', entity_id, operation: 'update', ...content }
       await call('sync/push', post({ changes: [change] }))
       return
     }

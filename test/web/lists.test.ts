@@ -7,36 +7,30 @@ import { type Order, sorter } from '../../src/web/library/sorter.ts'
 
 const count = 1000
 const orders: Order[] = ['own', 'title', 'host', 'newest', 'oldest']
+const folder = { id: 'folder', title: '', source: 'bookmarks' as const }
 let looked = 0
 
-t.test(
-  'a sorted list sorts only what has changed, and stays the same array if nothing has another place',
-  async (t) => {
-    for (const order of orders) {
-      const bookmarks = new Map(Array.from({ length: count }, (_, index) => [`b${index}`, bookmark(index)]))
-      const sync = { get: (id: string) => bookmarks.get(id) }
-      const sort = sorter(() => [...bookmarks.keys()], order)
-      const first = sort(sync)
-      looked = 0
-      bookmarks.set('b7', bookmark(7))
-      t.equal(sort(sync), first, `by ${order}: nothing has another place`)
-      bookmarks.set('b7', bookmark(7, 'zzz'))
-      bookmarks.delete('b8')
-      bookmarks.set('b-1', bookmark(-1, 'aaa'))
-      const now = sort(sync)
-      t.ok(looked < 100, `by ${order}: ${looked} looks at titles`)
-      t.same(now, sorter(() => [...bookmarks.keys()], order)(sync), `by ${order}: as if sorted anew`)
-    }
-  },
-)
+t.test('a sorted list sorts only what has changed, and is the same array if nothing has another place', async (t) => {
+  for (const order of orders) {
+    const bookmarks = new Map(Array.from({ length: count }, (_, index) => [`b${index}`, bookmark(index)]))
+    const sync = { get: (id: string) => bookmarks.get(id) }
+    const sort = sorter(() => [...bookmarks.keys()], order)
+    const first = sort(sync)
+    looked = 0
+    bookmarks.set('b7', bookmark(7))
+    t.equal(sort(sync), first, `by ${order}: nothing has another place`)
+    bookmarks.set('b7', bookmark(7, 'zzz'))
+    bookmarks.delete('b8')
+    bookmarks.set('b-1', bookmark(-1, 'aaa'))
+    const now = sort(sync)
+    t.ok(looked < 100, `by ${order}: ${looked} looks at titles`)
+    t.same(now, sorter(() => [...bookmarks.keys()], order)(sync), `by ${order}: as if sorted anew`)
+  }
+})
 
 t.test('a list of all bookmarks looks only into folders in which something has changed', async (t) => {
   const links = Array.from({ length: count }, (_, index) => ({ ...bookmark(index), parentId: `f${index % 40}` }))
-  const folders = Array.from({ length: 40 }, (_, index) => ({
-    id: `f${index}`,
-    title: '',
-    source: 'bookmarks' as const,
-  }))
+  const folders = Array.from({ length: 40 }, (_, index) => ({ ...folder, id: `f${index}` }))
   const top = buildTree([...folders, ...links]).map(counting)
   const before = allLinks({ tree: () => top })
   const [first, ...others] = top as [TreeNode, ...TreeNode[]]
@@ -49,17 +43,15 @@ t.test('a list of all bookmarks looks only into folders in which something has c
 
 t.test('folders deeper than any call stack are counted and listed, each once', async (t) => {
   const depth = 20_000
-  let node: TreeNode = { bookmark: { id: 'folder', title: '', source: 'bookmarks' }, children: [] }
+  let node: TreeNode = { bookmark: folder, children: [] }
   for (let level = 0; level < depth; level++) {
     const link = { bookmark: bookmark(level), children: [] }
     node = { bookmark: node.bookmark, children: [node, link] }
   }
   t.same([countLinksIn(node), countAllIn(node)], [depth, 2 * depth])
   t.equal(countLinksIn({ bookmark: node.bookmark, children: [node, node] }), 2 * depth)
-  t.same(
-    allLinks({ tree: () => [node] }),
-    Array.from({ length: depth }, (_, level) => `b${level}`),
-  )
+  const ids = Array.from({ length: depth }, (_, level) => `b${level}`)
+  t.same(allLinks({ tree: () => [node] }), ids)
 })
 
 /** Each look at its title is counted. */

@@ -1,3 +1,4 @@
+import type { Route } from 'playwright-core'
 import t from 'tap'
 import { folder, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -23,12 +24,8 @@ else {
   t.test('the page says what is wrong, what to do, and nothing of it once it is over', async (t) => {
     const settings = { SERVE_DEMO: 'true', MAX_USER_RECORDS: '3', ...(await developmentProvider()) }
     const { origin } = await startService(t, await folder(t), settings)
-    const context = await openContext(
-      t,
-      browser,
-      { viewport: { width: 1440, height: 900 } },
-      /status of (403|413|429|500|503)/,
-    )
+    const viewport = { width: 1440, height: 900 }
+    const context = await openContext(t, browser, { viewport }, /status of (403|413|429|500|503)/)
     await context.addInitScript(() => {
       const { put } = IDBObjectStore.prototype
       IDBObjectStore.prototype.put = function (...args) {
@@ -42,11 +39,9 @@ else {
     await page.getByLabel('The same once more').fill(`${passphrase}!`)
     await page.getByText('The two passphrases differ').waitFor()
     await startVault(page)
-    const [file] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('button', { name: 'Save as a file' }).click(),
-    ])
-    t.equal(file.suggestedFilename(), 'recovery-code.txt')
+    const download = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Save as a file' }).click()
+    t.equal((await download).suggestedFilename(), 'recovery-code.txt')
     t.same(await faultsIn(page, 'recovery-code'), [])
     await page.getByRole('button', { name: 'I have it on paper' }).click()
     await live(page)
@@ -175,15 +170,12 @@ else {
       const asked = Promise.withResolvers<void>()
       const isLive = Promise.withResolvers<void>()
       await page.route('**/api/v1/sync/**', (route) => asked.promise.then(() => route.fallback()))
-      await page.route(
-        '**/api/v1/trash',
-        async (route) => {
-          asked.resolve()
-          await isLive.promise
-          await route.abort()
-        },
-        { times: 1 },
-      )
+      const abort = async (route: Route) => {
+        asked.resolve()
+        await isLive.promise
+        await route.abort()
+      }
+      await page.route('**/api/v1/trash', abort, { times: 1 })
       await page.evaluate(() => history.replaceState(null, '', '#/trash'))
       await page.reload()
       await live(page)
@@ -193,47 +185,40 @@ else {
       await show(page, 'folder')
     })
 
+    const worksAgain = async () => {
+      await context.unroute('**/api/v1/sync/**')
+      await page.evaluate(() => dispatchEvent(new Event('online')))
+      await live(page)
+      await page.locator('#connection').waitFor({ state: 'detached' })
+    }
+
     await t.test('an error of the service is shown with its request, until the service works again', async () => {
       const answer = { status: 500, headers: { 'x-request-id': 'req-7' }, json: { error: 'Internal server error' } }
       await context.route('**/api/v1/sync/**', (route) => route.fulfill(answer))
       await page.reload()
       await page.getByText('The service has a problem (request req-7).').waitFor()
-      await context.unroute('**/api/v1/sync/**')
-      await page.evaluate(() => dispatchEvent(new Event('online')))
-      await live(page)
-      await page.locator('#connection').waitFor({ state: 'detached' })
+      await worksAgain()
     })
 
-    await t.test(
-      'a service that asks to wait, or refuses the address of the page, is told from one that is away',
-      async (t) => {
-        const answers = [
-          {
-            status: 429,
-            headers: { 'retry-after': '3600' },
-            error: 'Too many requests',
-            says: 'asks this device to wait',
-          },
-          { status: 403, error: 'Forbidden origin', says: `refuses pages from ${origin}` },
-        ]
-        for (const { status, error, says } of answers) {
-          await context.route('**/api/v1/sync/**', (route) => route.fulfill({ status, json: { error } }))
-          await page.reload()
-          await page.locator('#connection').getByText(says).waitFor()
-          t.same(await faultsIn(page, `refused-${status}`), [])
-          await context.unroute('**/api/v1/sync/**')
-          await page.evaluate(() => dispatchEvent(new Event('online')))
-          await live(page)
-          await page.locator('#connection').waitFor({ state: 'detached' })
-        }
-        const problem = { status: 503, json: { error: 'Service unavailable' } }
-        await context.route('**/api/v1/auth/session', (route) => route.fulfill(problem))
+    await t.test('a service that asks to wait, or refuses the page, is told from one that is away', async (t) => {
+      const answers = [
+        { status: 429, error: 'Too many requests', says: 'asks this device to wait' },
+        { status: 403, error: 'Forbidden origin', says: `refuses pages from ${origin}` },
+      ]
+      for (const { status, error, says } of answers) {
+        await context.route('**/api/v1/sync/**', (route) => route.fulfill({ status, json: { error } }))
         await page.reload()
-        await page.getByRole('link', { name: 'Made offline' }).waitFor()
-        await context.unroute('**/api/v1/auth/session')
-        await live(page)
-      },
-    )
+        await page.locator('#connection').getByText(says).waitFor()
+        t.same(await faultsIn(page, `refused-${status}`), [])
+        await worksAgain()
+      }
+      const problem = { status: 503, json: { error: 'Service unavailable' } }
+      await context.route('**/api/v1/auth/session', (route) => route.fulfill(problem))
+      await page.reload()
+      await page.getByRole('link', { name: 'Made offline' }).waitFor()
+      await context.unroute('**/api/v1/auth/session')
+      await live(page)
+    })
 
     await t.test('a storage that stays full says so until there is room', async (t) => {
       await page.evaluate(() => localStorage.setItem('is-full', 'yes'))
@@ -321,27 +306,24 @@ else {
       await page.getByRole('link', { name: 'Two, edited' }).waitFor()
     })
 
-    await t.test(
-      'once another tab has opened the store with a newer version, this one asks to be reloaded',
-      async (t) => {
-        const tab = await context.newPage()
-        await tab.goto(`${origin}/docs`)
-        await tab.evaluate(async () => {
-          for (const { name = '', version = 0 } of await indexedDB.databases()) {
-            if (!name.endsWith('-keys')) indexedDB.open(name, version + 1)
-          }
-        })
-        await page.getByText('Another tab has opened a newer version of this page').waitFor()
-        await page.getByText('Reload needed').first().waitFor()
-        await page.getByRole('button', { name: 'Edit Two' }).click()
-        await page.getByRole('textbox', { name: 'Title' }).fill('Too late')
-        await page.getByRole('button', { name: 'Save', exact: true }).click()
-        await page.getByText('This tab is out of date, so nothing was saved.').waitFor()
-        t.same(await faultsIn(page, 'outdated'), [])
-        await page.getByRole('button', { name: 'Cancel' }).click()
-        await page.getByRole('button', { name: 'Reload the page' }).click()
-        await page.getByRole('heading', { name: 'This tab is out of date' }).waitFor()
-      },
-    )
+    await t.test('once another tab has a newer version of the store, this one asks to be reloaded', async (t) => {
+      const tab = await context.newPage()
+      await tab.goto(`${origin}/docs`)
+      await tab.evaluate(async () => {
+        for (const { name = '', version = 0 } of await indexedDB.databases()) {
+          if (!name.endsWith('-keys')) indexedDB.open(name, version + 1)
+        }
+      })
+      await page.getByText('Another tab has opened a newer version of this page').waitFor()
+      await page.getByText('Reload needed').first().waitFor()
+      await page.getByRole('button', { name: 'Edit Two' }).click()
+      await page.getByRole('textbox', { name: 'Title' }).fill('Too late')
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await page.getByText('This tab is out of date, so nothing was saved.').waitFor()
+      t.same(await faultsIn(page, 'outdated'), [])
+      await page.getByRole('button', { name: 'Cancel' }).click()
+      await page.getByRole('button', { name: 'Reload the page' }).click()
+      await page.getByRole('heading', { name: 'This tab is out of date' }).waitFor()
+    })
   })
 }

@@ -48,11 +48,9 @@ else {
     /** How often the page asks for this while a button is clicked again and again, until it is gone. */
     const callsOfMany = async (call: string, button: string, until: () => Promise<unknown>) => {
       const from = calls.length
-      await page.getByRole('button', { name: button, exact: true }).evaluate((button) => {
-        const timer = setInterval(
-          () => (button.isConnected ? (button as HTMLElement).click() : clearInterval(timer)),
-          1,
-        )
+      await page.getByRole('button', { name: button, exact: true }).evaluate((button: HTMLElement) => {
+        const click = () => (button.isConnected ? button.click() : clearInterval(timer))
+        const timer = setInterval(click, 1)
       })
       await until()
       return calls.slice(from).filter((one) => one === call).length
@@ -95,11 +93,8 @@ else {
     await t.test('the recovery code is printed without the page', async (t) => {
       for (const label of ['New passphrase', 'The same once more']) await page.getByLabel(label).fill(passphrase)
       const shown = page.locator('#recovery-code')
-      t.equal(
-        await callsOfMany('GET /api/v1/account/keyring', 'Create my vault', () => shown.waitFor()),
-        1,
-        'it is made once',
-      )
+      const made = await callsOfMany('GET /api/v1/account/keyring', 'Create my vault', () => shown.waitFor())
+      t.equal(made, 1, 'it is made once')
       const code = (await shown.textContent()) ?? ''
       await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
       const printed = await page.evaluate(() => document.body.innerText)
@@ -110,11 +105,8 @@ else {
       await screenshot(page, 'printed-code')
       await page.emulateMedia({ media: 'screen' })
       t.notMatch(await page.evaluate(() => document.body.innerText), /passports/)
-      t.equal(
-        await callsOfMany('PUT /api/v1/account/keyring', 'I have it on paper', () => live(page)),
-        1,
-        'however often it is confirmed',
-      )
+      const stored = await callsOfMany('PUT /api/v1/account/keyring', 'I have it on paper', () => live(page))
+      t.equal(stored, 1, 'however often it is confirmed')
       await page.locator('.printed').waitFor({ state: 'detached' })
     })
 
@@ -152,30 +144,27 @@ else {
       await link(page, 'Flow-Matic').waitFor({ state: 'detached' })
     })
 
-    await t.test(
-      'what is no backup is told as such; the service keeps only so many, until one is deleted',
-      async (t) => {
-        await show(page, 'settings')
-        const file = { name: 'bookmarks.dat', mimeType: 'application/octet-stream', buffer: Buffer.from('<DL>') }
-        await page.setInputFiles('input[accept=".dat"]', file)
-        const dialog = page.getByRole('dialog', { name: 'bookmarks.dat' })
-        await dialog.getByRole('alert').getByText('This is no backup.').waitFor()
-        await dialog.getByRole('button', { name: 'Close' }).last().click()
-        const backups = page.getByRole('region', { name: 'Backups' })
-        await page.route('**/api/v1/exports', (route) =>
-          route.request().method() === 'POST'
-            ? route.fulfill({ status: 429, json: { error: 'Too many exports kept' } })
-            : route.fallback(),
-        )
-        await backups.getByRole('button', { name: 'Create a backup' }).click()
-        await backups.getByRole('alert').getByText('Delete one below, then try again.').waitFor()
-        if (isDeep) t.same(await faultsIn(page, 'backups-full', looks), [])
-        await backups.getByRole('button', { name: 'Delete: Backup of' }).click()
-        await page.getByRole('dialog').getByRole('button', { name: 'Delete the backup' }).click()
-        await page.getByText('There are no backups on the service.').waitFor()
-        await backups.getByRole('alert').waitFor({ state: 'detached' })
-      },
-    )
+    await t.test('what is no backup is told; the service keeps only so many, until one is deleted', async (t) => {
+      await show(page, 'settings')
+      const file = { name: 'bookmarks.dat', mimeType: 'application/octet-stream', buffer: Buffer.from('<DL>') }
+      await page.setInputFiles('input[accept=".dat"]', file)
+      const dialog = page.getByRole('dialog', { name: 'bookmarks.dat' })
+      await dialog.getByRole('alert').getByText('This is no backup.').waitFor()
+      await dialog.getByRole('button', { name: 'Close' }).last().click()
+      const backups = page.getByRole('region', { name: 'Backups' })
+      await page.route('**/api/v1/exports', (route) =>
+        route.request().method() === 'POST'
+          ? route.fulfill({ status: 429, json: { error: 'Too many exports kept' } })
+          : route.fallback(),
+      )
+      await backups.getByRole('button', { name: 'Create a backup' }).click()
+      await backups.getByRole('alert').getByText('Delete one below, then try again.').waitFor()
+      if (isDeep) t.same(await faultsIn(page, 'backups-full', looks), [])
+      await backups.getByRole('button', { name: 'Delete: Backup of' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete the backup' }).click()
+      await page.getByText('There are no backups on the service.').waitFor()
+      await backups.getByRole('alert').waitFor({ state: 'detached' })
+    })
 
     await inDepth('the passphrase is changed, with what is wrong told at the field where it is', async (t) => {
       await page.getByRole('button', { name: 'Change the passphrase' }).click()

@@ -126,10 +126,7 @@ t.test('one refresh serves all tabs', async (t) => {
   tab.jar.service_session = 'gone'
   const clients = [tab.client, anotherTab(tab), anotherTab(tab)]
   const answers = await Promise.all(clients.map((client) => client.GET('/api/v1/sync/status')))
-  t.strictSame(
-    answers.map(({ response }) => response.status),
-    [200, 200, 200],
-  )
+  t.ok(answers.every(({ response }) => response.status === 200))
   t.equal(tab.sent.filter((path) => path === refreshPath).length, 1)
 })
 

@@ -19,15 +19,8 @@ t.test('Cookies go to the paths and for the time that the service said, and the 
   ]
   t.equal(await get('/'), '')
   service.sets = []
-  t.same(
-    [await get('/'), await get('/auth'), await get('/auth/x'), await get('/authors')],
-    [
-      'session=one; lasting=y',
-      'session=one; refresh=two=2; lasting=y',
-      'session=one; refresh=two=2; lasting=y',
-      'session=one; lasting=y',
-    ],
-  )
+  for (const path of ['/', '/authors']) t.equal(await get(path), 'session=one; lasting=y')
+  for (const path of ['/auth', '/auth/x']) t.equal(await get(path), 'session=one; refresh=two=2; lasting=y')
   service.sets = ['session=three; Path=/', 'lasting=; Max-Age=0']
   await get('/')
   service.sets = []

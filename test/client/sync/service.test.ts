@@ -3,29 +3,11 @@ import t from 'tap'
 import { deriveKeys } from '../../../src/client/crypto/keys.ts'
 import { buildApp, type TestUser } from '../../support/app.ts'
 import { folder, signInBefore, startService } from '../../support/service.ts'
-import { sharedApp } from '../../support/shared-app.ts'
 import { until } from './clock.ts'
 import { bookmark } from './device.ts'
 import { open } from './real-device.ts'
 
 /** The whole of it: createClient over HTTP, the platform's WebSocket, and a service that is killed. */
-
-t.test('two devices live: an edit on one is on the other by itself', async (t) => {
-  const { listen, user } = await sharedApp()
-  const ann = await user('ann')
-  const baseUrl = await listen()
-  const keys = deriveKeys(randomBytes(32))
-  const [a, b] = [open(t, { baseUrl, user: ann, keys, id: 'a' }), open(t, { baseUrl, user: ann, keys, id: 'b' })]
-  await a.put(bookmark('x', 'offline'))
-  await Promise.all([a.start(), b.start()])
-  await until(() => [a, b].every((sync) => sync.status().state === 'online'))
-  await until(() => b.get('x')?.title === 'offline')
-  await b.put([bookmark('x', 'live'), bookmark('y', 'too')])
-  await until(() => a.get('x')?.title === 'live' && a.get('y')?.title === 'too')
-  await a.remove('y')
-  await until(() => b.get('y') === undefined)
-  t.same([a.status().waiting, b.status().waiting], [0, 0])
-})
 
 t.test('the session ends in mid-sync: one refresh mends it, or says signed out, with the queue kept', async (t) => {
   const { listen, user, setClock } = await buildApp(t)

@@ -2,8 +2,9 @@ import t from 'tap'
 import { indexedDbStore, type Row, StorageFullError } from '../../../src/client/index.ts'
 import { blankRow } from '../../../src/client/sync/store/row.ts'
 import { metaOf, storeCases } from '../../../src/client/testing/store-cases.ts'
+import { pick } from '../../support/pick.ts'
 import { bookmark } from './device.ts'
-import { disks } from './stores.ts'
+import { deleteDatabase, disks, once, openDatabase } from './stores.ts'
 
 const meta = metaOf('ann')
 
@@ -50,18 +51,14 @@ t.test('a store that another tab wipes is closed there, too', async (t) => {
   await one.write([known('a')], meta)
   t.equal((await other.load()).rows.length, 1)
   await one.wipe()
-  const databases = await indexedDB.databases()
-  t.notOk(
-    databases.some(({ name }) => name?.includes('eve')),
-    'the database is gone',
-  )
+  t.notMatch(pick(await indexedDB.databases(), 'name').join(), /eve/, 'the database is gone')
   other.close()
 })
 
 t.test('a store that something else deletes is closed at once, and opened again with the next call', async (t) => {
   const store = indexedDbStore('finn')
   await store.write([known('a')], meta)
-  const [deleted, loaded] = [deleteDatabase('encrypted-bookmark-sync-finn'), store.load()]
+  const [deleted, loaded] = [deleteDatabase('finn'), store.load()]
   await Promise.all([deleted, loaded])
   t.same(await store.load(), { meta: undefined, rows: [] })
   await store.write([known('b')], meta)
@@ -73,9 +70,7 @@ t.test('a newer version of the app takes the store over: the older one lets go a
   const store = indexedDbStore('gil')
   await store.write([known('a')], meta)
   const opening = indexedDB.open('encrypted-bookmark-sync-gil', 3)
-  await new Promise<void>((resolve) => {
-    opening.onsuccess = () => resolve()
-  })
+  await once(opening, 'success')
   await t.rejects(store.load(), { message: /reload the page/, cause: { name: 'VersionError' } })
   opening.result.close()
 })
@@ -89,20 +84,14 @@ t.test('a store of version 1, which kept each row by itself, keeps its rows', as
   const rows = Array.from({ length: 1200 }, (_, index) => known(`row-${1000 + index}`))
   for (const row of rows) transaction.objectStore('rows').put(row)
   transaction.objectStore('meta').put(meta, 'meta')
-  await new Promise((resolve) => {
-    transaction.oncomplete = resolve
-  })
+  await once(transaction, 'complete')
   database.close()
   const store = indexedDbStore('hal')
   t.teardown(() => store.wipe())
   const found = t.capture(IDBObjectStore.prototype, 'getAll', IDBObjectStore.prototype.getAll)
   t.same(await store.load(), { meta, rows })
   const lengths = found().map((call) => ('returned' in call ? call.returned.result.length : 0))
-  t.same(
-    lengths.filter((length) => length > 500),
-    [],
-    'rows that the page gets in one turn',
-  )
+  t.ok(Math.max(...lengths) <= 500, 'rows that the page gets in one turn')
 })
 
 t.test('thousands of rows take few requests, and thousands of edits leave little behind', async (t) => {
@@ -155,28 +144,9 @@ function countRequests(): () => number {
 async function countPacks(userId: string): Promise<number> {
   const database = await openDatabase(userId)
   const counting = database.transaction('rows').objectStore('rows').count()
-  await new Promise((resolve) => {
-    counting.onsuccess = resolve
-  })
+  await once(counting, 'success')
   database.close()
   return counting.result
-}
-
-async function openDatabase(userId: string, upgrade?: (database: IDBDatabase) => void): Promise<IDBDatabase> {
-  const opening = indexedDB.open(`encrypted-bookmark-sync-${userId}`)
-  opening.onupgradeneeded = () => upgrade?.(opening.result)
-  await new Promise((resolve) => {
-    opening.onsuccess = resolve
-  })
-  return opening.result
-}
-
-function deleteDatabase(name: string): Promise<void> {
-  const deleting = indexedDB.deleteDatabase(name)
-  return new Promise((resolve, reject) => {
-    deleting.onsuccess = () => resolve()
-    deleting.onerror = () => reject(deleting.error)
-  })
 }
 
 function known(id: string, title = 'title'): Row {

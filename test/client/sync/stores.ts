@@ -54,23 +54,26 @@ export async function synced(t: Test) {
 }
 
 export async function deleteDatabase(userId: string): Promise<void> {
-  const deleting = indexedDB.deleteDatabase(`encrypted-bookmark-sync-${userId}`)
-  await new Promise((resolve) => {
-    deleting.onsuccess = resolve
-  })
+  await once(indexedDB.deleteDatabase(`encrypted-bookmark-sync-${userId}`), 'success')
+}
+
+export async function openDatabase(userId: string, upgrade?: (database: IDBDatabase) => void): Promise<IDBDatabase> {
+  const opening = indexedDB.open(`encrypted-bookmark-sync-${userId}`)
+  opening.onupgradeneeded = () => upgrade?.(opening.result)
+  await once(opening, 'success')
+  return opening.result
+}
+
+/** Until a request or a transaction is done. */
+export async function once(target: EventTarget, event: 'success' | 'complete'): Promise<void> {
+  await new Promise((resolve) => target.addEventListener(event, resolve))
 }
 
 /** As when site data is cleared: open connections remain, but nothing is left. */
 export async function empty(userId: string): Promise<void> {
-  const opening = indexedDB.open(`encrypted-bookmark-sync-${userId}`)
-  const database = await new Promise<IDBDatabase>((resolve, reject) => {
-    opening.onsuccess = () => resolve(opening.result)
-    opening.onerror = () => reject(opening.error)
-  })
+  const database = await openDatabase(userId)
   const transaction = database.transaction(['rows', 'meta'], 'readwrite')
   for (const name of ['rows', 'meta']) transaction.objectStore(name).clear()
-  await new Promise((resolve) => {
-    transaction.oncomplete = resolve
-  })
+  await once(transaction, 'complete')
   database.close()
 }

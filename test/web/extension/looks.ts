@@ -26,12 +26,11 @@ const conflicts = [
   { id: 'b', mine: 'Trains', theirs: `Trains · https://trains.example.org/${'very-long-'.repeat(8)}` },
 ]
 
+const firstSync = { state: 'syncing', progress: { done: 3200, total: 20_000 } } as const
+
 export const looks: Look[] = [
   { title: 'new', state: { ...inStep, setup: 'new', sync: null, browser: null } },
-  {
-    title: 'first sync',
-    state: { ...inStep, sync: { ...sync, state: 'syncing', progress: { done: 3200, total: 20_000 } } },
-  },
+  { title: 'first sync', state: { ...inStep, sync: { ...sync, ...firstSync } } },
   { title: 'connecting', state: { ...inStep, sync: { ...sync, state: 'connecting', lastSync: 0 } } },
   { title: 'in step', state: inStep },
   { title: 'offline', state: { ...inStep, sync: { ...sync, state: 'offline', waiting: 3 } } },
