@@ -173,36 +173,19 @@ t.test('an unknown format version is refused by name', async (t) => {
 t.test('what is no keyring is refused, naming the part', async (t) => {
   const refused = async (text: string, message: RegExp) =>
     t.rejects(openKeyring(text, { userId, recoveryCode }), fault('malformed', message), String(message))
+  const refusedWith = (change: Parameters<typeof altered>[0], message: RegExp) => refused(altered(change), message)
   await refused('', /not JSON/)
   await refused('{', /not JSON/)
   await refused('null', /the keyring is not an object/)
   await refused('[]', /no format/)
   await refused(' '.repeat(16_385), /16384 characters/)
   await refused(JSON.stringify({ format: 'ebs/keyring/1' }), /passphrase is not an object/)
-  await refused(
-    altered((keyring) => (keyring.passphrase.kdf = 'pbkdf2')),
-    /passphrase.kdf/,
-  )
-  await refused(
-    altered((keyring) => (keyring.recovery.kdf = 'none')),
-    /recovery.kdf/,
-  )
-  await refused(
-    altered((keyring) => (keyring.passphrase.iterations = 3.5)),
-    /passphrase.iterations/,
-  )
-  await refused(
-    altered((keyring) => (keyring.passphrase.salt = 'AAAA')),
-    /passphrase.salt is not 16 bytes/,
-  )
-  await refused(
-    altered((keyring) => (keyring.recovery.nonce += ' ')),
-    /recovery.nonce/,
-  )
-  await refused(
-    altered((keyring) => (keyring.recovery.wrapped_key = '')),
-    /recovery.wrapped_key is not 48 bytes/,
-  )
+  await refusedWith((keyring) => (keyring.passphrase.kdf = 'pbkdf2'), /passphrase.kdf/)
+  await refusedWith((keyring) => (keyring.recovery.kdf = 'none'), /recovery.kdf/)
+  await refusedWith((keyring) => (keyring.passphrase.iterations = 3.5), /passphrase.iterations/)
+  await refusedWith((keyring) => (keyring.passphrase.salt = 'AAAA'), /passphrase.salt is not 16 bytes/)
+  await refusedWith((keyring) => (keyring.recovery.nonce += ' '), /recovery.nonce/)
+  await refusedWith((keyring) => (keyring.recovery.wrapped_key = ''), /recovery.wrapped_key is not 48 bytes/)
 })
 
 const { recovery_codes: codes } = readVectors<{ recovery_codes: { code: string; written: string }[] }>('keyring')

@@ -4,16 +4,7 @@ import t from 'tap'
 import { buildTree, type PlaintextBookmark, type TreeNode } from '../../src/client/index.ts'
 import { placeBetween } from '../../src/client/sync/edits/move.ts'
 import { depth } from '../support/depth.ts'
-
-type Fields = Partial<PlaintextBookmark>
-
-const folder = (id: string, fields: Fields = {}): PlaintextBookmark => ({
-  id,
-  title: id,
-  source: 'bookmarks',
-  ...fields,
-})
-const link = (id: string, fields: Fields = {}) => folder(id, { url: `https://example.org/${id}`, ...fields })
+import { folder, link } from './bookmark-file/samples.ts'
 
 /** Ids, with what is inside in brackets. */
 function outline(nodes: TreeNode[]): string {
@@ -66,15 +57,9 @@ t.test('folders inside each other: the one changed last goes to the top, then th
 
 t.test('any bookmarks make a tree that has each once, whatever their order, and leaves them as they are', async (t) => {
   const id = fc.constantFrom(...'abcdefgh')
-  const bookmark = fc.record(
-    {
-      id,
-      parentId: fc.option(fc.constantFrom(...'abcdefgh', 'z')),
-      url: fc.boolean(),
-      position: fc.option(fc.string()),
-    },
-    { requiredKeys: ['id'] },
-  )
+  const parentId = fc.option(fc.constantFrom(...'abcdefgh', 'z'))
+  const place = { parentId, url: fc.boolean(), position: fc.option(fc.string()) }
+  const bookmark = fc.record({ id, ...place }, { requiredKeys: ['id'] })
   const bookmarks = fc.uniqueArray(bookmark, { selector: (one) => one.id }).map((list) =>
     list.map(({ id, parentId, url, position }) => ({
       ...folder(id),
@@ -91,16 +76,10 @@ t.test('any bookmarks make a tree that has each once, whatever their order, and 
       const changedAt = (id: string) => times[id.charCodeAt(0) - 97] ?? 0
       const before = JSON.stringify(list)
       const tree = outline(buildTree(list, changedAt))
-      const reached = tree.match(/\w/g) ?? []
-      return (
-        tree === outline(buildTree(shuffled, changedAt)) &&
-        reached.toSorted().join() ===
-          list
-            .map((one) => one.id)
-            .toSorted()
-            .join() &&
-        JSON.stringify(list) === before
-      )
+      const reached = (tree.match(/\w/g) ?? []).toSorted().join()
+      const ids = list.map((one) => one.id).toSorted()
+      const isSame = tree === outline(buildTree(shuffled, changedAt)) && JSON.stringify(list) === before
+      return isSame && reached === ids.join()
     }),
     { numRuns: depth(500, 3000) },
   )

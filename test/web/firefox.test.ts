@@ -1,5 +1,5 @@
 /** With `--deep`: the web page in the machine's own Firefox, by WebDriver BiDi. */
-import type { FrameLocator, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import t from 'tap'
 import { isDeep } from '../support/depth.ts'
 import { overflow } from './docs-page.ts'
@@ -7,11 +7,11 @@ import { launchFirefox } from './firefox/launch.ts'
 import {
   addBookmark,
   demoOrigin,
+  link,
   live,
   makeVault,
   openContext,
   openVault,
-  passphrase,
   screenshot,
   show,
   signIn,
@@ -97,9 +97,7 @@ else {
       t.test('a second device alongside opens the same vault', async () => {
         await page.getByRole('button', { name: 'Second device alongside' }).click()
         const beside = page.frameLocator('#beside iframe')
-        await beside.getByLabel('Passphrase or code').fill(passphrase)
-        await beside.getByRole('button', { name: 'Open', exact: true }).click()
-        await beside.locator('#status[data-state=online][data-waiting="0"]').waitFor()
+        await openVault(beside)
         await link(beside, 'Write-ahead logging').waitFor()
         await screenshot(page, `firefox-beside-${width}`)
       })
@@ -117,10 +115,6 @@ else {
       })
     })
   }
-}
-
-function link(device: Page | FrameLocator, title: string) {
-  return device.getByRole('main').getByRole('link', { name: title, exact: true })
 }
 
 async function rename(page: Page, from: string, to: string): Promise<void> {

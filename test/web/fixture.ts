@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, BrowserContext, FrameLocator, Locator, Page } from 'playwright-core'
 import root, { type Test } from 'tap'
 import { launchChromium, NoChromiumError } from '../../scripts/servers/chromium.ts'
 import { freePort } from '../../scripts/servers/free-port.ts'
@@ -101,10 +101,15 @@ function isExpected(text: string, url: string): boolean {
 export async function signIn(page: Page, origin: string, name: string): Promise<void> {
   await page.goto(origin)
   await page.getByRole('button', { name: 'Sign in' }).click()
+  await answerProvider(page, name)
+  await page.waitForURL(`${origin}/`)
+}
+
+/** Says who one is, on the development provider's page. */
+export async function answerProvider(page: Page, name: string): Promise<void> {
   await page.waitForURL(/\/sign-in\//)
   await page.locator('input:not([type=hidden])').first().fill(name)
   await page.keyboard.press('Enter')
-  await page.waitForURL(`${origin}/`)
 }
 
 /** As far as the recovery code, which it returns. */
@@ -130,14 +135,14 @@ export async function openPage(t: Test, browser: Browser, name: string, options 
   return page
 }
 
-export async function openVault(page: Page): Promise<void> {
+export async function openVault(page: Page | FrameLocator): Promise<void> {
   await page.getByLabel('Passphrase or code').fill(passphrase)
   await page.getByRole('button', { name: 'Open', exact: true }).click()
   await live(page)
 }
 
 /** Connected, and nothing waits to be sent. What was just clicked counts once the page shows it. */
-export async function live(page: Page): Promise<void> {
+export async function live(page: Page | FrameLocator): Promise<void> {
   await page.locator('#status[data-state=online][data-waiting="0"]').waitFor()
 }
 
@@ -231,6 +236,19 @@ export async function screenshot(page: Page, name: string): Promise<void> {
   if (folder === undefined) return
   await mkdir(folder, { recursive: true })
   await page.screenshot({ path: join(folder, `${name}.png`) })
+}
+
+/** The link of a bookmark or a folder in the view that is shown. */
+export function link(page: Page | FrameLocator, title: string): Locator {
+  return page.getByRole('main').getByRole('link', { name: title, exact: true })
+}
+
+/** By the form of the bookmark, in a view that shows it. */
+export async function retitle(page: Page, from: string, to: string): Promise<void> {
+  await page.getByRole('button', { name: `Edit ${from}` }).click()
+  await page.getByRole('textbox', { name: 'Title' }).fill(to)
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await link(page, to).waitFor()
 }
 
 /** As a person would, in the view that is shown. */

@@ -4,7 +4,9 @@ import { isDeep } from '../support/depth.ts'
 import { faultsIn, type Look } from './docs-page.ts'
 import {
   addBookmark,
+  answerProvider,
   demoOrigin,
+  link,
   live,
   openChromium,
   openContext,
@@ -36,10 +38,10 @@ else {
 
     await t.test('the history of a bookmark marks what changed, and a version can be restored', async (t) => {
       await page.getByRole('button', { name: 'Edit Frequency hopping' }).click()
-      await page.getByRole('textbox', { name: 'Title' }).fill('Frequency hopping for torpedoes')
       await page.getByRole('textbox', { name: 'Address' }).fill('https://example.com/patents/2292387')
+      await page.getByRole('textbox', { name: 'Title' }).fill('Frequency hopping for torpedoes')
       await page.getByRole('button', { name: 'Save', exact: true }).click()
-      await page.getByRole('link', { name: 'Frequency hopping for torpedoes', exact: true }).waitFor()
+      await link(page, 'Frequency hopping for torpedoes').waitFor()
       await live(page)
       await page.getByRole('button', { name: 'More for Frequency hopping for torpedoes' }).click()
       await page.getByRole('menuitem', { name: 'History' }).click()
@@ -64,10 +66,10 @@ else {
       await page.getByRole('button', { name: 'Delete Torpedoes' }).click()
       await page.getByText('“Torpedoes” deleted').waitFor()
       await page.getByRole('button', { name: 'Undo' }).last().click()
-      await page.getByRole('link', { name: 'Torpedoes', exact: true }).waitFor()
+      await link(page, 'Torpedoes').waitFor()
       for (const title of ['Torpedoes', 'Frequency hopping for torpedoes']) {
         await page.getByRole('button', { name: `Delete ${title}`, exact: true }).click()
-        await page.getByRole('link', { name: title, exact: true }).waitFor({ state: 'detached' })
+        await link(page, title).waitFor({ state: 'detached' })
       }
       await live(page)
       await withoutNetwork(page, async () => {
@@ -172,8 +174,7 @@ else {
       await dialog.getByRole('button', { name: 'Sign in again' }).click()
       await page.waitForURL(/\/sign-in\//)
       await page.unroute('**/api/v1/account')
-      await page.locator('input:not([type=hidden])').first().fill('Hedy')
-      await page.keyboard.press('Enter')
+      await answerProvider(page, 'Hedy')
       await dialog.getByLabel('Type “delete” to confirm').fill('delete')
       await dialog.getByRole('button', { name: 'Delete everything' }).click()
       await page.getByText('Your account is deleted.').waitFor()

@@ -2,7 +2,7 @@ import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
 import { depth, isDeep } from '../support/depth.ts'
 import { accessibilityFaults, overflow } from './docs-page.ts'
-import { importFile, live, openChromium, openPage, passphrase, screenshot, show, withoutNetwork } from './fixture.ts'
+import { importFile, live, openChromium, openPage, openVault, screenshot, show, withoutNetwork } from './fixture.ts'
 
 const file = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <DL><p>
@@ -369,9 +369,7 @@ else {
         await show(page, 'folder')
         await page.getByRole('button', { name: 'Second device alongside' }).click()
         const beside = page.frameLocator('#beside iframe')
-        await beside.getByLabel('Passphrase or code').fill(passphrase)
-        await beside.getByRole('button', { name: 'Open', exact: true }).click()
-        await beside.locator('#status[data-state=online][data-waiting="0"]').waitFor()
+        await openVault(beside)
         await screenshot(page, `beside-${width}`)
         await beside.getByRole('switch', { name: 'Network' }).click()
         await beside.locator('#status[data-state=offline]').waitFor()
@@ -383,7 +381,7 @@ else {
         await beside.getByRole('dialog').getByLabel('Title').press('Enter')
         await beside.locator('#status[data-waiting="1"]').waitFor()
         await beside.getByRole('switch', { name: 'Network' }).click()
-        await beside.locator('#status[data-state=online][data-waiting="0"]').waitFor()
+        await live(beside)
         // On a narrow screen, one of the two is not to be seen.
         const tab = page.getByRole('button', { name: 'This browser', exact: true })
         if (await tab.isVisible()) await tab.click()

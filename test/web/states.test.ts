@@ -5,6 +5,7 @@ import { until } from '../support/until.ts'
 import { faultsIn } from './docs-page.ts'
 import {
   addBookmark,
+  answerProvider,
   developmentProvider,
   keptForOffline,
   live,
@@ -294,9 +295,7 @@ else {
       const asked: (string | null)[] = []
       page.on('request', (request) => asked.push(request.url(), request.postData()))
       await page.getByRole('button', { name: 'Sign in' }).click()
-      await page.waitForURL(/\/sign-in\//)
-      await page.locator('input:not([type=hidden])').first().fill('Ada')
-      await page.keyboard.press('Enter')
+      await answerProvider(page, 'Ada')
       const dialog = page.getByRole('dialog', { name: 'New bookmark' })
       t.equal(await dialog.getByLabel('Title').inputValue(), 'Not to be lost')
       t.notMatch(asked.join('\n'), 'found', 'the service is not told of it')

@@ -7,6 +7,7 @@ import {
   demoOrigin,
   identityOf,
   importFile,
+  link,
   live,
   makeVault,
   openChromium,
@@ -14,6 +15,7 @@ import {
   openPage,
   openVault,
   placesOf,
+  retitle,
   screenshot,
   show,
   shownTree,
@@ -245,16 +247,13 @@ async function conflictShown(page: Page): Promise<Page> {
 
 async function edit(page: Page, from: string, to: string): Promise<void> {
   await find(page, from)
-  await page.getByRole('button', { name: `Edit ${from}` }).click()
-  await page.getByRole('textbox', { name: 'Title' }).fill(to)
-  await page.getByRole('button', { name: 'Save', exact: true }).click()
-  await page.getByRole('main').getByRole('link', { name: to, exact: true }).waitFor()
+  await retitle(page, from, to)
 }
 
 /** Shows it by the search. */
 async function find(page: Page, title: string): Promise<void> {
   await page.getByRole('searchbox').fill(title)
-  await page.getByRole('main').getByRole('link', { name: title, exact: true }).waitFor()
+  await link(page, title).waitFor()
 }
 
 /** The calls that the page makes meanwhile, and how many changes it pulls by them. */

@@ -7,12 +7,14 @@ import {
   demoOrigin,
   identityOf,
   keptForOffline,
+  link,
   live,
   makeVault,
   openChromium,
   openContext,
   passphrase,
   placesOf,
+  retitle,
   screenshot,
   show,
   signIn,
@@ -123,10 +125,7 @@ else {
 
       await show(page, 'folder')
       await page.getByRole('button', { name: 'Delete Flow-Matic' }).click()
-      await page.getByRole('button', { name: 'Edit Nanoseconds' }).click()
-      await page.getByRole('textbox', { name: 'Title' }).fill('Microseconds')
-      await page.getByRole('button', { name: 'Save', exact: true }).click()
-      await link(page, 'Microseconds').waitFor()
+      await retitle(page, 'Nanoseconds', 'Microseconds')
       await show(page, 'settings')
       await backups.getByRole('button', { name: 'Open' }).click()
       const dialog = page.getByRole('dialog')
@@ -257,10 +256,6 @@ else {
       await makeVault(page)
     })
   })
-}
-
-function link(page: Page, title: string) {
-  return page.getByRole('main').getByRole('link', { name: title, exact: true })
 }
 
 async function lock(page: Page): Promise<void> {

@@ -33,3 +33,11 @@ export function sequenceOf(bookmarks: readonly PlaintextBookmark[]) {
     }
   })
 }
+
+export function folder(id: string, fields: Partial<PlaintextBookmark> = {}): PlaintextBookmark {
+  return { id, title: id, source: 'bookmarks', ...fields }
+}
+
+export function link(id: string, fields: Partial<PlaintextBookmark> = {}): PlaintextBookmark {
+  return folder(id, { url: `https://example.org/${id}`, ...fields })
+}

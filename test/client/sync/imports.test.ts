@@ -7,7 +7,7 @@ import { buildTree, type TreeNode } from '../../../src/client/bookmark/tree.ts'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { arrange } from '../../../src/client/bookmark-file/arrange.ts'
 import { readBookmarkFile } from '../../../src/client/bookmark-file/read.ts'
-import { StorageFullError, UnsentChangesError } from '../../../src/client/errors.ts'
+import { StorageFullError } from '../../../src/client/errors.ts'
 import { type ImportRules, planImport } from '../../../src/client/sync/edits/import.ts'
 import { depth } from '../../support/depth.ts'
 import { bookmark, numbered, openPeople, shown, sync } from './device.ts'
@@ -30,17 +30,6 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       t.equal(progress.length, list.length)
       await sync(a, b)
       t.same([outline(a.sync.tree()), outline(b.sync.tree())], Array(2).fill(outline(buildTree(list))))
-    })
-
-    t.test('a reload right after it loses nothing', async (t) => {
-      const person = await people.person(t)
-      const disk = makeDisk()
-      const a = person.device('a', { store: disk(person.user.userId) })
-      await a.sync.importBookmarks(numbered(1200))
-      await a.sync.stop()
-      const again = person.device('a', { store: disk(person.user.userId) })
-      await sync(again)
-      t.equal(Object.keys(await person.stored()).length, 1200)
     })
   })
 }
@@ -219,20 +208,6 @@ t.test('two devices move two folders into each other: both are reached, alike ev
   await sync(a, b, a)
   t.same([outline(a.sync.tree()), outline(b.sync.tree())], ['f[g]', 'f[g]'], 'the last one moved is at the top')
   t.same([a.sync.status().waiting, b.sync.status().waiting], [0, 0], 'reading writes nothing')
-})
-
-t.test('signing out wipes bookmarks, queue and keys, and ends the session', async (t) => {
-  const { person, a } = await people.open(t)
-  await a.sync.put(bookmark('x', 'one'))
-  await t.rejects(a.sync.signOut(), new UnsentChangesError(1))
-  await sync(a)
-  await a.sync.signOut()
-  t.same(shown(a), {})
-  t.same(await a.store.load(), { meta: undefined, rows: [] })
-  t.match(a.sync.status(), { state: 'signed-out', waiting: 0 })
-  const { recordKey, hashKey, exportKey } = a.keys
-  t.same([recordKey, hashKey, exportKey], Array(3).fill(new Uint8Array(32)))
-  t.equal((await person.user.call('GET', '/api/v1/auth/session')).status, 401)
 })
 
 t.test('signing out without a network wipes all the same, and says that the session goes on', async (t) => {

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { ApiError, memoryStore, SignedOutError, type Store } from '../../../src/client/index.ts'
 import { findChange } from '../../../src/service/db/tables/changes.ts'
 import { toSyncEvent } from '../../../src/service/sync/event.ts'
@@ -21,14 +21,6 @@ t.test('the channel is opened where the last pull ended, and changes are taken a
   await say(person, b, 'x')
   t.same([b.errors, b.conflicts], [[], []], 'said twice is said once')
   t.same(b.states, ['connecting', 'polling', 'online'], 'single changes do not make it flicker')
-})
-
-t.test('an edit made while online is sent at once', async (t) => {
-  const { person, a } = await people.open(t)
-  await online(person, a)
-  await a.sync.put(bookmark('x', 'one'))
-  await until(() => a.sync.status().waiting === 0)
-  t.same(await person.stored(), { x: 'one' })
 })
 
 t.test('what a device has pushed, it need not pull, unless another change came between', async (t) => {
@@ -124,8 +116,7 @@ t.test('silence of 45 s: the channel is given up and opened anew', async (t) => 
   t.notOk(a.network.sockets[0]?.isOpen)
   await person.world.pass(1000)
   await until(() => a.network.sockets.length === 2)
-  a.network.socket?.greet(person.world.time)
-  await turns()
+  await greet(person, a)
   t.equal(a.sync.status().state, 'online')
 })
 
@@ -173,12 +164,7 @@ t.test('after three refusals, a clock put back hours delays the next handshake b
   let skew = 0
   const a = person.device('a', { clock: person.world.clock(() => skew) })
   await a.sync.start()
-  for (let attempt = 1; attempt <= 3; attempt++) {
-    await until(() => a.network.sockets.length === attempt)
-    a.network.socket?.close(1006)
-    await turns()
-    await person.world.pass(attempt < 3 ? 2000 : 0)
-  }
+  await refuseThrice(person, a)
   skew = -3 * 3_600_000
   await person.world.pass(360_000)
   t.ok(a.network.sockets.length > 3)
@@ -186,14 +172,8 @@ t.test('after three refusals, a clock put back hours delays the next handshake b
 
 t.test('the socket is refused three times: changes are polled each 30 s, a socket is tried now and then', async (t) => {
   const { person, a, b } = await people.open(t)
-  const refuse = () => a.network.socket?.close(1006)
   await a.sync.start()
-  for (let attempt = 1; attempt <= 3; attempt++) {
-    await until(() => a.network.sockets.length === attempt)
-    refuse()
-    await turns()
-    await person.world.pass(attempt < 3 ? 2000 : 0)
-  }
+  await refuseThrice(person, a)
   t.equal(a.sync.status().state, 'polling')
   const pulls = () => a.network.calls.filter((name) => name === 'pull').length
   const before = pulls()
@@ -210,8 +190,7 @@ t.test('the socket is refused three times: changes are polled each 30 s, a socke
   t.ok('y' in (await person.stored()), 'edits are sent at once')
 
   while (a.network.sockets.length < 4) await person.world.pass(1000)
-  a.network.socket?.greet(person.world.time)
-  await turns()
+  await greet(person, a)
   t.equal(a.sync.status().state, 'online')
 })
 
@@ -235,8 +214,7 @@ t.test('without an answer the waits grow to 30 s, at random; ten good seconds ma
   await person.world.pass(30_000)
   for (let restarts = 1; restarts <= 5; restarts++) {
     await until(() => a.network.sockets.length === restarts)
-    a.network.socket?.greet(person.world.time)
-    await turns()
+    await greet(person, a)
     await person.world.pass(10_000)
     // It is in the middle of an edit as often as not.
     const before = tries()
@@ -258,8 +236,7 @@ t.test('a service that hangs up soon after each greeting is left alone for longe
   const waits: number[] = []
   for (let count = 1; count < 8; count++) {
     await until(() => opened() === count)
-    a.network.socket?.greet(person.world.time)
-    await turns()
+    await greet(person, a)
     await person.world.pass(9000)
     a.network.socket?.close(1011)
     await turns()
@@ -271,9 +248,7 @@ t.test('a service that hangs up soon after each greeting is left alone for longe
 })
 
 t.test('waits are short again once the platform has a network, and while changes are polled for', async (t) => {
-  const platform = new EventTarget()
-  Object.assign(globalThis, { addEventListener: platform.addEventListener.bind(platform) })
-  t.teardown(() => Reflect.deleteProperty(globalThis, 'addEventListener'))
+  const platform = platformOf(t)
   const { person, a } = await people.open(t, { a: { random: () => 1 } })
   const tries = () => a.network.calls.length
   const secondsTo = async (count: number) => {
@@ -317,8 +292,7 @@ t.test('the channel is closed because the session is over: signed out, unless it
   a.network.socket?.close(4401)
   await person.world.pass(1000)
   await until(() => a.network.sockets.length === 2)
-  a.network.socket?.greet(person.world.time)
-  await turns()
+  await greet(person, a)
   t.equal(a.sync.status().state, 'online', 'the client could refresh it')
 
   a.network.fate = failing(new SignedOutError())
@@ -331,10 +305,7 @@ t.test('the channel is closed because the session is over: signed out, unless it
 })
 
 t.test('the platform says that there is no network, and that there is one again', async (t) => {
-  const platform = new EventTarget()
-  const listens = platform.addEventListener.bind(platform)
-  Object.assign(globalThis, { addEventListener: listens })
-  t.teardown(() => Reflect.deleteProperty(globalThis, 'addEventListener'))
+  const platform = platformOf(t)
   const { person, a } = await people.open(t)
   await online(person, a)
   a.network.fate = down
@@ -449,6 +420,28 @@ t.test('so does a call whose network goes on waiting, as that of Node may; and i
   await turns()
   await a.sync.stop()
 })
+
+async function greet({ world }: Person, { network }: Device): Promise<void> {
+  network.socket?.greet(world.time)
+  await turns()
+}
+
+async function refuseThrice({ world }: Person, { network }: Device): Promise<void> {
+  for (let attempt = 1; attempt <= 3; attempt++) {
+    await until(() => network.sockets.length === attempt)
+    network.socket?.close(1006)
+    await turns()
+    await world.pass(attempt < 3 ? 2000 : 0)
+  }
+}
+
+/** A platform that says whether there is a network. */
+function platformOf(t: Test): EventTarget {
+  const platform = new EventTarget()
+  Object.assign(globalThis, { addEventListener: platform.addEventListener.bind(platform) })
+  t.teardown(() => Reflect.deleteProperty(globalThis, 'addEventListener'))
+  return platform
+}
 
 /** The ids of what the device pulls at its next exchange. */
 async function pulledNext({ sync, network }: Device): Promise<string[]> {
