@@ -1,24 +1,40 @@
 #!/bin/sh
 # Makes what compose.yaml needs and nobody should know, in deploy/secrets. What is there is kept.
-# sudo sh deploy/secrets.sh CLIENT_SECRET, with the client secret that the identity provider has given you.
+# sudo sh deploy/secrets.sh asks for the client secret that the identity provider has given you, or reads it from its standard
+# input. It is no argument: everybody on the machine can see those, and a shell remembers them.
 set -eu
 umask 077
 cd "$(dirname "$0")"
-[ $# = 1 ] || { echo "usage: sh deploy/secrets.sh CLIENT_SECRET" >&2; exit 1; }
+[ $# = 0 ] || { echo "usage: sh deploy/secrets.sh; it asks for the client secret, or reads it from standard input" >&2; exit 1; }
+
+client_secret=
+if [ ! -e secrets/oidc_client_secret ]; then
+  if [ -t 0 ]; then
+    printf 'The client secret, which is not shown: ' >&2
+    trap 'stty echo' EXIT
+    stty -echo
+    IFS= read -r client_secret || true
+    echo >&2
+  else
+    IFS= read -r client_secret || true
+  fi
+  [ -n "$client_secret" ] || { echo "no client secret on standard input" >&2; exit 1; }
+fi
 mkdir -p secrets
 cd secrets
 
-keep() { [ -e "$1" ] || cat > "$1"; }
-keep oidc_client_secret <<END
-$1
-END
-openssl rand -base64 32 | keep secret_key
-openssl rand -hex 24 | keep postgres_password
-openssl rand -hex 12 | keep s3_access_key
-openssl rand -hex 24 | keep s3_secret_key
-keep database_url <<END
-postgres://bookmarks:$(cat postgres_password)@postgres/bookmarks
-END
+keep() { # NAME COMMAND...
+  name=$1
+  shift
+  if [ ! -e "$name" ]; then "$@" > "$name"; fi
+}
+# printf is the shell's own: no process has the secret as an argument.
+keep oidc_client_secret printf '%s\n' "$client_secret"
+keep secret_key openssl rand -base64 32
+keep postgres_password openssl rand -hex 24
+keep s3_access_key openssl rand -hex 12
+keep s3_secret_key openssl rand -hex 24
+keep database_url printf 'postgres://bookmarks:%s@postgres/bookmarks\n' "$(cat postgres_password)"
 
 # The store's own certificate: it takes the keys of exports over https only.
 if [ ! -e store/public.crt ]; then

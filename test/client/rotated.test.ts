@@ -138,6 +138,7 @@ t.test('older keys that were altered, or are none, are refused', async (t) => {
   await refused((keyring) => (keyring.older.wrapped_keys = 'AAAA'), /older.wrapped_keys/)
   await refused((keyring) => (keyring.older.kdf = 'none'), /older.kdf/)
   await refused((keyring) => (keyring.key_id = 'AAAA'), /key_id is not 8 bytes/)
+  await refused((keyring) => (keyring.key_id = 'AAAAAAAAAAA='), /key_id is not that of its newest key/)
   await refused((keyring) => Reflect.deleteProperty(keyring, 'older'), /older is not an object/)
 })
 

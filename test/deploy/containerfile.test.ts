@@ -204,7 +204,7 @@ function fillIn(value: string): string {
 /** Runs deploy/secrets.sh on a copy of the folder. */
 async function makeSecrets(at: string, secret = 'client secret') {
   await copyFile(join(deploy, 'secrets.sh'), join(at, 'secrets.sh'))
-  return spawnSync('sh', ['secrets.sh', secret], { cwd: at, encoding: 'utf8' })
+  return spawnSync('sh', ['secrets.sh'], { cwd: at, encoding: 'utf8', input: `${secret}\n` })
 }
 
 t.test('compose.yaml: what a service names is declared, and what it mounts is there', async (t) => {
@@ -278,12 +278,25 @@ t.test('secrets.sh keeps what is there, and lets nobody else read it', async (t)
   const names = Object.values(compose.secrets).map(({ file }) => join(at, file))
   const read = () => names.map((name) => readFileSync(name, 'utf8'))
   const before = read()
-  await makeSecrets(at, 'another')
+  t.match(await makeSecrets(at, 'another'), { status: 0, stderr: '' })
   t.same(read(), before)
   const secret = names.filter((name) => !name.endsWith('.crt'))
   t.same(new Set(secret.map((name) => statSync(name).mode & 0o777)), new Set([0o600]))
   t.equal(statSync(join(at, 'secrets/store/private.key')).mode & 0o777, 0o600)
-  t.equal(spawnSync('sh', ['secrets.sh'], { cwd: at }).status, 1, 'without the client secret it does nothing')
+})
+
+t.test('secrets.sh takes the client secret from no argument, and does nothing without one', async (t) => {
+  const at = await folder(t)
+  await makeSecrets(at, '')
+  const asArgument = spawnSync('sh', ['secrets.sh', 'secret'], { cwd: at, encoding: 'utf8' })
+  t.match(asArgument, { status: 1, stderr: /^usage: / })
+  t.match(spawnSync('sh', ['secrets.sh'], { cwd: at, encoding: 'utf8', input: '' }), {
+    status: 1,
+    stderr: /no client secret/,
+  })
+  t.notOk(existsSync(join(at, 'secrets')))
+  t.equal((await makeSecrets(at, "it's 100 % \\n $HOME")).status, 0)
+  t.equal(readFileSync(join(at, 'secrets/oidc_client_secret'), 'utf8'), "it's 100 % \\n $HOME\n")
 })
 
 const unit = read('deploy/systemd/encrypted-bookmark-sync.service')

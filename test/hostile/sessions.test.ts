@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import t from 'tap'
 import { buildApp } from '../support/app.ts'
 import { snapshot } from '../support/database.ts'
@@ -74,4 +75,30 @@ t.test('Without a session, a caller cannot tell what exists', async (t) => {
     }
   }
   t.same([...answers], [JSON.stringify(missing)])
+})
+
+t.test('A body is invited (100 Continue) only after everything that the head decides', async (t) => {
+  const { port } = new URL(await app.listen())
+  const body = JSON.stringify({ encrypted_data: 'x', data_hash: 'h' })
+  /** Sends the head, and the body once it is invited; resolves to the status of each response. */
+  async function statuses(...headers: string[]): Promise<number[]> {
+    const socket = connect(Number(port), '127.0.0.1')
+    const head = ['POST /api/v1/bookmarks HTTP/1.1', 'Host: x', 'Expect: 100-continue', ...headers]
+    socket.write(`${head.join('\r\n')}\r\n\r\n`)
+    const found: number[] = []
+    for await (const chunk of socket) {
+      found.push(...[...String(chunk).matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status)))
+      if (found.at(-1) === 100) socket.write(body)
+      else if (found.length > 0) break
+    }
+    return found
+  }
+  const session = `Cookie: ${ada.cookie}`
+  const [type, length] = ['Content-Type: application/json', `Content-Length: ${body.length}`]
+  t.same(await statuses(session, type, length), [100, 201])
+  t.same(await statuses(type, length), [401])
+  t.same(await statuses('Cookie: service_session=garbage', type, length), [401])
+  t.same(await statuses(session, 'Content-Type: text/plain', length), [415])
+  t.same(await statuses(session, type, 'Content-Length: 100000000'), [413])
+  t.same(await statuses(session, 'Origin: https://evil.example', type, length), [403])
 })

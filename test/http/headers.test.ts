@@ -72,7 +72,11 @@ t.test('Security headers, request ids and no caching', async (t) => {
   t.notOk(first.headers['strict-transport-security'], 'not over http')
   t.not((await call('GET', '/api/v1/health')).headers['x-request-id'], first.headers['x-request-id'])
   const { call: secure } = await buildApp(t, { PUBLIC_URL: 'https://localhost:8443' })
-  t.match((await secure('GET', '/api/v1/health')).headers['strict-transport-security'], /max-age=31536000/)
+  t.equal(
+    (await secure('GET', '/api/v1/health')).headers['strict-transport-security'],
+    'max-age=31536000',
+    'this host alone',
+  )
 })
 
 t.test('Every response has the same security headers, whatever becomes of the request', async (t) => {

@@ -94,7 +94,8 @@ export async function beginUpload(origin: string, options: UploadOptions): Promi
   answer.catch(() => {})
   sent.on('error', () => {})
   sent.flushHeaders()
-  await once(sent, 'continue')
+  // One that is refused by its head is not invited to send the body.
+  await Promise.race([once(sent, 'continue'), answer.catch(() => {})])
   return {
     answer,
     send: (bytes) => sent.write(blanks.subarray(0, bytes)),

@@ -5,6 +5,7 @@ import { change } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
 import { startCaddy, startNginx } from '../support/proxies.ts'
 import { callsTo } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const maxBytes = 32 * 1024 * 1024
 /** In depth, they fill a push of `maxBytes`; else white space does. */
@@ -28,6 +29,12 @@ for (const [name, start] of Object.entries({ nginx: startNginx, Caddy: startCadd
     t.match(await push(user, body.padEnd(maxBytes + 1)), { status: 413, body: { error: 'Request body too large' } })
     await push(user, JSON.stringify({ changes: [change({ entity_id: name })] }))
     await device.takeEntities(name)
+
+    await proxy.fetch(`${proxy.origin}/api/v1/auth/callback?code=secret-code&state=/`, { redirect: 'manual' })
+    const log = proxy.log
+    if (!log) return
+    await until(async () => (await log()).includes('"GET /api/v1/auth/callback HTTP/1.1" 302'))
+    t.notMatch(await log(), /secret-code|user_id|\?/)
   })
 }
 

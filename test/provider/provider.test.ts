@@ -196,6 +196,17 @@ t.test('claims come from the ID token, completed by UserInfo', async (t) => {
     picture: 'x'.repeat(2049),
   }
   t.match(await identity(), { email_verified: false, name: 'Bo\ufffdb', avatar_url: '' })
+  const name = ' \u202eadA\u2066\nLovelace\u0007\u2028 '
+  for (const [picture, shown] of [
+    ['javascript:alert(1)', ''],
+    ['data:image/svg+xml,<svg onload="alert(1)"/>', ''],
+    ['java\nscript:alert(1)', ''],
+    ['/a.png', ''],
+    ['http://example.com/a?b#c', 'http://example.com/a?b#c'],
+  ]) {
+    mock.person = { sub: 'bob', email: 'bob@exa\u202emple.com', name, picture: picture ?? '' }
+    t.match(await identity(), { email: 'bob@example.com', name: 'adA Lovelace', avatar_url: shown }, `${picture}`)
+  }
   mock.alter.userInfo = (claims) => Object.assign(claims, { name: 7, email: { a: 1 }, picture: null })
   t.match(await identity(), { email: '', name: '', avatar_url: '' })
 })

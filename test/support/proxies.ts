@@ -20,6 +20,8 @@ export interface RunningProxy {
   ca: Buffer
   /** For requests to the origin. */
   fetch: typeof fetch
+  /** Its log of requests; undefined if it keeps none. */
+  log?: () => Promise<string>
 }
 
 const nginxFile = new URL('../../deploy/nginx/bookmarks.conf', import.meta.url)
@@ -36,17 +38,18 @@ export async function startNginx(t: Test, instances: string[]): Promise<RunningP
     'listen 443 ssl;': `listen 127.0.0.1:${port} ssl;`,
     '/etc/ssl/sync.example.org/fullchain.pem': caFile,
     '/etc/ssl/sync.example.org/privkey.pem': keyFile,
+    '/var/log/nginx/bookmarks.log': join(dir, 'access.log'),
   })
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${dir};`)
   const config = join(dir, 'nginx.conf')
   await writeFile(
     config,
     `user ${userInfo().username}; pid ${dir}/pid; error_log ${dir}/error.log; daemon off; master_process off; events {}
-    http { access_log off; ${temporary.join(' ')}\n${site} }`,
+    http { ${temporary.join(' ')}\n${site} }`,
   )
   await promisify(execFile)(program, ['-t', '-c', config])
   await runProxy(t, [program, '-c', config, '-e', `${dir}/error.log`], port, {})
-  return proxyAt(t, port, caFile)
+  return { ...(await proxyAt(t, port, caFile)), log: () => readFile(join(dir, 'access.log'), 'utf8') }
 }
 
 /** Undefined if there is no Caddy. It makes its own certificate. */

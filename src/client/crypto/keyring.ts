@@ -90,9 +90,12 @@ async function wrapAll(
 async function unwrapAll(keyring: Keyring, credentials: Credentials): Promise<Uint8Array> {
   const masterKey = await unwrap(keyring, credentials)
   if (!keyring.older) return masterKey
-  const { nonce, wrappedKey } = keyring.older
+  const { nonce, wrappedKey, keyId } = keyring.older
   const older = open(olderKey(masterKey), nonce, olderBinding(credentials.userId), wrappedKey)
   if (older === undefined) throw new KeyringError('malformed', 'The older keys of the keyring were altered')
+  // No tag covers it, and by it devices tell whether the keys were replaced.
+  if (bytesToBase64(keyId) !== bytesToBase64(keyIdOf(masterKey)))
+    throw new KeyringError('malformed', "The keyring's key_id is not that of its newest key")
   return Uint8Array.of(...masterKey, ...older)
 }
 

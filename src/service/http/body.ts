@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, onRequestHookHandler, preValidationHookHandler } from 'fastify'
 import { ServiceError } from '../contract/errors.ts'
 import { InvalidBody } from '../contract/validation.ts'
@@ -34,6 +34,7 @@ type Check = (chunk: Buffer) => Error | undefined
 export function registerBodies(app: FastifyInstance, { bodies, log }: BodyParts) {
   const refuse = createRefusal(log, 'too many bytes of request bodies in memory: refusing some requests')
   const progress = watchProgress(app)
+  const invite = holdInvitations(app)
   app.decorateRequest('readBody', undefined)
   app.decorateRequest('work', undefined)
   app.removeAllContentTypeParsers()
@@ -59,6 +60,7 @@ export function registerBodies(app: FastifyInstance, { bodies, log }: BodyParts)
       const owner = request.session?.userId ?? networkOf(request.ip)
       if (!bodies.hasRoom(owner, announced)) return next(refuse())
       const hold = bodies.hold(owner)
+      invite(reply.raw)
       reply.raw.on('close', () => {
         // Once a response was sent, no work is left.
         if (reply.raw.writableFinished) hold.release()
@@ -82,6 +84,25 @@ export function registerBodies(app: FastifyInstance, { bodies, log }: BodyParts)
       if (raw.readableLength === announced) next()
       else process.nextTick(next)
     }
+  }
+}
+
+/**
+ * Node would answer `Expect: 100-continue` before anybody has looked at the head. Returns a function that does so once the
+ * body may come. A client that was refused may send it or not, so its connection ends.
+ */
+function holdInvitations({ server }: FastifyInstance): (response: ServerResponse) => void {
+  const waiting = new WeakMap<ServerResponse, { wasKept: boolean }>()
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    waiting.set(response, { wasKept: response.shouldKeepAlive })
+    response.shouldKeepAlive = false
+    server.emit('request', request, response)
+  })
+  return (response) => {
+    const held = waiting.get(response)
+    if (!held) return
+    response.shouldKeepAlive = held.wasKept
+    response.writeContinue()
   }
 }
 

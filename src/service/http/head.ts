@@ -29,8 +29,8 @@ const constant = {
   vary: 'Origin',
 }
 
-/** A year: a browser that was here once comes over https alone. */
-const overHttps = { 'strict-transport-security': 'max-age=31536000; includeSubDomains' }
+/** A year: a browser that was here once comes over https alone. Not to other hosts: they may be other people's. */
+const overHttps = { 'strict-transport-security': 'max-age=31536000' }
 
 /**
  * Sets the headers of every response, also of those that are refused here or later (a route may replace them). Refuses

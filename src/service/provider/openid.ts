@@ -316,7 +316,7 @@ function identityOf(idToken: oauth.IDToken, userInfo: oauth.UserInfoResponse | n
     subject: subjectOf(idToken),
     email,
     name: first('name'),
-    avatar_url: first('picture'),
+    avatar_url: webAddress(first('picture')),
     // Only a source that contains this very address can vouch for it.
     email_verified:
       email !== '' && sources.some((claims) => textOf(claims.email) === email && isTrue(claims.email_verified)),
@@ -334,10 +334,19 @@ function subjectOf({ sub }: oauth.IDToken): string {
   return sub
 }
 
-/** Postgres cannot store U+0000, SQLite cannot store a lone surrogate. */
+/**
+ * On one line, and in the order in which it is written: apps show it beside other text. SQLite cannot store a lone surrogate,
+ * and Postgres no U+0000.
+ */
 function textOf(claim: unknown): string {
   if (typeof claim !== 'string' || claim.length > maxClaimLength) return ''
-  return claim.replaceAll('\0', '').toWellFormed()
+  const line = claim.replace(/\p{Bidi_Control}|\0/gu, '').replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
+  return line.trim().toWellFormed()
+}
+
+/** Apps make a picture or a link of it, so it is none that runs scripts. */
+function webAddress(text: string): string {
+  return ['http:', 'https:'].includes(URL.parse(text)?.protocol ?? '') ? text : ''
 }
 
 /** Amazon Cognito's UserInfo sends a string. */
