@@ -2,7 +2,7 @@ import { type ChildProcess, execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -12,9 +12,10 @@ import { spawnService } from '../scripts/servers/service.ts'
 import type { Context } from '../src/service/context.ts'
 import { UsageError } from '../src/service/terminal/command.ts'
 import { createDatabase } from './data.ts'
-import type { Attack } from './hostile/attack.ts'
+import { usedBytes } from './hostile/accounts.ts'
+import type { Attack, AttackTarget, Kind } from './hostile/attack.ts'
 import { attacks } from './hostile/attacks.ts'
-import { openSeed, signInPeople } from './hostile/seed.ts'
+import { openSeed, type Place, prepareAccount, signInPeople } from './hostile/seed.ts'
 import { type Felt, startVictim } from './hostile/victim.ts'
 import { memoryOf } from './servers/service.ts'
 import { percentile } from './worker/http.ts'
@@ -24,20 +25,42 @@ const attackMs = 8_000
 const mebibyte = 1024 * 1024
 const maxRatio = 3
 const graceMs = 100
+/** Of the slowest call: it may take as long in any case, and so many times the p99 of the victim alone. */
+const [minSlowestMs, maxSlowestRatio] = [250, 20]
+const maxStageMs = 60_000
+const afterStageMs = 2_000
 const maxBytes = 256 * mebibyte
 const memoryEveryMs = 100
 /** As on a small machine. It also keeps an attack from taking all of this one's memory. */
 const heap = '--max-old-space-size=1024'
 const attackerFile = fileURLToPath(new URL('hostile/attacker.ts', import.meta.url))
 
-/** Plays each attack, or the named ones, against a service of its own. Returns the exit status: 1 if a row fails. */
+/** Plays each attack, or the named ones. Returns the exit status: 1 if a row fails. */
 export async function playAttacks(named: string[], onPostgres: boolean): Promise<number> {
-  const unknown = named.filter((name) => !Object.hasOwn(attacks, name))
+  const isNamed = (row: string) => named.some((name) => row === name || row.startsWith(`${name}:`))
+  const unknown = named.filter(
+    (name) => !Object.keys(attacks).some((row) => row === name || row.startsWith(`${name}:`)),
+  )
   if (unknown.length > 0)
     throw new UsageError(`there is no row ${unknown.join(', ')}; the rows are ${Object.keys(attacks).join(', ')}`)
   await using opened = new AsyncDisposableStack()
+  const root = await mkdtemp(join(tmpdir(), 'ebs-hostile-'))
+  opened.defer(() => rm(root, { recursive: true, force: true }))
   const postgres = onPostgres ? opened.adopt(await startPostgres(), (it) => it.close()) : undefined
-  const chosen = Object.entries(attacks).filter(([name]) => named.length === 0 || named.includes(name))
+  const chosen = Object.entries(attacks).filter(([row]) => named.length === 0 || isNamed(row))
+  const copiers = new Map<Kind, ReturnType<typeof prepareAccount>>()
+
+  async function prepare(name: string, attack: Attack): Promise<Place> {
+    const { account } = attack
+    if (account) {
+      const copy = copiers.get(account) ?? prepareAccount(root, account, postgres?.url)
+      copiers.set(account, copy)
+      return (await copy)(name)
+    }
+    const folder = join(root, name)
+    const database = postgres ? { DATABASE_URL: await createDatabase(postgres.url, name) } : {}
+    return { folder, database, ...(await signInPeople(folder, database, attack)) }
+  }
 
   printHeading()
   let status = 0
@@ -46,28 +69,30 @@ export async function playAttacks(named: string[], onPostgres: boolean): Promise
       console.log(`${name}: skipped, as it needs --postgres`)
       continue
     }
-    const failures = printRow(name, await play(name, attack, postgres?.url))
-    if (failures.length > 0) status = 1
+    const place = await prepare(name, attack)
+    const outcome = await play(name, attack, place)
+    await rm(place.folder, { recursive: true, force: true })
+    if (printRow(name, outcome).length > 0) status = 1
   }
   return status
 }
 
 interface Outcome {
   alone: Felt
-  attacked: Felt
+  /** In each stage. */
+  attacked: Felt[]
   bytesAboveIdle: number
   complaint: string | undefined
+  /** What became of the stages' calls. */
+  answers: string[]
 }
 
 /** The victim works alone, then during the attack, with a service that has just been started. */
-async function play(name: string, attack: Attack, postgresUrl: string | undefined): Promise<Outcome> {
+async function play(name: string, attack: Attack, place: Place): Promise<Outcome> {
   await using opened = new AsyncDisposableStack()
-  const folder = await mkdtemp(join(tmpdir(), 'ebs-hostile-'))
-  opened.defer(() => rm(folder, { recursive: true, force: true }))
-  const database = postgresUrl === undefined ? {} : { DATABASE_URL: await createDatabase(postgresUrl, name) }
-  const people = await signInPeople(folder, database, attack)
-
-  const settings = { ...database, ...attack.settings }
+  const { folder, database, account } = place
+  const full = account && { MAX_USER_BYTES: String(usedBytes(account)) }
+  const settings = { ...database, ...full, ...attack.settings }
   const options = [heap, attack.settings?.NODE_OPTIONS ?? ''].join(' ')
   const service = await spawnService(folder, { ...settings, NODE_OPTIONS: options })
   opened.defer(() => kill(service))
@@ -75,18 +100,33 @@ async function play(name: string, attack: Attack, postgresUrl: string | undefine
   if (attack.files) await limitFiles(service.pid, attack.files)
   const port = Number(service.url.port)
   const attacker = opened.adopt(await startAttacker(name), (it) => void it.kill('SIGKILL'))
-  const victim = opened.adopt(await startVictim(port, people.victim), (it) => it.close())
+  const victim = opened.adopt(await startVictim(port, place.victim), (it) => it.close())
   const memory = opened.adopt(watchMemory(service.pid), (it) => it.stop())
 
-  const alone = await victim.work(aloneMs)
-  attacker.send({ port, pid: service.pid, attacker: people.attacker })
-  const working = victim.work(attackMs)
-  await sleep(attackMs)
+  const alone = await victim.work(sleep(aloneMs))
+  const attacked: Felt[] = []
+  const answers: string[] = []
+  const target: AttackTarget = { port, pid: service.pid, attacker: place.attacker, account }
+  for (const _ of attack.stages ?? ['all of it']) {
+    attacker.send(target)
+    const over = attack.stages ? stageOf(attacker) : sleep(attackMs, undefined)
+    attacked.push(await victim.work(over))
+    const answer = await over
+    if (answer !== undefined) answers.push(answer)
+  }
+  const bytesAboveIdle = memory.bytesAboveStart()
   attacker.kill('SIGKILL')
-  const attacked = await working
   await kill(service)
   const complaint = attack.complaint && (await complaintOf(attack.complaint, folder, database))
-  return { alone, attacked, bytesAboveIdle: memory.bytesAboveStart(), complaint }
+  return { alone, attacked, bytesAboveIdle, complaint, answers }
+}
+
+/** It may take as long as it takes, up to a minute. What it has begun may have an effect for some time. */
+async function stageOf(attacker: ChildProcess): Promise<string> {
+  const answer = once(attacker, 'message').then(([text]) => String(text))
+  const outcome = await Promise.race([answer, sleep(maxStageMs, 'not over', { ref: false })])
+  await sleep(afterStageMs)
+  return outcome
 }
 
 async function complaintOf(
@@ -119,40 +159,53 @@ async function startAttacker(name: string): Promise<ChildProcess> {
 }
 
 function printHeading(): void {
-  console.log('What a second user felt, alone and during the attack (p50 and p99 in ms, answers that were no success,')
-  console.log('calls without an answer), and the memory that the service took above idle:\n')
+  console.log(
+    'What a second user felt, alone and during the attack (p50 and p99 in ms; of the calls of the contract, alone and at',
+  )
+  console.log(
+    'once, p50 and the slowest), answers that were no success, calls without an answer, and the memory that the',
+  )
+  console.log(
+    'service took above idle. Accounts at their limits have a full quota: MAX_USER_BYTES is what they hold.\n',
+  )
   console.log(line(['row', 'alone', 'attacked', 'refused', 'lost', 'MiB', '']))
 }
 
 /** Returns what the row fails for. */
 function printRow(name: string, row: Outcome): string[] {
-  const { alone, attacked, bytesAboveIdle } = row
+  const { alone, attacked, bytesAboveIdle, answers } = row
   const failures = failuresOf(row)
-  const figures = [`${attacked.refused}`, `${attacked.lost}`, `${Math.round(bytesAboveIdle / mebibyte)}`]
+  const felt = answers.length > 0 ? attacked.map((one) => times(one, 100)) : attacked.map((one) => times(one))
+  const sum = (of: 'refused' | 'lost') => `${attacked.reduce((all, one) => all + one[of], 0)}`
+  const figures = [sum('refused'), sum('lost'), `${Math.round(bytesAboveIdle / mebibyte)}`]
   const verdict = failures.length === 0 ? 'passes' : `FAILS: ${failures.join(', ')}`
-  console.log(line([name, times(alone), times(attacked), ...figures, verdict]))
+  const load = answers.length > 0 ? ` (${answers.join('; ')}; load ${loadavg()[0]?.toFixed(1)})` : ''
+  console.log(line([name, times(alone), felt.join(', '), ...figures, verdict + load]))
   return failures
 }
 
-function failuresOf({ alone, attacked, bytesAboveIdle, complaint }: Outcome): string[] {
+function failuresOf({ alone, attacked, bytesAboveIdle, complaint, answers }: Outcome): string[] {
+  const p99 = percentile(alone.times, 99)
+  const all = attacked.flatMap(({ times }) => times)
   const checks: Record<string, boolean> = {
-    p99: percentile(attacked.times, 99) > maxRatio * percentile(alone.times, 99) + graceMs,
-    refused: attacked.refused > 0,
-    lost: attacked.lost > 0,
-    memory: bytesAboveIdle > maxBytes,
+    ...(answers.length > 0
+      ? { slowest: percentile(all, 100) > Math.max(minSlowestMs, maxSlowestRatio * p99) }
+      : { p99: percentile(all, 99) > maxRatio * p99 + graceMs, memory: bytesAboveIdle > maxBytes }),
+    refused: attacked.some(({ refused }) => refused > 0),
+    lost: attacked.some(({ lost }) => lost > 0),
     'something was wrong before the attack': alone.refused + alone.lost > 0,
   }
   const failed = Object.keys(checks).filter((name) => checks[name])
   return complaint === undefined ? failed : [...failed, complaint]
 }
 
-function times({ times }: Felt): string {
-  return [50, 99].map((percent) => Math.round(percentile(times, percent))).join(' / ')
+function times({ times }: Felt, last = 99): string {
+  return [50, last].map((percent) => Math.round(percentile(times, percent))).join(' / ')
 }
 
 function line([name = '', alone = '', attacked = '', refused = '', lost = '', memory = '', verdict = '']: string[]) {
-  const figures = [alone.padStart(12), attacked.padStart(16), refused.padStart(9), lost.padStart(6), memory.padStart(6)]
-  return `${name.padEnd(18)}${figures.join('')}   ${verdict}`.trimEnd()
+  const figures = [alone.padStart(10), attacked.padStart(24), refused.padStart(8), lost.padStart(5), memory.padStart(5)]
+  return `${name.padEnd(30)}${figures.join('')}   ${verdict}`.trimEnd()
 }
 
 /** Node raises its soft limit to the hard one, so both are set. */

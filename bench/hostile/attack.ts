@@ -1,17 +1,16 @@
 import type { Context } from '../../src/service/context.ts'
-
-export interface Person {
-  userId: string
-  loginId: string
-  session: string
-}
+import type { atLimits, FilledAccount, Person } from './accounts.ts'
 
 export interface AttackTarget {
   port: number
   /** The service's process. */
   pid: number
   attacker: Person
+  /** The attacker's, if it is filled. */
+  account: FilledAccount | undefined
 }
+
+export type Kind = keyof typeof atLimits
 
 /** One caller's load on the service, which is bounded, with an ordinary account or none. */
 export interface Attack {
@@ -22,8 +21,12 @@ export interface Attack {
   files?: number
   /** Stores the attacker's data before the service starts. */
   seed?(context: Context, attacker: Person): Promise<void>
+  /** At which limits the attacker's account is, if it is at any. */
+  account?: Kind
   /** Begins the attack, in a process of its own that is killed when the time is over. */
-  run(target: AttackTarget): Promise<void> | void
+  run?(target: AttackTarget): Promise<void> | void
+  /** One after the other, instead: each resolves to what became of it. */
+  stages?: ((target: AttackTarget) => Promise<string>)[]
   /** After the end of the service: why the row proves nothing. */
   complaint?(context: Context): Promise<string | undefined>
 }

@@ -1,10 +1,14 @@
 /** The process of an attack, whose name is its argument. It begins when it is told the target. */
 import { constants, setPriority } from 'node:os'
-import type { AttackTarget } from './attack.ts'
+import type { Attack, AttackTarget } from './attack.ts'
 import { attacks } from './attacks.ts'
 
 // The service and the victim come first: their times are measured, ours are not.
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 process.once('disconnect', () => process.exit())
-process.once('message', (target: AttackTarget) => attacks[process.argv[2] ?? '']?.run(target))
+const { run, stages = [] } = attacks[process.argv[2] ?? ''] as Attack
+process.on('message', async (target: AttackTarget) => {
+  await run?.(target)
+  if (stages.length > 0) process.send?.(await stages.shift()?.(target))
+})
 process.send?.('ready')

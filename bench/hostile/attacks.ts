@@ -3,6 +3,7 @@ import { request } from 'undici'
 import { operations } from '../../generated/operations.ts'
 import type { Schemas } from '../../src/service/contract/schemas.ts'
 import type { Attack, AttackTarget } from './attack.ts'
+import { callAttacks } from './calls.ts'
 import { openSocket, repeat, send, sendAtOnce, sendUnfinished, sendUnread } from './connections.ts'
 import { newChange, storeRecords } from './seed.ts'
 import { sweep } from './sweep.ts'
@@ -144,6 +145,8 @@ export const attacks: Record<string, Attack> = {
       setInterval(() => sendAtOnce(target, { operation: 'getBookmark', path }, 500), 1_000)
     },
   },
+
+  ...callAttacks,
 }
 
 function stored(count: number, bytes: number): NonNullable<Attack['seed']> {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { cp, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { findLoginsOf } from '../../src/service/auth/sessions.ts'
@@ -8,7 +9,11 @@ import { type Context, openContext } from '../../src/service/context.ts'
 import type { Schemas } from '../../src/service/contract/schemas.ts'
 import type { Session } from '../../src/service/db/tables/tokens.ts'
 import { push } from '../../src/service/sync/push.ts'
-import type { Attack, Person } from './attack.ts'
+import { recount } from '../../src/service/upkeep/recount.ts'
+import { createDatabase, openData } from '../data.ts'
+import type { Person } from './accounts.ts'
+import { atLimits, type FilledAccount, fillAccount } from './accounts.ts'
+import type { Attack, Kind } from './attack.ts'
 
 const batchBytes = 16 * 1024 * 1024
 const provider = { OIDC_ISSUER: 'http://127.0.0.1:9', OIDC_CLIENT_ID: 'bench', OIDC_CLIENT_SECRET: 'bench' }
@@ -32,6 +37,39 @@ export async function signInPeople(
     return people
   } finally {
     await context.close()
+  }
+}
+
+/** A folder, and settings of the database, with the two people. */
+export interface Place extends Record<'victim' | 'attacker', Person> {
+  folder: string
+  database: Record<string, string>
+  account?: FilledAccount
+}
+
+/** The attacker's account at its limits, of which each row gets a copy. Nothing may use what is copied. */
+export async function prepareAccount(root: string, kind: Kind, postgresUrl: string | undefined) {
+  const folder = join(root, kind)
+  await mkdir(join(folder, 'data'), { recursive: true })
+  const url = postgresUrl === undefined ? undefined : await createDatabase(postgresUrl, `of ${kind}`)
+  const database: Record<string, string> = url === undefined ? {} : { DATABASE_URL: url }
+  const context = await openSeed(folder, database)
+  const people = { victim: await signInAs(context, 'victim'), attacker: await signInAs(context, 'attacker') }
+  const data = await openData(url ?? join(folder, 'data', 'bookmarks.db'))
+  const account = await fillAccount(data, people.attacker, atLimits[kind])
+  await data.close()
+  for await (const mended of recount(context.database))
+    if (mended) throw new Error(`It is not filled as the service would: ${JSON.stringify(mended)}`)
+  await context.close()
+  return async (name: string): Promise<Place> => {
+    const own = join(root, name)
+    await cp(folder, own, { recursive: true })
+    const copied = postgresUrl === undefined ? undefined : await createDatabase(postgresUrl, name, `of ${kind}`)
+    const data = await openData(copied ?? join(own, 'data', 'bookmarks.db'))
+    // What cannot be undone takes a login that is young.
+    await data.run(`UPDATE logins SET created_at = ${Date.now()}`)
+    await data.close()
+    return { folder: own, database: copied === undefined ? {} : { DATABASE_URL: copied }, ...people, account }
   }
 }
 

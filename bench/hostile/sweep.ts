@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { Context } from '../../src/service/context.ts'
-import type { Attack, Person } from './attack.ts'
+import type { Person } from './accounts.ts'
+import type { Attack } from './attack.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs

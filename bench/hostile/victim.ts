@@ -4,10 +4,11 @@ import { Agent, request } from 'undici'
 import { v7 as uuidv7 } from 'uuid'
 import WebSocket from 'ws'
 import { operations } from '../../generated/operations.ts'
-import type { Schemas } from '../../src/service/contract/schemas.ts'
-import type { Person } from './attack.ts'
+import type { OperationId, Schemas } from '../../src/service/contract/schemas.ts'
+import type { Person } from './accounts.ts'
 
-const everyMs = 150
+/** All together stay within the rate of a user. */
+const everyMs = 250
 const loginEveryMs = 2_000
 /** Whoever waits longer has given up. */
 const patienceMs = 20_000
@@ -22,7 +23,7 @@ export interface Felt {
 }
 
 export interface Victim {
-  work(ms: number): Promise<Felt>
+  work(until: Promise<unknown>): Promise<Felt>
   close(): Promise<void>
 }
 
@@ -44,7 +45,7 @@ export async function startVictim(port: number, { userId, session }: Person): Pr
   await once(socket, 'message')
   let since = 0
 
-  async function call(operation: 'pushChanges' | 'pullChanges' | 'getSyncStatus' | 'startLogin', body?: object) {
+  async function call(operation: OperationId, body?: object) {
     const { method, path } = operations[operation]
     // The status is asked for on a new connection each time.
     const dispatcher = operation === 'getSyncStatus' ? new Agent(timeouts) : kept
@@ -84,7 +85,7 @@ export async function startVictim(port: number, { userId, session }: Person): Pr
     felt.times.push(performance.now() - start)
   }
 
-  async function ask(operation: 'getSyncStatus' | 'startLogin', felt: Felt): Promise<void> {
+  async function ask(operation: 'getSyncStatus' | 'listBookmarks' | 'startLogin', felt: Felt): Promise<void> {
     const start = performance.now()
     const { statusCode, body } = await call(operation, operation === 'startLogin' ? newReturnTo() : undefined)
     if (statusCode > 299) felt.refused++
@@ -92,12 +93,27 @@ export async function startVictim(port: number, { userId, session }: Person): Pr
     felt.times.push(performance.now() - start)
   }
 
+  async function ping(felt: Felt): Promise<void> {
+    const start = performance.now()
+    const { statusCode, body } = await request(`${origin}/livez`, {
+      dispatcher: kept,
+      signal: AbortSignal.timeout(patienceMs),
+    })
+    await body.dump()
+    felt.times.push(performance.now() - start)
+    if (statusCode > 299) felt.refused++
+  }
+
   return {
-    async work(ms) {
+    async work(until) {
       const felt: Felt = { times: [], refused: 0, lost: 0 }
-      const end = performance.now() + ms
+      let isOver = false
+      const over = () => {
+        isOver = true
+      }
+      until.then(over, over)
       const repeat = async (pauseMs: number, work: (felt: Felt) => Promise<void>) => {
-        for (; performance.now() < end; await sleep(pauseMs)) {
+        for (; !isOver; await sleep(pauseMs)) {
           const start = performance.now()
           await work(felt).catch(() => {
             felt.lost++
@@ -109,6 +125,8 @@ export async function startVictim(port: number, { userId, session }: Person): Pr
         repeat(everyMs, push),
         repeat(everyMs, pull),
         repeat(everyMs, (felt) => ask('getSyncStatus', felt)),
+        repeat(everyMs, (felt) => ask('listBookmarks', felt)),
+        repeat(everyMs, ping),
         repeat(loginEveryMs, (felt) => ask('startLogin', felt)),
       ])
       return felt

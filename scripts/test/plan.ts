@@ -29,7 +29,7 @@ const onPostgres = [
   'test/auth/{attempts,in-flight,login-limits,refresh,sessions,sign-out,two-users,young-login}.test.ts',
   'test/db/{*-migration,statements,upgrade}.test.ts',
   'test/operations/{exports-removed,keyrings,whole-account}.test.ts',
-  'test/hostile/ids.test.ts',
+  'test/hostile/{every-call,ids}.test.ts',
 ]
 /** Of these folders, tests of rules that the differential test compares on both databases: on Postgres with --deep alone. */
 const onSqliteFirst = ['test/sync/{import,overwritten,rejections,rest,usage}.test.ts']
@@ -55,6 +55,7 @@ const alone = [
   'test/client/chaos/chaos.test.ts',
   'test/extension/walk.test.ts',
   'test/exports/large.test.ts',
+  'test/hostile/every-call.test.ts',
   'test/http/work-per-request.test.ts',
   'test/process/crash.test.ts',
   'test/postgres/differential.test.ts',

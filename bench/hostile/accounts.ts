@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto'
+import { parse, v7 as uuidv7 } from 'uuid'
+import { quotas } from '../../generated/limits.ts'
+import { hexValue, toDigest } from '../../src/protocol/digest.ts'
+import type { Data } from '../data.ts'
+
+export interface Person {
+  userId: string
+  loginId: string
+  session: string
+}
+
+export interface Sizes {
+  /** Live bookmarks. Each is of a device of its own, and has an open conflict if it has versions. */
+  records: number
+  /** Kept of each. */
+  versions: number
+  /** Deleted bookmarks, which have one version each. */
+  trash: number
+  /** Devices that have synced, and logins. */
+  devices: number
+}
+
+/** What the service lets an account have: one cannot have the most versions and the most records. */
+export const atLimits = {
+  versions: { records: 10_000, versions: quotas.versionsOfRecord, trash: 10_000, devices: quotas.devices },
+  records: { records: 600_000, versions: 0, trash: 0, devices: quotas.devices },
+} satisfies Record<string, Sizes>
+
+/** An account that is filled, as its calls need to know it. */
+export interface FilledAccount extends Sizes, Person {
+  /** The sequence number of the first change; those of a round follow it. */
+  first: number
+}
+
+const hash = 'a'.repeat(64)
+const ciphertext = 'x'
+const hourMs = 3_600_000
+const loginsPerStatement = 500
+
+/** Of the change that made this version of this record: those of each round come after all of the one before. */
+export function stampOf({ first, records }: FilledAccount, round: number, record: number): number {
+  return first + round * records + record
+}
+
+/** What counts for its quota: one of this is full. */
+export function usedBytes({ records, versions, trash }: Sizes): number {
+  const ciphertexts = (versions + 1) * records + trash
+  return ciphertexts * ciphertext.length + quotas.rowBytes * (ciphertexts + trash)
+}
+
+/**
+ * Fills the account of somebody who has nothing, with the rows that as many pushes would leave, each at one moment: `b0` is the first record,
+ * `e0-0` its first version. The last but one is of the tablet, and was overwritten by a device that had not seen it. `t0` is the
+ * first one in the trash.
+ */
+export async function fillAccount(data: Data, person: Person, sizes: Sizes): Promise<FilledAccount> {
+  const { records, versions, trash, devices } = sizes
+  const now = Date.now()
+  const account = { ...sizes, ...person, first: now - hourMs - (versions + 3) * Math.max(records, trash) }
+  const { userId: user, first } = account
+  const series = (count: number) => `with recursive
+    numbers (n) as (select 0 where ${count} > 0 union all select n + 1 from numbers where n < ${count - 1}),
+    rounds (r) as (select 0 union all select r + 1 from rounds where r < ${versions})`
+  const stamp = (round: string | number) => `(${first} + cast(${round} as bigint) * ${records} + n)`
+  const event = (round: string | number) => `'e' || ${round} || '-' || n`
+  const device = `'device-' || n`
+  const isLost = `r = ${versions - 1}`
+  const [created, deleted] = [versions + 1, versions + 2]
+
+  await data.run(`insert into ciphertexts (user_id, stamp, encrypted_data)
+    ${series(records)} select '${user}', ${stamp('r')}, '${ciphertext}' from rounds cross join numbers`)
+  await data.run(`insert into versions (${versionColumns})
+    ${series(records)} select '${user}', n, n, n, ${stamp('(r + 1)')}, 'bookmark', 'b' || n, ${event('r')},
+      case when r = 0 then 'create' else 'update' end, ${stamp('r')}, case when ${isLost} then 'tablet' else ${device} end,
+      '${hash}', ${stamp('r')}, ${stamp('(r + 1)')}, case when ${isLost} then 'overwritten' else 'superseded' end,
+      ${event('(r + 1)')}, null, 0, ${ciphertext.length}, ${stamp('r')}
+    from rounds cross join numbers where r < ${versions}`)
+  const overwrote =
+    versions > 0
+      ? `1, 'last_write_wins', '[{"device_id":"tablet","timestamp":' || ${stamp(versions - 1)} || '}]'`
+      : '0, null, null'
+  await data.run(`insert into records (${recordColumns})
+    ${series(records)} select '${user}', n, n, 'bookmark', 'b' || n, '${hash}', ${stamp(0)}, ${stamp(versions)}, null,
+      ${stamp(versions)}, ${event(versions)}, '${versions > 0 ? 'update' : 'create'}', ${stamp(versions)}, ${device}, ${overwrote},
+      ${ciphertext.length}, ${stamp(versions)}, ${stamp(0)}, ${versions} from numbers`)
+
+  await data.run(`insert into ciphertexts (user_id, stamp, encrypted_data)
+    ${series(trash)} select '${user}', ${stamp(created)}, '${ciphertext}' from numbers`)
+  await data.run(`insert into versions (${versionColumns})
+    ${series(trash)} select '${user}', n, n, n, ${stamp(deleted)}, 'bookmark', 't' || n, ${event(created)}, 'create', ${stamp(created)},
+      ${device}, '${hash}', ${stamp(created)}, ${stamp(deleted)}, 'superseded', ${event(deleted)}, null, 1,
+      ${ciphertext.length}, ${stamp(created)} from numbers`)
+  await data.run(`insert into records (${recordColumns})
+    ${series(trash)} select '${user}', n, n, 'bookmark', 't' || n, '${hash}', ${stamp(created)}, ${stamp(deleted)}, ${stamp(deleted)},
+      ${stamp(deleted)}, ${event(deleted)}, 'delete', ${stamp(deleted)}, ${device}, 0, null, null, ${ciphertext.length},
+      ${stamp(created)}, ${stamp(created)}, 1 from numbers`)
+
+  const last = stampOf(account, trash > 0 ? deleted : versions, (trash || records) - 1)
+  await data.run(`update users set last_stamp = ${last}, live_bookmarks = ${records}, stored_records = ${records + trash},
+    stored_versions = ${versions * records + trash}, stored_bytes = ${((versions + 1) * records + trash) * ciphertext.length}, version_bytes = ${(versions * records + trash) * ciphertext.length},
+    digest = '${toDigest(BigInt(records) * (hexValue(hash) ?? 0n))}', digest_stamp = ${last} where id = '${user}'`)
+  await data.run(`insert into devices (user_id, device_id, cursor, last_sync)
+    ${series(devices - 1)} select '${user}', ${device}, 0, ${now} from numbers`)
+  await addLogins(data, account, now)
+  return account
+}
+
+const versionColumns = `user_id, ahead, began_ahead, ended_ahead, seq, entity_type, entity_id, version_id, operation, timestamp, device_id, data_hash, began,
+  ended, reason, replaced_by, settled_at, was_deleted, bytes, data_stamp`
+const recordColumns = `user_id, ahead, first_ahead, entity_type, entity_id, data_hash, created_at, updated_at, deleted_at, stamp, event_id, operation,
+  timestamp, device_id, conflict_resolved, resolution_strategy, overwritten, bytes, data_stamp, first_stamp, versions`
+
+/** Beside the person's own, each with its tokens. */
+async function addLogins(data: Data, account: FilledAccount, now: number): Promise<void> {
+  const { userId, devices } = account
+  for (let from = 0; from < devices - 1; from += loginsPerStatement) {
+    const numbers = Array.from({ length: Math.min(loginsPerStatement, devices - 1 - from) }, (_, index) => from + index)
+    const logins = numbers.map((number) => ({ id: uuidv7(), number }))
+    await data.run(`insert into logins (id, user_id, checked_at, created_at, user_agent)
+      values ${logins.map(({ id }) => `('${id}', '${userId}', ${now}, ${now}, 'hostile')`)}`)
+    const tokens = logins.flatMap(({ id, number }) =>
+      (['session', 'refresh'] as const).map((kind) => {
+        const hashed = createHash('sha256')
+          .update(tokenOf(account, kind, number))
+          .digest('base64url')
+        return `('${hashed}', '${kind}', '${userId}', '${id}', ${now}, ${now + 24 * hourMs})`
+      }),
+    )
+    await data.run(`insert into tokens (hash, kind, user_id, login_id, issued_at, expires_at) values ${tokens}`)
+  }
+}
+
+/** The cookie of one of the other logins. It names its user, as the service's own do (src/service/auth/sessions.ts). */
+export function tokenOf({ userId }: FilledAccount, kind: 'session' | 'refresh', number: number): string {
+  const secret = createHash('sha256').update(`${userId} ${kind} ${number}`).digest().subarray(0, 16)
+  return Buffer.concat([parse(userId), secret]).toString('base64url')
+}

@@ -1,0 +1,218 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { components as messages } from '../../generated/asyncapi.ts'
+import { Keyring, quotas } from '../../generated/limits.ts'
+import openapi from '../../generated/openapi.json' with { type: 'json' }
+import type { OperationId, Schemas } from '../../src/service/contract/schemas.ts'
+import { type FilledAccount, stampOf, tokenOf } from './accounts.ts'
+
+/** What a call has beside its operation's method and path, and the account's cookie. */
+export interface HostileCall {
+  /** Of the bookmark, version, device, export or login that the path names. */
+  id?: string
+  query?: string
+  headers?: Record<string, string>
+  body?: object
+  /** Nobody could be served. */
+  isRefused?: true
+}
+
+export interface HostileCaller {
+  account: FilledAccount
+  /** Resolves to the body of the answer. */
+  call(operation: OperationId, call?: HostileCall): Promise<unknown>
+}
+
+/** Calls that are made at once have numbers, from 0 on. */
+type Prepare = (caller: HostileCaller, number: number) => HostileCall | Promise<HostileCall>
+
+/** Of every operation the calls that cost the service most. An operation without one, and a name of none, do not compile. */
+export const callsOf: Record<OperationId, Record<string, Prepare>> = {
+  getHealth: { plain: () => ({}) },
+  startLogin: {
+    plain: () => ({ body: { returnTo: '/' } }),
+    encoded: () => ({ body: { returnTo: `/%${'25'.repeat(1_000)}` }, isRefused: true }),
+  },
+  completeLogin: {
+    unknown: () => ({ query: `?code=${'c'.repeat(1_000)}&state=${'s'.repeat(1_000)}` }),
+  },
+  logout: { plain: ({ account }, n) => ({ headers: cookies('session', tokenOf(account, 'session', n)) }) },
+  getSession: {
+    many: ({ account }, n) => ({
+      headers: cookies(
+        'session',
+        ...[1, 2, 3, 4, 5, 6, 7, 8].map((no) => tokenOf(account, 'session', -no - n)),
+        account.session,
+      ),
+    }),
+  },
+  refreshSession: { plain: ({ account }, n) => ({ headers: cookies('refresh', tokenOf(account, 'refresh', n)) }) },
+  listBookmarks: {
+    thousand: () => ({ query: '?limit=1000' }),
+    'last-page': ({ account }, n) => ({ query: `?page=${account.records - n}&limit=1` }),
+    'last-thousand': ({ account }) => ({ query: `?page=${Math.floor(account.records / 1_000)}&limit=1000` }),
+  },
+  createBookmark: {
+    small: () => ({ body: content }),
+    large: ({ account }) => ({ body: { ...content, encrypted_data: 'r'.repeat(2 * account.records) } }),
+  },
+  getBookmark: { plain: (_, n) => ({ id: `b${n}` }) },
+  updateBookmark: { plain: (_, n) => ({ id: `b${n}`, body: content }) },
+  deleteBookmark: { plain: (_, n) => ({ id: `b${n}` }) },
+  listVersions: { all: (_, n) => ({ id: `b${n}`, query: '?limit=1000' }) },
+  restoreBookmark: {
+    version: (_, n) => ({ id: `b${n}`, body: { version_id: `e1-${n}` } }),
+    trash: (_, n) => ({ id: `t${n}` }),
+  },
+  listTrash: { thousand: () => ({ query: '?limit=1000' }) },
+  purgeBookmark: { plain: (_, n) => ({ id: `t${n}` }) },
+  getSyncStatus: {
+    'new-device': () => ({ headers: { 'x-device-id': 'new' } }),
+    'all-devices': () => ({}),
+  },
+  pullChanges: {
+    all: () => ({ body: { since: 0, limit: 10_000 } }),
+    'new-device': (_, n) => ({ headers: { 'x-device-id': `new-${n}` }, body: { since: 0, limit: 1 } }),
+    settling: () => ({ headers: { 'x-device-id': 'tablet' }, body: { since: 0, limit: 10_000 } }),
+  },
+  pushChanges: {
+    losing: ({ account }) => push(account, (n) => ({ timestamp: 1, entity_id: `b${n}` })),
+    replacing: ({ account }) => push(account, (n) => ({ entity_id: `b${n}` })),
+    'new-devices': ({ account }, call) =>
+      push(account, (n) => ({ entity_id: `b${n}`, device_id: `device-${account.records * (call + 1) + n}` })),
+    deleting: ({ account }) => push(account, (n) => ({ entity_id: `b${n}`, operation: 'delete' })),
+    reviving: ({ account }) => push(account, (n) => ({ entity_id: `t${n}` })),
+    creating: ({ account }) => push(account, () => ({ entity_id: randomUUID() })),
+  },
+  importBookmarks: {
+    known: ({ account }) => ({ body: { bookmarks: many(account, (n) => ({ id: `b${n}`, ...content })) } }),
+    new: ({ account }) => ({ body: { bookmarks: many(account, () => ({ id: randomUUID(), ...content })) } }),
+  },
+  listConflicts: { thousand: () => ({ query: '?limit=1000' }) },
+  settleConflict: { plain: ({ account }, n) => ({ id: `e${account.versions - 1}-${n}` }) },
+  rewindBookmarks: {
+    dry: ({ account }) => ({ body: { to: stampOf(account, 1, 0), dry_run: true } }),
+    wet: ({ account }) => ({ body: { to: stampOf(account, 1, 0), dry_run: false } }),
+  },
+  openRealtime: { plain: (_, n) => ({ query: '?since=0', headers: { 'x-device-id': `socket-${n}` } }) },
+  listExports: { plain: () => ({}) },
+  createExport: { plain: () => ({}) },
+  downloadExport: { plain: async (caller) => ({ id: await finishedExport(caller) }) },
+  deleteExport: { plain: async (caller) => ({ id: await finishedExport(caller) }) },
+  getExportKey: { plain: () => ({}) },
+  setExportKey: { plain: () => ({ body: { key: Buffer.alloc(32).toString('base64') } }) },
+  getKeyring: {
+    plain: async (caller, n) => {
+      if (n === 0) await setKeyrings(caller, 1)
+      return {}
+    },
+  },
+  setKeyring: { plain: (_, n) => ({ body: keyring(n + 1) }) },
+  listKeyringVersions: {
+    all: async (caller, n) => {
+      if (n === 0) await setKeyrings(caller, quotas.keyringVersions)
+      return {}
+    },
+  },
+  restoreKeyring: { plain: async (caller, n) => ({ id: n === 0 ? await replacedKeyring(caller) : 'unknown' }) },
+  eraseKeyringVersions: { plain: () => ({}) },
+  listSessions: { thousand: () => ({ query: '?limit=1000' }) },
+  endOtherSessions: { plain: () => ({}) },
+  endSession: {
+    plain: async ({ call }, n) => {
+      const { sessions } = (await call('listSessions', { query: '?limit=1000' })) as Schemas['SessionPage']
+      return { id: sessions.filter(({ current }) => !current)[n]?.id ?? '' }
+    },
+  },
+  listDevices: { thousand: () => ({ query: '?limit=1000' }) },
+  forgetDevice: { plain: (_, n) => ({ id: `device-${n}` }) },
+  getAccount: { plain: () => ({}) },
+  deleteAccount: { plain: () => ({}) },
+}
+
+/** They have no more to do for versions: these are called on the account with the most records, too. */
+export const callsOfMany = ['listBookmarks', 'pullChanges', 'getSyncStatus', 'rewindBookmarks', 'listDevices'] as const
+
+type MessageName = Extract<keyof messages['schemas'], `${string}Message`>
+
+/** What a socket does. */
+export interface SocketCall {
+  since?: number
+  /** Sent at once, each in a frame of its own. */
+  messages: string[]
+  /** Changes that it is sent. */
+  changes?: number
+}
+
+/** Of every message of the contract what a socket does to make it cost most, whoever sends it. */
+export const socketCallsOf: Record<MessageName, (account: FilledAccount, socket: number, size: number) => SocketCall> =
+  {
+    ConnectedMessage: () => ({ messages: [] }),
+    SyncMessage: (account, n) => ({
+      since: stampOf(account, account.versions, n),
+      messages: [],
+      changes: account.records + account.trash - n - 1,
+    }),
+    ChangeMessage: (_, socket, size) => ({ messages: repeated(size / 10, (n) => edit(`b${socket * size + n}`)) }),
+    PingMessage: (_account, _socket, size) => ({ messages: repeated(size, () => '{"type":"ping"}') }),
+    PongMessage: (_account, _socket, size) => ({ messages: repeated(size, () => '{"type":"pong"}') }),
+    ErrorMessage: (_account, _socket, size) => ({ messages: repeated(size, () => '') }),
+  }
+
+const content = { encrypted_data: 'y', data_hash: 'b'.repeat(64) }
+/** Of a push or an import. */
+const maxChanges = 10_000
+
+function cookies(kind: 'session' | 'refresh', ...tokens: string[]): Record<string, string> {
+  return { cookie: tokens.map((token) => `service_${kind}=${token}`).join('; ') }
+}
+
+function repeated<T>(length: number, make: (number: number) => T): T[] {
+  return Array.from({ length }, (_, number) => make(number))
+}
+
+function edit(entity_id: string): string {
+  return JSON.stringify({ type: 'sync', event: changeOf({ entity_id }) })
+}
+
+function many<T>({ records }: FilledAccount, make: (number: number) => T): T[] {
+  return repeated(Math.min(maxChanges, records), make)
+}
+
+function push(account: FilledAccount, make: (number: number) => Partial<Schemas['Change']>): HostileCall {
+  return { headers: { 'x-device-id': 'phone' }, body: { changes: many(account, (n) => changeOf(make(n))) } }
+}
+
+function changeOf(own: Partial<Schemas['Change']>): object {
+  const common = { entity_type: 'bookmark', operation: 'update', timestamp: Date.now(), device_id: 'phone' }
+  return { id: randomUUID(), ...common, ...content, ...own }
+}
+
+/** As long as they get. The service looks at its form alone. */
+function keyring(revision: number): Schemas['Keyring'] {
+  const [example] = openapi.components.schemas.Keyring.properties.keyring.examples as [string]
+  const others = example.length + ',"padding":""'.length
+  return {
+    keyring: JSON.stringify({ ...JSON.parse(example), padding: 'k'.repeat(Keyring.keyring.maxLength - others) }),
+    revision,
+  }
+}
+
+async function setKeyrings({ call }: HostileCaller, revisions: number): Promise<void> {
+  for (let revision = 1; revision <= revisions; revision++) await call('setKeyring', { body: keyring(revision) })
+}
+
+async function replacedKeyring(caller: HostileCaller): Promise<string> {
+  await setKeyrings(caller, 2)
+  const { versions } = (await caller.call('listKeyringVersions')) as Schemas['KeyringVersionList']
+  return versions[0]?.id ?? ''
+}
+
+async function finishedExport({ call }: HostileCaller): Promise<string> {
+  for (; ; await sleep(10)) {
+    const { exports } = (await call('listExports')) as Schemas['ExportList']
+    const finished = exports.find(({ status }) => status === 'completed')
+    if (finished) return finished.id
+    if (exports.length === 0) await call('createExport')
+  }
+}

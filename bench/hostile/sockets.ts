@@ -1,0 +1,69 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { operations } from '../../generated/operations.ts'
+import type { Person } from './accounts.ts'
+import type { SocketCall } from './operations.ts'
+
+/** Of a person who is not the victim. */
+export interface SocketsOf {
+  port: number
+  person: Pick<Person, 'userId' | 'session'>
+  count: number
+  callOf(socket: number): SocketCall
+  /** Whoever is on the other end may never answer. */
+  signal?: AbortSignal
+}
+
+/** Opens that many; resolves when each has its answers, or is closed, and closes all. */
+export async function useSockets({ port, person, count, callOf, signal }: SocketsOf): Promise<void> {
+  const sockets = Array.from({ length: count }, () => connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' }))
+  const end = () => {
+    for (const socket of sockets) socket.destroy()
+  }
+  signal?.addEventListener('abort', end)
+  await Promise.all(sockets.map((socket, number) => converse(socket, person, number, callOf(number))))
+  end()
+}
+
+async function converse(
+  socket: Socket,
+  { userId, session }: SocketsOf['person'],
+  number: number,
+  { since, messages, changes = 0 }: SocketCall,
+): Promise<void> {
+  let received = ''
+  const ended = new Promise<void>((resolve) => {
+    socket.on('error', () => {})
+    socket.once('close', resolve)
+    socket.on('data', (bytes) => {
+      received += bytes.toString('latin1')
+      if (received.includes(lastAnswer) && received.split('"type":"sync"').length > changes) resolve()
+    })
+  })
+  const head = [
+    `GET ${operations.openRealtime.path}${since === undefined ? '' : `?since=${since}`} HTTP/1.1`,
+    'Host: x',
+    'Connection: Upgrade',
+    'Upgrade: websocket',
+    'Sec-WebSocket-Version: 13',
+    `Sec-WebSocket-Key: ${Buffer.alloc(16).toString('base64')}`,
+    `Cookie: service_session=${session}`,
+    `X-User-ID: ${userId}`,
+    `X-Device-ID: socket-${number}`,
+  ]
+  socket.write(`${head.join('\r\n')}\r\n\r\n`)
+  await Promise.race([once(socket, 'data'), ended])
+  // A socket's messages are answered one after the other.
+  socket.write(Buffer.concat([...messages, '{}'].map(frameOf)))
+  await ended
+}
+
+/** Begins the complaint about a message without a type. */
+const lastAnswer = 'Malformed message: type'
+
+/** A text, masked as a client's have to be, by nothing. */
+function frameOf(message: string): Buffer {
+  const text = Buffer.from(message)
+  const length = text.length < 126 ? [0x80 | text.length] : [0x80 | 126, text.length >> 8, text.length & 255]
+  return Buffer.from([0x81, ...length, 0, 0, 0, 0, ...text])
+}

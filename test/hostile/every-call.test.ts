@@ -1,0 +1,202 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import t from 'tap'
+import { request } from 'undici'
+import { WebSocket } from 'ws'
+import { type FilledAccount, fillAccount, type Sizes, usedBytes } from '../../bench/hostile/accounts.ts'
+import {
+  callsOf,
+  callsOfMany,
+  type HostileCall,
+  type HostileCaller,
+  socketCallsOf,
+} from '../../bench/hostile/operations.ts'
+import { useSockets } from '../../bench/hostile/sockets.ts'
+import { operations } from '../../generated/operations.ts'
+import type { OperationId } from '../../src/service/contract/schemas.ts'
+import { recount } from '../../src/service/upkeep/recount.ts'
+import { buildApp } from '../support/app.ts'
+import { databaseUrl, isPostgres } from '../support/database-url.ts'
+import { makeMigrated } from '../support/migrated.ts'
+import { countPerTurn } from '../support/per-turn.ts'
+import { type Looked, tellRows, watchRows } from '../support/rows-looked-at.ts'
+
+/** A small edition of `npm run bench -- hostile`: what it counts is the same on every machine. */
+const accounts = {
+  versions: { records: 1_000, versions: 50, trash: 1_000, devices: 1_000 },
+  records: { records: 3_000, versions: 0, trash: 0, devices: 1_000 },
+} satisfies Record<string, Sizes>
+/** Of tables, indexes and lists those that a statement looks at or writes; more for a page of a thousand, from three tables. */
+const [maxRows, maxRowsOfPage] = [1_500, 3 * 1_001]
+/** In a turn, two reads of a user are at work, beside what else begins in it. */
+const maxInTurn = (most: number) => 2 * most + 1_000
+/** Of a push or an import, and of anything else. */
+const [largeAtOnce, smallAtOnce] = [4, 32]
+const [sockets, messagesOfSocket] = [16, 500]
+
+/** What is still too much (issue 40). */
+const known = [
+  'listBookmarks:last-page:records',
+  'getSyncStatus:new-device',
+  'getSyncStatus:new-device:records',
+  'getSyncStatus:all-devices',
+  'getSyncStatus:all-devices:records',
+  'pullChanges:new-device',
+  'pullChanges:new-device:records',
+  'pullChanges:settling',
+  'pullChanges:settling:records',
+  'pushChanges:losing',
+  'pushChanges:replacing',
+  'pushChanges:new-devices',
+  'pushChanges:deleting',
+  'pushChanges:reviving',
+  'pushChanges:creating',
+  'endOtherSessions:plain',
+  'listDevices:thousand:records',
+  'deleteAccount:plain',
+  'ChangeMessage',
+]
+
+/** So long takes a row by the clock that decides when a loop pauses. */
+const rowMs = 0.02
+const { now } = performance
+let rowsMs = 0
+performance.now = () => now.call(performance) + rowsMs
+t.teardown(() => Object.assign(performance, { now }))
+
+/** Filled, and not written to since. */
+const unused = new Map<Sizes, FilledAccount>()
+let statements: Looked[] = []
+/** On Postgres, the loop turns while the database looks. */
+const perTurn = isPostgres ? undefined : countPerTurn(t)
+watchRows(t, (looked) => {
+  statements.push(looked)
+  spend(looked.rows)
+  if (/^\s*(insert|update|delete)/i.test(looked.sql)) unused.clear()
+})
+function spend(rows: number): void {
+  rowsMs += rows * rowMs
+  perTurn?.add(rows)
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'ebs-test-'))
+t.teardown(() => rm(folder, { recursive: true, force: true }))
+await makeMigrated(folder)
+if (isPostgres) await tellRows(await databaseUrl(folder))
+const full = { MAX_USER_BYTES: String(usedBytes(accounts.versions)) }
+const app = await buildApp(t, full, { dataDir: folder })
+const origin = await app.listen()
+const { database } = app.context
+const data = { run: async (text: string) => void (await sql.raw(text).execute(database.db)), close: async () => {} }
+
+let people = 0
+/** One that nobody has written to. */
+async function accountOf(sizes: Sizes): Promise<FilledAccount> {
+  const found = unused.get(sizes)
+  if (found) return found
+  const account = await fillAccount(data, await app.user(`hostile ${++people}`), sizes)
+  if (isPostgres) await data.run('analyze')
+  unused.set(sizes, account)
+  return account
+}
+
+async function send(
+  account: FilledAccount,
+  operation: OperationId,
+  { id = 'id', query = '', headers, body }: HostileCall,
+) {
+  const { method, path } = operations[operation]
+  const json = body && { 'content-type': 'application/json' }
+  const cookie = `service_session=${account.session}`
+  const answer = await request(origin + path.replace('{id}', id) + query, {
+    method,
+    headers: { cookie, ...json, ...headers },
+    body: body ? JSON.stringify(body) : null,
+  })
+  return { status: answer.statusCode, text: await answer.body.text() }
+}
+
+function callerOf(account: FilledAccount): HostileCaller {
+  return { account, call: async (operation, call = {}) => JSON.parse((await send(account, operation, call)).text) }
+}
+
+/** What is too much of what happens meanwhile. */
+async function watch(most: number, work: () => Promise<void>): Promise<string[]> {
+  statements = []
+  if (perTurn) perTurn.most = 0
+  await work()
+  const found: string[] = []
+  const large = Map.groupBy(
+    statements.filter(({ rows }) => rows > most),
+    ({ sql }) => sql.replaceAll(/\s+/g, ' ').slice(0, 150),
+  )
+  for (const [text, own] of large)
+    found.push(`${Math.max(...own.map(({ rows }) => rows))} rows, ${own.length} times: ${own[0]?.askedBy} ${text}`)
+  if (perTurn && perTurn.most > maxInTurn(most)) found.push(`${perTurn.most} rows in a turn of the event loop`)
+  return found
+}
+
+async function hold(t: Tap, row: string, most: number, work: () => Promise<void>): Promise<void> {
+  const found = await watch(most, work)
+  if (!known.includes(row)) return void t.same(found, [], `at most ${most} rows at a time`)
+  for (const line of found) t.comment(`known: ${line}`)
+}
+type Tap = Pick<typeof t, 'same' | 'comment'>
+
+t.test('The accounts are filled with rows as the service leaves them', async (t) => {
+  for (const sizes of Object.values(accounts)) await accountOf(sizes)
+  for await (const mended of recount(database)) t.equal(mended, undefined)
+})
+
+for (const [operation, calls] of Object.entries(callsOf) as [OperationId, (typeof callsOf)[OperationId]][]) {
+  const kinds = callsOfMany.some((id) => id === operation)
+    ? (['versions', 'records'] as const)
+    : (['versions'] as const)
+  for (const [name, prepare] of Object.entries(calls)) {
+    for (const kind of kinds) {
+      const row = `${operation}:${name}${kind === 'records' ? ':records' : ''}`
+      t.test(`${row} looks at few rows at a time`, async (t) => {
+        const prepareAll = async (times: number) => {
+          const caller = callerOf(await accountOf(accounts[kind]))
+          const calls = await Promise.all(Array.from({ length: times }, async (_, number) => prepare(caller, number)))
+          return { account: caller.account, calls }
+        }
+        const alone = await prepareAll(1)
+        const [first = {}] = alone.calls
+        const most = first.query?.includes('limit=1000') ? maxRowsOfPage : maxRows
+        await hold(t, row, most, async () => {
+          const { status, text } = await send(alone.account, operation, first)
+          // Neither an upgrade nor a provider is there.
+          if (operation !== 'openRealtime' && operation !== 'startLogin')
+            t.equal(status >= 400, first.isRefused === true, text.slice(0, 200))
+        })
+        // On Postgres, the statements are the same.
+        if (isPostgres) return
+        const isLarge = JSON.stringify(first).length > 2 ** 16
+        const { account, calls } = await prepareAll(isLarge ? largeAtOnce : smallAtOnce)
+        await hold(t, row, most, async () => {
+          await Promise.all(calls.map((call) => send(account, operation, call)))
+        })
+      })
+    }
+  }
+}
+
+/** All of this process are the service's: those that call it are made without this class. */
+const { emit } = WebSocket.prototype
+WebSocket.prototype.emit = function (this: WebSocket, event: string | symbol, ...values: unknown[]) {
+  if (event === 'message' || event === 'ping' || event === 'pong') spend(1)
+  return emit.call(this, event, ...values)
+} as typeof emit
+t.teardown(() => Object.assign(WebSocket.prototype, { emit }))
+
+for (const [name, callOf] of Object.entries(socketCallsOf)) {
+  t.test(`${name}: sockets at once look at few rows, and few frames, at a time`, async (t) => {
+    const account = await accountOf(accounts.versions)
+    const call = (socket: number) => callOf(account, socket, messagesOfSocket)
+    const all = { port: Number(new URL(origin).port), person: account, count: sockets, callOf: call }
+    await hold(t, name, maxRows, () => useSockets(all))
+  })
+}

@@ -1,0 +1,185 @@
+import Sqlite from 'better-sqlite3'
+import pg from 'pg'
+import type { Test } from 'tap'
+
+export interface Looked {
+  sql: string
+  /** That it has looked at, in tables and indexes, and written; or those of its lists, if they are longer. */
+  rows: number
+  /** The functions that asked, if the database answers at once. */
+  askedBy: string
+}
+
+/** Until the end of the test, each statement that either database has been asked is told to `see`. */
+export function watchRows(t: Pick<Test, 'teardown'>, see: (looked: Looked) => void): void {
+  t.teardown(watchSqlite(see))
+  t.teardown(watchPostgres(see))
+}
+
+/**
+ * SQLite tells nobody how many rows it has looked at, so all are read through a condition that counts, and is true. It must not
+ * change how they are reached, or this throws.
+ */
+function watchSqlite(see: (looked: Looked) => void): () => void {
+  const { prepare } = Sqlite.prototype
+  const counters = new WeakMap<Sqlite.Database, Counter>()
+  const counted = new WeakMap<Sqlite.Statement, { sql: string; counter: Counter }>()
+  const counterOf = (db: Sqlite.Database) => {
+    const counter = counters.get(db) ?? createCounter(db, (sql) => prepare.call(db, sql))
+    counters.set(db, counter)
+    return counter
+  }
+  Sqlite.prototype.prepare = function (this: Sqlite.Database, sql: string) {
+    if (!isCounted.test(sql)) return prepare.call(this, sql)
+    const counter = counterOf(this)
+    const statement = prepare.call(this, counter.counting(sql))
+    counted.set(statement, { sql, counter })
+    return statement
+  } as typeof prepare
+
+  const statements: Sqlite.Statement = Object.getPrototypeOf(new Sqlite(':memory:').prepare('select 1'))
+  const { run, get, all } = statements
+  const watched = (method: (...values: unknown[]) => unknown) =>
+    function (this: Sqlite.Statement, ...values: unknown[]) {
+      const own = counted.get(this)
+      if (!own) return method.apply(this, values)
+      const before = own.counter.read()
+      const result = method.apply(this, values)
+      const { looked, written } = own.counter.read()
+      const rows = Math.max(looked - before.looked, lengthOfLists(values)) + written - before.written
+      see({ sql: own.sql, rows, askedBy: askedBy() })
+      return result
+    }
+  Object.assign(statements, { run: watched(run), get: watched(get), all: watched(all) })
+  return () => {
+    Object.assign(statements, { run, get, all })
+    Sqlite.prototype.prepare = prepare
+  }
+}
+
+const isCounted = /^\s*(select|with|insert|update|delete)\b/i
+const reads = /\b(from|join)\s+"?(\w+)"?(?:\s+as\s+"?(\w+)"?)?/gi
+const writes = /^\s*(?:delete\s+from|update)\s+"(\w+)"/i
+
+interface Counter {
+  counting(sql: string): string
+  read(): { looked: number; written: number }
+}
+
+function createCounter(db: Sqlite.Database, prepare: (sql: string) => Sqlite.Statement): Counter {
+  let looked = 0
+  db.function('is_counted', { deterministic: true }, (_rowid: unknown) => {
+    looked++
+    return 1
+  })
+  const namesOf = (condition: string) =>
+    new Set(prepare(`select name from sqlite_schema where ${condition}`).pluck().all([]) as string[])
+  const [tables, partial] = [namesOf("type = 'table'"), namesOf("type = 'index' and sql like '% where %'")]
+  const total = prepare('select total_changes()').pluck()
+  /** Of two indexes that hold all rows and begin alike, either may be gone by. */
+  const planOf = (sql: string) => {
+    const values = Array.from(sql.matchAll(/\?/g), () => null)
+    const steps = prepare(`explain query plan ${sql}`).all(values) as { detail: string }[]
+    return steps.flatMap(({ detail }) => {
+      const [, index = '', condition] = /^(?:SEARCH|SCAN) \w+ .*?(\w+) (\(.*\))/.exec(detail) ?? []
+      return condition === undefined ? [] : [partial.has(index) ? index + condition : condition]
+    })
+  }
+  return {
+    read: () => ({ looked, written: total.get([]) as number }),
+    counting(sql) {
+      const counting = countingIn(sql, tables)
+      if (planOf(sql).join() !== planOf(counting).join()) throw new Error(`${counting} has another plan than ${sql}`)
+      return counting
+    },
+  }
+}
+
+function countingIn(sql: string, tables: ReadonlySet<string>): string {
+  const [target = '', written = ''] = writes.exec(sql) ?? []
+  const counting = sql.replace(reads, (all, word: string, name: string, alias: string | undefined, place: number) =>
+    place < target.length || !tables.has(name)
+      ? all
+      : `${word} (select * from "${name}" where is_counted(rowid)) as "${alias ?? name}"`,
+  )
+  return tables.has(written)
+    ? counting.replace(/\bwhere\b(?![^(]*\))/i, `where is_counted("${written}".rowid) and`)
+    : counting
+}
+
+/** SQLite gets them as JSON. */
+function lengthOfLists(values: unknown[]): number {
+  const lists = values.flat().filter((value) => typeof value === 'string' && /^\[(\d|")/.test(value)) as string[]
+  return lists.reduce((sum, list) => sum + (JSON.parse(list) as unknown[]).length, 0)
+}
+
+/** The last two of the service's functions before its database's. */
+function askedBy(): string {
+  const lines = new Error().stack?.split('\n') ?? []
+  const own = lines.filter((line) => line.includes('/src/service/') && !line.includes('/db/engine/'))
+  const names = own.map((line) =>
+    line.replace(/^\s*at (?:async )?(?:(\S+) \()?.*\/src\/service\/(.*):\d+\)?$/, '$2 $1'),
+  )
+  return names.slice(0, 2).join(' < ')
+}
+
+/** Has Postgres tell what is looked at in this database, by those who connect from now on. */
+export async function tellRows(databaseUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  const settings = {
+    session_preload_libraries: 'auto_explain',
+    'auto_explain.log_min_duration': '0',
+    'auto_explain.log_analyze': 'on',
+    'auto_explain.log_timing': 'off',
+    'auto_explain.log_nested_statements': 'on',
+    'auto_explain.log_format': 'json',
+    client_min_messages: 'log',
+    // With few rows in all, the planner would rather read all of a user's than go by an index for each.
+    enable_seqscan: 'off',
+    enable_hashjoin: 'off',
+    enable_mergejoin: 'off',
+  }
+  for (const [name, value] of Object.entries(settings))
+    await client.query(`ALTER DATABASE "${client.database}" SET ${name} = '${value}'`)
+  await client.end()
+}
+
+function watchPostgres(see: (looked: Looked) => void): () => void {
+  const { query } = pg.Client.prototype
+  const watched = new WeakSet<pg.Client>()
+  pg.Client.prototype.query = function (this: pg.Client, ...values: unknown[]) {
+    if (!watched.has(this)) this.on('notice', ({ message }) => tell(message ?? ''))
+    watched.add(this)
+    return (query as (...values: unknown[]) => unknown).apply(this, values)
+  } as typeof query
+  const tell = (message: string) => {
+    const [, json] = /^duration: \S+ ms\s+plan:\s*(\{[\s\S]*\})\s*$/.exec(message) ?? []
+    if (json === undefined) return
+    const { Plan, 'Query Text': sql } = JSON.parse(json) as { 'Query Text': string; Plan: Plan }
+    const rows = { looked: 0, listed: 0 }
+    addRows(Plan, rows)
+    see({ sql, rows: Math.max(rows.looked, rows.listed), askedBy: '' })
+  }
+  return () => {
+    pg.Client.prototype.query = query
+  }
+}
+
+interface Plan {
+  'Node Type': string
+  'Actual Rows': number
+  'Actual Loops': number
+  'Rows Removed by Filter'?: number
+  'Rows Removed by Index Recheck'?: number
+  Plans?: Plan[]
+}
+
+function addRows(plan: Plan, rows: { looked: number; listed: number }): void {
+  for (const part of plan.Plans ?? []) addRows(part, rows)
+  const type = plan['Node Type']
+  const removed = (plan['Rows Removed by Filter'] ?? 0) + (plan['Rows Removed by Index Recheck'] ?? 0)
+  const all = Math.round((plan['Actual Rows'] + removed) * plan['Actual Loops'])
+  if (type === 'Function Scan') rows.listed += all
+  else if (/^(Seq|Index|Index Only|Bitmap Heap) Scan$/.test(type)) rows.looked += all
+}
