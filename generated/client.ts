@@ -432,7 +432,8 @@ export interface paths {
          *     since is deleted, all as new changes by the device in `X-Device-ID`, which always win and count as having seen
          *     what they replace. Nothing is lost by it: the versions of now are kept, and a rewind to now brings them back.
          *
-         *     A request looks at up to 10,000 entities. While `next` is not null, repeat it with `cursor` set to that. With
+         *     A request looks at up to 10,000 entities, some at a time: if it fails midway, what is done stays done, and counts as
+         *     unchanged when it is repeated. While `next` is not null, repeat it with `cursor` set to that. With
          *     `dry_run`, nothing is changed, and the counts tell what would be.
          *
          *     `to` is compared with the time at which the service stored each change, which is the same for all changes of one

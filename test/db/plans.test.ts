@@ -92,7 +92,6 @@ t.test('Push, pull and status reach the rows that they need by an index, and no 
     [
       'index of records (user_id=? AND device_id=? AND stamp>?)',
       'index of records (user_id=? AND device_id>?)',
-      'index of records (user_id=?)',
       'index of rejections (user_id=?)',
       'versions (user_id=?)',
     ],

@@ -2,11 +2,12 @@ import { v7 as uuidv7 } from 'uuid'
 import { ServiceError } from '../contract/errors.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Database } from '../db/engine/database.ts'
-import { type BookmarkRow, findBookmark, type ListStart, listNewest } from '../db/tables/bookmarks.ts'
+import { type BookmarkRow, findBookmark, listNewest } from '../db/tables/bookmarks.ts'
 import { partLimits } from '../db/tables/changes.ts'
 import { bytesOf } from '../db/tables/ciphertexts.ts'
 import { findCounters } from '../db/tables/users.ts'
 import { createRecord, deleteRecord, type RestParts, updateRecord } from '../sync/rest.ts'
+import { startAfter } from './deep-pages.ts'
 import type { Operations } from './operation.ts'
 
 interface Parts extends RestParts {
@@ -48,10 +49,12 @@ async function* listInParts(
   page: number,
   limit: number,
 ): AsyncGenerator<Schemas['BookmarkPage'], Schemas['BookmarkPage']> {
-  const { live_bookmarks: total } = await findCounters(database.db, userId)
+  const user = await findCounters(database.db, userId)
+  const total = user.live_bookmarks
   const meta = { total, page, limit }
-  let start: ListStart = { skip: (page - 1) * limit }
+  let start = await startAfter(database.db, user, (page - 1) * limit)
   for (let left = limit; ; ) {
+    if (!start) return { data: [], meta }
     const limits = { rows: Math.min(left, partLimits.rows), bytes: partLimits.bytes }
     const rows = await listNewest(database.db, userId, start, limits)
     const data = rows.map(toBookmark)
@@ -60,7 +63,7 @@ async function* listInParts(
     const isPart = left > 0 && (rows.length === limits.rows || bytesOf(rows) >= limits.bytes)
     if (!isPart || !last) return { data, meta }
     yield { data, meta }
-    start = { after: last }
+    start = { after: last, skip: 0 }
   }
 }
 

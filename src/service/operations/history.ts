@@ -14,6 +14,7 @@ import { beginCommit } from '../sync/numbers.ts'
 import { purgeRecord } from '../sync/purge.ts'
 import { type RestoreParts, restoreRecord } from '../sync/restore.ts'
 import { type RewindParts, rewind } from '../sync/rewind.ts'
+import { pause } from '../thread/loop.ts'
 import { toBookmark } from './bookmarks.ts'
 import type { Operations } from './operation.ts'
 
@@ -23,7 +24,7 @@ interface Retention {
 
 interface Parts extends RestoreParts, RewindParts {
   config: RestoreParts['config'] & Retention
-  database: RestoreParts['database'] & Pick<Database, 'db' | 'bulk'>
+  database: RewindParts['database'] & Pick<Database, 'db'>
 }
 
 export const historyOperations: Operations<
@@ -83,8 +84,19 @@ async function readPage<Row extends { seq: number; encrypted_data: string | null
   { limit, after }: { limit: number; after?: string },
   read: (before: number, limits: { rows: number; bytes: number }) => Promise<Row[]>,
 ): Promise<{ rows: Row[]; next: string | null }> {
-  const before = after === undefined ? Number.MAX_SAFE_INTEGER : Math.min(Number(after), Number.MAX_SAFE_INTEGER)
-  const found = await read(before, { rows: limit + 1, bytes: partLimits.bytes })
+  const found: Row[] = []
+  let before = after === undefined ? Number.MAX_SAFE_INTEGER : Math.min(Number(after), Number.MAX_SAFE_INTEGER)
+  for (let isMore = true; isMore; ) {
+    await pause()
+    const limits = {
+      rows: Math.min(limit + 1 - found.length, partLimits.rows),
+      bytes: partLimits.bytes - bytesOf(found),
+    }
+    const part = await read(before, limits)
+    found.push(...part)
+    before = part.at(-1)?.seq ?? before
+    isMore = part.length === limits.rows && found.length <= limit && bytesOf(found) < partLimits.bytes
+  }
   const rows = found.slice(0, limit)
   const isCut = found.length > limit || bytesOf(rows) >= partLimits.bytes
   const last = isCut ? rows.at(-1) : undefined

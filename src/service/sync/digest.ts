@@ -3,6 +3,7 @@ import { fromDigest, hexValue, toDigest } from '../../protocol/digest.ts'
 import type { Database, Db } from '../db/engine/database.ts'
 import { listHashes } from '../db/tables/records.ts'
 import { type Counters, saveDigest } from '../db/tables/users.ts'
+import { pause } from '../thread/loop.ts'
 import { isLive, type Won } from './rows.ts'
 
 /** The contract's `digest`, of all records up to the sequence number `digest_stamp`. */
@@ -56,12 +57,13 @@ export async function readDigest(
 }
 
 /** Of records in a query, which takes some milliseconds. */
-const pageRows = 1000
+const pageRows = 500
 
 /** Computed anew, in short queries: it holds if nothing was written meanwhile. */
 export async function sumRecords(db: Db, userId: string): Promise<bigint> {
   let sum = 0n
   for (let after: number | undefined = 0; after !== undefined; ) {
+    await pause()
     const page: Awaited<ReturnType<typeof listHashes>> = await listHashes(db, userId, after, pageRows)
     for (const record of page) if (record.deleted_at === null) sum += digestValue(record)
     after = page.length < pageRows ? undefined : page.at(-1)?.stamp

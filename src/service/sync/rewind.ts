@@ -4,7 +4,7 @@ import { replace } from '../../protocol/decide.ts'
 import { isEncryptedAnew } from '../../protocol/encrypted-anew.ts'
 import { isSameContent } from '../../protocol/order.ts'
 import type { Schemas } from '../contract/schemas.ts'
-import type { Database, Trx } from '../db/engine/database.ts'
+import type { Database, Db } from '../db/engine/database.ts'
 import { settleRestored } from '../db/tables/conflicts.ts'
 import { type EntityKey, entityKey, listStored, type Stored } from '../db/tables/records.ts'
 import { findCurrentAt, type VersionRow } from '../db/tables/versions.ts'
@@ -20,57 +20,69 @@ export interface RewindParts extends WriteParts {
 
 /** As many as a push may have changes. */
 const maxEntities = PushRequest.changes.maxItems
-/** Looking at so many takes some milliseconds. */
-const entitiesAtOnce = 1000
+/** Rewinding so many is a transaction of some milliseconds, between which others write. */
+const entitiesAtOnce = 500
 
 type Fate = Exclude<keyof Schemas['RewindResponse'], 'next'>
 
 /**
- * Makes entities what they were at a time, beginning after the one that `cursor` names. These changes count as having seen
- * what they replace, or every device would be told of as many conflicts.
+ * Makes entities what they were at a time, beginning after the one that `cursor` names, some at a time: if it is interrupted,
+ * what is done stays done. These changes count as having seen what they replace, or every device would be told of as many
+ * conflicts.
  */
 export async function rewind(
   parts: RewindParts,
   caller: Caller,
   { to, dry_run, cursor }: Schemas['RewindRequest'],
 ): Promise<Schemas['RewindResponse']> {
+  const until = await numberAt(parts.database.bulk, caller.userId, to, parts.clock())
+  const counts: Record<Fate, number> = { restored: 0, deleted: 0, unchanged: 0, beyond_retention: 0 }
+  let after: EntityKey | undefined = toKey(cursor)
+  for (let looked = 0; after && looked < maxEntities; looked += entitiesAtOnce) {
+    await pause()
+    const step: Step = dry_run
+      ? await findFates(parts.database.bulk, caller.userId, after, until)
+      : await rewindSome(parts, caller, after, until)
+    for (const { fate } of step.fates) counts[fate] += 1
+    after = step.next
+  }
+  return { ...counts, next: after ? `${after.entity_type}/${after.entity_id}` : null }
+}
+
+interface Step {
+  fates: { stored: Stored; version: VersionRow | undefined; fate: Fate }[]
+  /** The last of its entities, if there are more. */
+  next: EntityKey | undefined
+}
+
+async function rewindSome(parts: RewindParts, caller: Caller, after: EntityKey, until: number): Promise<Step> {
   const { userId, deviceId } = caller
-  const until = await numberAt(parts.database.bulk, userId, to, parts.clock())
   const { result } = await changeRecords(parts, caller, async (trx, _, now) => {
-    const counts: Record<Fate, number> = { restored: 0, deleted: 0, unchanged: 0, beyond_retention: 0 }
-    const verdicts: Decided[] = []
-    let last = toKey(cursor)
-    let isMore = true
-    for (let looked = 0; isMore && looked < maxEntities; looked += entitiesAtOnce) {
-      await pause()
-      const page = await listStored(trx, userId, last, entitiesAtOnce + 1)
-      const entities = page.slice(0, entitiesAtOnce)
-      const restored: number[] = []
-      for (const { stored, version, fate } of await findFates(trx, userId, entities, until)) {
-        counts[fate] += 1
-        if (fate !== 'restored' && fate !== 'deleted') continue
-        verdicts.push(rewound(stored, fate === 'restored' ? version : undefined, deviceId, now))
-        if (version && fate === 'restored') restored.push(version.seq)
-      }
-      if (!dry_run) await settleRestored(trx, userId, restored, now)
-      last = entities.at(-1) ?? last
-      isMore = page.length > entities.length
-    }
-    const next = isMore ? `${last.entity_type}/${last.entity_id}` : null
-    return { verdicts: dry_run ? [] : verdicts, result: { ...counts, next } }
+    const step = await findFates(trx, userId, after, until)
+    const restored = step.fates.flatMap(({ version, fate }) => (version && fate === 'restored' ? [version.seq] : []))
+    await settleRestored(trx, userId, restored, now)
+    const verdicts = step.fates.flatMap(({ stored, version, fate }) => {
+      if (fate !== 'restored' && fate !== 'deleted') return []
+      return [rewound(stored, fate === 'restored' ? version : undefined, deviceId, now)]
+    })
+    return { verdicts, result: step }
   })
   return result
 }
 
-async function findFates(trx: Trx, userId: string, entities: Stored[], until: number) {
+/** The fates of some entities after that one. */
+async function findFates(db: Db, userId: string, after: EntityKey, until: number): Promise<Step> {
+  const page = await listStored(db, userId, after, entitiesAtOnce + 1)
+  const entities = page.slice(0, entitiesAtOnce)
   const changed = entities.filter(({ stamp }) => stamp > until)
   const then = new Map(
-    (await findCurrentAt(trx, userId, changed, until)).map((version) => [entityKey(version), version]),
+    (await findCurrentAt(db, userId, changed, until)).map((version) => [entityKey(version), version]),
   )
-  return entities.map((stored) => {
+  const fates = entities.map((stored) => {
     const version = then.get(entityKey(stored))
     return { stored, version, fate: fateOf(stored, version, until) }
   })
+  return { fates, next: page.length > entities.length ? entities.at(-1) : undefined }
 }
 
 /** The fate of an entity, of which `version` was current then, if it is kept. */

@@ -38,13 +38,21 @@ export async function store(limits: QuotaLimits, trx: Trx, before: LockedUser, e
   const added = effects.reduce((sum, effect) => sum + effect.added, 0)
   const rows = kept.length + user.stored_records - before.stored_records
   const missing = missingRoom(limits, { before, after: user, added, rows })
+  const isErasing = beyond.size > 0 || recounted.length > 0 || missing > 0
+  const saving: Promise<void>[] = []
+  const save = (part: Promise<void>) => {
+    saving.push(part)
+    return part
+  }
   await inOrder(trx, [
-    () => saveRecords(trx, records, edits),
-    () => insert(trx, ciphertexts, texts),
+    () => save(saveRecords(trx, records, edits)),
+    () => save(insert(trx, ciphertexts, texts)),
     () => (removed.length > 0 ? removeCiphertexts(trx, user.id, removed) : undefined),
     // Only what is stored can have beaten a change.
     () => (settled.length > 0 ? removeRejections(trx, user.id, settled) : undefined),
     async () => {
+      // Many are sent some at a time, and what is erased may be among them.
+      if (isErasing) await Promise.all(saving)
       const erased = await keepVersions(trx, user.id, kept, beyond)
       const left = subtract(user, erased)
       if (recounted.length > 0) await adjustCounts(trx, user.id, recounted, 1)

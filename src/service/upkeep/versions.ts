@@ -9,6 +9,7 @@ import { adjustCounts, eraseVersions, subtract, versionsBefore } from '../db/tab
 import { entityKey } from '../db/tables/records.ts'
 import { lockUser, saveCounters } from '../db/tables/users.ts'
 import { becameAt, findKeptData, type VersionRow, versions } from '../db/tables/versions.ts'
+import { pause } from '../thread/loop.ts'
 
 /** Looking through all records of those who have written since takes long, and finds something only after an upgrade. */
 const checkMs = 7 * dayMs
@@ -82,7 +83,7 @@ const page = query(
 )
 
 /** Of records in a query, which takes some milliseconds. */
-const pageRows = 1000
+const pageRows = 500
 
 /**
  * A record that a release without versions deleted has its ciphertext, but no version that has it: it gets one, so that it
@@ -90,6 +91,7 @@ const pageRows = 1000
  */
 async function adoptTombstones(database: Pick<Database, 'bulk' | 'write'>, userId: string, now: number): Promise<void> {
   for (let after: number | undefined = 0; after !== undefined; ) {
+    await pause()
     const rows: Tombstone[] = await records.all(database.bulk, { userId, after, rows: pageRows })
     after = rows.at(-1)?.stamp
     const found = rows.filter(isTombstone)

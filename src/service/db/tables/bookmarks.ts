@@ -38,41 +38,60 @@ const known = query((db, { userId, id }: Placeholders<{ userId: string; id: stri
     .where('entity_id', '=', id),
 )
 
-/** Where in the newest-first list a page begins: after that many bookmarks, or after the last one of the page before. */
-export type ListStart = { skip: number } | { after: Pick<RecordRow, 'created_at' | 'entity_id'> }
+/** A bookmark's place in the newest-first list. */
+export type ListKey = Pick<RecordRow, 'created_at' | 'entity_id'>
+
+/** Where in the newest-first list a page begins: that many bookmarks after the one with that key, or after the beginning. */
+export interface ListStart {
+  after?: ListKey | undefined
+  skip: number
+}
+
+/** The bookmark there, by the index alone. */
+export async function nthNewest(db: Db, userId: string, { after, skip }: ListStart): Promise<ListKey | undefined> {
+  return nth.first(db, { userId, ...(after ?? beforeAll), skip })
+}
+
+/** No bookmark is newer than this. */
+const beforeAll: ListKey = { created_at: Number.MAX_SAFE_INTEGER, entity_id: '' }
+
+const nth = query(
+  (db, { userId, created_at, entity_id, skip }: Placeholders<ListKey & { userId: string; skip: number }>) =>
+    liveBookmarks(db, userId)
+      .select(['created_at', 'entity_id'])
+      .where(isAfter(created_at, entity_id))
+      .orderBy('created_at', 'desc')
+      .orderBy('entity_id', 'desc')
+      .offset(skip)
+      .limit(sql.lit(1)),
+)
+
+function isAfter(created_at: RawBuilder<number>, entity_id: RawBuilder<string>) {
+  return sql<boolean>`(created_at, entity_id) < (${created_at}, ${entity_id})`
+}
 
 /** Live bookmarks, newest first, up to the limits. */
 export async function listNewest(
   db: Db,
   userId: string,
-  start: ListStart,
+  { after, skip }: ListStart,
   { rows, bytes }: PageLimits,
 ): Promise<BookmarkRow[]> {
-  if ('skip' in start) return newest.all(db, { userId, skip: start.skip, rows, bytes })
-  return newestAfter.all(db, { userId, ...start.after, rows, bytes })
+  return newest.all(db, { userId, ...(after ?? beforeAll), skip, rows, bytes })
 }
 
-interface Page extends PageLimits {
+interface Page extends PageLimits, ListKey {
   userId: string
+  skip: number
 }
 
-const newest = query((db, { userId, skip, rows, bytes }: Placeholders<Page & { skip: number }>) =>
-  newestFirst(db, userId, liveBookmarks(db, userId).offset(skip).limit(rows), bytes),
-)
-
-const newestAfter = query(
-  (
+const newest = query((db, { userId, created_at, entity_id, skip, rows, bytes }: Placeholders<Page>) =>
+  newestFirst(
     db,
-    { userId, created_at, entity_id, rows, bytes }: Placeholders<Page & Pick<RecordRow, 'created_at' | 'entity_id'>>,
-  ) =>
-    newestFirst(
-      db,
-      userId,
-      liveBookmarks(db, userId)
-        .where(sql<boolean>`(created_at, entity_id) < (${created_at}, ${entity_id})`)
-        .limit(rows),
-      bytes,
-    ),
+    userId,
+    liveBookmarks(db, userId).where(isAfter(created_at, entity_id)).offset(skip).limit(rows),
+    bytes,
+  ),
 )
 
 function newestFirst(

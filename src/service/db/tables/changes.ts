@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { pause } from '../../thread/loop.ts'
 import type { Db } from '../engine/database.ts'
 import { type Placeholders, query } from '../engine/query.ts'
 import { ciphertextOf } from './ciphertexts.ts'
@@ -100,22 +101,39 @@ const change = query((db, { userId, entity_type, entity_id }: Placeholders<Entit
     .where('entity_id', '=', entity_id),
 )
 
-/** The newest changes after `since`, at most `max`. */
-export async function listNewestChanges(
-  db: Db,
-  userId: string,
-  since: number,
-  max: number,
-): Promise<Pick<RecordRow, 'stamp' | 'device_id'>[]> {
-  return db
+type Made = Pick<RecordRow, 'stamp' | 'device_id'>
+
+/** The newest changes after `since`, at most `max`, newest first. */
+export async function listNewestChanges(db: Db, userId: string, since: number, max: number): Promise<Made[]> {
+  const found: Made[] = []
+  for (let isMore = true; isMore; ) {
+    await pause()
+    const rows = Math.min(partLimits.rows, max - found.length)
+    const before = found.at(-1)?.stamp ?? Number.MAX_SAFE_INTEGER
+    const part: Made[] = await newest.all(db, { userId, since, before, rows })
+    found.push(...part)
+    isMore = part.length === rows && found.length < max
+  }
+  return found
+}
+
+interface Newest {
+  userId: string
+  since: number
+  before: number
+  rows: number
+}
+
+const newest = query((db, { userId, since, before, rows }: Placeholders<Newest>) =>
+  db
     .selectFrom('records')
     .select(['stamp', 'device_id'])
     .where('user_id', '=', userId)
     .where('stamp', '>', since)
+    .where('stamp', '<', before)
     .orderBy('stamp', 'desc')
-    .limit(max)
-    .execute()
-}
+    .limit(rows),
+)
 
 /**
  * The number of changes after `since` that other devices made, counted up to `max`. Goes from device to device, so that
@@ -129,21 +147,42 @@ export async function countChanges(
   deviceId: string,
   max: number,
 ): Promise<number> {
-  const { count } = await changesOfOthers.one(db, { userId, since, deviceId, max })
-  return Math.min(max, Number(count))
+  let [count, devices] = [0, 0]
+  for (let after: string | null = ''; after !== null && count < max && devices <= max; ) {
+    await pause()
+    const left: number = max - count
+    const atOnce = Math.min(devicesAtOnce, max + 1 - devices)
+    const step: Step = await changesOfOthers.one(db, { userId, since, deviceId, after, left, atOnce })
+    count += Number(step.count)
+    devices += Number(step.devices)
+    after = step.last
+  }
+  return devices > max ? max : Math.min(max, count)
+}
+
+/** Some milliseconds. */
+const devicesAtOnce = 500
+
+interface Step {
+  count: number
+  devices: number
+  /** The last device that was looked at; null if it was the last of all. */
+  last: string | null
 }
 
 interface Counted {
   userId: string
   since: number
   deviceId: string
-  max: number
+  after: string
+  left: number
+  atOnce: number
 }
 
 const changesOfOthers = query(
-  (_, { userId, since, deviceId, max }: Placeholders<Counted>) => sql<{ count: number }>`
+  (_, { userId, since, deviceId, after, left, atOnce }: Placeholders<Counted>) => sql<Step>`
     with recursive walk (device_id, devices, counted) as (
-      select (select min(device_id) from records where user_id = ${userId}), 0, cast(0 as bigint)
+      select (select min(device_id) from records where user_id = ${userId} and device_id > ${after}), 0, cast(0 as bigint)
       union all
       select
         (select min(device_id) from records where user_id = ${userId} and device_id > walk.device_id),
@@ -152,10 +191,13 @@ const changesOfOthers = query(
           select count(*) from (
             select 1 from records
             where user_id = ${userId} and device_id = walk.device_id and walk.device_id <> ${deviceId} and stamp > ${since}
-            limit ${max}
+            limit ${left}
           ) as changes
         )
-      from walk where walk.device_id is not null and devices <= ${max} and counted < ${max}
+      from walk where walk.device_id is not null and devices < ${atOnce} and counted < ${left}
     )
-    select case when max(devices) > ${max} then ${max} else max(counted) end as count from walk`,
+    select counted as count, devices, case when last.device_id is null then null else last.looked_at end as last
+    from (
+      select device_id, counted, lag(device_id) over (order by devices) as looked_at, devices from walk
+    ) as last order by devices desc limit 1`,
 )

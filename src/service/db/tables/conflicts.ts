@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { flatMapInParts, pause } from '../../thread/loop.ts'
 import type { Db, Trx } from '../engine/database.ts'
 import { isOneOf, type Placeholders, query } from '../engine/query.ts'
 import { type Table, table } from '../engine/table.ts'
@@ -46,7 +47,10 @@ const openConflicts = query((db, { userId, max }: Placeholders<{ userId: string;
 /** Removes the rejections of entities: a newer change settles an entity's conflict. */
 export async function removeRejections(trx: Trx, userId: string, keys: EntityKey[]): Promise<void> {
   for (const [entity_type, ofType] of Map.groupBy(keys, ({ entity_type }) => entity_type))
-    await removedOfType.run(trx, { userId, entity_type, ids: ofType.map(({ entity_id }) => entity_id) })
+    await flatMapInParts(ofType, settledAtOnce, async (part) => {
+      await removedOfType.run(trx, { userId, entity_type, ids: part.map(({ entity_id }) => entity_id) })
+      return []
+    })
 }
 
 interface OfType extends Pick<EntityKey, 'entity_type'> {
@@ -79,7 +83,10 @@ const settled = query(
 
 /** Settles the conflicts about versions that were restored, if they are open. */
 export async function settleRestored(trx: Trx, userId: string, seqs: number[], now: number): Promise<void> {
-  if (seqs.length > 0) await settledRestored.run(trx, { userId, seqs, now })
+  await flatMapInParts(seqs, settledAtOnce, async (part) => {
+    await settledRestored.run(trx, { userId, seqs: part, now })
+    return []
+  })
 }
 
 const settledRestored = query(
@@ -92,8 +99,10 @@ const settledRestored = query(
       .where(isOpen),
 )
 
+/** By a statement, which takes some milliseconds. */
+const settledAtOnce = 500
 /** Of each kind at most so many, so that none holds the database for long; the next pull settles the others. */
-const settledAtOnce = 10_000
+const settledByPull = 10_000
 
 interface Puller {
   userId: string
@@ -105,8 +114,13 @@ interface Puller {
 
 /** A device that has pulled what its version lost to knows of it, and holds its text. */
 export async function settleConflictsOf(trx: Trx, puller: Puller): Promise<void> {
-  await settledOfDevice.run(trx, { ...puller, max: settledAtOnce })
-  await removedOfDevice.run(trx, { ...puller, max: settledAtOnce })
+  for (const some of [settledOfDevice, removedOfDevice]) {
+    let settled = settledAtOnce
+    for (let all = 0; settled === settledAtOnce && all < settledByPull; all += settled) {
+      await pause()
+      settled = await some.run(trx, { ...puller, max: settledAtOnce })
+    }
+  }
 }
 
 const settledOfDevice = query((db, { userId, deviceId, cursor, now, max }: Placeholders<Puller & { max: number }>) =>

@@ -1,6 +1,7 @@
 import { quotas } from '../../../../generated/limits.ts'
+import { flatMapInParts } from '../../thread/loop.ts'
 import type { Db, Trx } from '../engine/database.ts'
-import { type Answer, type Placeholders, query } from '../engine/query.ts'
+import { type Answer, isOneOf, type Placeholders, query } from '../engine/query.ts'
 import type { Schema } from '../schema.ts'
 import { isOpen } from './conflicts.ts'
 import { currentEpoch } from './epoch.ts'
@@ -23,21 +24,24 @@ const device = query((db, { userId, deviceId }: Placeholders<{ userId: string; d
     .where('device_id', '=', deviceId),
 )
 
-/** Of those of the devices that are known. A user has few, so several are not looked up one by one. */
+/** Of those of the devices that are known. */
 export async function findCursors(
   trx: Trx,
   userId: string,
   deviceIds: ReadonlySet<string>,
 ): Promise<Map<string, number>> {
-  const [first] = deviceIds
-  if (first === undefined) return new Map()
-  const isAlone = deviceIds.size === 1
-  const rows = await (isAlone ? device.all(trx, { userId, deviceId: first }) : cursors.all(trx, { userId }))
+  const rows = await flatMapInParts([...deviceIds], devicesAtOnce, (ids) => cursors.all(trx, { userId, ids }))
   return new Map(rows.map(({ device_id, cursor }) => [device_id, cursor]))
 }
 
-const cursors = query((db, { userId }: Placeholders<{ userId: string }>) =>
-  db.selectFrom('devices').select(['device_id', 'cursor']).where('user_id', '=', userId),
+const devicesAtOnce = 500
+
+const cursors = query((db, { userId, ids }: Placeholders<{ userId: string; ids: string[] }>) =>
+  db
+    .selectFrom('devices')
+    .select(['device_id', 'cursor'])
+    .where('user_id', '=', userId)
+    .where(isOneOf(db, 'device_id', ids)),
 )
 
 /** The furthest cursor and the latest sync of any of the user's devices. */

@@ -81,7 +81,7 @@ const storedColumns = [
 ] as const satisfies (keyof RecordsTable)[]
 
 /** Reading so many takes some milliseconds. */
-const storedAtOnce = 1000
+const storedAtOnce = 500
 
 /** The records of the given entities, in the same order; undefined for unknown ones. */
 export async function findStored(trx: Trx, userId: string, keys: EntityKey[]): Promise<(Stored | undefined)[]> {
@@ -134,8 +134,8 @@ const storedOf = query(
 )
 
 /** Entities of every type after the one with this key, deleted ones too, by key and without ciphertext. */
-export async function listStored(trx: Trx, userId: string, after: EntityKey, limit: number): Promise<Stored[]> {
-  return nextStored.all(trx, { userId, ...after, limit })
+export async function listStored(db: Db, userId: string, after: EntityKey, limit: number): Promise<Stored[]> {
+  return nextStored.all(db, { userId, ...after, limit })
 }
 
 const nextStored = query(

@@ -1,7 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
+import { pause } from '../../thread/loop.ts'
 import type { Db } from '../engine/database.ts'
 import { type Placeholders, query } from '../engine/query.ts'
 import type { PageLimits } from './changes.ts'
+import { bytesOf } from './ciphertexts.ts'
 import type { RecordRow } from './records.ts'
 
 export type TrashRow = Pick<RecordRow, 'entity_id' | 'data_hash' | 'created_at' | 'updated_at'> & {
@@ -27,10 +29,36 @@ export async function listTrash(
   before: number,
   { rows, bytes }: PageLimits,
 ): Promise<TrashRow[]> {
-  return trash.all(db, { userId, before, rows, bytes })
+  const found: TrashRow[] = []
+  let bytesLeft = bytes
+  for (let end: number | null = before; end !== null && found.length < rows && bytesLeft > 0; ) {
+    await pause()
+    // Of what has been brought back, as many may be in between as a user has versions.
+    const start: number | null = (await startOfDeleted.one(db, { userId, before: end, rows: deletedAtOnce })).start
+    const limits = { rows: rows - found.length, bytes: bytesLeft }
+    const part = await trash.all(db, { userId, before: end, start: start ?? 0, ...limits })
+    found.push(...part)
+    bytesLeft -= bytesOf(part)
+    end = start
+  }
+  return found
 }
 
-const trash = query((db, { userId, before, rows, bytes }: Placeholders<Page>) => {
+/** Looking at so many takes some milliseconds. */
+const deletedAtOnce = 500
+
+/** Where so many before that one begin; null if there are no more. */
+const startOfDeleted = query(
+  (_, { userId, before, rows }: Placeholders<{ userId: string; before: number; rows: number }>) => sql<{
+    start: number | null
+  }>`
+    select (
+      select seq from versions where user_id = ${userId} and was_deleted = 1 and seq < ${before}
+      order by seq desc limit 1 offset ${rows}
+    ) as start`,
+)
+
+const trash = query((db, { userId, before, start, rows, bytes }: Placeholders<Page & { start: number }>) => {
   const page = db
     .selectFrom('versions')
     .innerJoin('records', (join) =>
@@ -47,6 +75,7 @@ const trash = query((db, { userId, before, rows, bytes }: Placeholders<Page>) =>
     .where('versions.entity_type', '=', sql.lit('bookmark'))
     .where('was_deleted', '=', sql.lit(1))
     .where('seq', '<', before)
+    .where('seq', '>=', start)
     .where(isLastOfItsData(userId))
     .orderBy('seq', 'desc')
     .limit(rows)
@@ -69,7 +98,6 @@ const trash = query((db, { userId, before, rows, bytes }: Placeholders<Page>) =>
 function isLastOfItsData(userId: RawBuilder<string>) {
   return sql<boolean>`not exists (
     select 1 from versions as later
-    where later.user_id = ${userId} and later.entity_type = versions.entity_type
-      and later.entity_id = versions.entity_id and later.seq > versions.seq and later.data_stamp = versions.data_stamp
+    where later.user_id = ${userId} and later.data_stamp = versions.data_stamp and later.seq > versions.seq
   )`
 }

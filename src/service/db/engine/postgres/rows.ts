@@ -1,8 +1,20 @@
+import { pause } from '../../../thread/loop.ts'
 import type { Trx } from '../database.ts'
 import { batchFor, type ColumnType, type Statements } from '../table.ts'
 
-/** Writes all rows at once: one way there and back for a whole push. */
-export async function writeAtOnce<Row>(trx: Trx, { columns, all }: Statements<Row>, rows: Row[]): Promise<void> {
+/** One way there and back for most pushes. Encoding so many takes some milliseconds. */
+const mostAtOnce = 1000
+
+/** Writes the rows of most pushes at once; of larger ones some at a time, and the event loop turns in between. */
+export async function writeAtOnce<Row>(trx: Trx, statements: Statements<Row>, rows: Row[]): Promise<void> {
+  if (rows.length <= mostAtOnce) return write(trx, statements, rows)
+  for (let from = 0; from < rows.length; from += mostAtOnce) {
+    await pause()
+    await write(trx, statements, rows.slice(from, from + mostAtOnce))
+  }
+}
+
+async function write<Row>(trx: Trx, { columns, all }: Statements<Row>, rows: Row[]): Promise<void> {
   const { shared, own, query } = batchFor(all, rows)
   const arrays = own.map((column) => toBinaryArray(rows, column, columns[column]))
   await query.run(trx, [...shared.map((column) => rows[0]?.[column]), ...arrays])
