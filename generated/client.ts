@@ -2274,7 +2274,7 @@ export interface components {
                 };
             };
         };
-        /** @description The user's rate limit is exceeded, or that of an address which keeps sending wrong cookies or starting sign-ins. A request with a valid session is never refused because of its address. Each full 64 KiB of a request and each full MiB of a response (except downloads) count as another request. */
+        /** @description The user's rate limit is exceeded, or that of an address which keeps sending wrong cookies or starting sign-ins. A request with a valid session is never refused because of its address. Each full 64 KiB of a request and each full MiB of a response (except downloads) count as another request. The time counts, too, for which requests and sockets hold the event loop and the database. What exceeds the rate of a minute is a debt of the next ones. */
         TooManyRequests: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];

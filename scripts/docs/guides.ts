@@ -43,6 +43,7 @@ const order = {
     'docs/decisions/one-writer.md',
     'docs/decisions/two-clocks.md',
     'docs/decisions/no-session-cache.md',
+    'docs/decisions/charged-by-time.md',
     'docs/decisions/typescript-as-it-is.md',
     'docs/decisions/two-databases.md',
     'docs/decisions/opaque-records.md',

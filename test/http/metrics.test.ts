@@ -229,6 +229,7 @@ const sweeps = [
 /** The possible values of each of our labels, besides a request's operation and status. */
 const allowed: Record<string, readonly string[]> = {
   ebs_http_request_duration_seconds: [...Object.keys(operations), 'none', '2xx', '3xx', '4xx', '5xx'],
+  ebs_http_request_work_seconds: [...Object.keys(operations), 'none'],
   ebs_http_requests_abandoned_total: [...Object.keys(operations), 'none'],
   ebs_sync_changes: ['pushChanges', 'pullChanges', 'importBookmarks'],
   ebs_sync_conflicts_total: ['rejected', 'overwritten'],

@@ -50,8 +50,10 @@ for (const { operationId, method, path, body } of reads) {
       const answers = await Promise.all(Array.from({ length: atOnce }, read))
       t.same(new Set(answers.map(({ status }) => status)), new Set([200]))
     })
+    // A pull looks before its turn whether there is anything.
+    const looks = operationId === 'pullChanges' ? mostBegun : 0
     t.ok(
-      most <= mostBegun + 2 * readsAtOnce * ofOne + others,
+      most - looks <= mostBegun + 2 * readsAtOnce * ofOne + others,
       `${most} statements in a turn; a request has ${ofOne} beside its session's`,
     )
   })

@@ -3,6 +3,7 @@ import type { FastifySchemaCompiler } from 'fastify'
 import asyncapi from '../../../generated/asyncapi.json' with { type: 'json' }
 import openapi from '../../../generated/openapi.json' with { type: 'json' }
 import { pause } from '../thread/loop.ts'
+import { count, uncounted } from '../thread/work.ts'
 import { malformedTexts } from './errors.ts'
 
 /** A part of the request violates the contract; `validationContext` (set by Fastify) says which part. */
@@ -62,13 +63,17 @@ function compileInSteps(schema: PartSchema) {
     if (other !== undefined) throw new InvalidRequest(other)
     for (const { name, findFault } of arrays) {
       const elements = (body[name] ?? []) as unknown[]
+      let began = uncounted()
       // Counted: in an asynchronous function, an iterator allocates an object for each element.
       for (let index = 0; index < elements.length; index++) {
         const fault = findFault(elements[index], `/${name}/${index}`)
         if (fault !== undefined) throw new InvalidRequest(fault)
         const turn = pause()
-        if (turn) await turn
+        if (!turn) continue
+        await turn
+        began = uncounted()
       }
+      count(began)
     }
   }
 }

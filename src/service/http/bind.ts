@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, RouteOptions } from 'fastify'
 import type { OpenAPIV3_1 } from 'openapi-types'
 import openapi from '../../../generated/openapi.json' with { type: 'json' }
 import { operations } from '../../../generated/operations.ts'
@@ -9,6 +9,7 @@ import type { OperationId } from '../contract/schemas.ts'
 import { type Answer, onceAnswered } from '../db/engine/query.ts'
 import { limitPerOwner } from '../load/turns.ts'
 import type { Handler, HttpOperationId, OperationRequest, Operations } from '../operations/operation.ts'
+import { measured, newWork, runAs } from '../thread/work.ts'
 import { within } from '../tracing/trace.ts'
 import { type BodyParts, demandBody, registerBodies } from './body.ts'
 import { bindRealtime, type RealtimeParts } from './realtime.ts'
@@ -20,8 +21,13 @@ type Operation = OpenAPIV3_1.OperationObject<{ 'x-body-limit'?: number }>
 
 /** A user's reads have turns, in each of which so many go on. What they write, the writer gives its turn. */
 const readsAtOnce = 2
-/** A rewind reads everything, whatever it then writes. */
-const readingPosts: readonly OperationId[] = ['pullChanges', 'rewindBookmarks']
+
+/** From here on, what is done for a user counts as theirs. */
+const beginWork: onRequestHookHandler = (request, _reply, next) => {
+  if (!request.session) return next()
+  request.spent = newWork()
+  runAs(request.spent, next)
+}
 
 /** Binds each operation of the contract to the handler with its name. */
 export function bindOperations<Parts extends BindingParts>(
@@ -41,13 +47,15 @@ export function bindOperations<Parts extends BindingParts>(
     if (operationId === 'openRealtime') return bindRealtime(parts, secure(operationId))
     const { method } = operations[operationId]
     const { requestBody, responses = {}, 'x-body-limit': bodyLimit } = contractOf(operationId)
-    // A download has a budget of its own, and may wait for the object store.
-    const reads = (method === 'GET' && !isDownload(responses)) || readingPosts.includes(operationId)
+    // A download has a budget of its own, and may wait for the object store. A rewind reads everything, whatever it then writes;
+    // of a pull only what has parts: those that find nothing are one short query, which Postgres gets for many of them at once.
+    const reads = (method === 'GET' && !isDownload(responses)) || operationId === 'rewindBookmarks'
     return {
       handler: handle(handlers[operationId] as Handler<HttpOperationId, Parts>, reads),
       onRequest: [
         // An operation without a 429 has no limit or session to check: health reports are never refused.
         ...('429' in responses ? [secure(operationId)] : []),
+        beginWork,
         // A GET's body is never read.
         ...(method === 'GET' ? [] : [admitBody(maxElementsOf(requestBody))]),
       ],
@@ -62,8 +70,13 @@ export function bindOperations<Parts extends BindingParts>(
     return (request: FastifyRequest, reply: FastifyReply): Answer<FastifyReply> => {
       const { session, trace } = request
       const run = (): Answer<Answered> => handler(toOperationRequest(request), parts)
-      const work = () => onceAnswered(trace ? within(trace, run) : run(), (answer) => respond(answer, request, reply))
-      const ready = reads && session ? inTurn(session.userId, work) : work()
+      const turn = <T>(work: () => Answer<T>) => (session ? inTurn(session.userId, work) : work())
+      const answered = (answer: Answered) => {
+        const work = () => measured(() => respond(answer, request, reply))
+        return answer.parts && !reads ? turn(work) : work()
+      }
+      const work = () => onceAnswered(trace ? within(trace, run) : run(), answered)
+      const ready = reads ? turn(work) : work()
       if (ready instanceof Promise) request.work = ready
       return onceAnswered(ready, (send) => send())
     }

@@ -1,5 +1,6 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { pause } from '../thread/loop.ts'
+import { measured } from '../thread/work.ts'
 
 /** Parsing as much as this takes a few milliseconds. */
 const smallLength = 1024 * 1024
@@ -15,7 +16,7 @@ export function parseJson(text: string): unknown {
 }
 
 function parse(text: string): unknown {
-  return JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text)
+  return measured(() => JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text))
 }
 
 async function parseInSteps(text: string, isLarge: boolean): Promise<unknown> {

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import type { OperationId } from '../contract/schemas.ts'
 import { type Limits, requestUnit } from '../load/rates.ts'
+import type { Work } from '../thread/work.ts'
 import type { Trace, Tracing } from '../tracing/trace.ts'
 import { unfinishedResponses } from './errors.ts'
 
@@ -13,15 +14,17 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     trace: Trace | undefined
+    /** What the request of a user has taken so far. */
+    spent: Work | undefined
   }
 }
 
 interface RequestParts {
   config: { logAddresses: Detail }
-  limits: Pick<Limits, 'chargeUser'>
+  limits: Pick<Limits, 'chargeUser' | 'chargeWork'>
   tracing: Pick<Tracing, 'isExporting' | 'begin'>
   metrics: {
-    countRequest(operation: OperationId | 'none', status: number, seconds: number): void
+    countRequest(operation: OperationId | 'none', status: number, seconds: number, workMs?: number): void
     countAbandoned(operation: OperationId | 'none'): void
   }
 }
@@ -39,6 +42,7 @@ export const newRequestId = () => randomUUID()
  */
 export function registerRequests(app: FastifyInstance, { config, limits, tracing, metrics }: RequestParts): void {
   app.decorateRequest('trace', undefined)
+  app.decorateRequest('spent', undefined)
   app.addHook('onRequest', (request, reply, next) => {
     if (tracing.isExporting || request.headers.traceparent !== undefined) beginTrace(request, reply)
     const { socket } = request.raw
@@ -55,7 +59,13 @@ export function registerRequests(app: FastifyInstance, { config, limits, tracing
       if (request.ws) return
       if (unfinishedResponses.get(socket) === reply.raw) unfinishedResponses.delete(socket)
       if (!isAnswered) metrics.countAbandoned(operationOf(request.routeOptions))
-      if (request.session) charge(request.session.userId, before, trafficOf(socket), reply)
+      const { session, work } = request
+      if (!session) return
+      const after = trafficOf(socket)
+      const end = () => charge(session.userId, before, after, request, reply)
+      // Whose caller is gone is worked on to its end, too.
+      if (isAnswered || !work) end()
+      else work.then(end, end)
     })
     next()
   })
@@ -67,25 +77,36 @@ export function registerRequests(app: FastifyInstance, { config, limits, tracing
   }
 
   function finish(request: FastifyRequest, reply: FastifyReply): void {
-    const { method, routeOptions, session } = request
+    const { method, routeOptions, session, spent } = request
     const { statusCode: status, elapsedTime } = reply
     const fields = {
       method,
       route: routeOptions.url ?? null,
       status,
       ms: Math.round(elapsedTime),
+      work_ms: spent && Math.round(spent.ms),
       address: shownAddress(request.ip, config.logAddresses),
       user: session?.userId,
     }
     request.log.info(fields, 'request')
-    metrics.countRequest(operationOf(routeOptions), status, elapsedTime / 1000)
+    metrics.countRequest(operationOf(routeOptions), status, elapsedTime / 1000, spent?.ms)
   }
 
   /**
    * Counts a large request or response as several requests of its user. It is counted when it is over and never refused
-   * for its own size: what would exceed even an unused limit could otherwise never pass. Files are only passed on.
+   * for its own size: what would exceed even an unused limit could otherwise never pass. Files are only passed on. So it is
+   * with what it took of the event loop and the database.
    */
-  function charge(userId: string, before: Traffic, after: Traffic, reply: FastifyReply): void {
+  function charge(
+    userId: string,
+    before: Traffic,
+    after: Traffic,
+    { spent }: FastifyRequest,
+    reply: FastifyReply,
+  ): void {
+    // Of one that was refused for the rate, nothing counts.
+    if (!spent) return
+    limits.chargeWork(userId, spent.ms)
     const isFile = reply.getHeader('content-type') === 'application/octet-stream'
     const read = Math.floor((after.read - before.read) / requestUnit)
     const written = isFile ? 0 : Math.floor((after.written - before.written) / responseUnit)

@@ -14,6 +14,7 @@ import { type Answer, onceAnswered } from '../db/engine/query.ts'
 import { type Budget, createRefusal, type Hold } from '../load/budget.ts'
 import type { limitPerOwner } from '../load/turns.ts'
 import type { InParts } from '../operations/operation.ts'
+import { measured } from '../thread/work.ts'
 
 export interface ResponseParts {
   responses: Pick<Budget, 'hasRoom' | 'hold'>
@@ -99,7 +100,7 @@ export function createResponder(
     const first = await parts.next()
     const hold = holdUntilSent(responses, request, reply)
     const join = createJoin(serializersOf(reply))
-    const texts = join(first)
+    const texts = measured(() => join(first))
     if (first.done) {
       const length = texts.reduce((sum, text) => sum + text.length, 0)
       if (!hold.add(length)) throw refuse()
@@ -113,7 +114,7 @@ export function createResponder(
       if (isOver) return undefined
       const part = await inTurn(ownerOf(request), () => parts.next())
       isOver = part.done === true
-      return join(part)
+      return measured(() => join(part))
     }).once('error', (err) => {
       if (!(err instanceof ServiceError)) request.log.error({ err }, 'a response failed midway')
     })

@@ -7,16 +7,24 @@ import { ServiceError } from '../contract/errors.ts'
  * first sync is some hundred of them.
  */
 export const requestUnit = 64 * 1024
+/** So long may the work for a request take. What is quicker leaves the rest to others of the minute. */
+const workUnitMs = 12
+/** Also where the operator allows few requests: the first of a process take longer. */
+const leastWorkMs = 1000
 /** A person starts a sign-in once in days. A network behind one address reaches this only if it does nothing else. */
 const startsShare = 4
 const failuresShare = 20
 
 export type Limits = ReturnType<typeof createLimits>
 
-/** Requests per minute: of each user, and those that count for an address. They apply to one process. */
+/**
+ * Requests per minute, and milliseconds of the event loop and the database: of each user, and those that count for an address.
+ * They apply to one process.
+ */
 export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: number }) {
   const perMinute = (share: number) => createWindows(Math.max(1, Math.floor(rateLimitPerMinute / share)))
   const [users, starts] = [perMinute(1), perMinute(startsShare)]
+  const work = createWindows(Math.max(leastWorkMs, rateLimitPerMinute * workUnitMs))
   // Apart, so that wrong cookies from an address keep nobody there from signing in.
   const [wrongCookies, failedSignIns] = [perMinute(failuresShare), perMinute(failuresShare)]
   const refusals = { address: 0, user: 0 }
@@ -29,7 +37,7 @@ export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: numbe
   }
 
   const countAddress = (windows: ReturnType<typeof createWindows>) => (address: string) =>
-    demandRest('address', windows.count(networkOf(address)))
+    demandRest('address', windows.take(networkOf(address)))
   return {
     /** Counts a wrong cookie of an address. This one and the next three throw TooManyRequests if there are too many. */
     countWrongCookie: countAddress(wrongCookies),
@@ -38,12 +46,14 @@ export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: numbe
     /** Counts a sign-in of an address that failed. */
     countFailedSignIn: countAddress(failedSignIns),
     /** Counts a user's request or socket message. */
-    countUser: (userId: string) => demandRest('user', users.count(userId)),
+    countUser: (userId: string) => demandRest('user', work.usedUp(userId) ?? users.take(userId)),
     /**
      * Counts what a user's request cost beyond one request, or what a socket of theirs sent. It throws nothing, and what
      * the user does next is refused: returns for how many ms, if there were too many.
      */
-    chargeUser: (userId: string, requests: number) => users.count(userId, requests),
+    chargeUser: (userId: string, requests: number) => users.add(userId, requests),
+    /** Does so with the milliseconds that were worked for a user. */
+    chargeWork: (userId: string, ms: number) => work.add(userId, ms),
     /** Throws TooManyRequests if too many of the address's sign-ins have failed. */
     checkFailedSignIns: (address: string) => demandRest('address', failedSignIns.usedUp(networkOf(address))),
     /** How many have been refused since the start, by limit. */
@@ -60,36 +70,64 @@ export function networkOf(address: string): string {
 
 const windowMs = 60_000
 
-/** Counts by key in windows of a minute, each of which begins with its key's first count. */
+/** A single request cannot shut its user out for longer. */
+const mostDebt = 10
+
+/**
+ * Counts by key in windows of a minute, each of which begins with its key's first count. What was counted beyond the limit is
+ * a debt, with which the next windows begin. What is refused is not counted.
+ */
 function createWindows(most: number) {
   const windows = new Map<string, { used: number; endsAt: number }>()
   let sweepAt = 0
 
-  /** Windows that are over are removed once in a minute, so what callers make up is not kept for long. */
+  /** Undefined if nothing is left of what was counted. */
+  function windowOf(key: string, now: number) {
+    const window = windows.get(key)
+    if (!window || window.endsAt > now) return window
+    const over = 1 + Math.floor((now - window.endsAt) / windowMs)
+    window.used -= over * most
+    window.endsAt += over * windowMs
+    if (window.used > 0) return window
+    windows.delete(key)
+    return undefined
+  }
+
+  /** What is paid is removed once in a minute, so what callers make up is not kept for long. */
   function sweep(now: number): void {
     if (now < sweepAt) return
     sweepAt = now + windowMs
-    for (const [key, { endsAt }] of windows) if (endsAt <= now) windows.delete(key)
+    for (const key of windows.keys()) windowOf(key, now)
+  }
+
+  function count(key: string, amount: number, now: number) {
+    sweep(now)
+    const window = windowOf(key, now) ?? { used: 0, endsAt: now + windowMs }
+    window.used = Math.min(window.used + amount, most * (1 + mostDebt))
+    windows.set(key, window)
+    return window
+  }
+
+  /** How many ms until something is left to count. */
+  function waitOf(key: string, now: number): number | undefined {
+    const { used, endsAt } = windowOf(key, now) ?? { used: 0, endsAt: 0 }
+    return used >= most ? endsAt - now + Math.floor(used / most - 1) * windowMs : undefined
   }
 
   return {
-    /** Counts, and returns how many ms are left of the window if that was more than allowed. */
-    count(key: string, amount = 1): number | undefined {
+    /** Counts one if there is one left; if not, it returns in how many ms. */
+    take(key: string): number | undefined {
       const now = performance.now()
-      let window = windows.get(key)
-      if (!window || window.endsAt <= now) {
-        sweep(now)
-        window = { used: 0, endsAt: now + windowMs }
-        windows.set(key, window)
-      }
-      window.used += amount
-      return window.used > most ? window.endsAt - now : undefined
+      const wait = waitOf(key, now)
+      if (wait === undefined) count(key, 1, now)
+      return wait
     },
-    /** How many ms are left of the window if nothing is left to count in it. */
-    usedUp(key: string): number | undefined {
-      const { used, endsAt } = windows.get(key) ?? { used: 0, endsAt: 0 }
-      const left = endsAt - performance.now()
-      return left > 0 && used >= most ? left : undefined
+    /** Counts what cannot be refused any more; returns in how many ms something is left, if that was more than there was. */
+    add(key: string, amount: number): number | undefined {
+      const now = performance.now()
+      return count(key, amount, now).used > most ? waitOf(key, now) : undefined
     },
+    /** In how many ms something is left, if nothing is. */
+    usedUp: (key: string) => waitOf(key, performance.now()),
   }
 }

@@ -18,16 +18,19 @@ type Sample = readonly [labels: Record<string, string | number>, value: number, 
 interface Answers {
   count: number
   times: Histogram
+  work: Histogram
 }
 
 /** By the first digit. */
 const classes = ['none', '1xx', '2xx', '3xx', '4xx', '5xx']
 const secondsBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const workBounds = [0.001, 0.0025, 0.005, 0.012, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 const changesBounds = [0, 1, 10, 100, 1000, 10_000]
 
 export function createMetrics() {
   const operations = new Map<OperationId | 'none', Map<number, Answers>>()
   const times = new Map<string, Histogram>()
+  const works = new Map<OperationId | 'none', Histogram>()
   const changes = {
     pushChanges: new Histogram({ operation: 'pushChanges' }, changesBounds),
     pullChanges: new Histogram({ operation: 'pullChanges' }, changesBounds),
@@ -47,7 +50,9 @@ export function createMetrics() {
     const key = Object.values(labels).join()
     const histogram = times.get(key) ?? new Histogram(labels, secondsBounds)
     times.set(key, histogram)
-    const first = { count: 0, times: histogram }
+    const work = works.get(operation) ?? new Histogram({ operation }, workBounds)
+    works.set(operation, work)
+    const first = { count: 0, times: histogram, work }
     const statuses = operations.get(operation) ?? new Map<number, Answers>()
     operations.set(operation, statuses.set(status, first))
     return first
@@ -55,10 +60,11 @@ export function createMetrics() {
 
   return {
     /** `none` stands for requests that are not in the contract: pages, probes, unknown paths. */
-    countRequest(operation: OperationId | 'none', status: number, seconds: number): void {
+    countRequest(operation: OperationId | 'none', status: number, seconds: number, workMs?: number): void {
       const answers = answersOf(operation, status)
       answers.count++
       answers.times.observe(seconds)
+      if (workMs !== undefined) answers.work.observe(workMs / 1000)
     },
     countAbandoned: (operation: OperationId | 'none') => abandoned.add(operation),
     countUpgrade: () => void answersOf('openRealtime', 101).count++,
@@ -86,6 +92,11 @@ export function createMetrics() {
         'ebs_http_request_duration_seconds',
         'Time from the head of a request to the end of its response, by operation and class of its status',
         () => times.values(),
+      ),
+      histogram(
+        'ebs_http_request_work_seconds',
+        'What the requests of users took of the event loop and the database, by operation',
+        () => works.values(),
       ),
       counter(
         'ebs_http_requests_abandoned_total',

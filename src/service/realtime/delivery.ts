@@ -7,6 +7,7 @@ import { findAliveLogins } from '../db/tables/logins.ts'
 import { findCounters, findLastStamps } from '../db/tables/users.ts'
 import type { Following } from '../notices/notices.ts'
 import { toSyncEvent } from '../sync/event.ts'
+import { measured } from '../thread/work.ts'
 import { type Connection, toFrame } from './connection.ts'
 
 const pageLimits = { rows: 256, bytes: 1024 * 1024 }
@@ -57,9 +58,10 @@ export async function deliver(parts: DeliveryParts, userId: string, audience: Au
     Math.min(maxSent.messages / Math.max(1, page.changes.length), maxSent.bytes / Math.max(1, page.bytes)),
   )
   for (let start = 0; start < served.length; start += atOnce) {
-    for (const connection of await keepAlive(parts, served.slice(start, start + atOnce))) {
-      if (sendPage(connection, page)) connection.newsSent = news
-    }
+    const alive = await keepAlive(parts, served.slice(start, start + atOnce))
+    measured(() => {
+      for (const connection of alive) if (sendPage(connection, page)) connection.newsSent = news
+    })
     // SQLite's queries need no turn of the event loop, so without this everything else would wait for the whole replay.
     await eventLoopTurn()
   }

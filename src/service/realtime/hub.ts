@@ -2,7 +2,9 @@ import type { Writable } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
 import type { WebSocket } from 'ws'
 import { closeCodes, pingSeconds } from '../../../generated/channel.ts'
+import type { Limits } from '../load/rates.ts'
 import type { Notices } from '../notices/notices.ts'
+import { newWork, runAs } from '../thread/work.ts'
 import { Connection, type ConnectionEvents, checkEveryMs, type Peer } from './connection.ts'
 import {
   type Audience,
@@ -18,11 +20,14 @@ import { createTurns } from './turns.ts'
 const pingEveryMs = pingSeconds * 1000
 /** Each holds one page of changes in memory. */
 const readers = 4
+/** Between two pages of a user who has used up the rate. */
+const restMs = 1000
 
 export type Hub = ReturnType<typeof createHub>
 
 interface HubParts extends DeliveryParts {
   notices: Pick<Notices, 'subscribe' | 'follow'>
+  limits: Pick<Limits, 'chargeWork'>
   log: FastifyBaseLogger
 }
 
@@ -30,7 +35,7 @@ interface HubParts extends DeliveryParts {
  * All sockets of this process. A notice has a user's new changes read; each socket continues from its own cursor. A turn
  * is one page of one user's changes, so that no replay delays others, however long it is and however many run.
  */
-export function createHub({ log, clock, database, notices }: HubParts) {
+export function createHub({ log, clock, database, limits, notices }: HubParts) {
   const users = new Map<string, Audience>()
   const failed = new Set<string>()
   const unfinished = new Set<Promise<void>>()
@@ -39,8 +44,11 @@ export function createHub({ log, clock, database, notices }: HubParts) {
   const turns = createTurns<string>(readers, async (userId) => {
     try {
       const audience = users.get(userId)
-      const more = audience !== undefined && (await deliver({ clock, database }, userId, audience))
-      if (more) turns.add(userId)
+      const spent = newWork()
+      const more = audience !== undefined && (await runAs(spent, () => deliver({ clock, database }, userId, audience)))
+      const isOver = limits.chargeWork(userId, spent.ms) !== undefined
+      if (more && isOver) setTimeout(() => turns.add(userId), restMs).unref()
+      else if (more) turns.add(userId)
     } catch (err) {
       reportFirst(err)
       failed.add(userId)

@@ -12,6 +12,7 @@ import { isLoginAlive } from '../db/tables/logins.ts'
 import type { Limits } from '../load/rates.ts'
 import { type PushParts, push } from '../sync/push.ts'
 import { pause } from '../thread/loop.ts'
+import { newWork, runAs } from '../thread/work.ts'
 import type { Connection, Peer } from './connection.ts'
 import { toMessage } from './delivery.ts'
 import type { Hub } from './hub.ts'
@@ -28,7 +29,7 @@ const faultFinders = {
 export interface SocketParts extends PushParts, InflowParts {
   database: PushParts['database'] & Pick<Database, 'db' | 'isUnavailable'>
   hub: Pick<Hub, 'open'>
-  limits: Pick<Limits, 'chargeUser' | 'countUser'>
+  limits: Pick<Limits, 'chargeUser' | 'chargeWork' | 'countUser'>
   log: FastifyBaseLogger
 }
 
@@ -90,14 +91,17 @@ async function refuse(connection: Connection, inflow: Inflow, parts: SocketParts
 /** Returns true if what waits behind it is to be dropped. */
 async function handle(message: Message, connection: Connection, parts: SocketParts): Promise<boolean> {
   if (connection.closing) return false
+  const spent = newWork()
+  let isTooMany = false
   try {
-    await answer(message, connection, parts)
-    return false
+    await runAs(spent, () => answer(message, connection, parts))
   } catch (error) {
-    const isTooMany = report(error, connection, parts)
-    if (isTooMany) await rest(connection)
-    return isTooMany
+    isTooMany = report(error, connection, parts)
   }
+  // Before the next message, so that a user with many sockets does not do all of it at once.
+  const isOver = parts.limits.chargeWork(connection.peer.userId, spent.ms) !== undefined
+  if (isTooMany || isOver) await rest(connection)
+  return isTooMany
 }
 
 /** Ends early if the socket does. */

@@ -1,10 +1,12 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
+import { count, uncounted } from './work.ts'
 
 /** A request has a few turns of the loop: even together, they are below what a person notices. */
 const maxHeldMs = 10
 
 /** When a long loop began to hold this turn of the event loop. */
 let begun: number | undefined
+let begunUncounted = 0
 
 /**
  * For long loops: awaiting what it returns lets the event loop turn, once they have held it for long enough. One loop
@@ -12,12 +14,16 @@ let begun: number | undefined
  */
 export function pause(): Promise<void> | undefined {
   if (begun === undefined) begin()
-  else if (performance.now() - begun >= maxHeldMs) return eventLoopTurn().then(begin)
+  else if (performance.now() - begun >= maxHeldMs) {
+    count(begunUncounted)
+    return eventLoopTurn().then(begin)
+  }
   return undefined
 }
 
 function begin(): void {
   begun = performance.now()
+  begunUncounted = uncounted()
   setImmediate(forget)
 }
 
@@ -47,11 +53,16 @@ export async function mapInTurns<Item, Result>(
   map: (item: Item, index: number) => Result,
 ): Promise<Result[]> {
   const results: Result[] = []
+  let began = uncounted()
   // Counted: in an asynchronous function, an iterator allocates an object for each item.
   for (let index = 0; index < list.length; index++) {
     const turn = pause()
-    if (turn) await turn
+    if (turn) {
+      await turn
+      began = uncounted()
+    }
     results.push(map(list[index] as Item, index))
   }
+  count(began)
   return results
 }

@@ -1,5 +1,6 @@
 import { ServiceError } from '../../contract/errors.ts'
 import { createFairQueue, maxWaiting } from '../../load/turns.ts'
+import { currentWork, newWork, runAs, type Work } from '../../thread/work.ts'
 import type { Database, JointWork, Share, Trx } from './database.ts'
 
 /** A transaction then takes some milliseconds. A share beyond them is alone in its own. */
@@ -50,6 +51,7 @@ interface Joint {
 /** A request's part in it. */
 interface Joined {
   share: Share
+  spent: Work | undefined
   settle(outcome: PromiseSettledResult<unknown>): void
 }
 
@@ -71,10 +73,13 @@ export function createWriter(ground: Ground): Writer {
   function schedule(): void {
     if (isScheduled) return
     isScheduled = true
-    setImmediate(() => {
-      isScheduled = false
-      begin()
-    })
+    // What a transaction itself takes is nobody's: it may be shared by many.
+    runAs(undefined, () =>
+      setImmediate(() => {
+        isScheduled = false
+        begin()
+      }),
+    )
   }
 
   function begin(): void {
@@ -122,9 +127,10 @@ export function createWriter(ground: Ground): Writer {
   function write<T>(work: (trx: Trx) => Promise<T>, owner = service): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       let result: T
+      const spent = currentWork()
       const group: Group = {
         async run(trx) {
-          result = await work(trx)
+          result = await runAs(spent, () => work(trx))
         },
         settle: () => resolve(result),
         fail: reject,
@@ -141,7 +147,7 @@ export function createWriter(ground: Ground): Writer {
     return new Promise<Result>((resolve, reject) => {
       const settle = (outcome: PromiseSettledResult<unknown>) =>
         outcome.status === 'fulfilled' ? resolve(outcome.value as Result) : reject(outcome.reason)
-      const joined = { share, settle }
+      const joined = { share, settle, spent: currentWork() }
       demandRoom(owner)
       const batch = joinable.get(owner)
       if (batch?.mayJoin(share, work)) batch.join(joined)
@@ -189,7 +195,12 @@ export function createWriter(ground: Ground): Writer {
     const joint: Joint = { mayJoin, join }
     const group: Group = {
       async run(trx) {
-        outcomes = await work(trx, owner, takeShares)
+        const together = newWork()
+        try {
+          outcomes = await runAs(together, () => work(trx, owner, takeShares))
+        } finally {
+          for (const { spent } of batch) if (spent) spent.ms += together.ms / batch.length
+        }
         if (outcomes.length === 1 && outcomes[0]?.status === 'rejected') throw outcomes[0].reason
       },
       settle() {
