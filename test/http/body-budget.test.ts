@@ -30,7 +30,15 @@ t.test('128 MiB of bodies at a time, half of them from one user: what would exce
   })
 
   bobs.add(64 * mebibyte)
-  t.test('128 MiB in all', async (t) => {
+  const [others, little] = [bodies.hold('others'), 16 * mebibyte]
+  await t.test('Then 16 MiB are left for those who hold up to 1 MiB', async (t) => {
+    t.equal(await send(eve, mebibyte), 200)
+    t.same(await send(eve, mebibyte + 1), unavailable)
+    t.same(await send(bob, 41), unavailable)
+  })
+
+  others.insist(little)
+  t.test('128 MiB in all, and these', async (t) => {
     t.same(await send(eve, 41), unavailable, 'with its length')
     const announced = await begin({ cookie: eve.cookie, length: mebibyte })
     t.equal((await announced.answer).status, 503, 'before it is sent')
@@ -67,7 +75,7 @@ t.test('128 MiB of bodies at a time, half of them from one user: what would exce
     t.match(String(refusal), /^HTTP\/1\.1 503 /)
     for (let sent = 0; sent < 30; sent++) connection.write(`100000\r\n${' '.repeat(mebibyte)}\r\n`)
     connection.write('0\r\n\r\n')
-    for (const hold of [adas, bobs]) hold.release()
+    for (const hold of [adas, bobs, others]) hold.release()
     connection.write([...head, 'Content-Length: 14', 'Connection: close', '', nothing].join('\r\n'))
     t.match(await text(connection), /^HTTP\/1\.1 200 /)
   })

@@ -237,6 +237,44 @@ t.test('A connection that takes nothing of its response for 30 s is closed', asy
   t.equal((await working).status, 201, 'nor one that waits for its response')
 })
 
+t.test('A response or a download that hardly goes on is cut off; one that goes on slowly is not', async (t) => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
+  const app = await buildApp(t)
+  const { responses, downloads } = app.context
+  const origin = await app.listen()
+  const connections = new Set<Socket>()
+  app.app.server.on('connection', (socket) => connections.add(socket.once('close', () => connections.delete(socket))))
+  const ada = await app.user('ada')
+  await storeMuch(app, ada)
+  const { make } = openEndlessExports(app)
+  const opened = async (path: string): Promise<Socket> => {
+    const before = new Set(connections)
+    await openUnread(t, origin, ada, path)
+    return [...connections].find((socket) => !before.has(socket)) as Socket
+  }
+  const file = await make(ada)
+  const [list1, list2, file1, file2] = [await opened(list), await opened(list), await opened(file), await opened(file)]
+  await settle(connections)
+  /** As if their clients had taken so much more: the system's buffers hide how little that is. */
+  const passes = (seconds: number, slowly: number) => {
+    for (let passed = 0; passed < seconds; passed += 5) {
+      for (const socket of [list1, list2, file1, file2]) {
+        const bytes = socket.bytesWritten + (socket === list1 || socket === file1 ? slowly : 64 * 1024)
+        Object.defineProperty(socket, 'bytesWritten', { value: bytes, configurable: true })
+      }
+      mock.timers.tick(5000)
+    }
+  }
+  passes(60, 64 * 1024)
+  t.equal(connections.size, 4, '128 KiB in 10 s')
+  passes(30, 32 * 1024)
+  await until(() => connections.size === 2)
+  t.same([list1.destroyed, list2.destroyed, file1.destroyed, file2.destroyed], [true, false, true, false])
+  await until(() => downloads.held() === 1)
+  t.equal(responses.held(), 1.5 * mebibyte)
+})
+
 /** Resolves once the service can send no more: each side has what its sockets hold. */
 async function settle(connections: Set<Socket>): Promise<void> {
   let last: string | undefined
@@ -248,38 +286,41 @@ async function settle(connections: Set<Socket>): Promise<void> {
   }
 }
 
-t.test('A user has 8 downloads under way at most, a process 64; none of those refused opens a file', async (t) => {
-  const app = await buildApp(t)
-  const { scrape } = openAdmin(t, app)
-  const origin = await app.listen()
-  const ada = await app.user('ada')
-  const { make, openFiles } = openEndlessExports(app)
-  const path = await make(ada)
-  const begin = () => Promise.all(Array.from({ length: 20 }, () => openUnread(t, origin, ada, path)))
-  const downloads = await begin()
-  t.same(downloads.map(({ status }) => status).sort(), [...Array(8).fill(200), ...Array(12).fill(503)])
-  t.equal(openFiles(), 8)
-  t.equal((await scrape()).value('ebs_http_downloads'), 8)
-  t.match(await ada.call('GET', path), {
-    status: 503,
-    body: { error: 'Service unavailable' },
-    headers: { 'retry-after': '1' },
-  })
-  t.equal((await ada.call('GET', '/api/v1/exports')).status, 200, 'everything else is served')
+t.test(
+  'A user has 8 downloads under way at most, a process 64 and some first ones; none of those refused opens a file',
+  async (t) => {
+    const app = await buildApp(t)
+    const { scrape } = openAdmin(t, app)
+    const origin = await app.listen()
+    const ada = await app.user('ada')
+    const { make, openFiles } = openEndlessExports(app)
+    const path = await make(ada)
+    const begin = () => Promise.all(Array.from({ length: 20 }, () => openUnread(t, origin, ada, path)))
+    const downloads = await begin()
+    t.same(downloads.map(({ status }) => status).sort(), [...Array(8).fill(200), ...Array(12).fill(503)])
+    t.equal(openFiles(), 8)
+    t.equal((await scrape()).value('ebs_http_downloads'), 8)
+    t.match(await ada.call('GET', path), {
+      status: 503,
+      body: { error: 'Service unavailable' },
+      headers: { 'retry-after': '1' },
+    })
+    t.equal((await ada.call('GET', '/api/v1/exports')).status, 200, 'everything else is served')
 
-  const others = ['bob', 'eve', 'joe', 'kim', 'lea', 'max', 'ned', 'pat']
-  for (const name of others) {
-    const user = await app.user(name)
-    const own = await make(user)
-    for (let count = 0; count < 8; count++) downloads.push(await openUnread(t, origin, user, own))
-  }
-  t.equal(openFiles(), 64)
-  t.same(pick(downloads.slice(-9), 'status'), [200, ...Array(8).fill(503)])
+    const others = ['bob', 'eve', 'joe', 'kim', 'lea', 'max', 'ned', 'pat']
+    for (const name of others) {
+      const user = await app.user(name)
+      const own = await make(user)
+      for (let count = 0; count < 8; count++) downloads.push(await openUnread(t, origin, user, own))
+    }
+    t.equal(openFiles(), 65)
+    t.same(pick(downloads.slice(-9), 'status'), [200, 200, ...Array(7).fill(503)], 'who has none may have one')
 
-  for (const { abort } of downloads) abort()
-  await until(() => openFiles() === 0 && app.context.downloads.held() === 0)
-  t.match(app.log.join(''), /too many downloads under way/)
-})
+    for (const { abort } of downloads) abort()
+    await until(() => openFiles() === 0 && app.context.downloads.held() === 0)
+    t.match(app.log.join(''), /too many downloads under way/)
+  },
+)
 
 t.test('A download whose login cannot be looked up gets 503, and its file is closed', async (t) => {
   const app = await buildApp(t)

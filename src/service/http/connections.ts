@@ -10,6 +10,11 @@ const reserved = 96
 const checkMs = 5000
 /** A connection is closed at the first check 30 s after its client last took anything. */
 const maxStalledChecks = 6
+/** In each 10 s a client takes what waits for it, or this of a large response: 100 kbit/s, a twelfth of what a part of one counts. */
+const checksOfProgress = 2
+const minBytes = 128 * 1024
+/** So much waits of a large response: what is smaller ends with it. */
+const largeBytes = 64 * 1024
 /** Shorter than it takes to accept a connection. */
 const quietMs = 0.1
 const busyMs = 500
@@ -59,9 +64,13 @@ interface Progress {
   /** The bytes that the client, or the system's buffer for it, has taken. */
   taken: number
   stalledChecks: number
+  /** What was waiting since when the progress is measured, and what had been taken then. */
+  waiting: number
+  takenBefore: number
+  checks: number
 }
 
-/** Closes a connection whose client takes nothing of a response: it would hold the rest of it for as long as it likes. */
+/** Closes a connection whose client takes nothing of a response, or hardly goes on: it would hold the rest for as long as it likes. */
 function closeStalledConnections(server: HttpServer): void {
   const connections = new Map<Socket, Progress>()
   /** One function for all: idle connections are many. */
@@ -69,7 +78,7 @@ function closeStalledConnections(server: HttpServer): void {
     connections.delete(this)
   }
   server.on('connection', (socket: Socket) => {
-    connections.set(socket, { taken: 0, stalledChecks: 0 })
+    connections.set(socket, { taken: 0, stalledChecks: 0, waiting: 0, takenBefore: 0, checks: 0 })
     socket.on('close', forget)
   })
   // A WebSocket has its own check (realtime/connection.ts).
@@ -88,7 +97,17 @@ function check(socket: Socket, progress: Progress): void {
   const isStalled = socket.writableLength > 0 && taken === progress.taken
   progress.stalledChecks = isStalled ? progress.stalledChecks + 1 : 0
   progress.taken = taken
-  if (progress.stalledChecks >= maxStalledChecks) socket.destroy()
+  if (progress.stalledChecks >= maxStalledChecks || isSlow(socket, progress)) socket.destroy()
+}
+
+/** As bodies, what is sent must go on. One that takes nothing at all has longer: its network may be away. */
+function isSlow({ writableLength }: Socket, progress: Progress): boolean {
+  const { waiting, taken, takenBefore } = progress
+  const hasWaited = waiting > 0 && writableLength > 0
+  if (hasWaited && ++progress.checks < checksOfProgress) return false
+  Object.assign(progress, { waiting: writableLength, takenBefore: taken, checks: 0 })
+  const took = taken - takenBefore
+  return hasWaited && took > 0 && took < (waiting >= largeBytes ? minBytes : waiting)
 }
 
 /**

@@ -9,23 +9,39 @@ export type Budget = ReturnType<typeof createBudget>
 /** The share of a budget that one request holds. */
 export type Hold = ReturnType<Budget['hold']>
 
-/** A user's share keeps one user from shutting out all others. */
+/**
+ * A user's share keeps one user from shutting out all others, and a part is kept for those who hold little: a few accounts
+ * with all that they may hold shut nobody out.
+ */
 export function createBudgets() {
   return {
     /** The bytes of request bodies that this process holds. */
-    bodies: createBudget({ most: 128 * mebibyte, ofOne: 64 * mebibyte }),
+    bodies: createBudget({ most: 128 * mebibyte, ofOne: 64 * mebibyte, kept: 16 * mebibyte, little: mebibyte }),
     /** The bytes of responses that are on their way. */
-    responses: createBudget({ most: 128 * mebibyte, ofOne: 32 * mebibyte }),
+    responses: createBudget({
+      most: 128 * mebibyte,
+      ofOne: 32 * mebibyte,
+      kept: 24 * mebibyte,
+      little: 1.5 * mebibyte,
+    }),
     /** The downloads under way: each keeps a file, or a connection to the object store, open. */
-    downloads: createBudget({ most: 64, ofOne: 8 }),
+    downloads: createBudget({ most: 64, ofOne: 8, kept: 16, little: 1 }),
   }
+}
+
+interface Sizes {
+  most: number
+  ofOne: number
+  /** Beyond `most`, for owners who hold no more than `little`. */
+  kept: number
+  little: number
 }
 
 /**
  * Counts what is there, not what was announced: otherwise four requests that announce 32 MiB and send nothing would
  * shut everybody out. What is announced only has to fit into the rest, so that no body is begun in vain.
  */
-function createBudget({ most, ofOne }: { most: number; ofOne: number }) {
+function createBudget({ most, ofOne, kept, little }: Sizes) {
   const owners = new Map<string, number>()
   let total = 0
 
@@ -37,7 +53,8 @@ function createBudget({ most, ofOne }: { most: number; ofOne: number }) {
   }
 
   function hasRoom(owner: string, amount: number): boolean {
-    return total + amount <= most && (owners.get(owner) ?? 0) + amount <= ofOne
+    const sum = (owners.get(owner) ?? 0) + amount
+    return total + amount <= most + (sum <= little ? kept : 0) && sum <= ofOne
   }
 
   return {
