@@ -1,3 +1,4 @@
+import Sqlite from 'better-sqlite3'
 import t from 'tap'
 import { openDevice } from '../realtime/device.ts'
 import { buildApp, sendingTo, type TestUser } from '../support/app.ts'
@@ -41,3 +42,23 @@ for (const [name, start] of Object.entries({ nginx: startNginx, Caddy: startCadd
 function push(user: TestUser, payload: string) {
   return user.call('POST', '/api/v1/sync/push', { payload, headers: { 'content-type': 'application/json' } })
 }
+
+t.test("deploy/: behind Caddy, the rest is served while one user's page is damaged or the disk is full", async (t) => {
+  const proxy = await startCaddy(t, [instance])
+  if (!proxy) return t.comment('SKIPPED: no Caddy here')
+  let checks = 0
+  app.app.server.on('request', ({ url }) => {
+    if (url === '/readyz') checks++
+  })
+  for (const [code, fault] of [
+    ['SQLITE_CORRUPT', 'damaged'],
+    ['SQLITE_FULL', 'full'],
+  ] as const) {
+    // As a request that meets it says.
+    app.context.database.isUnavailable(new Sqlite.SqliteError(fault, code))
+    t.ok((await app.app.inject('/readyz')).json().faults.includes(fault))
+    const before = checks
+    await until(() => checks >= before + 2)
+    t.equal((await sendingTo(callsTo(proxy.origin, proxy.fetch), ada).call('GET', '/api/v1/bookmarks')).status, 200)
+  }
+})
