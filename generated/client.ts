@@ -1911,7 +1911,7 @@ export interface components {
          */
         Environment: "development" | "staging" | "production";
         /**
-         * @description healthy: all systems operational; degraded: some features may be unavailable (object store or identity provider unreachable); unhealthy: major issues, limited functionality (no database, or its disk is full or fails).
+         * @description healthy: all systems operational; degraded: some features may be unavailable (object store or identity provider unreachable, or a clock that has jumped); unhealthy: major issues, limited functionality (no database, or its disk is full or fails).
          * @example healthy
          * @enum {string}
          */

@@ -9,6 +9,7 @@ import { createBudgets } from './load/budget.ts'
 import { createLimits } from './load/rates.ts'
 import { openNotices } from './notices/open.ts'
 import { openObjectStore } from './objects/open.ts'
+import { guardClock } from './operating/clock.ts'
 import { demandSameTime, startHealth } from './operating/health.ts'
 import { createMetrics } from './operating/metrics.ts'
 import { checkSecretKey } from './operating/secret-key.ts'
@@ -40,11 +41,13 @@ export async function openContext(config: Config, { log, clock = Date.now }: Sur
     const seal = createSeal(secretKeys)
     const database = keep(await openDatabase(config.databaseUrl, log, config.databaseServer))
     await demandSameTime(database)
+    const clockGuard = keep(await guardClock({ config, database, clock, log }))
     await checkSecretKey({ database, seal, log })
     const base = {
       config,
       log,
       clock,
+      clockGuard,
       tracing,
       database,
       seal,
@@ -66,7 +69,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Sur
       health: keep(startHealth(base)),
       sweeps: keep(startSweeps(base)),
       /** Undefined if none are scheduled. */
-      backups: keep(openBackups(config, secretKeys, log)),
+      backups: keep(openBackups(config, secretKeys, base)),
       close: () => opened.disposeAsync(),
     }
   } catch (error) {

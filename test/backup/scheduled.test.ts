@@ -2,6 +2,8 @@ import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import Sqlite from 'better-sqlite3'
+import type { FastifyBaseLogger } from 'fastify'
+import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { openCopy } from '../../src/service/backup/database.ts'
 import { type Backups, scheduleBackups } from '../../src/service/backup/schedule.ts'
@@ -135,8 +137,22 @@ function fakeShelf(names: string[], make: () => Promise<void> = async () => {}) 
   return { shelf, seen, names }
 }
 
-function schedule(t: Test, shelf: Shelf, options: { everyMs?: number; keep?: number } = {}): Backups {
-  const backups = scheduleBackups({ everyMs: hourMs, keep: 2, shelf, log: silent, pauseMs: 5, ...options })
+const believed = { isBelieved: async () => true }
+
+function schedule(
+  t: Test,
+  shelf: Shelf,
+  options: { everyMs?: number; keep?: number; clockGuard?: typeof believed; log?: FastifyBaseLogger } = {},
+): Backups {
+  const backups = scheduleBackups({
+    everyMs: hourMs,
+    keep: 2,
+    shelf,
+    clockGuard: believed,
+    log: silent,
+    pauseMs: 5,
+    ...options,
+  })
   t.teardown(() => backups.close())
   return backups
 }
@@ -158,6 +174,33 @@ t.test('One is due when the newest is older than BACKUP_EVERY; those beyond BACK
   const future = fakeShelf([nameOf(Date.now() + 24 * hourMs)])
   schedule(t, future.shelf)
   await until(() => future.seen.attempts === 1)
+})
+
+t.test('One from the future counts as the oldest, and the one just made is never removed', async (t) => {
+  const [future, good] = [nameOf(Date.now() + 40 * 24 * hourMs), nameOf(Date.now() - 2 * hourMs)]
+  const lines: string[] = []
+  const log = pino({ level: 'error' }, { write: (line) => lines.push(line) })
+  const { shelf, names } = fakeShelf([good, future])
+  const backups = schedule(t, shelf, { keep: 1, log })
+  await until(() => names.length === 1)
+  t.same(names, [nameOf(backups.lastSuccess())])
+  t.match(lines.join(''), `"backups":["${future}"],"msg":"there are backups from the future: look at the clock"`)
+})
+
+t.test('While the clock is not believed, none is removed', async (t) => {
+  const old = [5, 4].map((hours) => nameOf(Date.now() - hours * hourMs))
+  const { shelf, names } = fakeShelf([...old])
+  const asked = Promise.withResolvers<void>()
+  const clockGuard = {
+    isBelieved: async () => {
+      asked.resolve()
+      return false
+    },
+  }
+  const backups = schedule(t, shelf, { keep: 1, clockGuard })
+  await asked.promise
+  await backups.close()
+  t.equal(names.length, 3)
 })
 
 t.test('A failed one is tried again, removes none, and is counted', async (t) => {

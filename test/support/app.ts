@@ -58,12 +58,14 @@ export interface TestUser {
 export interface BuildOptions {
   /** The folder of an earlier app, to start with its data. */
   dataDir?: string
+  /** The server's clock at the start (Unix ms), as `setClock` sets it. */
+  now?: number
 }
 
 export async function buildApp(
   t: Pick<Test, 'teardown'>,
   env: Record<string, string> = {},
-  { dataDir }: BuildOptions = {},
+  { dataDir, now: startsAt }: BuildOptions = {},
 ): Promise<TestApp> {
   const folder = dataDir ?? (await mkdtemp(join(tmpdir(), 'ebs-test-')))
   if (dataDir === undefined) await makeMigrated(folder)
@@ -83,7 +85,7 @@ export async function buildApp(
       done()
     },
   })
-  let now: number | undefined
+  let now = startsAt
   const context = await openContext(config, {
     log: openLog(config.logLevel, sink),
     clock: () => now ?? Date.now(),

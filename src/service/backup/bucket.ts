@@ -43,9 +43,9 @@ export function bucketShelf(config: S3Config, secretKeys: Uint8Array[], dir: str
   }
 }
 
-/** The names of the backups in the bucket, oldest first. */
+/** The names of the backups in the bucket. */
 export async function bucketBackups(config: S3Config): Promise<string[]> {
-  return withStore(config, async (store) => (await Array.fromAsync(store.list())).map(backupOf).sort())
+  return withStore(config, async (store) => (await Array.fromAsync(store.list())).map(backupOf))
 }
 
 /** Writes the database of a backup to a new file. Any of the keys may be the one that it was sent with. */

@@ -9,7 +9,7 @@ import type { Config } from '../config/config.ts'
 import { bucketShelf } from './bucket.ts'
 import type { Made, Source } from './make.ts'
 import type { Order } from './process.ts'
-import { folderShelf, momentOf, nameOf, type Shelf } from './shelf.ts'
+import { byAge, folderShelf, momentOf, nameOf, type Shelf } from './shelf.ts'
 
 /** A failed backup is tried again after this, or after BACKUP_EVERY if that is shorter. */
 const retryMs = 5 * 60_000
@@ -26,13 +26,17 @@ export interface Backups {
 }
 
 /** Undefined if the configuration wants no backups. */
-export function openBackups(config: Config, secretKeys: Uint8Array[], log: FastifyBaseLogger): Backups | undefined {
+export function openBackups(
+  config: Config,
+  secretKeys: Uint8Array[],
+  { clockGuard, log }: Pick<Schedule, 'clockGuard' | 'log'>,
+): Backups | undefined {
   const { everyMs, keep, dir, inBucket } = config.backup
   if (everyMs === undefined) return undefined
   const source = sourceOf(config)
   const folder = folderShelf(dir, (path, signal) => makeBackupApart({ source, path }, signal))
   const shelf = inBucket && config.s3 ? bucketShelf(config.s3, secretKeys, dir, folder) : folder
-  return scheduleBackups({ everyMs, keep, shelf, log })
+  return scheduleBackups({ everyMs, keep, shelf, clockGuard, log })
 }
 
 /** @param config is for SQLite */
@@ -44,28 +48,33 @@ interface Schedule {
   everyMs: number
   keep: number
   shelf: Shelf
+  clockGuard: { isBelieved(): Promise<boolean> }
   log: FastifyBaseLogger
   /** For tests. */
   pauseMs?: number
 }
 
 /** Makes a backup whenever the newest one is older than `everyMs`, one at a time, and removes those beyond `keep`. */
-export function scheduleBackups({ everyMs, keep, shelf, log, pauseMs = retryMs }: Schedule): Backups {
+export function scheduleBackups({ everyMs, keep, shelf, clockGuard, log, pauseMs = retryMs }: Schedule): Backups {
   const stopping = new AbortController()
   const { signal } = stopping
   let [newest, failures] = [0, 0]
 
-  async function makeOne(): Promise<void> {
+  async function makeOne(): Promise<string> {
     const begun = Date.now()
     const name = nameOf(begun)
     const { leftOut } = await shelf.add(name, signal)
     newest = begun
     log.info({ backup: name, seconds: (Date.now() - begun) / 1000, exportsLeftOut: leftOut }, 'made a backup')
+    return name
   }
 
-  async function removeOld(): Promise<void> {
+  /** A clock that is not believed would let its backups take the place of good ones. */
+  async function removeOld(made: string): Promise<void> {
     try {
-      for (const name of (await shelf.list()).slice(0, -keep)) await shelf.remove(name)
+      if (!(await clockGuard.isBelieved())) return
+      const { oldestFirst } = byAge(await shelf.list())
+      for (const name of oldestFirst.slice(0, -keep)) if (name !== made) await shelf.remove(name)
     } catch (err) {
       log.error({ err }, 'an old backup could not be removed')
     }
@@ -74,12 +83,15 @@ export function scheduleBackups({ everyMs, keep, shelf, log, pauseMs = retryMs }
   /** Resolves to how long to wait. */
   async function turn(): Promise<number> {
     try {
-      newest = momentOf((await shelf.list()).at(-1) ?? '') ?? 0
+      const { oldestFirst, fromFuture } = byAge(await shelf.list())
+      if (fromFuture.length > 0)
+        log.error({ backups: fromFuture }, 'there are backups from the future: look at the clock')
+      // Those must not stop backups until then.
+      const last = oldestFirst.slice(fromFuture.length).at(-1)
+      newest = momentOf(last ?? '') ?? 0
       const age = Date.now() - newest
-      // A name from the future is that of a wrong clock, which must not stop backups until then.
-      if (age >= 0 && age < everyMs) return everyMs - age
-      await makeOne()
-      await removeOld()
+      if (age < everyMs) return everyMs - Math.max(0, age)
+      await removeOld(await makeOne())
       return everyMs
     } catch (err) {
       if (signal.aborted) return 0

@@ -4,7 +4,7 @@ import { ConfigError } from '../config/values.ts'
 
 /** Where complete backups are kept. */
 export interface Shelf {
-  /** The names of the backups, oldest first. */
+  /** The names of the backups. */
   list(): Promise<string[]>
   /** Makes a backup of this name. It is listed once it is complete. An abort leaves none. */
   add(name: string, signal: AbortSignal): Promise<{ leftOut: number }>
@@ -34,9 +34,22 @@ export function folderShelf(dir: string, make: Make): Shelf {
   }
 }
 
-/** The names of the complete backups in a folder, oldest first. */
+/** The names of the complete backups in a folder. */
 export async function listBackups(dir: string): Promise<string[]> {
-  return (await namesIn(dir)).filter((name) => momentOf(name) !== undefined).sort()
+  return (await namesIn(dir)).filter((name) => momentOf(name) !== undefined)
+}
+
+/** Clocks of machines may differ by this. */
+const toleranceMs = 60_000
+
+/**
+ * Sorts backups by age, oldest first. One from the future was made under a wrong clock: nobody knows how old it is, so it counts
+ * as older than all others.
+ */
+export function byAge(names: string[], now = Date.now()): { oldestFirst: string[]; fromFuture: string[] } {
+  const isFuture = (name: string) => (momentOf(name) ?? 0) > now + toleranceMs
+  const fromFuture = names.filter(isFuture).sort()
+  return { oldestFirst: [...fromFuture, ...names.filter((name) => !isFuture(name)).sort()], fromFuture }
 }
 
 async function namesIn(dir: string): Promise<string[]> {

@@ -2,6 +2,7 @@
 import { pino } from 'pino'
 import { readConfig } from '../config/config.ts'
 import { type Beside, openBeside } from '../db/beside.ts'
+import { acceptClock } from '../operating/clock.ts'
 import { command, run, UsageError } from '../terminal/command.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { checkFile, checkUsers } from '../upkeep/check.ts'
@@ -50,6 +51,15 @@ admin
     'reads all that is stored, and names the users whose rows are damaged; on SQLite, checks the whole file, too',
   )
   .action(() => withDatabase(checkAll))
+admin
+  .command('accept-clock')
+  .description('lets what has expired be erased, although the clock has jumped: look at it before')
+  .action(() =>
+    withDatabase(async (database) => {
+      const now = new Date(await acceptClock(database)).toISOString()
+      console.log(`the clock is right at ${now}: what has expired is erased within the hour`)
+    }),
+  )
 await run(admin)
 
 /** By the direct connection: a pooler takes neither the limits nor the prepared statements of one. */

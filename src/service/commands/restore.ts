@@ -7,7 +7,7 @@ import { pino } from 'pino'
 import { bucketBackups, fetchBackup } from '../backup/bucket.ts'
 import { becomeOneFile, copyDatabase, openCopy, type StoredExport } from '../backup/database.ts'
 import { type LeftOut, syncPath } from '../backup/make.ts'
-import { listBackups, momentOf, nameOf } from '../backup/shelf.ts'
+import { byAge, listBackups, momentOf, nameOf } from '../backup/shelf.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { ConfigError } from '../config/values.ts'
 import type { Database, Db } from '../db/engine/database.ts'
@@ -102,7 +102,9 @@ async function findBackup({ backup: { dir, inBucket }, s3 }: Config, backup: str
 }
 
 function newest(names: string[]): string {
-  const name = names.at(-1)
+  const { oldestFirst, fromFuture } = byAge(names)
+  const name = oldestFirst.at(-1)
+  for (const each of fromFuture) console.log(`passed over: ${each}, which is from the future, so a clock was wrong`)
   if (name === undefined) throw new ConfigError('BACKUP_TO: there is no backup')
   return name
 }

@@ -247,6 +247,12 @@ interface HeartbeatTable {
   at: number
   /** Since when the times of sequence numbers are kept. */
   times_since: Generated<number | null>
+  /** See operating/clock.ts: the last time that was believed, */
+  believed_at: Generated<number | null>
+  /** the last time at all, */
+  judged_at: Generated<number | null>
+  /** and for how many ms the service has run since without believing it; null if it does. */
+  doubted_ms: Generated<number | null>
 }
 
 /** Those of migrations/index.ts that are applied. */

@@ -8,6 +8,7 @@ import { newestMigration } from '../db/migrations/index.ts'
 import { createExportCount, type ExportWorker } from '../exports/worker.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { Hub } from '../realtime/hub.ts'
+import type { ClockGuard } from './clock.ts'
 import type { Health } from './health.ts'
 import { byLabel, counter, type Family, gauge, type Metrics, writeFamilies } from './metrics.ts'
 
@@ -18,6 +19,7 @@ export interface GaugeParts {
   downloads: { held(): number }
   database: Pick<Database, 'db' | 'load' | 'queries'> & { faults: Pick<Faults, 'counts'> }
   hub: Pick<Hub, 'sockets' | 'unsentBytes'>
+  clockGuard: Pick<ClockGuard, 'jumpMs'>
   health: Pick<Health, 'components' | 'clockDriftMs'>
   limits: { refusals(): Record<string, number> }
   exportWorker: Pick<ExportWorker, 'outcomes'>
@@ -40,7 +42,8 @@ export function createMetricsPage(parts: GaugeParts) {
 
 /** The metrics whose values are kept elsewhere. */
 function gaugesOf(parts: GaugeParts): Family[] {
-  const { bodies, responses, downloads, database, hub, health, limits, exportWorker, notices, backups } = parts
+  const { bodies, responses, downloads, database, hub, clockGuard, health, limits, exportWorker, notices, backups } =
+    parts
   const countExports = createExportCount(parts)
   const build = { version: packageJson.version, node: process.version, schema: newestMigration }
   return [
@@ -84,6 +87,11 @@ function gaugesOf(parts: GaugeParts): Family[] {
       'ebs_clock_drift_seconds',
       "How far this machine's clock is ahead of the database's",
       () => health.clockDriftMs() / 1000,
+    ),
+    gauge(
+      'ebs_clock_jump_seconds',
+      'How far the clock is after the time at which the database was last in use, while it is not believed; otherwise 0',
+      () => clockGuard.jumpMs() / 1000,
     ),
     ...(backups ? gaugesOfBackups(backups) : []),
     counter('ebs_database_queries_total', 'Queries that the database has answered', () => database.queries().count),

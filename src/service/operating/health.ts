@@ -8,8 +8,11 @@ import type { Fault, Faults } from '../db/engine/probe.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { ObjectStore } from '../objects/store.ts'
 import type { Provider } from '../provider/provider.ts'
+import type { ClockGuard } from './clock.ts'
 
 type Status = Schemas['Health']['status']
+/** A clock that is not believed keeps nobody from anything, but nothing is erased. */
+type Down = Component | 'pulse' | 'clock'
 type Component = 'database' | 'objects' | 'provider'
 
 export type Health = ReturnType<typeof startHealth>
@@ -19,6 +22,7 @@ interface Parts {
   objects: Pick<ObjectStore, 'probe'>
   provider: Pick<Provider, 'probe'>
   notices: Pick<Notices, 'isUp'>
+  clockGuard: Pick<ClockGuard, 'jumpMs'>
   log: FastifyBaseLogger
 }
 
@@ -34,15 +38,15 @@ const names: Record<Component, string> = {
 }
 
 /** Probes in the background, so that a report costs nothing. Healthy until the first result. */
-export function startHealth({ database, objects, provider, notices, log }: Parts) {
+export function startHealth({ database, objects, provider, notices, clockGuard, log }: Parts) {
   const answers = { database: true, objects: true, provider: true }
   const stopping = new AbortController()
   let draining = false
   let driftMs = 0
 
-  function down(): (Component | 'pulse')[] {
+  function down(): Down[] {
     const { database, objects, provider } = answers
-    const up = { database, pulse: notices.isUp(), objects, provider }
+    const up = { database, pulse: notices.isUp(), objects, provider, clock: clockGuard.jumpMs() === 0 }
     return (Object.keys(up) as (keyof typeof up)[]).filter((name) => !up[name])
   }
 
@@ -99,9 +103,9 @@ export function startHealth({ database, objects, provider, notices, log }: Parts
 }
 
 /** Damage is to somebody's records; a disk that is full or fails is everybody's. */
-const grave = new Set<Component | 'pulse' | Fault>(['database', 'pulse', 'full', 'failing'])
+const grave = new Set<Down | Fault>(['database', 'pulse', 'full', 'failing'])
 
-function toStatus(down: (Component | 'pulse')[], faults: Fault[]): Status {
+function toStatus(down: Down[], faults: Fault[]): Status {
   const all = [...down, ...faults]
   if (all.length === 0) return 'healthy'
   return all.some((one) => grave.has(one)) ? 'unhealthy' : 'degraded'

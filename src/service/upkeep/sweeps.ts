@@ -1,4 +1,5 @@
 import type { Database } from '../db/engine/database.ts'
+import type { ClockGuard } from '../operating/clock.ts'
 import { findClockFault } from '../operating/health.ts'
 import type { Metrics } from '../operating/metrics.ts'
 import { accountSweeps, type ErasureParts } from './erasure.ts'
@@ -14,6 +15,7 @@ export interface SweepParts extends ExportSweepParts, VersionSweepParts, Erasure
   objects: ExportSweepParts['objects']
   database: ExportSweepParts['database'] & VersionSweepParts['database'] & Pick<Database, 'exclusively' | 'now'>
   metrics: Pick<Metrics, 'countSweep' | 'countFailedSweep'>
+  clockGuard: Pick<ClockGuard, 'isBelieved'>
 }
 
 export interface Sweeps {
@@ -29,6 +31,8 @@ export function startSweeps(parts: SweepParts): Sweeps {
   async function sweepAll(): Promise<void> {
     const fault = await findClockFault(parts.database)
     if (fault !== undefined) throw new Error(fault)
+    // It has logged why.
+    if (!(await parts.clockGuard.isBelieved())) return
     // One that fails leaves the others to do their work.
     for (const [name, sweep] of Object.entries(sweeps)) {
       await count(name, sweep(parts, stop.signal))

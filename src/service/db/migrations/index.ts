@@ -9,6 +9,7 @@ import { deletions } from './0016-deletions.ts'
 import { userReferences } from './0017-user-references.ts'
 import { sqliteUserReferences } from './0018-sqlite-user-references.ts'
 import { commitTimes } from './0019-commit-times.ts'
+import { witness } from './0019-witness.ts'
 import { versionCounts } from './0020-version-counts.ts'
 import { keyringVersions } from './0021-keyring-versions.ts'
 import { oldPurges } from './0021-old-purges.ts'
@@ -32,6 +33,7 @@ export function expansionsWith(text: Text): Record<string, Migration> {
     '0017-user-references': userReferences(text),
     '0018-sqlite-user-references': sqliteUserReferences(text),
     '0019-commit-times': commitTimes,
+    '0019-witness': witness,
     '0020-version-counts': versionCounts,
     '0021-keyring-versions': keyringVersions(text),
     '0021-old-purges': oldPurges,

@@ -1,0 +1,115 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyBaseLogger } from 'fastify'
+import { dayMs } from '../../protocol/order.ts'
+import type { Database } from '../db/engine/database.ts'
+import { type Heartbeat, lockHeartbeat, saveJudgement } from '../db/tables/heartbeat.ts'
+import { callBeside } from '../terminal/command.ts'
+
+/**
+ * A clock that is set wrong would erase what is kept for a time. No other clock can tell: SQLite's is the process's own, and
+ * Postgres' may be that of the same machine. So the witness is the last time at which the database was in use.
+ */
+
+/** A service that was off for less than this is nothing to ask about. */
+const mostMs = 7 * dayMs
+/** After so long a run, the clock is believed: if it is wrong, nobody cares. */
+const trialMs = dayMs
+const everyMs = 60_000
+/** Between two judgements the service has run, unless they are further apart. */
+const longestGapMs = 5 * everyMs
+
+interface Parts {
+  config: { keepVersionsDays: number }
+  database: Pick<Database, 'write'>
+  clock: () => number
+  log: FastifyBaseLogger
+}
+
+export interface ClockGuard {
+  /** Judges the clock anew. True if what is kept for a time may be erased. */
+  isBelieved(): Promise<boolean>
+  /** How far the clock is ahead of when the database was last in use (ms), if it is not believed; otherwise 0. */
+  jumpMs(): number
+  close(): Promise<void>
+}
+
+/** Judges the clock at the start, before anything writes the time of this process, and every minute. */
+export async function guardClock({ config, database, clock, log }: Parts): Promise<ClockGuard> {
+  const limitMs = config.keepVersionsDays > 0 ? Math.min(mostMs, (config.keepVersionsDays * dayMs) / 2) : mostMs
+  const stopping = new AbortController()
+  let jumpMs = 0
+
+  async function isBelieved(): Promise<boolean> {
+    const before = jumpMs
+    const judgement = await database.write(async (trx) => {
+      const judged = judge(await lockHeartbeat(trx), clock(), limitMs)
+      await saveJudgement(trx, judged)
+      return judged
+    })
+    jumpMs = judgement.doubted_ms === null ? 0 : judgement.judged_at - judgement.believed_at
+    if (jumpMs !== 0 && before === 0) log.error({ jumpMs }, describe(judgement))
+    if (jumpMs === 0 && before !== 0) log.info('the clock is believed again: what has expired is erased')
+    return jumpMs === 0
+  }
+
+  async function watch(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await sleep(everyMs, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
+      // What is wrong with the database is told by its probe.
+      if (!stopping.signal.aborted) await isBelieved().catch(() => {})
+    }
+  }
+
+  await isBelieved()
+  const watching = watch()
+  return {
+    isBelieved,
+    jumpMs: () => jumpMs,
+    async close() {
+      stopping.abort()
+      await watching
+    },
+  }
+}
+
+interface Judgement {
+  believed_at: number
+  judged_at: number
+  /** How long the service has run while the clock was not believed; null if it is. */
+  doubted_ms: number | null
+}
+
+type Known = Pick<Heartbeat, 'at' | 'believed_at' | 'judged_at' | 'doubted_ms'>
+
+/** Of a database that a release without this has used, its last probe is the witness; a new one believes any clock. */
+function judge(known: Known, now: number, limitMs: number): Judgement {
+  const believed_at = known.believed_at ?? (known.at > 0 ? known.at : now)
+  if (Math.abs(now - believed_at) <= limitMs) return accepted(now)
+  const gap = now - (known.judged_at ?? now)
+  const hasRun = known.doubted_ms !== null && gap > 0 && gap <= longestGapMs
+  // It was set once more.
+  const before = Math.abs(gap) > limitMs ? 0 : (known.doubted_ms ?? 0)
+  const doubted_ms = before + (hasRun ? gap : 0)
+  return doubted_ms >= trialMs ? accepted(now) : { believed_at, judged_at: now, doubted_ms }
+}
+
+function accepted(now: number): Judgement {
+  return { believed_at: now, judged_at: now, doubted_ms: null }
+}
+
+/** For an operator who has looked at the clock. Returns the time that is believed now. */
+export async function acceptClock({ write }: Pick<Database, 'write'>): Promise<number> {
+  const now = Date.now()
+  await write(async (trx) => {
+    await lockHeartbeat(trx)
+    await saveJudgement(trx, accepted(now))
+  })
+  return now
+}
+
+function describe({ believed_at, judged_at }: Judgement): string {
+  const [now, last] = [judged_at, believed_at].map((ms) => new Date(ms).toISOString())
+  const days = (Math.abs(judged_at - believed_at) / dayMs).toFixed(1)
+  const side = judged_at > believed_at ? 'after' : 'before'
+  return `the clock says ${now}, ${days} days ${side} this database was last in use (${last}): nothing is erased by age until the service has run for a day, or until ${callBeside('admin', 'accept-clock')}`
+}

@@ -1,0 +1,147 @@
+/** A service that starts with a wrong clock erases nothing. On Postgres, the server's clock has jumped with it. */
+import t from 'tap'
+import { openAdmin } from '../support/admin.ts'
+import { type BuildOptions, buildApp, type TestApp, type TestUser } from '../support/app.ts'
+import { change, pullAll } from '../support/changes.ts'
+import { runCommand } from '../support/command.ts'
+import { databaseUrl } from '../support/database-url.ts'
+import { createdExport } from '../support/exports.ts'
+import { folder } from '../support/service.ts'
+
+const dayMs = 86_400_000
+const content = (text: string) => ({ encrypted_data: text, data_hash: `hash-of-${text}` })
+const errorsOf = ({ log }: TestApp) =>
+  log.map((line) => JSON.parse(line)).filter(({ level, jumpMs }) => level === 50 && jumpMs !== undefined)
+
+/** Somebody with a version, something in the trash, an export and a device. */
+async function fill(app: TestApp): Promise<TestUser> {
+  const ada = await app.user('ada')
+  const changes = ['x', 'y'].map((entity_id) => change({ entity_id }))
+  await ada.call('POST', '/api/v1/sync/push', { body: { changes } })
+  await ada.call('PUT', '/api/v1/bookmarks/x', { body: content('edited') })
+  await ada.call('DELETE', '/api/v1/bookmarks/y')
+  await pullAll(ada, { headers: { 'x-device-id': 'laptop' } })
+  await createdExport(ada)
+  return ada
+}
+
+async function left(ada: TestUser) {
+  const get = async (path: string) => (await ada.call('GET', path)).body
+  return {
+    versions: (await get('/api/v1/bookmarks/x/versions')).versions?.length,
+    trash: (await get('/api/v1/trash')).bookmarks?.length,
+    exports: (await get('/api/v1/exports')).exports?.length,
+    devices: (await get('/api/v1/devices')).devices?.length,
+    sessions: (await get('/api/v1/account/sessions')).sessions?.length,
+  }
+}
+
+t.test('Starts with a clock 40 days ahead, or behind, erase nothing, and tell it', async (t) => {
+  const dataDir = await folder(t)
+  const start = async (options: BuildOptions = {}) => buildApp(t, {}, { dataDir, ...options })
+  const first = await start()
+  const ada = await fill(first)
+  const before = await left(ada)
+  t.match(before, { versions: 1, trash: 1, exports: 1, sessions: 1 })
+  t.same(errorsOf(first), [])
+  await first.close()
+
+  for (const days of [40, 40, -40, 41]) {
+    const now = Date.now() + days * dayMs
+    const wrong = await start({ now })
+    const [error, ...others] = errorsOf(wrong)
+    t.match(
+      error.msg,
+      new RegExp(`^the clock says ${new Date(now).toISOString()}, 4[01].0 days ${days > 0 ? 'after' : 'before'} this`),
+    )
+    t.match(error.msg, /npm run admin -- accept-clock/)
+    t.same(others, [])
+    const { scrape, admin } = openAdmin(t, wrong)
+    const metrics = await scrape()
+    t.ok(Math.abs(Number(metrics.value('ebs_clock_jump_seconds')) - days * 86_400) < 600)
+    t.notOk(
+      Object.values(metrics.byLabel('ebs_swept_total')).some((swept) => swept > 0),
+      'nothing is swept',
+    )
+    const ready = await admin.inject('/readyz')
+    t.ok(ready.statusCode === 200 && ready.json().down.includes('clock'), 'another instance would do no better')
+    t.equal((await wrong.call('GET', '/api/v1/health')).body.status, 'degraded')
+    await wrong.close()
+  }
+
+  const last = await start()
+  t.same(errorsOf(last), [])
+  t.same(await left(last.as(ada)), before, 'all is there, the session, too')
+})
+
+t.test('After three weeks off, it waits for a day, however often it is started, or for an operator', async (t) => {
+  const dataDir = await folder(t)
+  const first = await buildApp(t, {}, { dataDir })
+  const began = Date.now()
+  await first.user('ada')
+  await first.close()
+  const later = began + 31 * dayMs
+  const app = await buildApp(t, {}, { dataDir, now: later })
+  const { clockGuard, database } = app.context
+  t.notOk(await clockGuard.isBelieved())
+  const runFor = async (guard: typeof clockGuard, of: TestApp, from: number, hours: number) => {
+    for (let minutes = 0; minutes <= hours * 60; minutes += 5) {
+      of.setClock(from + minutes * 60_000)
+      if (await guard.isBelieved()) return minutes / 60
+    }
+    return undefined
+  }
+  t.equal(await runFor(clockGuard, app, later, 20), undefined)
+  t.equal(
+    await database.db
+      .selectFrom('tokens')
+      .select('hash')
+      .execute()
+      .then((rows) => rows.length),
+    2,
+  )
+  await app.close()
+  const again = await buildApp(t, {}, { dataDir, now: later + 3 * dayMs })
+  t.match(errorsOf(again), [{ level: 50 }], 'it says so after each start')
+  const hours = await runFor(again.context.clockGuard, again, later + 3 * dayMs, 5)
+  t.ok(hours !== undefined && hours > 3.9 && hours < 4.1, `${hours}: the time that it was off does not count`)
+  t.match(again.log.join(''), 'the clock is believed again')
+  await again.close()
+  const swept = await buildApp(t, {}, { dataDir, now: later + 4 * dayMs })
+  t.same(await swept.context.database.db.selectFrom('tokens').select('hash').execute(), [], 'then it goes on')
+  await swept.close()
+
+  // Back to the true time, which is a jump again.
+  const back = await buildApp(t, {}, { dataDir })
+  t.match(errorsOf(back), [{ level: 50 }])
+  const env = { DATA_DIR: dataDir, DATABASE_URL: await databaseUrl(dataDir) }
+  const { code, stdout, stderr } = await runCommand(t, 'admin', ['accept-clock'], env)
+  t.same([code, stderr], [0, ''])
+  t.match(stdout, /^the clock is right at 20/)
+  t.ok(await back.context.clockGuard.isBelieved())
+})
+
+t.test(
+  'Half of a short retention is too far, and a new database or one of an older release believes its clock',
+  async (t) => {
+    const app = await buildApp(t, { KEEP_VERSIONS_DAYS: '2' })
+    const { clockGuard, database } = app.context
+    const now = Date.now()
+    const at = (days: number) => {
+      app.setClock(now + days * dayMs)
+      return clockGuard.isBelieved()
+    }
+    t.same([await at(0.9), await at(1.8), await at(2.9), await at(1.8)], [true, true, false, true])
+    const heartbeat = { believed_at: null, judged_at: null, doubted_ms: null }
+    await database.db
+      .updateTable('heartbeat')
+      .set({ ...heartbeat, at: now })
+      .execute()
+    t.notOk(await at(40), 'the last probe of an older release is a witness, too')
+    await database.db
+      .updateTable('heartbeat')
+      .set({ ...heartbeat, at: 0 })
+      .execute()
+    t.ok(await at(40))
+  },
+)
