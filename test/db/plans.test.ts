@@ -92,8 +92,8 @@ t.test('Push, pull and status reach the rows that they need by an index, and no 
     [
       'index of records (user_id=? AND device_id=? AND stamp>?)',
       'index of records (user_id=? AND device_id>?)',
-      'index of rejections (user_id=?)',
-      'versions (user_id=?)',
+      'index of rejections (user_id=? AND (entity_type,entity_id)>(?,?))',
+      'versions (user_id=? AND seq<?)',
     ],
     "status: the first of each device, then other devices' changes",
   )

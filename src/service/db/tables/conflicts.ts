@@ -31,18 +31,57 @@ export const isOpen = sql<boolean>`settled_at is null and reason <> 'superseded'
 
 /** Those that are not settled, counted up to `max`. */
 export async function countConflicts(db: Db, userId: string, max: number): Promise<number> {
-  const { versions, rejections } = await openConflicts.one(db, { userId, max })
-  return Math.min(max, Number(versions) + Number(rejections))
+  let count = 0
+  for (let before: number | null = Number.MAX_SAFE_INTEGER; before !== null && count < max; ) {
+    await pause()
+    const part: { count: number; last: number | null } = await nextOpen.one(db, { userId, before, rows: countedAtOnce })
+    count += Number(part.count)
+    before = Number(part.count) < countedAtOnce ? null : part.last
+  }
+  for (let after: EntityKey | undefined = firstKey; after && count < max; ) {
+    await pause()
+    const part: EntityKey[] = await nextRejections.all(db, { userId, ...after, rows: countedAtOnce })
+    count += part.length
+    after = part.length < countedAtOnce ? undefined : part.at(-1)
+  }
+  return Math.min(max, count)
 }
 
-const openConflicts = query((db, { userId, max }: Placeholders<{ userId: string; max: number }>) => {
-  const rejections = db.selectFrom('rejections').select('entity_id').where('user_id', '=', userId).limit(max)
-  const versions = db.selectFrom('versions').select('seq').where('user_id', '=', userId).where(isOpen).limit(max)
-  return db.selectNoFrom(({ selectFrom, fn }) => [
-    selectFrom(versions.as('open')).select(fn.countAll<number>().as('count')).as('versions'),
-    selectFrom(rejections.as('open')).select(fn.countAll<number>().as('count')).as('rejections'),
-  ])
-})
+/** Some milliseconds. */
+const countedAtOnce = 500
+/** Before that of every entity. */
+const firstKey: EntityKey = { entity_type: 'bookmark', entity_id: '' }
+
+/** In this order, SQLite goes by the index on open ones, and not by one that has all. */
+const nextOpen = query((db, { userId, before, rows }: Placeholders<{ userId: string; before: number; rows: number }>) =>
+  db
+    .selectFrom(
+      db
+        .selectFrom('versions')
+        .select('seq')
+        .where('user_id', '=', userId)
+        .where(isOpen)
+        .where('seq', '<', before)
+        .orderBy('seq', 'desc')
+        .limit(rows)
+        .as('open'),
+    )
+    .select(({ fn }) => [fn.countAll<number>().as('count'), fn.min('seq').as('last')])
+    .$castTo<{ count: number; last: number | null }>(),
+)
+
+const nextRejections = query(
+  (db, { userId, entity_type, entity_id, rows }: Placeholders<EntityKey & { userId: string; rows: number }>) =>
+    db
+      .selectFrom('rejections')
+      .select(['entity_type', 'entity_id'])
+      .where('user_id', '=', userId)
+      .where(sql<boolean>`(entity_type, entity_id) > (${entity_type}, ${entity_id})`)
+      .orderBy('entity_type')
+      .orderBy('entity_id')
+      .limit(rows)
+      .$castTo<EntityKey>(),
+)
 
 /** Removes the rejections of entities: a newer change settles an entity's conflict. */
 export async function removeRejections(trx: Trx, userId: string, keys: EntityKey[]): Promise<void> {

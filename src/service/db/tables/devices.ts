@@ -1,5 +1,6 @@
+import { sql } from 'kysely'
 import { quotas } from '../../../../generated/limits.ts'
-import { flatMapInParts } from '../../thread/loop.ts'
+import { flatMapInParts, pause } from '../../thread/loop.ts'
 import type { Db, Trx } from '../engine/database.ts'
 import { type Answer, isOneOf, type Placeholders, query } from '../engine/query.ts'
 import type { Schema } from '../schema.ts'
@@ -122,19 +123,31 @@ async function addDevice(trx: Trx, device: Device, seen: Partial<Device>): Promi
 
 /** Makes room for a new device by forgetting those that were seen least recently. */
 async function forgetOldest(trx: Trx, { user_id, device_id }: Device): Promise<void> {
-  const others = trx.selectFrom('devices').select('device_id').where('user_id', '=', user_id)
-  const kept = others
-    .where('device_id', '<>', device_id)
-    .orderBy('last_sync', 'desc')
-    .orderBy('device_id')
-    .limit(maxDevices - 1)
-  await trx
+  await pause()
+  await forgotten.run(trx, { user_id, device_id })
+}
+
+/** Each time one is added, one is too many. */
+const forgottenAtOnce = 10
+
+const forgotten = query((db, { user_id, device_id }: Placeholders<Pick<Device, 'user_id' | 'device_id'>>) =>
+  db
     .deleteFrom('devices')
     .where('user_id', '=', user_id)
-    .where('device_id', '<>', device_id)
-    .where('device_id', 'not in', kept)
-    .execute()
-}
+    .where(
+      'device_id',
+      'in',
+      db
+        .selectFrom('devices')
+        .select('device_id')
+        .where('user_id', '=', user_id)
+        .where('device_id', '<>', device_id)
+        .orderBy('last_sync', 'desc')
+        .orderBy('device_id')
+        .limit(sql.lit(forgottenAtOnce))
+        .offset(sql.lit(maxDevices - 1)),
+    ),
+)
 
 /** The user's newest sequence number, and the epoch that it belongs to: all that a pull must know if nothing is new. */
 export interface End {

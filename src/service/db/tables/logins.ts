@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import { quotas } from '../../../../generated/limits.ts'
 import { dayMs } from '../../../protocol/order.ts'
+import { flatMapInParts } from '../../thread/loop.ts'
 import type { Database, Db, Trx } from '../engine/database.ts'
 import { isOneOf, type Placeholders, query } from '../engine/query.ts'
 import type { Schema } from '../schema.ts'
@@ -38,14 +39,18 @@ export async function endLogin(trx: Trx, { userId, loginId }: LoginKey): Promise
 
 /** Ends logins of a user, and deletes their tokens. */
 export async function endLogins(trx: Trx, userId: string, ids: string[]): Promise<EndedLogin[]> {
-  if (ids.length === 0) return []
-  return trx
-    .deleteFrom('logins')
-    .where('user_id', '=', userId)
-    .where('id', 'in', ids)
-    .returning(['id', 'user_id', 'provider_token_sealed'])
-    .execute()
+  return flatMapInParts(ids, endedAtOnce, (part) =>
+    trx
+      .deleteFrom('logins')
+      .where('user_id', '=', userId)
+      .where('id', 'in', part)
+      .returning(['id', 'user_id', 'provider_token_sealed'])
+      .execute(),
+  )
 }
+
+/** With their tokens. */
+const endedAtOnce = 150
 
 /** Per user. */
 const { logins: maxLogins } = quotas
@@ -53,15 +58,15 @@ const { logins: maxLogins } = quotas
 /** Makes room for a new login by ending the user's oldest ones. Returns the ids of those that it ended. */
 export async function endOldestLogins(trx: Trx, userId: string, newId: string): Promise<string[]> {
   const others = trx.selectFrom('logins').select('id').where('user_id', '=', userId).where('id', '<>', newId)
-  const kept = others
+  const beyond = others
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
-    .limit(maxLogins - 1)
+    .limit(endedAtOnce)
+    .offset(maxLogins - 1)
   const ended = await trx
     .deleteFrom('logins')
     .where('user_id', '=', userId)
-    .where('id', '<>', newId)
-    .where('id', 'not in', kept)
+    .where('id', 'in', beyond)
     .returning('id')
     .execute()
   return ended.map(({ id }) => id)
