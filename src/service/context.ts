@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os'
 import type { FastifyBaseLogger } from 'fastify'
 import { followResponses } from './auth/in-flight.ts'
 import { followUses } from './auth/sessions.ts'
@@ -5,7 +6,7 @@ import { openBackups } from './backup/schedule.ts'
 import type { Config } from './config/config.ts'
 import { openDatabase } from './db/open.ts'
 import { startExportWorker } from './exports/worker.ts'
-import { createBudgets } from './load/budget.ts'
+import { createBudgets, fullMemory } from './load/budget.ts'
 import { createLimits } from './load/rates.ts'
 import { openNotices } from './notices/open.ts'
 import { openObjectStore } from './objects/open.ts'
@@ -30,6 +31,15 @@ interface Surroundings {
   clock?: () => number
 }
 
+/** What the process may use: by its cgroup, or what the machine has. */
+function readMemory(log: FastifyBaseLogger): number {
+  const memory = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem())
+  const [has, wants] = [memory, fullMemory].map((bytes) => Math.floor(bytes / 1024 / 1024))
+  if (memory < fullMemory)
+    log.warn(`the process may use ${has} MiB of memory, less than ${wants}: it serves fewer large requests at a time`)
+  return memory
+}
+
 /** Opens each part after those that it needs. `close` closes them in the reverse order. */
 export async function openContext(config: Config, { log, clock = Date.now }: Surroundings) {
   const opened = new AsyncDisposableStack()
@@ -52,7 +62,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Sur
       database,
       seal,
       limits: createLimits(config),
-      ...createBudgets(),
+      ...createBudgets(readMemory(log)),
       writeTogether: createJointWrite({ config, clock }),
       metrics: createMetrics(),
       objects: keep(await openObjectStore(config, log)),

@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { createShapeCheck } from '../../src/service/http/json.ts'
+import { createBudgets } from '../../src/service/load/budget.ts'
 import { networkOf } from '../../src/service/load/rates.ts'
 import { allOperations, furnish } from '../hostile/requests.ts'
 import { breakDatabase, interceptWrites, snapshot } from '../support/database.ts'
@@ -89,6 +90,15 @@ t.test('128 MiB of bodies at a time, half of them from one user: what would exce
     t.ok(told('too many bytes').length <= 1 + (performance.now() - begun) / 10_000, 'every ten seconds at most')
     t.same(told('Service unavailable'), [], 'and no line for each')
   })
+})
+
+t.test('Where the process may use little memory, fewer bytes are held; the largest body fits', async (t) => {
+  const roomOf = (memory: number) => {
+    const { bodies } = createBudgets(memory * mebibyte)
+    const owners = Array.from({ length: 8 }, (_, n) => `user ${n}`)
+    return owners.filter((owner) => bodies.hold(owner).add(32 * mebibyte)).length
+  }
+  t.same([256, 384, 512, 768, 4096].map(roomOf), [1, 1, 2, 4, 4])
 })
 
 t.test('Callers without a session count by their address, or with IPv6 by their network', async (t) => {

@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { quotas } from '../../../generated/limits.ts'
 import { ServiceError } from '../contract/errors.ts'
 
 const mebibyte = 1024 * 1024
@@ -9,21 +10,41 @@ export type Budget = ReturnType<typeof createBudget>
 /** The share of a budget that one request holds. */
 export type Hold = ReturnType<Budget['hold']>
 
+/** From this on, the budgets are as large as they become. With less memory, they are smaller. */
+export const fullMemory = 768 * mebibyte
+/** What a process takes beside them. */
+const otherBytes = 256 * mebibyte
+
 /**
  * A user's share keeps one user from shutting out all others, and a part is kept for those who hold little: a few accounts
  * with all that they may hold shut nobody out.
  */
-export function createBudgets() {
+export function createBudgets(memory: number) {
+  const part = Math.min(1, Math.max(0, (memory - otherBytes) / (fullMemory - otherBytes)))
+  /** The largest body, and some parts of responses, fit in any case. */
+  const scaled = ({ most, ofOne, kept, little }: Sizes, least: number) =>
+    createBudget({
+      most: Math.max(least, most * part),
+      ofOne: Math.max(least, ofOne * part),
+      kept: Math.max(little, kept * part),
+      little,
+    })
   return {
     /** The bytes of request bodies that this process holds. */
-    bodies: createBudget({ most: 128 * mebibyte, ofOne: 64 * mebibyte, kept: 16 * mebibyte, little: mebibyte }),
+    bodies: scaled(
+      { most: 128 * mebibyte, ofOne: 64 * mebibyte, kept: 16 * mebibyte, little: mebibyte },
+      quotas.batchBodyBytes,
+    ),
     /** The bytes of responses that are on their way. */
-    responses: createBudget({
-      most: 128 * mebibyte,
-      ofOne: 32 * mebibyte,
-      kept: 24 * mebibyte,
-      little: 1.5 * mebibyte,
-    }),
+    responses: scaled(
+      {
+        most: 128 * mebibyte,
+        ofOne: 32 * mebibyte,
+        kept: 24 * mebibyte,
+        little: 1.5 * mebibyte,
+      },
+      8 * mebibyte,
+    ),
     /** The downloads under way: each keeps a file, or a connection to the object store, open. */
     downloads: createBudget({ most: 64, ofOne: 8, kept: 16, little: 1 }),
   }
