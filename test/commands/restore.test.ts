@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { cp, mkdir, open, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { nameOf } from '../../src/service/backup/shelf.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { runCommand, startCommand } from '../support/command.ts'
@@ -10,6 +11,18 @@ import { createdExport } from '../support/exports.ts'
 import { folder } from '../support/service.ts'
 
 const seeded = await seed(t)
+
+t.test('latest is not a backup from the future, which a wrong clock has named', async (t) => {
+  const BACKUP_TO = await folder(t)
+  const [good, future] = [-3_600_000, 40 * 86_400_000].map((ms) => nameOf(Date.now() + ms))
+  for (const name of [good, future]) await cp(seeded.backup, join(BACKUP_TO, name as string), { recursive: true })
+  const DATA_DIR = await folder(t)
+  await cp(join(seeded.dataDir, 'secret.key'), join(DATA_DIR, 'secret.key'))
+  const { code, stdout, stderr } = await runCommand(t, 'restore', ['latest'], { DATA_DIR, BACKUP_TO })
+  t.same([code, stderr], [0, ''])
+  t.match(stdout, `passed over: ${future}`)
+  t.match(stdout, new RegExp(`is now .*${good}`))
+})
 
 async function push(user: TestUser, entity_id: string): Promise<void> {
   const { status } = await user.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id })] } })
