@@ -244,6 +244,20 @@ t.test('When a cookie name comes twice, each value is tried', async (t) => {
   t.equal((await call('POST', refresh, { headers: { cookie } })).status, 200)
 })
 
+t.test('What a clock has written that was 40 days ahead keeps nobody from asking the provider', async (t) => {
+  const { browser, context, asked } = await signedInLongAgo(t)
+  const later = Date.now() + 40 * day
+  for (const wrong of [{ checked_at: later }, { asking_until: later }]) {
+    const before = asked()
+    await context.database.db
+      .updateTable('logins')
+      .set({ checked_at: 0, asking_until: 0, ...wrong })
+      .execute()
+    t.equal((await browser.call('POST', refresh)).status, 200)
+    t.equal(asked(), before + 1, Object.keys(wrong).join())
+  }
+})
+
 t.test('Without a refresh token from the provider, the provider is not asked', async (t) => {
   const service = await buildWithMock(t, {}, (mock) => {
     mock.refreshTokens = 'none'

@@ -218,8 +218,16 @@ export async function leaseProviderToken(
     .where('logins.user_id', '=', login.userId)
     .where('logins.id', '=', login.loginId)
     .where('logins.provider_token_sealed', 'is not', null)
-    .where('logins.asking_until', '<=', databaseNow)
-    .where('logins.checked_at', '<=', now - askedEveryMs)
+    // Times further ahead than any can be were written by a clock that was wrong.
+    .where(({ or, eb }) =>
+      or([
+        eb('logins.asking_until', '<=', databaseNow),
+        eb('logins.asking_until', '>', sql<number>`${databaseNow} + ${leaseMs}`),
+      ]),
+    )
+    .where(({ or, eb }) =>
+      or([eb('logins.checked_at', '<=', now - askedEveryMs), eb('logins.checked_at', '>', now + askedEveryMs)]),
+    )
     .forNoKeyUpdate('logins')
     .executeTakeFirst()
   if (!found?.provider_token_sealed) return undefined
