@@ -161,7 +161,7 @@ export async function countChanges(
 }
 
 /** Some milliseconds. */
-const devicesAtOnce = 500
+const devicesAtOnce = 400
 
 interface Step {
   count: number
