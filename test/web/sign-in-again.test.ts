@@ -57,7 +57,7 @@ else {
       await dialog.locator('#recovery-code').waitFor()
       growOld()
       await dialog.getByRole('button', { name: 'I have it on paper' }).click()
-      await dialog.getByText('it opens nothing: you get another').waitFor()
+      await dialog.getByText('keep that of before, too, until you are done').waitFor()
       await signInAgain()
       await dialog.getByLabel('Passphrase or code').fill(current)
       await dialog.getByRole('button', { name: 'Show the new code' }).click()
@@ -102,6 +102,34 @@ else {
       await live(page)
     })
 
+    await t.test(
+      'whom junk told that the keys were replaced keeps them, and repairs the vault at the door',
+      async () => {
+        await putJunk(page, strangeKeys)
+        await page.evaluate(async (encrypted_data) => {
+          const body = JSON.stringify({ id: 'strange', encrypted_data, data_hash: 'h' })
+          await fetch('/api/v1/bookmarks', { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+        }, strangeRecord)
+        await page.getByRole('heading', { name: 'Open your bookmarks' }).waitFor()
+        await page.evaluate(() => fetch('/api/v1/account/keyring/versions', { method: 'DELETE' }))
+        await page.reload()
+        growOld()
+        await page.getByText('It has opened them before').click()
+        await page.getByRole('button', { name: 'Repair the vault…' }).click()
+        await signInAgain()
+        current = 'a correct horse repaired again'
+        await choose(current)
+        await dialog.getByRole('button', { name: 'Show the new code' }).click()
+        await dialog.getByRole('button', { name: 'I have it on paper' }).click()
+        await page.getByText('The vault is repaired').waitFor()
+        await page.getByLabel('Passphrase or code').fill(current)
+        await page.getByRole('button', { name: 'Open', exact: true }).click()
+        await live(page)
+        await page.reload()
+        await live(page)
+      },
+    )
+
     await t.test('signing out everywhere else leads through it, and back to the question', async () => {
       const other = await (await openContext(t, browser)).newPage()
       await signIn(other, origin, 'Mary')
@@ -118,14 +146,18 @@ else {
       await other.getByRole('button', { name: 'Sign in' }).waitFor()
     })
 
-    await t.test('so does changing the keys, which erases the earlier keyrings', async () => {
+    await t.test('so does changing the keys, which erases the earlier keyrings, at the second try', async () => {
       growOld()
       await page.getByRole('button', { name: 'Change the keys…' }).click()
       await signInAgain()
       await dialog.getByLabel('Passphrase or code').fill(current)
       await choose(current)
       await dialog.getByRole('button', { name: 'Show the new code' }).click()
+      await page.route('**/keyring/versions', (route) => route.abort())
       await dialog.getByRole('button', { name: 'I have it on paper' }).click()
+      await page.getByText('The service did not answer').waitFor()
+      await page.unroute('**/keyring/versions')
+      await dialog.getByRole('button', { name: 'Go on' }).click()
       await page.getByText('The keys are changed.').waitFor()
       await show(page, 'settings')
       await page.getByRole('button', { name: 'Earlier keyrings…' }).click()
@@ -150,13 +182,26 @@ else {
   })
 }
 
-async function putJunk(page: Page): Promise<void> {
+/** Claims that the keys were replaced, as a record does that names one that no device has. */
+const strangeId = Buffer.from('strange!')
+const strangeKeys = JSON.stringify({
+  ...JSON.parse(keyringOf('of a faulty program')),
+  ...{ format: 'ebs/keyring/2', key_id: strangeId.toString('base64') },
+  older: { kdf: 'hkdf-sha256', nonce: base64Of(24), wrapped_keys: base64Of(48) },
+})
+const strangeRecord = Buffer.concat([Buffer.of(2), strangeId, Buffer.alloc(64)]).toString('base64')
+
+function base64Of(length: number): string {
+  return Buffer.alloc(length).toString('base64')
+}
+
+async function putJunk(page: Page, text = keyringOf('of a faulty program')): Promise<void> {
   await page.evaluate(async (keyring) => {
     const path = '/api/v1/account/keyring'
     const { revision } = await (await fetch(path)).json()
     const body = JSON.stringify({ keyring, revision: revision + 1 })
     await fetch(path, { method: 'PUT', headers: { 'content-type': 'application/json' }, body })
-  }, keyringOf('of a faulty program'))
+  }, text)
 }
 
 async function lock(page: Page): Promise<void> {

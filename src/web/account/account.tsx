@@ -310,7 +310,9 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
     const rotate = (current: Credentials) => rotateKeys(client, current, fields.passphrase ?? '')
     setDraft(await note(tryCredentials(userId, fields, rotate)))
   }
-  const encrypt = async ({ keys }: Vault) => {
+  /** What is left to do once the new keys count. After a failure, all of it again. */
+  const finish = async ({ keys }: Vault) => {
+    if (erases) await eraseEarlierKeyrings(client)
     const what = 'Encrypting under the new keys'
     setStep({ what })
     try {
@@ -326,8 +328,7 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
     const opened = await draft.confirm()
     if (device.keepsKey) await keepMasterKey(userId, opened.masterKey)
     setVault(opened)
-    if (erases) await eraseEarlierKeyrings(client)
-    await encrypt(opened)
+    await finish(opened)
   }
 
   return (
@@ -359,7 +360,7 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
           {step ? (
             <Progress {...step} />
           ) : (
-            <Button look="primary" onClick={() => encrypt(vault)}>
+            <Button look="primary" onClick={() => finish(vault)}>
               Go on
             </Button>
           )}

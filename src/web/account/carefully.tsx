@@ -63,7 +63,7 @@ function Careful({ client, to, asksFirst = true, content, close }: CarefulProps)
         <Waiting again={ask} />
       ) : (
         <AskToSignIn client={client} to={to} cancel={closeThis}>
-          {stage === 'became too old' && ' If you were shown a new recovery code, it opens nothing: you get another.'}
+          {stage === 'too old' ? 'Nothing was changed yet.' : maybeChanged}
         </AskToSignIn>
       )}
     </Dialog>
@@ -74,7 +74,8 @@ interface AskProps {
   client: Client
   to: string
   cancel: () => void
-  children?: string | false
+  /** What came of it so far. */
+  children: string
 }
 
 /** Says why, and leads to the provider's page, which leads back. */
@@ -82,8 +83,8 @@ export function AskToSignIn({ client, to, cancel, children }: AskProps) {
   return (
     <div class="form">
       <p role="status">
-        Nothing was changed yet. Because this cannot be taken back, the service wants to be sure that it is you: sign in
-        again, and you are led back here.{children}
+        {children} Because this cannot be taken back, the service wants to be sure that it is you: sign in again, and
+        you are led back here.
       </p>
       <div class="bar end">
         <Button onClick={cancel}>Cancel</Button>
@@ -94,6 +95,10 @@ export function AskToSignIn({ client, to, cancel, children }: AskProps) {
     </div>
   )
 }
+
+/** An answer may have been lost before: then what the person chose counts, although a second attempt was refused. */
+const maybeChanged =
+  'Your sign-in became too old meanwhile. If you chose a passphrase or were shown a recovery code, keep that of before, too, until you are done: you get another code.'
 
 /** So much time must be left to type, and to print a recovery code. */
 const enoughMs = 5 * 60_000

@@ -59,7 +59,9 @@ function DeletionForm({ owner, close }: { owner: AccountOptions; close: () => vo
   return (
     <Dialog title="Delete my account?" close={cancel}>
       {mustSignIn ? (
-        <AskToSignIn client={owner.client} to={deletionAddress} cancel={cancel} />
+        <AskToSignIn client={owner.client} to={deletionAddress} cancel={cancel}>
+          Nothing was deleted yet.
+        </AskToSignIn>
       ) : (
         <Form onSubmit={submit}>
           <p>This goes for good, and nobody can bring it back:</p>

@@ -3,7 +3,6 @@ import {
   type Client,
   createSync,
   deriveKeys,
-  forgetMasterKey,
   type Keys,
   keepMasterKey,
   loadMasterKey,
@@ -22,7 +21,7 @@ import { Waiting } from '../ui/waiting.tsx'
 import type { App } from './context.ts'
 import type { Device } from './device.ts'
 import { followTrouble, openWebSocket } from './network.ts'
-import { findUser, leaveWhenSignedOut, type User } from './session.ts'
+import { areKeysReplaced, findUser, leaveWhenSignedOut, noteReplacedKeys, type User } from './session.ts'
 import { Shell } from './shell.tsx'
 
 /** How far the page is: nobody signed in, the vault locked, or open. */
@@ -49,12 +48,15 @@ export function Root({ client, device }: RootProps) {
     const user = await findUser(client)
     if (!user) return setStage({ name: 'signed out' })
     const kept = device.keepsKey ? await loadMasterKey(user.user_id) : undefined
-    if (kept) await open(user, deriveKeys(kept))
+    if (kept && !areKeysReplaced(user.user_id)) await open(user, deriveKeys(kept))
     else setStage({ name: 'locked', user })
   }
 
   const unlock = async (user: User, { keys, masterKey }: Vault) => {
-    if (device.keepsKey) await keepMasterKey(user.user_id, masterKey)
+    if (device.keepsKey) {
+      await keepMasterKey(user.user_id, masterKey)
+      noteReplacedKeys(undefined)
+    }
     await open(user, keys)
   }
 
@@ -71,7 +73,9 @@ export function Root({ client, device }: RootProps) {
     leaveWhenSignedOut(sync)
     sync.on('status', ({ reason }) => {
       // Another device has rotated the keys: those that are kept here open nothing new, so the page asks for the passphrase.
-      if (reason === 'keys') void attempt(forgetMasterKey(userId).then(() => location.reload()))
+      if (reason !== 'keys') return
+      if (device.keepsKey) noteReplacedKeys(userId)
+      location.reload()
     })
     await sync.start()
     if (device.keepsKey) void watchStoreVersion(userId)

@@ -160,6 +160,7 @@ async function leave(sync: Sync, options?: SignOutOptions): Promise<void> {
 /** Nothing that is left in this browser tells who was here, or when. */
 function forgetUser(): void {
   localStorage.removeItem(remembered)
+  localStorage.removeItem(replacedKey)
   localStorage.removeItem(placeBefore)
 }
 
@@ -178,6 +179,22 @@ export async function signOutLocked(client: Client, device: Device, userId: stri
 export function lockedSync(client: Client, device: Device, userId: string): Sync {
   const keys = deriveKeys(new Uint8Array(32))
   return createSync({ client, keys, userId, deviceId: device.id, ...device.open(userId) })
+}
+
+/** Stores the user whose keys in this browser were replaced. */
+const replacedKey = 'keys-replaced'
+
+/**
+ * Notes whose keys were replaced, as the service says. They are not forgotten until the new ones are there: a faulty program
+ * may have replaced the keyring, and if nothing opens it, they are all that is left of the vault.
+ */
+export function noteReplacedKeys(userId: string | undefined): void {
+  if (userId === undefined) localStorage.removeItem(replacedKey)
+  else localStorage.setItem(replacedKey, userId)
+}
+
+export function areKeysReplaced(userId: string): boolean {
+  return localStorage.getItem(replacedKey) === userId
 }
 
 /** Other tabs of this browser hear of what is stored under it. */

@@ -112,9 +112,11 @@ export function RepairOffer({ owner }: { owner: VaultOwner }) {
   )
 }
 
+/** At which the person comes back to the repair. */
+export const repairAddress = hrefOf('settings', 'repair')
+
 export function showRepair(owner: VaultOwner): void {
-  const to = hrefOf('settings', 'repair')
-  showCarefully(owner.client, { to }, (close) => <Repair owner={owner} close={close} />)
+  showCarefully(owner.client, { to: repairAddress }, (close) => <Repair owner={owner} close={close} />)
 }
 
 function Repair({ owner, close }: OwnerProps) {
@@ -140,7 +142,8 @@ function Repair({ owner, close }: OwnerProps) {
         <Form onSubmit={prepare}>
           <p>
             The keys that this browser has stay the same, and so do your bookmarks. They get a new passphrase and a new
-            recovery code; those of before open nothing any more.
+            recovery code; those of before open nothing any more. If you have changed the keys on another device, open
+            your bookmarks with its passphrase instead: these keys do not open what it has encrypted since.
           </p>
           <AccountName owner={owner} />
           <NewPassphraseField person={person} autofocus />

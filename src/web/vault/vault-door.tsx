@@ -3,6 +3,7 @@ import {
   type Client,
   createVault,
   hasVault,
+  loadMasterKey,
   openVault,
   type Vault,
   type VaultDraft,
@@ -18,7 +19,7 @@ import { Form, Submit } from '../ui/form.tsx'
 import { tell } from '../ui/tell.ts'
 import { Waiting } from '../ui/waiting.tsx'
 import { AccountName, CredentialFields, tryCredentials, type VaultOwner } from './credentials.tsx'
-import { keyringsAddress, showEarlierKeyrings } from './keyrings.tsx'
+import { keyringsAddress, repairAddress, showEarlierKeyrings, showRepair } from './keyrings.tsx'
 import { NewPassphraseField } from './new-passphrase.tsx'
 import { RecoveryCode } from './recovery-code.tsx'
 
@@ -129,8 +130,15 @@ function SignedInAs({ client, device, userId, person }: SignedInAsProps) {
 
 /** The way on for somebody whose passphrase has opened the vault until somebody, or a faulty program, replaced its keyring. */
 function OpenedBefore({ owner }: { owner: VaultOwner }) {
+  const [hasKeys, setHasKeys] = useState(false)
   useEffect(() => {
     if (location.hash === keyringsAddress) showEarlierKeyrings(owner)
+    if (location.hash === repairAddress) showRepair(owner)
+    // A browser that cannot read them has none.
+    loadMasterKey(owner.userId).then(
+      (key) => setHasKeys(key !== undefined),
+      () => {},
+    )
   }, [])
   return (
     <details class="lost-both">
@@ -140,6 +148,15 @@ function OpenedBefore({ owner }: { owner: VaultOwner }) {
         restored.
       </p>
       <Button onClick={() => showEarlierKeyrings(owner)}>Earlier keyrings…</Button>
+      {hasKeys && (
+        <>
+          <p>
+            This browser still has the keys that it had opened them with. If nothing opens them any more, choose a new
+            passphrase for these keys.
+          </p>
+          <Button onClick={() => showRepair(owner)}>Repair the vault…</Button>
+        </>
+      )}
     </details>
   )
 }
