@@ -27,7 +27,8 @@ export async function startBenchService() {
     async newSession() {
       // As if it had been started in a browser and just completed.
       const attempt = { nonce: uuidv7(), expiresAt: Date.now() }
-      return (await signIn(context, { ...profile, subject: uuidv7() }, null, attempt, '')).session
+      const identity = { ...profile, subject: uuidv7() }
+      return (await signIn(context, { identity, refreshToken: null, authenticatedMsAgo: null }, attempt, '')).session
     },
     async [Symbol.asyncDispose]() {
       await app.close()

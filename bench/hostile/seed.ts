@@ -76,7 +76,8 @@ export async function prepareAccount(root: string, kind: Kind, postgresUrl: stri
 async function signInAs(context: Context, subject: string): Promise<Person> {
   const profile = { email: '', name: '', avatar_url: '', email_verified: false }
   const attempt = { nonce: subject, expiresAt: Date.now() }
-  const { session } = await signIn(context, { issuer: 'bench', subject, ...profile }, null, attempt, '')
+  const identity = { issuer: 'bench', subject, ...profile }
+  const { session } = await signIn(context, { identity, refreshToken: null, authenticatedMsAgo: null }, attempt, '')
   const [login] = await findLoginsOf(context.database.db, `service_session=${session}`, Date.now())
   const { userId, loginId } = login as Session
   return { userId, loginId, session }

@@ -3,8 +3,10 @@ import { quotas } from '../../generated/limits.ts'
 import { type OperationId, operations } from '../../generated/operations.ts'
 import { allOperations, furnish, type Ids } from '../hostile/requests.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
+import { openBrowser } from '../support/browser.ts'
 import { snapshot } from '../support/database.ts'
 import { isPostgres } from '../support/database-url.ts'
+import { buildWithMock } from '../support/mock-service.ts'
 
 const app = await buildApp(t)
 /** Another instance of the service, where there can be one. */
@@ -135,3 +137,19 @@ t.test(
     t.same(statusesOf(await Promise.all(left.map((id) => purge(young, id)))), Array(10).fill(200))
   },
 )
+
+t.test('A sign-in for which the provider asked nothing is as old as its last question', async (t) => {
+  const { call, mock } = await buildWithMock(t)
+  const deletion = async (secondsAgo: number | undefined) => {
+    mock.alter.idToken = (claims) => {
+      claims.auth_time = secondsAgo === undefined ? undefined : Number(claims.iat) - secondsAgo
+    }
+    const browser = openBrowser(call)
+    await browser.signIn('Ada')
+    return (await browser.call('DELETE', '/api/v1/account')).status
+  }
+  t.equal(await deletion(quotas.youngLoginSeconds + 60), 403, 'asked long ago')
+  t.equal(await deletion(quotas.youngLoginSeconds - 60), 200, 'asked some minutes ago')
+  t.equal(await deletion(-3600), 200, 'a clock that is wrong makes nobody older')
+  t.equal(await deletion(undefined), 200, 'a provider that does not say')
+})

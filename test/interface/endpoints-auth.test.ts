@@ -132,6 +132,7 @@ t.test('The callback does these in order: (1) exchange, (2) user, (3) cookies, (
     const { app, browser } = await withCallback(() => {})
     app.mock.person = { ...app.mock.person, name: 'Ada King' }
     await browser.signIn('Ada')
+    await openBrowser(app.call).signIn('Ada')
     t.hasStrict(await countRows(app.context), { users: 1, logins: 2 }, 'and only then')
     const { user } = (await browser.call('GET', '/api/v1/auth/session')).body
     t.equal(user.name, 'Ada King', 'later ones refresh the profile')

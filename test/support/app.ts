@@ -148,8 +148,7 @@ async function signedIn(context: Context, name: string, call: TestApp['call']): 
   }
   const { session, refresh } = await signIn(
     context,
-    identity,
-    null,
+    { identity, refreshToken: null, authenticatedMsAgo: null },
     {
       nonce: randomUUID(),
       expiresAt: context.clock() + attemptMs,

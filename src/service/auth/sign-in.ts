@@ -5,7 +5,7 @@ import { endLogin, endOldestLogins, type LoginKey, saveLogin, sortedById } from 
 import { useNonce } from '../db/tables/nonces.ts'
 import { isDisabled, saveUser } from '../db/tables/users.ts'
 import type { Notices } from '../notices/notices.ts'
-import type { Identity } from '../provider/provider.ts'
+import type { Exchanged } from '../provider/provider.ts'
 import type { Seal } from '../seal/seal.ts'
 import { hourOf, issueToken } from './sessions.ts'
 
@@ -32,8 +32,7 @@ export class DisabledUserError extends Error {}
  */
 export async function signIn(
   parts: SignInParts,
-  identity: Identity,
-  providerToken: string | null,
+  { identity, refreshToken, authenticatedMsAgo }: Exchanged,
   attempt: { nonce: string; expiresAt: number },
   userAgent: string,
   replaced: LoginKey[] = [],
@@ -54,13 +53,14 @@ export async function signIn(
     if (await isDisabled(trx, userId)) throw new DisabledUserError('the user is disabled')
     const loginId = uuidv7()
     const binding = { purpose: 'provider-token', userId, rowId: loginId } as const
-    const provider_token_sealed = providerToken === null ? null : seal.seal(Buffer.from(providerToken), binding)
+    const provider_token_sealed = refreshToken === null ? null : seal.seal(Buffer.from(refreshToken), binding)
     await saveLogin(trx, {
       id: loginId,
       user_id: userId,
       provider_token_sealed,
       checked_at: now,
       created_at: now,
+      authenticated_at: authenticatedMsAgo === null ? null : now - authenticatedMsAgo,
       user_agent: userAgent.slice(0, maxUserAgent),
       last_used_at: hourOf(now),
     })

@@ -4,7 +4,7 @@ import { operations } from '../../../generated/operations.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { OperationId, Schemas } from '../contract/schemas.ts'
 import type { Database } from '../db/engine/database.ts'
-import { countOldPurge, findLoginBegin } from '../db/tables/logins.ts'
+import { countOldPurge, findAuthentication } from '../db/tables/logins.ts'
 import type { Session } from '../db/tables/tokens.ts'
 import { findExportKey } from '../db/tables/users.ts'
 import { openExportKey } from '../seal/export-key.ts'
@@ -43,7 +43,8 @@ const conditions: Record<Sometimes, Condition> = {
 
 /**
  * Whoever finds a device that is signed in, and a faulty program that runs on one, can do nothing there that cannot be
- * undone: it takes a login that is younger than 10 minutes. The contract says which operations do (`x-login`). Undefined for
+ * undone: it takes a login that is younger than 10 minutes. One that the provider gave without a question is as old as its
+ * last one: else they would only have to sign in again. The contract says which operations do (`x-login`). Undefined for
  * the others.
  */
 export function createYoungLoginCheck(parts: YoungLoginParts) {
@@ -64,7 +65,7 @@ function isConditional(operationId: OperationId): operationId is Sometimes {
 
 /** @throws ServiceError InvalidSession: it was signed out since it was checked */
 async function isYoung({ database, clock }: YoungLoginParts, login: Session): Promise<boolean> {
-  const began = await findLoginBegin(database.db, login)
-  if (began === undefined) throw new ServiceError('InvalidSession')
-  return began > clock() - youngMs
+  const authenticatedAt = await findAuthentication(database.db, login)
+  if (authenticatedAt === undefined) throw new ServiceError('InvalidSession')
+  return authenticatedAt > clock() - youngMs
 }

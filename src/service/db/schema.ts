@@ -80,6 +80,8 @@ interface LoginsTable {
   /** If set, no token of the login is valid for longer than until then. */
   ends_at: Generated<number | null>
   created_at: number
+  /** When the provider had last asked the person who they are; null if it did not say so. */
+  authenticated_at: Generated<number | null>
   /** At the sign-in; empty if it is not known. */
   user_agent: Generated<string>
   /** The hour in which it was last used; null if it was by older instances alone. */

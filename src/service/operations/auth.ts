@@ -109,9 +109,9 @@ async function complete(request: OperationRequest<'completeLogin'>, parts: Parts
       return { returnTo: withQuery(returnTo, callback), tokens: undefined }
     throw new UnknownAttemptError('the browser has no sign-in in progress for this state')
   }
-  const { attempt, identity, refreshToken } = await parts.provider.exchangeCode(callback, newest, ...others)
+  const { attempt, ...exchanged } = await parts.provider.exchangeCode(callback, newest, ...others)
   const replaced = await findLoginsOf(parts.database.db, cookie, parts.clock())
-  const tokens = await signIn(parts, identity, refreshToken, attempt, userAgent, replaced)
+  const tokens = await signIn(parts, exchanged, attempt, userAgent, replaced)
   return { returnTo: attempt.returnTo, tokens }
 }
 

@@ -115,7 +115,12 @@ export function openProvider(config: ProviderConfig): Provider {
     if (idToken === undefined) throw new ProviderRefusedError('OpenID provider returned no ID token')
     demandNewSignIn(attempt, idToken)
     const userInfo = isComplete(idToken) ? null : await askUserInfo(server, tokens.access_token, idToken.sub)
-    return { attempt, identity: identityOf(idToken, userInfo), refreshToken: tokens.refresh_token ?? null }
+    return {
+      attempt,
+      identity: identityOf(idToken, userInfo),
+      refreshToken: tokens.refresh_token ?? null,
+      authenticatedMsAgo: authenticatedMsAgo(idToken),
+    }
   }
 
   async function readRefreshToken(server: oauth.AuthorizationServer, response: Response, subject: string) {
@@ -165,6 +170,11 @@ function demandNewSignIn({ anewSince }: LoginAttempt, { auth_time: signedInAt }:
   if (signedInAt === undefined) throw new ProviderRefusedError('OpenID provider does not say when the user signed in')
   if (signedInAt * 1000 < anewSince - clockToleranceMs)
     throw new ProviderRefusedError('OpenID provider has not asked the user to sign in')
+}
+
+/** By the provider's clock alone, so that one that is wrong makes no login old. */
+function authenticatedMsAgo({ iat, auth_time: signedInAt }: oauth.IDToken): number | null {
+  return signedInAt === undefined ? null : Math.max(0, iat - signedInAt) * 1000
 }
 
 /** Looks into the ID token before it is verified, only to know which nonce to demand of it. */

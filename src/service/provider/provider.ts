@@ -20,6 +20,15 @@ export interface Identity {
   email_verified: boolean
 }
 
+/** What a code is worth. */
+export interface Exchanged {
+  identity: Identity
+  /** Null if the provider issued none. */
+  refreshToken: string | null
+  /** How long before it issued the ID token the provider had asked the person who they are; null if it does not say. */
+  authenticatedMsAgo: number | null
+}
+
 /**
  * The identity provider, as the service knows it; openid.ts speaks to it. Every method throws ProviderUnavailableError or
  * ProviderRefusedError; `refresh` also throws InvalidGrantError.
@@ -30,12 +39,12 @@ export interface Provider {
   authorizationUrl(attempt: LoginAttempt, prompt?: 'login' | 'select_account'): Promise<string>
   /**
    * `callback` is the query that the browser came back with. The attempts may differ in their nonces alone; the answer
-   * tells which of them it was. The refresh token is null if the provider issued none.
+   * tells which of them it was.
    */
   exchangeCode<Attempt extends LoginAttempt>(
     callback: URLSearchParams,
     ...attempts: [Attempt, ...Attempt[]]
-  ): Promise<{ attempt: Attempt; identity: Identity; refreshToken: string | null }>
+  ): Promise<Exchanged & { attempt: Attempt }>
   /**
    * Null: the provider issued no new refresh token, and the old one stays valid. An error's `mayHaveActed` tells whether
    * it may have issued one that did not reach us.

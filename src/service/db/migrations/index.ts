@@ -13,6 +13,7 @@ import { witness } from './0019-witness.ts'
 import { versionCounts } from './0020-version-counts.ts'
 import { keyringVersions } from './0021-keyring-versions.ts'
 import { oldPurges } from './0021-old-purges.ts'
+import { authenticationTimes } from './0022-authentication-times.ts'
 import type { Text } from './until-2.0.0.ts'
 
 /**
@@ -37,6 +38,7 @@ export function expansionsWith(text: Text): Record<string, Migration> {
     '0020-version-counts': versionCounts,
     '0021-keyring-versions': keyringVersions(text),
     '0021-old-purges': oldPurges,
+    '0022-authentication-times': authenticationTimes,
   }
 }
 

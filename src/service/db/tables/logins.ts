@@ -22,7 +22,14 @@ export async function saveLogin(
   trx: Trx,
   login: Pick<
     Selectable<Schema['logins']>,
-    'id' | 'user_id' | 'provider_token_sealed' | 'checked_at' | 'created_at' | 'user_agent' | 'last_used_at'
+    | 'id'
+    | 'user_id'
+    | 'provider_token_sealed'
+    | 'checked_at'
+    | 'created_at'
+    | 'authenticated_at'
+    | 'user_agent'
+    | 'last_used_at'
   >,
 ): Promise<void> {
   await trx.insertInto('logins').values(login).execute()
@@ -178,10 +185,11 @@ export async function lockLogins(trx: Trx, userId: string, ids?: string[]): Prom
   return new Set(rows.map(({ id }) => id))
 }
 
-/** When the user signed in; undefined if the login has ended. */
-export async function findLoginBegin(db: Db, { userId, loginId }: LoginKey): Promise<number | undefined> {
-  const login = db.selectFrom('logins').select('created_at').where('user_id', '=', userId).where('id', '=', loginId)
-  return (await login.executeTakeFirst())?.created_at
+/** When the person showed who they are, which may be before the login; undefined if it has ended. */
+export async function findAuthentication(db: Db, { userId, loginId }: LoginKey): Promise<number | undefined> {
+  const login = db.selectFrom('logins').where('user_id', '=', userId).where('id', '=', loginId)
+  const found = await login.select(['created_at', 'authenticated_at']).executeTakeFirst()
+  return found?.authenticated_at ?? found?.created_at
 }
 
 /** Counts an erasure by a login that is not young any more. Returns false if it has made `most` in the last day. */
