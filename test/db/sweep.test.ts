@@ -205,3 +205,18 @@ t.test('While the clocks of machine and database differ, nothing is removed, and
   const exposed = await openAdmin(t, { context: { ...context, metrics } }).scrape()
   t.match(exposed.byLabel('ebs_sweep_failures_total'), { tokens: 1, accounts: 1, orphans: 1 }, 'an alert tells')
 })
+
+t.test('A clock that jumps while a sweep runs erases nothing', async (t) => {
+  const { user, context } = await buildApp(t)
+  await user('ada')
+  let now = Date.now()
+  const clockGuard = {
+    async isBelieved() {
+      // It was judged a moment ago.
+      now += 400 * dayMs
+      return true
+    },
+  }
+  await startSweeps({ ...context, metrics: createMetrics(), clockGuard, clock: () => now }).first
+  t.match(await countRows(context), { tokens: 2, logins: 1 })
+})

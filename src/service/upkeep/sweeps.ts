@@ -31,11 +31,14 @@ export function startSweeps(parts: SweepParts): Sweeps {
   async function sweepAll(): Promise<void> {
     const fault = await findClockFault(parts.database)
     if (fault !== undefined) throw new Error(fault)
+    // Sweeps take minutes, in which the clock may be set: they use the time that was judged.
+    const now = parts.clock()
     // It has logged why.
     if (!(await parts.clockGuard.isBelieved())) return
+    const atNow = { ...parts, clock: () => now }
     // One that fails leaves the others to do their work.
     for (const [name, sweep] of Object.entries(sweeps)) {
-      await count(name, sweep(parts, stop.signal))
+      await count(name, sweep(atNow, stop.signal))
     }
   }
 
