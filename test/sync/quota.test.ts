@@ -121,6 +121,21 @@ t.test('Deletes always pass, and what is deleted still counts as a record', asyn
   t.equal((await push(app.ada, revived)).body.accepted, 1, 'a revival takes the room of the deleted version')
 })
 
+t.test('A delete without room for its version can be undone if an older version can go', async (t) => {
+  const { ada } = await open(maxUserBytes(30, 3))
+  await push(ada, change({ entity_id: 'other', timestamp: 1000, ...data(8) }))
+  await ada.call('PUT', '/api/v1/bookmarks/other', { body: data(12) })
+  const del = (id: string) => ada.call('DELETE', `/api/v1/bookmarks/${id}`)
+  const versions = async (id: string) =>
+    (await ada.call('GET', `/api/v1/bookmarks/${id}/versions`)).body.versions.length
+  t.same([(await del('old')).status, await versions('other'), await versions('old')], [200, 0, 1])
+  const full = await open(maxUserBytes(10, 1))
+  t.equal((await full.ada.call('DELETE', '/api/v1/bookmarks/old')).status, 200)
+  const { body } = await full.ada.call('GET', '/api/v1/bookmarks/old/versions')
+  t.same(body.versions, [], 'nothing else could go')
+  t.same(await usage(full.context, full.ada.userId), { bytes: 0, records: 1 })
+})
+
 t.test('At the limit of records a delete of an unknown entity is accepted and leaves nothing', async (t) => {
   const app = await open({ MAX_USER_RECORDS: '2' })
   const { body: first } = await push(app.ada, gone('a'), gone('b'), gone('c'))

@@ -2,19 +2,21 @@ import type { Beside } from '../db/beside.ts'
 import type { Trx } from '../db/engine/database.ts'
 import { beginDeletion } from '../db/tables/deletions.ts'
 import { disableAccount, enableAccount, isAccount, listAccounts } from '../db/tables/users.ts'
+import { usedBytes } from '../sync/usage.ts'
 import { callBeside } from '../terminal/command.ts'
 
-/** One user a line, then their number and what they store in all. */
+/** One user a line, then their number and what they store in all, as the quota counts it. */
 export async function listUsers({ db }: Beside): Promise<void> {
   let [users, bytes] = [0, 0]
-  for await (const { id, email, stored_bytes, stored_records, last_seen, disabled_at } of listAccounts(db)) {
+  for await (const { id, email, last_seen, disabled_at, ...stored } of listAccounts(db)) {
     users += 1
-    bytes += stored_bytes
+    const used = usedBytes(stored)
+    bytes += used
     const seen = last_seen === 0 ? 'never' : new Date(last_seen).toISOString()
     const state = disabled_at === null ? '' : ', disabled'
     // The provider's text may hold anything.
     console.log(
-      `${id}  ${JSON.stringify(email)}  ${stored_bytes} bytes, ${stored_records} records, last seen ${seen}${state}`,
+      `${id}  ${JSON.stringify(email)}  ${used} bytes, ${stored.stored_records} records, last seen ${seen}${state}`,
     )
   }
   console.log(`${users} users, ${bytes} bytes`)

@@ -12,10 +12,11 @@ const batchRows = 500
 
 /** Thrown by a write for which more versions would have to go than a transaction erases. */
 class NeedsRoom extends Error {
-  readonly bytes: number
-  constructor(bytes: number) {
-    super(`the oldest versions are in the way, of ${bytes} bytes`)
-    this.bytes = bytes
+  /** So much may count for the quota before the write runs again. Others that need room may have made it meanwhile. */
+  readonly goal: number
+  constructor(goal: number) {
+    super(`the oldest versions are in the way: ${goal} bytes may be used`)
+    this.goal = goal
   }
 }
 
@@ -36,7 +37,7 @@ export function missingRoom({ maxUserBytes }: QuotaLimits, { before, after, adde
   const over = usedBytes(after) - maxUserBytes
   const missing = Math.min(added > 0 ? over : Math.min(over, rows * rowBytes), erasableBytes(after))
   // Each version that goes makes at least this room. Without earlier versions, a write erases no more than it adds itself.
-  if (missing > maxErased * rowBytes && before.stored_versions > 0) throw new NeedsRoom(missing)
+  if (missing > maxErased * rowBytes && before.stored_versions > 0) throw new NeedsRoom(usedBytes(before) - missing)
   return Math.max(0, missing)
 }
 
@@ -51,37 +52,37 @@ export async function withRoom<T>(
       return await work()
     } catch (error) {
       if (!(error instanceof NeedsRoom)) throw error
-      for (let left = error.bytes; left > 0; ) {
-        const freed = await database.write((trx) => makeRoomApart(trx, caller, left), caller.userId)
-        if (freed === 0) break
-        left -= freed
-      }
+      const { goal } = error
+      while (await database.write((trx) => makeRoomApart(trx, caller, goal), caller.userId));
     }
   }
 }
 
-async function makeRoomApart(trx: Trx, { userId, loginId }: Omit<Caller, 'deviceId'>, bytes: number): Promise<number> {
+/** Erases some. True if more must go, and there are more. */
+async function makeRoomApart(trx: Trx, { userId, loginId }: Omit<Caller, 'deviceId'>, goal: number): Promise<boolean> {
   const user = await lockUser(trx, userId)
   await demandLogin(trx, { userId, loginId })
-  const left = await eraseOldest(trx, user, bytes)
-  await saveCounters(trx, left)
-  return usedBytes(user) - usedBytes(left)
+  if (usedBytes(user) <= goal) return false
+  const left = await eraseOldest(trx, user, usedBytes(user) - goal)
+  // Whoever counts versions that are not there would look for them again and again.
+  await saveCounters(trx, left ?? { ...user, stored_versions: 0, version_bytes: 0 })
+  return left !== undefined && usedBytes(left) > goal
 }
 
 /** Erases the user's oldest versions until so many bytes are free, or none is left. Resolves to the user's counters. */
 export async function makeRoom(trx: Trx, user: LockedUser, bytes: number): Promise<LockedUser> {
   const goal = usedBytes(user) - bytes
   for (let left = user; ; ) {
-    const next = usedBytes(left) > goal ? await eraseOldest(trx, left, usedBytes(left) - goal) : left
-    if (next === left) return left
+    const next = usedBytes(left) > goal ? await eraseOldest(trx, left, usedBytes(left) - goal) : undefined
+    if (!next) return left
     left = next
   }
 }
 
-/** The same user if there is none. */
-async function eraseOldest(trx: Trx, user: LockedUser, bytes: number): Promise<LockedUser> {
+/** Undefined if there is none. */
+async function eraseOldest(trx: Trx, user: LockedUser, bytes: number): Promise<LockedUser | undefined> {
   const oldest = await oldestVersions(trx, user.id, batchRows)
-  if (oldest.length === 0) return user
+  if (oldest.length === 0) return undefined
   return subtract(user, await eraseVersions(trx, user.id, until(oldest, bytes)))
 }
 

@@ -164,6 +164,7 @@ export interface AccountSummary {
   email: string
   stored_bytes: number
   stored_records: number
+  stored_versions: number
   disabled_at: number | null
   /** Unix ms: the hour of the last request, or the last pull or push; 0 if there was none. */
   last_seen: number
@@ -180,7 +181,7 @@ export async function* listAccounts(db: Db): AsyncGenerator<AccountSummary> {
 
 async function accountsAfter(db: Db, after: string): Promise<AccountSummary[]> {
   const { rows } = await sql<AccountSummary & Record<'last_used' | 'last_sync', number>>`
-    select id, email, stored_bytes, stored_records, disabled_at,
+    select id, email, stored_bytes, stored_records, stored_versions, disabled_at,
       coalesce((select max(coalesce(last_used_at, created_at)) from logins where logins.user_id = users.id), 0) as last_used,
       coalesce((select max(last_sync) from devices where devices.user_id = users.id), 0) as last_sync
     from users where id > ${after} and not exists (select 1 from deletions where deletions.user_id = users.id)
