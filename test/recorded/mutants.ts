@@ -20,12 +20,34 @@ export function listMutants(documents: Documents): Mutant[] {
   )
   return [
     ...operations.flatMap((at) => [...otherStatuses(documents, at), ...otherSentences(documents, at)]),
-    ...nodes(documents).flatMap(([at, node]) => [
-      ...otherHeaders(at, node),
-      ...otherFields(at, node),
-      ...otherTexts(documents, at, node),
-    ]),
+    ...nodes(documents)
+      .filter(isShown(documents))
+      .flatMap(([at, node]) => [
+        ...otherHeaders(at, node),
+        ...otherFields(at, node),
+        ...otherTexts(documents, at, node),
+      ]),
   ]
+}
+
+/**
+ * Not in a schema that no request or response refers to: it is that of JSON in a string, into which these checks do not look.
+ * Each field of a keyring is made faulty in test/operations/keyrings.test.ts.
+ */
+function isShown(documents: Documents) {
+  const schemas = find(documents, ['openapi', 'components', 'schemas']) as Record<string, object>
+  const shown = new Set<string>()
+  const collect = (value: object) => {
+    for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+      if (shown.has(name)) continue
+      shown.add(name)
+      collect(schemas[name] ?? {})
+    }
+  }
+  const { schemas: _, ...others } = find(documents, ['openapi', 'components'])
+  collect([find(documents, ['openapi', 'paths']), others])
+  return ([at]: [string[], Node]) =>
+    at.slice(0, 3).join() !== 'openapi,components,schemas' || !at[3] || shown.has(at[3])
 }
 
 function otherStatuses(documents: Documents, at: string[]): Mutant[] {

@@ -254,6 +254,7 @@ t.test(
 t.test('After 30 days versions and what was deleted are erased; the tombstone stays, a rewind leaves it', async (t) => {
   const { start, name, ada, put, versions } = await open()
   await create(ada, 'x', 'one')
+  app.setClock(start + 1)
   await put('x', 'two')
   await create(ada, 'y', 'one')
   await ada.call('DELETE', '/api/v1/bookmarks/y')
@@ -300,3 +301,16 @@ t.test(
     t.same(await countUsage(app.context, ada.userId), { bytes: 3, records: 2 })
   },
 )
+
+t.test('A cursor is the place right before the next write, also once all that this wrote was replaced', async (t) => {
+  const { start, ada, put, get } = await open()
+  app.setClock(start)
+  for (const id of ['x', 'y', 'z']) await create(ada, id, 'then')
+  const { cursor: to } = await pullAll(ada)
+  app.setClock(start + 1)
+  t.ok(to > start + 1, 'the clock is behind the numbers')
+  for (const text of ['since', 'since then']) for (const id of ['x', 'y']) await put(id, text)
+  const { body } = await ada.call('POST', '/api/v1/sync/rewind', { body: { to, dry_run: false } })
+  t.match(body, { restored: 2, deleted: 0, unchanged: 1 })
+  t.match(await get('/api/v1/bookmarks/x'), content('then'))
+})

@@ -20,7 +20,7 @@ const longestGapMs = 5 * everyMs
 
 interface Parts {
   config: { keepVersionsDays: number }
-  database: Pick<Database, 'write'>
+  database: Pick<Database, 'write' | 'isUnavailable'>
   clock: () => number
   log: FastifyBaseLogger
 }
@@ -60,7 +60,11 @@ export async function guardClock({ config, database, clock, log }: Parts): Promi
     }
   }
 
-  await isBelieved()
+  // Until it can be judged, nothing is swept, and reads go on.
+  await isBelieved().catch((error: unknown) => {
+    if (!database.isUnavailable(error)) throw error
+    log.error({ err: error }, 'the clock could not be judged: the database takes no writes')
+  })
   const watching = watch()
   return {
     isBelieved,

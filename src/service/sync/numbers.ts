@@ -1,5 +1,5 @@
 import type { Db } from '../db/engine/database.ts'
-import { greatestNumberAt, isEndOfWrite } from '../db/tables/numbers.ts'
+import { findPlace } from '../db/tables/numbers.ts'
 import type { Counters } from '../db/tables/users.ts'
 
 /**
@@ -45,6 +45,7 @@ export function beginCommit({ last_stamp }: Pick<Counters, 'last_stamp'>, clock:
  * @param now the service's time: whatever is stored was stored by now
  */
 export async function numberAt(db: Db, userId: string, to: number, now: number): Promise<number> {
-  if (await isEndOfWrite(db, userId, to)) return to
-  return to >= now ? Number.MAX_SAFE_INTEGER : greatestNumberAt(db, userId, to)
+  const { greatest, isEndOfWrite } = await findPlace(db, userId, to)
+  if (isEndOfWrite) return to
+  return to >= now ? Number.MAX_SAFE_INTEGER : greatest
 }

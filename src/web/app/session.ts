@@ -77,7 +77,8 @@ export async function signIn(client: Client, { again = false, to = location.hash
   const returnTo = `${location.origin}/${location.pathname === '/login' ? '' : location.search}`
   const body = { returnTo, ...(again && { prompt: 'login' as const }) }
   const { authorizationUrl } = unwrap(await client.POST('/api/v1/auth/login', { body }))
-  localStorage.setItem(remembered, '')
+  // Who is signed in already, and gives up, finds their bookmarks here also without a network.
+  if (!again) localStorage.setItem(remembered, '')
   sessionStorage.setItem(cameFrom, to)
   location.assign(authorizationUrl)
 }

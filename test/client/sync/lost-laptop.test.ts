@@ -157,6 +157,7 @@ t.test('going back to before a rotation changes only what was edited since', asy
   await put(b, 'w', 'w by another device')
   await sync(a)
   const to = a.sync.seen()
+  await opened.world.pass(1)
   const keys = await opened.vault.rotate()
   for (const { sync } of [a, b]) await sync.adoptKeys(keys)
   const counts = { restored: 0, deleted: 0, unchanged: 4, beyondRetention: 0 }

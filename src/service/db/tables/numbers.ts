@@ -6,44 +6,57 @@ import { type Placeholders, query } from '../engine/query.ts'
 /** A query looks at so many rows, which takes some milliseconds. */
 const pageRows = 1000
 
-/**
- * The greatest of a user's sequence numbers that was given no later than the time `to`, or `to` if that is greater: no number
- * is below the time at which it was given. Looks at the changes since then, newest first, because a clock that was ahead for
- * a while leaves later numbers with earlier times.
- */
-export async function greatestNumberAt(db: Db, userId: string, to: number): Promise<number> {
-  let best = to
-  for (const page of [ofRecords, ofVersions]) {
-    for (let before: number | null = Number.MAX_SAFE_INTEGER; before !== null; ) {
-      await pause()
-      const { lowest, found, rows }: Page = await page.one(db, { userId, to, above: best, before, rows: pageRows })
-      best = found ?? best
-      before = rows < pageRows ? null : lowest
-    }
-  }
-  return best
+/** Where a time or a cursor `to` stands among a user's sequence numbers. */
+export interface Place {
+  /** The greatest that was given no later than the time `to`, or `to` if that is greater: none is below its time. */
+  greatest: number
+  /**
+   * True if a write began right after the number `to`, and got the next one although the clock was behind that: then it is
+   * the last one that a device could know before this write.
+   */
+  isEndOfWrite: boolean
 }
 
 /**
- * True if a write began right after the sequence number, and got the next one although the clock was behind that: then it is
- * the last one that a device could know before this write.
+ * Looks at the changes since `to`, newest first, because a clock that was ahead for a while leaves later numbers with earlier
+ * times, and because only what replaced a record knows with which number that began.
  */
-export async function isEndOfWrite(db: Db, userId: string, number: number): Promise<boolean> {
-  const [first, second] = await around.all(db, { userId, from: number, to: number + 1 })
-  const next = second ?? first
-  if (next?.number !== number + 1 || !next.ahead) return false
-  return second === undefined || first?.ahead !== next.ahead - 1
+export async function findPlace(db: Db, userId: string, to: number): Promise<Place> {
+  let greatest = to
+  let [own, next] = await aheadOf(db, userId, to)
+  for (const page of [ofRecords, ofVersions]) {
+    for (let before: number | null = Number.MAX_SAFE_INTEGER; before !== null; ) {
+      await pause()
+      const read: Page = await page.one(db, { userId, to, next: to + 1, above: greatest, before, rows: pageRows })
+      greatest = read.found ?? greatest
+      own ??= read.own
+      next ??= read.after
+      before = read.rows < pageRows ? null : read.lowest
+    }
+  }
+  return { greatest, isEndOfWrite: !!next && own !== next - 1 }
+}
+
+/** How far the number and the one after it were ahead, if they are those of a row now. */
+async function aheadOf(db: Db, userId: string, to: number): Promise<[number | null, number | null]> {
+  const rows = await around.all(db, { userId, from: to, to: to + 1 })
+  const of = (wanted: number) => rows.find(({ number }) => number === wanted)?.ahead ?? null
+  return [of(to), of(to + 1)]
 }
 
 interface Page {
   rows: number
   lowest: number | null
   found: number | null
+  /** How far `to`, and the number after it, were ahead, if something began or was first stored with them. */
+  own: number | null
+  after: number | null
 }
 
 interface Wanted {
   userId: string
   to: number
+  next: number
   above: number
   before: number
   rows: number
@@ -54,26 +67,30 @@ const timesSince = sql<number>`(select times_since from heartbeat)`
 
 /** Also the numbers with which they were first stored: nothing else may have these any more. */
 const ofRecords = query(
-  (_, { userId, to, above, before, rows }: Placeholders<Wanted>) => sql<Page>`
+  (_, { userId, to, next, above, before, rows }: Placeholders<Wanted>) => sql<Page>`
     select count(*) as rows, min(stamp) as lowest,
-      max(case when coalesce(stamp - ahead, ${timesSince}) <= ${to} then stamp
+      max(case when stamp > ${above} and coalesce(stamp - ahead, ${timesSince}) <= ${to} then stamp
         when first_stamp > ${above} and coalesce(first_stamp - first_ahead, ${timesSince}) <= ${to} then first_stamp
-      end) as found
+      end) as found,
+      max(case when first_stamp = ${to} then first_ahead end) as own,
+      max(case when first_stamp = ${next} then first_ahead end) as after
     from (
-      select stamp, ahead, first_stamp, first_ahead from records where user_id = ${userId} and stamp > ${above} and stamp < ${before}
+      select stamp, ahead, first_stamp, first_ahead from records where user_id = ${userId} and stamp > ${to} and stamp < ${before}
       order by stamp desc limit ${rows}
     ) as page`,
 )
 
 /** Also the numbers with which they began. */
 const ofVersions = query(
-  (_, { userId, to, above, before, rows }: Placeholders<Wanted>) => sql<Page>`
+  (_, { userId, to, next, above, before, rows }: Placeholders<Wanted>) => sql<Page>`
     select count(*) as rows, min(seq) as lowest,
-      max(case when coalesce(seq - ahead, ${timesSince}) <= ${to} then seq
+      max(case when seq > ${above} and coalesce(seq - ahead, ${timesSince}) <= ${to} then seq
         when began > ${above} and coalesce(began - began_ahead, ${timesSince}) <= ${to} then began
-      end) as found
+      end) as found,
+      max(case when began = ${to} then began_ahead end) as own,
+      max(case when began = ${next} then began_ahead end) as after
     from (
-      select seq, ahead, began, began_ahead from versions where user_id = ${userId} and seq > ${above} and seq < ${before}
+      select seq, ahead, began, began_ahead from versions where user_id = ${userId} and seq > ${to} and seq < ${before}
       order by seq desc limit ${rows}
     ) as page`,
 )
