@@ -1,0 +1,62 @@
+/** A rewind goes in steps: others write meanwhile, and what is done stays done. */
+import t from 'tap'
+import { buildApp, type TestUser } from '../support/app.ts'
+import { change, pullAll } from '../support/changes.ts'
+
+const count = 1200
+const ids = Array.from({ length: count }, (_, index) => `x${String(index).padStart(4, '0')}`)
+const rewind = (user: TestUser, body: object) => user.call('POST', '/api/v1/sync/rewind', { body })
+
+const app = await buildApp(t)
+const { database } = app.context
+
+/** Somebody whose 1,200 bookmarks have been deleted since the cursor. */
+async function openDeleted(name: string) {
+  const ada = await app.user(name)
+  const bookmarks = ids.map((id) => ({ id, encrypted_data: `text of ${id}`, data_hash: `hash of ${id}` }))
+  await ada.call('POST', '/api/v1/sync/import', { body: { bookmarks } })
+  const { cursor: to } = await pullAll(ada)
+  const timestamp = Date.now() + 60_000
+  const changes = ids.map((entity_id) => change({ entity_id, operation: 'delete', timestamp }))
+  await ada.call('POST', '/api/v1/sync/push', { body: { changes } })
+  return { ada, to }
+}
+
+t.test('A dry rewind is answered while another write of the same user holds its transaction', async (t) => {
+  const { ada, to } = await openDeleted('ada of dry')
+  const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
+  const { promise: isHeld, resolve: held } = Promise.withResolvers<void>()
+  const holding = database.write(async (trx) => {
+    await trx.updateTable('users').set({ name: 'Ada' }).where('id', '=', ada.userId).execute()
+    held()
+    await isOver
+  }, ada.userId)
+  await isHeld
+  const { status, body } = await rewind(ada, { to, dry_run: true })
+  end()
+  await holding
+  t.match([status, body], [200, { restored: count, deleted: 0, unchanged: 0, next: null }])
+})
+
+t.test('Between two steps of a rewind others write, and a sign-out leaves the rest to the next one', async (t) => {
+  const { ada, to } = await openDeleted('ada of steps')
+  const [again, bob] = [await app.user('ada of steps'), await app.user('bob')]
+  const { write } = database
+  t.teardown(() => Object.assign(database, { write }))
+  let steps = 0
+  database.write = async (work, owner) => {
+    if (owner === ada.userId && ++steps === 2) {
+      database.write = write
+      const body = { encrypted_data: 'AAAA', data_hash: 'h' }
+      t.equal((await bob.call('POST', '/api/v1/bookmarks', { body })).status, 201)
+      t.equal((await again.call('GET', '/api/v1/sync/status')).body.total_bookmarks, 500, 'the first step is there')
+      t.equal((await ada.call('POST', '/api/v1/auth/logout')).status, 200)
+    }
+    return write(work, owner)
+  }
+  t.equal((await rewind(ada, { to, dry_run: false })).status, 401)
+  t.equal((await again.call('GET', '/api/v1/sync/status')).body.total_bookmarks, 500)
+  const left = await rewind(again, { to, dry_run: false, cursor: `bookmark/${ids[499]}` })
+  t.match(left.body, { restored: count - 500, unchanged: 0, next: null }, 'from where it was')
+  t.match((await rewind(again, { to, dry_run: false })).body, { restored: 0, unchanged: count, next: null })
+})
