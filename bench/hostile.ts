@@ -83,7 +83,7 @@ interface Outcome {
   attacked: Felt[]
   bytesAboveIdle: number
   complaint: string | undefined
-  /** What became of the stages' calls. */
+  /** The outcomes of the stages' calls. */
   answers: string[]
 }
 

@@ -21,7 +21,7 @@ export interface Sizes {
   devices: number
 }
 
-/** What the service lets an account have: one cannot have the most versions and the most records. */
+/** The most that the service lets an account have: one cannot have the most versions and the most records. */
 export const atLimits = {
   versions: { records: 10_000, versions: quotas.versionsOfRecord, trash: 10_000, devices: quotas.devices },
   records: { records: 600_000, versions: 0, trash: 0, devices: quotas.devices },
@@ -43,7 +43,7 @@ export function stampOf({ first, records }: FilledAccount, round: number, record
   return first + round * records + record
 }
 
-/** What counts for its quota: one of this is full. */
+/** Its use as the quota counts it: one of this is full. */
 export function usedBytes({ records, versions, trash }: Sizes): number {
   const ciphertexts = (versions + 1) * records + trash
   return ciphertexts * ciphertext.length + quotas.rowBytes * (ciphertexts + trash)

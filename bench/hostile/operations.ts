@@ -6,7 +6,7 @@ import openapi from '../../generated/openapi.json' with { type: 'json' }
 import type { OperationId, Schemas } from '../../src/service/contract/schemas.ts'
 import { type FilledAccount, stampOf, tokenOf } from './accounts.ts'
 
-/** What a call has beside its operation's method and path, and the account's cookie. */
+/** The parts of a call beside its operation's method and path, and the account's cookie. */
 export interface HostileCall {
   /** Of the bookmark, version, device, export or login that the path names. */
   id?: string
@@ -135,7 +135,7 @@ export const callsOfMany = ['listBookmarks', 'pullChanges', 'getSyncStatus', 're
 
 type MessageName = Extract<keyof messages['schemas'], `${string}Message`>
 
-/** What a socket does. */
+/** The doings of a socket. */
 export interface SocketCall {
   since?: number
   /** Sent at once, each in a frame of its own. */

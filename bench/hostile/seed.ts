@@ -66,7 +66,7 @@ export async function prepareAccount(root: string, kind: Kind, postgresUrl: stri
     await cp(folder, own, { recursive: true })
     const copied = postgresUrl === undefined ? undefined : await createDatabase(postgresUrl, name, `of ${kind}`)
     const data = await openData(copied ?? join(own, 'data', 'bookmarks.db'))
-    // What cannot be undone takes a login that is young.
+    // A young login: without one, some operations are refused.
     await data.run(`UPDATE logins SET created_at = ${Date.now()}`)
     await data.close()
     return { folder: own, database: copied === undefined ? {} : { DATABASE_URL: copied }, ...people, account }

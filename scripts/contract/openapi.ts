@@ -10,7 +10,7 @@ interface Extensions {
   'x-invalid'?: string
   /** Which one an id gets that cannot exist. */
   'x-not-found'?: string
-  /** Whether it takes a young login, of what writes: a contract without it is linted as faulty. */
+  /** The age of login that an operation which writes takes: a contract without it is linted as faulty. */
   'x-login'?: { young: YoungLogin; because: string }
   /** The messages with which a sign-in can fail, by name. */
   'x-login-failures'?: Record<string, string>

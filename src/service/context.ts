@@ -31,7 +31,7 @@ interface Surroundings {
   clock?: () => number
 }
 
-/** What the process may use: by its cgroup, or what the machine has. */
+/** The memory that the process may use: its cgroup's, or the machine's. */
 function readMemory(log: FastifyBaseLogger): number {
   const memory = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem())
   const [has, wants] = [memory, fullMemory].map((bytes) => Math.floor(bytes / 1024 / 1024))

@@ -6,7 +6,7 @@ export type Attributes = Record<string, string>
 type Details = Pick<PlaintextBookmark, 'dateAdded' | 'dateModified' | 'tags' | 'favicon'> & { attributes?: Attributes }
 
 /**
- * What browsers and services write besides the attributes that have a field of their own. No other is read or written, but
+ * The attributes that browsers and services write besides the attributes that have a field of their own. No other is read or written, but
  * for `data-…`: a file is opened as a page, too, where ONFOCUS or STYLE, which a stranger's file has brought, would act.
  */
 const inert = new Set([

@@ -1,7 +1,7 @@
 import { Tokenizer } from 'htmlparser2'
 import type { Attributes } from './attributes.ts'
 
-/** What hears of the tags and texts of a file, in their order. */
+/** The receiver of the tags and texts of a file, in their order. */
 export interface TagListener {
   open(name: string, attributes: Attributes): void
   close(name: string): void

@@ -39,7 +39,7 @@ interface Call {
   body: any
 }
 
-/** What cannot be undone takes a younger sign-in. */
+/** A younger sign-in is asked of those that cannot be undone. */
 const youngMs = quotas.youngLoginSeconds * 1000
 
 /** The limits of a service whose operator has set none. The fake one refuses nothing because of them. */

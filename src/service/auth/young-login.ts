@@ -24,7 +24,7 @@ type Sometimes = {
 
 type Condition = (parts: YoungLoginParts, session: Session, request: FastifyRequest) => boolean | Promise<boolean>
 
-/** Whether a call from an old login would do what cannot be undone. `because` in the contract says it in words. */
+/** True if a call from an old login would do what cannot be undone. `because` in the contract says it in words. */
 const conditions: Record<Sometimes, Condition> = {
   setKeyring: (_parts, _session, { body }) => (body as Schemas['Keyring']).revision > 1,
 

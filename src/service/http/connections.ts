@@ -64,7 +64,7 @@ interface Progress {
   /** The bytes that the client, or the system's buffer for it, has taken. */
   taken: number
   stalledChecks: number
-  /** What was waiting since when the progress is measured, and what had been taken then. */
+  /** The bytes that wait since the progress is measured, and what had been taken then. */
   waiting: number
   takenBefore: number
   checks: number

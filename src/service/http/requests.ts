@@ -14,7 +14,7 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     trace: Trace | undefined
-    /** What the request of a user has taken so far. */
+    /** The work that the request of a user has taken so far. */
     spent: Work | undefined
   }
 }

@@ -62,7 +62,7 @@ export function createResponder(
     return onceAnswered(followed, (payload) => () => send(payload, answer, request, reply))
   }
 
-  /** What takes longer than a moment to send ends with its login. A write is done, so its response is at most cut off. */
+  /** A response that takes longer than a moment to send ends with its login. A write is done, so its response is at most cut off. */
   function follow<Payload>(payload: Payload, { parts }: Answered, request: FastifyRequest): Answer<Payload> {
     const { session, method } = request
     if (!session || !(payload instanceof Readable)) return payload

@@ -12,7 +12,7 @@ export type Hold = ReturnType<Budget['hold']>
 
 /** From this on, the budgets are as large as they become. With less memory, they are smaller. */
 export const fullMemory = 768 * mebibyte
-/** What a process takes beside them. */
+/** The memory of a process beside them. */
 const otherBytes = 256 * mebibyte
 
 /**

@@ -93,7 +93,7 @@ function createWindows(most: number) {
     return undefined
   }
 
-  /** What is paid is removed once in a minute, so what callers make up is not kept for long. */
+  /** Paid sums are removed once in a minute, so what callers make up is not kept for long. */
   function sweep(now: number): void {
     if (now < sweepAt) return
     sweepAt = now + windowMs

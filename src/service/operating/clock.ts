@@ -55,7 +55,7 @@ export async function guardClock({ config, database, clock, log }: Parts): Promi
   async function watch(): Promise<void> {
     while (!stopping.signal.aborted) {
       await sleep(everyMs, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
-      // What is wrong with the database is told by its probe.
+      // The probe tells if something is wrong with the database.
       if (!stopping.signal.aborted) await isBelieved().catch(() => {})
     }
   }

@@ -82,7 +82,7 @@ export function startHealth({ database, objects, provider, notices, clockGuard, 
     status: () => toStatus(down(), database.faults.recent()),
     /** True if another instance could serve no better: what is stored, and its disk, are the same for all. */
     isReady: () => !down().some((name) => name === 'database' || name === 'pulse'),
-    /** What is wrong with the database's disk, or was a moment ago. */
+    /** Faults of the database's disk, now or a moment ago. */
     faults: () => database.faults.recent(),
     /** The components that the last probe reached. */
     components: () => ({ ...answers }),

@@ -125,7 +125,7 @@ function contentOf({ keyring, revision }: KeyringRow) {
   return { keyring, revision }
 }
 
-/** What was there is kept for as long as versions of bookmarks are, if they are kept. */
+/** The keyring that was there is kept for as long as versions of bookmarks are, if they are kept. */
 async function replace(parts: Parts, trx: Trx, stored: KeyringRow, next: KeyringRow): Promise<void> {
   await replaceKeyring(trx, next)
   if (keptMs(parts) === 0) return
@@ -139,7 +139,7 @@ function bindingOf(userId: string, rowId: string): Binding {
   return { purpose: 'keyring-version', userId, rowId }
 }
 
-/** What was replaced until then is not kept any more. */
+/** Keyrings that were replaced until then are not kept any more. */
 function endOf(parts: Parts): number {
   return parts.clock() - keptMs(parts)
 }

@@ -20,7 +20,7 @@ export interface Identity {
   email_verified: boolean
 }
 
-/** What a code is worth. */
+/** The sign-in that a code stands for. */
 export interface Exchanged {
   identity: Identity
   /** Null if the provider issued none. */

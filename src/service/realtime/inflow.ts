@@ -17,7 +17,7 @@ export interface InflowParts {
   inTurn: ReturnType<typeof limitPerOwner>
 }
 
-/** What has arrived over a socket, and was not handed to the library. */
+/** Bytes that have arrived over a socket, and were not handed to the library. */
 export interface Inflow {
   /** Hands over a few frames, in the user's turn. False if there are none. */
   handOver(): boolean | Promise<boolean>
@@ -71,7 +71,7 @@ export function holdInflow(
     charge(chunk.length, starts.filter((start) => !completesMessage(chunk[start] as number)).length)
     if (starts.length > maxFrames) return connection.cutOff(closeCodes.flooded)
     pieces.push(...cut(chunk, starts))
-    // What is left is the answer to the close frame, which waits for no message.
+    // The rest is the answer to the close frame, which waits for no message.
     if (connection.closing) for (const piece of pieces.splice(0)) deliver(piece)
     else arrived()
   })
@@ -99,9 +99,9 @@ function cut(chunk: Buffer, starts: number[]): Buffer[] {
 
 /** Finds the frames in what arrives (RFC 6455, section 5.2). The library tells only of messages, once it has read them. */
 class FrameScan {
-  /** What has arrived of a header. */
+  /** The bytes of a header that have arrived. */
   readonly #header: number[] = []
-  /** What is still to come of a frame after its header. */
+  /** The bytes of a frame that are still to come after its header. */
   #payload = 0
 
   /** Where frames begin; of a flood, no more than is needed to know it for one. */

@@ -7,7 +7,7 @@ import type { Counters } from '../db/tables/users.ts'
  * day, after a large import for some seconds. Each number is stored with how far it was ahead when it was given.
  */
 
-/** What a write that holds the user's row gives its changes: all of them the same time, each a number of its own. */
+/** The numbers and the time of a write that holds the user's row: all its changes get the same time, each a number of its own. */
 export interface Commit {
   /** The service's time (Unix ms). */
   readonly at: number

@@ -13,7 +13,7 @@ export const { rowBytes } = quotas
 
 type Stored = Pick<Counters, 'stored_bytes' | 'version_bytes' | 'stored_records' | 'stored_versions'>
 
-/** What counts for the quota. */
+/** The sums that count for the quota. */
 export function usedBytes({ stored_bytes, stored_records, stored_versions }: Omit<Stored, 'version_bytes'>): number {
   return stored_bytes + rowBytes * (stored_records + stored_versions)
 }

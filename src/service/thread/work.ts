@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** What somebody has asked for, and how long it has held the event loop and the database. */
+/** Something that somebody has asked for, and how long it has held the event loop and the database. */
 export interface Work {
   ms: number
-  /** What it waits for at the database, and since when. */
+  /** The statement that it waits for, and since when. */
   waits: number
   waitsSince: number
 }
@@ -16,7 +16,7 @@ export function newWork(): Work {
   return { ms: 0, waits: 0, waitsSince: 0 }
 }
 
-/** What `run` does, and what comes of it, is done for this work. Counts how long it holds the event loop until its first wait. */
+/** All that `run` does, and that comes of it, is done for this work. Counts how long it holds the event loop until its first wait. */
 export function runAs<T>(work: Work | undefined, run: () => T): T {
   return current.run(work, measured, run)
 }
@@ -63,7 +63,7 @@ export function beginWait(): () => void {
 /** One of so many sections is sampled: asking for the thread's time takes as long as some statements. */
 const sampledOf = 16
 const leastShare = 1 / 20
-/** What is known of earlier times fades, once so many milliseconds were sampled. */
+/** Earlier samples fade, once so many milliseconds were sampled. */
 const memoryMs = 500
 let sections = 0
 /**

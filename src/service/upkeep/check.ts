@@ -55,7 +55,7 @@ async function readAll(db: Db, of: { table: string; keys: string[]; names: strin
   }
 }
 
-/** What SQLite finds wrong in the file as a whole, in its own words. Postgres has no such check. */
+/** SQLite's findings in the file as a whole, in its own words. Postgres has no such check. */
 export async function checkFile({ db }: Pick<Database, 'db'>): Promise<string[]> {
   let lines: string[] = []
   const code = await codeOfDamage(async () => {

@@ -310,7 +310,7 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
     const rotate = (current: Credentials) => rotateKeys(client, current, fields.passphrase ?? '')
     setDraft(await note(tryCredentials(userId, fields, rotate)))
   }
-  /** What is left to do once the new keys count. After a failure, all of it again. */
+  /** The steps left once the new keys count. After a failure, all of it again. */
   const finish = async ({ keys }: Vault) => {
     if (erases) await eraseEarlierKeyrings(client)
     const what = 'Encrypting under the new keys'

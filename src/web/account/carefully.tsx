@@ -48,7 +48,7 @@ function Careful({ client, to, asksFirst = true, content, close }: CarefulProps)
   const ask = () =>
     void isYoung(client).then(
       (young) => setStage(young ? 'young' : 'too old'),
-      // What the dialog sends then will tell what is wrong.
+      // The dialog's own call will tell what is wrong.
       () => setStage('young'),
     )
   useEffect(() => {
@@ -74,7 +74,7 @@ interface AskProps {
   client: Client
   to: string
   cancel: () => void
-  /** What came of it so far. */
+  /** The outcome so far. */
   children: string
 }
 
@@ -103,7 +103,7 @@ const maybeChanged =
 /** So much time must be left to type, and to print a recovery code. */
 const enoughMs = 5 * 60_000
 
-/** Whether the sign-in of this browser is so young that the person will be ready before it is not. */
+/** True if the sign-in of this browser is so young that the person will be ready before it is not. */
 async function isYoung(client: Client): Promise<boolean> {
   const { sessions } = unwrap(await client.GET('/api/v1/account/sessions', { params: { query: { limit: 1000 } } }))
   const own = sessions.find(({ current }) => current)

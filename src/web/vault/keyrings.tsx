@@ -88,7 +88,7 @@ function EarlierKeyrings({ owner: { client }, close }: OwnerProps) {
   )
 }
 
-/** Whether the keyring was found not to open, on a device that is unlocked; and what notes that. */
+/** True if the keyring was found not to open, on a device that is unlocked; and what notes that. */
 export function useRepairOffer() {
   const [isOffered, setOffered] = useState(false)
   const note = async <T,>(work: Promise<T>): Promise<T> => {

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { type RawBuilder, sql } from 'kysely'
 import type { Database, Db } from './database.ts'
 
-/** What keeps the database from storing or returning something: a disk that is full or fails, or returns something else than was written. */
+/** Reasons that keep the database from storing or returning something: a disk that is full or fails, or returns something else than was written. */
 export type Fault = 'full' | 'failing' | 'damaged'
 
 /** By the codes of SQLite and of Node's sync, and the SQLSTATEs of Postgres. */

@@ -73,7 +73,7 @@ export function createWriter(ground: Ground): Writer {
   function schedule(): void {
     if (isScheduled) return
     isScheduled = true
-    // What a transaction itself takes is nobody's: it may be shared by many.
+    // The time of the transaction itself is nobody's: it may be shared by many.
     runAs(undefined, () =>
       setImmediate(() => {
         isScheduled = false

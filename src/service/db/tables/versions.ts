@@ -163,7 +163,7 @@ export interface EventRange extends EntityKey {
   last: string
 }
 
-/** What tells apart the versions of an entity. */
+/** The columns that tell apart the versions of an entity. */
 export type Told = Pick<VersionRow, (typeof toldColumns)[number]>
 
 const toldColumns = [
