@@ -126,12 +126,12 @@ export class Model {
       ...entities.map(({ current }) => current),
       ...this.kept().map(({ seq: stamp, at }) => ({ stamp, at })),
     ]
-    const next = written.find(({ stamp }) => stamp === to + 1)
-    const isOfWrite = written.some(({ stamp, at }) => stamp === to && at === next?.at)
-    if (next && next.at < next.stamp && !isOfWrite) return to
-    if (to >= now) return Number.POSITIVE_INFINITY
     const begun = this.kept().map(({ began, beganAt: at }) => ({ stamp: began ?? 0, at }))
     const given = [...written, ...begun, ...entities.map(({ first }) => first)]
+    const next = given.find(({ stamp }) => stamp === to + 1)
+    const isOfWrite = given.some(({ stamp, at }) => stamp === to && at === next?.at)
+    if (next && next.at < next.stamp && !isOfWrite) return to
+    if (to >= now) return Number.POSITIVE_INFINITY
     return Math.max(to, ...given.filter(({ at }) => at <= to).map(({ stamp }) => stamp))
   }
 
