@@ -189,7 +189,7 @@ export async function lockLogins(trx: Trx, userId: string, ids?: string[]): Prom
 export async function findAuthentication(db: Db, { userId, loginId }: LoginKey): Promise<number | undefined> {
   const login = db.selectFrom('logins').where('user_id', '=', userId).where('id', '=', loginId)
   const found = await login.select(['created_at', 'authenticated_at']).executeTakeFirst()
-  return found?.authenticated_at ?? found?.created_at
+  return found && Math.min(found.created_at, found.authenticated_at ?? found.created_at)
 }
 
 /** Counts an erasure by a login that is not young any more. Returns false if it has made `most` in the last day. */
