@@ -7,6 +7,7 @@ import { partLimits } from '../db/tables/changes.ts'
 import { bytesOf } from '../db/tables/ciphertexts.ts'
 import { findCounters } from '../db/tables/users.ts'
 import { createRecord, deleteRecord, type RestParts, updateRecord } from '../sync/rest.ts'
+import { pause } from '../thread/loop.ts'
 import { startAfter } from './deep-pages.ts'
 import type { Operations } from './operation.ts'
 
@@ -55,6 +56,8 @@ async function* listInParts(
   let start = await startAfter(database.db, user, (page - 1) * limit)
   for (let left = limit; ; ) {
     if (!start) return { data: [], meta }
+    // The way there may have looked at as many rows as a part does.
+    await pause()
     const limits = { rows: Math.min(left, partLimits.rows), bytes: partLimits.bytes }
     const rows = await listNewest(database.db, userId, start, limits)
     const data = rows.map(toBookmark)
