@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { WebSocket } from 'ws'
 import { closeCodes, silenceSeconds } from '../../../generated/channel.ts'
 import { ServiceError } from '../contract/errors.ts'
@@ -94,6 +95,11 @@ export class Connection {
 
   async ended(): Promise<void> {
     while (!this.#ended) await this.#changed()
+  }
+
+  /** Resolves after so long, or when it has ended. */
+  async rest(ms: number): Promise<void> {
+    await Promise.race([sleep(ms, undefined, { ref: false }), this.ended()])
   }
 
   greet(cursor: number, timestamp: number, epoch: string): void {

@@ -1,5 +1,4 @@
 import type { Duplex } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { closeCodes } from '../../../generated/channel.ts'
 import { type Limits, requestUnit } from '../load/rates.ts'
 import type { limitPerOwner } from '../load/turns.ts'
@@ -49,7 +48,7 @@ export function holdInflow(
 
   async function hold(ms: number): Promise<void> {
     connection.hold()
-    await Promise.race([sleep(ms, undefined, { ref: false }), connection.ended()])
+    await connection.rest(ms)
     connection.release()
   }
 

@@ -1,5 +1,4 @@
 import type { Duplex } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { WebSocket } from 'ws'
 import { closeCodes } from '../../../generated/channel.ts'
@@ -85,7 +84,7 @@ async function work(connection: Connection, received: Received[], inflow: Inflow
 async function refuse(connection: Connection, inflow: Inflow, parts: SocketParts): Promise<void> {
   report(new ServiceError('TooManyRequests'), connection, parts)
   for (let more = true; more; more = await inflow.handOver());
-  await rest(connection)
+  await connection.rest(restMs)
 }
 
 /** Returns true if what waits behind it is to be dropped. */
@@ -100,13 +99,8 @@ async function handle(message: Message, connection: Connection, parts: SocketPar
   }
   // Before the next message, so that a user with many sockets does not do all of it at once.
   const isOver = parts.limits.chargeWork(connection.peer.userId, spent.ms) !== undefined
-  if (isTooMany || isOver) await rest(connection)
+  if (isTooMany || isOver) await connection.rest(restMs)
   return isTooMany
-}
-
-/** Ends early if the socket does. */
-async function rest(connection: Connection): Promise<void> {
-  await Promise.race([sleep(restMs, undefined, { ref: false }), connection.ended()])
 }
 
 async function answer({ data, isBinary }: Message, connection: Connection, parts: SocketParts): Promise<void> {
