@@ -14,6 +14,7 @@ import {
 import { entityKey, saveRecords } from '../db/tables/records.ts'
 import { type LockedUser, saveCounters } from '../db/tables/users.ts'
 import { type VersionRow, versions } from '../db/tables/versions.ts'
+import { inParts } from '../thread/loop.ts'
 import type { Effects } from './change.ts'
 import { makeRoom, missingRoom } from './room.ts'
 import { type QuotaLimits, usedBytes } from './usage.ts'
@@ -73,16 +74,15 @@ async function keepVersions(
 ): Promise<Erased> {
   const seen = new Set<string>()
   let erased = nothingErased
-  for (let from = 0; from < added.length; from += versionsAtOnce) {
-    const part = added.slice(from, from + versionsAtOnce)
+  await inParts(added, versionsAtOnce, async (part) => {
     await insert(trx, versions, part)
-    if (beyond.size === 0) continue
+    if (beyond.size === 0) return
     const full = part.filter((version) => {
       const key = entityKey(version)
       return beyond.has(key) && !seen.has(key) && seen.add(key)
     })
     for (const [count, keys] of Map.groupBy(full, (version) => beyond.get(entityKey(version)) as number))
       erased = addUp(erased, await eraseOldestOf(trx, userId, keys, count))
-  }
+  })
   return erased
 }

@@ -31,19 +31,30 @@ function forget(): void {
   begun = undefined
 }
 
-/** Like `flatMap`, for some items of a long list at once: the event loop turns meanwhile. */
+/** Does something for some items of a long list at once: the event loop turns meanwhile. */
+export async function inParts<Item>(
+  list: readonly Item[],
+  size: number,
+  act: (part: Item[]) => unknown,
+): Promise<void> {
+  for (let from = 0; from < list.length; from += size) {
+    const turn = pause()
+    if (turn) await turn
+    await act(list.slice(from, from + size))
+  }
+}
+
+/** Like `flatMap`, in such parts. */
 export async function flatMapInParts<Item, Result>(
   list: readonly Item[],
   size: number,
   map: (part: Item[]) => Result[] | Promise<Result[]>,
 ): Promise<Result[]> {
   const results: Result[] = []
-  for (let from = 0; from < list.length; from += size) {
-    const turn = pause()
-    if (turn) await turn
+  await inParts(list, size, async (part) => {
     // One by one: as arguments, too many would not fit.
-    for (const result of await map(list.slice(from, from + size))) results.push(result)
-  }
+    for (const result of await map(part)) results.push(result)
+  })
   return results
 }
 

@@ -157,6 +157,9 @@ export function listed(db: Db, list: RawBuilder<string[]>): RawBuilder<unknown> 
     : sql`(select value, place - 1 as key from unnest(${list}::text[]) with ordinality as list (value, place)) as listed`
 }
 
+/** So many rows are looked at by a statement, which takes some milliseconds at most. */
+export const rowsOfStatement = 500
+
 /** The elements of a list, given as JSON, as rows of `listed`, each as `value`. Those of a list in it are `value ->> 0` and so on. */
 export function listedJson(db: Db, json: RawBuilder<string>): RawBuilder<unknown> {
   return isSqlite(db)

@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
-import { flatMapInParts, pause } from '../../thread/loop.ts'
+import { inParts, pause } from '../../thread/loop.ts'
 import type { Db, Trx } from '../engine/database.ts'
-import { isOneOf, type Placeholders, query } from '../engine/query.ts'
+import { isOneOf, type Placeholders, query, rowsOfStatement } from '../engine/query.ts'
 import { type Table, table } from '../engine/table.ts'
 import type { Schema } from '../schema.ts'
-import type { EntityKey } from './records.ts'
+import { type EntityKey, type IdsOfType, inPartsOfType } from './records.ts'
 
 /**
  * Conflicts are versions that lost to one that had not seen them. `rejections` has those of a service that keeps no
@@ -34,21 +34,23 @@ export async function countConflicts(db: Db, userId: string, max: number): Promi
   let count = 0
   for (let before: number | null = Number.MAX_SAFE_INTEGER; before !== null && count < max; ) {
     await pause()
-    const part: { count: number; last: number | null } = await nextOpen.one(db, { userId, before, rows: countedAtOnce })
+    const part: { count: number; last: number | null } = await nextOpen.one(db, {
+      userId,
+      before,
+      rows: rowsOfStatement,
+    })
     count += Number(part.count)
-    before = Number(part.count) < countedAtOnce ? null : part.last
+    before = Number(part.count) < rowsOfStatement ? null : part.last
   }
   for (let after: EntityKey | undefined = firstKey; after && count < max; ) {
     await pause()
-    const part: EntityKey[] = await nextRejections.all(db, { userId, ...after, rows: countedAtOnce })
+    const part: EntityKey[] = await nextRejections.all(db, { userId, ...after, rows: rowsOfStatement })
     count += part.length
-    after = part.length < countedAtOnce ? undefined : part.at(-1)
+    after = part.length < rowsOfStatement ? undefined : part.at(-1)
   }
   return Math.min(max, count)
 }
 
-/** Some milliseconds. */
-const countedAtOnce = 500
 /** Before that of every entity. */
 const firstKey: EntityKey = { entity_type: 'bookmark', entity_id: '' }
 
@@ -85,19 +87,12 @@ const nextRejections = query(
 
 /** Removes the rejections of entities: a newer change settles an entity's conflict. */
 export async function removeRejections(trx: Trx, userId: string, keys: EntityKey[]): Promise<void> {
-  for (const [entity_type, ofType] of Map.groupBy(keys, ({ entity_type }) => entity_type))
-    await flatMapInParts(ofType, settledAtOnce, async (part) => {
-      await removedOfType.run(trx, { userId, entity_type, ids: part.map(({ entity_id }) => entity_id) })
-      return []
-    })
+  await inPartsOfType(keys, rowsOfStatement, ({ entity_type, ids }) =>
+    removedOfType.run(trx, { userId, entity_type, ids }),
+  )
 }
 
-interface OfType extends Pick<EntityKey, 'entity_type'> {
-  userId: string
-  ids: string[]
-}
-
-const removedOfType = query((db, { userId, entity_type, ids }: Placeholders<OfType>) =>
+const removedOfType = query((db, { userId, entity_type, ids }: Placeholders<IdsOfType>) =>
   db
     .deleteFrom('rejections')
     .where('user_id', '=', userId)
@@ -122,10 +117,7 @@ const settled = query(
 
 /** Settles the conflicts about versions that were restored, if they are open. */
 export async function settleRestored(trx: Trx, userId: string, seqs: number[], now: number): Promise<void> {
-  await flatMapInParts(seqs, settledAtOnce, async (part) => {
-    await settledRestored.run(trx, { userId, seqs: part, now })
-    return []
-  })
+  await inParts(seqs, rowsOfStatement, (part) => settledRestored.run(trx, { userId, seqs: part, now }))
 }
 
 const settledRestored = query(
@@ -138,8 +130,6 @@ const settledRestored = query(
       .where(isOpen),
 )
 
-/** By a statement, which takes some milliseconds. */
-const settledAtOnce = 500
 /** Of each kind at most so many, so that none holds the database for long; the next pull settles the others. */
 const settledByPull = 10_000
 
@@ -154,10 +144,10 @@ interface Puller {
 /** A device that has pulled what its version lost to knows of it, and holds its text. */
 export async function settleConflictsOf(trx: Trx, puller: Puller): Promise<void> {
   for (const some of [settledOfDevice, removedOfDevice]) {
-    let settled = settledAtOnce
-    for (let all = 0; settled === settledAtOnce && all < settledByPull; all += settled) {
+    let settled = rowsOfStatement
+    for (let all = 0; settled === rowsOfStatement && all < settledByPull; all += settled) {
       await pause()
-      settled = await some.run(trx, { ...puller, max: settledAtOnce })
+      settled = await some.run(trx, { ...puller, max: rowsOfStatement })
     }
   }
 }

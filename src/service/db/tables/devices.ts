@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { quotas } from '../../../../generated/limits.ts'
 import { flatMapInParts, pause } from '../../thread/loop.ts'
 import type { Db, Trx } from '../engine/database.ts'
-import { type Answer, isOneOf, type Placeholders, query } from '../engine/query.ts'
+import { type Answer, isOneOf, type Placeholders, query, rowsOfStatement } from '../engine/query.ts'
 import type { Schema } from '../schema.ts'
 import { isOpen } from './conflicts.ts'
 import { currentEpoch } from './epoch.ts'
@@ -31,11 +31,9 @@ export async function findCursors(
   userId: string,
   deviceIds: ReadonlySet<string>,
 ): Promise<Map<string, number>> {
-  const rows = await flatMapInParts([...deviceIds], devicesAtOnce, (ids) => cursors.all(trx, { userId, ids }))
+  const rows = await flatMapInParts([...deviceIds], rowsOfStatement, (ids) => cursors.all(trx, { userId, ids }))
   return new Map(rows.map(({ device_id, cursor }) => [device_id, cursor]))
 }
-
-const devicesAtOnce = 500
 
 const cursors = query((db, { userId, ids }: Placeholders<{ userId: string; ids: string[] }>) =>
   db

@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
-import { flatMapInParts } from '../../thread/loop.ts'
+import { flatMapInParts, inParts } from '../../thread/loop.ts'
 import type { Trx } from '../engine/database.ts'
-import { type Answer, isOneOf, listed, type Placeholders, query } from '../engine/query.ts'
-import { type EntityKey, entityKey } from './records.ts'
+import { type Answer, isOneOf, listed, type Placeholders, query, rowsOfStatement } from '../engine/query.ts'
+import { type EntityKey, entityKey, flatMapOfType, type IdsOfType, inPartsOfType } from './records.ts'
 import type { Counters } from './users.ts'
-import { becameAt, findKept, findKeptData, type OfType, ofEntities, rowsOfStatement } from './versions.ts'
+import { becameAt, findKept, findKeptData } from './versions.ts'
 
 /** How much was erased, of the user's counters with these names. */
 export type Erased = Pick<Counters, 'stored_bytes' | 'version_bytes' | 'stored_versions'>
@@ -39,8 +39,8 @@ export async function eraseVersions(trx: Trx, userId: string, seqs: number[]): P
 export async function eraseOldestOf(trx: Trx, userId: string, keys: EntityKey[], count: number): Promise<Erased> {
   const seqs: number[] = []
   for (let skip = 0; skip < count; skip++) {
-    const rows = await ofEntities(keys, rowsOfStatement, (entity_type, part) =>
-      oldestOf.all(trx, { userId, entity_type, ids: part.map(({ entity_id }) => entity_id), skip }),
+    const rows = await flatMapOfType(keys, rowsOfStatement, ({ entity_type, ids }) =>
+      oldestOf.all(trx, { userId, entity_type, ids, skip }),
     )
     for (const { seq } of rows) if (seq !== null) seqs.push(seq)
   }
@@ -48,7 +48,7 @@ export async function eraseOldestOf(trx: Trx, userId: string, keys: EntityKey[],
 }
 
 const oldestOf = query(
-  (db, { userId, entity_type, ids, skip }: Placeholders<OfType & { ids: string[]; skip: number }>) => sql<{
+  (db, { userId, entity_type, ids, skip }: Placeholders<IdsOfType & { skip: number }>) => sql<{
     seq: number | null
   }>`
     select (
@@ -63,16 +63,14 @@ export async function adjustCounts(trx: Trx, userId: string, changed: EntityKey[
   const alike = Map.groupBy(versionsOf.values(), ({ length }) => length)
   for (const [count, ofEach] of alike) {
     const keys = ofEach.map(([key]) => key as EntityKey)
-    await ofEntities(keys, rowsOfErasure, async (entity_type, part) => {
-      const ids = part.map(({ entity_id }) => entity_id)
-      await recounted.run(trx, { userId, entity_type, ids, change: change * count })
-      return []
-    })
+    await inPartsOfType(keys, rowsOfErasure, ({ entity_type, ids }) =>
+      recounted.run(trx, { userId, entity_type, ids, change: change * count }),
+    )
   }
 }
 
 const recounted = query(
-  (db, { userId, entity_type, ids, change }: Placeholders<OfType & { ids: string[]; change: number }>) => sql`
+  (db, { userId, entity_type, ids, change }: Placeholders<IdsOfType & { change: number }>) => sql`
     update records set versions = versions + cast(${change} as integer)
     where user_id = ${userId} and entity_type = ${entity_type} and ${isOneOf(db, 'entity_id', ids)}`,
 )
@@ -87,11 +85,10 @@ async function eraseInParts(
   each: (removed: Removed[]) => Answer<void>,
 ): Promise<Erased> {
   let sum = nothingErased
-  await flatMapInParts(seqs, rowsOfErasure, async (part) => {
+  await inParts(seqs, rowsOfErasure, async (part) => {
     const removed: Removed[] = await removedVersions.all(trx, { userId, seqs: part })
     await each(removed)
     sum = addUp(sum, { ...(await eraseUnused(trx, userId, removed)), stored_versions: removed.length })
-    return []
   })
   return sum
 }
@@ -103,8 +100,8 @@ async function eraseUnused(trx: Trx, userId: string, removed: Removed[]) {
   const kept = await findKeptData(trx, userId, [...bytesOf.keys()])
   for (const stamp of kept) bytesOf.delete(stamp)
   const keys = uniqueKeys(removed.filter(({ data_stamp }) => data_stamp !== null && bytesOf.has(data_stamp)))
-  const live = await ofEntities(keys, rowsOfStatement, (entity_type, part) =>
-    liveData.all(trx, { userId, entity_type, ids: part.map(({ entity_id }) => entity_id) }),
+  const live = await flatMapOfType(keys, rowsOfStatement, ({ entity_type, ids }) =>
+    liveData.all(trx, { userId, entity_type, ids }),
   )
   for (const { data_stamp } of live) if (data_stamp !== null) bytesOf.delete(data_stamp)
   const stored_bytes = await eraseData(trx, userId, keys, bytesOf)
@@ -172,10 +169,9 @@ async function eraseData(
     erasedCiphertexts.all(trx, { userId, stamps }),
   )
   const stamps = [...bytesOf.keys()]
-  await ofEntities(keys, rowsOfErasure, async (entity_type, part) => {
-    await emptiedTombstones.run(trx, { userId, entity_type, ids: part.map(({ entity_id }) => entity_id), stamps })
-    return []
-  })
+  await inPartsOfType(keys, rowsOfErasure, ({ entity_type, ids }) =>
+    emptiedTombstones.run(trx, { userId, entity_type, ids, stamps }),
+  )
   return erased.reduce((sum, { bytes }) => sum + Number(bytes), 0)
 }
 
@@ -209,7 +205,7 @@ const removedVersions = query((db, { userId, seqs }: Placeholders<{ userId: stri
     .returning(['entity_type', 'entity_id', 'data_stamp', 'bytes']),
 )
 
-const liveData = query((db, { userId, entity_type, ids }: Placeholders<OfType & { ids: string[] }>) =>
+const liveData = query((db, { userId, entity_type, ids }: Placeholders<IdsOfType>) =>
   db
     .selectFrom('records')
     .select('data_stamp')
@@ -228,7 +224,7 @@ const erasedCiphertexts = query((db, { userId, stamps }: Placeholders<{ userId: 
 )
 
 const emptiedTombstones = query(
-  (db, { userId, entity_type, ids, stamps }: Placeholders<OfType & { ids: string[]; stamps: number[] }>) =>
+  (db, { userId, entity_type, ids, stamps }: Placeholders<IdsOfType & { stamps: number[] }>) =>
     db
       .updateTable('records')
       .set({ data_stamp: null, bytes: 0 })

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import { pause } from '../../thread/loop.ts'
+import { flatMapInParts, inParts, pause } from '../../thread/loop.ts'
 import type { Db, Trx } from '../engine/database.ts'
-import { inOrder, listed, type Placeholders, query } from '../engine/query.ts'
+import { type Answer, inOrder, listed, type Placeholders, query, rowsOfStatement } from '../engine/query.ts'
 import { edit, insert, table, upsert } from '../engine/table.ts'
 import type { RecordsTable } from '../schema.ts'
 import { type Ciphertext, ciphertexts } from './ciphertexts.ts'
@@ -80,37 +80,52 @@ const storedColumns = [
   'versions',
 ] as const satisfies (keyof RecordsTable)[]
 
-/** Reading so many takes some milliseconds. */
-const storedAtOnce = 500
-
 /** The records of the given entities, in the same order; undefined for unknown ones. */
 export async function findStored(trx: Trx, userId: string, keys: EntityKey[]): Promise<(Stored | undefined)[]> {
   const found: (Stored | undefined)[] = keys.map(() => undefined)
-  const read = async ({ entity_type, ids, places }: Part) => {
+  const read = async ({ entity_type, ids, places }: PartOfType) => {
     await pause()
     const rows = await storedOf.all(trx, { userId, entity_type, ids })
     for (const { place, ...row } of rows) found[places[place] as number] = row
   }
   await inOrder(
     trx,
-    partsOf(keys).map((part) => () => read(part)),
+    partsOf(keys, rowsOfStatement).map((part) => () => read(part)),
   )
   return found
 }
 
-interface Part extends Pick<EntityKey, 'entity_type'> {
+/** Does something for some entities of one type at once. */
+export async function inPartsOfType(
+  keys: EntityKey[],
+  size: number,
+  act: (part: PartOfType) => unknown,
+): Promise<void> {
+  await inParts(partsOf(keys, size), 1, ([part]) => act(part as PartOfType))
+}
+
+/** Like `flatMap`, in such parts. */
+export async function flatMapOfType<Result>(
+  keys: EntityKey[],
+  size: number,
+  map: (part: PartOfType) => Answer<Result[]>,
+): Promise<Result[]> {
+  return flatMapInParts(partsOf(keys, size), 1, ([part]) => map(part as PartOfType))
+}
+
+interface PartOfType extends Pick<EntityKey, 'entity_type'> {
   ids: string[]
   /** Of its keys among all. */
   places: number[]
 }
 
-/** At most `storedAtOnce` each, of one type. */
-function partsOf(keys: EntityKey[]): Part[] {
-  const parts: Part[] = []
-  const filling = new Map<string, Part>()
+/** At most `size` each, of one type. */
+function partsOf(keys: EntityKey[], size: number): PartOfType[] {
+  const parts: PartOfType[] = []
+  const filling = new Map<string, PartOfType>()
   keys.forEach(({ entity_type, entity_id }, place) => {
     let part = filling.get(entity_type)
-    if (!part || part.ids.length === storedAtOnce) {
+    if (!part || part.ids.length === size) {
       part = { entity_type, ids: [], places: [] }
       parts.push(part)
       filling.set(entity_type, part)
@@ -121,13 +136,13 @@ function partsOf(keys: EntityKey[]): Part[] {
   return parts
 }
 
-interface Wanted extends Pick<EntityKey, 'entity_type'> {
+/** Entities of one type, as a statement gets them. */
+export interface IdsOfType extends Pick<PartOfType, 'entity_type' | 'ids'> {
   userId: string
-  ids: string[]
 }
 
 const storedOf = query(
-  (db, { userId, entity_type, ids }: Placeholders<Wanted>) => sql<Stored & { place: number }>`
+  (db, { userId, entity_type, ids }: Placeholders<IdsOfType>) => sql<Stored & { place: number }>`
     select key as place, ${sql.join(storedColumns.map((column) => sql.ref(column)))}
     from ${listed(db, ids)} cross join records
     where user_id = ${userId} and entity_type = ${entity_type} and entity_id = value`,

@@ -1,12 +1,12 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import { flatMapInParts } from '../../thread/loop.ts'
 import type { Db, Trx } from '../engine/database.ts'
-import { type Answer, isOneOf, listed, listedJson, type Placeholders, query } from '../engine/query.ts'
+import { isOneOf, listed, listedJson, type Placeholders, query, rowsOfStatement } from '../engine/query.ts'
 import { table } from '../engine/table.ts'
 import type { Schema, VersionsTable } from '../schema.ts'
 import type { PageLimits } from './changes.ts'
 import { isOpen } from './conflicts.ts'
-import type { EntityKey } from './records.ts'
+import { type EntityKey, flatMapOfType, type IdsOfType } from './records.ts'
 
 export type VersionRow = VersionsTable
 /** With its ciphertext. */
@@ -42,28 +42,7 @@ export const versions = table<VersionRow>('versions', {
 /** When it became a version. Without its time, its number counts, which may look like a later one. */
 export const becameAt = sql<number>`(seq - coalesce(ahead, 0))`
 
-const columns = [
-  'user_id',
-  'seq',
-  'entity_type',
-  'entity_id',
-  'version_id',
-  'operation',
-  'timestamp',
-  'device_id',
-  'data_hash',
-  'began',
-  'ended',
-  'reason',
-  'replaced_by',
-  'settled_at',
-  'was_deleted',
-  'bytes',
-  'data_stamp',
-  'ahead',
-  'began_ahead',
-  'ended_ahead',
-] as const satisfies (keyof VersionRow)[]
+const columns = Object.keys(versions.insert.columns) as (keyof VersionRow)[]
 
 /** Those of one entity before the sequence number `before`, newest first. */
 export async function listVersions(
@@ -177,7 +156,8 @@ const toldColumns = [
 ] as const satisfies (keyof VersionRow)[]
 
 export async function findByEvents(trx: Trx, userId: string, ranges: EventRange[]): Promise<Told[]> {
-  return ofEntities(ranges, entitiesOfStatement, (entity_type, part) => {
+  return flatMapOfType(ranges, entitiesOfStatement, ({ entity_type, places }) => {
+    const part = places.map((place) => ranges[place] as EventRange)
     const list = JSON.stringify(part.map(({ entity_id, first, last }) => [entity_id, first, last]))
     return byEvents.all(trx, { userId, entity_type, list })
   })
@@ -187,7 +167,10 @@ export async function findByEvents(trx: Trx, userId: string, ranges: EventRange[
 const entitiesOfStatement = 10
 
 const byEvents = query(
-  (db, { userId, entity_type, list }: Placeholders<OfType & { list: string }>) => sql<Told>`
+  (
+    db,
+    { userId, entity_type, list }: Placeholders<Pick<IdsOfType, 'userId' | 'entity_type'> & { list: string }>,
+  ) => sql<Told>`
     select ${sql.join(toldColumns.map((column) => sql.ref(column)))} from ${listedJson(db, list)} cross join versions
     where user_id = ${userId} and entity_type = ${entity_type} and entity_id = listed.value ->> 0
       and version_id >= listed.value ->> 1 and version_id <= listed.value ->> 2`,
@@ -209,8 +192,7 @@ const keptData = query(
 
 /** The version of each entity that was current at a sequence number and was replaced later. Without those whose ciphertext is gone. */
 export async function findCurrentAt(db: Db, userId: string, keys: EntityKey[], at: number): Promise<VersionRow[]> {
-  return ofEntities(keys, rowsOfStatement, async (entity_type, part) => {
-    const ids = part.map(({ entity_id }) => entity_id)
+  return flatMapOfType(keys, rowsOfStatement, async ({ entity_type, ids }) => {
     const seqs = (await firstAfter.all(db, { userId, entity_type, ids, at })).flatMap(({ seq }) => seq ?? [])
     return seqs.length === 0 ? [] : currentAt.all(db, { userId, seqs, at })
   })
@@ -218,7 +200,7 @@ export async function findCurrentAt(db: Db, userId: string, keys: EntityKey[], a
 
 /** Versions of an entity that were current follow each other: only the first that ended later can have been then. */
 const firstAfter = query(
-  (db, { userId, entity_type, ids, at }: Placeholders<OfType & { ids: string[]; at: number }>) => sql<{
+  (db, { userId, entity_type, ids, at }: Placeholders<IdsOfType & { at: number }>) => sql<{
     seq: number | null
   }>`
     select (
@@ -242,23 +224,4 @@ function hasItsData(userId: RawBuilder<string>) {
   return sql<boolean>`(operation = 'delete' or exists (
     select 1 from ciphertexts where ciphertexts.user_id = ${userId} and ciphertexts.stamp = versions.data_stamp
   ))`
-}
-
-/** So many rows are looked at by a statement, which takes some milliseconds at most. */
-export const rowsOfStatement = 500
-
-export interface OfType extends Pick<EntityKey, 'entity_type'> {
-  userId: string
-}
-
-/** Takes some entities of one type at once. */
-export async function ofEntities<Key extends EntityKey, Result>(
-  keys: Key[],
-  atOnce: number,
-  take: (entity_type: Key['entity_type'], part: Key[]) => Answer<Result[]>,
-): Promise<Result[]> {
-  const all: Result[][] = []
-  for (const [entity_type, ofType] of Map.groupBy(keys, (key) => key.entity_type))
-    all.push(await flatMapInParts(ofType, atOnce, (part) => take(entity_type, part)))
-  return all.length === 1 ? (all[0] as Result[]) : all.flat()
 }
