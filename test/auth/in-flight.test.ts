@@ -17,6 +17,7 @@ const tick = holdIntervals(t)
 const app = await buildApp(t)
 /** Another instance of the service, where there can be one. */
 const there = isPostgres ? await buildApp(t, {}, { dataDir: app.dataDir }) : app
+const { held } = app.context.responses
 const logout = '/api/v1/auth/logout'
 const large = (entity_id: string, timestamp: number, fields = {}) =>
   change({ entity_id, timestamp, encrypted_data: 'x'.repeat(262_144), ...fields })
@@ -108,22 +109,25 @@ for (const [title, end, seconds] of ends) {
     await store(ada)
     const bob = await app.user('bob')
     await store(bob)
+    const lasting = await openUnread(bob, ['GET', '/api/v1/bookmarks?limit=1000'])
+    const lastingBytes = held()
     const unread = []
     for (const operation of operations) unread.push(await openUnread(ada, operation))
-    const lasting = await openUnread(bob, ['GET', '/api/v1/bookmarks?limit=1000'])
     t.same(new Set(unread.map(({ status }) => status)), new Set([200]))
 
     await end(ada)
     if (seconds === 0)
       await writer.call('PUT', '/api/v1/bookmarks/f', { body: { encrypted_data: 'written-later', data_hash: 'h' } })
     tick(seconds)
+    // What is read before this instance hears of it would come.
+    await until(() => held() === lastingBytes)
     for (const [index, one] of unread.entries()) {
       const { text, complete } = await one.rest()
       t.notOk(complete, `${operations[index]}`)
       t.notMatch(text, 'written-later')
     }
     t.equal((await lasting.rest()).complete, true, "another user's goes on")
-    await until(() => app.context.responses.held() === 0)
+    await until(() => held() === 0)
   })
 }
 
@@ -133,5 +137,6 @@ t.test('Responses that are being sent are cut off when the account is deleted', 
   const unread = []
   for (const operation of operations) unread.push(await openUnread(another, operation))
   t.equal((await eve.call('DELETE', '/api/v1/account')).status, 200)
+  await until(() => held() === 0)
   for (const one of unread) t.notOk((await one.rest()).complete)
 })
