@@ -35,8 +35,8 @@ for (const path of process.argv.slice(2)) {
     t.testdirName = resolve('.tap/fixtures', `${process.pid}-${path.replace(/\W+/g, '-')}`)
     await import(href)
   })
+  await root.comment(`cpu=${await cpuSeconds()}`)
 }
-await root.comment(`cpu=${await cpuSeconds()}`)
 
 /** Of this process and of those that it has started and that have ended. */
 async function cpuSeconds(): Promise<number> {

@@ -6,18 +6,15 @@ type Parser = Spawn['parser']
 /** How many lines of a failure are shown. */
 const mostLines = 60
 
-interface Timed {
+interface Ended {
   name: string
   milliseconds: number
-}
-
-interface Ended extends Timed {
   cpuSeconds: number
 }
 
 export class Report {
   readonly #print: (lines: string) => void
-  #files: Timed[] = []
+  #files: Ended[] = []
   #processes: Ended[] = []
   /** A process that crashed is not always a failed assertion, too. */
   failedProcesses = 0
@@ -32,32 +29,43 @@ export class Report {
     if (!process) throw new Error('tap did not start a process')
     const failures: string[] = []
     let cpuSeconds = 0
-    process.parser.on('comment', (comment) => {
-      cpuSeconds = Number(/^# cpu=([\d.]+)/.exec(comment)?.[1] ?? cpuSeconds)
-    })
     process.parser.on('child', (file: Parser) => collectFailures(file, failures))
-    process.parser.on('assert', ({ name, time }) => this.#files.push({ name, milliseconds: time ?? 0 }))
+    let file: Ended | undefined
+    process.parser.on('assert', ({ name, time }) => {
+      file = { name, milliseconds: time ?? 0, cpuSeconds: 0 }
+      this.#files.push(file)
+    })
+    // Of the process until then: after each of its files.
+    process.parser.on('comment', (comment) => {
+      const until = Number(/^# cpu=([\d.]+)/.exec(comment)?.[1] ?? cpuSeconds)
+      if (file) file.cpuSeconds += until - cpuSeconds
+      cpuSeconds = until
+    })
     await running
     const { results, name, time, options, timedOut } = process
     const end = results?.ok ? '' : timedOut ? ' (timed out)' : ` (exit ${options.signal ?? options.exitCode})`
     if (!results?.ok) this.failedProcesses += 1
     this.#processes.push({ name, milliseconds: time, cpuSeconds })
     const verdict = results?.ok ? styleText('green', 'ok    ') : styleText('red', 'FAILED')
-    this.#print([`${verdict} ${describe({ name: name + end, milliseconds: time })}`, ...failures].join('\n'))
+    this.#print([`${verdict} ${describeTime(time)}  ${name}${end}`, ...failures].join('\n'))
   }
 
-  /** Prints what takes the time: of the processor's, each process's share; of the clock's, the longest files. */
+  /** Prints what takes the processor's time: each process's share, and the files that take most. */
   printTimes(files: number): void {
     const all = this.#processes.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0)
-    const shares = this.#processes
-      .toSorted((one, other) => other.cpuSeconds - one.cpuSeconds)
-      .map(({ cpuSeconds, ...timed }) => {
-        const share = `${((100 * cpuSeconds) / all).toFixed(0).padStart(3)} %  ${cpuSeconds.toFixed(1).padStart(5)} s of CPU`
-        return `${share} ${describe(timed)}`
-      })
-    const longest = this.#files.toSorted((one, other) => other.milliseconds - one.milliseconds).slice(0, files)
+    const describe = ({ name, milliseconds, cpuSeconds }: Ended) => {
+      const share = ((100 * cpuSeconds) / all).toFixed(0).padStart(3)
+      return `${share} %  ${cpuSeconds.toFixed(1).padStart(5)} s of CPU ${describeTime(milliseconds)}  ${name}`
+    }
+    const byShare = (ended: Ended[]) => ended.toSorted((one, other) => other.cpuSeconds - one.cpuSeconds)
+    const costly = byShare(this.#files).slice(0, files).map(describe)
     this.#print(
-      [`\n${all.toFixed(0)} s of CPU:`, ...shares, '\nThe longest files:', ...longest.map(describe)].join('\n'),
+      [
+        `\n${all.toFixed(0)} s of CPU:`,
+        ...byShare(this.#processes).map(describe),
+        '\nThe costliest files:',
+        ...costly,
+      ].join('\n'),
     )
   }
 }
@@ -79,6 +87,6 @@ function collectFailures(parser: Parser, failures: string[]): void {
   })
 }
 
-function describe({ name, milliseconds }: Timed): string {
-  return `${(milliseconds / 1000).toFixed(1).padStart(6)} s  ${name}`
+function describeTime(milliseconds: number): string {
+  return `${(milliseconds / 1000).toFixed(1).padStart(6)} s`
 }

@@ -59,7 +59,7 @@ export async function runTests({ processes, recorded }: Plan, depth: 'quick' | '
       progress.print('The tests on MinIO are left, which may still have to be built.')
     await Promise.all(late)
     await Promise.all(recorded.map(run))
-    report.printTimes(10)
+    report.printTimes(20)
     return report.failedProcesses
   })
   const { pass, fail, skip, todo } = t.counts
