@@ -2,7 +2,7 @@
  * Runs the named test files one after another in this process, so that the service is loaded only once. Each file is a
  * subtest, and its import of `tap` gets that subtest.
  */
-import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -29,19 +29,21 @@ registerHooks({
 const { default: root } = await import('tap')
 root.setTimeout(0)
 for (const path of process.argv.slice(2)) {
+  // Nothing else is waited for: without a test under way, tap ends.
   await root.test(relative('.', path), async (t) => {
     const { href } = pathToFileURL(resolve(path))
     files.set(href, t)
     t.testdirName = resolve('.tap/fixtures', `${process.pid}-${path.replace(/\W+/g, '-')}`)
     await import(href)
   })
-  await root.comment(`cpu=${await cpuSeconds()}`)
+  root.comment(`cpu=${cpuSeconds()}`)
 }
 
 /** Of this process and of those that it has started and that have ended. */
-async function cpuSeconds(): Promise<number> {
+function cpuSeconds(): number {
   // The name of the program, in parentheses, may hold anything.
-  const fields = (await readFile('/proc/self/stat', 'utf8').catch(() => '')).replace(/^.*\) /s, '').split(' ')
+  const stat = process.platform === 'linux' ? readFileSync('/proc/self/stat', 'utf8') : ''
+  const fields = stat.replace(/^.*\) /s, '').split(' ')
   const ticksPerSecond = 100
   const { user, system } = process.cpuUsage()
   if (fields.length < 15) return (user + system) / 1e6
