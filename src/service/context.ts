@@ -63,7 +63,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Sur
       seal,
       limits: createLimits(config),
       ...createBudgets(readMemory(log)),
-      writeTogether: createJointWrite({ config, clock }),
+      writeTogether: createJointWrite({ config, clock, clockGuard }),
       metrics: createMetrics(),
       objects: keep(await openObjectStore(config, log)),
       provider: keep(await openIdentityProvider(config)),

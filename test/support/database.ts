@@ -14,7 +14,7 @@ export async function snapshot({ database: { db } }: Context): Promise<string> {
       .filter(({ name }) => name !== 'heartbeat')
       .map(async ({ name }) => [name, (await sql`select * from ${sql.table(name)}`.execute(db)).rows]),
   )
-  return JSON.stringify(rows, (key, value) => (key === 'trash_checked_at' ? undefined : value))
+  return JSON.stringify(rows, (key, value) => (/^trash_checked_/.test(key) ? undefined : value))
 }
 
 /** The number of rows of each table that is not empty, without those that belong to nobody. */

@@ -51,16 +51,17 @@ t.test('Any requests and sweeps: records, versions, conflicts and counters are t
   t.pass(`${run} scripts`)
 })
 
-/** Takes over the event ids that the service has made. */
+/** Takes over the event ids that the service has made, and how far it found its clock to be behind. */
 async function compare({ app, user, model }: Player): Promise<void> {
   const { records, versions, data, counters } = await readTables(app, user.userId)
   for (const { entity_type, entity_id, event_id } of records) {
     const entity = model.entities.get(`${entity_type}/${entity_id}`)
     if (entity) entity.current.event_id = event_id
   }
-  for (const { began, seq, version_id } of versions) {
-    const version = began === null ? undefined : model.kept().find((kept) => kept.seq === seq)
-    if (version) version.event_id = version_id
+  for (const { began, seq, version_id, behind } of versions) {
+    const version = model.kept().find((kept) => kept.seq === seq)
+    if (version && began !== null) version.event_id = version_id
+    if (version) version.behind = behind
   }
   const kept = model.kept()
   assert.deepEqual(

@@ -302,6 +302,23 @@ t.test(
   },
 )
 
+t.test('So does what it has deleted since a sweep with a clock that was ahead', async (t) => {
+  const { start, ada, get } = await open()
+  const { db } = app.context.database
+  for (const id of ['x', 'y']) await create(ada, id, 'one')
+  await sweepVersions(app.context, start + 20 * dayMs)
+  await ada.call('DELETE', '/api/v1/bookmarks/x')
+  await db.deleteFrom('versions').where('user_id', '=', ada.userId).execute()
+  await db.updateTable('users').set({ version_bytes: 0 }).where('id', '=', ada.userId).execute()
+  await sweepVersions(app.context, start + 28 * dayMs)
+  t.match((await get('/api/v1/trash')).bookmarks, [{ id: 'x', ...content('one') }])
+  const checked = async () =>
+    db.selectFrom('users').select('trash_checked_at').where('id', '=', ada.userId).executeTakeFirst()
+  const before = await checked()
+  await sweepVersions(app.context, start + 36 * dayMs)
+  t.same(await checked(), before, 'who has written nothing since is not looked through')
+})
+
 t.test('A cursor is the place right before the next write, also once all that this wrote was replaced', async (t) => {
   const { start, ada, put, get } = await open()
   app.setClock(start)

@@ -42,6 +42,8 @@ interface UsersTable {
   version_bytes: Generated<number>
   /** When the deleted records were last looked through for such as have ciphertext, but no version that has it. */
   trash_checked_at: Generated<number>
+  /** The sequence number up to which they were; null if that is not known. */
+  trash_checked_to: Generated<number | null>
   /** Rows in `records`, including tombstones. */
   stored_records: Generated<number>
   /** Rows in `versions`. */
@@ -158,6 +160,8 @@ export interface VersionsTable {
   ahead: number | null
   began_ahead: number | null
   ended_ahead: number | null
+  /** How many ms the clock was behind when it became a version: it is kept that much longer. Null if it was not. */
+  behind: number | null
   entity_type: Schemas['EntityType']
   entity_id: string
   /** The event id of the change that made it. */

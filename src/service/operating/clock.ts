@@ -15,7 +15,7 @@ const mostMs = 7 * dayMs
 /** After so long a run, the clock is believed: if it is wrong, nobody cares. */
 const trialMs = dayMs
 const everyMs = 60_000
-/** Between two judgements the service has run, unless they are further apart. */
+/** Between two judgements the service has run, unless they are further apart. Clocks that differ by less are about the same. */
 const longestGapMs = 5 * everyMs
 
 interface Parts {
@@ -30,6 +30,12 @@ export interface ClockGuard {
   isBelieved(): Promise<boolean>
   /** How far the clock is ahead of when the database was last in use (ms), if it is not believed; otherwise 0. */
   jumpMs(): number
+  /**
+   * How far the time `at` of the clock is behind the last one of the database, to which the time is added for which the service
+   * has run since (ms); 0 if it is not. What is kept for a time is kept that much longer, or it would be erased too early once
+   * the clock is right. It is so for a day at most: perhaps the clock was ahead before.
+   */
+  behindMs(at: number): number
   close(): Promise<void>
 }
 
@@ -38,6 +44,7 @@ export async function guardClock({ config, database, clock, log }: Parts): Promi
   const limitMs = config.keepVersionsDays > 0 ? Math.min(mostMs, (config.keepVersionsDays * dayMs) / 2) : mostMs
   const stopping = new AbortController()
   let jumpMs = 0
+  let lastUse = 0
 
   async function isBelieved(): Promise<boolean> {
     const before = jumpMs
@@ -46,7 +53,9 @@ export async function guardClock({ config, database, clock, log }: Parts): Promi
       await saveJudgement(trx, judged)
       return judged
     })
-    jumpMs = judgement.doubted_ms === null ? 0 : judgement.judged_at - judgement.believed_at
+    lastUse = lastUseOf(judgement)
+    const apart = judgement.judged_at - lastUse
+    jumpMs = Math.abs(apart) > limitMs ? apart : 0
     if (jumpMs !== 0 && before === 0) log.error({ jumpMs }, describe(judgement))
     if (jumpMs === 0 && before !== 0) log.info('the clock is believed again: what has expired is erased')
     return jumpMs === 0
@@ -69,6 +78,7 @@ export async function guardClock({ config, database, clock, log }: Parts): Promi
   return {
     isBelieved,
     jumpMs: () => jumpMs,
+    behindMs: (at) => Math.max(0, lastUse - at),
     async close() {
       stopping.abort()
       await watching
@@ -79,8 +89,12 @@ export async function guardClock({ config, database, clock, log }: Parts): Promi
 interface Judgement {
   believed_at: number
   judged_at: number
-  /** How long the service has run while the clock was not believed; null if it is. */
+  /** How long the service has run while the clock was not believed, or was behind; null if it is right. */
   doubted_ms: number | null
+}
+
+function lastUseOf({ believed_at, doubted_ms }: Pick<Judgement, 'believed_at' | 'doubted_ms'>): number {
+  return believed_at + (doubted_ms ?? 0)
 }
 
 type Known = Pick<Heartbeat, 'at' | 'believed_at' | 'judged_at' | 'doubted_ms'>
@@ -88,12 +102,13 @@ type Known = Pick<Heartbeat, 'at' | 'believed_at' | 'judged_at' | 'doubted_ms'>
 /** Of a database that a release without this has used, its last probe is the witness; a new one believes any clock. */
 function judge(known: Known, now: number, limitMs: number): Judgement {
   const believed_at = known.believed_at ?? (known.at > 0 ? known.at : now)
-  if (Math.abs(now - believed_at) <= limitMs) return accepted(now)
   const gap = now - (known.judged_at ?? now)
   const hasRun = known.doubted_ms !== null && gap > 0 && gap <= longestGapMs
+  const doubted_ms = (known.doubted_ms ?? 0) + (hasRun ? gap : 0)
+  const lastUse = lastUseOf({ believed_at, doubted_ms })
+  if (now >= lastUse - longestGapMs && now <= lastUse + limitMs) return accepted(now)
   // It was set once more.
-  const before = Math.abs(gap) > limitMs ? 0 : (known.doubted_ms ?? 0)
-  const doubted_ms = before + (hasRun ? gap : 0)
+  if (gap < -longestGapMs || gap > limitMs) return { believed_at: lastUse, judged_at: now, doubted_ms: 0 }
   return doubted_ms >= trialMs ? accepted(now) : { believed_at, judged_at: now, doubted_ms }
 }
 
@@ -111,9 +126,11 @@ export async function acceptClock({ write }: Pick<Database, 'write'>): Promise<n
   return now
 }
 
-function describe({ believed_at, judged_at }: Judgement): string {
-  const [now, last] = [judged_at, believed_at].map((ms) => new Date(ms).toISOString())
-  const days = (Math.abs(judged_at - believed_at) / dayMs).toFixed(1)
-  const side = judged_at > believed_at ? 'after' : 'before'
+function describe(judgement: Judgement): string {
+  const { judged_at } = judgement
+  const lastUse = lastUseOf(judgement)
+  const [now, last] = [judged_at, lastUse].map((ms) => new Date(ms).toISOString())
+  const days = (Math.abs(judged_at - lastUse) / dayMs).toFixed(1)
+  const side = judged_at > lastUse ? 'after' : 'before'
   return `the clock says ${now}, ${days} days ${side} this database was last in use (${last}): nothing is erased by age until the service has run for a day, or until ${callBeside('admin', 'accept-clock')}`
 }

@@ -64,9 +64,9 @@ export const historyOperations: Operations<
     return { status: 200, body: { conflicts: rows.map((row) => toVersion(row, config, clock())), next } }
   },
 
-  async settleConflict({ session: { userId, loginId }, params }, { database, clock }) {
+  async settleConflict({ session: { userId, loginId }, params }, { database, ...parts }) {
     const isSettled = await database.write(async (trx) => {
-      const { at } = beginCommit(await lockUser(trx, userId), clock)
+      const { at } = beginCommit(await lockUser(trx, userId), parts)
       await demandLogin(trx, { userId, loginId })
       return settleVersion(trx, userId, params.id, at)
     }, userId)
@@ -132,6 +132,6 @@ function toDeleted(row: TrashRow, config: Retention): Schemas['DeletedBookmark']
   return { id, encrypted_data, data_hash: data_hash ?? '', created_at, updated_at, deleted_at, erased_at }
 }
 
-function erasedAt({ seq, ahead }: { seq: number; ahead: number | null }, { keepVersionsDays }: Retention): number {
-  return seq - (ahead ?? 0) + keepVersionsDays * dayMs
+function erasedAt(row: Pick<TrashRow, 'seq' | 'ahead' | 'behind'>, { keepVersionsDays }: Retention): number {
+  return row.seq - (row.ahead ?? 0) + (row.behind ?? 0) + keepVersionsDays * dayMs
 }

@@ -26,6 +26,7 @@ interface Parts {
   database: Pick<Database, 'db' | 'write'>
   seal: Seal
   clock: () => number
+  clockGuard: { behindMs(at: number): number }
 }
 
 type Ids =
@@ -132,7 +133,9 @@ async function replace(parts: Parts, trx: Trx, stored: KeyringRow, next: Keyring
   const { user_id, keyring, revision } = stored
   const id = uuidv7()
   const keyring_sealed = parts.seal.seal(Buffer.from(keyring), bindingOf(user_id, id))
-  await addKeyringVersion(trx, { id, user_id, revision, keyring_sealed, replaced_at: parts.clock() })
+  const now = parts.clock()
+  const replaced_at = now + parts.clockGuard.behindMs(now)
+  await addKeyringVersion(trx, { id, user_id, revision, keyring_sealed, replaced_at })
 }
 
 function bindingOf(userId: string, rowId: string): Binding {

@@ -22,7 +22,7 @@ export async function keepLosers(
   userId: string,
   verdicts: Decided[],
   { records, replaced }: { records: RecordRow[]; replaced: VersionRow[] },
-  commit: Pick<Commit, 'next'>,
+  commit: Commit,
   most: number,
 ): Promise<{ versions: VersionRow[]; ciphertexts: Ciphertext[] }> {
   const written = new Map(records.map((row) => [entityKey(row), row]))
@@ -34,7 +34,9 @@ export async function keepLosers(
   )
   const kept = await findByEvents(trx, userId, losers.map(eventsOf))
   const left = lastOfEach(await withoutKept(losers, [...kept, ...replaced]), most)
-  const versions = await mapInTurns(left, (loser) => toRejected(userId, commit.next(), loser))
+  const versions = await mapInTurns(left, (loser) =>
+    toRejected(userId, { ...commit.next(), behind: commit.behind }, loser),
+  )
   const ciphertexts = left.flatMap(({ change: { encrypted_data } }, index) => {
     const { data_stamp } = versions[index] as VersionRow
     return data_stamp === null || encrypted_data === undefined
@@ -61,7 +63,7 @@ function lastOfEach(losers: Loser[], most: number): Loser[] {
 /** Its ciphertext gets the version's own sequence number. */
 function toRejected(
   user_id: string,
-  { stamp: seq, ahead }: ReturnType<Commit['next']>,
+  { stamp: seq, ahead, behind }: ReturnType<Commit['next']> & Pick<Commit, 'behind'>,
   { change, current }: Loser,
 ): VersionRow {
   const data = change.operation === 'delete' ? undefined : change.encrypted_data
@@ -80,6 +82,7 @@ function toRejected(
     began_ahead: null,
     ended: current.stamp,
     ended_ahead: current.ahead,
+    behind,
     reason: 'rejected',
     replaced_by: current.event_id,
     settled_at: null,
@@ -96,7 +99,7 @@ async function withoutKept(losers: Loser[], kept: Told[]): Promise<Loser[]> {
   const isNew = await mapInTurns(losers, (loser) => {
     const { change } = loser
     if (isEncryptedAnew(change.id, editOf(change.id)) && edits.has(editKey(change, change.id))) return false
-    const key = versionKey(toRejected('', { stamp: 0, ahead: 0 }, loser))
+    const key = versionKey(toRejected('', { stamp: 0, ahead: 0, behind: null }, loser))
     if (known.has(key)) return false
     known.add(key)
     return true

@@ -11,6 +11,8 @@ import type { Counters } from '../db/tables/users.ts'
 export interface Commit {
   /** The service's time (Unix ms). */
   readonly at: number
+  /** How far the clock is behind the time at which the database was last in use (ms); null if it is not. */
+  readonly behind: number | null
   /** Gives the next sequence number. */
   next(): Numbered
   /** The last one that was given; without any, the user's last one. */
@@ -23,12 +25,18 @@ interface Numbered {
   ahead: number
 }
 
+export interface CommitParts {
+  clock: () => number
+  clockGuard: { behindMs(at: number): number }
+}
+
 /** Nothing else reads a clock in a write: once the row is locked, so that times grow as numbers do. */
-export function beginCommit({ last_stamp }: Pick<Counters, 'last_stamp'>, clock: () => number): Commit {
+export function beginCommit({ last_stamp }: Pick<Counters, 'last_stamp'>, { clock, clockGuard }: CommitParts): Commit {
   const at = clock()
   let number = last_stamp
   return {
     at,
+    behind: clockGuard.behindMs(at) || null,
     next() {
       // It grows even if the clock goes back.
       number = Math.max(at, number + 1)

@@ -73,7 +73,7 @@ export function readOverwritten(json: string | null): Overwritten {
 }
 
 /** The version that a record replaces. Of a deleted one, the version before the delete has the ciphertext. */
-export function toReplaced(record: RecordRow, stored: Stored, unseen: boolean): VersionRow {
+export function toReplaced(record: RecordRow, { behind }: Commit, stored: Stored, unseen: boolean): VersionRow {
   const isDeleted = stored.deleted_at !== null
   return {
     user_id: record.user_id,
@@ -90,6 +90,7 @@ export function toReplaced(record: RecordRow, stored: Stored, unseen: boolean): 
     began_ahead: stored.ahead,
     ended: record.stamp,
     ended_ahead: record.ahead,
+    behind,
     reason: unseen ? 'overwritten' : 'superseded',
     replaced_by: record.event_id,
     settled_at: null,

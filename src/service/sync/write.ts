@@ -17,7 +17,7 @@ import { mapInTurns, pause } from '../thread/loop.ts'
 import { type Caller, type Decided, type Effects, type Intent, unknownDevice, type Written } from './change.ts'
 import { addToSum, knownSum, toStoredDigest } from './digest.ts'
 import { keepLosers } from './losers.ts'
-import { beginCommit, type Commit } from './numbers.ts'
+import { beginCommit, type Commit, type CommitParts } from './numbers.ts'
 import { withRoom } from './room.ts'
 import { isLive, isWon, toRecord, toReplaced, type Won } from './rows.ts'
 import { store } from './store.ts'
@@ -28,9 +28,12 @@ export interface WriteParts {
   /** The service's, Unix ms. */
   clock: () => number
   database: Pick<Database, 'write' | 'writeJointly'>
+  clockGuard: CommitParts['clockGuard']
   notices: Pick<Notices, 'publishChange'>
   writeTogether: JointWork<AnyIntent, Written>
 }
+
+type JointParts = CommitParts & Pick<WriteParts, 'config'>
 
 type WriteConfig = QuotaLimits & { keepVersionsDays: number }
 
@@ -53,20 +56,20 @@ export async function writeRecords<Wanted extends EntityKey & MadeBy>(
 type AnyIntent = Intent<EntityKey & MadeBy>
 
 /** Only what is the same work shares a transaction, so a service makes it once. */
-export function createJointWrite(parts: Pick<WriteParts, 'config' | 'clock'>): WriteParts['writeTogether'] {
+export function createJointWrite(parts: JointParts): WriteParts['writeTogether'] {
   return (trx, userId, take) => writeTogether(parts, trx, userId, take)
 }
 
 /** Decides one after the other, each with the counters that the one before leaves, and stores all at once. */
 async function writeTogether(
-  { config, clock }: Pick<WriteParts, 'config' | 'clock'>,
+  { config, ...parts }: JointParts,
   trx: Trx,
   userId: string,
   take: () => AnyIntent[],
 ): Promise<PromiseSettledResult<Written>[]> {
   const locked = await lockUser(trx, userId)
   let user = locked
-  const commit = beginCommit(user, clock)
+  const commit = beginCommit(user, parts)
   const intents = take()
   const logins = new Set(intents.map(({ caller }) => caller.loginId))
   const keys = intents.flatMap(({ entities }) => [...entities.values()].map(([first]) => first as EntityKey))
@@ -113,14 +116,14 @@ async function writeTogether(
  * the effects, and runs again if the transaction does.
  */
 export async function changeRecords<T>(
-  { config, clock, database, notices }: WriteParts,
+  { config, database, notices, ...parts }: WriteParts,
   caller: Caller,
   decide: (trx: Trx, user: LockedUser, now: number) => Promise<{ verdicts: Decided[]; result: T }>,
 ): Promise<{ result: T; rows: RecordRow[] }> {
   const { userId, loginId } = caller
   const change = async (trx: Trx) => {
     const user = await lockUser(trx, userId)
-    const commit = beginCommit(user, clock)
+    const commit = beginCommit(user, parts)
     await demandLogin(trx, { userId, loginId })
     const { verdicts, result } = await decide(trx, user, commit.at)
     const effects = await effectsOf(config, trx, user, commit, verdicts)
@@ -173,7 +176,9 @@ async function effectsOf(
   const records = await mapInTurns(written, (one) => toRecord(user.id, commit, one, isKept))
   const recordOf = (index: number) => records[index] as RecordRow
   const replaced = isKept
-    ? written.flatMap(({ stored, unseen }, index) => (stored ? [toReplaced(recordOf(index), stored, unseen)] : []))
+    ? written.flatMap(({ stored, unseen }, index) =>
+        stored ? [toReplaced(recordOf(index), commit, stored, unseen)] : [],
+      )
     : []
   const hasLosers = verdicts.some(({ lost }) => lost.size > 0)
   const lost =

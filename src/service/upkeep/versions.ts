@@ -8,7 +8,7 @@ import type { RecordsTable } from '../db/schema.ts'
 import { adjustCounts, eraseVersions, subtract, versionsBefore } from '../db/tables/erased-versions.ts'
 import { entityKey } from '../db/tables/records.ts'
 import { lockUser, saveCounters } from '../db/tables/users.ts'
-import { becameAt, findKeptData, type VersionRow, versions } from '../db/tables/versions.ts'
+import { findKeptData, keptFrom, type VersionRow, versions } from '../db/tables/versions.ts'
 import { pause } from '../thread/loop.ts'
 
 /** Looking through all records of those who have written since takes long, and finds something only after an upgrade. */
@@ -40,9 +40,9 @@ async function sweepVersions(parts: VersionSweepParts, stop: AbortSignal): Promi
   let total = 0
   for (let after: string | undefined = ''; after !== undefined; ) {
     const users: Due[] = await page.all(database.db, { after, end, now, checked: now - checkMs, users: pageUsers })
-    for (const { id, due, unchecked } of users) {
+    for (const { id, due, unchecked, last_stamp } of users) {
       if (stop.aborted) return total
-      if (unchecked) await adoptTombstones(database, id, now)
+      if (unchecked) await adoptTombstones(database, id, { now, to: last_stamp })
       for (let erased = due || unchecked ? batchRows : 0; erased >= batchRows && !stop.aborted; total += erased)
         erased = await database.write((trx) => sweepUser(trx, id, end, now))
     }
@@ -68,17 +68,19 @@ interface Page {
 
 interface Due {
   id: string
+  last_stamp: number
   due: boolean | number
   unchecked: boolean | number
 }
 
-/** Who has written since: no number is below the time at which it was given. */
+/** Unchecked is who has written since: what they wrote last has another number than what was looked through. */
 const page = query(
   (_, { after, end, now, checked, users }: Placeholders<Page>) => sql<Due>`
     select id, coalesce((
-        select ${becameAt} from versions where versions.user_id = users.id and ${becameAt} <= ${now} order by seq limit 1
+        select ${keptFrom} from versions where versions.user_id = users.id and ${keptFrom} <= ${now} order by seq limit 1
       ) < ${end}, false) as due,
-      trash_checked_at < ${checked} and last_stamp > trash_checked_at as unchecked
+      trash_checked_at < ${checked} and last_stamp > coalesce(trash_checked_to, 0) as unchecked,
+      last_stamp
     from users where id > ${after} order by id limit ${users}`,
 )
 
@@ -89,7 +91,11 @@ const pageRows = 500
  * A record that a release without versions deleted has its ciphertext, but no version that has it: it gets one, so that it
  * is in the trash and is erased in time. Which change made it is not known any more.
  */
-async function adoptTombstones(database: Pick<Database, 'bulk' | 'write'>, userId: string, now: number): Promise<void> {
+async function adoptTombstones(
+  database: Pick<Database, 'bulk' | 'write'>,
+  userId: string,
+  { now, to }: { now: number; to: number },
+): Promise<void> {
   for (let after: number | undefined = 0; after !== undefined; ) {
     await pause()
     const rows: Tombstone[] = await records.all(database.bulk, { userId, after, rows: pageRows })
@@ -97,7 +103,7 @@ async function adoptTombstones(database: Pick<Database, 'bulk' | 'write'>, userI
     const found = rows.filter(isTombstone)
     if (found.length > 0) await database.write((trx) => adopt(trx, userId, found))
   }
-  await database.write(async (trx) => checked.run(trx, { userId, now }))
+  await database.write(async (trx) => checked.run(trx, { userId, now, to }))
 }
 
 /** Those that a version has, or that were written meanwhile, are left out. */
@@ -164,6 +170,7 @@ function toVersion(user_id: string, row: Tombstone): VersionRow {
     began_ahead: null,
     ended: stamp,
     ended_ahead: ahead,
+    behind: null,
     reason: 'superseded',
     replaced_by: event_id,
     settled_at: null,
@@ -183,6 +190,6 @@ const records = query((db, { userId, after, rows }: Placeholders<{ userId: strin
     .limit(rows),
 )
 
-const checked = query((db, { userId, now }: Placeholders<{ userId: string; now: number }>) =>
-  db.updateTable('users').set({ trash_checked_at: now }).where('id', '=', userId),
+const checked = query((db, { userId, now, to }: Placeholders<{ userId: string; now: number; to: number }>) =>
+  db.updateTable('users').set({ trash_checked_at: now, trash_checked_to: to }).where('id', '=', userId),
 )

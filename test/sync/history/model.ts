@@ -22,6 +22,8 @@ interface Kept extends Version {
   seq: number
   /** When it became a version. */
   at: number
+  /** How far the clock was behind then: test/db/clock-movements.test.ts has what holds for it. */
+  behind: number | null
   began: number | null
   beganAt: number
   ended: number
@@ -137,8 +139,9 @@ export class Model {
 
   /** Oldest first, up to the first that is kept. */
   sweep(now: number): void {
-    const known = this.kept().filter(({ at }) => at <= now)
-    const first = known.findIndex(({ at }) => at >= now - keepMs)
+    const keptFrom = ({ at, behind }: Kept) => at + (behind ?? 0)
+    const known = this.kept().filter((version) => keptFrom(version) <= now)
+    const first = known.findIndex((version) => keptFrom(version) >= now - keepMs)
     const erased = new Set(first < 0 ? known : known.slice(0, first))
     for (const entity of this.entities.values()) entity.kept = entity.kept.filter((version) => !erased.has(version))
   }
@@ -216,6 +219,7 @@ export class Model {
         data,
         seq: stamp,
         at,
+        behind: null,
         began,
         beganAt,
         ended: stamp,
@@ -246,7 +250,7 @@ export class Model {
     const lost = { event_id, operation, timestamp, device_id, data_hash, data: dataOf(change) }
     const { current } = entity
     const { stamp: seq, at } = this.next(now)
-    const numbers = { seq, at, began: null, beganAt: 0, ended: current.stamp, endedAt: current.at }
+    const numbers = { seq, at, behind: null, began: null, beganAt: 0, ended: current.stamp, endedAt: current.at }
     entity.kept.push({ ...lost, ...numbers, reason: 'rejected', by: current, isOpen: true })
     return true
   }

@@ -14,6 +14,7 @@ import { versionCounts } from './0020-version-counts.ts'
 import { keyringVersions } from './0021-keyring-versions.ts'
 import { oldPurges } from './0021-old-purges.ts'
 import { authenticationTimes } from './0022-authentication-times.ts'
+import { clockBehind } from './0023-clock-behind.ts'
 import type { Text } from './until-2.0.0.ts'
 
 /**
@@ -39,6 +40,7 @@ export function expansionsWith(text: Text): Record<string, Migration> {
     '0021-keyring-versions': keyringVersions(text),
     '0021-old-purges': oldPurges,
     '0022-authentication-times': authenticationTimes,
+    '0023-clock-behind': clockBehind,
   }
 }
 

@@ -4,7 +4,7 @@ import type { Trx } from '../engine/database.ts'
 import { type Answer, isOneOf, listed, type Placeholders, query, rowsOfStatement } from '../engine/query.ts'
 import { type EntityKey, entityKey, flatMapOfType, type IdsOfType, inPartsOfType } from './records.ts'
 import type { Counters } from './users.ts'
-import { becameAt, findKept, findKeptData } from './versions.ts'
+import { findKept, findKeptData, keptFrom } from './versions.ts'
 
 /** How much was erased, of the user's counters with these names. */
 export type Erased = Pick<Counters, 'stored_bytes' | 'version_bytes' | 'stored_versions'>
@@ -124,8 +124,8 @@ export async function oldestVersions(trx: Trx, userId: string, max: number): Pro
 }
 
 /**
- * The user's oldest versions up to the first that became one at the time `end` or later, at most `max`. Such as seem to have
- * become versions after `now` were written by a clock that was ahead: they stay, and hold up no others.
+ * The user's oldest versions up to the first that is kept from the time `end` or later, at most `max`. Such as are kept from
+ * after `now` were written by a clock that was ahead: they stay, and hold up no others.
  */
 export async function versionsBefore(
   trx: Trx,
@@ -243,6 +243,6 @@ const oldestByNow = query(
   (_, { userId, now, max }: Placeholders<{ userId: string; now: number; max: number }>) => sql<{
     seq: number
     at: number
-  }>`select seq, ${becameAt} as at from versions where user_id = ${userId} and ${becameAt} <= ${now}
+  }>`select seq, ${keptFrom} as at from versions where user_id = ${userId} and ${keptFrom} <= ${now}
     order by seq limit ${max}`,
 )

@@ -9,9 +9,10 @@ import type { RecordRow } from './records.ts'
 export type TrashRow = Pick<RecordRow, 'entity_id' | 'data_hash' | 'created_at' | 'updated_at'> & {
   deleted_at: number
   encrypted_data: string
-  /** The sequence number of its deletion, and how far that was ahead of the clock. */
+  /** The sequence number of its deletion, how far that was ahead of the clock, and how far the clock was behind. */
   seq: number
   ahead: number | null
+  behind: number | null
 }
 
 interface Page extends PageLimits {
@@ -70,7 +71,7 @@ const trash = query((db, { userId, before, start, rows, bytes }: Placeholders<Pa
         .on('records.deleted_at', 'is not', null),
     )
     .select(['records.entity_id', 'records.data_hash', 'created_at', 'updated_at', 'deleted_at'])
-    .select(['seq', 'versions.ahead', 'records.data_stamp', 'records.bytes'])
+    .select(['seq', 'versions.ahead', 'behind', 'records.data_stamp', 'records.bytes'])
     .where('versions.user_id', '=', userId)
     .where('versions.entity_type', '=', sql.lit('bookmark'))
     .where('was_deleted', '=', sql.lit(1))
@@ -88,7 +89,17 @@ const trash = query((db, { userId, before, start, rows, bytes }: Placeholders<Pa
     .innerJoin('ciphertexts', (join) =>
       join.on('ciphertexts.user_id', '=', userId).onRef('ciphertexts.stamp', '=', 'page.data_stamp'),
     )
-    .select(['entity_id', 'data_hash', 'created_at', 'updated_at', 'deleted_at', 'seq', 'ahead', 'encrypted_data'])
+    .select([
+      'entity_id',
+      'data_hash',
+      'created_at',
+      'updated_at',
+      'deleted_at',
+      'seq',
+      'ahead',
+      'behind',
+      'encrypted_data',
+    ])
     .where('before', '<', bytes)
     .orderBy('seq', 'desc')
     .$castTo<TrashRow>()

@@ -40,7 +40,7 @@ const counters = [
 ] as const
 type NewUser = Omit<
   Schema['users'],
-  Exclude<(typeof counters)[number], 'id'> | 'trash_checked_at' | 'disabled_at' | 'export_key_set_at'
+  Exclude<(typeof counters)[number], 'id'> | `trash_checked_${'at' | 'to'}` | 'disabled_at' | 'export_key_set_at'
 >
 type Profile = Pick<NewUser, 'email' | 'name' | 'avatar_url' | 'email_verified'>
 

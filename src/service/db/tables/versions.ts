@@ -36,11 +36,12 @@ export const versions = table<VersionRow>('versions', {
     ahead: 'bigint',
     began_ahead: 'bigint',
     ended_ahead: 'bigint',
+    behind: 'bigint',
   },
 })
 
-/** When it became a version. Without its time, its number counts, which may look like a later one. */
-export const becameAt = sql<number>`(seq - coalesce(ahead, 0))`
+/** From when on it is kept. Without the time at which it became a version, its number counts, which may look like a later one. */
+export const keptFrom = sql<number>`(seq - coalesce(ahead, 0) + coalesce(behind, 0))`
 
 const columns = Object.keys(versions.insert.columns) as (keyof VersionRow)[]
 
