@@ -1,5 +1,6 @@
 /** A disk that is full or returns something else than was written: every other instance would meet the same. */
-import { open, readFile } from 'node:fs/promises'
+import { spawnSync } from 'node:child_process'
+import { open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
@@ -7,7 +8,8 @@ import { openAdmin } from '../support/admin.ts'
 import { buildApp, type TestApp } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { runCommand } from '../support/command.ts'
-import { folder } from '../support/service.ts'
+import { createdExport } from '../support/exports.ts'
+import { folder, run, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 t.test('A full disk: writes are 503, reads go on, and the service stays ready; an operator is told', async (t) => {
@@ -83,6 +85,95 @@ t.test(
     t.match(stdout, /checked 2 users, 1 with damaged rows\n$/)
   },
 )
+
+t.test(
+  'After a stop or a crash, a full disk keeps the service from writing alone: reads and downloads go on',
+  async (t) => {
+    const { dir, fill } = await smallDisk(t)
+    if (dir === undefined) return
+    const dataDir = join(dir, 'data')
+    const before = await buildApp(t, {}, { dataDir })
+    const ada = await before.user('ada')
+    const { id } = await createdExport(ada)
+    await before.close()
+    const push = (entity_id: string) => ({
+      body: { changes: [change({ entity_id, encrypted_data: 'x'.repeat(50_000) })] },
+    })
+
+    for (const end of ['SIGTERM', 'SIGKILL', 'SIGTERM'] as const) {
+      const service = await startService(t, dataDir)
+      t.equal((await service.as(ada).call('POST', '/api/v1/sync/push', push(`before ${end}`))).status, 200)
+      await service.kill(end)
+      const filler = await fill()
+      const full = await startService(t, dataDir)
+      const { call } = full.as(ada)
+      await until(async () => (await call('GET', '/api/v1/health')).body.status === 'unhealthy')
+      const pulled = await call('POST', '/api/v1/sync/pull')
+      t.match([pulled.status, pulled.body.changes.at(-1).entity_id], [200, `before ${end}`])
+      t.equal((await call('GET', '/api/v1/bookmarks')).status, 200)
+      t.equal((await call('GET', `/api/v1/exports/${id}`)).status, 200)
+      // The room that a start has taken from its reserve lets some through.
+      await until(async () => (await call('POST', '/api/v1/sync/push', push('too much'))).status === 503)
+      t.same((await fetch(`${full.origin}/readyz`)).status, 200)
+      await full.kill(end)
+
+      await rm(filler)
+      const after = await startService(t, dataDir)
+      t.equal((await after.as(ada).call('POST', '/api/v1/sync/push', push('after'))).status, 200)
+      await after.kill('SIGTERM')
+    }
+
+    const refusal = async (path: string) => {
+      const { exited, stderr } = run(t, { DATA_DIR: path, SECRET_KEY: Buffer.alloc(32, 1).toString('base64') })
+      t.equal((await exited).code, 1)
+      return stderr()
+    }
+    mount(['-o', 'remount,ro', dir])
+    t.match(await refusal(dataDir), /^DATABASE_URL: .*bookmarks\.db cannot be .*EROFS: read-only file system/)
+    mount(['-o', 'remount,rw', dir])
+    await fill()
+    t.match(await refusal(join(dir, 'new')), /^DATABASE_URL: .* cannot be .*ENOSPC: no space left on device/)
+  },
+)
+
+/** `mount`, as whoever may. */
+function mount(args: string[]): boolean {
+  return [['mount'], ['sudo', '-n', 'mount']].some(
+    ([command = '', ...first]) => spawnSync(command, [...first, ...args]).status === 0,
+  )
+}
+
+/** A disk of its own, of some MiB. */
+async function smallDisk(t: Test) {
+  const dir = await folder(t)
+  if (!mount(['-t', 'tmpfs', '-o', `size=24m,mode=0777`, 'tmpfs', dir])) {
+    t.comment('SKIPPED: nobody may mount a small disk here. One that fills up later is in the test before')
+    return {}
+  }
+  t.teardown(() =>
+    [['umount'], ['sudo', '-n', 'umount']].some(
+      ([command = '', ...first]) => spawnSync(command, [...first, '-l', dir]).status === 0,
+    ),
+  )
+  return {
+    dir,
+    /** Takes all that is free. Returns the file that holds it. */
+    async fill() {
+      const path = join(dir, `filler-${performance.now()}`)
+      await using file = await open(path, 'w')
+      for (const bytes of [1024 * 1024, 4096]) {
+        const rest = Buffer.alloc(bytes)
+        while (
+          await file.write(rest).then(
+            () => true,
+            () => false,
+          )
+        );
+      }
+      return path
+    },
+  }
+}
 
 async function isReadyWith(t: Test, { app, call }: TestApp, status: string, faults: string[]): Promise<void> {
   await until(async () => (await app.inject('/readyz')).json().down !== undefined)

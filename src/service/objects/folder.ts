@@ -13,17 +13,24 @@ const unfinished = '.part'
 const writeBytes = 256 * 1024
 /** A disk that is full or fails, and a mounted folder whose server is away. */
 const passing = /^(ENOSPC|EDQUOT|EIO|ESTALE|ETIMEDOUT|EHOSTDOWN|ENOTCONN)$/
+const full = /^(ENOSPC|EDQUOT)$/
 
 /** Each object is a file, written under a temporary name and renamed once it is on disk. */
 export async function openFolderStore(dir: string): Promise<ObjectStore> {
+  const store = folderStore(dir)
   try {
     await mkdir(dir, { recursive: true, mode: 0o700 })
     await checkWritable(dir)
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException
     const fault = `EXPORTS_DIR: ${dir} cannot be written (${message})`
-    throw passing.test(code) ? new ObjectStoreUnavailableError(fault, { cause: error }) : new ConfigError(fault)
+    if (!passing.test(code)) throw new ConfigError(fault)
+    throw new ObjectStoreUnavailableError(fault, { cause: error, ...(full.test(code) && { readable: store }) })
   }
+  return store
+}
+
+function folderStore(dir: string): ObjectStore {
   return {
     async put(key, _exportKey, content, signal) {
       const path = pathOf(dir, key)

@@ -30,12 +30,16 @@ async function connect({ s3, exportsDir }: StoreConfig): Promise<ObjectStore> {
   return openS3Store(s3)
 }
 
-/** Stands for a store that is away: refuses everything until the store can be opened, which is tried again and again. */
-function awaitStore(open: () => Promise<ObjectStore>, fault: Error, log: FastifyBaseLogger): ObjectStore {
+/** Stands for a store that is away: refuses all that it cannot do until the store can be opened, which is tried again and again. */
+function awaitStore(
+  open: () => Promise<ObjectStore>,
+  fault: ObjectStoreUnavailableError,
+  log: FastifyBaseLogger,
+): ObjectStore {
   const stopping = new AbortController()
   const { signal } = stopping
   let opened: ObjectStore | undefined
-  let latest = fault
+  let latest: Error = fault
 
   async function keepTrying(): Promise<void> {
     log.warn({ err: fault }, 'the object store is away: exports wait for it')
@@ -64,7 +68,7 @@ function awaitStore(open: () => Promise<ObjectStore>, fault: Error, log: Fastify
   void keepTrying()
   return {
     put: async (...upload) => store().put(...upload),
-    get: async (...object) => store().get(...object),
+    get: async (...object) => (opened ?? fault.readable ?? store()).get(...object),
     remove: async (key) => store().remove(key),
     async *list() {
       yield* store().list()

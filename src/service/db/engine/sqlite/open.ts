@@ -5,10 +5,11 @@ import { Kysely, sql } from 'kysely'
 import { ConfigError } from '../../../config/values.ts'
 import type { Schema } from '../../schema.ts'
 import type { Database } from '../database.ts'
-import { beat } from '../probe.ts'
+import { beat, faultOf } from '../probe.ts'
 import { createWriter } from '../writer.ts'
 import { memoized, ServiceDialect } from './connection.ts'
 import { maxLogBytes, openWriteAheadLog } from './log.ts'
+import { findFault, makeReserve, releaseReserve } from './reserve.ts'
 import { sqliteGround } from './transactions.ts'
 
 const busyMs = 5000
@@ -16,6 +17,7 @@ const busyMs = 5000
 export async function openSqlite(path: string): Promise<Database> {
   const lock = lockDatabase(path)
   const sqlite = openFile(path, lock)
+  let isReserved = false
   const reader = memoized(openReader(path))
   const times = { count: 0, ms: 0 }
   const db = new Kysely<Schema>({ dialect: new ServiceDialect(memoized(sqlite), reader, times) })
@@ -24,12 +26,24 @@ export async function openSqlite(path: string): Promise<Database> {
   const log = openWriteAheadLog(sqlite, path)
   const ground = sqliteGround(db, log)
   const { load, ...writes } = createWriter(ground)
+
+  /** A start may have taken it. As long as it does not fit, the disk is full, even if small writes still find a place. */
+  function reserve(): void {
+    if (isReserved) return
+    const fault = makeReserve(path)
+    if (faultOf(fault) !== undefined) throw fault
+    isReserved = true
+  }
+
   return {
     db,
     bulk,
     ...writes,
     queries: () => times,
-    probe: () => writes.write((trx) => beat(trx, now)),
+    async probe() {
+      reserve()
+      return writes.write((trx) => beat(trx, now))
+    },
     isServer: false,
     async maintain(work) {
       // In the other mode, a connection cannot change the text of its schema.
@@ -58,6 +72,8 @@ export async function openSqlite(path: string): Promise<Database> {
       reader.close()
       await db.destroy()
       if (sqlite.open) sqlite.close()
+      // Of the room that is free now, others could leave nothing for the next start.
+      makeReserve(path)
       lock.close()
     },
   }
@@ -69,46 +85,70 @@ export function lockDatabase(path: string): Sqlite.Database {
     mkdirSync(dirname(path), { recursive: true })
     const lock = new Sqlite(`${path}.lock`, { timeout: 0 })
     lock.pragma('locking_mode = EXCLUSIVE')
+    // Otherwise the lock would be written to a journal, for which a full disk has no room.
+    lock.pragma('journal_mode = MEMORY')
     lock.exec('BEGIN EXCLUSIVE')
     return lock
   } catch (error) {
     if (error instanceof Sqlite.SqliteError && error.code === 'SQLITE_BUSY') {
       throw new ConfigError(`DATABASE_URL: ${path} is in use by another process`)
     }
-    throw new ConfigError(`DATABASE_URL: ${path} cannot be written (${(error as Error).message})`)
+    throw new ConfigError(`DATABASE_URL: ${path} cannot be written (${describe(error, path)})`)
   }
 }
 
 function openFile(path: string, lock: Sqlite.Database): Sqlite.Database {
   try {
-    return configure(new Sqlite(path, { timeout: busyMs }), path)
+    return openWithLog(path)
   } catch (error) {
+    const reasons = describe(error, path)
     lock.close()
     if (error instanceof ConfigError) throw error
-    throw new ConfigError(`DATABASE_URL: ${path} cannot be opened (${(error as Error).message})`)
+    throw new ConfigError(`DATABASE_URL: ${path} cannot be opened (${reasons})`)
   }
+}
+
+function openWithLog(path: string): Sqlite.Database {
+  try {
+    return configure(new Sqlite(path, { timeout: busyMs }), path)
+  } catch (error) {
+    if (!(error instanceof Sqlite.SqliteError && /^SQLITE_(FULL|IOERR)/.test(error.code))) throw error
+    releaseReserve(path)
+    return configure(new Sqlite(path, { timeout: busyMs }), path)
+  }
+}
+
+function describe(error: unknown, path: string): string {
+  const { message } = error as Error
+  const fault = error instanceof Sqlite.SqliteError ? findFault(path) : undefined
+  return fault ? `${message}: ${fault.message}` : message
 }
 
 /** In this build, WAL alone means synchronous=NORMAL, which loses confirmed writes: so FULL is set, and read back. */
 function configure(sqlite: Sqlite.Database, path: string): Sqlite.Database {
-  sqlite.pragma('journal_mode = WAL')
-  sqlite.pragma('synchronous = FULL')
-  sqlite.pragma('foreign_keys = ON')
-  // Erased content is overwritten.
-  sqlite.pragma('secure_delete = ON')
-  // A large transaction goes to the log bit by bit, instead of all at its commit. What is often read fits, and the rest
-  // is in the system's cache.
-  sqlite.pragma('cache_size = -8192')
-  // A large transaction, of a migration for example, gives back the room that it needed.
-  sqlite.pragma(`journal_size_limit = ${maxLogBytes}`)
-  const full = 2
-  if (
-    sqlite.pragma('synchronous', { simple: true }) !== full ||
-    sqlite.pragma('journal_mode', { simple: true }) !== 'wal'
-  ) {
-    throw new ConfigError(`DATABASE_URL: ${path} does not support journal_mode=WAL with synchronous=FULL`)
+  try {
+    sqlite.pragma('journal_mode = WAL')
+    sqlite.pragma('synchronous = FULL')
+    sqlite.pragma('foreign_keys = ON')
+    // Erased content is overwritten.
+    sqlite.pragma('secure_delete = ON')
+    // A large transaction goes to the log bit by bit, instead of all at its commit. What is often read fits, and the rest
+    // is in the system's cache.
+    sqlite.pragma('cache_size = -8192')
+    // A large transaction, of a migration for example, gives back the room that it needed.
+    sqlite.pragma(`journal_size_limit = ${maxLogBytes}`)
+    const full = 2
+    if (
+      sqlite.pragma('synchronous', { simple: true }) !== full ||
+      sqlite.pragma('journal_mode', { simple: true }) !== 'wal'
+    ) {
+      throw new ConfigError(`DATABASE_URL: ${path} does not support journal_mode=WAL with synchronous=FULL`)
+    }
+    return sqlite
+  } catch (error) {
+    sqlite.close()
+    throw error
   }
-  return sqlite
 }
 
 /** Another process may be reading for a long time, for a backup: it is not waited for. Little is left to move. */
