@@ -117,8 +117,46 @@ t.test('After three weeks off, it waits for a day, however often it is started, 
   const env = { DATA_DIR: dataDir, DATABASE_URL: await databaseUrl(dataDir) }
   const { code, stdout, stderr } = await runCommand(t, 'admin', ['accept-clock'], env)
   t.same([code, stderr], [0, ''])
-  t.match(stdout, /^the clock is right at 20/)
+  t.match(
+    stdout,
+    /^the clock says (20\S+), 3[45]\.\d days before this database was last in use \((20\S+)\); from now on it is believed\n/,
+  )
+  t.match(stdout, /\n {2}versions, deleted bookmarks [\w ]+ before 20\S+Z \(30 days\)\n/)
+  t.match(stdout, /\n {2}devices [\w ]+ before 20\S+Z \(400 days\), changes [\w ]+ before 20\S+Z \(90 days\)\n/)
   t.ok(await back.context.clockGuard.isBelieved())
+})
+
+t.test('Weeks in which an older release ran instead are no jump; what that one saw is a witness', async (t) => {
+  const dataDir = await folder(t)
+  const first = await buildApp(t, {}, { dataDir })
+  const ada = await fill(first)
+  const before = await left(ada)
+  const began = Date.now()
+  const { db } = first.context.database
+  await first.context.database.probe()
+  /** As 2.0.0 probes, which knows no other column. */
+  const probeAsOlder = (at: number) => db.updateTable('heartbeat').set({ at }).execute()
+  await probeAsOlder(began + 20 * dayMs)
+  const isBelievedAt = async (days: number) => {
+    first.setClock(began + days * dayMs)
+    await first.context.database.probe()
+    return first.context.clockGuard.isBelieved()
+  }
+  t.ok(await isBelievedAt(21), 'back to this release, a day later')
+  t.same(errorsOf(first), [])
+  await probeAsOlder(began + 40 * dayMs)
+  t.ok(await isBelievedAt(41), 'and once more')
+  t.notOk(await isBelievedAt(81))
+  t.match(
+    errorsOf(first).at(-1)?.msg,
+    `40.0 days after this database was last in use (${new Date(began + 41 * dayMs).toISOString()})`,
+  )
+  t.notOk(await isBelievedAt(81.001), 'what this release writes meanwhile is no witness')
+  await probeAsOlder(began + 81.002 * dayMs)
+  t.ok(await isBelievedAt(81.003))
+  t.ok(await isBelievedAt(76), 'within a week it may be set')
+  first.setClock(began)
+  t.same(await left(ada), before, 'nobody has swept')
 })
 
 t.test(

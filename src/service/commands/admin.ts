@@ -1,12 +1,14 @@
 /** `npm run admin -- COMMAND`, in the bundle `node admin.mjs COMMAND`. */
 import { pino } from 'pino'
-import { readConfig } from '../config/config.ts'
+import { dayMs } from '../../protocol/order.ts'
+import { type Config, readConfig } from '../config/config.ts'
 import { type Beside, openBeside } from '../db/beside.ts'
 import { acceptClock } from '../operating/clock.ts'
 import { command, run, UsageError } from '../terminal/command.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { checkFile, checkUsers } from '../upkeep/check.ts'
 import { recount } from '../upkeep/recount.ts'
+import { sweptAfterDays } from '../upkeep/rows.ts'
 import { disableUser, enableUser, listUsers, removeUser } from './accounts.ts'
 
 const userId = ['<user-id>', 'as `users` lists it'] as const
@@ -56,8 +58,8 @@ admin
   .description('lets what has expired be erased, although the clock has jumped: look at it before')
   .action(() =>
     withDatabase(async (database) => {
-      const now = new Date(await acceptClock(database)).toISOString()
-      console.log(`the clock is right at ${now}: what has expired is erased within the hour`)
+      console.log(`${await acceptClock(database)}; from now on it is believed`)
+      console.log(sweptNext(readConfig(process.env), Date.now()))
     }),
   )
 await run(admin)
@@ -70,6 +72,18 @@ async function withDatabase(work: (database: Beside) => Promise<void>): Promise<
   } finally {
     await database.close()
   }
+}
+
+/** What an operator has let go, by the clock that was accepted. */
+function sweptNext({ keepVersionsDays, backup }: Pick<Config, 'keepVersionsDays' | 'backup'>, now: number): string {
+  const before = (days: number) => `before ${new Date(now - days * dayMs).toISOString()} (${days} days)`
+  const lines = [
+    `versions, deleted bookmarks and keyrings that were replaced or deleted ${before(keepVersionsDays)}`,
+    `devices that were last seen ${before(sweptAfterDays.devices)}, changes that were rejected ${before(sweptAfterDays.rejections)}`,
+    'sessions and exports that have ended by then',
+    ...(backup.everyMs === undefined ? [] : [`with the next backup, those beyond the newest ${backup.keep}`]),
+  ]
+  return ['The next sweep, within the hour, erases for good what is too old by it:', ...lines].join('\n  ')
 }
 
 /** Mends the counters by which quotas and the number of bookmarks are known. */

@@ -249,7 +249,7 @@ interface EpochTable {
 
 /** One row. */
 interface HeartbeatTable {
-  /** When an instance last probed the database, by its clock (Unix ms). */
+  /** As `judged_at`; or, if an instance of 2.0.0 has run since, when that last probed the database, by its clock (Unix ms). */
   at: number
   /** Since when the times of sequence numbers are kept. */
   times_since: Generated<number | null>

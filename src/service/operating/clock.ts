@@ -99,12 +99,11 @@ function lastUseOf({ believed_at, doubted_ms }: Pick<Judgement, 'believed_at' | 
 
 type Known = Pick<Heartbeat, 'at' | 'believed_at' | 'judged_at' | 'doubted_ms'>
 
-/** Of a database that a release without this has used, its last probe is the witness; a new one believes any clock. */
 function judge(known: Known, now: number, limitMs: number): Judgement {
-  const believed_at = known.believed_at ?? (known.at > 0 ? known.at : now)
-  const gap = now - (known.judged_at ?? now)
-  const hasRun = known.doubted_ms !== null && gap > 0 && gap <= longestGapMs
-  const doubted_ms = (known.doubted_ms ?? 0) + (hasRun ? gap : 0)
+  const { believed_at, judged_at, doubted_ms: before } = lastJudged(known, now)
+  const gap = now - judged_at
+  const hasRun = before !== null && gap > 0 && gap <= longestGapMs
+  const doubted_ms = (before ?? 0) + (hasRun ? gap : 0)
   const lastUse = lastUseOf({ believed_at, doubted_ms })
   if (now >= lastUse - longestGapMs && now <= lastUse + limitMs) return accepted(now)
   // It was set once more.
@@ -112,25 +111,33 @@ function judge(known: Known, now: number, limitMs: number): Judgement {
   return doubted_ms >= trialMs ? accepted(now) : { believed_at, judged_at: now, doubted_ms }
 }
 
+/** If an older release has run since, its last probe is the witness instead. A new database believes any clock. */
+function lastJudged({ at, believed_at, judged_at, doubted_ms }: Known, now: number): Judgement {
+  if (at > 0 && at !== judged_at) return { believed_at: at, judged_at: now, doubted_ms: null }
+  return believed_at === null ? accepted(now) : { believed_at, judged_at: judged_at ?? now, doubted_ms }
+}
+
 function accepted(now: number): Judgement {
   return { believed_at: now, judged_at: now, doubted_ms: null }
 }
 
-/** For an operator who has looked at the clock. Returns the time that is believed now. */
-export async function acceptClock({ write }: Pick<Database, 'write'>): Promise<number> {
+/** For an operator who has looked at the clock. Returns in words what has been accepted. */
+export async function acceptClock({ write }: Pick<Database, 'write'>): Promise<string> {
   const now = Date.now()
-  await write(async (trx) => {
-    await lockHeartbeat(trx)
+  return write(async (trx) => {
+    const known = lastJudged(await lockHeartbeat(trx), now)
     await saveJudgement(trx, accepted(now))
+    return compare(now, lastUseOf(known))
   })
-  return now
 }
 
 function describe(judgement: Judgement): string {
-  const { judged_at } = judgement
-  const lastUse = lastUseOf(judgement)
-  const [now, last] = [judged_at, lastUse].map((ms) => new Date(ms).toISOString())
-  const days = (Math.abs(judged_at - lastUse) / dayMs).toFixed(1)
-  const side = judged_at > lastUse ? 'after' : 'before'
-  return `the clock says ${now}, ${days} days ${side} this database was last in use (${last}): nothing is erased by age until the service has run for a day, or until ${callBeside('admin', 'accept-clock')}`
+  const said = compare(judgement.judged_at, lastUseOf(judgement))
+  return `${said}: nothing is erased by age until the service has run for a day, or until ${callBeside('admin', 'accept-clock')}`
+}
+
+function compare(now: number, lastUse: number): string {
+  const [says, last] = [now, lastUse].map((ms) => new Date(ms).toISOString())
+  const days = (Math.abs(now - lastUse) / dayMs).toFixed(1)
+  return `the clock says ${says}, ${days} days ${now >= lastUse ? 'after' : 'before'} this database was last in use (${last})`
 }

@@ -3,8 +3,8 @@ import { dayMs } from '../../protocol/order.ts'
 import type { Database, Trx } from '../db/engine/database.ts'
 import type { Schema } from '../db/schema.ts'
 
-const deviceMs = 400 * dayMs
-const rejectionMs = 90 * dayMs
+/** What is swept after so many days, whatever is configured. */
+export const sweptAfterDays = { devices: 400, rejections: 90 }
 /** Rows of a transaction. It takes some milliseconds, and users' writes get in before the next. */
 const batchRows = 500
 
@@ -18,10 +18,17 @@ interface Parts {
 export const rowSweeps = {
   tokens: inBatches(deleteTokens),
   /** Not seen for 400 days. */
-  devices: inBatches(deleteOldest('devices', ['user_id', 'device_id'], 'last_sync', (now) => now - deviceMs)),
+  devices: inBatches(
+    deleteOldest('devices', ['user_id', 'device_id'], 'last_sync', (now) => now - sweptAfterDays.devices * dayMs),
+  ),
   /** Older than 90 days. */
   rejections: inBatches(
-    deleteOldest('rejections', ['user_id', 'entity_type', 'entity_id'], 'created_at', (now) => now - rejectionMs),
+    deleteOldest(
+      'rejections',
+      ['user_id', 'entity_type', 'entity_id'],
+      'created_at',
+      (now) => now - sweptAfterDays.rejections * dayMs,
+    ),
   ),
   /** Replaced so long ago as versions of bookmarks are kept. */
   keyrings: inBatches(

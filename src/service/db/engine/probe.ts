@@ -75,8 +75,15 @@ export function faultOf(error: unknown): Fault | undefined {
   return (Object.keys(codes) as Fault[]).find((fault) => codes[fault].test(code))
 }
 
-/** Resolves to the database's time (Unix ms). */
+/**
+ * Writes, and resolves to the database's time (Unix ms). The row stays as it is: by `at`, which older releases set at each probe,
+ * the clock's guard knows that one has run (operating/clock.ts).
+ */
 export async function beat(db: Db, now: RawBuilder<number>): Promise<number> {
-  const { at } = await db.updateTable('heartbeat').set({ at: now }).returning('at').executeTakeFirstOrThrow()
-  return at
+  const row = await db
+    .updateTable('heartbeat')
+    .set(({ ref }) => ({ at: ref('at') }))
+    .returning(now.as('now'))
+    .executeTakeFirstOrThrow()
+  return Number(row.now)
 }

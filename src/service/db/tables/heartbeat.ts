@@ -18,7 +18,10 @@ export async function lockHeartbeat(trx: Trx): Promise<Pick<Heartbeat, (typeof j
 
 export async function saveJudgement(
   trx: Trx,
-  judgement: Pick<Heartbeat, 'believed_at' | 'judged_at' | 'doubted_ms'>,
+  judgement: Pick<Heartbeat, 'believed_at' | 'doubted_ms'> & { judged_at: number },
 ): Promise<void> {
-  await trx.updateTable('heartbeat').set(judgement).execute()
+  await trx
+    .updateTable('heartbeat')
+    .set({ ...judgement, at: judgement.judged_at })
+    .execute()
 }
