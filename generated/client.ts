@@ -592,7 +592,7 @@ export interface paths {
         };
         /**
          * List the earlier keyrings
-         * @description Lists the keyrings that were replaced in the last 30 days (as versions of bookmarks are kept), the last replaced first, and at most 20. What is in them is only seen by restoring one.
+         * @description Lists the keyrings that were replaced in the last 30 days (as versions of bookmarks are kept), the last replaced first, and at most 20. Their `key_id` tells which master key they hold; what else is in them is only seen by restoring one.
          */
         get: operations["listKeyringVersions"];
         put?: never;
@@ -621,7 +621,7 @@ export interface paths {
         put?: never;
         /**
          * Restore an earlier keyring
-         * @description Makes an earlier keyring the current one, under a new revision, which is the stored revision plus 1. The one that it replaces is kept in its place, so that this can be undone as well. The session must have begun with a sign-in within the last 10 minutes.
+         * @description Makes an earlier keyring the current one, under a new revision, which is the stored revision plus 1. The one that it replaces is kept in its place, so that this can be undone as well. If the answer was lost, the same call succeeds again and changes nothing, as long as no other keyring was stored since. If the keys were rotated after this keyring was replaced (a later one has another `key_id`), it opens what was encrypted until then, and nothing that was encrypted since. The session must have begun with a sign-in within the last 10 minutes.
          */
         post: operations["restoreKeyring"];
         delete?: never;
@@ -1647,6 +1647,11 @@ export interface components {
              * @example 1
              */
             revision: number;
+            /**
+             * @description The id of its master key, as in `KeyringContent`; without it, it holds the vault's first. A keyring with another one opens other records.
+             * @example PbVGyB7PVNM=
+             */
+            key_id?: string;
             /**
              * Format: int64
              * @description When it was replaced (Unix ms).

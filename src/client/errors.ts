@@ -11,6 +11,7 @@ import { SignInAgain } from '../../generated/errors.ts'
  * - `wrong-passphrase`, `wrong-recovery-code`: the key does not unwrap; also if the keyring was altered or belongs to
  *   another user
  * - `mistyped-recovery-code`: the text is not a possible recovery code; it was not tried
+ * - `keys-replaced`: these keys are not the vault's newest, as far as the service says: a device that was opened since has those
  */
 export type KeyringFault =
   | 'malformed'
@@ -21,6 +22,7 @@ export type KeyringFault =
   | 'wrong-passphrase'
   | 'wrong-recovery-code'
   | 'mistyped-recovery-code'
+  | 'keys-replaced'
 
 /**
  * The faults of a record.

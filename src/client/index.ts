@@ -40,7 +40,7 @@ export { type AdoptKeysOptions, createSync, type Sync, type SyncOptions, type Sy
 export type { Selection } from './sync/view/selections.ts'
 export type { Clock } from './timing/clock.ts'
 export { forgetMasterKey, keepMasterKey, loadMasterKey } from './vault/master-key.ts'
-export type { EarlierKeyring, RecoveryCodeDraft, Vault, VaultDraft } from './vault/operations.ts'
+export type { EarlierKeyring, RecoveryCodeDraft, Vault, VaultDraft, VaultRepair } from './vault/operations.ts'
 export {
   changeVaultPassphrase,
   createVault,

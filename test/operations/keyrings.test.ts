@@ -59,9 +59,50 @@ t.test(
     t.same(await openKeyring(keyring, { userId, passphrase }), masterKey)
     t.same(await revisionsOf(ada), [2], 'so that this can be undone, too')
     const again = await restore(young)
-    t.same([again.status, again.body], [404, { error: 'Keyring not found' }])
+    t.same([again.status, again.body], [200, { keyring, revision: 3 }], 'the answer may have been lost')
+    t.same(await revisionsOf(ada), [2])
   },
 )
+
+t.test('A restored keyring that is replaced is kept once, and its id restores it again', async (t) => {
+  const lea = await app.user('lea')
+  for (const revision of [1, 2]) await put(lea, keyringOf(`${revision}`), revision)
+  const [first] = await versionsOf(lea)
+  const restore = async (id = '') => (await lea.call('POST', `${versionsPath}/${id}/restore`)).body
+  for (const _ of ['first', 'again']) t.same(await restore(first?.id), { keyring: keyringOf('1'), revision: 3 })
+  await put(lea, keyringOf('4'), 4)
+  t.same(await revisionsOf(lea), [3, 2])
+  t.equal((await versionsOf(lea))[0]?.id, first?.id)
+  for (const _ of ['first', 'again']) t.same(await restore(first?.id), { keyring: keyringOf('1'), revision: 5 })
+  await lea.call('DELETE', versionsPath)
+  t.equal((await lea.call('POST', `${versionsPath}/${first?.id}/restore`)).status, 404)
+  t.same((await lea.call('GET', path)).body, { keyring: keyringOf('1'), revision: 5 })
+})
+
+t.test('The oldest of 20 is restored, again after a lost answer, and none is lost for it', async (t) => {
+  const max = await app.user('max')
+  const most = quotas.keyringVersions
+  for (let revision = 1; revision <= most + 1; revision++) await put(max, keyringOf(`${revision}`), revision)
+  const oldest = (await versionsOf(max)).at(-1)
+  const keyring = { keyring: keyringOf('1'), revision: most + 2 }
+  for (const _ of ['first', 'again'])
+    t.same((await max.call('POST', `${versionsPath}/${oldest?.id}/restore`)).body, keyring)
+  t.same(
+    await revisionsOf(max),
+    Array.from({ length: most }, (_, n) => most + 1 - n),
+  )
+})
+
+t.test('The list says which key each holds', async (t) => {
+  const kay = await app.user('kay')
+  const owner = { userId: kay.userId, passphrase: 'p' }
+  const first = (await createKeyring(owner)).keyring
+  const rotated = (await rotateKeyring(first, owner, 'p')).keyring
+  for (const [index, keyring] of [first, rotated, first].entries()) await put(kay, keyring, index + 1)
+  const { key_id } = JSON.parse(rotated)
+  t.match(await versionsOf(kay), [{ revision: 2, key_id }, { revision: 1 }])
+  t.notOk('key_id' in ((await versionsOf(kay))[1] ?? {}))
+})
 
 t.test('Real keyrings of both formats are accepted, whoever made them', async (t) => {
   const eve = await app.user('eve')

@@ -85,6 +85,26 @@ else {
       await live(page)
     })
 
+    await t.test('a browser is told that another device has changed the keys, and puts nothing back', async () => {
+      await putJunk(page, strangeKeys)
+      await putJunk(page)
+      await show(page, 'settings/repair')
+      await choose('does not matter now')
+      await dialog.getByRole('button', { name: 'Show the new code' }).click()
+      await dialog.getByText('Repair the vault on the device where you changed them').waitFor()
+      await dialog.getByRole('button', { name: 'Cancel' }).click()
+      await show(page, 'settings')
+      await page.getByRole('button', { name: 'Earlier keyrings…' }).click()
+      await dialog.getByText('this one opens less').first().waitFor()
+      await dialog
+        .getByRole('listitem')
+        .filter({ hasText: 'this one opens less' })
+        .first()
+        .getByRole('button', { name: /^Restore keyring/ })
+        .click()
+      await page.getByText('of that time count again').waitFor()
+    })
+
     await t.test('at the door, what opened it before is restored', async () => {
       await putJunk(page)
       await lock(page)
@@ -96,14 +116,14 @@ else {
         .getByRole('button', { name: /^Restore keyring/ })
         .first()
         .click()
-      await page.getByText('open your bookmarks again').waitFor()
+      await page.getByText('of that time count again').waitFor()
       await page.getByLabel('Passphrase or code').fill(current)
       await page.getByRole('button', { name: 'Open', exact: true }).click()
       await live(page)
     })
 
     await t.test(
-      'whom junk told that the keys were replaced keeps them, and repairs the vault at the door',
+      'whom junk told that the keys were replaced keeps them, is sent to another device, and can make new ones of them',
       async () => {
         await putJunk(page, strangeKeys)
         await page.evaluate(async (encrypted_data) => {
@@ -118,14 +138,14 @@ else {
         await page.getByRole('button', { name: 'Repair the vault…' }).click()
         await signInAgain()
         current = 'a correct horse repaired again'
+        await dialog.getByText('Repair the vault on the device where you changed them').waitFor()
         await choose(current)
-        await dialog.getByRole('button', { name: 'Show the new code' }).click()
+        await dialog.getByRole('button', { name: 'Make new keys' }).click()
         await dialog.getByRole('button', { name: 'I have it on paper' }).click()
-        await page.getByText('The vault is repaired').waitFor()
+        await live(page)
+        await lock(page)
         await page.getByLabel('Passphrase or code').fill(current)
         await page.getByRole('button', { name: 'Open', exact: true }).click()
-        await live(page)
-        await page.reload()
         await live(page)
       },
     )

@@ -63,10 +63,16 @@ export async function wrapAnew(
   return wrapAll(newest, older.length > 0 ? older : undefined, userId, passphrase)
 }
 
-export async function rotateKeyring(keyring: string, current: Credentials, passphrase: string): Promise<NewKeyring> {
-  const { userId } = current
-  const older = await openKeyring(keyring, current)
+/** The same under a new key, before which these are the older ones. */
+export async function wrapUnderNewKey(
+  older: Uint8Array,
+  { userId, passphrase }: { userId: string; passphrase: string },
+): Promise<NewKeyring> {
   return wrapAll(randomBytes(32), older, userId, passphrase)
+}
+
+export async function rotateKeyring(keyring: string, current: Credentials, passphrase: string): Promise<NewKeyring> {
+  return wrapUnderNewKey(await openKeyring(keyring, current), { userId: current.userId, passphrase })
 }
 
 /** @param older the master keys before the newest, if the keys were rotated */

@@ -1,4 +1,5 @@
 import { abytes } from '@noble/hashes/utils.js'
+import { bytesToBase64 } from './base64.ts'
 import { hkdfSha256 } from './hashes.ts'
 
 /** The three subkeys of the newest master key, 32 bytes each. None of them reveals the master key or another subkey. */
@@ -37,6 +38,17 @@ export function deriveKeys(masterKey: Uint8Array): Keys {
 /** @param masterKey 32 bytes */
 export function keyIdOf(masterKey: Uint8Array): Uint8Array {
   return hkdfSha256(masterKey, 'ebs/key-id/1').subarray(0, 8)
+}
+
+/** The keys that a record names by its first bytes. */
+export function keyOf(keys: Keys | undefined, bytes: Uint8Array): Keys | undefined {
+  return keys && !keys.prefix.every((byte, index) => byte === bytes[index]) ? keyOf(keys.older, bytes) : keys
+}
+
+/** True if the key that a keyring names, by its id in base64, is not among these. */
+export function lacksKey(keys: Keys | undefined, id: string | undefined): boolean {
+  if (!keys || id === undefined) return id !== undefined
+  return bytesToBase64(keys.prefix.subarray(1)) !== id && lacksKey(keys.older, id)
 }
 
 /** True once `signOut` has erased them. */

@@ -7,7 +7,7 @@ import { idForm, isId } from '../ids.ts'
 import { NONCE_BYTES, open, seal, TAG_BYTES } from './aead.ts'
 import { base64ToBytes, binaryToBytes, bytesToBase64 } from './base64.ts'
 import { hmacSha256 } from './hashes.ts'
-import { areErased, type Keys } from './keys.ts'
+import { areErased, type Keys, keyOf } from './keys.ts'
 
 /** The two fields that the service stores for a bookmark. */
 export interface SealedRecord {
@@ -169,11 +169,6 @@ function parseEnvelope(keys: Keys, { id, encrypted_data }: StoredRecord) {
   const sealed = bytes.subarray(start + NONCE_BYTES)
   if (sealed.length < SALT_BYTES + TAG_BYTES) throw new RecordError('malformed', `Record ${id} is too short`)
   return { key, nonce, sealed }
-}
-
-/** The keys that a record names by its first bytes. */
-export function keyOf(keys: Keys | undefined, bytes: Uint8Array): Keys | undefined {
-  return keys && !keys.prefix.every((byte, index) => byte === bytes[index]) ? keyOf(keys.older, bytes) : keys
 }
 
 /** @param hash of the plaintext */

@@ -1,6 +1,7 @@
 import type { components as messages } from '../../../generated/asyncapi.ts'
 import { quotas } from '../../../generated/limits.ts'
 import type { components } from '../../../generated/openapi.ts'
+import { claimedKeyId } from '../../protocol/key-id.ts'
 import { dayMs } from '../../protocol/order.ts'
 import { continueFrom } from '../../protocol/sequence.ts'
 import { uuidv7 } from '../ids.ts'
@@ -28,6 +29,8 @@ export class FakeAccount {
   readonly now: () => number
   /** Makes the account nobody's. */
   readonly leave: () => void
+  /** The id that the keyring had, if it is one that was restored. */
+  #restoredId: string | undefined
   /** The newest first. */
   #sessions: FakeSession[] = []
 
@@ -44,14 +47,36 @@ export class FakeAccount {
     return { user_id, email: `${user_id}@example.org`, name: user_id, avatar_url: '', email_verified: true }
   }
 
-  /** The one that is replaced is kept. */
-  replaceKeyring(keyring: Schemas['Keyring'], now: number): void {
+  /** The one that is replaced is kept, with the id that it had if it had been restored. */
+  replaceKeyring(keyring: Schemas['Keyring'], now: number, id?: string): void {
     if (this.keyring) {
       const times = { replaced_at: now, erased_at: now + quotas.versionDays * dayMs }
-      this.keyringVersions.unshift({ id: uuidv7(), ...this.keyring, ...times })
+      const key_id = claimedKeyId(this.keyring.keyring)
+      this.keyringVersions.unshift({
+        id: this.#restoredId ?? uuidv7(),
+        ...this.keyring,
+        ...(key_id && { key_id }),
+        ...times,
+      })
       this.keyringVersions.splice(quotas.keyringVersions)
     }
     this.keyring = keyring
+    this.#restoredId = id
+  }
+
+  /** False if there is none with this id. */
+  restoreKeyring(id: string, now: number): boolean {
+    if (!this.keyring || id === this.#restoredId) return this.keyring !== undefined
+    const version = this.keyringVersions.find((one) => one.id === id)
+    if (!version) return false
+    this.keyringVersions = this.keyringVersions.filter((one) => one !== version)
+    this.replaceKeyring({ keyring: version.keyring, revision: this.keyring.revision + 1 }, now, id)
+    return true
+  }
+
+  eraseKeyringVersions(): void {
+    this.keyringVersions = []
+    this.#restoredId = undefined
   }
 
   signIn(): FakeSession {

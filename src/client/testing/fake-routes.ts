@@ -67,7 +67,7 @@ const answers: Record<OperationId, Answer | 'not played'> = {
     ok({ versions: account.keyringVersions.map(({ keyring, ...version }) => version) }),
   restoreKeyring,
   eraseKeyringVersions: ({ account }) => {
-    account.keyringVersions = []
+    account.eraseKeyringVersions()
     return done
   },
   getExportKey: ({ account }) => ok({ key: account.exportKey }),
@@ -152,11 +152,7 @@ function setKeyring({ account, body: { keyring, revision }, now }: Call): FakeAn
 }
 
 function restoreKeyring({ account, id, now }: Call): FakeAnswer {
-  const version = account.keyringVersions.find((one) => one.id === id)
-  if (!version || !account.keyring) return failed(KeyringNotFound)
-  account.keyringVersions = account.keyringVersions.filter((one) => one !== version)
-  account.replaceKeyring({ keyring: version.keyring, revision: account.keyring.revision + 1 }, now)
-  return ok(account.keyring)
+  return account.restoreKeyring(id, now) ? ok(account.keyring) : failed(KeyringNotFound)
 }
 
 function setExportKey({ account, body: { key } }: Call): FakeAnswer {

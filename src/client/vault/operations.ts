@@ -1,7 +1,8 @@
 /** The work of `vault.ts`, in a file that loads once a vault is opened or changed. */
+import { claimedKeyId } from '../../protocol/key-id.ts'
 import type { Client } from '../api/client.ts'
 import { unwrap } from '../api/unwrap.ts'
-import { bytesToBase64 } from '../crypto/base64.ts'
+import { base64ToBytes, bytesToBase64 } from '../crypto/base64.ts'
 import {
   type Credentials,
   changePassphrase,
@@ -11,10 +12,11 @@ import {
   openKeyring,
   rotateKeyring,
   wrapAnew,
+  wrapUnderNewKey,
 } from '../crypto/keyring.ts'
 import type { Keys } from '../crypto/keys.ts'
-import { deriveKeys } from '../crypto/keys.ts'
-import { SignInAgainError, VaultExistsError } from '../errors.ts'
+import { deriveKeys, keyOf, lacksKey } from '../crypto/keys.ts'
+import { KeyringError, SignInAgainError, VaultExistsError } from '../errors.ts'
 
 /** A user's keys, opened with the passphrase or the recovery code. */
 export interface Vault {
@@ -40,10 +42,29 @@ export interface EarlierKeyring {
   id: string
   /** The keyring's number: the first of a user is 1. */
   revision: number
+  /**
+   * The id of its newest master key, in base64; undefined for the vault's first. If a later one has another, the keys were
+   * rotated: this one opens what was encrypted until then, and nothing that was encrypted since.
+   */
+  keyId: string | undefined
   /** When it was replaced (Unix ms). */
   replacedAt: number
   /** When the service erases it (Unix ms), unless 20 later ones are kept before. */
   erasedAt: number
+}
+
+/** What `repairVault` takes. */
+export interface VaultRepair {
+  userId: string
+  /** From `loadMasterKey` or `openVault`. */
+  masterKey: Uint8Array
+  /** The passphrase from then on; the recovery code is replaced by the draft's. */
+  passphrase: string
+  /**
+   * For `keys-replaced`, if no device is left that was opened since, or if the keys were never replaced: wraps a new master
+   * key, and the keys of this device as older ones, as `rotateKeys` does. Keep the new master key and adopt the keys then.
+   */
+  replacesKeys?: boolean | undefined
 }
 
 /** A vault that is not stored yet. `confirm` throws VaultExistsError if another device has stored one meanwhile. */
@@ -84,17 +105,42 @@ export async function rotateKeys(client: Client, current: Credentials, passphras
 
 export async function repairVault(
   client: Client,
-  { masterKey, ...owner }: { userId: string; masterKey: Uint8Array; passphrase: string },
+  { masterKey, replacesKeys = false, ...owner }: VaultRepair,
 ): Promise<VaultDraft> {
   const stored = await client.GET('/api/v1/account/keyring')
-  const revision = stored.response.status === 404 ? 0 : unwrap(stored).revision
+  const { keyring, revision } = stored.response.status === 404 ? { keyring: '', revision: 0 } : unwrap(stored)
+  if (replacesKeys) return draftOf(client, await wrapUnderNewKey(masterKey, owner), revision + 1)
+  if (await areReplaced(client, deriveKeys(masterKey), keyring)) {
+    throw new KeyringError(
+      'keys-replaced',
+      'The keys of this device were replaced: only a device that was opened since can repair the vault',
+    )
+  }
   return draftOf(client, await wrapAnew(masterKey, owner), revision + 1)
+}
+
+/**
+ * True if anything that the service has names a key that is not among these. The keyring need not: what a faulty program
+ * stored there may name none. What came before a keyring of the newest of these was replaced by it.
+ */
+async function areReplaced(client: Client, keys: Keys, keyring: string): Promise<boolean> {
+  const newest = bytesToBase64(keys.prefix.subarray(1))
+  for (const { keyId } of [{ keyId: claimedKeyId(keyring) }, ...(await earlierKeyrings(client))]) {
+    if (keyId === newest) break
+    if (lacksKey(keys, keyId)) return true
+  }
+  // Earlier keyrings may be erased. After a rotation, every bookmark is under the newest key.
+  const { data } = unwrap(await client.GET('/api/v1/bookmarks', { params: { query: { limit: 20 } } }))
+  return data.some(({ encrypted_data }) => {
+    const prefix = base64ToBytes(encrypted_data.slice(0, 12))
+    return prefix?.[0] === 2 && !keyOf(keys, prefix)
+  })
 }
 
 export async function earlierKeyrings(client: Client): Promise<EarlierKeyring[]> {
   const { versions } = unwrap(await client.GET('/api/v1/account/keyring/versions'))
-  return versions.map(({ id, revision, replaced_at: replacedAt, erased_at: erasedAt }) => {
-    return { id, revision, replacedAt, erasedAt }
+  return versions.map(({ id, revision, key_id: keyId, replaced_at: replacedAt, erased_at: erasedAt }) => {
+    return { id, revision, keyId, replacedAt, erasedAt }
   })
 }
 

@@ -3,7 +3,7 @@ import { unwrap } from '../api/unwrap.ts'
 import type { Credentials } from '../crypto/keyring.ts'
 import { VaultExistsError } from '../errors.ts'
 import { onDemand } from '../timing/on-demand.ts'
-import type { EarlierKeyring, RecoveryCodeDraft, Vault, VaultDraft } from './operations.ts'
+import type { EarlierKeyring, RecoveryCodeDraft, Vault, VaultDraft, VaultRepair } from './operations.ts'
 
 /** True if the signed-in user has created a vault on any device. */
 export async function hasVault(client: Client): Promise<boolean> {
@@ -92,16 +92,15 @@ export async function rotateKeys(client: Client, current: Credentials, passphras
  * the keyring, and throws SignInAgainError, or an ApiError with status 409 if another device has changed it meanwhile: then
  * start again, for the code that was shown opens nothing.
  *
- * @param owner.masterKey from `loadMasterKey` or `openVault`
- * @param owner.passphrase the passphrase from then on; the recovery code is replaced by the draft's
- * @throws KeyringError `empty-passphrase`
+ * Keys that were replaced are not put back: if the service's keyring, an earlier one or a bookmark names a key that this
+ * device lacks, it throws `keys-replaced`, and a device that was opened since the keys were replaced can repair the vault.
+ * A service that hides all of these cannot be seen through.
+ *
+ * @throws KeyringError `empty-passphrase`; `keys-replaced`, unless `replacesKeys` is set
  * @throws ApiError, SignedOutError
  */
-export async function repairVault(
-  client: Client,
-  owner: { userId: string; masterKey: Uint8Array; passphrase: string },
-): Promise<VaultDraft> {
-  return (await loadOperations()).repairVault(client, owner)
+export async function repairVault(client: Client, repair: VaultRepair): Promise<VaultDraft> {
+  return (await loadOperations()).repairVault(client, repair)
 }
 
 /** The keyrings that were replaced and that the service still keeps, the last replaced first. */
@@ -112,7 +111,8 @@ export async function earlierKeyrings(client: Client): Promise<EarlierKeyring[]>
 /**
  * Makes an earlier keyring the current one: its passphrase and its recovery code open the vault again, and those of the
  * keyring that it replaces do not. That one is kept, so that it can be restored as well. If the keys were rotated between
- * the two, what was encrypted since then is readable again once the newer one is restored.
+ * the two (`keyId`), the earlier one opens what was encrypted until then; what was encrypted since is readable again once the
+ * newer one is restored. If no answer arrived, call it again.
  *
  * @param id from `earlierKeyrings`
  * @throws SignInAgainError

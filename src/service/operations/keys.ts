@@ -1,4 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
+import { claimedKeyId } from '../../protocol/key-id.ts'
 import { dayMs } from '../../protocol/order.ts'
 import { demandLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
@@ -10,11 +11,13 @@ import {
   addKeyringVersion,
   deleteKeyringVersions,
   findKeyring,
+  findKeyringVersion,
   type KeyringRow,
+  type KeyringVersionRow,
   listKeyringVersions,
   lockKeyring,
+  markRestored,
   replaceKeyring,
-  takeKeyringVersion,
 } from '../db/tables/keyrings.ts'
 import { findExportKey, saveExportKey } from '../db/tables/users.ts'
 import { openExportKey, sealExportKey } from '../seal/export-key.ts'
@@ -79,8 +82,10 @@ export const keyOperations: Operations<Ids, Parts> = {
 
   async listKeyringVersions({ session }, parts) {
     const kept = await listKeyringVersions(parts.database.db, session.userId, endOf(parts))
-    const versions = kept.map(({ id, revision, replaced_at }) => {
-      return { id, revision, replaced_at, erased_at: replaced_at + keptMs(parts) }
+    const versions = kept.map((version) => {
+      const { id, revision, replaced_at } = version
+      const key_id = claimedKeyId(contentIn(parts, version))
+      return { id, revision, ...(key_id && { key_id }), replaced_at, erased_at: replaced_at + keptMs(parts) }
     })
     return { status: 200, body: { versions } }
   },
@@ -89,11 +94,11 @@ export const keyOperations: Operations<Ids, Parts> = {
     const restored = await parts.database.write(async (trx) => {
       await demandLogin(trx, { userId, loginId })
       const stored = await lockKeyring(trx, userId)
-      const version = stored && (await takeKeyringVersion(trx, userId, id, endOf(parts)))
+      const version = stored && (await findKeyringVersion(trx, userId, id, endOf(parts)))
       if (!version) throw new ServiceError('KeyringNotFound')
-      const opened = parts.seal.open(version.keyring_sealed, bindingOf(userId, id))
-      if (!opened) throw new Error(`the keyring ${id} cannot be opened with SECRET_KEY`)
-      const row = { user_id: userId, keyring: Buffer.from(opened).toString(), revision: stored.revision + 1 }
+      if (version.revision === stored.revision) return stored
+      const row = { user_id: userId, keyring: contentIn(parts, version), revision: stored.revision + 1 }
+      await markRestored(trx, version, { revision: row.revision, replaced_at: parts.clock() })
       await replace(parts, trx, stored, row)
       return row
     }, userId)
@@ -136,6 +141,12 @@ async function replace(parts: Parts, trx: Trx, stored: KeyringRow, next: Keyring
   const now = parts.clock()
   const replaced_at = now + parts.clockGuard.behindMs(now)
   await addKeyringVersion(trx, { id, user_id, revision, keyring_sealed, replaced_at })
+}
+
+function contentIn({ seal }: Parts, { id, user_id, keyring_sealed }: KeyringVersionRow): string {
+  const opened = seal.open(keyring_sealed, bindingOf(user_id, id))
+  if (!opened) throw new Error(`the keyring ${id} cannot be opened with SECRET_KEY`)
+  return Buffer.from(opened).toString()
 }
 
 function bindingOf(userId: string, rowId: string): Binding {

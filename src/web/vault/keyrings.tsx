@@ -4,6 +4,7 @@ import {
   earlierKeyrings,
   eraseEarlierKeyrings,
   KeyringError,
+  keepMasterKey,
   loadMasterKey,
   repairVault,
   restoreKeyring,
@@ -11,6 +12,7 @@ import {
 } from '../../client/index.ts'
 import { showCarefully } from '../account/carefully.tsx'
 import { hrefOf } from '../app/route.ts'
+import { areKeysReplaced, noteReplacedKeys } from '../app/session.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialogs.tsx'
 import { messageOf } from '../ui/failure.ts'
@@ -42,7 +44,7 @@ function EarlierKeyrings({ owner: { client }, close }: OwnerProps) {
   useEffect(() => void load(), [])
   const restore = async (id: string) => {
     await restoreKeyring(client, id)
-    tell('Restored. The passphrase and the recovery code of that time open your bookmarks again.')
+    tell('Restored. The passphrase and the recovery code of that time count again.')
     close()
   }
   const erase = async () => {
@@ -55,18 +57,21 @@ function EarlierKeyrings({ owner: { client }, close }: OwnerProps) {
       <div class="form">
         <p>
           What your passphrase and your recovery code open is kept for a while when it is replaced. If they stopped to
-          open your bookmarks, restore what they opened last; the one that counts now is kept in its place.
+          open your bookmarks, restore what they opened last; the one that counts now is kept in its place. If the keys
+          were changed since, an earlier keyring opens what was encrypted until then, and nothing that came later.
         </p>
         {failure !== undefined && <p role="alert">{failure}</p>}
         {!keyrings && failure === undefined && <Waiting again={load} />}
         {keyrings?.length === 0 && <p role="status">There are none: nothing was replaced lately.</p>}
         <ul class="plain lines">
-          {keyrings?.map(({ id, revision, replacedAt, erasedAt }) => (
+          {keyrings?.map(({ id, revision, keyId, replacedAt, erasedAt }, index) => (
             <li key={id} class="line">
               <div class="row-text">
                 <span class="line-name">Keyring {revision}</span>
                 <span class="hint">
                   Replaced <Time at={replacedAt} isExact />, erased <Time at={erasedAt} />
+                  {hasOtherKeys(keyId, keyrings.slice(0, index)) &&
+                    '. A later one has other keys: this one opens less.'}
                 </span>
               </div>
               <Button aria-label={`Restore keyring ${revision}`} onClick={() => restore(id)}>
@@ -86,6 +91,11 @@ function EarlierKeyrings({ owner: { client }, close }: OwnerProps) {
       </div>
     </Dialog>
   )
+}
+
+/** True if the keys were changed after the keyring, as later ones say that name theirs. Junk may name none. */
+function hasOtherKeys(keyId: string | undefined, later: EarlierKeyring[]): boolean {
+  return later.some((one) => one.keyId !== undefined && one.keyId !== keyId)
 }
 
 /** True if the keyring was found not to open, on a device that is unlocked; and what notes that. */
@@ -122,14 +132,27 @@ export function showRepair(owner: VaultOwner): void {
 function Repair({ owner, close }: OwnerProps) {
   const { client, userId, person } = owner
   const [draft, setDraft] = useState<VaultDraft>()
+  /** As far as the service says, or has said. */
+  const [areReplaced, setReplaced] = useState(areKeysReplaced(userId))
   const prepare = async ({ passphrase = '' }: Record<string, string>) => {
     const masterKey = await loadMasterKey(userId)
     if (!masterKey) throw new Error('This browser does not keep the keys. Try it in the one that you use most.')
-    setDraft(await repairVault(client, { userId, masterKey, passphrase }))
+    try {
+      setDraft(await repairVault(client, { userId, masterKey, passphrase, replacesKeys: areReplaced }))
+    } catch (error) {
+      if (!(error instanceof KeyringError) || error.fault !== 'keys-replaced') throw error
+      setReplaced(true)
+    }
   }
   const confirm = async () => {
-    await draft?.confirm()
+    const vault = await draft?.confirm()
+    if (vault && areReplaced) await keepMasterKey(userId, vault.masterKey)
     close()
+    if (areReplaced) {
+      noteReplacedKeys(undefined)
+      // What is open here has the keys of before.
+      return location.reload()
+    }
     tell('The vault is repaired: the new passphrase and the new recovery code open it')
   }
   return (
@@ -140,16 +163,37 @@ function Repair({ owner, close }: OwnerProps) {
         </RecoveryCode>
       ) : (
         <Form onSubmit={prepare}>
-          <p>
-            The keys that this browser has stay the same, and so do your bookmarks. They get a new passphrase and a new
-            recovery code; those of before open nothing any more. If you have changed the keys on another device, open
-            your bookmarks with its passphrase instead: these keys do not open what it has encrypted since.
-          </p>
+          {areReplaced ? <OtherDeviceFirst /> : <SameKeys />}
           <AccountName owner={owner} />
           <NewPassphraseField person={person} autofocus />
-          <FormEnd close={close}>Show the new code</FormEnd>
+          <FormEnd close={close}>{areReplaced ? 'Make new keys' : 'Show the new code'}</FormEnd>
         </Form>
       )}
     </Dialog>
+  )
+}
+
+function SameKeys() {
+  return (
+    <p>
+      The keys that this browser has stay the same, and so do your bookmarks. They get a new passphrase and a new
+      recovery code; those of before open nothing any more.
+    </p>
+  )
+}
+
+/** The keys of this browser are not put back: somebody who found a lost device may have them. */
+function OtherDeviceFirst() {
+  return (
+    <div role="alert">
+      <p>
+        The keys were changed on another device, and this browser has those of before. Repair the vault on the device
+        where you changed them, or on one that you have opened since.
+      </p>
+      <p>
+        Only if you have none, or never changed them: this browser can make new keys, for the bookmarks that it has.
+        What was saved under the changed keys alone does not open after that.
+      </p>
+    </div>
   )
 }

@@ -1,6 +1,6 @@
+import { claimedKeyId } from '../../../protocol/key-id.ts'
 import { base64ToBytes, bytesToBase64 } from '../../crypto/base64.ts'
-import type { Keys } from '../../crypto/keys.ts'
-import { keyOf } from '../../crypto/record.ts'
+import { type Keys, keyOf, lacksKey } from '../../crypto/keys.ts'
 import { RecordError } from '../../errors.ts'
 import type { Replica } from '../store/replica.ts'
 import type { Meta } from '../store/store.ts'
@@ -21,9 +21,7 @@ export function keysOf(keys: Keys | undefined, mark: string | undefined): Keys |
 
 /** True if the service's keyring has a newer key than this device. Nobody else makes records that users can read. */
 export async function missesKeys(keys: Keys, transport: Transport, signal: AbortSignal): Promise<boolean> {
-  const { key_id } = JSON.parse(await transport.getKeyring({ signal })) as { key_id?: string }
-  // The prefix is a 2 before the id.
-  return key_id !== undefined && !keyOf(keys, Uint8Array.of(2, ...(base64ToBytes(key_id) ?? [])))
+  return lacksKey(keys, claimedKeyId(await transport.getKeyring({ signal })))
 }
 
 /**

@@ -31,43 +31,63 @@ export async function replaceKeyring(trx: Trx, { user_id, ...set }: KeyringRow):
 
 /** Those that were replaced after `after`, the last replaced first. */
 export async function listKeyringVersions(db: Db, userId: string, after: number): Promise<KeyringVersionRow[]> {
-  return db
-    .selectFrom('keyring_versions')
+  return earlierKeyrings(db, userId)
     .selectAll()
-    .where('user_id', '=', userId)
     .where('replaced_at', '>', after)
     .orderBy('revision', 'desc')
     .limit(quotas.keyringVersions)
     .execute()
 }
 
-/** Keeps one that was replaced, and of all of them the newest. */
+/** Keeps one that was replaced just now, and of all of them the newest. One that had been restored is there already. */
 export async function addKeyringVersion(trx: Trx, row: KeyringVersionRow): Promise<void> {
-  await trx.insertInto('keyring_versions').values(row).execute()
-  const kept = trx.selectFrom('keyring_versions').select('id').where('user_id', '=', row.user_id)
+  const { user_id, revision, replaced_at } = row
+  const { numUpdatedRows } = await trx
+    .updateTable('keyring_versions')
+    .set({ replaced_at })
+    .where('user_id', '=', user_id)
+    .where('revision', '=', revision)
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) await trx.insertInto('keyring_versions').values(row).execute()
+  const beyond = earlierKeyrings(trx, user_id).select('id').orderBy('revision', 'desc')
   await trx
     .deleteFrom('keyring_versions')
-    .where('user_id', '=', row.user_id)
-    .where('id', 'not in', kept.orderBy('revision', 'desc').limit(quotas.keyringVersions))
+    .where('user_id', '=', user_id)
+    .where('id', 'in', beyond.limit(1000).offset(quotas.keyringVersions))
     .execute()
 }
 
-/** Takes one that was replaced after `after` out of those that are kept. */
-export async function takeKeyringVersion(
+/** One that was replaced after `after`, or that was restored and is current since then. */
+export async function findKeyringVersion(
   trx: Trx,
   userId: string,
   id: string,
   after: number,
 ): Promise<KeyringVersionRow | undefined> {
   return trx
-    .deleteFrom('keyring_versions')
+    .selectFrom('keyring_versions')
+    .selectAll()
     .where('user_id', '=', userId)
     .where('id', '=', id)
     .where('replaced_at', '>', after)
-    .returningAll()
     .executeTakeFirst()
+}
+
+/** Notes that it is current again, under this revision, so that whoever heard no answer can restore it once more. */
+export async function markRestored(
+  trx: Trx,
+  { user_id, id }: KeyringVersionRow,
+  set: Pick<KeyringVersionRow, 'revision' | 'replaced_at'>,
+): Promise<void> {
+  await trx.updateTable('keyring_versions').set(set).where('user_id', '=', user_id).where('id', '=', id).execute()
 }
 
 export async function deleteKeyringVersions(trx: Trx, userId: string): Promise<void> {
   await trx.deleteFrom('keyring_versions').where('user_id', '=', userId).execute()
+}
+
+/** Without the one that was restored and is current. */
+function earlierKeyrings(db: Db, userId: string) {
+  const current = db.selectFrom('keyrings').select('revision').where('user_id', '=', userId)
+  return db.selectFrom('keyring_versions').where('user_id', '=', userId).where('revision', '<', current)
 }

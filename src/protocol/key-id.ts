@@ -1,0 +1,12 @@
+/**
+ * The id of the newest master key that a keyring says it has, in base64. Undefined if that is the vault's first, or if the
+ * text is no keyring: services of 2.0.0 stored any.
+ */
+export function claimedKeyId(keyring: string): string | undefined {
+  try {
+    const { key_id } = JSON.parse(keyring) as { key_id?: unknown }
+    return typeof key_id === 'string' && /^[A-Za-z0-9+/]{11}=$/.test(key_id) ? key_id : undefined
+  } catch {
+    return undefined
+  }
+}
