@@ -14,8 +14,8 @@ const rooms = [
   ...['thread', 'log.ts', 'bundle.ts', 'terminal', 'tracing', 'contract', 'load', 'config', 'seal'],
   ...['db/schema.ts', 'db/engine', 'db/tables', 'db/migrations', 'db/migrate.ts', 'db/beside.ts', 'db/open.ts'],
   ...['notices', 'provider', 'auth', 'sync'],
-  ...['objects', 'backup', 'exports', 'realtime', 'operating', 'upkeep', 'operations', 'http', 'commands'],
-  ...['context.ts', 'app.ts', 'printed.ts', 'start.ts', 'main.ts'],
+  ...['objects', 'backup', 'exports', 'realtime', 'operating', 'upkeep', 'operations', 'http'],
+  ...['context.ts', 'app.ts', 'printed.ts', 'start.ts', 'commands', 'main.ts'],
 ]
 
 /** @param {string[]} names */

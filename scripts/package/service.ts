@@ -1,4 +1,4 @@
-import { copyFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -7,16 +7,24 @@ const root = new URL('../../', import.meta.url)
 export const serviceFolder = new URL('dist/service/', root)
 
 const entryPoints = {
-  main: 'src/service/main.ts',
-  backup: 'src/service/commands/backup.ts',
+  ebs: 'src/service/commands/ebs.ts',
   'backup-process': 'src/service/backup/process.ts',
-  admin: 'src/service/commands/admin.ts',
-  migrate: 'src/service/commands/migrate.ts',
   'checkpoint-thread': 'src/service/db/engine/sqlite/checkpoint-thread.ts',
-  restore: 'src/service/commands/restore.ts',
-  restored: 'src/service/commands/restored.ts',
-  reseal: 'src/service/commands/reseal.ts',
 }
+/** Files that call one command of `ebs`, as every release has had them. */
+const oneCommand = {
+  main: 'serve',
+  backup: 'backup',
+  restore: 'restore',
+  restored: 'restored',
+  migrate: 'migrate',
+  reseal: 'reseal',
+  admin: 'admin',
+}
+/** With the option that deployments give Node: without it, it uses a fifth more memory. */
+const shebang = '#!/usr/bin/env -S node --max-semi-space-size=16\n'
+/** What an installation puts on the PATH. Without a command, the second serves. */
+const programs = { ebs: 'ebs.mjs', 'encrypted-bookmark-sync': 'encrypted-bookmark-sync.mjs' }
 /** Modules of CommonJS in the bundle load Node's own by this function, which an ES module does not have. */
 const require =
   "import { createRequire as createBundleRequire } from 'node:module'; const require = createBundleRequire(import.meta.url);"
@@ -50,8 +58,16 @@ export async function buildService(folder = serviceFolder): Promise<void> {
     logLevel: 'warning',
   })
   const demandNode = await readFile(new URL('../demand-node.mjs', import.meta.url), 'utf8')
-  for (const name of Object.keys(entryPoints))
-    await writeFile(new URL(`${name}.mjs`, folder), `${demandNode}await import('./run-${name}.mjs')\n`)
+  const write = (name: string, code: string) => writeFile(new URL(name, folder), code)
+  const start = (name: keyof typeof entryPoints) => `${demandNode}await import('./run-${name}.mjs')\n`
+  await write('backup-process.mjs', start('backup-process'))
+  await write('checkpoint-thread.mjs', start('checkpoint-thread'))
+  for (const [name, command] of Object.entries(oneCommand))
+    await write(`${name}.mjs`, `process.argv.splice(2, 0, '${command}')\n${start('ebs')}`)
+  await write('ebs.mjs', shebang + start('ebs'))
+  const serves = "if (process.argv.length === 2) process.argv.push('serve')\n"
+  await write('encrypted-bookmark-sync.mjs', shebang + serves + start('ebs'))
+  for (const name of Object.values(programs)) await chmod(new URL(name, folder), 0o755)
   for (const name of ['openapi.yaml', 'asyncapi.yaml', 'LICENSE'])
     await copyFile(new URL(name, root), new URL(name, folder))
   for (const name of ['docs/', 'web/']) await copyBuilt(new URL(`dist/${name}`, root), new URL(name, folder))
@@ -72,6 +88,7 @@ function describe(): object {
     license,
     private: true,
     type: 'module',
+    bin: programs,
     engines,
     allowScripts: { [driver]: packageJson.allowScripts[driver] },
     dependencies: { [driver]: dependencies[driver] },

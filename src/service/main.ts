@@ -1,35 +1,3 @@
-/** `npm start`, in the bundle `node main.mjs`. */
-import { enableCompileCache, flushCompileCache } from 'node:module'
-import { join } from 'node:path'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
-import { isReadByPeople, printFault, printFaultsOfProcess } from './printed.ts'
-import { command } from './terminal/command.ts'
-
-printFaultsOfProcess()
-const program = command(
-  'start',
-  'Runs the service until Ctrl-C.',
-  'Environment variables configure it: its documents, at /docs, list them. Without any it keeps its data in ./data, and any name signs in.',
-).action(serve)
-if (!isReadByPeople())
-  program.configureOutput({ outputError: (message) => printFault('fatal', message.trim().replaceAll('\n', ' ')) })
-await program.parseAsync()
-
-async function serve(): Promise<void> {
-  // Only the service's own user may read what it writes.
-  process.umask(0o077)
-  // The next start need not compile the same again. What is kept runs as code, so it is where only that user may write.
-  enableCompileCache(join(process.env.DATA_DIR || './data', 'compile-cache'))
-  const { start } = await import('./start.ts')
-  await start()
-  // Now, because a process that is killed would keep nothing, and because a start needs no more than this.
-  flushCompileCache()
-  compactHeap()
-}
-
-/** Otherwise memory that only the start needed, a tenth, would stay until the service is busy. */
-function compactHeap(): void {
-  setFlagsFromString('--expose-gc')
-  runInNewContext('gc')({ type: 'major', flavor: 'last-resort' })
-}
+/** `npm start`, in the bundle `node main.mjs`: `ebs serve`. */
+process.argv.splice(2, 0, 'serve')
+await import('./commands/ebs.ts')

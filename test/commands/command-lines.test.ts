@@ -23,6 +23,14 @@ const missing = /missing required argument/
 const tooMany = /too many arguments/
 const scripts: Record<string, Script> = {
   start: { wrong: { now: tooMany } },
+  ebs: {
+    names: ['serve', 'backup', 'restore', 'restored', 'migrate', 'reseal', 'admin', 'Run as root, it becomes the user'],
+    wrong: {
+      '': /no command: one of serve, /,
+      'destroy everything': /there is no command destroy: one of serve, /,
+      'backup one two': tooMany,
+    },
+  },
   backup: { names: ['folder'], wrong: { '': missing, 'one two': tooMany } },
   admin: {
     names: ['users', 'disable <user-id>', 'enable <user-id>', 'delete <user-id>', 'recount'],

@@ -5,16 +5,28 @@ import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { compileCache } from './compile-cache.ts'
 
+const ebs = fileURLToPath(new URL('../../src/service/commands/ebs.ts', import.meta.url))
+
 export interface Command {
   /** How the command ended, and what it printed. */
   result: Promise<{ code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string }>
   kill(signal: NodeJS.Signals): void
 }
 
-/** Starts a command of src/service/commands/ in a separate process, with only these environment variables. */
-export function startCommand(t: Test, name: string, args: string[], env: Record<string, string>): Command {
-  const path = fileURLToPath(new URL(`../../src/service/commands/${name}.ts`, import.meta.url))
-  const child = spawn(process.execPath, [path, ...args], {
+/**
+ * Starts a command of `ebs` in a separate process, with only these environment variables.
+ *
+ * @param under a command that runs the process
+ */
+export function startCommand(
+  t: Test,
+  name: string,
+  args: string[],
+  env: Record<string, string>,
+  under: string[] = [],
+): Command {
+  const [program = '', ...words] = [...under, process.execPath, ebs, name, ...args]
+  const child = spawn(program, words, {
     env: { ...compileCache, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -27,6 +39,6 @@ export function startCommand(t: Test, name: string, args: string[], env: Record<
   return { result, kill: (signal) => child.kill(signal) }
 }
 
-export function runCommand(t: Test, name: string, args: string[], env: Record<string, string>): Command['result'] {
-  return startCommand(t, name, args, env).result
+export function runCommand(...call: Parameters<typeof startCommand>): Command['result'] {
+  return startCommand(...call).result
 }

@@ -1,5 +1,6 @@
-import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeFolder } from '../config/folders.ts'
 import { ConfigError } from '../config/values.ts'
 
 /** Where complete backups are kept. */
@@ -61,7 +62,7 @@ async function namesIn(dir: string): Promise<string[]> {
 
 async function prepare(dir: string): Promise<void> {
   try {
-    await mkdir(dir, { recursive: true, mode: 0o700 })
+    await makeFolder(dir)
   } catch (error) {
     throw new ConfigError(`BACKUP_TO: ${dir} cannot be written (${(error as Error).message})`)
   }

@@ -1,10 +1,9 @@
-/** `npm run admin -- COMMAND`, in the bundle `node admin.mjs COMMAND`. */
 import { pino } from 'pino'
 import { dayMs } from '../../protocol/order.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { type Beside, openBeside } from '../db/beside.ts'
 import { acceptClock } from '../operating/clock.ts'
-import { command, run, UsageError } from '../terminal/command.ts'
+import { operatorCommand, UsageError } from '../terminal/command.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { checkFile, checkUsers } from '../upkeep/check.ts'
 import { recount } from '../upkeep/recount.ts'
@@ -13,47 +12,46 @@ import { disableUser, enableUser, listUsers, removeUser } from './accounts.ts'
 
 const userId = ['<user-id>', 'as `users` lists it'] as const
 
-const admin = command(
+export const adminCommand = operatorCommand(
   'admin',
   "What an operator does to the users' data. The service can keep running.",
-  "The commands read the service's environment variables.",
 )
   .usage('<command>')
   .argument('[command]')
   .action((name?: string) => {
-    const names = admin.commands.map((each) => each.name()).join(', ')
+    const names = adminCommand.commands.map((each) => each.name()).join(', ')
     throw new UsageError(`${name === undefined ? 'no command' : `there is no command ${name}`}: one of ${names}`)
   })
-admin
+adminCommand
   .command('users')
   .description("lists each user's id, e-mail address, bytes, records and when they were last seen")
   .action(() => withDatabase(listUsers))
-admin
+adminCommand
   .command('disable')
   .description('signs a user out everywhere, and lets nobody sign in as this user until `enable`')
   .argument(...userId)
   .action((id: string) => withDatabase((database) => disableUser(database, id)))
-admin
+adminCommand
   .command('enable')
   .description('lets the user sign in again')
   .argument(...userId)
   .action((id: string) => withDatabase((database) => enableUser(database, id)))
-admin
+adminCommand
   .command('delete')
   .description('deletes the account, as its user can; the service erases what is stored')
   .argument(...userId)
   .action((id: string) => withDatabase((database) => removeUser(database, id)))
-admin
+adminCommand
   .command('recount')
   .description('counts anew what each user stores, and mends their counters')
   .action(() => withDatabase(recountAll))
-admin
+adminCommand
   .command('check')
   .description(
     'reads all that is stored, and names the users whose rows are damaged; on SQLite, checks the whole file, too',
   )
   .action(() => withDatabase(checkAll))
-admin
+adminCommand
   .command('accept-clock')
   .description('lets what has expired be erased, although the clock has jumped: look at it before')
   .action(() =>
@@ -62,7 +60,6 @@ admin
       console.log(sweptNext(readConfig(process.env), Date.now()))
     }),
   )
-await run(admin)
 
 /** By the direct connection: a pooler takes neither the limits nor the prepared statements of one. */
 async function withDatabase(work: (database: Beside) => Promise<void>): Promise<void> {

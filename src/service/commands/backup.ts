@@ -1,23 +1,19 @@
-/** `npm run backup -- FOLDER`, in the bundle `node backup.mjs FOLDER`. */
 import { join, resolve } from 'node:path'
 import { makeBackup } from '../backup/make.ts'
 import { sourceOf } from '../backup/schedule.ts'
 import { type Config, readConfig } from '../config/config.ts'
-import { callBeside, command, run } from '../terminal/command.ts'
+import { callBeside, operatorCommand } from '../terminal/command.ts'
 import { withProgress } from '../terminal/progress.ts'
 
-await run(
-  command(
-    'backup',
-    'Copies the database and the export files into a new folder while the service runs, and checks the copy.',
-    "The folder is a DATA_DIR. The exit status is 0 only when the copy is complete and on disk. For a database in Postgres the command says what to run instead. It reads the service's environment variables.",
-  )
-    .argument('<folder>', 'where the copy goes: a folder that is not there yet')
-    .action(backUp),
+export const backupCommand = operatorCommand(
+  'backup',
+  'Copies the database and the export files into a new folder while the service runs, and checks the copy.',
+  'The folder is a DATA_DIR. The exit status is 0 only when the copy is complete and on disk. For a database in Postgres the command says what to run instead.',
 )
+  .argument('<folder>', 'where the copy goes: a folder that is not there yet')
+  .action(backUp)
 
 async function backUp(folder: string): Promise<void> {
-  process.umask(0o077)
   const config = readConfig(process.env)
   if (!config.databaseUrl.startsWith('sqlite:')) throw new Error(postgresAdvice(config, folder))
   const path = resolve(folder)

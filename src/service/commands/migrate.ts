@@ -1,18 +1,15 @@
-/** `npm run migrate`, in the bundle `node migrate.mjs`. */
 import { pino } from 'pino'
 import { readConfig } from '../config/config.ts'
 import { newestMigration } from '../db/migrations/index.ts'
 import { openDatabase } from '../db/open.ts'
 import { openLog } from '../log.ts'
-import { command, run } from '../terminal/command.ts'
+import { operatorCommand } from '../terminal/command.ts'
 
-await run(
-  command(
-    'migrate',
-    'Brings the database to the schema of this version, while instances of the previous release run on it.',
-    "A start then finds nothing to do. The exit status is 0 only when all is done. The command reads the service's environment variables.",
-  ).action(migrate),
-)
+export const migrateCommand = operatorCommand(
+  'migrate',
+  'Brings the database to the schema of this version, while instances of the previous release run on it.',
+  'A start then finds nothing to do. The exit status is 0 only when all is done.',
+).action(migrate)
 
 async function migrate(): Promise<void> {
   const { databaseUrl, databaseServer, logLevel } = readConfig(process.env)

@@ -1,19 +1,16 @@
-/** `npm run reseal`, in the bundle `node reseal.mjs`. */
 import { pino } from 'pino'
 import { readConfig } from '../config/config.ts'
 import { ConfigError } from '../config/values.ts'
 import { openBeside } from '../db/beside.ts'
-import { command, run } from '../terminal/command.ts'
+import { operatorCommand } from '../terminal/command.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { reseal } from '../upkeep/reseal.ts'
 
-await run(
-  command(
-    'reseal',
-    'Encrypts all sealed values with the first key of SECRET_KEY, so that the others can be dropped.',
-    "The service can keep running, in any number of instances: set SECRET_KEY=NEW,OLD, run this, then set SECRET_KEY=NEW. The exit status is 0 only when the first key opens all values. The command reads the service's environment variables.",
-  ).action(resealAll),
-)
+export const resealCommand = operatorCommand(
+  'reseal',
+  'Encrypts all sealed values with the first key of SECRET_KEY, so that the others can be dropped.',
+  'The service can keep running, in any number of instances: set SECRET_KEY=NEW,OLD, run this, then set SECRET_KEY=NEW. The exit status is 0 only when the first key opens all values.',
+).action(resealAll)
 
 async function resealAll(): Promise<void> {
   const { databaseServer, secretKeys } = readConfig(process.env)

@@ -1,6 +1,5 @@
-/** `npm run restore -- BACKUP`, in the bundle `node restore.mjs BACKUP`. */
 import { existsSync } from 'node:fs'
-import { copyFile, link, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
+import { copyFile, link, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { pino } from 'pino'
@@ -9,6 +8,7 @@ import { becomeOneFile, copyDatabase, openCopy, type StoredExport } from '../bac
 import { type LeftOut, syncPath } from '../backup/make.ts'
 import { byAge, listBackups, momentOf, nameOf } from '../backup/shelf.ts'
 import { type Config, readConfig } from '../config/config.ts'
+import { makeFolder } from '../config/folders.ts'
 import { ConfigError } from '../config/values.ts'
 import type { Database, Db } from '../db/engine/database.ts'
 import { lockDatabase } from '../db/engine/sqlite/open.ts'
@@ -16,31 +16,28 @@ import { openDatabase } from '../db/open.ts'
 import { beginEpoch } from '../db/tables/epoch.ts'
 import { assertObjectKey } from '../objects/store.ts'
 import { createSeal, loadDevelopmentSecret } from '../seal/seal.ts'
-import { callBeside, command, existingFile, run } from '../terminal/command.ts'
+import { callBeside, existingFile, operatorCommand } from '../terminal/command.ts'
 import { type Report, withProgress } from '../terminal/progress.ts'
 import { sealedPages } from '../upkeep/reseal.ts'
 
 const recovering = '.restoring-'
 const log = pino({ level: 'silent' })
 
-await run(
-  command(
-    'restore',
-    'Puts a backup in the place of the database, after trying a copy of it. The service must not run.',
-    "The database so far is kept. The exit status is 0 only when the service can be started on what was recovered. The command reads the service's environment variables.",
-  )
-    .argument('<backup>', 'a folder, or the name of a backup in BACKUP_TO, or latest')
-    .action(recover),
+export const restoreCommand = operatorCommand(
+  'restore',
+  'Puts a backup in the place of the database, after trying a copy of it. The service must not run.',
+  'The database so far is kept. The exit status is 0 only when the service can be started on what was recovered.',
 )
+  .argument('<backup>', 'a folder, or the name of a backup in BACKUP_TO, or latest')
+  .action(recover)
 
 async function recover(backup: string): Promise<void> {
-  process.umask(0o077)
   const config = readConfig(process.env)
   if (!config.databaseUrl.startsWith('sqlite:')) throw postgresAdvice()
   const found = await findBackup(config, backup)
   const secretKeys = await readSecretKeys(config)
   const path = resolve(config.databaseUrl.slice('sqlite:'.length))
-  const lock = lockDatabase(path)
+  const lock = await lockDatabase(path)
   await removeLeftovers(path)
   const folder = await mkdtemp(path + recovering)
   try {
@@ -198,7 +195,7 @@ async function copyMissingExports(
   { from, to }: ExportFolders,
   report: Report,
 ): Promise<LeftOut[]> {
-  await mkdir(to, { recursive: true })
+  await makeFolder(to)
   const leftOut: LeftOut[] = []
   for (const [index, { id, object_key, size_bytes }] of exports.entries()) {
     report('copying export files', index, exports.length)

@@ -1,18 +1,15 @@
-/** `npm run restored`, in the bundle `node restored.mjs`. */
 import { pino } from 'pino'
 import { readConfig } from '../config/config.ts'
 import { demandOwn } from '../db/beside.ts'
 import { openDatabase } from '../db/open.ts'
 import { beginEpoch } from '../db/tables/epoch.ts'
-import { command, run } from '../terminal/command.ts'
+import { operatorCommand } from '../terminal/command.ts'
 
-await run(
-  command(
-    'restored',
-    'Lets devices send again what the database has lost by going back in time.',
-    "To be run after a backup was recovered, or a failover that lost changes, and before a service starts on the database. A copy that the command backup made does not need it: its first start does the same. The command reads the service's environment variables.",
-  ).action(beginNewEpoch),
-)
+export const restoredCommand = operatorCommand(
+  'restored',
+  'Lets devices send again what the database has lost by going back in time.',
+  'To be run after a backup was recovered, or a failover that lost changes, and before a service starts on the database. A copy that the command backup made does not need it: its first start does the same.',
+).action(beginNewEpoch)
 
 /** A database that was recovered has a schema. Without one, the backup went to another database than the one named here. */
 async function beginNewEpoch(): Promise<void> {

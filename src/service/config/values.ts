@@ -61,11 +61,23 @@ export function origin(env: Env, name: string, fallback: string): string {
   return url.origin
 }
 
+export const secretNames = [
+  'SECRET_KEY',
+  'DATABASE_URL',
+  'PULSE_DATABASE_URL',
+  'PULSE_URL',
+  'OIDC_CLIENT_SECRET',
+  'S3_ACCESS_KEY',
+  'S3_SECRET_KEY',
+] as const
+
+export type SecretName = (typeof secretNames)[number]
+
 /**
  * A secret is the variable's value, or what is in the file that the variable with `_FILE` names: so containers and systemd
  * hand it over, because the environment can be read in /proc and by child processes.
  */
-export function secret(env: Env, name: string): string | undefined {
+export function secret(env: Env, name: SecretName): string | undefined {
   const value = optional(env, name)
   const variable = `${name}_FILE`
   const path = optional(env, variable)
@@ -76,7 +88,7 @@ export function secret(env: Env, name: string): string | undefined {
   return content
 }
 
-export function requiredSecret(env: Env, name: string, reason: string): string {
+export function requiredSecret(env: Env, name: SecretName, reason: string): string {
   const value = secret(env, name)
   if (value === undefined) throw new ConfigError(`${name} is required with ${reason}`)
   return value

@@ -1,5 +1,6 @@
-import { type FileHandle, mkdir, open, opendir, rename, rm } from 'node:fs/promises'
+import { type FileHandle, open, opendir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeFolder } from '../config/folders.ts'
 import { ConfigError } from '../config/values.ts'
 import {
   assertObjectKey,
@@ -19,7 +20,7 @@ const full = /^(ENOSPC|EDQUOT)$/
 export async function openFolderStore(dir: string): Promise<ObjectStore> {
   const store = folderStore(dir)
   try {
-    await mkdir(dir, { recursive: true, mode: 0o700 })
+    await makeFolder(dir)
     await checkWritable(dir)
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException

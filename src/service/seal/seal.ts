@@ -1,8 +1,9 @@
 import { createHash, hkdfSync, randomBytes } from 'node:crypto'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
 import { parseSecretKey } from '../config/config.ts'
+import { makeFolder } from '../config/folders.ts'
 import { ConfigError } from '../config/values.ts'
 
 /** A sealed value is bound to these: copied to another row, user or purpose, it cannot be opened. */
@@ -59,7 +60,7 @@ function keyId(secret: Uint8Array): Buffer {
 export async function loadDevelopmentSecret(dataDir: string): Promise<Uint8Array> {
   const path = join(dataDir, 'secret.key')
   try {
-    await mkdir(dataDir, { recursive: true })
+    await makeFolder(dataDir)
     await writeFile(path, `${randomBytes(32).toString('base64')}\n`, { flag: 'wx', mode: 0o600, flush: true })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { relative } from 'node:path'
+import { basename, extname, relative } from 'node:path'
 import { inspect, styleText } from 'node:util'
 import { Command, InvalidArgumentError } from 'commander'
 import { isBundle } from '../bundle.ts'
@@ -13,12 +13,13 @@ export class UsageError extends Error {
 }
 
 /**
- * The command line of the script `name` of package.json. `--help` explains it; a call in a wrong way ends with one line on
- * stderr. Colours are for terminals, unless NO_COLOR is set.
+ * The command line of a script of package.json, or of a command of `ebs`. `--help` explains it; a call in a wrong way ends
+ * with one line on stderr. Colours are for terminals, unless NO_COLOR is set.
  */
 export function command(name: string, does: string, more = ''): Command {
   const call = callOf(name)
   const program = new Command(call)
+    .summary(does)
     .description(`${does}\n\n${more}`.trim())
     .helpOption('-h, --help', 'explains this command')
     .helpCommand(false)
@@ -29,23 +30,38 @@ export function command(name: string, does: string, more = ''): Command {
   })
 }
 
-/** Does what the command line says. Faults that are no fault of this program are one message, without a stack. */
-export async function run(program: Command): Promise<void> {
+/** A command of `ebs`. */
+export function operatorCommand(name: string, does: string, more = ''): Command {
+  const asWhom = 'As root, it becomes the user that DATA_DIR belongs to.'
+  return command(name, does, `${more} It reads the service's environment variables. ${asWhom}`.trim())
+}
+
+/**
+ * Does what the command line says. Faults that are no fault of this program are one message, without a stack.
+ *
+ * @param print how that is printed
+ */
+export async function run(program: Command, words = process.argv.slice(2), print = printRed): Promise<void> {
   // Whoever reads it, such as `head`, has seen enough.
   process.stdout.on('error', () => process.exit(1))
   try {
-    await program.parseAsync()
+    await program.parseAsync(words, { from: 'user' })
   } catch (error) {
     if (error instanceof UsageError) program.error(`error: ${error.message}`)
-    console.error(red(textOf(error)))
+    print(textOf(error))
     process.exitCode = 1
   }
 }
 
-/** How another script of package.json is called from here: by npm in a checkout, as a file in the bundle. */
+/** How another command of `ebs` is called by whoever has called this one. */
 export function callBeside(name: string, argument?: string): string {
-  const words = isBundle ? ['node', `${name}.mjs`, argument] : ['npm run', name, argument && `-- ${argument}`]
-  return words.filter(Boolean).join(' ')
+  const { script, file, bin } = caller()
+  if (!isBundle && bin === undefined) {
+    const words = script === 'ebs' ? ['ebs', '--', name, argument] : [name, argument && `-- ${argument}`]
+    return ['npm run', ...words].filter(Boolean).join(' ')
+  }
+  const program = bin ?? (file === 'ebs.mjs' ? 'node ebs.mjs' : undefined)
+  return [program ?? 'node', program ? name : `${name}.mjs`, argument].filter(Boolean).join(' ')
 }
 
 /** For an argument that names a file, which must be there before anything starts. */
@@ -71,15 +87,37 @@ function onOneLine(text: string): string {
   return lines.filter(Boolean).join(' ')
 }
 
-/** As it was called: by npm, or as a file, such as those of the bundle. */
+/** As it was called: by npm, by the name of the program, or as a file, such as those of the bundle. */
 function callOf(name: string): string {
-  if (process.env.npm_lifecycle_event !== name) return `node ${relative('', process.argv[1] ?? name)}`
-  return name === 'start' || name === 'test' ? `npm ${name} --` : `npm run ${name} --`
+  const { script, path, file, bin } = caller()
+  if (script === name || (script === 'start' && name === 'serve')) {
+    return script === 'start' || script === 'test' ? `npm ${script} --` : `npm run ${script} --`
+  }
+  if (script === 'ebs') return `npm run ebs -- ${name}`
+  const program = bin ?? `node ${relative('', path)}`
+  return bin !== undefined || /^ebs\.m?[jt]s$/.test(file) ? `${program} ${name}`.replace(/ ebs$/, '') : program
+}
+
+/** `bin` is the name of an installed program: that of its link, or the title that deploy/systemd/ebs gives it. */
+function caller() {
+  const [, path = ''] = process.argv
+  const file = basename(path)
+  const link = extname(file) === '' ? file || undefined : undefined
+  return {
+    script: process.env.npm_lifecycle_event,
+    path,
+    file,
+    bin: process.title === 'ebs' ? 'ebs' : link,
+  }
 }
 
 /** The library removes it where there are no colours. */
 function bold(text: string): string {
   return styleText('bold', text, { validateStream: false })
+}
+
+function printRed(text: string): void {
+  console.error(red(text))
 }
 
 function red(text: string): string {

@@ -1,7 +1,7 @@
-import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { Kysely, sql } from 'kysely'
+import { makeFolder } from '../../../config/folders.ts'
 import { ConfigError } from '../../../config/values.ts'
 import type { Schema } from '../../schema.ts'
 import type { Database } from '../database.ts'
@@ -15,7 +15,7 @@ import { sqliteGround } from './transactions.ts'
 const busyMs = 5000
 
 export async function openSqlite(path: string): Promise<Database> {
-  const lock = lockDatabase(path)
+  const lock = await lockDatabase(path)
   const sqlite = openFile(path, lock)
   let isReserved = false
   const reader = memoized(openReader(path))
@@ -80,9 +80,9 @@ export async function openSqlite(path: string): Promise<Database> {
 }
 
 /** A second process on the same file would not get the first one's notices, so an operating-system lock keeps it out. */
-export function lockDatabase(path: string): Sqlite.Database {
+export async function lockDatabase(path: string): Promise<Sqlite.Database> {
   try {
-    mkdirSync(dirname(path), { recursive: true })
+    await makeFolder(dirname(path))
     const lock = new Sqlite(`${path}.lock`, { timeout: 0 })
     lock.pragma('locking_mode = EXCLUSIVE')
     // Otherwise the lock would be written to a journal, for which a full disk has no room.

@@ -1,0 +1,49 @@
+/** `ebs COMMAND`, in a checkout `npm run ebs -- COMMAND`: the service, and all that an operator does beside it. */
+import type { Command } from 'commander'
+import { becomeOwner } from '../config/folders.ts'
+import { printFault } from '../printed.ts'
+import { command, run, UsageError } from '../terminal/command.ts'
+
+/** Each is loaded when it is called. */
+const commands: Record<string, () => Promise<Command>> = {
+  serve: async () => (await import('./serve.ts')).serveCommand,
+  backup: async () => (await import('./backup.ts')).backupCommand,
+  restore: async () => (await import('./restore.ts')).restoreCommand,
+  restored: async () => (await import('./restored.ts')).restoredCommand,
+  migrate: async () => (await import('./migrate.ts')).migrateCommand,
+  reseal: async () => (await import('./reseal.ts')).resealCommand,
+  admin: async () => (await import('./admin.ts')).adminCommand,
+}
+
+// Only the service's own user may read what any of them writes.
+process.umask(0o077)
+const [name = '', ...words] = process.argv.slice(2)
+const load = Object.hasOwn(commands, name) ? commands[name] : undefined
+if (load) {
+  const program = await load()
+  program.hook('preAction', () => becomeOwner(process.env))
+  await run(program, words, name === 'serve' ? (text) => printFault('fatal', text) : undefined)
+} else {
+  await run(await describeAll())
+}
+
+/** What is said where no command is named. */
+async function describeAll(): Promise<Command> {
+  const program = command(
+    'ebs',
+    'Runs the service, or a command beside it.',
+    "Each command explains itself with --help, and reads the service's environment variables. Run as root, it becomes the user that DATA_DIR belongs to, so that the service can use whatever it makes. The exit status is 0 when all was done, 1 when it was not, and 2 when the call itself was wrong, which changes nothing.",
+  )
+    .usage('<command>')
+    .argument('[command]')
+    .action((given?: string) => {
+      const fault = given === undefined ? 'no command' : `there is no command ${given}`
+      throw new UsageError(`${fault}: one of ${Object.keys(commands).join(', ')}`)
+    })
+  const isAsked = name === '--help' || name === '-h'
+  const loaded = isAsked
+    ? await Promise.all(Object.entries(commands).map(async ([key, of]) => (await of()).name(key)))
+    : []
+  for (const each of loaded) program.addCommand(each)
+  return program.allowExcessArguments()
+}

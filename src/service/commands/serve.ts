@@ -1,0 +1,42 @@
+import { enableCompileCache, flushCompileCache } from 'node:module'
+import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { makeFolder } from '../config/folders.ts'
+import { isReadByPeople, printFault, printFaultsOfProcess } from '../printed.ts'
+import { command } from '../terminal/command.ts'
+
+export const serveCommand = command(
+  'serve',
+  'Runs the service until Ctrl-C.',
+  'Environment variables configure it: its documents, at /docs, list them. Without any it keeps its data in ./data, and any name signs in.',
+).action(serve)
+if (!isReadByPeople())
+  serveCommand.configureOutput({
+    outputError: (message) => printFault('fatal', message.trim().replaceAll('\n', ' ')),
+  })
+
+async function serve(): Promise<void> {
+  printFaultsOfProcess()
+  await keepCompiled(join(process.env.DATA_DIR || './data', 'compile-cache'))
+  const { start } = await import('../start.ts')
+  await start()
+  // Now, because a process that is killed would keep nothing, and because a start needs no more than this.
+  flushCompileCache()
+  compactHeap()
+}
+
+/** The next start need not compile the same again. What is kept runs as code, so it is where only that user may write. */
+async function keepCompiled(folder: string): Promise<void> {
+  // A folder that cannot be made is told by the start.
+  await makeFolder(folder).then(
+    () => enableCompileCache(folder),
+    () => {},
+  )
+}
+
+/** Otherwise memory that only the start needed, a tenth, would stay until the service is busy. */
+function compactHeap(): void {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')({ type: 'major', flavor: 'last-resort' })
+}

@@ -1,0 +1,90 @@
+/** Whatever a command makes, the service can use: run as root, each becomes the user that DATA_DIR belongs to. */
+import { existsSync } from 'node:fs'
+import { chmod, chown, glob, lstat, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { runCommand } from '../support/command.ts'
+import { folder, run, serving, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+/** Those of the image. Nobody has them here. */
+const [uid, gid] = [10001, 10002]
+const isRoot = process.getuid?.() === 0
+const onlyForRoot = isRoot ? {} : { skip: 'only root can become another user' }
+
+/** The test runner's own part of a process cannot write as another user. */
+const alone = ['env', '--unset=NODE_OPTIONS']
+
+/** A folder of the service's user, and a key that only root can read. */
+async function prepare(t: Test) {
+  const home = await folder(t)
+  await chmod(home, 0o755)
+  const dataDir = join(home, 'data')
+  await mkdir(dataDir, { mode: 0o700 })
+  await chown(dataDir, uid, gid)
+  const keyFile = join(home, 'secret_key')
+  await writeFile(keyFile, Buffer.alloc(32, 7).toString('base64'), { mode: 0o600 })
+  return { home, dataDir, env: { DATA_DIR: dataDir, SECRET_KEY_FILE: keyFile } }
+}
+
+/** What does not belong to the service's user, or may be read by others. */
+async function strangersIn(dir: string): Promise<string[]> {
+  const strangers: string[] = []
+  for await (const path of glob('**', { cwd: dir })) {
+    const { uid: owner, gid: group, mode } = await lstat(join(dir, path))
+    if (owner !== uid || group !== gid || (path !== '.' && (mode & 0o077) !== 0))
+      strangers.push(`${path} ${owner}:${group} ${mode.toString(8)}`)
+  }
+  return strangers
+}
+
+t.test('Commands that root runs on an empty folder leave nothing that its owner cannot use', onlyForRoot, async (t) => {
+  const { dataDir, env } = await prepare(t)
+  const done = async (name: string, args: string[] = []) => {
+    const result = await runCommand(t, name, args, env, alone)
+    t.match(result, { code: 0, stderr: '' }, `${name} ${args.join(' ')}`)
+    t.same(await strangersIn(dataDir), [], name)
+  }
+  await done('migrate')
+  await done('admin', ['users'])
+  await done('reseal')
+  await done('backup', [join(dataDir, 'backup')])
+  await done('restored')
+  await done('restore', [join(dataDir, 'backup')])
+  const kept = (await readdir(dataDir)).filter((name) => name.includes('.before-'))
+  t.equal(kept.length, 1)
+
+  const SECRET_KEY = Buffer.alloc(32, 7).toString('base64')
+  const service = await startService(t, dataDir, { SECRET_KEY, BACKUP_EVERY: '1d' }, { under: alone })
+  const backups = () => readdir(join(dataDir, 'backups')).catch(() => [])
+  await until(async () => (await backups()).some((name) => name.endsWith('Z')))
+  t.equal((await service.call('GET', '/api/v1/health')).status, 200)
+  t.same(await service.kill('SIGTERM'), { code: 0, signal: null })
+  t.ok(existsSync(join(dataDir, 'compile-cache')))
+  t.same(await strangersIn(dataDir), [], 'nor does the service, if root starts it')
+  t.match(await runCommand(t, 'restore', ['latest'], env, alone), { code: 0, stderr: '' })
+  const { DATA_DIR } = env
+  const own = run(
+    t,
+    { DATA_DIR, SECRET_KEY, PORT: '0', DEV_IDP_PORT: '0' },
+    { under: [...alone, 'setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups'] },
+  )
+  await serving(own)
+  t.same(await own.kill('SIGTERM'), { code: 0, signal: null }, 'the service starts on it as its own user')
+})
+
+t.test('Where that user may not write, the command says so and makes nothing', onlyForRoot, async (t) => {
+  const { home, env } = await prepare(t)
+  await runCommand(t, 'migrate', [], env, alone)
+  const { code, stderr } = await runCommand(t, 'backup', [join(home, 'of-root')], env, alone)
+  t.same([code, existsSync(join(home, 'of-root'))], [1, false])
+  t.match(stderr, /of-root cannot be written \(EACCES.*\)/)
+})
+
+t.test('A folder that nothing can be made in ends a command with a line, at once', async (t) => {
+  for (const name of ['serve', 'migrate', 'restored'])
+    t.match(await runCommand(t, name, [], { DATA_DIR: '/proc/x', PORT: '0', DEV_IDP_PORT: '0' }), {
+      code: 1,
+      stderr: /^(DATA_DIR|DATABASE_URL): \/proc\/x\S* cannot be (written|opened) \(.*\)\n$/,
+    })
+})
