@@ -1,3 +1,4 @@
+import './kept-versions.ts'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,6 +16,7 @@ import {
   socketCallsOf,
 } from '../../bench/hostile/operations.ts'
 import { useSockets } from '../../bench/hostile/sockets.ts'
+import { quotas } from '../../generated/limits.ts'
 import { operations } from '../../generated/operations.ts'
 import type { OperationId } from '../../src/service/contract/schemas.ts'
 import { recount } from '../../src/service/upkeep/recount.ts'
@@ -26,11 +28,11 @@ import { countPerTurn } from '../support/per-turn.ts'
 import { type Looked, tellRows, watchRows } from '../support/rows-looked-at.ts'
 
 /**
- * A small edition of `npm run bench -- hostile`: what it counts is the same on every machine. The versions of the bookmarks of
- * one statement are more than it may look at, whether they are kept up to their limit or not.
+ * A small edition of `npm run bench -- hostile`: what it counts is the same on every machine. The versions of those
+ * bookmarks that a statement takes at once are more than it may look at.
  */
 const accounts = {
-  versions: { records: 1_000, versions: depth(8, 50), trash: 1_000, devices: 1_000 },
+  versions: { records: 1_000, versions: quotas.versionsOfRecord, trash: 1_000, devices: 1_000 },
   records: { records: 3_000, versions: 0, trash: 0, devices: 1_000 },
 } satisfies Record<string, Sizes>
 /** Of tables, indexes and lists those that a statement looks at or writes; more for a page of a thousand, from three tables. */

@@ -1,0 +1,5 @@
+/** Comes before the service: so many versions are kept of a bookmark here that each account is at that limit and soon filled. */
+import { quotas } from '../../generated/limits.ts'
+import { depth } from '../support/depth.ts'
+
+Object.assign(quotas, { versionsOfRecord: depth(8, quotas.versionsOfRecord) })
