@@ -218,7 +218,7 @@ function threadWithClock(t: Test) {
 t.test('Time counts once, for whom it was taken', async (t) => {
   const { pass, share } = threadWithClock(t)
   share(1)
-  const [one, other] = [newWork(), newWork()]
+  const [one, other] = [newWork('ada'), newWork('bob')]
   runAs(one, () => {
     pass(3)
     measured(() => pass(5))
@@ -244,7 +244,7 @@ t.test('Nobody pays for what others take of the processor', async (t) => {
   const { pass, share } = threadWithClock(t)
   for (const part of [1, 0.25, 1]) {
     share(part)
-    const work = newWork()
+    const work = newWork('ada')
     runAs(work, () => pass(100))
     runAs(work, () => {
       const end = beginWait()

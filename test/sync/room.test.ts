@@ -110,6 +110,32 @@ t.test('Writes at one moment over a lowered limit make its room once, not each o
   t.ok(used > maxBytes - slack, `${used} of ${maxBytes}: no more is gone than is in the way`)
 })
 
+t.test('Of large pushes at once that all need room, each makes its own: none takes that of another', async (t) => {
+  const app = await openFull(t, 2 * filled)
+  const { ada, context } = app
+  const updated = (timestamp: number) =>
+    large('same').map((one) => ({ ...one, id: `${one.entity_id}-${timestamp}`, timestamp }))
+  for (const timestamp of [100, 101]) t.equal((await push(ada, ...updated(timestamp))).status, 200)
+  const { writeTogether } = context
+  let attempts = 0
+  const pushes = [102, 103, 104, 105]
+  const allTried = Promise.withResolvers<void>()
+  context.writeTogether = (trx, userId, take) => {
+    if (++attempts === pushes.length) allTried.resolve()
+    return writeTogether(trx, userId, take)
+  }
+  const { write } = context.database
+  context.database.write = async (work, owner) => {
+    await allTried.promise
+    return write(work, owner)
+  }
+  const answers = await Promise.all(pushes.map((timestamp) => push(ada, ...updated(timestamp))))
+  // On a slow machine, some wait for too long.
+  t.ok(answers.every(({ status }) => status === 200 || status === 503))
+  t.ok(attempts <= 2 * pushes.length, `${attempts}: one each to learn that it needs room, and one to write`)
+  t.ok((await counters(app, ada)).used <= 2 * filled)
+})
+
 t.test('What does not fit without any version is refused, and nothing is erased', async (t) => {
   const app = await openFull(t)
   const before = await snapshot(app.context)

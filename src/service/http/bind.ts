@@ -25,7 +25,7 @@ const readsAtOnce = 2
 /** From here on, what is done for a user counts as theirs. */
 const beginWork: onRequestHookHandler = (request, _reply, next) => {
   if (!request.session) return next()
-  request.spent = newWork()
+  request.spent = newWork(request.session.userId)
   runAs(request.spent, next)
 }
 

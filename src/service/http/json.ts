@@ -1,5 +1,4 @@
-import { setImmediate as eventLoopTurn } from 'node:timers/promises'
-import { pause } from '../thread/loop.ts'
+import { nextTurn, pause } from '../thread/loop.ts'
 import { measured } from '../thread/work.ts'
 
 /** Parsing as much as this takes a few milliseconds. */
@@ -20,11 +19,11 @@ function parse(text: string): unknown {
 }
 
 async function parseInSteps(text: string, isLarge: boolean): Promise<unknown> {
-  if (isLarge) await eventLoopTurn()
+  if (isLarge) await nextTurn()
   const value = parse(text)
-  if (isLarge) await eventLoopTurn()
+  if (isLarge) await nextTurn()
   if (isSuspect(text)) await assertHarmless(value)
-  if (isLarge) await eventLoopTurn()
+  if (isLarge) await nextTurn()
   return value
 }
 

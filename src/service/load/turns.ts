@@ -15,10 +15,10 @@ export function createFairQueue<T>() {
       if (items) items.push(item)
       else waiting.set(owner, [item])
     },
-    /** The next item of an owner that may have a turn. */
-    take(mayHaveTurn: (owner: string) => boolean = () => true): { owner: string; item: T } | undefined {
+    /** The next item of an owner whose turn it may be with it. */
+    take(mayHaveTurn: (owner: string, item: T) => boolean = () => true): { owner: string; item: T } | undefined {
       for (const [owner, items] of waiting) {
-        if (!mayHaveTurn(owner)) continue
+        if (!mayHaveTurn(owner, items[0] as T)) continue
         const item = items.shift() as T
         waiting.delete(owner)
         if (items.length > 0) waiting.set(owner, items)

@@ -44,7 +44,7 @@ export function createHub({ log, clock, database, limits, notices }: HubParts) {
   const turns = createTurns<string>(readers, async (userId) => {
     try {
       const audience = users.get(userId)
-      const spent = newWork()
+      const spent = newWork(userId)
       const more = audience !== undefined && (await runAs(spent, () => deliver({ clock, database }, userId, audience)))
       const isOver = limits.chargeWork(userId, spent.ms) !== undefined
       if (more && isOver) setTimeout(() => turns.add(userId), restMs).unref()

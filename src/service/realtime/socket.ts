@@ -75,7 +75,6 @@ async function work(connection: Connection, received: Received[], inflow: Inflow
     if (message === beyondRate) await refuse(connection, inflow, parts)
     else if (await handle(message, connection, parts)) received.length = 0
     received.shift()
-    await pause()
   }
   connection.release()
   connection.work = undefined
@@ -90,10 +89,13 @@ async function refuse(connection: Connection, inflow: Inflow, parts: SocketParts
 /** Returns true if what waits behind it is to be dropped. */
 async function handle(message: Message, connection: Connection, parts: SocketParts): Promise<boolean> {
   if (connection.closing) return false
-  const spent = newWork()
+  const spent = newWork(connection.peer.userId)
   let isTooMany = false
   try {
-    await runAs(spent, () => answer(message, connection, parts))
+    await runAs(spent, async () => {
+      await pause()
+      await answer(message, connection, parts)
+    })
   } catch (error) {
     isTooMany = report(error, connection, parts)
   }

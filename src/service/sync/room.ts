@@ -1,5 +1,7 @@
 import { demandLogin } from '../auth/sessions.ts'
+import { ServiceError } from '../contract/errors.ts'
 import type { Database, Trx } from '../db/engine/database.ts'
+import { maxWaitMs } from '../db/engine/writer.ts'
 import { eraseVersions, oldestVersions, subtract } from '../db/tables/erased-versions.ts'
 import { type LockedUser, lockUser, saveCounters } from '../db/tables/users.ts'
 import type { Caller } from './change.ts'
@@ -41,20 +43,54 @@ export function missingRoom({ maxUserBytes }: QuotaLimits, { before, after, adde
   return Math.max(0, missing)
 }
 
-/** Does what may need room, and makes it before if it does: in transactions of its own, between which others write. */
+/**
+ * Does what may need room, and makes it before if it does: in transactions of its own, between which others write. Of a user's
+ * writes that need it, one makes room and writes before the next does: else they would take each other's, and all try again.
+ */
 export async function withRoom<T>(
   database: Pick<Database, 'write'>,
   caller: Omit<Caller, 'deviceId'>,
   work: () => Promise<T>,
 ): Promise<T> {
-  for (;;) {
-    try {
-      return await work()
-    } catch (error) {
-      if (!(error instanceof NeedsRoom)) throw error
-      const { goal } = error
-      while (await database.write((trx) => makeRoomApart(trx, caller, goal), caller.userId));
-    }
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof NeedsRoom)) throw error
+    return afterOthers(caller.userId, () => afterRoom(database, caller, error.goal, work))
+  }
+}
+
+async function afterRoom<T>(
+  database: Pick<Database, 'write'>,
+  caller: Omit<Caller, 'deviceId'>,
+  goal: number,
+  work: () => Promise<T>,
+): Promise<T> {
+  while (await database.write((trx) => makeRoomApart(trx, caller, goal), caller.userId));
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof NeedsRoom)) throw error
+    return afterRoom(database, caller, error.goal, work)
+  }
+}
+
+/** By user, the end of the last of those that make room. */
+const lanes = new Map<string, Promise<void>>()
+
+/** Whoever waits too long for its turn is refused, as by the writer. */
+async function afterOthers<T>(userId: string, run: () => Promise<T>): Promise<T> {
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+  const others = lanes.get(userId)
+  lanes.set(userId, ended)
+  const latest = performance.now() + maxWaitMs
+  try {
+    await others
+    if (performance.now() > latest) throw new ServiceError('Overloaded')
+    return await run()
+  } finally {
+    if (lanes.get(userId) === ended) lanes.delete(userId)
+    end()
   }
 }
 

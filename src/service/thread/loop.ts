@@ -1,5 +1,4 @@
-import { setImmediate as eventLoopTurn } from 'node:timers/promises'
-import { count, uncounted } from './work.ts'
+import { count, currentWork, uncounted } from './work.ts'
 
 /** A request has a few turns of the loop: even together, they are below what a person notices. */
 const maxHeldMs = 10
@@ -8,15 +7,65 @@ const maxHeldMs = 10
 let begun: number | undefined
 let begunUncounted = 0
 
+/** A long loop that waits to go on. */
+interface Waiting {
+  owner: string
+  goOn(): void
+}
+
+/** Those for which others wait, and the others by owner: whose turn was longest ago comes first. */
+const awaited: Waiting[] = []
+const others = new Map<string, Waiting[]>()
+let isTurning = false
+
 /**
  * For long loops: awaiting what it returns lets the event loop turn, once they have held it for long enough. One loop
- * often follows another, so they share that time.
+ * often follows another, so they share that time. In a turn, two of those that wait go on at most: one that others wait for,
+ * and one of another owner.
  */
 export function pause(): Promise<void> | undefined {
-  if (begun === undefined) begin()
-  else if (performance.now() - begun >= maxHeldMs) {
+  if (begun === undefined) {
+    begin()
+    setImmediate(forget)
+  } else if (performance.now() - begun >= maxHeldMs) {
     count(begunUncounted)
-    return eventLoopTurn().then(begin)
+    return nextTurn()
+  }
+  return undefined
+}
+
+/** For what takes long and has no steps. */
+export function nextTurn(): Promise<void> {
+  const { owner = '', isAwaited = false } = currentWork() ?? {}
+  const turn = new Promise<void>((goOn) => {
+    const waiting = { owner, goOn }
+    if (isAwaited) awaited.push(waiting)
+    else if (!others.get(owner)?.push(waiting)) others.set(owner, [waiting])
+  })
+  if (!isTurning) giveTurns()
+  return turn.then(begin)
+}
+
+function giveTurns(): void {
+  isTurning = true
+  // Each holds the event loop before the next of these begins.
+  setImmediate(() => awaited.shift()?.goOn())
+  setImmediate(() => takeOther()?.goOn())
+  setImmediate(() => {
+    forget()
+    isTurning = false
+    if (awaited.length + others.size > 0) giveTurns()
+  })
+}
+
+/** None of an owner who is awaited: what else that owner does would only make the others wait longer. */
+function takeOther(): Waiting | undefined {
+  for (const [owner, waiting] of others) {
+    if (awaited.some((first) => first.owner === owner)) continue
+    const next = waiting.shift()
+    others.delete(owner)
+    if (waiting.length > 0) others.set(owner, waiting)
+    return next
   }
   return undefined
 }
@@ -24,7 +73,6 @@ export function pause(): Promise<void> | undefined {
 function begin(): void {
   begun = performance.now()
   begunUncounted = uncounted()
-  setImmediate(forget)
 }
 
 function forget(): void {

@@ -2,6 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 
 /** Something that somebody has asked for, and how long it has held the event loop and the database. */
 export interface Work {
+  owner: string
+  /** Others wait for it: it holds the one writer of a database. */
+  isAwaited: boolean
   ms: number
   /** The statement that it waits for, and since when. */
   waits: number
@@ -12,8 +15,8 @@ const current = new AsyncLocalStorage<Work | undefined>()
 /** All milliseconds that were counted, whoever they are of. */
 let counted = 0
 
-export function newWork(): Work {
-  return { ms: 0, waits: 0, waitsSince: 0 }
+export function newWork(owner: string): Work {
+  return { owner, isAwaited: false, ms: 0, waits: 0, waitsSince: 0 }
 }
 
 /** All that `run` does, and that comes of it, is done for this work. Counts how long it holds the event loop until its first wait. */

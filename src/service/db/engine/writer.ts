@@ -3,10 +3,10 @@ import { createFairQueue, maxWaiting } from '../../load/turns.ts'
 import { currentWork, newWork, runAs, type Work } from '../../thread/work.ts'
 import type { Database, JointWork, Share, Trx } from './database.ts'
 
-/** A transaction then takes some milliseconds. A share beyond them is alone in its own. */
+/** A transaction then takes some milliseconds. A share beyond them is large: alone in its own. */
 const limits = { shares: 100, keys: 1000, bytes: 1024 * 1024 }
 /** By then, callers have given up or will soon. */
-const maxWaitMs = 10_000
+export const maxWaitMs = 10_000
 /** The owner of the writes that the service makes for itself. */
 const service = ''
 
@@ -21,9 +21,9 @@ export interface Ground {
   slots: { all: number; ofOwner: number; serviceWaits: boolean }
   /**
    * Runs `first`, and as many of `more` as are to share its transaction. Settles each or lets it fail, and never throws. The
-   * next may begin when it resolves.
+   * next may begin when it resolves. `rest` gives whatever waits, for a fault that all would meet.
    */
-  transact(first: Group, more: () => Group | undefined): Promise<void>
+  transact(first: Group, more: () => Group | undefined, rest: () => Group | undefined): Promise<void>
   isUnavailable(error: unknown): boolean
 }
 
@@ -38,6 +38,8 @@ export interface Group {
 /** A group that waits for its turn. */
 interface Batch extends Group {
   begin(): void
+  /** It takes long, so whatever shared its transaction would wait for it. */
+  isLarge: boolean
   /** For a batch that has waited for too long. */
   isRefused: boolean
 }
@@ -58,7 +60,8 @@ interface Joined {
 /**
  * Decides whose turn it is, and what shares a transaction. Each owner has a turn before any has two, and an owner whose writes
  * wait for a lock holds few connections. What an owner writes jointly goes with what of it waits for its turn or its lock: all
- * that takes the statements, the commit and the wait for the disk of one.
+ * that takes the statements, the commit and the wait for the disk of one. Whatever is not large waits for one large batch at
+ * most: those go alone, and after one comes what else waits.
  */
 export function createWriter(ground: Ground): Writer {
   const { all, ofOwner, serviceWaits } = ground.slots
@@ -68,6 +71,7 @@ export function createWriter(ground: Ground): Writer {
   /** By owner: the batch that takes what else the owner writes jointly. */
   const joinable = new Map<string, Joint>()
   let isScheduled = false
+  let wasLarge = false
 
   /** A batch begins in the turn of the event loop after it has come, so that those of one turn are in their owners' order. */
   function schedule(): void {
@@ -84,13 +88,16 @@ export function createWriter(ground: Ground): Writer {
 
   function begin(): void {
     while (open.total() < all) {
-      const next = take((owner) => open.of(owner) < ofOwner)
+      const mayHaveTurn = (owner: string) => open.of(owner) < ofOwner
+      const small = wasLarge ? take((owner, batch) => mayHaveTurn(owner) && !batch.isLarge) : undefined
+      const next = small ?? take(mayHaveTurn)
       if (!next) return
+      wasLarge = next.item.isLarge
       void transact(next.owner, next.item)
     }
   }
 
-  function take(mayHaveTurn?: (owner: string) => boolean) {
+  function take(mayHaveTurn?: (owner: string, batch: Batch) => boolean) {
     let next = queue.take(mayHaveTurn)
     while (next?.item.isRefused) next = queue.take(mayHaveTurn)
     next?.item.begin()
@@ -99,13 +106,14 @@ export function createWriter(ground: Ground): Writer {
 
   async function transact(owner: string, batch: Batch): Promise<void> {
     open.add(owner, 1)
-    await ground.transact(batch, () => take()?.item)
+    const more = () => (batch.isLarge ? undefined : take((_, { isLarge }) => !isLarge)?.item)
+    await ground.transact(batch, more, () => take()?.item)
     open.add(owner, -1)
     begin()
   }
 
   /** @param leave called once it no longer waits for its turn */
-  function enqueue(owner: string, group: Group, leave: () => void): void {
+  function enqueue(owner: string, group: Group & Pick<Batch, 'isLarge'>, leave: () => void): void {
     const begin = () => {
       clearTimeout(late)
       leave()
@@ -120,6 +128,16 @@ export function createWriter(ground: Ground): Writer {
     schedule()
   }
 
+  /** On a database with one writer, all others wait for who has it. */
+  async function goFirst<T>(work: Work, run: () => Promise<T>): Promise<T> {
+    work.isAwaited = all === 1
+    try {
+      return await runAs(work, run)
+    } finally {
+      work.isAwaited = false
+    }
+  }
+
   function demandRoom(owner: string): void {
     if (waiting.of(owner) >= maxWaiting) throw new ServiceError('Overloaded')
   }
@@ -128,14 +146,16 @@ export function createWriter(ground: Ground): Writer {
     return new Promise<T>((resolve, reject) => {
       let result: T
       const spent = currentWork()
-      const group: Group = {
-        async run(trx) {
-          result = await runAs(spent, () => work(trx))
+      const group = {
+        isLarge: false,
+        async run(trx: Trx) {
+          result = await goFirst(spent ?? newWork(owner), () => work(trx))
         },
         settle: () => resolve(result),
         fail: reject,
       }
-      if (owner === service && !serviceWaits) return void ground.transact(group, () => undefined)
+      const none = () => undefined
+      if (owner === service && !serviceWaits) return void ground.transact(group, none, none)
       demandRoom(owner)
       enqueue(owner, group, () => waiting.add(owner, -1))
       waiting.add(owner, 1)
@@ -193,11 +213,12 @@ export function createWriter(ground: Ground): Writer {
     }
 
     const joint: Joint = { mayJoin, join }
-    const group: Group = {
-      async run(trx) {
-        const together = newWork()
+    const group = {
+      isLarge: first.share.entities.size > limits.keys || first.share.bytes > limits.bytes,
+      async run(trx: Trx) {
+        const together = newWork(owner)
         try {
-          outcomes = await runAs(together, () => work(trx, owner, takeShares))
+          outcomes = await goFirst(together, () => work(trx, owner, takeShares))
         } finally {
           for (const { spent } of batch) if (spent) spent.ms += together.ms / batch.length
         }
@@ -206,7 +227,7 @@ export function createWriter(ground: Ground): Writer {
       settle() {
         for (const [index, outcome] of outcomes.entries()) batch[index]?.settle(outcome)
       },
-      fail(reason) {
+      fail(reason: unknown) {
         close()
         const isOfAll = batch.length === 1 || ground.isUnavailable(reason) || reason instanceof ServiceError
         for (const joined of batch)

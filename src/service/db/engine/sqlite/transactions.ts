@@ -19,8 +19,8 @@ export function sqliteGround(db: Kysely<Schema>, log: Pick<WriteAheadLog, 'check
   return {
     slots: { all: 1, ofOwner: 1, serviceWaits: true },
     isUnavailable,
-    async transact(first, more) {
-      await share(db, log, first, more)
+    async transact(first, more, rest) {
+      await share(db, log, first, more, rest)
       // Nothing in it waits for the event loop. In one turn its answers go out, in the next the requests arrive that follow them:
       // so more share the next commit (a quarter more creates at 64 connections).
       await eventLoopTurn()
@@ -34,6 +34,7 @@ async function share(
   log: Pick<WriteAheadLog, 'checkpoint' | 'flush'>,
   first: Group,
   more: () => Group | undefined,
+  rest: () => Group | undefined,
 ): Promise<void> {
   const groups = [first]
   const settle: (() => void)[] = []
@@ -52,7 +53,7 @@ async function share(
   } catch (error) {
     if (error instanceof FirstFailed) return first.fail(error.cause)
     // Those that had no turn would meet the same fault, each after as long a wait.
-    for (let next = more(); next; next = more()) groups.push(next)
+    for (let next = rest(); next; next = rest()) groups.push(next)
     for (const group of groups) group.fail(error)
     return
   }
