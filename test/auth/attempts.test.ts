@@ -212,14 +212,23 @@ t.test('A program is refused if the provider has not asked the user since, or do
   const { alter } = appOfPrograms.mock
   t.teardown(() => Object.assign(alter, { idToken: undefined }))
   const before = await countRows(appOfPrograms.context)
-  const signIn = async (returnTo: string, seconds: number | undefined) => {
+  const signInSaying = async (returnTo: string, auth_time: unknown) => {
     alter.idToken = (claims) => {
-      claims.auth_time = seconds === undefined ? undefined : Math.floor(Date.now() / 1000) + seconds
+      claims.auth_time = auth_time
     }
     const browser = openBrowser(appOfPrograms.call)
     return comeBack(browser, await browser.startLogin(returnTo))
   }
+  const now = () => Math.floor(Date.now() / 1000)
+  const signIn = (returnTo: string, seconds: number | undefined) =>
+    signInSaying(returnTo, seconds === undefined ? undefined : now() + seconds)
   t.equal(await signIn(listener, -60), refused, 'a minute before the program asked')
+  t.equal(await signIn(listener, -400 * 86_400), refused, 'a year ago')
+  t.equal(await signIn(listener, 3600), refused, 'in an hour')
+  t.equal(await signInSaying(listener, Date.now() - 86_400_000), refused, 'yesterday, in milliseconds')
+  for (const odd of [0, -1, String(now()), new Date().toISOString(), null, true, [now()], {}]) {
+    t.match(await signInSaying(listener, odd), /^\/login\?error=/, JSON.stringify(odd))
+  }
   t.equal(await signIn(listener, undefined), refused, 'a provider that does not say')
   t.same(await countRows(appOfPrograms.context), before)
   t.ok(appOfPrograms.log.some((line) => line.includes('OpenID provider has not asked the user to sign in')))

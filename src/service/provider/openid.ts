@@ -165,11 +165,14 @@ export function openProvider(config: ProviderConfig): Provider {
  * Whoever opens the authorization URL can leave out what it asks of the provider, which may not do it either. So the ID
  * token must say when the user signed in.
  */
-function demandNewSignIn({ anewSince }: LoginAttempt, { auth_time: signedInAt }: oauth.IDToken): void {
+function demandNewSignIn({ anewSince }: LoginAttempt, { iat, auth_time: signedInAt }: oauth.IDToken): void {
   if (anewSince === undefined) return
   if (signedInAt === undefined) throw new ProviderRefusedError('OpenID provider does not say when the user signed in')
   if (signedInAt * 1000 < anewSince - clockToleranceMs)
     throw new ProviderRefusedError('OpenID provider has not asked the user to sign in')
+  // In milliseconds, for example, any time would be late enough.
+  if (signedInAt * 1000 > iat * 1000 + clockToleranceMs)
+    throw new ProviderRefusedError('OpenID provider says that the user signed in later than it issued the ID token')
 }
 
 /** By the provider's clock alone, so that one that is wrong makes no login old. */
