@@ -7,6 +7,7 @@ import { buildApp, type TestUser } from '../support/app.ts'
 import { depth } from '../support/depth.ts'
 import { keyringOf } from '../support/keyrings.ts'
 import { sweepRows } from '../support/sweeps.ts'
+import { until } from '../support/until.ts'
 import keyring1 from '../vectors/keyring.json' with { type: 'json' }
 import keyring2 from '../vectors/rotated.json' with { type: 'json' }
 
@@ -204,6 +205,30 @@ t.test('After a rotation for a lost device, its owner erases the earlier keyring
   t.same(await versionsOf(zoe), [])
   t.match((await zoe.call('GET', path)).body, { revision: 2 })
 })
+
+t.test(
+  'A deleted account leaves no earlier keyring, and one that moved to another user’s rows does not open',
+  async (t) => {
+    const [kim, lou] = [await app.user('kim'), await app.user('lou')]
+    for (const user of [kim, lou])
+      for (const revision of [1, 2, 3]) await put(user, keyringOf(`${user.userId} ${revision}`), revision)
+    const [taken, left] = await versionsOf(kim)
+    await context.database.write(async (trx) => {
+      const moved = trx.updateTable('keyring_versions').set({ user_id: lou.userId, revision: 2 })
+      await trx.deleteFrom('keyring_versions').where('user_id', '=', lou.userId).where('revision', '=', 2).execute()
+      await moved.where('id', '=', taken?.id ?? '').execute()
+    })
+    t.same(await revisionsOf(lou), [1], 'the others are still there')
+    const { status, body } = await lou.call('POST', `${versionsPath}/${taken?.id}/restore`)
+    t.same([status, body], [500, { error: 'Internal server error' }])
+    t.match((await lou.call('GET', path)).body, { revision: 3 })
+    t.match(await versionsOf(kim), [{ id: left?.id }])
+
+    t.equal((await kim.call('DELETE', '/api/v1/account')).status, 200)
+    await until(async () => (await allOf(kim.userId)).rows.length === 0)
+    t.equal((await allOf(lou.userId)).rows.length, 2)
+  },
+)
 
 t.test('A service that keeps no versions keeps no keyrings', async (t) => {
   const none = await buildApp(t, { KEEP_VERSIONS_DAYS: '0' })

@@ -80,11 +80,15 @@ export const keyOperations: Operations<Ids, Parts> = {
     return { status: 200, body: contentOf(row) }
   },
 
-  async listKeyringVersions({ session }, parts) {
+  async listKeyringVersions({ session, log }, parts) {
     const kept = await listKeyringVersions(parts.database.db, session.userId, endOf(parts))
-    const versions = kept.map((version) => {
+    const versions = kept.flatMap((version) => {
       const { id, revision, replaced_at } = version
-      const key_id = claimedKeyId(contentIn(parts, version))
+      const keyring = contentIn(parts, version)
+      // The others can still be restored.
+      if (keyring === undefined) log.error({ id }, 'an earlier keyring cannot be opened with SECRET_KEY')
+      if (keyring === undefined) return []
+      const key_id = claimedKeyId(keyring)
       return { id, revision, ...(key_id && { key_id }), replaced_at, erased_at: replaced_at + keptMs(parts) }
     })
     return { status: 200, body: { versions } }
@@ -97,7 +101,9 @@ export const keyOperations: Operations<Ids, Parts> = {
       const version = stored && (await findKeyringVersion(trx, userId, id, endOf(parts)))
       if (!version) throw new ServiceError('KeyringNotFound')
       if (version.revision === stored.revision) return stored
-      const row = { user_id: userId, keyring: contentIn(parts, version), revision: stored.revision + 1 }
+      const keyring = contentIn(parts, version)
+      if (keyring === undefined) throw new Error(`the keyring ${id} cannot be opened with SECRET_KEY`)
+      const row = { user_id: userId, keyring, revision: stored.revision + 1 }
       await markRestored(trx, version, { revision: row.revision, replaced_at: parts.clock() })
       await replace(parts, trx, stored, row)
       return row
@@ -143,10 +149,10 @@ async function replace(parts: Parts, trx: Trx, stored: KeyringRow, next: Keyring
   await addKeyringVersion(trx, { id, user_id, revision, keyring_sealed, replaced_at })
 }
 
-function contentIn({ seal }: Parts, { id, user_id, keyring_sealed }: KeyringVersionRow): string {
+/** Undefined if it was sealed under another key, or for another user or row. */
+function contentIn({ seal }: Parts, { id, user_id, keyring_sealed }: KeyringVersionRow): string | undefined {
   const opened = seal.open(keyring_sealed, bindingOf(user_id, id))
-  if (!opened) throw new Error(`the keyring ${id} cannot be opened with SECRET_KEY`)
-  return Buffer.from(opened).toString()
+  return opened ? Buffer.from(opened).toString() : undefined
 }
 
 function bindingOf(userId: string, rowId: string): Binding {
