@@ -1,6 +1,6 @@
 import type { Db } from '../db/engine/database.ts'
 import { type ListKey, type ListStart, nthNewest } from '../db/tables/bookmarks.ts'
-import type { Counters } from '../db/tables/users.ts'
+import type { LockedUser } from '../db/tables/users.ts'
 import { pause } from '../thread/loop.ts'
 
 /** Passing so many takes a statement less than a millisecond, because the index is all that it reads. */
@@ -9,7 +9,11 @@ const stepRows = 1000
 const usersAtMost = 50
 
 /** Of who has looked at deep pages last: every thousandth bookmark, as long as nothing is written. */
-const places = new Map<string, { last_stamp: number; keys: ListKey[] }>()
+const places = new Map<string, Way>()
+
+interface Way extends Pick<LockedUser, 'last_stamp' | 'epoch'> {
+  keys: ListKey[]
+}
 
 /**
  * Where the list begins after the newest `skip` bookmarks; undefined if there are no more. The way there is in short steps,
@@ -17,14 +21,14 @@ const places = new Map<string, { last_stamp: number; keys: ListKey[] }>()
  */
 export async function startAfter(
   db: Db,
-  { id, last_stamp }: Pick<Counters, 'id' | 'last_stamp'>,
+  { id, last_stamp, epoch }: Pick<LockedUser, 'id' | 'last_stamp' | 'epoch'>,
   skip: number,
 ): Promise<ListStart | undefined> {
   const steps = Math.floor(skip / stepRows)
   if (steps === 0) return { skip }
   const known = places.get(id)
-  const { keys } = known?.last_stamp === last_stamp ? known : { keys: [] }
-  remember(id, { last_stamp, keys })
+  const { keys } = known?.last_stamp === last_stamp && known.epoch === epoch ? known : { keys: [] }
+  remember(id, { last_stamp, epoch, keys })
   while (keys.length < steps) {
     await pause()
     const place = keys.length
@@ -36,9 +40,9 @@ export async function startAfter(
   return { after: keys[steps - 1], skip: skip % stepRows }
 }
 
-function remember(id: string, place: { last_stamp: number; keys: ListKey[] }): void {
+function remember(id: string, way: Way): void {
   places.delete(id)
-  places.set(id, place)
+  places.set(id, way)
   const [oldest] = places.keys()
   if (places.size > usersAtMost && oldest !== undefined) places.delete(oldest)
 }

@@ -1,0 +1,104 @@
+/** The way to a deep page is remembered, and nobody can tell: it is always the page of what is stored. */
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import { buildApp, type TestUser } from '../support/app.ts'
+import { change } from '../support/changes.ts'
+import { isPostgres } from '../support/database-url.ts'
+import { depth } from '../support/depth.ts'
+
+/** A few times as many as the way is remembered for. */
+const count = 3500
+const began = Date.now() - 1_000_000
+
+const place = fc.nat({ max: count + 200 })
+const step = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('look' as const), place, limit: fc.integer({ min: 1, max: 40 }) }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('create' as const, 'delete' as const), place }) },
+)
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
+
+/** When each live bookmark was created. */
+type Model = Map<string, number>
+
+t.test('After any writes, a deep page is that part of the whole list', async (t) => {
+  const app = await buildApp(t)
+  let run = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 20 }), async (steps) => {
+      const ada = await app.user(`ada ${++run}`)
+      const model = await fill(ada)
+      for (const next of steps) await play(ada, model, next)
+    }),
+    { numRuns: depth(isPostgres ? 3 : 8, 300) },
+  )
+  t.pass(`${run} scripts`)
+})
+
+t.test('A database that was recovered under a running service has other deep pages', async (t) => {
+  const { context, user } = await buildApp(t)
+  const ada = await user('ada')
+  const model = await fill(ada)
+  await look(ada, model, count - 1, 1)
+  const [newest] = sorted(model)
+  model.delete(newest as string)
+  // The backup has as many changes, others, and its first start begins an epoch.
+  const { db } = context.database
+  await db
+    .updateTable('records')
+    .set({ deleted_at: began })
+    .where('entity_id', '=', newest as string)
+    .execute()
+  await db.updateTable('users').set({ live_bookmarks: model.size }).execute()
+  await db.updateTable('epoch').set({ id: 'another' }).execute()
+  await look(ada, model, count - 2, 1)
+  t.pass()
+})
+
+async function fill(ada: TestUser): Promise<Model> {
+  const model: Model = new Map()
+  // Many were created in one millisecond, as in an import.
+  for (let id = 0; id < count; id++) model.set(`${id}`, began + Math.floor(id / 10) * 100)
+  const changes = [...model].map(([entity_id, timestamp]) => change({ entity_id, timestamp }))
+  await push(ada, changes)
+  return model
+}
+
+async function play(ada: TestUser, model: Model, next: Step): Promise<void> {
+  if (next.do === 'look') return look(ada, model, next.place, next.limit)
+  if (next.do === 'create') {
+    const [entity_id, timestamp] = [`new ${model.size} ${next.place}`, began + next.place * 10]
+    if (model.has(entity_id)) return
+    model.set(entity_id, timestamp)
+    return push(ada, [change({ entity_id, timestamp })])
+  }
+  const entity_id = [...model.keys()][next.place]
+  if (entity_id === undefined) return
+  model.delete(entity_id)
+  return push(ada, [change({ entity_id, operation: 'delete', timestamp: Date.now() })])
+}
+
+async function push(ada: TestUser, changes: ReturnType<typeof change>[]): Promise<void> {
+  const { body } = await ada.call('POST', '/api/v1/sync/push', { body: { changes } })
+  assert.equal(body.accepted, changes.length)
+}
+
+/** Gets the page of so many bookmarks that has that place. */
+async function look(ada: TestUser, model: Model, place: number, limit: number): Promise<void> {
+  const page = Math.floor(place / limit) + 1
+  const { body } = await ada.call('GET', `/api/v1/bookmarks?page=${page}&limit=${limit}`)
+  assert.deepEqual(
+    body.data.map(({ id }: { id: string }) => id),
+    sorted(model).slice((page - 1) * limit, page * limit),
+  )
+  assert.deepEqual(body.meta, { total: model.size, page, limit })
+}
+
+/** The newest first. */
+function sorted(model: Model): string[] {
+  const order = ([one, at]: [string, number], [other, then]: [string, number]) => then - at || (one < other ? 1 : -1)
+  return [...model].sort(order).map(([id]) => id)
+}
