@@ -36,9 +36,9 @@ function asOlder(call: Call): Call {
   return call
 }
 
-/** The service takes no push, but answers. */
-export const refused: Fate = async ({ name, send }) => {
-  if (name === 'push') throw new ApiError(...QuotaExceeded)
+/** The service takes no change, but answers. */
+export const refused: Fate = async ({ name, body, send }) => {
+  if (name === 'push' && (body as PushBody).changes.length > 0) throw new ApiError(...QuotaExceeded)
   return send()
 }
 

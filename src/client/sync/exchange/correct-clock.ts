@@ -25,10 +25,12 @@ export function isClockTrusted(clock: Clock, { clockCheckedAt = 0 }: Readonly<Me
 
 /**
  * Corrects the offset, unless the answer allows the known one: the service read its clock at some time between the
- * request and the answer, so a late answer shifts nothing. Readings then rise from the new time.
+ * request and the answer, so a late answer shifts nothing. Readings then rise from the new time. Returns false if the answer
+ * is too late to tell anything.
  */
-export function correctClock(draft: Draft, { serverTime, sentAt, heardAt }: TimeAnswer): void {
-  if (heardAt - sentAt > unbelievableMs || !isTime(serverTime)) return
+export function correctClock(draft: Draft, { serverTime, sentAt, heardAt }: TimeAnswer): boolean {
+  if (heardAt - sentAt > unbelievableMs) return false
+  if (!isTime(serverTime)) return true
   const { clockOffset: known, clockCheckedAt = 0 } = draft.meta
   const [least, most] = [serverTime - heardAt, serverTime - sentAt]
   if (known < least - toleranceMs || known > most + toleranceMs) {
@@ -37,6 +39,7 @@ export function correctClock(draft: Draft, { serverTime, sentAt, heardAt }: Time
   }
   // Not after each answer: it would have to be stored.
   if (Math.abs(heardAt - clockCheckedAt) > trustMs / 4) draft.setMeta({ clockCheckedAt: heardAt })
+  return true
 }
 
 /** The last that a Date can hold (Unix ms), far from where numbers cannot be counted on. */

@@ -4,7 +4,6 @@ import type { ApiError } from '../../errors.ts'
 import { uuidv7 } from '../../ids.ts'
 import { retryOverQuota } from '../edits/quarantine.ts'
 import { latestTimestamp, versionOf, viewOf } from '../store/row.ts'
-import { correctedNow } from '../store/service-clock.ts'
 import type { Row, Waiting } from '../store/store.ts'
 import { idsOf, isRefusal, markSent, nextBatch, overQuota, Refusals, returnBatch, toRefusal } from './batch.ts'
 import { correctClock, isClockTrusted, isTime, type TimeAnswer } from './correct-clock.ts'
@@ -14,7 +13,7 @@ import type { Outbox } from './outbox.ts'
 import { demandUser, type PullParts, pullAll } from './pull.ts'
 import type { Change, PushResponse } from './transport.ts'
 
-/** A clock that was wrong by less does little harm, and most edits are made within it after the last change. */
+/** A clock that was wrong by less does little harm, and most edits are sent within it after the last answer. */
 const longMs = 3_600_000
 
 export interface PushParts extends PullParts {
@@ -48,18 +47,20 @@ export async function pushAll(parts: PushParts, signal: AbortSignal): Promise<vo
  * Asks for the service's time, by a push of nothing, before edits are sent that a clock far ahead may have stamped: once
  * accepted, they would win for as long as it is ahead. Before the first push of all there is nobody to win over.
  */
-async function compareClocks({ replica, transport, clock }: PushParts, signal: AbortSignal): Promise<void> {
+async function compareClocks(parts: PushParts, signal: AbortSignal): Promise<void> {
+  const { replica, transport, clock } = parts
   const { meta, rows, waiting } = replica
   const isFirst = meta.cursor === 0 && !meta.isIncomplete && meta.clockCheckedAt === undefined
   if (isFirst || isClockTrusted(clock, meta)) return
-  // The service's time was once at least that; but after a recovery, its cursors are ahead of its clock for a while.
-  const past = meta.cursor > correctedNow(clock, meta) ? 0 : meta.cursor
+  // What the service's time was then. Cursors say nothing about it: after a recovery, they are ahead of its clock for a while.
+  const past = (meta.clockCheckedAt ?? 0) + meta.clockOffset
   const isLate = (id: string) => rows.get(id)?.waiting.some(({ change }) => change.timestamp > past + longMs)
   if (![...waiting].some(isLate)) return
   const sentAt = clock.now()
   const { timestamp: serverTime } = await transport.push({ changes: [] }, { signal })
   const heardAt = clock.now()
-  await replica.commit([], 'remote', (draft) => correctClock(draft, { serverTime, sentAt, heardAt }))
+  const isInTime = await replica.commit([], 'remote', (draft) => correctClock(draft, { serverTime, sentAt, heardAt }))
+  if (!isInTime) await compareClocks(parts, signal)
 }
 
 /** Returns whether anything could be sent or decided. */
