@@ -19,4 +19,4 @@ export const RecoveryWrap = {"nonce":{"pattern":"^[A-Za-z0-9+/]{32}$"},"wrapped_
 export const OlderWrap = {"nonce":{"pattern":"^[A-Za-z0-9+/]{32}$"},"wrapped_keys":{"pattern":"^([A-Za-z0-9+/]{128})*([A-Za-z0-9+/]{64}|[A-Za-z0-9+/]{106}[AEIMQUYcgkosw048]=|[A-Za-z0-9+/]{149}[AQgw]==)$"}} as const
 
 /** Of a user. */
-export const quotas = {"storedBytes":2147483648,"rowBytes":512,"storedRecords":1000000,"versionDays":30,"versionsOfRecord":50,"requestsPerMinute":1200,"devices":1000,"logins":1000,"socketsPerInstance":256,"exportsUnfinished":3,"exportsKept":10,"exportBytes":4294967296,"bodyBytes":1048576,"batchBodyBytes":33554432,"youngLoginSeconds":600,"purgesOfOldLogin":20,"keyringVersions":20} as const
+export const quotas = {"storedBytes":2147483648,"rowBytes":512,"storedRecords":1000000,"versionDays":30,"versionsOfRecord":50,"newestVersionsOfRecord":10,"requestsPerMinute":1200,"devices":1000,"logins":1000,"socketsPerInstance":256,"exportsUnfinished":3,"exportsKept":10,"exportBytes":4294967296,"bodyBytes":1048576,"batchBodyBytes":33554432,"youngLoginSeconds":600,"purgesOfOldLogin":20,"keyringVersions":20} as const

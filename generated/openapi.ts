@@ -1036,7 +1036,7 @@ export interface components {
             settled_at: number | null;
             /**
              * Format: int64
-             * @description When it is erased (Unix ms), unless its room is needed before.
+             * @description When it is erased (Unix ms), unless its room is needed before, or other versions of the record are kept in its place.
              * @example 1766292005000
              */
             erased_at: number;
@@ -1146,7 +1146,7 @@ export interface components {
             unchanged: number;
             /**
              * Format: int32
-             * @description Entities whose version of then is not kept any more. They stay as they are.
+             * @description Entities whose version of then is not kept any more. They stay as they are, even if older versions are kept.
              * @example 1
              */
             beyond_retention: number;

@@ -117,7 +117,7 @@ export interface BookmarkVersion extends Opened {
   reason: 'superseded' | 'overwritten' | 'rejected'
   /** When its conflict was settled (Unix ms); null if it is open, or if there was none. */
   settledAt: number | null
-  /** When the service erases it (Unix ms), unless it needs the room before. */
+  /** When the service erases it (Unix ms), unless it needs the room before, or keeps others of more than 50 in its place. */
   erasedAt: number
 }
 
@@ -211,7 +211,7 @@ export function createHistory(options: HistoryOptions): History {
   }
 }
 
-/** The service keeps at most 50 of a bookmark. */
+/** The service keeps at most 50 of a bookmark, not always the last ones. */
 const mostVersions = 50
 
 /** Entities of other kinds belong to other clients. */
@@ -255,10 +255,15 @@ async function openRecord(keys: Keys, record: StoredRecord): Promise<Opened> {
 
 /**
  * A rotation of the keys encrypts anew, which is nobody's edit. Of each edit that is left the last copy, newest first, with
- * the time and device of whoever made it; what is current under a newer key is not among them.
+ * the time and device of whoever made it; what is current under a newer key is not among them. The last copy may be an earlier
+ * one than was replaced last: of many versions, the service erases the briefest.
  */
 function onceEach(versions: readonly Schemas['Version'][]): Schemas['Version'][] {
-  const last = versions.filter(({ version_id, replaced_by }) => !isEncryptedAnew(replaced_by, version_id))
+  const current = versions.find(({ began }) => began !== null)?.replaced_by ?? ''
+  const last = versions.filter(({ version_id }, index) => {
+    const later = [current, ...versions.slice(0, index).map((version) => version.version_id)]
+    return !later.some((one) => isEncryptedAnew(one, version_id))
+  })
   return last.map((version) => {
     const first = versions.findLast(({ version_id }) => isEncryptedAnew(version.version_id, version_id)) ?? version
     const { operation, timestamp, device_id, began } = first

@@ -170,7 +170,21 @@ export class FakeRecords {
       const { stamp: seq, at } = next()
       this.kept.push({ ...version, seq, at })
     }
+    this.#eraseBriefest()
     return written
+  }
+
+  /** Of an entity with too many versions, the service erases those that were current for the fewest hours, the latest first. */
+  #eraseBriefest(): void {
+    const full = [...Map.groupBy(this.kept, keyOf).values()].filter(({ length }) => length > quotas.versionsOfRecord)
+    const erased = full.flatMap((own) => {
+      const others = own.slice(0, -quotas.newestVersionsOfRecord)
+      const sorted = others.sort((one, other) => hoursOf(one) - hoursOf(other) || other.seq - one.seq)
+      return sorted.slice(0, own.length - quotas.versionsOfRecord)
+    })
+    if (erased.length === 0) return
+    const gone = new Set(erased)
+    this.kept = this.kept.filter((version) => !gone.has(version))
   }
 
   /** The status of a device or, without one, of all devices together. */
@@ -238,6 +252,10 @@ export function isLive({ operation }: FakeVersion): boolean {
 
 export function replacementOf({ winner, resolution, unseen }: Verdict<Current>): Replacement[] {
   return winner ? [{ ...versionOf(winner), resolution, unseen }] : []
+}
+
+function hoursOf({ began, ended }: Kept): number {
+  return began ? Math.max(0, Math.floor((ended.at - began.at) / 3_600_000)) : 0
 }
 
 function keyOf({ entity_type, entity_id }: Entity): string {

@@ -1,3 +1,4 @@
+import { quotas } from '../../../generated/limits.ts'
 import { editOf, isEncryptedAnew } from '../../protocol/encrypted-anew.ts'
 import type { Trx } from '../db/engine/database.ts'
 import type { Ciphertext } from '../db/tables/ciphertexts.ts'
@@ -33,7 +34,7 @@ export async function keepLosers(
     }),
   )
   const kept = await findByEvents(trx, userId, losers.map(eventsOf))
-  const left = lastOfEach(await withoutKept(losers, [...kept, ...replaced]), most)
+  const left = fewOfEach(await withoutKept(losers, [...kept, ...replaced]), most)
   const versions = await mapInTurns(left, (loser) =>
     toRejected(userId, { ...commit.next(), behind: commit.behind }, loser),
   )
@@ -52,12 +53,16 @@ function eventsOf({ change: { entity_type, entity_id, id } }: Loser): EventRange
   return { entity_type, entity_id, ...(edit === id ? { first: id, last: id } : { first: edit, last: `${edit}~~` }) }
 }
 
-/** The others would be erased again at once. */
-function lastOfEach(losers: Loser[], most: number): Loser[] {
+/** The others would be erased again at once: of those that never were current, the first and the newest stay. */
+function fewOfEach(losers: Loser[], most: number): Loser[] {
   if (losers.length <= most) return losers
+  const newest = quotas.newestVersionsOfRecord
   const ofEach = Map.groupBy(losers, ({ change }) => entityKey(change))
-  const kept = new Set([...ofEach.values()].flatMap((ofOne) => ofOne.slice(-most)))
-  return losers.filter((loser) => kept.has(loser))
+  const tooMany = [...ofEach.values()].flatMap((ofOne) =>
+    ofOne.slice(most - newest, Math.max(most, ofOne.length) - newest),
+  )
+  const erased = new Set(tooMany)
+  return losers.filter((loser) => !erased.has(loser))
 }
 
 /** Its ciphertext gets the version's own sequence number. */

@@ -7,7 +7,7 @@ import {
   addUp,
   adjustCounts,
   type Erased,
-  eraseOldestOf,
+  eraseBriefestOf,
   nothingErased,
   subtract,
 } from '../db/tables/erased-versions.ts'
@@ -62,7 +62,7 @@ export async function store(limits: QuotaLimits, trx: Trx, before: LockedUser, e
   ])
 }
 
-/** In each of these parts, the oldest versions go of the entities of which it adds some: by then, their pages are at hand. */
+/** In each of these parts, versions go of the entities of which it adds the last ones: by then, their pages are at hand. */
 const versionsAtOnce = 500
 
 /** Adds versions, and erases those that are too many of an entity. */
@@ -72,17 +72,14 @@ async function keepVersions(
   added: VersionRow[],
   beyond: ReadonlyMap<string, number>,
 ): Promise<Erased> {
-  const seen = new Set<string>()
+  const last = beyond.size > 0 ? new Map(added.map((version) => [entityKey(version), version])) : undefined
   let erased = nothingErased
   await inParts(added, versionsAtOnce, async (part) => {
     await insert(trx, versions, part)
-    if (beyond.size === 0) return
-    const full = part.filter((version) => {
-      const key = entityKey(version)
-      return beyond.has(key) && !seen.has(key) && seen.add(key)
-    })
+    if (!last) return
+    const full = part.filter((version) => last.get(entityKey(version)) === version && beyond.has(entityKey(version)))
     for (const [count, keys] of Map.groupBy(full, (version) => beyond.get(entityKey(version)) as number))
-      erased = addUp(erased, await eraseOldestOf(trx, userId, keys, count))
+      erased = addUp(erased, await eraseBriefestOf(trx, userId, keys, count))
   })
   return erased
 }

@@ -236,7 +236,7 @@ async function unkeptData(trx: Trx, userId: string, won: Won[]): Promise<StoredD
 
 const maxVersions = quotas.versionsOfRecord
 
-/** Each record counts what is kept of it: beyond the limit, that many of its oldest versions go. */
+/** Each record counts what is kept of it: beyond the limit, that many of its versions go. */
 function countVersions(
   verdicts: Decided[],
   records: RecordRow[],

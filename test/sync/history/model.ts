@@ -39,6 +39,8 @@ export interface Entity {
   current: Version & Numbered
   first: Numbered
   kept: Kept[]
+  /** Versions have gone from between others. */
+  hasGaps: boolean
   /** Its content from each sequence number on, null while it is deleted. Nothing is ever removed. */
   states: [stamp: number, hash: string | null][]
 }
@@ -56,6 +58,7 @@ interface Outcome {
 }
 
 const keepMs = 30 * 86_400_000
+const hourMs = 3_600_000
 
 export class Model {
   readonly entities = new Map<string, Entity>()
@@ -186,11 +189,12 @@ export class Model {
       this.replace(key, winner, this.next(now))
       rows += 1
     }
-    const kept = outcomes.flatMap(({ key, lost = [] }) => lost.filter((change) => this.reject(now, key, change)))
+    const kept = outcomes.flatMap(({ key, lost = [] }) => this.reject(now, key, lost))
     rows += kept.length
     const isMore = isAdding || kept.some(({ operation }) => operation !== 'delete')
     // What adds no ciphertext makes room for its own rows alone.
     const most = isMore ? this.maxBytes : Math.max(this.maxBytes, this.used().all - rows * quotas.rowBytes)
+    for (const { key } of outcomes) this.thin(this.entities.get(key))
     for (const { seq } of this.kept()) {
       if (this.used().all <= most) break
       for (const entity of this.entities.values()) entity.kept = entity.kept.filter((version) => version.seq !== seq)
@@ -207,7 +211,7 @@ export class Model {
     const last = isDelete &&
       before && { data: before.current.data, data_hash: before.current.data_hash ?? winner.data_hash }
     const entity: Entity = {
-      ...(before ?? { type: type as Entity['type'], id, first: numbered, kept: [], states: [] }),
+      ...(before ?? { type: type as Entity['type'], id, first: numbered, kept: [], hasGaps: false, states: [] }),
       current: { ...winner, ...last, ...numbered },
     }
     if (before) {
@@ -233,26 +237,47 @@ export class Model {
     this.entities.set(key, entity)
   }
 
-  /** Keeps a change that lost, unless it is kept already. */
-  private reject(now: number, key: string, change: Change): boolean {
+  /** Keeps changes that lost, unless they are kept already; of very many those that would be left. */
+  private reject(now: number, key: string, lost: Change[]): Change[] {
     const entity = this.entities.get(key)
-    if (!entity) return false
-    const isDelete = change.operation === 'delete'
-    const data_hash = isDelete ? null : (change.data_hash ?? null)
-    const isSame = (kept: Kept) =>
+    if (!entity) return []
+    const hashOf = ({ operation, data_hash }: Change) => (operation === 'delete' ? null : (data_hash ?? null))
+    const isSame = (change: Change) => (kept: Kept) =>
       kept.event_id === change.id &&
       kept.operation === change.operation &&
       kept.timestamp === change.timestamp &&
       kept.device_id === change.device_id &&
-      (isDelete || kept.data_hash === data_hash)
-    if (entity.kept.some(isSame)) return false
-    const { id: event_id, operation, timestamp, device_id } = change
-    const lost = { event_id, operation, timestamp, device_id, data_hash, data: dataOf(change) }
-    const { current } = entity
-    const { stamp: seq, at } = this.next(now)
-    const numbers = { seq, at, behind: null, began: null, beganAt: 0, ended: current.stamp, endedAt: current.at }
-    entity.kept.push({ ...lost, ...numbers, reason: 'rejected', by: current, isOpen: true })
-    return true
+      (change.operation === 'delete' || kept.data_hash === hashOf(change))
+    const once = [...new Map(lost.map((change) => [change.id, change])).values()]
+    const added = once.filter((change) => !entity.kept.some(isSame(change)))
+    const left = added.filter(
+      (_, index) =>
+        index < quotas.versionsOfRecord - quotas.newestVersionsOfRecord ||
+        index >= added.length - quotas.newestVersionsOfRecord,
+    )
+    for (const change of left) {
+      const { id: event_id, operation, timestamp, device_id } = change
+      const version = { event_id, operation, timestamp, device_id, data_hash: hashOf(change), data: dataOf(change) }
+      const { current } = entity
+      const { stamp: seq, at } = this.next(now)
+      const numbers = { seq, at, behind: null, began: null, beganAt: 0, ended: current.stamp, endedAt: current.at }
+      entity.kept.push({ ...version, ...numbers, reason: 'rejected', by: current, isOpen: true })
+    }
+    return left
+  }
+
+  /** One by one: the version that was current for the fewest whole hours, of several the latest; not one of the newest. */
+  private thin(entity: Entity | undefined): void {
+    while (entity && entity.kept.length > quotas.versionsOfRecord) {
+      entity.kept.sort((one, other) => one.seq - other.seq)
+      const others = entity.kept.slice(0, -quotas.newestVersionsOfRecord)
+      const hours = others.map(({ began, beganAt, endedAt }) =>
+        began === null ? 0 : Math.max(0, Math.floor((endedAt - beganAt) / hourMs)),
+      )
+      const place = hours.lastIndexOf(Math.min(...hours))
+      entity.kept.splice(place, 1)
+      entity.hasGaps = true
+    }
   }
 
   private next(at: number): Numbered {

@@ -60,7 +60,19 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('sweep' as const), days: fc.integer({ min: 1, max: 29 }) }) },
 )
 export const script = fc.array(step, { minLength: 3, maxLength: 14 })
-type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
+/** Of one bookmark, more edits than its versions are kept. */
+const burst = fc.record({
+  do: fc.constant('burst' as const),
+  id,
+  count: fc.integer({ min: 20, max: 60 }),
+  minutes: fc.constantFrom(0, 0, 1, 59, 61, 130),
+  /** All in one push, and older than what is there. */
+  isLate: fc.boolean(),
+})
+export const scriptOfBursts = fc
+  .array(fc.tuple(burst, fc.array(step, { maxLength: 5 })), { minLength: 2, maxLength: 4 })
+  .map((parts) => parts.flatMap(([first, others]) => [first, ...others]))
+type Step = typeof step | typeof burst extends fc.Arbitrary<infer S> ? S : never
 
 export interface Player {
   app: TestApp
@@ -169,6 +181,28 @@ const steps: Steps = {
     const counts = model.rewind(now, to, device, dry_run)
     const { body } = await user.call('POST', '/api/v1/sync/rewind', { body: { to, dry_run }, ...by(device) })
     return differs(body, { ...counts, next: null })
+  },
+  async burst(player, { id, count, minutes, isLate }) {
+    // The session may be over before the burst is.
+    player.user = await player.app.user(player.name)
+    const edits = (length: number, age: number) =>
+      Array.from({ length }, () =>
+        change({
+          entity_id: id,
+          operation: 'update',
+          timestamp: player.now - age,
+          device_id: 'd1',
+          ...content(player, 10),
+        }),
+      )
+    if (isLate) return pushed(player, edits(count, 2 * dayMs))
+    for (let left = count; left > 0; left--) {
+      player.now += minutes * 60_000 + 7
+      player.app.setClock(player.now)
+      const difference = await pushed(player, edits(1, 0))
+      if (difference) return difference
+    }
+    return undefined
   },
   async clock(player, { minutes }) {
     player.now += minutes * 60_000

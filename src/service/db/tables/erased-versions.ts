@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { quotas } from '../../../../generated/limits.ts'
 import { flatMapInParts, inParts } from '../../thread/loop.ts'
 import type { Trx } from '../engine/database.ts'
 import { type Answer, isOneOf, listed, type Placeholders, query, rowsOfStatement } from '../engine/query.ts'
@@ -35,27 +36,42 @@ export async function eraseVersions(trx: Trx, userId: string, seqs: number[]): P
   return eraseInParts(trx, userId, seqs, (removed) => adjustCounts(trx, userId, removed, -1))
 }
 
-/** Removes the oldest versions of each entity, `count` of them, which the record's own count leaves out already. */
-export async function eraseOldestOf(trx: Trx, userId: string, keys: EntityKey[], count: number): Promise<Erased> {
-  const seqs: number[] = []
-  for (let skip = 0; skip < count; skip++) {
-    const rows = await flatMapOfType(keys, rowsOfStatement, ({ entity_type, ids }) =>
-      oldestOf.all(trx, { userId, entity_type, ids, skip }),
+/**
+ * Removes `count` versions of each entity, which the record's own count leaves out already: never one of the newest, and of the
+ * others whichever was current for the fewest whole hours, of several the latest. So edits in a burst make room for each
+ * other, and not at the expense of what was there before them.
+ */
+export async function eraseBriefestOf(trx: Trx, userId: string, keys: EntityKey[], count: number): Promise<Erased> {
+  let erased = nothingErased
+  for (let left = count; left > 0; left--) {
+    const rows = await flatMapOfType(keys, fullEntitiesOfStatement, ({ entity_type, ids }) =>
+      briefestOf.all(trx, { userId, entity_type, ids }),
     )
-    for (const { seq } of rows) if (seq !== null) seqs.push(seq)
+    const seqs = rows.flatMap(({ seq }) => seq ?? [])
+    erased = addUp(erased, await eraseInParts(trx, userId, seqs, () => undefined))
   }
-  return eraseInParts(trx, userId, seqs, () => undefined)
+  return erased
 }
 
-const oldestOf = query(
-  (db, { userId, entity_type, ids, skip }: Placeholders<IdsOfType & { skip: number }>) => sql<{
-    seq: number | null
-  }>`
-    select (
-      select seq from versions where user_id = ${userId} and entity_type = ${entity_type} and entity_id = listed.value
-      order by seq limit 1 offset ${skip}
-    ) as seq from ${listed(db, ids)}`,
-)
+/** Of each, all versions are looked at, unless one was current for less than an hour. */
+const fullEntitiesOfStatement = 10
+
+const hourMs = 3_600_000
+
+/** For how long it was current (ms): not at all, if it lost. Numbers do not tell: they are ahead of the clock at times. */
+const currentMs = sql<number>`coalesce(ended - coalesce(ended_ahead, 0) - began + coalesce(began_ahead, 0), 0)`
+
+/** Most full entities have one that was current for less than an hour: it is looked for first, and no further than to the latest. */
+const briefestOf = query((db, { userId, entity_type, ids }: Placeholders<IdsOfType>) => {
+  const ofEntity = sql`versions where user_id = ${userId} and entity_type = ${entity_type} and entity_id = listed.value`
+  const others = sql`${ofEntity}
+    and seq < (select seq from ${ofEntity} order by seq desc limit 1 offset ${sql.lit(quotas.newestVersionsOfRecord - 1)})`
+  return sql<{ seq: number | null }>`
+    select coalesce(
+      (select seq from ${others} and ${currentMs} < ${sql.lit(hourMs)} order by seq desc limit 1),
+      (select seq from ${others} order by ${currentMs} / ${sql.lit(hourMs)}, seq desc limit 1)
+    ) as seq from ${listed(db, ids)}`
+})
 
 /** Makes the counts of records those of after these versions have come or gone. */
 export async function adjustCounts(trx: Trx, userId: string, changed: EntityKey[], change: 1 | -1): Promise<void> {
