@@ -40,6 +40,8 @@ export async function startVictim(port: number, { userId, session }: Person): Pr
   socket.on('message', (data) => {
     const message = JSON.parse(data.toString())
     if (message.type === 'sync') arrivals.get(message.event.id)?.()
+    // Whoever answers none is taken for gone after a while.
+    if (message.type === 'ping') socket.send(JSON.stringify({ type: 'pong' }))
   })
   const closed = new Promise<boolean>((resolve) => socket.once('close', () => resolve(false)))
   await once(socket, 'message')
