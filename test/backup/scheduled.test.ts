@@ -2,12 +2,13 @@ import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import Sqlite from 'better-sqlite3'
+import fc from 'fast-check'
 import type { FastifyBaseLogger } from 'fastify'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { openCopy } from '../../src/service/backup/database.ts'
 import { type Backups, scheduleBackups } from '../../src/service/backup/schedule.ts'
-import { nameOf, type Shelf } from '../../src/service/backup/shelf.ts'
+import { byAge, nameOf, type Shelf, tooMany } from '../../src/service/backup/shelf.ts'
 import { openAdmin } from '../support/admin.ts'
 import { buildApp } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
@@ -137,7 +138,7 @@ function fakeShelf(names: string[], make: () => Promise<void> = async () => {}) 
   return { shelf, seen, names }
 }
 
-const believed = { isBelieved: async () => true }
+const believed = { isBelieved: async () => true, behindMs: (_at: number) => 0 }
 
 function schedule(
   t: Test,
@@ -187,20 +188,88 @@ t.test('One from the future counts as the oldest, and the one just made is never
   t.match(lines.join(''), `"backups":["${future}"],"msg":"there are backups from the future: look at the clock"`)
 })
 
-t.test('While the clock is not believed, none is removed', async (t) => {
-  const old = [5, 4].map((hours) => nameOf(Date.now() - hours * hourMs))
-  const { shelf, names } = fakeShelf([...old])
-  const asked = Promise.withResolvers<void>()
-  const clockGuard = {
-    isBelieved: async () => {
-      asked.resolve()
-      return false
-    },
+t.test('In a bucket, one from the future counts as the oldest, too, for BACKUP_KEEP and for `latest`', async (t) => {
+  const minio = await sharedMinio(t)
+  if (typeof minio === 'string') return t.plan(0, minio)
+  const SECRET_KEY = Buffer.alloc(32, 3).toString('base64')
+  const { dataDir, ada } = await seed(t, { SECRET_KEY })
+  const store = await minio.createBucket()
+  const env = { ...store, SECRET_KEY, BACKUP_EVERY: '1d', BACKUP_TO: 's3', BACKUP_KEEP: '1' }
+  const client = await openClient(store)
+  const list = async () => {
+    const { objects } = await client.listObjectsV2Query(store.S3_BUCKET, '', '', '', 1000, '')
+    return objects.map(({ name = '' }) => name)
   }
-  const backups = schedule(t, shelf, { keep: 1, clockGuard })
-  await asked.promise
-  await backups.close()
-  t.equal(names.length, 3)
+  const put = (days: number) =>
+    client.putObject(store.S3_BUCKET, `backups/${nameOf(Date.now() + days * 24 * hourMs)}.db`, 'by a wrong clock')
+  await put(40)
+  const app = await buildApp(t, env, { dataDir })
+  await until(async () => find(app.log, 'made a backup') !== undefined && (await list()).length === 1)
+  t.match(find(app.log, 'there are backups from the future: look at the clock'), { level: 50 })
+  const made = (find(app.log, 'made a backup') as { backup: string }).backup
+  t.same(await list(), [`backups/${made}.db`], 'the one just made')
+  await app.close()
+
+  await put(40)
+  const empty = await folder(t)
+  const { code, stdout, stderr } = await runCommand(t, 'restore', ['latest'], { ...env, DATA_DIR: empty })
+  t.same([code, stderr], [0, ''])
+  t.match(stdout, new RegExp(`passed over: 20.*\\n.* is now ${made}\\n`))
+  const restored = await buildApp(t, { SECRET_KEY }, { dataDir: empty })
+  t.match((await pullAll(restored.as(ada))).changes, [{ entity_id: 'saved' }])
+})
+
+t.test('However clocks were, the one just made stays, and of the others the newest, as many as are kept', async (t) => {
+  const hours = fc.integer({ min: -400, max: 400 })
+  const moment = (hour: number) => Date.UTC(2026, 10, 24) + hour * hourMs
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(hours, { maxLength: 8 }),
+      hours,
+      hours,
+      fc.integer({ min: 1, max: 5 }),
+      (old, at, set, keep) => {
+        const made = nameOf(moment(at) + 1)
+        const all = [...old.map((hour) => nameOf(moment(hour))), made]
+        // While it was made, the clock may have been set.
+        const now = moment(set)
+        const gone = tooMany(all, made, keep, now)
+        const { oldestFirst } = byAge(
+          all.filter((name) => name !== made),
+          now,
+        )
+        const left = oldestFirst.filter((name) => !gone.includes(name))
+        return (
+          !gone.includes(made) &&
+          left.length === Math.min(old.length, keep - 1) &&
+          left.every((name, n) => name === oldestFirst.at(n - left.length))
+        )
+      },
+    ),
+  )
+  t.pass()
+})
+
+t.test('While the clock is not believed, or is behind, none is removed', async (t) => {
+  for (const [isBelieved, behindMs] of [
+    [false, 0],
+    [true, 24 * hourMs],
+  ] as const) {
+    const old = [-4, 5].map((hours) => nameOf(Date.now() - hours * hourMs))
+    const { shelf, names } = fakeShelf([...old])
+    const asked = Promise.withResolvers<void>()
+    const clockGuard = {
+      isBelieved: async () => {
+        asked.resolve()
+        return isBelieved
+      },
+      behindMs: () => behindMs,
+    }
+    const backups = schedule(t, shelf, { keep: 1, clockGuard })
+    await asked.promise
+    await backups.close()
+    t.equal(names.length, 3)
+  }
 })
 
 t.test('A failed one is tried again, removes none, and is counted', async (t) => {

@@ -242,6 +242,8 @@ const allowed: Record<string, readonly string[]> = {
   ebs_sweep_failures_total: sweeps,
   ebs_pulses_total: ['sent', 'received'],
   ebs_database_faults_total: ['full', 'failing', 'damaged'],
+  ebs_disk_free_bytes: ['data', 'backups'],
+  ebs_disk_bytes: ['data', 'backups'],
   ebs_component_up: ['database', 'objects', 'provider'],
 }
 
@@ -409,6 +411,29 @@ t.test('Exports are counted at most once in 5 s, however often somebody scrapes'
   for (const metrics of both) t.same(metrics.byLabel('ebs_exports'), { ...none, processing: 1 })
 })
 
+t.test('What is stored, by how many, and the room that is left: users are looked at once in 5 minutes', async (t) => {
+  const app = await buildApp(t, isPostgres ? {} : { BACKUP_EVERY: '1d' })
+  const { scrape, scrapeUntil } = openAdmin(t, app)
+  const ada = await app.user('ada')
+  await ada.call('POST', bookmarks, { body: { id: 'a', ...content } })
+  const first = await scrape()
+  t.equal(first.value('ebs_users'), 1)
+  t.equal(first.value('ebs_stored_bytes'), content.encrypted_data.length + 512)
+  t.ok(Number(first.value('ebs_database_bytes')) > 50_000)
+  await ada.call('POST', bookmarks, { body: { id: 'b', ...content } })
+  await app.user('bob')
+  t.equal((await scrape()).value('ebs_users'), 1)
+  app.setClock(Date.now() + 300_000)
+  const later = await scrape()
+  t.equal(later.value('ebs_users'), 2)
+  t.equal(later.value('ebs_stored_bytes'), 2 * (content.encrypted_data.length + 512))
+
+  const folders = isPostgres ? ['data'] : ['data', 'backups']
+  const all = await scrapeUntil((metrics) => Object.keys(metrics.byLabel('ebs_disk_bytes')).length === folders.length)
+  const [free, size] = [all.byLabel('ebs_disk_free_bytes'), all.byLabel('ebs_disk_bytes')]
+  for (const folder of folders) t.ok(Number(free[folder]) <= Number(size[folder]) && Number(size[folder]) > 0, folder)
+})
+
 t.test('When the database fails, only its own figures are missing', async (t) => {
   const app = await buildApp(t)
   const { scrape } = openAdmin(t, app)
@@ -416,6 +441,7 @@ t.test('When the database fails, only its own figures are missing', async (t) =>
   const repair = breakDatabase(app.context)
   const broken = await scrape()
   t.same(broken.byLabel('ebs_exports'), {})
+  t.equal(broken.value('ebs_users'), undefined)
   t.equal(broken.value('ebs_realtime_sockets'), 0)
   t.match(app.log.join(''), /disk I\/O error.*exports could not be counted/, 'which is logged with its cause')
   repair()

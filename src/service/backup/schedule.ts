@@ -9,7 +9,7 @@ import type { Config } from '../config/config.ts'
 import { bucketShelf } from './bucket.ts'
 import type { Made, Source } from './make.ts'
 import type { Order } from './process.ts'
-import { byAge, folderShelf, momentOf, nameOf, type Shelf } from './shelf.ts'
+import { byAge, folderShelf, momentOf, nameOf, type Shelf, tooMany } from './shelf.ts'
 
 /** A failed backup is tried again after this, or after BACKUP_EVERY if that is shorter. */
 const retryMs = 5 * 60_000
@@ -48,7 +48,7 @@ interface Schedule {
   everyMs: number
   keep: number
   shelf: Shelf
-  clockGuard: { isBelieved(): Promise<boolean> }
+  clockGuard: { isBelieved(): Promise<boolean>; behindMs(at: number): number }
   log: FastifyBaseLogger
   /** For tests. */
   pauseMs?: number
@@ -69,12 +69,11 @@ export function scheduleBackups({ everyMs, keep, shelf, clockGuard, log, pauseMs
     return name
   }
 
-  /** A clock that is not believed would let its backups take the place of good ones. */
+  /** A clock that is not believed, or is behind, would let its backups take the place of good ones. */
   async function removeOld(made: string): Promise<void> {
     try {
-      if (!(await clockGuard.isBelieved())) return
-      const { oldestFirst } = byAge(await shelf.list())
-      for (const name of oldestFirst.slice(0, -keep)) if (name !== made) await shelf.remove(name)
+      if (!(await clockGuard.isBelieved()) || clockGuard.behindMs(Date.now()) > 0) return
+      for (const name of tooMany(await shelf.list(), made, keep)) await shelf.remove(name)
     } catch (err) {
       log.error({ err }, 'an old backup could not be removed')
     }

@@ -53,6 +53,15 @@ export function byAge(names: string[], now = Date.now()): { oldestFirst: string[
   return { oldestFirst: [...fromFuture, ...names.filter((name) => !isFuture(name)).sort()], fromFuture }
 }
 
+/** Those beyond `keep`, to be removed. The one just made is the newest, even if the clock was set while it was made. */
+export function tooMany(names: string[], made: string, keep: number, now = Date.now()): string[] {
+  const { oldestFirst } = byAge(
+    names.filter((name) => name !== made),
+    now,
+  )
+  return oldestFirst.slice(0, Math.max(0, oldestFirst.length - (keep - 1)))
+}
+
 async function namesIn(dir: string): Promise<string[]> {
   return readdir(dir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []

@@ -5,7 +5,6 @@ import { type BookmarkRow, listById } from '../db/tables/bookmarks.ts'
 import {
   claimExport,
   completeExport,
-  countIncomplete,
   failAttempt,
   isCurrent,
   type Job,
@@ -27,8 +26,6 @@ const pageBytes = 256 * 1024
 const maxPageLength = 64
 /** From this length on, a ciphertext is passed on as it is: each copy would be garbage that makes the process grow. */
 const largeText = 16 * 1024
-const countedEveryMs = 5_000
-const countWithinMs = 1_000
 
 interface Parts {
   log: FastifyBaseLogger
@@ -235,40 +232,4 @@ function partsOf({ entity_id, encrypted_data, data_hash, created_at, updated_at 
 /** Stored texts are printable ASCII, because the contract takes no others: only quotes and backslashes need escaping. */
 function escaped(text: string): string {
   return text.includes('"') || text.includes('\\') ? JSON.stringify(text).slice(1, -1) : text
-}
-
-interface CountParts {
-  database: Pick<Database, 'db'>
-  clock: () => number
-  log: FastifyBaseLogger
-}
-
-/**
- * The number of exports that are not completed, by status. The database is asked at most every 5 s, and has 1 s to
- * respond: without a response, the result is empty.
- */
-export function createExportCount({ database, clock, log }: CountParts) {
-  let askedAt = Number.NEGATIVE_INFINITY
-  let answer: Promise<Record<string, number>>
-
-  async function ask(): Promise<Record<string, number>> {
-    try {
-      return await countIncomplete(database.db)
-    } catch (err) {
-      log.warn({ err }, 'exports could not be counted')
-      return {}
-    }
-  }
-
-  return (): Promise<Record<string, number>> => {
-    const now = clock()
-    if (Math.abs(now - askedAt) >= countedEveryMs) {
-      askedAt = now
-      answer = ask()
-    }
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => resolve({}), countWithinMs)
-      answer.then(resolve).finally(() => clearTimeout(timer))
-    })
-  }
 }

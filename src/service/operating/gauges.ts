@@ -1,23 +1,23 @@
-import type { FastifyBaseLogger } from 'fastify'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import packageJson from '../../../package.json' with { type: 'json' }
 import type { Backups } from '../backup/schedule.ts'
 import type { Database } from '../db/engine/database.ts'
 import type { Faults } from '../db/engine/probe.ts'
 import { newestMigration } from '../db/migrations/index.ts'
-import { createExportCount, type ExportWorker } from '../exports/worker.ts'
+import type { ExportWorker } from '../exports/worker.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { Hub } from '../realtime/hub.ts'
+import { type CapacityParts, capacityFamilies } from './capacity.ts'
 import type { ClockGuard } from './clock.ts'
 import type { Health } from './health.ts'
 import { byLabel, counter, type Family, gauge, type Metrics, writeFamilies } from './metrics.ts'
 
-export interface GaugeParts {
+export interface GaugeParts extends CapacityParts {
   metrics: Pick<Metrics, 'families'>
   bodies: { held(): number }
   responses: { held(): number }
   downloads: { held(): number }
-  database: Pick<Database, 'db' | 'load' | 'queries'> & { faults: Pick<Faults, 'counts'> }
+  database: CapacityParts['database'] & Pick<Database, 'load' | 'queries'> & { faults: Pick<Faults, 'counts'> }
   hub: Pick<Hub, 'sockets' | 'unsentBytes'>
   clockGuard: Pick<ClockGuard, 'jumpMs'>
   health: Pick<Health, 'components' | 'clockDriftMs'>
@@ -25,8 +25,6 @@ export interface GaugeParts {
   exportWorker: Pick<ExportWorker, 'outcomes'>
   notices: Pick<Notices, 'isUp' | 'counts'>
   backups: Pick<Backups, 'lastSuccess' | 'failures'> | undefined
-  clock: () => number
-  log: FastifyBaseLogger
 }
 
 /** The page of all metrics. They describe the whole process, so only one listener may expose them. */
@@ -44,7 +42,6 @@ export function createMetricsPage(parts: GaugeParts) {
 function gaugesOf(parts: GaugeParts): Family[] {
   const { bodies, responses, downloads, database, hub, clockGuard, health, limits, exportWorker, notices, backups } =
     parts
-  const countExports = createExportCount(parts)
   const build = { version: packageJson.version, node: process.version, schema: newestMigration }
   return [
     counter('ebs_rate_limit_refusals_total', 'Requests and socket messages that got 429, by limit', () =>
@@ -58,11 +55,7 @@ function gaugesOf(parts: GaugeParts): Family[] {
     counter('ebs_export_attempts_total', 'Attempts by this process to make an export, by outcome', () =>
       byLabel('outcome', exportWorker.outcomes()),
     ),
-    gauge(
-      'ebs_exports',
-      'Exports that are not completed, by status; read from the database, so the same on all instances',
-      async () => byLabel('status', await countExports()),
-    ),
+    ...capacityFamilies(parts),
     gauge('ebs_database_connections', 'Connections to the database, by state', () => {
       const { busy, idle } = database.load()
       return byLabel('state', { busy, idle })

@@ -1,3 +1,4 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { type RawBuilder, sql } from 'kysely'
 import type { Db, Trx } from '../engine/database.ts'
 import { isOneOf, type Placeholders, query } from '../engine/query.ts'
@@ -187,6 +188,25 @@ async function accountsAfter(db: Db, after: string): Promise<AccountSummary[]> {
     from users where id > ${after} and not exists (select 1 from deletions where deletions.user_id = users.id)
     order by id limit ${usersAtOnce}`.execute(db)
   return rows.map(({ last_used, last_sync, ...account }) => ({ ...account, last_seen: Math.max(last_used, last_sync) }))
+}
+
+type StoredSums = Record<'stored_bytes' | 'stored_records' | 'stored_versions', number>
+
+/** What each user stores, a page at a time. */
+export async function* pagesOfStored(db: Db): AsyncGenerator<StoredSums[]> {
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const page: (StoredSums & { id: string })[] = await db
+      .selectFrom('users')
+      .select(['id', 'stored_bytes', 'stored_records', 'stored_versions'])
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(usersAtOnce)
+      .execute()
+    yield page
+    after = page.at(-1)?.id
+    // On SQLite, the next page would be read in the same turn of the event loop.
+    await eventLoopTurn()
+  }
 }
 
 export async function isAccount(db: Db, id: string): Promise<boolean> {
