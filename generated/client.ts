@@ -2324,7 +2324,7 @@ export interface components {
                 };
             };
         };
-        /** @description A component of the service is unreachable, or this instance is overloaded: it holds at most 128 MiB of request bodies at a time (64 MiB for one user) and 128 MiB of responses that nobody has read yet (32 MiB for one user), serves at most 64 downloads (8 for one user), and refuses some requests while it falls behind. Nothing was changed; try again. */
+        /** @description A component of the service is unreachable, or this instance is overloaded: it holds at most 128 MiB of request bodies at a time (64 MiB for one user) and 128 MiB of responses that nobody has read yet (32 MiB for one user), serves at most 64 downloads (8 for one user), and refuses some requests while it falls behind. Where these are full, the slowest of those who hold most make room for others: a body that is still arriving gets this answer, and the connection of a response or a download is closed. Nothing was changed; try again. */
         Unavailable: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];

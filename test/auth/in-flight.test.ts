@@ -1,10 +1,8 @@
-import { once } from 'node:events'
-import { type IncomingMessage, request } from 'node:http'
-import { type Duplex, duplexPair } from 'node:stream'
 import t from 'tap'
 import { disableUser } from '../../src/service/commands/accounts.ts'
 import { openBeside } from '../../src/service/db/beside.ts'
 import { endLogin } from '../../src/service/db/tables/logins.ts'
+import { type Operation, openUnread } from '../http/unread.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { isPostgres } from '../support/database-url.ts'
@@ -37,7 +35,7 @@ async function store(user: TestUser): Promise<void> {
   for (let time = 1; time < 4; time++) await push(large('a', now + time, { base: Date.now() + 1000 }))
 }
 
-const operations: [method: string, path: string, body?: object][] = [
+const operations: Operation[] = [
   ['GET', '/api/v1/bookmarks?limit=1000'],
   ['POST', '/api/v1/sync/pull', { limit: 10_000 }],
   ['GET', '/api/v1/trash?limit=1000'],
@@ -46,35 +44,11 @@ const operations: [method: string, path: string, body?: object][] = [
   ['GET', '/api/v1/bookmarks/a'],
 ]
 
-/** Sends a request over a connection that holds nothing by itself, and reads nothing beyond the head of the response. */
-async function openUnread({ cookie }: TestUser, [method, path, body]: (typeof operations)[number]) {
-  const [client, server] = duplexPair({ highWaterMark: 1024 }) as [Duplex, Duplex]
-  app.app.server.emit('connection', Object.assign(server, { remoteAddress: '127.0.0.1', bytesWritten: 0 }))
-  const headers = { cookie, ...(body && { 'content-type': 'application/json' }) }
-  const sent = request({ method, path, headers, createConnection: () => client as never, host: '127.0.0.1' })
-  sent.end(body && JSON.stringify(body))
-  sent.on('error', () => {})
-  const [response] = (await once(sent, 'response')) as [IncomingMessage]
-  response.on('error', () => {})
-  return {
-    status: response.statusCode,
-    /** Everything that still comes, and whether the response has reached its end. */
-    async rest() {
-      let text = ''
-      response.setEncoding('latin1').on('data', (piece) => {
-        text += piece
-      })
-      if (!response.closed) await new Promise((resolve) => response.once('close', resolve))
-      return { text, complete: response.complete }
-    },
-  }
-}
-
 t.test('What a signed-in user asks for comes whole, however slowly it is read', async (t) => {
   const ada = await app.user('slow')
   await store(ada)
   for (const operation of operations) {
-    const unread = await openUnread(ada, operation)
+    const unread = await openUnread(app, ada, operation)
     const { text, complete } = await unread.rest()
     t.same([unread.status, complete], [200, true], operation.join(' '))
     t.ok(JSON.parse(text))
@@ -109,10 +83,10 @@ for (const [title, end, seconds] of ends) {
     await store(ada)
     const bob = await app.user('bob')
     await store(bob)
-    const lasting = await openUnread(bob, ['GET', '/api/v1/bookmarks?limit=1000'])
+    const lasting = await openUnread(app, bob, ['GET', '/api/v1/bookmarks?limit=1000'])
     const lastingBytes = held()
     const unread = []
-    for (const operation of operations) unread.push(await openUnread(ada, operation))
+    for (const operation of operations) unread.push(await openUnread(app, ada, operation))
     t.same(new Set(unread.map(({ status }) => status)), new Set([200]))
 
     await end(ada)
@@ -135,7 +109,7 @@ t.test('Responses that are being sent are cut off when the account is deleted', 
   const [eve, another] = [await app.user('eve'), await app.user('eve')]
   await store(eve)
   const unread = []
-  for (const operation of operations) unread.push(await openUnread(another, operation))
+  for (const operation of operations) unread.push(await openUnread(app, another, operation))
   t.equal((await eve.call('DELETE', '/api/v1/account')).status, 200)
   await until(() => held() === 0)
   for (const one of unread) t.notOk((await one.rest()).complete)

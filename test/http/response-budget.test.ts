@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import type { Socket } from 'node:net'
-import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { mock } from 'node:test'
 import { setImmediate as eventLoopTurn, setTimeout as sleep } from 'node:timers/promises'
@@ -9,15 +8,14 @@ import t, { type Test } from 'tap'
 import type { Schemas } from '../../src/service/contract/schemas.ts'
 import { openDevice } from '../realtime/device.ts'
 import { openAdmin } from '../support/admin.ts'
-import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
+import { buildApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { type Answered, checkAnswer } from '../support/contract.ts'
 import { breakDatabase, interceptWrites, onRead, watchReads } from '../support/database.ts'
-import { createdExport } from '../support/exports.ts'
 import { countPerTurn } from '../support/per-turn.ts'
 import { pick } from '../support/pick.ts'
 import { until } from '../support/until.ts'
-import { unchecked } from '../sync/unchecked.ts'
+import { openEndlessExports, openUnread as openUnbuffered, storeMuch } from './unread.ts'
 
 const mebibyte = 1024 * 1024
 const list = '/api/v1/bookmarks?limit=1000'
@@ -28,30 +26,25 @@ const origin = await app.listen()
 t.test('What a user leaves unread is bounded: reads beyond it are refused, and others are not concerned', async (t) => {
   const app = await buildApp(t)
   const { responses } = app.context
-  const origin = await app.listen()
   const [ada, bob] = [await app.user('ada'), await app.user('bob')]
   const [id] = await storeMuch(app, ada)
   const mostRead = watchReads(app.context)
 
-  const unread = []
-  while (unread.length < 20)
-    unread.push(await openUnread(t, origin, ada, unread.length % 2 ? pull : list, pullBody(unread.length)))
-  t.same(new Set(unread.map(({ status }) => status)), new Set([200]))
-  t.equal(responses.held(), 20 * 1.5 * mebibyte, 'each holds a part, however long it is')
-  t.equal(mostRead(), mebibyte / 2, 'and no more is read at a time')
+  const unread: Awaited<ReturnType<typeof openUnbuffered>>[] = []
+  while (unread.at(-1)?.status !== 503)
+    unread.push(await openUnbuffered(app, ada, unread.length % 2 ? ['POST', pull, { limit: 10_000 }] : ['GET', list]))
+  const count = unread.length - 1
+  t.ok(count > 42, `${count} lists and pulls: each counts what is read of it and not sent yet`)
+  t.ok(responses.held() <= 32 * mebibyte)
+  t.equal(mostRead(), mebibyte / 2, 'no more is read at a time')
 
   for (const [method, path] of [
     ['GET', list],
     ['POST', pull],
-  ] as const)
-    await ada.call(method, path)
-  t.equal(responses.held(), 20 * 1.5 * mebibyte, 'what is read holds nothing')
-  unread.push(await openUnread(t, origin, ada, list))
-  const refused = [await ada.call('GET', list), await ada.call('POST', pull)]
-  t.match(
-    refused,
-    Array(2).fill({ status: 503, body: { error: 'Service unavailable' }, headers: { 'retry-after': '1' } }),
-  )
+  ] as const) {
+    const { status, headers, raw } = await ada.call(method, path)
+    t.same([status, headers['retry-after'], `${raw}`], [503, '1', '{"error":"Service unavailable"}'])
+  }
   t.equal((await ada.call('GET', `/api/v1/bookmarks/${id}`)).status, 200, 'what fits in is served')
   t.equal((await ada.call('DELETE', `/api/v1/bookmarks/${id}`)).status, 200, 'a write is always answered')
   t.equal((await bob.call('GET', list)).status, 200)
@@ -61,8 +54,6 @@ t.test('What a user leaves unread is bounded: reads beyond it are refused, and o
   await until(() => responses.held() === 0)
   t.equal((await ada.call('GET', list)).body.data.length, 63)
 })
-
-const pullBody = (index: number) => (index % 2 ? { limit: 10_000 } : undefined)
 
 t.test('Of the responses one user asks for at once, a few parts are read in a turn of the event loop', async (t) => {
   const { context, user } = await buildApp(t)
@@ -229,7 +220,7 @@ t.test('A connection that takes nothing of its response for 30 s is closed', asy
   mock.timers.tick(5000)
   await until(() => connections.size === 3)
   await until(() => downloads.held() === 0)
-  t.equal(responses.held(), 1.5 * 1024 * 1024)
+  t.ok(responses.held() > 0 && responses.held() < 1.5 * mebibyte, 'of the slow one')
   t.equal(openFiles(), 0, 'its file, too')
   t.equal(hub.sockets(), 1, 'a socket has a check of its own')
   t.equal((await slow.read()).body.data.length, 64, 'one that reads slowly is not closed')
@@ -272,7 +263,7 @@ t.test('A response or a download that hardly goes on is cut off; one that goes o
   await until(() => connections.size === 2)
   t.same([list1.destroyed, list2.destroyed, file1.destroyed, file2.destroyed], [true, false, true, false])
   await until(() => downloads.held() === 1)
-  t.equal(responses.held(), 1.5 * mebibyte)
+  t.ok(responses.held() > 0 && responses.held() < 1.5 * mebibyte)
 })
 
 /** Resolves once the service can send no more: each side has what its sockets hold. */
@@ -340,16 +331,6 @@ t.test('A download whose login cannot be looked up gets 503, and its file is clo
   t.same([status, openFiles()], [503, 0])
 })
 
-/** Of the largest records there are: 16 MiB, which is more than the sockets of both sides hold. */
-async function storeMuch({ app }: TestApp, user: TestUser): Promise<string[]> {
-  const ids = Array.from({ length: 64 }, (_, index) => `bookmark-${String(index).padStart(2, '0')}`)
-  const changes = ids.map((entity_id, index) =>
-    change({ entity_id, timestamp: Date.now() + index, encrypted_data: 'x'.repeat(262_144) }),
-  )
-  await unchecked(app, user).call('POST', '/api/v1/sync/push', { body: { changes } })
-  return ids
-}
-
 /** A response of which nothing is read beyond its head, until `read` is called. */
 interface Unread {
   status: number
@@ -392,29 +373,5 @@ async function openUnread(
       }
     },
     abort: () => sent.destroy(),
-  }
-}
-
-const gibibyte = 1024 ** 3
-
-/** Makes exports of 1 GiB: their files have as many bytes as are asked for. */
-function openEndlessExports({ context }: TestApp) {
-  const bodies: Readable[] = []
-  context.objects = {
-    ...context.objects,
-    async get() {
-      const body: Readable = new Readable({ read: (size) => void body.push(Buffer.alloc(size)) })
-      bodies.push(body)
-      return { size: gibibyte, body }
-    },
-  }
-  return {
-    /** Returns its path. */
-    async make(user: TestUser): Promise<string> {
-      const { id } = await createdExport(user)
-      await context.database.db.updateTable('exports').set({ size_bytes: gibibyte }).where('id', '=', id).execute()
-      return `/api/v1/exports/${id}`
-    },
-    openFiles: () => bodies.filter(({ destroyed }) => !destroyed).length,
   }
 }

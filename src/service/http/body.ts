@@ -28,11 +28,11 @@ type Check = (chunk: Buffer) => Error | undefined
  * Only JSON bodies are accepted. An empty one counts as none, because fetch wrappers send that.
  *
  * Returns a hook for routes, which decides from the head whether a body may come. The body counts into the budget as it
- * arrives, until the request is over and nothing works on it any more. One that cannot be valid, or that hardly goes on, is
- * refused before its rest has arrived.
+ * arrives, until the request is over and nothing works on it any more. One that cannot be valid, that hardly goes on, or that
+ * is slow and takes the room of others, is refused before its rest has arrived.
  */
 export function registerBodies(app: FastifyInstance, { bodies, log }: BodyParts) {
-  const refuse = createRefusal(log, 'too many bytes of request bodies in memory: refusing some requests')
+  const refuse = createRefusal(log, 'too many bytes of request bodies in memory: refusing some requests, or slow ones')
   const progress = watchProgress(app)
   const invite = holdInvitations(app)
   app.decorateRequest('readBody', undefined)
@@ -78,7 +78,7 @@ export function registerBodies(app: FastifyInstance, { bodies, log }: BodyParts)
       }
 
       // V8 takes a function for long-lived if it is written where it is assigned, and with it all that it refers to.
-      const readBody = () => readArrived(raw, announced, check) ?? readText(raw, progress, check, hold)
+      const readBody = () => readArrived(raw, announced, check) ?? readText(raw, { progress, check, hold, refuse })
       request.readBody = readBody
       // The parser tells of the head before it hands over the bytes that came with it.
       if (raw.readableLength === announced) next()
@@ -123,9 +123,17 @@ function readArrived(payload: IncomingMessage, announced: number, check: Check):
   return body.toString()
 }
 
-function readText(payload: IncomingMessage, progress: Progress, check: Check, hold: Hold): Promise<string> {
+interface Reading {
+  progress: Progress
+  check: Check
+  hold: Hold
+  refuse: () => ServiceError
+}
+
+function readText(payload: IncomingMessage, { progress, check, hold, refuse }: Reading): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const chunks: Buffer[] = []
+  let received = 0
   let isOver = false
 
   function stop(error: Error): void {
@@ -139,16 +147,19 @@ function readText(payload: IncomingMessage, progress: Progress, check: Check, ho
 
   // A client that is too slow has nothing more read.
   const arrival = progress.begin(() => stop(new ServiceError('RequestTimeout', { headers: { connection: 'close' } })))
+  hold.offer({ taken: () => received, end: () => stop(refuse()) })
   payload.on('data', (chunk: Buffer) => {
     // The rest is read and discarded, because otherwise the client would not see the response.
     if (isOver) return
     arrival.count(chunk.length)
+    received += chunk.length
     const error = check(chunk)
     if (error) stop(error)
     else chunks.push(chunk)
   })
   payload.on('end', () => {
     arrival.end()
+    hold.keep()
     resolve(Buffer.concat(chunks.splice(0)).toString())
   })
   payload.on('error', (cause) => stop(new ServiceError('BadRequest', { cause })))

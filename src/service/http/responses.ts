@@ -35,10 +35,12 @@ export interface Answered {
 /** Gets an answer ready, and returns what sends it: a reply that is sent is a promise of its end. */
 export type Respond = (answer: Answered, request: FastifyRequest, reply: FastifyReply) => Answer<() => FastifyReply>
 
-/** A response in parts counts as this until its end: as JSON, few parts of `partLimits` are longer. */
-const partBytes = 1.5 * 1024 * 1024
 /** A connection waits for its client after each slice of this many bytes or more. */
 const sliceBytes = 64 * 1024
+/** Of a response in parts, beside the part that is being sent: the beginning of the next text. */
+const keptBytes = sliceBytes
+/** So much room has a part before it is read: as JSON, few of `partLimits` are longer. Then it counts what it has. */
+const partBytes = 1.5 * 1024 * 1024 - keptBytes
 /** At most a slice is sent at once. */
 const maxSliceBytes = 2 * sliceBytes
 const json = 'application/json; charset=utf-8'
@@ -46,13 +48,17 @@ const json = 'application/json; charset=utf-8'
 /**
  * Sends what an operation returned, no faster than its caller reads, and counts its bytes until then. If there is no room
  * for it, a read is refused, except a short one, such as a health report. A write is not, because it is done; its
- * response is hardly longer than its request. Further parts are read in the turns of their user, as `inTurn` gives them.
+ * response is hardly longer than its request. Further parts are read in the turns of their user, as `inTurn` gives them,
+ * and wait for room rather than be refused.
  */
 export function createResponder(
   { responses, inFlight, log }: ResponseParts,
   inTurn: ReturnType<typeof limitPerOwner>,
 ): Respond {
-  const refuse = createRefusal(log, 'too many bytes of responses in memory: refusing some requests')
+  const refuse = createRefusal(
+    log,
+    'too many bytes of responses in memory: refusing some requests, or ending slow ones',
+  )
 
   return (answer, request, reply) => {
     reply.code(answer.status as number)
@@ -87,34 +93,35 @@ export function createResponder(
     const text = String(
       reply.getSerializationFunction(`${reply.statusCode}`, 'application/json')?.(body as Record<string, unknown>),
     )
-    const hold = holdUntilSent(responses, request, reply)
+    const hold = holdUntilSent(responses, request, reply, refuse)
     const isRefusable = ['GET', 'HEAD'].includes(request.method) && text.length > maxSliceBytes
     if (!isRefusable) hold.insist(text.length)
     else if (!hold.add(text.length)) throw refuse()
-    return toPayload([text], text.length, reply)
+    return toPayload([text], text.length, reply, hold)
   }
 
   /** Reads the first part, which is usually everything, in the turn of the request. Each of the others has its own. */
   async function start(parts: InParts<object>, request: FastifyRequest, reply: FastifyReply) {
-    if (!responses.hasRoom(ownerOf(request), partBytes)) throw refuse()
+    if (!responses.hasRoom(ownerOf(request), keptBytes + partBytes)) throw refuse()
     const first = await parts.next()
-    const hold = holdUntilSent(responses, request, reply)
+    const hold = holdUntilSent(responses, request, reply, refuse)
     const join = createJoin(serializersOf(reply))
     const texts = measured(() => join(first))
-    if (first.done) {
-      const length = texts.reduce((sum, text) => sum + text.length, 0)
-      if (!hold.add(length)) throw refuse()
-      return toPayload(texts, length, reply)
-    }
-    if (!hold.add(partBytes)) throw refuse()
+    const length = lengthOf(texts)
+    if (!hold.add(first.done ? length : keptBytes + length)) throw refuse()
+    if (first.done) return toPayload(texts, length, reply, hold)
     reply.type(json)
     let isOver = false
     // If a part fails, it is too late for a status: the connection ends before the JSON does.
-    return inSlices(texts, async () => {
+    return inSlices(texts, hold, async () => {
       if (isOver) return undefined
+      await hold.addLater(partBytes)
       const part = await inTurn(ownerOf(request), () => parts.next())
       isOver = part.done === true
-      return measured(() => join(part))
+      const texts = measured(() => join(part))
+      hold.insist(lengthOf(texts))
+      hold.subtract(partBytes)
+      return texts
     }).once('error', (err) => {
       if (!(err instanceof ServiceError)) request.log.error({ err }, 'a response failed midway')
     })
@@ -130,16 +137,35 @@ function unread<Payload>(payload: Payload): Payload | Readable {
 
 /** A download keeps a file or a connection to the object store open, so it needs room before it begins. */
 export function holdDownload({ downloads, log }: ResponseParts): preHandlerAsyncHookHandler {
-  const refuse = createRefusal(log, 'too many downloads under way: refusing some')
+  const refuse = createRefusal(log, 'too many downloads under way: refusing some, or ending slow ones')
   return async (request, reply) => {
-    if (!holdUntilSent(downloads, request, reply).add(1)) throw refuse()
+    if (!holdUntilSent(downloads, request, reply, refuse).add(1)) throw refuse()
   }
 }
 
-function holdUntilSent(budget: Pick<Budget, 'hold'>, request: FastifyRequest, reply: FastifyReply): Hold {
+/** It is too late for a status when others need its room: then the connection ends. */
+function holdUntilSent(
+  budget: Pick<Budget, 'hold'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  refuse: () => ServiceError,
+): Hold {
   const hold = budget.hold(ownerOf(request))
-  if (reply.raw.destroyed) hold.release()
-  else reply.raw.on('close', hold.release)
+  if (reply.raw.destroyed) {
+    hold.release()
+    return hold
+  }
+  reply.raw.on('close', hold.release)
+  const { socket } = request.raw
+  const sent = () => socket.bytesWritten - socket.writableLength
+  const before = sent()
+  hold.offer({
+    taken: () => sent() - before,
+    end() {
+      refuse()
+      socket.destroy()
+    },
+  })
   return hold
 }
 
@@ -148,24 +174,35 @@ function ownerOf({ session }: FastifyRequest): string {
   return session?.userId ?? ''
 }
 
-function toPayload(texts: string[], length: number, reply: FastifyReply): string | Readable {
+function toPayload(texts: string[], length: number, reply: FastifyReply, hold: Hold): string | Readable {
   reply.type(json)
   if (length <= maxSliceBytes) return texts.join('')
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
   reply.header('content-length', bytes)
-  return inSlices(texts)
+  return inSlices(texts, hold)
 }
 
+const lengthOf = (texts: string[]) => texts.reduce((sum, text) => sum + text.length, 0)
+
 /** Sends texts and those that come after them, which are asked for only when everything before has left. */
-function inSlices(first: string[], next: () => Promise<string[] | undefined> = async () => undefined): Readable {
+function inSlices(
+  first: string[],
+  hold: Hold,
+  next: () => Promise<string[] | undefined> = async () => undefined,
+): Readable {
   let texts = first
   let rest = Buffer.alloc(0)
+  let leaving = 0
 
   async function takeSlice(): Promise<Buffer | null> {
     while (rest.length === 0) {
+      hold.subtract(leaving)
+      leaving = 0
       const text = texts.shift()
-      if (text !== undefined) rest = Buffer.from(text)
-      else {
+      if (text !== undefined) {
+        rest = Buffer.from(text)
+        leaving = text.length
+      } else {
         const more = await next()
         if (more === undefined) return null
         texts = more

@@ -1,0 +1,121 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { type Duplex, duplexPair, Readable } from 'node:stream'
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
+import type { Test } from 'tap'
+import type { TestApp, TestUser } from '../support/app.ts'
+import { change } from '../support/changes.ts'
+import { createdExport } from '../support/exports.ts'
+import { unchecked } from '../sync/unchecked.ts'
+
+export type Operation = [method: string, path: string, body?: object]
+export type Unread = Awaited<ReturnType<typeof openUnread>>
+
+/** Sends a request over a connection that holds nothing by itself, and reads nothing beyond the head of the response. */
+export async function openUnread({ app }: Pick<TestApp, 'app'>, { cookie }: TestUser, [method, path, body]: Operation) {
+  const [client, server] = duplexPair({ highWaterMark: 1024 }) as [Duplex, Duplex]
+  app.server.emit('connection', asSocket(server))
+  const headers = { cookie, ...(body && { 'content-type': 'application/json' }) }
+  const sent = request({ method, path, headers, createConnection: () => client as never, host: '127.0.0.1' })
+  sent.end(body && JSON.stringify(body))
+  sent.on('error', () => {})
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  response.on('error', () => {})
+  const taken: Buffer[] = []
+  let isAborted = false
+  return {
+    status: response.statusCode,
+    isCutOff: () => server.destroyed && !isAborted,
+    /** Reads that much, and no more. */
+    async take(bytes: number): Promise<void> {
+      for (let left = bytes; left > 0; ) {
+        const piece: Buffer | null = response.read()
+        if (piece) taken.push(piece)
+        else await once(response, 'readable')
+        left -= piece?.length ?? 0
+      }
+      // Whoever sent it learns of it in the next turns.
+      for (let turns = 0; turns < 5; turns++) await eventLoopTurn()
+    },
+    /** Everything that came and still comes, and whether the response has reached its end. */
+    async rest() {
+      response.on('data', (piece) => taken.push(piece))
+      if (!response.closed) await new Promise((resolve) => response.once('close', resolve))
+      return { text: Buffer.concat(taken).toString('latin1'), complete: response.complete }
+    },
+    abort(): void {
+      isAborted = true
+      client.destroy()
+      server.destroy()
+    },
+  }
+}
+
+/** It counts what is written to it, as those of the system do. */
+function asSocket(server: Duplex): Duplex {
+  let bytesWritten = 0
+  const { write } = server
+  server.write = (chunk: string | Buffer, ...rest: unknown[]) => {
+    bytesWritten += Buffer.byteLength(chunk, rest[0] as BufferEncoding)
+    return Reflect.apply(write, server, [chunk, ...rest])
+  }
+  return Object.defineProperty(Object.assign(server, { remoteAddress: '127.0.0.1' }), 'bytesWritten', {
+    get: () => bytesWritten,
+  })
+}
+
+/** Of the largest records there are: with 64 it is 16 MiB, which is more than the sockets of both sides hold. */
+export async function storeMuch({ app }: TestApp, user: TestUser, count = 64): Promise<string[]> {
+  const ids = Array.from({ length: count }, (_, index) => `bookmark-${String(index).padStart(2, '0')}`)
+  const changes = ids.map((entity_id, index) =>
+    change({ entity_id, timestamp: Date.now() + index, encrypted_data: 'x'.repeat(262_144) }),
+  )
+  await unchecked(app, user).call('POST', '/api/v1/sync/push', { body: { changes } })
+  return ids
+}
+
+const gibibyte = 1024 ** 3
+
+/** Makes exports of 1 GiB: their files have as many bytes as are asked for. */
+export function openEndlessExports({ context }: TestApp) {
+  const bodies: Readable[] = []
+  context.objects = {
+    ...context.objects,
+    async get() {
+      const body: Readable = new Readable({ read: (size) => void body.push(Buffer.alloc(size)) })
+      bodies.push(body)
+      return { size: gibibyte, body }
+    },
+  }
+  return {
+    /** Returns its path. */
+    async make(user: TestUser): Promise<string> {
+      const { id } = await createdExport(user)
+      await context.database.db.updateTable('exports').set({ size_bytes: gibibyte }).where('id', '=', id).execute()
+      return `/api/v1/exports/${id}`
+    },
+    openFiles: () => bodies.filter(({ destroyed }) => !destroyed).length,
+  }
+}
+
+/** Stops the clock by which the service measures how fast something goes on. Returns what lets seconds pass. */
+export function holdTime(t: Pick<Test, 'teardown'>): (seconds: number) => void {
+  const { now } = performance
+  let ms = performance.now()
+  performance.now = () => ms
+  t.teardown(() => Object.assign(performance, { now }))
+  return (seconds) => {
+    ms += seconds * 1000
+  }
+}
+
+/** What is built now may use so much memory. */
+export async function withMemory<T>(mebibytes: number, build: () => Promise<T>): Promise<T> {
+  const { constrainedMemory } = process
+  process.constrainedMemory = () => mebibytes * 1024 * 1024
+  try {
+    return await build()
+  } finally {
+    process.constrainedMemory = constrainedMemory
+  }
+}
