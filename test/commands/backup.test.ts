@@ -94,7 +94,12 @@ t.test(`A backup taken while ${writers} writers push starts as a service, and di
   const later = await runCommand(t, 'backup', [`${backup}-2`], { DATA_DIR: dataDir })
   t.match(later.stdout, ` records ${large + there.size},`, 'and so has a backup that is made after a crash')
 
-  t.same((await readdir(backup, { recursive: true })).toSorted(), ['bookmarks.db', 'exports', `exports/${kept.id}.1`])
+  t.same((await readdir(backup, { recursive: true })).toSorted(), [
+    'SHA256SUMS',
+    'bookmarks.db',
+    'exports',
+    `exports/${kept.id}.1`,
+  ])
   t.equal((await stat(join(backup, 'bookmarks.db'))).mode & 0o777, 0o600)
   const SECRET_KEY = (await readFile(join(dataDir, 'secret.key'), 'utf8')).trim()
   const restored = (await buildApp(t, { SECRET_KEY }, { dataDir: backup })).as(ada)
@@ -253,7 +258,6 @@ t.test('What cannot be backed up: one line that says why, exit 1, and nothing is
   const to = join(cwd, 'backup')
   const sqlite = (name: string): Env => ({ DATABASE_URL: `sqlite:${join(cwd, name)}` })
   const faults: [what: string, to: string, env: Env, line: RegExp][] = [
-    ['an existing folder', join(cwd, 'there'), {}, /there is there already: a backup overwrites nothing/],
     ['an existing file', join(cwd, 'text'), {}, /text is there already/],
     ['a folder in a missing folder', join(cwd, 'no/backup'), {}, /no\/backup cannot be written \(ENOENT/],
     ['a folder below a file', join(cwd, 'text/backup'), {}, /text\/backup cannot be written \(ENOTDIR/],
@@ -299,6 +303,20 @@ function alter(path: string, sql: string): void {
   sqlite.exec(sql)
   sqlite.close()
 }
+
+t.test('The same line makes a backup each time: in a folder that is there, each gets one of its own', async (t) => {
+  const cwd = await folder(t)
+  const names = async (path: string) => (await readdir(path)).sort()
+  for (const place of [join(cwd, 'copies/'), cwd]) {
+    const before = await names(place).catch((): string[] => [])
+    for (const _ of [1, 2])
+      t.match(await runCommand(t, 'backup', [place], { DATA_DIR: whole }), { code: 0, stderr: '' })
+    const made = (await names(place)).filter((name) => !before.includes(name))
+    t.equal(made.filter((name) => /^\d{4}-\d\d-\d\dT[\d-]+Z$/.test(name)).length, 2)
+    for (const name of made.filter((name) => name.endsWith('Z')))
+      t.same(await names(join(place, name)), ['SHA256SUMS', 'bookmarks.db', 'exports'])
+  }
+})
 
 t.test('A folder that is not writable', async (t) => {
   if (process.getuid?.() === 0) return t.comment('the superuser may write everywhere: see the folder below a file')

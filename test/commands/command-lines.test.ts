@@ -43,7 +43,11 @@ const scripts: Record<string, Script> = {
   migrate: {},
   restore: {
     names: ['backup'],
-    wrong: { '': missing, 'no-such-folder': /there is no file .*no-such-folder\/bookmarks\.db/ },
+    wrong: {
+      '': /name a backup, or latest; npm run restore -- --list shows them/,
+      '--list latest': /--list stands alone/,
+      'no-such-folder': /there is no file .*no-such-folder\/bookmarks\.db/,
+    },
   },
   restored: {},
   reseal: {},

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { cp, mkdir, open, readdir, readFile, rm } from 'node:fs/promises'
+import { cp, mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { nameOf } from '../../src/service/backup/shelf.ts'
@@ -125,6 +125,57 @@ t.test('What cannot be restored: one line that says why, exit 1, and the databas
   t.notMatch(JSON.stringify(seen), /hidden/)
   t.ok(before.equals(await readFile(join(dataDir, 'bookmarks.db'))))
   t.notOk((await readdir(dataDir)).some((name) => /restoring-|before-/.test(name)))
+})
+
+/** As a disk may: one bit within a ciphertext, which SQLite does not notice. */
+async function flipBit(path: string): Promise<void> {
+  const bytes = await readFile(path)
+  const at = bytes.indexOf('data-')
+  bytes[at] = (bytes[at] ?? 0) ^ 1
+  await writeFile(path, bytes)
+}
+
+t.test('A changed bit within a ciphertext or an export is noticed; --check tries without replacing', async (t) => {
+  const dataDir = await copyOf(t, seeded.dataDir)
+  const before = await readFile(join(dataDir, 'bookmarks.db'))
+  const run = (...args: string[]) => runCommand(t, 'restore', args, { DATA_DIR: dataDir })
+  const names = async () => (await readdir(dataDir)).sort()
+  const there = await names()
+  const good = await run('--check', seeded.backup)
+  t.match(good, { code: 0, stderr: '', stdout: `${seeded.backup} can be recovered\n  checked  ciphertexts 1, ` })
+
+  const damaged = await copyOf(t, seeded.backup)
+  await flipBit(join(damaged, 'bookmarks.db'))
+  const saysSo = { code: 1, stdout: '', stderr: /^\S+ is damaged \(bookmarks\.db has another SHA-256/ }
+  t.match(await run('--check', damaged), saysSo)
+  t.match(await run(damaged), saysSo)
+
+  const halfGood = await copyOf(t, seeded.backup)
+  const file = join(halfGood, 'exports', `${seeded.exported.id}.1`)
+  const bytes = await readFile(file)
+  await writeFile(file, bytes.fill(1, 40, 41))
+  t.match(await run('--check', halfGood), { code: 1, stdout: /left out: the export \S+, its file is damaged in the b/ })
+  t.ok(before.equals(await readFile(join(dataDir, 'bookmarks.db'))))
+  t.same(await names(), there, 'a check leaves nothing')
+
+  const earlier = await copyOf(t, seeded.backup)
+  await rm(join(earlier, 'SHA256SUMS'))
+  t.match(await run(earlier), { code: 0, stderr: '', stdout: /not compared with its SHA-256: it has none/ })
+})
+
+t.test('--list names the backups in BACKUP_TO, with their size, and whether the keys open them', async (t) => {
+  const dataDir = await copyOf(t, seeded.dataDir)
+  const backups = join(dataDir, 'backups')
+  await cp(seeded.backup, join(backups, '2026-01-02T03-00-00-000Z'), { recursive: true })
+  await mkdir(join(backups, '2026-01-03T03-00-00-000Z'))
+  const own = await runCommand(t, 'restore', ['--list'], { DATA_DIR: dataDir })
+  t.match(own, { code: 0, stderr: '' })
+  t.match(own.stdout, /^2026-01-02T03-00-00-000Z {2}\d{6} bytes, opens with SECRET_KEY\n/)
+  t.match(own.stdout, `\n2026-01-03T03-00-00-000Z  0 bytes, cannot be read\n2 backups in ${backups}\n`)
+  const SECRET_KEY = Buffer.alloc(32, 7).toString('base64')
+  const other = await runCommand(t, 'restore', ['--list'], { DATA_DIR: dataDir, SECRET_KEY })
+  t.match(other.stdout, / bytes, opens with no key of SECRET_KEY\n/)
+  t.same((await readdir(join(backups, '2026-01-02T03-00-00-000Z'))).sort(), ['SHA256SUMS', 'bookmarks.db', 'exports'])
 })
 
 t.test('A folder can be restored, too, where BACKUP_TO is the bucket', async (t) => {

@@ -1,19 +1,24 @@
 import { hkdfSync } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { ConfigError } from '../config/values.ts'
 import type { S3Config } from '../objects/s3.ts'
 import type { KeyForm } from '../objects/store.ts'
 import { ObjectNotFoundError, type ObjectStore } from '../objects/store.ts'
-import type { Shelf } from './shelf.ts'
+import { checksumOf } from './checksums.ts'
+import type { BackupFacts, Shelf } from './shelf.ts'
 import { momentOf } from './shelf.ts'
 
 const prefix = 'backups/'
 const suffix = '.db'
+/** Its SHA-256 is an object beside it, sealed with the same key. */
+const sumSuffix = '.sha256'
 const form: KeyForm = {
   prefix,
-  matches: (key) => key.startsWith(prefix) && key.endsWith(suffix) && momentOf(backupOf(key)) !== undefined,
+  matches: (key) => nameIn(key, suffix) !== undefined || nameIn(key, sumSuffix) !== undefined,
 }
 
 /**
@@ -39,36 +44,103 @@ export function bucketShelf(config: S3Config, secretKeys: Uint8Array[], dir: str
         for (const each of await made.list()) await made.remove(each)
       }
     },
-    remove: (name) => withStore(config, (store) => store.remove(objectOf(name))),
+    remove: (name) =>
+      withStore(config, async (store) => {
+        await store.remove(objectOf(name))
+        await store.remove(sumOf(name))
+      }),
+    needs: 'SECRET_KEY: without the first of its keys, nobody can read this backup',
   }
 }
 
 /** The names of the backups in the bucket. */
 export async function bucketBackups(config: S3Config): Promise<string[]> {
-  return withStore(config, async (store) => (await Array.fromAsync(store.list())).map(backupOf))
+  return withStore(config, namesIn)
 }
 
-/** Writes the database of a backup to a new file. Any of the keys may be the one that it was sent with. */
-export async function fetchBackup(config: S3Config, secretKeys: Uint8Array[], name: string, to: string): Promise<void> {
-  await withStore(config, async (store) => {
-    for (const secretKey of secretKeys) {
-      const found = await store.get(objectOf(name), keyFrom(secretKey)).catch((error) => error as Error)
-      if (found instanceof ObjectNotFoundError) throw new ConfigError(`BACKUP_TO: the bucket has no backup ${name}`)
-      if (found instanceof Error && (found as { code?: string }).code === 'AccessDenied') continue
-      if (found instanceof Error) throw found
-      return pipeline(found.body, createWriteStream(to, { flags: 'wx', mode: 0o600, flush: true }))
+async function namesIn(store: ObjectStore): Promise<string[]> {
+  return (await Array.fromAsync(store.list())).flatMap((key) => nameIn(key, suffix) ?? [])
+}
+
+export async function describeBucket(config: S3Config, secretKeys: Uint8Array[]): Promise<BackupFacts[]> {
+  return withStore(config, async (store) => {
+    const found: BackupFacts[] = []
+    for (const name of new Set(await namesIn(store))) {
+      const opened = await findKey(store, name, secretKeys).catch((error: unknown) => {
+        // An upload that was interrupted.
+        if (error instanceof ObjectNotFoundError) return null
+        throw error
+      })
+      if (opened !== null) found.push({ name, bytes: opened?.size, opens: opened !== undefined })
     }
-    throw new ConfigError(`SECRET_KEY: none of its keys opens the backup ${name}; append the key that it was made with`)
+    return found
   })
 }
 
+/**
+ * Writes the database of a backup to a new file. Any of the keys may be the one that it was sent with. Resolves to whether
+ * there was a checksum to compare: those of an earlier version have none.
+ */
+export async function fetchBackup(
+  config: S3Config,
+  secretKeys: Uint8Array[],
+  name: string,
+  to: string,
+): Promise<boolean> {
+  return withStore(config, async (store) => {
+    const opened = await findKey(store, name, secretKeys).catch((error: unknown) => {
+      if (!(error instanceof ObjectNotFoundError)) throw error
+      throw new ConfigError(`BACKUP_TO: the bucket has no backup ${name}`)
+    })
+    if (!opened)
+      throw new ConfigError(
+        `SECRET_KEY: none of its keys opens the backup ${name}; append the key that it was made with`,
+      )
+    const { key } = opened
+    const { body } = await store.get(objectOf(name), key)
+    await pipeline(body, createWriteStream(to, { flags: 'wx', mode: 0o600, flush: true }))
+    const expected = await readSum(store, name, key)
+    if (expected === undefined) return false
+    if ((await checksumOf(to)) === expected) return true
+    throw new ConfigError(`${name} is damaged (it has another SHA-256 than when it was made)`)
+  })
+}
+
+/** Which of the keys the backup was sent with, and how large it is. */
+async function findKey(store: ObjectStore, name: string, secretKeys: Uint8Array[]) {
+  for (const key of secretKeys.map(keyFrom)) {
+    const found = await store.get(objectOf(name), key, { start: 0, end: 0 }).catch((error) => error as Error)
+    if (found instanceof Error && (found as { code?: string }).code === 'AccessDenied') continue
+    if (found instanceof Error) throw found
+    found.body.destroy()
+    return { key, size: found.size }
+  }
+  return undefined
+}
+
+async function readSum(store: ObjectStore, name: string, key: Uint8Array): Promise<string | undefined> {
+  try {
+    return await text((await store.get(sumOf(name), key)).body)
+  } catch (error) {
+    if (error instanceof ObjectNotFoundError) return undefined
+    throw error
+  }
+}
+
 async function send(store: ObjectStore, path: string, name: string, key: Uint8Array, signal: AbortSignal) {
-  const size = await store.put(objectOf(name), key, createReadStream(path), signal)
-  const stored = await store.get(objectOf(name), key, { start: 0, end: 0 })
-  stored.body.destroy()
-  if (stored.size === size) return
-  await store.remove(objectOf(name))
-  throw new Error(`the bucket has ${stored.size} bytes of the backup ${name} instead of ${size}`)
+  const sum = await checksumOf(path)
+  await store.put(sumOf(name), key, Readable.from([Buffer.from(sum)]), signal)
+  try {
+    const size = await store.put(objectOf(name), key, createReadStream(path), signal)
+    const stored = await store.get(objectOf(name), key, { start: 0, end: 0 })
+    stored.body.destroy()
+    if (stored.size === size) return
+    await store.remove(objectOf(name))
+    throw new Error(`the bucket has ${stored.size} bytes of the backup ${name} instead of ${size}`)
+  } catch (error) {
+    await store.remove(sumOf(name)).catch(() => {})
+    throw error
+  }
 }
 
 /** Backups are far apart, so each opens the bucket anew: a store that is away fails only the one of that time. */
@@ -86,8 +158,14 @@ function objectOf(name: string): string {
   return `${prefix}${name}${suffix}`
 }
 
-function backupOf(key: string): string {
-  return key.slice(prefix.length, -suffix.length)
+function sumOf(name: string): string {
+  return `${prefix}${name}${sumSuffix}`
+}
+
+/** Undefined if this is no object of a backup. */
+function nameIn(key: string, ending: string): string | undefined {
+  const name = key.slice(prefix.length, -ending.length)
+  return key === `${prefix}${name}${ending}` && momentOf(name) !== undefined ? name : undefined
 }
 
 function keyFrom(secretKey: Uint8Array): Uint8Array {

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { ConfigError } from '../config/values.ts'
 import { assertObjectKey } from '../objects/store.ts'
 import type { Report } from '../terminal/progress.ts'
+import { writeChecksums } from './checksums.ts'
 import { copyDatabase, openCopy, type StoredExport } from './database.ts'
 
 const stopSignals = ['SIGINT', 'SIGTERM'] as const
@@ -34,6 +35,19 @@ async function fill({ database, exportsDir }: Source, folder: string, report: Re
   const path = join(folder, 'bookmarks.db')
   const subject = `DATABASE_URL: ${database}`
   await copyDatabase(database, path, subject, report)
+  const made = await checkCopy(path, subject, folder, exportsDir, report)
+  const exports = exportsDir === undefined ? [] : await readdir(join(folder, 'exports'))
+  await writeChecksums(folder, ['bookmarks.db', ...exports.sort().map((name) => `exports/${name}`)])
+  return made
+}
+
+async function checkCopy(
+  path: string,
+  subject: string,
+  folder: string,
+  exportsDir: string | undefined,
+  report: Report,
+): Promise<Made> {
   const copy = openCopy(path, subject)
   try {
     const to = join(folder, 'exports')

@@ -65,7 +65,8 @@ export function scheduleBackups({ everyMs, keep, shelf, clockGuard, log, pauseMs
     const name = nameOf(begun)
     const { leftOut } = await shelf.add(name, signal)
     newest = begun
-    log.info({ backup: name, seconds: (Date.now() - begun) / 1000, exportsLeftOut: leftOut }, 'made a backup')
+    const seconds = (Date.now() - begun) / 1000
+    log.info({ backup: name, seconds, exportsLeftOut: leftOut, needs: shelf.needs }, 'made a backup')
     return name
   }
 

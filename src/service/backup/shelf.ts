@@ -10,6 +10,16 @@ export interface Shelf {
   /** Makes a backup of this name. It is listed once it is complete. An abort leaves none. */
   add(name: string, signal: AbortSignal): Promise<{ leftOut: number }>
   remove(name: string): Promise<void>
+  /** What nobody can recover one without. */
+  needs?: string
+}
+
+export interface BackupFacts {
+  name: string
+  /** Undefined if the bucket tells it to nobody without the key. */
+  bytes: number | undefined
+  /** Whether the keys open it; undefined if it cannot be read. */
+  opens: boolean | undefined
 }
 
 type Make = (path: string, signal: AbortSignal) => Promise<{ leftOut: unknown[] }>

@@ -1,7 +1,10 @@
+import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { makeBackup } from '../backup/make.ts'
 import { sourceOf } from '../backup/schedule.ts'
+import { nameOf } from '../backup/shelf.ts'
 import { type Config, readConfig } from '../config/config.ts'
+import { makeFolder } from '../config/folders.ts'
 import { callBeside, operatorCommand } from '../terminal/command.ts'
 import { withProgress } from '../terminal/progress.ts'
 
@@ -10,19 +13,33 @@ export const backupCommand = operatorCommand(
   'Copies the database and the export files into a new folder while the service runs, and checks the copy.',
   'The folder is a DATA_DIR. The exit status is 0 only when the copy is complete and on disk. For a database in Postgres the command says what to run instead.',
 )
-  .argument('<folder>', 'where the copy goes: a folder that is not there yet')
+  .argument(
+    '<folder>',
+    'where the copy goes; in a folder that is there already, or whose name ends with /, it gets one of its own, named by its moment',
+  )
   .action(backUp)
 
 async function backUp(folder: string): Promise<void> {
   const config = readConfig(process.env)
   if (!config.databaseUrl.startsWith('sqlite:')) throw new Error(postgresAdvice(config, folder))
-  const path = resolve(folder)
+  const path = await placeFor(folder)
   const { rows, leftOut } = await withProgress(({ report }) => makeBackup(sourceOf(config), path, report))
   for (const [id, reason] of leftOut) console.log(`left out: the export ${id}, ${reason}`)
   const counts = Object.entries(rows).map(([table, count]) => `${table} ${count}`)
   console.log(`${path}\n  checked  ${counts.join(', ')}\n  restore  ${callBeside('restore', path)}`)
   if (config.s3) console.log(bucketAdvice(config.s3.bucket))
   console.log(secretAdvice(config))
+}
+
+/** So that the same line can be run again and again. */
+async function placeFor(folder: string): Promise<string> {
+  const path = resolve(folder)
+  const isThere = (await stat(path).catch(() => undefined))?.isDirectory() === true
+  if (!isThere && !folder.endsWith('/')) return path
+  await makeFolder(path).catch((error: Error) => {
+    throw new Error(`${path} cannot be written (${error.message})`)
+  })
+  return join(path, nameOf(Date.now()))
 }
 
 /** How to back up what this command does not: so that others can read neither the dump nor, in `ps`, the password. */

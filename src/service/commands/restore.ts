@@ -1,12 +1,14 @@
 import { existsSync } from 'node:fs'
-import { copyFile, link, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
+import { copyFile, link, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { pino } from 'pino'
 import { bucketBackups, fetchBackup } from '../backup/bucket.ts'
+import { type Checksums, checksumOf, readChecksums, sizeOf } from '../backup/checksums.ts'
 import { becomeOneFile, copyDatabase, openCopy, type StoredExport } from '../backup/database.ts'
+import { describeBackups } from '../backup/list.ts'
 import { type LeftOut, syncPath } from '../backup/make.ts'
-import { byAge, listBackups, momentOf, nameOf } from '../backup/shelf.ts'
+import { type BackupFacts, byAge, listBackups, momentOf, nameOf } from '../backup/shelf.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { makeFolder } from '../config/folders.ts'
 import { ConfigError } from '../config/values.ts'
@@ -16,7 +18,7 @@ import { openDatabase } from '../db/open.ts'
 import { beginEpoch } from '../db/tables/epoch.ts'
 import { assertObjectKey } from '../objects/store.ts'
 import { createSeal, loadDevelopmentSecret } from '../seal/seal.ts'
-import { callBeside, existingFile, operatorCommand } from '../terminal/command.ts'
+import { callBeside, existingFile, operatorCommand, UsageError } from '../terminal/command.ts'
 import { type Report, withProgress } from '../terminal/progress.ts'
 import { sealedPages } from '../upkeep/reseal.ts'
 
@@ -26,36 +28,87 @@ const log = pino({ level: 'silent' })
 export const restoreCommand = operatorCommand(
   'restore',
   'Puts a backup in the place of the database, after trying a copy of it. The service must not run.',
-  'The database so far is kept. The exit status is 0 only when the service can be started on what was recovered.',
+  'The database so far is kept. With --check, which is for a schedule, and --list the service can keep running, and nothing is replaced. The exit status is 0 only when the service can be started on what was recovered, or tried.',
 )
-  .argument('<backup>', 'a folder, or the name of a backup in BACKUP_TO, or latest')
-  .action(recover)
+  .argument('[backup]', 'a folder, or the name of a backup in BACKUP_TO, or latest')
+  .option('--check', 'only tries it: latest, if none is named')
+  .option('--list', 'only lists the backups in BACKUP_TO: their time, their size, and whether SECRET_KEY opens them')
+  .action(async (backup: string | undefined, { check, list }: { check?: true; list?: true }) => {
+    const config = readConfig(process.env)
+    if (list && (check || backup !== undefined)) throw new UsageError('--list stands alone')
+    if (!list && !check && backup === undefined)
+      throw new UsageError(`name a backup, or latest; ${callBeside('restore', '--list')} shows them`)
+    if (!config.databaseUrl.startsWith('sqlite:')) throw postgresAdvice()
+    if (list) return listAll(config)
+    return check ? tryOut(config, backup ?? 'latest') : recover(config, backup as string)
+  })
 
-async function recover(backup: string): Promise<void> {
-  const config = readConfig(process.env)
-  if (!config.databaseUrl.startsWith('sqlite:')) throw postgresAdvice()
+async function recover(config: Config, backup: string): Promise<void> {
   const found = await findBackup(config, backup)
   const secretKeys = await readSecretKeys(config)
-  const path = resolve(config.databaseUrl.slice('sqlite:'.length))
+  const path = databaseFile(config)
   const lock = await lockDatabase(path)
   await removeLeftovers(path)
   const folder = await mkdtemp(path + recovering)
   try {
     const copy = join(folder, 'bookmarks.db')
-    const { rows, epoch, leftOut } = await withProgress(({ report }) =>
-      fetchAndTry(found, config, secretKeys, copy, report),
-    )
+    const exportsDir = config.s3 ? undefined : config.exportsDir
+    const tried = await withProgress(({ report }) => fetchAndTry(found, config, secretKeys, copy, exportsDir, report))
     const kept = await takePlace(copy, path)
-    for (const [id, reason] of leftOut) console.log(`left out: the export ${id}, ${reason}`)
-    const counts = Object.entries(rows).map(([table, count]) => `${table} ${count}`)
-    console.log(`${path} is now ${found.name}\n  checked  ${counts.join(', ')}`)
+    tell(tried, `${path} is now ${found.name}`)
     if (kept !== undefined) console.log(`  before   ${kept}`)
-    console.log(`  epoch    ${epoch}: devices will send again what this database has lost`)
+    console.log(`  epoch    ${tried.epoch}: devices will send again what this database has lost`)
     console.log('  next     start the service')
   } finally {
     await rm(folder, { recursive: true, force: true })
     lock.close()
   }
+}
+
+/** In a folder of its own beside the database, one at a time: the service may be running. */
+async function tryOut(config: Config, backup: string): Promise<void> {
+  const found = await findBackup(config, backup)
+  const secretKeys = await readSecretKeys(config)
+  const folder = `${databaseFile(config)}.checking`
+  await makeFolder(folder)
+  const lock = await lockDatabase(join(folder, 'bookmarks.db'))
+  try {
+    for (const left of await readdir(folder))
+      if (left.startsWith('copy-')) await rm(join(folder, left), { recursive: true })
+    const copy = join(await mkdtemp(join(folder, 'copy-')), 'bookmarks.db')
+    const tried = await withProgress(({ report }) => fetchAndTry(found, config, secretKeys, copy, undefined, report))
+    tell(tried, `${found.name} can be recovered`)
+    if (tried.leftOut.length > 0) process.exitCode = 1
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+    lock.close()
+  }
+}
+
+function tell({ rows, leftOut, isCompared }: Tried, is: string): void {
+  for (const [id, reason] of leftOut) console.log(`left out: the export ${id}, ${reason}`)
+  const counts = Object.entries(rows).map(([table, count]) => `${table} ${count}`)
+  console.log(`${is}\n  checked  ${counts.join(', ')}`)
+  if (!isCompared)
+    console.log(
+      '  not compared with its SHA-256: it has none, as those of earlier versions; a changed byte may be in it',
+    )
+}
+
+async function listAll(config: Config): Promise<void> {
+  const facts = await describeBackups(config, await readSecretKeys(config))
+  const { oldestFirst, fromFuture } = byAge(facts.map(({ name }) => name))
+  for (const name of oldestFirst) {
+    const { bytes, opens } = facts.find((one) => one.name === name) as BackupFacts
+    const opened = opens === undefined ? 'cannot be read' : `opens with ${opens ? '' : 'no key of '}SECRET_KEY`
+    const future = fromFuture.includes(name) ? ', from the future' : ''
+    console.log(`${name}  ${bytes === undefined ? 'unknown size' : `${bytes} bytes`}, ${opened}${future}`)
+  }
+  console.log(`${facts.length} backups in ${config.backup.inBucket ? config.s3?.bucket : resolve(config.backup.dir)}`)
+}
+
+function databaseFile({ databaseUrl }: Config): string {
+  return resolve(databaseUrl.slice('sqlite:'.length))
 }
 
 function postgresAdvice(): ConfigError {
@@ -106,37 +159,66 @@ function newest(names: string[]): string {
   return name
 }
 
-interface ExportFolders {
-  /** Undefined if the backup has no files. */
-  from: string | undefined
-  to: string
+interface Tried {
+  /** The number of rows of each table. */
+  rows: Record<string, number>
+  leftOut: LeftOut[]
+  epoch: string
+  /** Its files are those that were made. */
+  isCompared: boolean
 }
 
 /**
- * Copies the database of the backup to `path`, makes it fit to be started on, and throws unless it is: intact, of a version that
- * can be migrated to this one, with the schema of this version then, and sealed under the given keys.
+ * Copies the database of the backup to `path`, makes it fit to be started on, and throws unless it is: what was made, intact,
+ * of a version that can be migrated to this one, with the schema of this version then, and sealed under the given keys.
+ *
+ * @param exportsDir where export files that are gone come back; undefined if they stay where they are
  */
 async function fetchAndTry(
   { name, folder }: Found,
-  { s3, exportsDir }: Config,
+  { s3 }: Config,
   secretKeys: Uint8Array[],
   path: string,
+  exportsDir: string | undefined,
   report: Report,
-) {
-  if (folder !== undefined) await copyDatabase(join(folder, 'bookmarks.db'), path, folder, report)
-  else if (s3) await fetchBackup(s3, secretKeys, name, path)
+): Promise<Tried> {
+  let isCompared = false
+  let sums: Checksums | undefined
+  if (folder !== undefined) {
+    sums = await readChecksums(folder)
+    isCompared = sums !== undefined
+    report('comparing the SHA-256', 0, 1)
+    if (sums) await demandSame(folder, sums)
+    await copyDatabase(join(folder, 'bookmarks.db'), path, folder, report)
+  } else if (s3) isCompared = await fetchBackup(s3, secretKeys, name, path)
+  const from = folder && join(folder, 'exports')
   // In a bucket, they are there already.
-  const exports = s3 ? undefined : { from: folder && join(folder, 'exports'), to: exportsDir }
+  const exports = s3 ? undefined : { from, to: exportsDir, sums }
   const { rows, leftOut, beginsEpoch } = await prepare(path, name, exports, report)
   const database = await openDatabase(`sqlite:${path}`, log)
   try {
     await checkSchema(database.db, path, name)
     report('opening what is sealed', 0, 1)
     await checkSeals(database.db, secretKeys, name)
-    return { rows, leftOut, epoch: await epochOf(database, beginsEpoch) }
+    return { rows, leftOut, isCompared, epoch: await epochOf(database, beginsEpoch) }
   } finally {
     await database.close()
   }
+}
+
+async function demandSame(folder: string, sums: Checksums): Promise<void> {
+  if ((await checksumOf(join(folder, 'bookmarks.db'))) === sums.get('bookmarks.db')) return
+  throw new ConfigError(
+    `${folder} is damaged (bookmarks.db has another SHA-256 than when it was made, which SHA256SUMS has); take another one`,
+  )
+}
+
+interface ExportFolders {
+  /** Undefined if the backup has no files. */
+  from: string | undefined
+  /** Undefined if none are copied. */
+  to: string | undefined
+  sums: Checksums | undefined
 }
 
 async function prepare(path: string, name: string, exports: ExportFolders | undefined, report: Report) {
@@ -192,31 +274,29 @@ async function epochOf(database: Database, hasBegun: boolean): Promise<string> {
 /** Copies the files that EXPORTS_DIR has no more. An export's file never changes, so one that is there stays. */
 async function copyMissingExports(
   exports: StoredExport[],
-  { from, to }: ExportFolders,
+  { from, to, sums }: ExportFolders,
   report: Report,
 ): Promise<LeftOut[]> {
-  await makeFolder(to)
+  if (to !== undefined) await makeFolder(to)
   const leftOut: LeftOut[] = []
   for (const [index, { id, object_key, size_bytes }] of exports.entries()) {
-    report('copying export files', index, exports.length)
+    report(to === undefined ? 'comparing export files' : 'copying export files', index, exports.length)
     assertObjectKey(object_key)
-    const path = join(to, object_key)
-    if ((await sizeOf(path)) === size_bytes) continue
+    const path = to === undefined ? undefined : join(to, object_key)
+    if (path !== undefined && (await sizeOf(path)) === size_bytes) continue
     const source = from === undefined ? undefined : join(from, object_key)
     if (source === undefined || (await sizeOf(source)) !== size_bytes) {
       leftOut.push([id, 'its file is not in the backup'])
-      continue
+    } else if (sums && (await checksumOf(source)) !== sums.get(`exports/${object_key}`)) {
+      leftOut.push([id, 'its file is damaged in the backup'])
+    } else if (path !== undefined) {
+      await copyFile(source, `${path}.part`)
+      await syncPath(`${path}.part`)
+      await rename(`${path}.part`, path)
     }
-    await copyFile(source, `${path}.part`)
-    await syncPath(`${path}.part`)
-    await rename(`${path}.part`, path)
   }
-  await syncPath(to)
+  if (to !== undefined) await syncPath(to)
   return leftOut
-}
-
-async function sizeOf(path: string): Promise<number | undefined> {
-  return (await stat(path).catch(() => undefined))?.size
 }
 
 /**

@@ -1,0 +1,45 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { Kysely, SqliteDialect } from 'kysely'
+import type { Config } from '../config/config.ts'
+import type { Schema } from '../db/schema.ts'
+import { sampleSealed, sealedColumns } from '../db/tables/sealed.ts'
+import { createSeal, type Seal } from '../seal/seal.ts'
+import { describeBucket } from './bucket.ts'
+import { sizeOf } from './checksums.ts'
+import { type BackupFacts, listBackups } from './shelf.ts'
+
+/** The backups in BACKUP_TO. Nothing is written. */
+export async function describeBackups({ backup, s3 }: Config, secretKeys: Uint8Array[]): Promise<BackupFacts[]> {
+  if (backup.inBucket && s3) return describeBucket(s3, secretKeys)
+  const seal = createSeal(secretKeys)
+  const found: BackupFacts[] = []
+  for (const name of await listBackups(backup.dir)) found.push(await describe(join(backup.dir, name), name, seal))
+  return found
+}
+
+async function describe(folder: string, name: string, seal: Seal): Promise<BackupFacts> {
+  const files = await readdir(folder, { recursive: true, withFileTypes: true })
+  const paths = files.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name))
+  const sizes = await Promise.all(paths.map(sizeOf))
+  const opens = await isOpenedBy(seal, join(folder, 'bookmarks.db')).catch(() => undefined)
+  return { name, bytes: sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0), opens }
+}
+
+/** Tries some of the sealed values. A backup of an earlier version may lack a table of them. */
+async function isOpenedBy(seal: Seal, path: string): Promise<boolean> {
+  const database = new Sqlite(path, { readonly: true, fileMustExist: true })
+  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database }) })
+  try {
+    const tables = new Set((await db.introspection.getTables()).map(({ name }) => name))
+    if (!tables.has('users')) throw new Error(`${path} is no database of this service`)
+    for (const column of sealedColumns.filter(({ table }) => tables.has(table))) {
+      for (const { id, userId, sealed } of await sampleSealed(db, column))
+        if (!seal.open(sealed, { purpose: column.purpose, userId, rowId: id })) return false
+    }
+    return true
+  } finally {
+    await db.destroy()
+  }
+}
