@@ -81,6 +81,19 @@ t.test('An earlier version is listed in plaintext, and restored on every device'
   await t.rejects(laptop.history.restoreVersion('x', 'unknown'), { name: 'ApiError', status: 404 })
 })
 
+t.test('An edit is listed if the service has erased the copy under a newer key, and keeps the first', async (t) => {
+  const { ann, keys, laptop } = await open()
+  const now = Date.now()
+  const ids = ['edit', 'edit~001', ...Array.from({ length: 12 }, (_, n) => `later-${n}`)]
+  for (const [n, id] of [...Array.from({ length: 39 }, (_, n) => `earlier-${n}`), ...ids].entries()) {
+    const edit = change({ id, entity_id: 'x', timestamp: now + n, ...encryptBookmark(keys, bookmark('x', id)) })
+    t.equal((await ann.call('POST', '/api/v1/sync/push', { body: { changes: [edit] } })).body.accepted, 1)
+  }
+  const listed = titles(await laptop.history.history('x'))
+  t.equal(listed.length, 50)
+  t.same([listed.includes('edit'), listed.includes('edit~001')], [true, false])
+})
+
 t.test('A version that cannot be decrypted is listed with the reason, and can be restored', async (t) => {
   const { ann, keys, laptop } = await open()
   const foreign = encryptBookmark(deriveKeys(randomBytes(32)), bookmark('x', 'under another key'))

@@ -4,7 +4,9 @@ import { quotas } from '../../generated/limits.ts'
 import type { Schemas } from '../../src/service/contract/schemas.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
+import { isPostgres } from '../support/database-url.ts'
 import { depth } from '../support/depth.ts'
+import { watchRows } from '../support/rows-looked-at.ts'
 import { countUsage, usage } from '../support/usage.ts'
 
 type Version = Schemas['Version']
@@ -12,6 +14,8 @@ type Version = Schemas['Version']
 const [minuteMs, hourMs] = [60_000, 3_600_000]
 const dayMs = 24 * hourMs
 const { versionsOfRecord, newestVersionsOfRecord } = quotas
+let looked: number[] = []
+if (!isPostgres) watchRows(t, ({ rows }) => looked.push(rows))
 const app = await buildApp(t)
 let people = 0
 
@@ -180,6 +184,21 @@ t.test('Among many long ones, the newest versions stay, however brief, and undo 
   t.same(texts(kept).slice(0, newestVersionsOfRecord), newest)
   await call('POST', '/api/v1/bookmarks/x/restore', { body: {} })
   t.equal(await textOf('x'), 'quick 10 of x')
+})
+
+t.test('If all versions of many bookmarks are long ones, statements still look at few rows', async (t) => {
+  const { after, edit, versions, signIn } = await open()
+  const ids = Array.from({ length: 40 }, (_, index) => `x${index}`)
+  for (let n = 0; n < 52; n++) {
+    if (n % 50 === 0) await signIn()
+    await edit(ids, `long ${n}`)
+    after(2 * hourMs)
+  }
+  looked = []
+  await edit(ids, 'last')
+  const most = Math.max(0, ...looked)
+  t.ok(most <= 3 * 501, `${most} rows`)
+  t.equal((await versions('x39')).length, versionsOfRecord)
 })
 
 t.test(

@@ -109,6 +109,35 @@ t.test('The fake service decides, numbers, keeps and lists as the real one does'
   t.same(isDeep ? expected.filter((kind) => !met[kind]) : [], [])
 })
 
+t.test('Of a bookmark with too many versions, the fake service erases the same ones as the real one', async (t) => {
+  let time = start
+  const user = await app.user(randomUUID())
+  const fake = fakeService({ now: () => time }).connect(user.userId)
+  const path = '/api/v1/sync/push'
+  for (let n = 0; n < 70; n++) {
+    time += n % 3 === 0 ? 7_500_000 : 1000
+    app.setClock(time)
+    const content = { encrypted_data: 'AAAA', data_hash: `${n}` }
+    const timestamp = n % 7 === 6 ? 1 : time
+    const edit = {
+      id: `e${n}`,
+      entity_type: 'bookmark',
+      entity_id: 'x',
+      operation: 'update',
+      timestamp,
+      device_id: 'a',
+    }
+    const body = { changes: [{ ...edit, ...content }] }
+    await user.call('POST', path, { body })
+    await fake.fetch(new Request(`http://fake.localhost${path}`, { method: 'POST', body: JSON.stringify(body) }))
+  }
+  const list = '/api/v1/bookmarks/x/versions'
+  const idsOf = ({ versions }: { versions: { version_id: string }[] }) => versions.map(({ version_id }) => version_id)
+  const kept = idsOf((await user.call('GET', list)).body)
+  t.equal(kept.length, 50)
+  t.same(idsOf(await (await fake.fetch(new Request(`http://fake.localhost${list}`))).json()), kept)
+})
+
 type Answer = string
 
 function headersOf(by: string | undefined): Record<string, string> {
