@@ -2,12 +2,13 @@ import { spawn, spawnSync } from 'node:child_process'
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { chmod, chown, copyFile, cp, glob, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, copyFile, cp, glob, mkdir, readdir, readFile, readlink, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { freePort } from '../../scripts/servers/free-port.ts'
 import { sources as buildSources } from '../../scripts/test/build.ts'
+import { secretNames } from '../../src/service/config/values.ts'
 import { isDeep } from '../support/depth.ts'
 import { folder } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -47,8 +48,9 @@ t.test('The image: two stages, a user of its own, no secrets, commands without a
   t.same(valuesOf(image, 'VOLUME'), [env.DATA_DIR])
   t.same(valuesOf(image, 'EXPOSE'), [env.PORT])
   t.same(
-    [commandOf(image, 'ENTRYPOINT')[0], commandOf(image, 'CMD'), commandOf(image, 'HEALTHCHECK')[0]],
-    ['node', ['main.mjs'], 'node'],
+    [valuesOf(image, 'ENTRYPOINT'), commandOf(image, 'CMD'), commandOf(image, 'HEALTHCHECK')[0]],
+    [[], ['ebs', 'serve'], 'node'],
+    'docker run and docker exec take the same words',
   )
 })
 
@@ -110,7 +112,9 @@ t.test(
     }
     const port = String(await freePort())
     const env = { ...environmentOf(image), ...production, HOST: '127.0.0.1', PORT: port, DATA_DIR: inside('/data') }
-    const [, ...args] = [...commandOf(image, 'ENTRYPOINT'), ...commandOf(image, 'CMD')]
+    t.equal(await readlink(inside('/usr/local/bin/ebs')), '/app/ebs.mjs')
+    const [, ...words] = commandOf(image, 'CMD')
+    const args = ['ebs.mjs', ...words]
     const as = { cwd: inside('/app'), env, ...(isRoot && { uid: user, gid: user }) }
     const service = spawn(node, args, { ...as, stdio: ['ignore', 'pipe', 'inherit'] })
     t.teardown(() => service.kill('SIGKILL'))
@@ -147,7 +151,7 @@ function runSteps(inside: (path: string) => string): void {
       const to = target.startsWith('/') ? inside(target) : target
       for (const source of sources) {
         const from = source.startsWith('/') ? inside(source) : join(inside('/context'), source)
-        if (from !== to) run('cp', '-a', source === '.' ? `${from}/.` : from, to)
+        if (from !== to) run('cp', '-a', /^\.$|\/$/.test(source) ? `${from}/.` : from, to)
       }
     }
   }
@@ -338,6 +342,73 @@ t.test('systemd accepts the unit, and finds it well shut in', async (t) => {
   )
 })
 
+/** deploy/systemd/ebs with its places in a folder, and a program that prints what it is given. */
+async function installWrapper(at: string): Promise<string> {
+  const settings = join(at, 'etc')
+  await mkdir(settings)
+  const program = join(at, 'program.mjs')
+  await writeFile(
+    program,
+    'console.log(JSON.stringify({ title: process.title, words: process.argv.slice(2), env: process.env }))',
+  )
+  const places = { settings, program, node: process.execPath }
+  const text = Object.entries(places).reduce(
+    (script, [name, place]) => script.replace(new RegExp(`^${name}=.*$`, 'm'), `${name}=${place}`),
+    read('deploy/systemd/ebs'),
+  )
+  await writeFile(join(at, 'ebs'), text, { mode: 0o755 })
+  return settings
+}
+
+t.test('The program for commands gives them what the unit gives the service', async (t) => {
+  const at = await folder(t)
+  const settings = await installWrapper(at)
+  const wrapper = (...args: string[]) =>
+    spawnSync(join(at, 'ebs'), args, { encoding: 'utf8', env: { PATH: process.env.PATH ?? '' } })
+  t.match(wrapper('backup', '/x'), { status: 1, stderr: /environment cannot be read: sudo ebs backup \/x\n$/ })
+  t.match(wrapper('--help'), { status: 0, stderr: '' })
+
+  await writeFile(join(settings, 'secret_key'), 'k')
+  await writeFile(join(settings, 'oidc_client_secret'), 's')
+  await writeFile(join(settings, 's3_access_key'), 'a')
+  const given = {
+    PUBLIC_URL: 'https://sync.example.org',
+    OIDC_SCOPES: 'openid email',
+    S3_BUCKET: '$(touch /x) #1',
+    BACKUP_TO: '/mnt/a b',
+    DRAIN_SECONDS: '7',
+  }
+  await writeFile(
+    join(settings, 'environment'),
+    `# of the operator\n\n${Object.entries(given)
+      .map(([name, value]) => (name === 'BACKUP_TO' ? `${name}="${value}"` : `${name}=${value}`))
+      .join('\n')}`,
+  )
+  const { stdout, stderr } = wrapper('backup', '/mnt/copies of it/')
+  t.equal(stderr, '')
+  const { title, words, env } = JSON.parse(stdout)
+  t.same([title, words], ['ebs', ['backup', '/mnt/copies of it/']])
+  const files = { SECRET_KEY: 'secret_key', OIDC_CLIENT_SECRET: 'oidc_client_secret', S3_ACCESS_KEY: 's3_access_key' }
+  const secrets = Object.entries(files).map(([name, file]) => [`${name}_FILE`, join(settings, file)])
+  const own = values('Environment')
+    .filter((line) => !line.includes('%d'))
+    .map((line) => line.replace('%S', '/var/lib').split('='))
+  t.match(env, { ...Object.fromEntries(own), ...Object.fromEntries(secrets), ...given })
+  t.same(
+    Object.keys(env).filter((name) => name.endsWith('_FILE')).length,
+    secrets.length,
+    'no secret that is not there',
+  )
+  t.equal((await readFile(join(at, 'ebs'), 'utf8')).match(/for name in (.*);/)?.[1], secretNames.join(' '))
+  t.same(
+    values('User'),
+    read('deploy/systemd/encrypted-bookmark-sync.sysusers')
+      .match(/(?<=^u )\S+/m)
+      ?.slice(0),
+  )
+  t.equal(spawnSync('sh', ['-n', join(at, 'ebs')]).status, 0)
+})
+
 interface Instruction {
   name: string
   /** `--from=build` and such. */
@@ -384,7 +455,7 @@ function environmentOf(stage: Stage): Record<string, string> {
 }
 
 /** Of an instruction that has a command as a list. */
-function commandOf(stage: Stage, name: 'ENTRYPOINT' | 'CMD' | 'HEALTHCHECK'): string[] {
+function commandOf(stage: Stage, name: 'CMD' | 'HEALTHCHECK'): string[] {
   const [rest = '[]'] = valuesOf(stage, name)
   return JSON.parse(rest.replace(/^.*?CMD /, ''))
 }
