@@ -27,6 +27,7 @@ const peerDependencies = { react: '>=18' }
 interface Package {
   version: string
   license: string
+  repository: string
   dependencies: Record<string, string>
   devDependencies: Record<string, string>
 }
@@ -79,6 +80,7 @@ async function describe(service: Package): Promise<object> {
     version: service.version,
     description: 'End-to-end encrypted bookmark sync: typed calls, crypto, offline-first sync engine, bookmark files.',
     license: service.license,
+    repository: service.repository,
     type: 'module',
     sideEffects: false,
     engines: { node: '>=22' },

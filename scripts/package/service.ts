@@ -53,7 +53,7 @@ export async function buildService(folder = serviceFolder): Promise<void> {
     // Of a text with other than ASCII characters, Node keeps two bytes of each.
     legalComments: 'external',
     banner: { js: require },
-    // Sign-ins of development need the repository's dependencies.
+    // Sign-ins of development need a package that production does without.
     external: ['better-sqlite3', 'oidc-provider'],
     logLevel: 'warning',
   })
@@ -70,6 +70,7 @@ export async function buildService(folder = serviceFolder): Promise<void> {
   for (const name of Object.values(programs)) await chmod(new URL(name, folder), 0o755)
   for (const name of ['openapi.yaml', 'asyncapi.yaml', 'LICENSE'])
     await copyFile(new URL(name, root), new URL(name, folder))
+  await copyFile(new URL('src/service/README.md', root), new URL('README.md', folder))
   for (const name of ['docs/', 'web/']) await copyBuilt(new URL(`dist/${name}`, root), new URL(name, folder))
   await writeFile(new URL('package.json', folder), `${JSON.stringify(describe(), null, 2)}\n`)
 }
@@ -79,18 +80,25 @@ async function copyBuilt(from: URL, to: URL): Promise<void> {
   await cp(from, to, { recursive: true })
 }
 
+/** What npm publishes as it is: `npx encrypted-bookmark-sync` starts it as `npm start` starts the checkout. */
 function describe(): object {
-  const { name, version, license, engines, dependencies } = packageJson
+  const { name, version, description, license, repository, engines, allowScripts, dependencies } = packageJson
   const driver = 'better-sqlite3'
+  const provider = 'oidc-provider'
   return {
     name,
     version,
+    description,
     license,
-    private: true,
+    repository,
     type: 'module',
     bin: programs,
-    engines,
-    allowScripts: { [driver]: packageJson.allowScripts[driver] },
+    files: ['*.mjs', '*.txt', '*.yaml', 'docs', 'web'],
+    // npm itself may be an older one: nothing here needs a script of a package.
+    engines: { node: engines.node },
+    allowScripts: { [driver]: allowScripts[driver] },
     dependencies: { [driver]: dependencies[driver] },
+    // Nobody signs in by it in production: `npm install --omit=optional` leaves it out.
+    optionalDependencies: { [provider]: packageJson.devDependencies[provider] },
   }
 }

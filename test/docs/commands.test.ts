@@ -5,7 +5,12 @@ import t from 'tap'
 import { readConfig } from '../../src/service/config/config.ts'
 
 const root = new URL('../../', import.meta.url)
-const blocks = ['README.md', 'src/client/README.md', ...globSync('docs/**/*.md', { cwd: root })].flatMap((file) =>
+const blocks = [
+  'README.md',
+  'src/client/README.md',
+  'src/service/README.md',
+  ...globSync('docs/**/*.md', { cwd: root }),
+].flatMap((file) =>
   [...readFileSync(new URL(file, root), 'utf8').matchAll(/^( *)```(\w+)\n(.*?)^ *```/gms)].map(
     ([, indent = '', language, code = '']) => ({ file, language, code: code.replaceAll(`\n${indent}`, '\n').trim() }),
   ),
@@ -14,6 +19,7 @@ const commands = blocks.filter(({ language }) => language === 'sh')
 
 /** The tests that run a block of commands, by its beginning. */
 const runBy: Record<string, string> = {
+  'npx encrypted-bookmark-sync': 'test/process/registry.test.ts',
   'npm ci && npm start': 'test/process/start.test.ts',
   'npm ci && npm run build\ncp': 'test/process/bundle.test.ts',
   'npm ci && npm run build': 'test/client/package.test.ts',

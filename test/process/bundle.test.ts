@@ -22,6 +22,20 @@ t.test('The bundle starts without the repository, signs in, takes pushes, backs 
     recursive: true,
     filter: (path) => !/\/(deps|src)$/.test(path),
   })
+  const { status, stdout } = spawnSync('npm', ['pack', '--dry-run', '--json'], { cwd, encoding: 'utf8' })
+  const [packed] = JSON.parse(stdout) as [{ files: { path: string; mode: number }[] }]
+  const published = packed.files.map(({ path }) => path).filter((path) => !/^run-|^(docs|web)\//.test(path))
+  t.same([status, published.includes('main.mjs'), published.includes('README.md')], [0, true, true])
+  t.same(
+    published.filter((path) => /node_modules|data/.test(path)),
+    [],
+  )
+  t.same(
+    packed.files.flatMap(({ path, mode }) => (mode & 0o100 ? [path] : [])).sort(),
+    ['ebs.mjs', 'encrypted-bookmark-sync.mjs'],
+    'what npm publishes has two programs',
+  )
+
   const { issuer } = await startMock(t)
   const settings = {
     // The cache that all tests share would keep each of these bundles.
