@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { buildExtension } from '../../scripts/package/extension.ts'
 import { isDeep } from '../support/depth.ts'
+import { until } from '../support/until.ts'
 import { accessibilityFaults, overflow } from './docs-page.ts'
 import { measureCrowd } from './extension/crowd.ts'
 import { closeAndOpen, origin, startKept } from './extension/installed.ts'
@@ -79,7 +80,7 @@ else {
   t.test('The worker starts with the browser, before anything happens', async (t) => {
     const chromium = await startKept(t)
     await closeAndOpen(chromium)
-    await chromium.workerStarted(origin)
+    await until(async () => (await chromium.workers(origin)).length > 0)
     t.pass('it runs, and nobody has opened a page or changed a bookmark')
   })
 

@@ -29,8 +29,9 @@ else {
     t.equal(refreshesOf(service), 1, 'one refresh, and another device has both')
 
     const { life } = await installed.worker()
+    const running = await installed.chromium.workers(origin)
     await installed.stopWorker()
-    await installed.chromium.workerStopped(origin)
+    await ended(installed, running)
     await put(elsewhere, 'meanwhile')
     t.not((await installed.worker()).life, life, 'the browser started a worker anew')
     await shows(installed, 'meanwhile')
@@ -52,8 +53,9 @@ else {
       const [before, idleBefore] = [await installed.worker(), await idle.worker()]
       await installed.unwatched(() =>
         idle.unwatched(async () => {
+          const running = await idle.chromium.workers(origin)
           await sleep(pastIdleMs)
-          await idle.chromium.workerStopped(origin)
+          await ended(idle, running)
           await put(elsewhere, 'from elsewhere')
         }),
       )
@@ -77,6 +79,14 @@ async function begin(t: Test): Promise<{ service: Service; installed: Installed;
   const installed = await Installed.start(t)
   await setUp(installed, service, 'Ada')
   return { service, installed, elsewhere: await openDevice(service, 'Ada') }
+}
+
+/** Waits until none of these workers runs. An alarm may have started another one at once. */
+async function ended({ chromium }: Installed, workers: string[]): Promise<void> {
+  await until(async () => {
+    const running = await chromium.workers(origin)
+    return !workers.some((id) => running.includes(id))
+  })
 }
 
 async function add(installed: Installed, title: string): Promise<void> {

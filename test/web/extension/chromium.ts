@@ -7,7 +7,6 @@ import { type Browser, type BrowserContext, chromium, errors } from 'playwright-
 import type { Test } from 'tap'
 import { chromiumArguments, findChromium } from '../../../scripts/servers/chromium.ts'
 import { folder } from '../../support/service.ts'
-import { until } from '../../support/until.ts'
 
 /** A browser that runs on while nobody watches: a debugger that is attached to an extension's worker keeps it running. */
 export interface ExtensionBrowser {
@@ -15,10 +14,8 @@ export interface ExtensionBrowser {
   watch<T>(work: (context: BrowserContext) => Promise<T>): Promise<T>
   /** Watches it until the browser ends, or the connection is closed. */
   connect(): Promise<Browser>
-  /** Resolves once no worker of this origin runs; asking does not keep it running. */
-  workerStopped(origin: string): Promise<void>
-  /** Resolves once one runs. */
-  workerStarted(origin: string): Promise<void>
+  /** The ids of the workers of this origin that run; asking does not keep them running. The next one has another. */
+  workers(origin: string): Promise<string[]>
   /** The group of all its processes. */
   group(): number
   /** Ends all its processes; `SIGSTOP` lets them sleep, and `SIGCONT` wakes them. */
@@ -56,10 +53,7 @@ export async function startChromium(t: Test, profile: string, args: string[] = [
       }
     },
     connect: () => connect(port),
-    async workerStopped(origin) {
-      while ((await workersOf(port, origin)) > 0) await sleep(100)
-    },
-    workerStarted: (origin) => until(async () => (await workersOf(port, origin)) > 0),
+    workers: (origin) => workersOf(port, origin),
     group,
     signal,
     async startAgain() {
@@ -86,10 +80,10 @@ export function contextOf(browser: Browser): BrowserContext {
   return context
 }
 
-async function workersOf(port: string, origin: string): Promise<number> {
+async function workersOf(port: string, origin: string): Promise<string[]> {
   const response = await fetch(`http://127.0.0.1:${port}/json/list`)
-  const targets = (await response.json()) as { type: string; url: string }[]
-  return targets.filter(({ type, url }) => type === 'service_worker' && url.startsWith(origin)).length
+  const targets = (await response.json()) as { id: string; type: string; url: string }[]
+  return targets.filter(({ type, url }) => type === 'service_worker' && url.startsWith(origin)).map(({ id }) => id)
 }
 
 /** Chromium writes it to a file once it listens. */
