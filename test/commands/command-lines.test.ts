@@ -24,7 +24,17 @@ const tooMany = /too many arguments/
 const scripts: Record<string, Script> = {
   start: { wrong: { now: tooMany } },
   ebs: {
-    names: ['serve', 'backup', 'restore', 'restored', 'migrate', 'reseal', 'admin', 'Run as root, it becomes the user'],
+    names: [
+      'serve',
+      'doctor',
+      'backup',
+      'restore',
+      'restored',
+      'migrate',
+      'reseal',
+      'admin',
+      'Run as root, it becomes the user',
+    ],
     wrong: {
       '': /no command: one of serve, /,
       'destroy everything': /there is no command destroy: one of serve, /,

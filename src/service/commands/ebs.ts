@@ -7,6 +7,7 @@ import { command, run, UsageError } from '../terminal/command.ts'
 /** Each is loaded when it is called. */
 const commands: Record<string, () => Promise<Command>> = {
   serve: async () => (await import('./serve.ts')).serveCommand,
+  doctor: async () => (await import('./doctor.ts')).doctorCommand,
   backup: async () => (await import('./backup.ts')).backupCommand,
   restore: async () => (await import('./restore.ts')).restoreCommand,
   restored: async () => (await import('./restored.ts')).restoredCommand,

@@ -76,6 +76,9 @@ function identityProvider(env: Env, environment: string) {
   }
   const url = URL.parse(issuer)
   if (!url || !/^https?:$/.test(url.protocol)) throw new ConfigError('OIDC_ISSUER must be an http or https URL')
+  if (/\/\.well-known\/openid-configuration\/?$/.test(url.pathname)) {
+    throw new ConfigError('OIDC_ISSUER must be the issuer itself, without /.well-known/openid-configuration')
+  }
   if (url.protocol === 'http:' && environment !== 'development') {
     throw new ConfigError(`OIDC_ISSUER must be https in ${environment}`)
   }
@@ -102,6 +105,8 @@ function secretKeys(env: Env, environment: string): Uint8Array[] | undefined {
 export function parseSecretKey(value: string, name: string): Uint8Array {
   const key = Buffer.from(value, 'base64')
   if (key.length !== 32 || key.toString('base64') !== value) throw new ConfigError(`${name} must be 32 bytes in base64`)
+  if (key.every((byte) => byte === 0))
+    throw new ConfigError(`${name} must not be zeros: openssl rand -base64 32 makes one`)
   return key
 }
 

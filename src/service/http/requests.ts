@@ -20,7 +20,7 @@ declare module 'fastify' {
 }
 
 interface RequestParts {
-  config: { logAddresses: Detail }
+  config: { logAddresses: Detail; trustProxy: unknown }
   limits: Pick<Limits, 'chargeUser' | 'chargeWork'>
   tracing: Pick<Tracing, 'isExporting' | 'begin'>
   metrics: {
@@ -43,7 +43,9 @@ export const newRequestId = () => randomUUID()
 export function registerRequests(app: FastifyInstance, { config, limits, tracing, metrics }: RequestParts): void {
   app.decorateRequest('trace', undefined)
   app.decorateRequest('spent', undefined)
+  let isTold = config.trustProxy !== false
   app.addHook('onRequest', (request, reply, next) => {
+    if (!isTold) warnOfProxy(request)
     if (tracing.isExporting || request.headers.traceparent !== undefined) beginTrace(request, reply)
     const { socket } = request.raw
     const before = trafficOf(socket)
@@ -69,6 +71,16 @@ export function registerRequests(app: FastifyInstance, { config, limits, tracing
     })
     next()
   })
+
+  /** Once: whoever forgets the setting sees it, and nobody can fill the log with it. */
+  function warnOfProxy({ headers, log }: FastifyRequest): void {
+    const header = ['x-forwarded-for', 'forwarded'].find((name) => headers[name] !== undefined)
+    if (header === undefined) return
+    isTold = true
+    log.warn(
+      `a request has the header ${header}, but TRUST_PROXY is not set: behind a proxy, all users share the limits of one address`,
+    )
+  }
 
   function beginTrace(request: FastifyRequest, reply: FastifyReply): void {
     const { method, routeOptions, headers } = request

@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import ipaddr from 'ipaddr.js'
+import type { Config } from '../config/config.ts'
+import { openProvider } from '../provider/openid.ts'
+import type { Finding } from './doctor-place.ts'
+
+const callMs = 5_000
+/** By so much the clocks of the provider and of this machine may differ. */
+const toleranceMs = 30_000
+
+/** The provider's metadata, its clock, and what has to be registered there. */
+export async function examineIssuer({ identityProvider, publicUrl, environment }: Config): Promise<Finding[]> {
+  const about = 'provider'
+  if (!identityProvider) return [{ about, state: 'ok', says: 'that of development, where any name signs in' }]
+  const redirectUri = `${publicUrl}/api/v1/auth/callback`
+  const { issuer } = identityProvider
+  const register: Finding = { about, state: 'ok', says: `register this redirect URI there: ${redirectUri}` }
+  const provider = openProvider({ ...identityProvider, redirectUri, allowHttp: environment === 'development' })
+  try {
+    await provider.probe()
+    return [{ about, state: 'ok', says: `${issuer} answers` }, register, ...(await examineIssuersClock(issuer))]
+  } catch (error) {
+    const { message, cause } = error as Error
+    const reason = cause instanceof Error && cause.message !== message ? ` (${cause.message})` : ''
+    const says = `OIDC_ISSUER: ${issuer}: ${message}${reason}`
+    return [{ about, state: 'error', says, todo: 'nobody can sign in until it answers' }, register]
+  } finally {
+    await provider.close()
+  }
+}
+
+async function examineIssuersClock(issuer: string): Promise<Finding[]> {
+  const place = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
+  const response = await fetch(place, { signal: AbortSignal.timeout(callMs) }).catch(() => undefined)
+  await response?.body?.cancel()
+  const there = Date.parse(response?.headers.get('date') ?? '')
+  const apart = Date.now() - there
+  if (Number.isNaN(there) || Math.abs(apart) <= toleranceMs) return []
+  const says = `it is ${Math.round(Math.abs(apart) / 1000)} s ${apart > 0 ? 'ahead of' : 'behind'} the provider's`
+  return [{ about: 'clock', state: 'error', says, todo: 'synchronize it: sign-ins fail' }]
+}
+
+/** Whether a request to PUBLIC_URL arrives here, and what the proxies in between tell about its caller. */
+export async function examineProxy(config: Config): Promise<Finding[]> {
+  const about = 'proxy'
+  const { publicUrl, host, port } = config
+  if (port === 0) return [{ about, state: 'ok', says: 'any port will do, so none was tried' }]
+  const seen = Promise.withResolvers<IncomingMessage>()
+  const mark = randomUUID()
+  const server = createServer((request, response) => {
+    response.end('ok')
+    if (request.url === `/livez?${mark}`) seen.resolve(request)
+  })
+  try {
+    const isFree = await listen(server, host, port)
+    const url = `${publicUrl}/livez${isFree ? `?${mark}` : ''}`
+    const response = await fetch(url, { signal: AbortSignal.timeout(callMs), redirect: 'manual' }).catch(reasonOf)
+    if (typeof response === 'string') {
+      const says = `${publicUrl} cannot be reached from here (${response})`
+      return [
+        {
+          about,
+          state: 'warning',
+          says,
+          todo: 'look at DNS, the certificate and the proxy, unless only this machine cannot',
+        },
+      ]
+    }
+    const body = await response.text()
+    if (response.status !== 200) {
+      const todo = 'let the proxy send it to HOST and PORT'
+      return [{ about, state: 'error', says: `${publicUrl}/livez returned status ${response.status}`, todo }]
+    }
+    if (!isFree)
+      return [
+        {
+          about,
+          state: 'ok',
+          says: `${publicUrl} answers; what proxies add can be seen only while the service is stopped`,
+        },
+      ]
+    const request = await Promise.race([seen.promise, undefined])
+    if (body !== 'ok' || !request)
+      return [
+        { about, state: 'error', says: `${publicUrl} leads elsewhere`, todo: `let it lead to port ${port} of ${host}` },
+      ]
+    return [judge(config, request)]
+  } catch (error) {
+    return [{ about, state: 'warning', says: `nothing was tried: ${(error as Error).message}` }]
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+function reasonOf(error: Error): string {
+  return error.cause instanceof Error ? error.cause.message : error.message
+}
+
+/** False if something listens there, which is the service. */
+async function listen(server: ReturnType<typeof createServer>, host: string, port: number): Promise<boolean> {
+  try {
+    server.listen(port, host)
+    await once(server, 'listening')
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return false
+    throw error
+  }
+}
+
+function judge({ trustProxy, publicUrl }: Config, { headers, socket }: IncomingMessage): Finding {
+  const about = 'proxy'
+  const forwarded = String(headers['x-forwarded-for'] ?? '')
+  const hops = forwarded.split(',').filter((address) => address.trim() !== '')
+  if (hops.length === 0) {
+    const says = `${publicUrl} arrives without X-Forwarded-For`
+    if (trustProxy === false) return { about, state: 'ok', says }
+    return {
+      about,
+      state: 'error',
+      says,
+      todo: 'let the proxy send it, or unset TRUST_PROXY: anybody could choose an address',
+    }
+  }
+  const says = `${publicUrl} arrives with X-Forwarded-For: ${forwarded}`
+  if (trustProxy === false) {
+    const todo = `set TRUST_PROXY=${hops.length}: without it, all users share the limits of one address`
+    return { about, state: 'error', says, todo }
+  }
+  const chain = [socket.remoteAddress ?? '', ...hops.map((address) => address.trim()).reverse()]
+  const believed = chain.findIndex((address, hop) => !isTrusted(trustProxy, address, hop))
+  const trusted = believed < 0 ? chain.length : believed
+  // This machine, which asks here, may have one of the proxies' addresses.
+  const isNamed = typeof trustProxy !== 'function' && trusted > hops.length
+  if (trusted === hops.length || isNamed) return { about, state: 'ok', says }
+  const todo = `TRUST_PROXY takes ${trusted} of them for proxies: set it to ${hops.length}, if all are yours`
+  return { about, state: trusted > hops.length ? 'error' : 'warning', says, todo }
+}
+
+function isTrusted(trustProxy: Exclude<Config['trustProxy'], false>, address: string, hop: number): boolean {
+  if (typeof trustProxy === 'function') return trustProxy(address, hop)
+  if (!ipaddr.isValid(address)) return false
+  const parsed = ipaddr.process(address)
+  return trustProxy.some((range) => {
+    const [network, bits] = ipaddr.isValidCIDR(range) ? ipaddr.parseCIDR(range) : [ipaddr.process(range), undefined]
+    if (network.kind() !== parsed.kind()) return false
+    return parsed.match(network, bits ?? (parsed.kind() === 'ipv4' ? 32 : 128))
+  })
+}

@@ -1,0 +1,105 @@
+import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
+import { totalmem } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import type { Config } from '../config/config.ts'
+import { misspelt } from '../config/variables.ts'
+import { fullMemory } from '../load/budget.ts'
+
+export interface Finding {
+  about: string
+  state: 'ok' | 'warning' | 'error'
+  says: string
+  /** What to do. */
+  todo?: string
+}
+
+const mebibyte = 1024 * 1024
+/** A full disk cannot even delete. */
+const leastFree = 128 * mebibyte
+const wantedFree = 1024 * mebibyte
+
+/** Settings that nothing reads, by which something else was meant. */
+export function examineVariables(config: Config): Finding[] {
+  const { environment, databaseUrl, identityProvider, s3, publicUrl, backup } = config
+  const about = 'settings'
+  const isSet = (name: string) => Boolean(process.env[name]?.trim())
+  const isSqlite = databaseUrl.startsWith('sqlite:')
+  const idle: [name: string, isIdle: boolean, because: string][] = [
+    ['BACKUP_TO', backup.everyMs === undefined, 'BACKUP_EVERY is not set, so no backups are made'],
+    ['BACKUP_KEEP', backup.everyMs === undefined, 'BACKUP_EVERY is not set, so no backups are made'],
+    ['EXPORTS_DIR', s3 !== undefined, 'exports go to S3_BUCKET'],
+    ['DEV_IDP_PORT', identityProvider !== undefined, 'OIDC_ISSUER is set'],
+    ['DATABASE_POOL_SIZE', isSqlite, 'the database is SQLite'],
+    ['START_TIMEOUT', isSqlite, 'the database is SQLite'],
+  ]
+  const findings: Finding[] = [
+    ...misspelt(process.env).map(({ name, meant }): Finding => {
+      return { about, state: 'warning', says: `nothing reads ${name}`, todo: `did you mean ${meant}?` }
+    }),
+    ...idle
+      .filter(([name, isIdle]) => isIdle && isSet(name))
+      .map(([name, , because]): Finding => ({ about, state: 'warning', says: `${name} has no effect: ${because}` })),
+  ]
+  if (environment === 'development' && isSet('NODE_ENV') === false && publicUrl.startsWith('http:'))
+    findings.push({ about, state: 'ok', says: 'this is development: for users, set NODE_ENV=production' })
+  return findings.length > 0 ? findings : [{ about, state: 'ok', says: `${environment}, at ${publicUrl}` }]
+}
+
+/** Whether the data belongs to one user, and has room. */
+export function examineDisk({ dataDir, backup, databaseUrl }: Config): Finding[] {
+  const folders = {
+    DATA_DIR: dataDir,
+    ...(backup.everyMs !== undefined && !backup.inBucket && { BACKUP_TO: backup.dir }),
+  }
+  const database = databaseUrl.startsWith('sqlite:') ? (sizeIfThere(databaseUrl.slice('sqlite:'.length)) ?? 0) : 0
+  return Object.entries(folders).flatMap(([name, path]) => [...owners(name, path), room(name, path, database)])
+}
+
+function owners(name: string, path: string): Finding[] {
+  const about = 'owner'
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (!found) return []
+  if (!found.isDirectory())
+    return [{ about, state: 'error', says: `${name}: ${path} is no folder`, todo: 'name a folder, or move this file' }]
+  const strangers = readdirSync(path).filter((entry) => {
+    const its = statSync(join(path, entry), { throwIfNoEntry: false })
+    return its !== undefined && its.uid !== found.uid
+  })
+  if (strangers.length === 0) return []
+  const says = `${name}: ${strangers.slice(0, 3).join(', ')} in ${path} belong to another user than the folder`
+  return [{ about, state: 'error', says, todo: `chown -R ${found.uid}:${found.gid} '${resolve(path)}'` }]
+}
+
+function room(name: string, path: string, database: number): Finding {
+  const place = nearest(resolve(path))
+  const { bavail, bsize } = statfsSync(place)
+  const free = bavail * bsize
+  const isIn = place === resolve(path) ? path : `${path}, which is not there yet`
+  const says = `${name}: ${Math.floor(free / mebibyte)} MiB are free in ${isIn}`
+  const about = 'disk'
+  if (free < leastFree) return { about, state: 'error', says, todo: 'make room: a full disk takes no writes' }
+  if (free >= Math.max(wantedFree, 2 * database)) return { about, state: 'ok', says }
+  return {
+    about,
+    state: 'warning',
+    says,
+    todo: 'make room: a backup or a recovery needs that of the database once more',
+  }
+}
+
+function nearest(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : nearest(dirname(path))
+}
+
+function sizeIfThere(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.size
+}
+
+export function examineMemory(): Finding[] {
+  const memory = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem())
+  const [has, wants] = [memory, fullMemory].map((bytes) => Math.floor(bytes / mebibyte))
+  const says = `this process may use ${has} MiB`
+  if (memory >= fullMemory) return [{ about: 'memory', state: 'ok', says }]
+  const todo = `give it ${wants} MiB: with less it serves fewer large requests at a time`
+  return [{ about: 'memory', state: 'warning', says, todo }]
+}

@@ -1,0 +1,186 @@
+/** `ebs doctor`: what an operator learns before the first user comes. */
+import { once } from 'node:events'
+import { chown, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { createServer, request as send } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { freePort } from '../../scripts/servers/free-port.ts'
+import { nameOf } from '../../src/service/backup/shelf.ts'
+import { buildApp } from '../support/app.ts'
+import { runCommand } from '../support/command.ts'
+import { createdExport } from '../support/exports.ts'
+import { relyingParty, startMock } from '../support/relying-party.ts'
+import { folder, startService } from '../support/service.ts'
+
+type Env = Record<string, string>
+
+interface Finding {
+  about: string
+  state: string
+  says: string
+  todo?: string
+}
+
+const key = (byte: number) => Buffer.alloc(32, byte).toString('base64')
+const production = {
+  NODE_ENV: 'production',
+  PUBLIC_URL: 'https://sync.example.org',
+  SECRET_KEY: key(7),
+  OIDC_ISSUER: 'https://127.0.0.1:9',
+  OIDC_CLIENT_ID: 'id',
+  OIDC_CLIENT_SECRET: 'the client secret',
+}
+
+/** What it finds, and that it changes nothing in the folder. */
+async function examine(t: Test, env: Env): Promise<{ code: number | null; findings: Finding[]; text: string }> {
+  const { DATA_DIR = await folder(t) } = env
+  const port = env.PORT ?? String(await freePort())
+  const before = await contents(DATA_DIR)
+  const { code, stdout, stderr } = await runCommand(t, 'doctor', ['--json'], { ...env, DATA_DIR, PORT: port })
+  t.equal(stderr, '')
+  t.same(await contents(DATA_DIR), before, 'nothing is made or changed')
+  t.notMatch(stdout, new RegExp(`the client secret|${key(7)}`), 'no secret is told')
+  return { code, findings: JSON.parse(stdout), text: stdout }
+}
+
+async function contents(dir: string): Promise<Record<string, unknown>> {
+  const names = await readdir(dir, { recursive: true }).catch((): string[] => [])
+  const entries = await Promise.all(
+    // While the service runs, its log changes, and it tries its folders.
+    names
+      .filter((name) => !/-(wal|shm)$|\.probe$/.test(name))
+      .map(async (name) => [name, (await stat(join(dir, name))).size] as const),
+  )
+  return Object.fromEntries(entries)
+}
+
+function about(findings: Finding[], name: string): Finding[] {
+  return findings.filter((finding) => finding.about === name)
+}
+
+t.test('Before the service ever ran: all is well on an empty folder, and nothing is made', async (t) => {
+  const DATA_DIR = join(await folder(t), 'data')
+  const { code, findings } = await examine(t, { DATA_DIR })
+  t.same([code, findings.filter(({ state }) => state !== 'ok')], [0, []])
+  t.match(about(findings, 'database'), [{ says: /is not there yet/ }])
+  const table = await runCommand(t, 'doctor', [], { DATA_DIR, PORT: String(await freePort()) })
+  t.match(table, { code: 0, stdout: /^ok {7}database {5}\S+ is not there yet: the first start makes it$/m })
+})
+
+t.test('What the start refuses, too, is told with the name of the variable', async (t) => {
+  const faults: [env: Env, line: RegExp][] = [
+    [
+      { PUBLIC_URL: 'https://sync.example.co.uk', COOKIE_DOMAIN: 'co.uk' },
+      /^COOKIE_DOMAIN must not be co\.uk, a public/,
+    ],
+    [{ SECRET_KEY: key(0) }, /^SECRET_KEY must not be zeros/],
+    [
+      { OIDC_ISSUER: 'https://id.example/.well-known/openid-configuration' },
+      /^OIDC_ISSUER must be the issuer itself, without \/\.well-known/,
+    ],
+  ]
+  for (const [env, line] of faults) {
+    const { code, findings } = await examine(t, { ...production, ...env })
+    t.match([code, findings], [1, [{ about: 'settings', state: 'error', says: line }]])
+    const DATA_DIR = await folder(t)
+    const started = await runCommand(t, 'serve', [], { ...production, ...env, DATA_DIR, PORT: '0' })
+    t.match(started, { code: 1 })
+    t.match(JSON.parse(started.stderr).msg, line)
+  }
+})
+
+t.test('Misspelt variables, those without effect, a file in the place of a folder', async (t) => {
+  const BACKUP_TO = join(await folder(t), 'file')
+  await writeFile(BACKUP_TO, '')
+  const odd = { TRUST_PROXIES: '1', OIDC_SECRET: 'x', HOSTNAME: 'here', LANG: 'C', EXPORTS_DIR: '/nowhere' }
+  const s3 = { S3_ENDPOINT: 'https://127.0.0.1:1', S3_BUCKET: 'exports', S3_ACCESS_KEY: 'a', S3_SECRET_KEY: 'b' }
+  const { code, findings, text } = await examine(t, { ...production, ...odd, ...s3, BACKUP_EVERY: '1d', BACKUP_TO })
+  t.equal(code, 1)
+  t.match(about(findings, 'settings'), [
+    { state: 'warning', says: 'nothing reads TRUST_PROXIES', todo: 'did you mean TRUST_PROXY?' },
+    { state: 'warning', says: 'nothing reads OIDC_SECRET', todo: 'did you mean OIDC_CLIENT_SECRET?' },
+    { state: 'warning', says: 'EXPORTS_DIR has no effect: exports go to S3_BUCKET' },
+  ])
+  t.match(about(findings, 'owner'), [{ state: 'error', says: `BACKUP_TO: ${BACKUP_TO} is no folder` }])
+  t.match(about(findings, 'provider'), [
+    { state: 'error', says: /^OIDC_ISSUER: https:\/\/127\.0\.0\.1:9: / },
+    { state: 'ok', says: 'register this redirect URI there: https://sync.example.org/api/v1/auth/callback' },
+  ])
+  t.notMatch(text, /HOSTNAME|LANG\b/)
+})
+
+t.test('Data: its keys, its backups, whose it is; also while the service runs', async (t) => {
+  const dataDir = await folder(t)
+  const { user, close } = await buildApp(t, { SECRET_KEY: key(7) }, { dataDir })
+  await createdExport(await user('ada'))
+  await close()
+  const BACKUP_TO = await folder(t)
+  await mkdir(join(BACKUP_TO, nameOf(Date.now() - 100 * 3_600_000)))
+  const { issuer } = await startMock(t)
+  const provider = { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: relyingParty.clientId, OIDC_CLIENT_SECRET: 'x' }
+  const env = { ...provider, DATA_DIR: dataDir, BACKUP_EVERY: '1d', BACKUP_TO }
+  const wrong = await examine(t, { ...env, SECRET_KEY: key(8) })
+  t.equal(wrong.code, 1)
+  t.match(about(wrong.findings, 'keys'), [{ state: 'error', says: /^SECRET_KEY opens 0 of [1-9]/, todo: /NEW,OLD/ }])
+  t.match(about(wrong.findings, 'backups'), [{ state: 'error', says: 'the newest is 100 h old, of 1' }])
+  t.match(about(wrong.findings, 'provider'), [{ state: 'ok', says: `${issuer} answers` }, { state: 'ok' }])
+
+  const service = await startService(t, dataDir, { SECRET_KEY: key(7) })
+  const { port } = new URL(service.origin)
+  const good = await examine(t, { DATA_DIR: dataDir, SECRET_KEY: key(7), PORT: port })
+  t.same([good.code, good.findings.filter(({ state }) => state !== 'ok')], [0, []])
+  t.match(about(good.findings, 'keys'), [{ says: /^SECRET_KEY opens ([1-9]\d*) of \1 / }])
+  t.match(about(good.findings, 'proxy'), [{ says: /answers; what proxies add/ }])
+  await service.kill('SIGTERM')
+
+  if (process.getuid?.() !== 0) return t.comment('only root can give a file to somebody else')
+  await chown(join(dataDir, 'bookmarks.db'), 10001, 10001)
+  const owned = await examine(t, { DATA_DIR: dataDir, SECRET_KEY: key(7) })
+  t.match(about(owned.findings, 'owner'), [{ state: 'error', says: /bookmarks\.db in/, todo: /^chown -R 0:0 / }])
+})
+
+/** Sends requests on, with the address of the caller, or of those before it. */
+async function startProxy(t: Test, port: string, before = ''): Promise<string> {
+  const proxy = createServer((request, response) => {
+    const forwarded = [before, request.socket.remoteAddress].filter(Boolean).join(', ')
+    const options = { host: '127.0.0.1', port, path: request.url, headers: { 'x-forwarded-for': forwarded } }
+    send(options, (answer) => answer.pipe(response.writeHead(answer.statusCode ?? 500))).end()
+  })
+  t.teardown(() => proxy.close())
+  await once(proxy.listen(0, '127.0.0.1'), 'listening')
+  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+}
+
+t.test('What the proxies tell is compared with TRUST_PROXY, while the service does not run', async (t) => {
+  const PORT = String(await freePort())
+  const one = await startProxy(t, PORT)
+  const two = await startProxy(t, PORT, '192.0.2.1')
+  const finding = async (PUBLIC_URL: string, TRUST_PROXY: string) =>
+    about((await examine(t, { PUBLIC_URL, TRUST_PROXY, PORT })).findings, 'proxy')[0]
+  t.match(await finding(one, ''), { state: 'error', todo: /^set TRUST_PROXY=1: without it, all users share/ })
+  t.match(await finding(one, '1'), { state: 'ok', says: /arrives with X-Forwarded-For: 127\.0\.0\.1$/ })
+  t.match(await finding(one, '2'), { state: 'error', todo: /takes 2 of them for proxies: set it to 1/ })
+  t.match(await finding(two, '1'), { state: 'warning', todo: /takes 1 of them for proxies: set it to 2/ })
+  t.match(await finding(one, '127.0.0.1'), { state: 'ok' })
+  t.match(await finding(two, '127.0.0.1'), { state: 'ok' })
+  t.match(await finding(two, '10.0.0.0/8'), { state: 'warning', todo: /takes 0 of them/ })
+  t.match(await finding(`http://127.0.0.1:${PORT}`, '1'), { state: 'error', todo: /unset TRUST_PROXY/ })
+  t.match(await finding(`http://127.0.0.1:${await freePort()}`, '1'), { state: 'warning', says: /cannot be reached/ })
+})
+
+t.test('The first forwarded header without TRUST_PROXY is one warning in the log', async (t) => {
+  const warnings = (log: string[]) => log.map((line) => JSON.parse(line)).filter(({ msg }) => /TRUST_PROXY/.test(msg))
+  const app = await buildApp(t)
+  await app.call('GET', '/api/v1/health')
+  t.same(warnings(app.log), [])
+  for (const header of ['x-forwarded-for', 'forwarded', 'x-forwarded-for'])
+    await app.call('GET', '/api/v1/health', { headers: { [header]: 'for=192.0.2.1' } })
+  t.match(warnings(app.log), [
+    { level: 40, msg: /^a request has the header x-forwarded-for, but TRUST_PROXY is not set/ },
+  ])
+  t.equal(warnings(app.log).length, 1)
+  const trusting = await buildApp(t, { TRUST_PROXY: '1' })
+  await trusting.call('GET', '/api/v1/health', { headers: { 'x-forwarded-for': '192.0.2.1' } })
+  t.same(warnings(trusting.log), [])
+})
