@@ -1,8 +1,8 @@
 /** The bundle of `npm run build`, away from the repository, with the driver of SQLite as its only package. */
 import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { cp, readdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { cp, readdir, readFile, stat, symlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import t from 'tap'
 import { buildService } from '../../scripts/package/service.ts'
@@ -88,6 +88,25 @@ t.test('The bundle starts without the repository, signs in, takes pushes, backs 
   const env = { NODE_COMPILE_CACHE: '', DATABASE_URL: 'postgres://ann@127.0.0.1:1/bookmarks' }
   const advice = spawnSync(process.execPath, ['restore.mjs', 'latest'], { cwd, env, encoding: 'utf8' }).stderr
   t.match(advice, /\n {2}node restored\.mjs\n/, 'a command names another one as it is called there')
+  // As an installation puts it on the PATH.
+  const bin = await folder(t)
+  const { bin: programs } = JSON.parse(await readFile(join(cwd, 'package.json'), 'utf8'))
+  for (const [name, file] of Object.entries<string>(programs)) await symlink(join(cwd, file), join(bin, name))
+  const PATH = `${bin}:${dirname(process.execPath)}:${process.env.PATH}`
+  const installed = (name: string, ...words: string[]) =>
+    spawnSync(name, words, { cwd, env: { ...env, PATH, PORT: '0', START_TIMEOUT: '0' }, encoding: 'utf8' })
+  t.match(installed('ebs', 'restore', 'latest'), { status: 1, stderr: /\n {2}ebs restored\n/ })
+  t.match(installed('ebs', 'backup'), {
+    status: 2,
+    stderr: /missing required argument.* \(ebs backup --help explains it\)\n$/,
+  })
+  t.match(installed('ebs'), { status: 2, stderr: /^error: no command: one of serve, / })
+  t.match(installed('ebs', '--help'), { status: 0, stderr: '', stdout: /^Usage: ebs <command>\n/ })
+  t.match(
+    installed('encrypted-bookmark-sync'),
+    { status: 1, stderr: /^DATABASE_URL: |^OIDC_ISSUER is required here/ },
+    'without a command it serves',
+  )
   t.same(await refusal({ PORT: '0' }, 'main.mjs'), [
     1,
     'OIDC_ISSUER is required here: the development provider is not installed\n',
