@@ -29,7 +29,14 @@ const acrossUsers: [begins: RegExp, reason: string][] = [
   [/^delete from "tokens" where "hash" in \(select/, 'the hourly sweep'],
   [/^delete from "logins" where "user_id" in/, 'the hourly sweep'],
   [/^delete from "(devices|keyring_versions|rejections|used_nonces)" where \(/, 'the hourly sweep'],
-  [/^\s*select id, coalesce\(\(\s*select \(seq - coalesce\(ahead, 0\)\) from versions/, 'the hourly sweep of versions'],
+  [
+    /^\s*select id, coalesce\(\(\s*select \(seq - coalesce\(ahead, 0\) \+ coalesce\(behind, 0\)\) from versions/,
+    'the hourly sweep of versions',
+  ],
+  [
+    /^select "id", "stored_bytes", "stored_records", "stored_versions" from "users" where "id" >/,
+    'the metrics of full accounts',
+  ],
   [/^select "user_id", "deleted_at" from "deletions"/, 'the hourly sweep of accounts'],
   [/^select id, "(user_id|id)" as "userId"/, 'npm run reseal'],
   [/^\s*select \* from \(\s*select id, "(user_id|id)" as "userId"/, 'a start, which tries SECRET_KEY'],
