@@ -80,7 +80,7 @@ else {
   t.test('The worker starts with the browser, before anything happens', async (t) => {
     const chromium = await startKept(t)
     await closeAndOpen(chromium)
-    await until(async () => (await chromium.workers(origin)).length > 0)
+    await until(async () => (await chromium.workers(origin)) > 0)
     t.pass('it runs, and nobody has opened a page or changed a bookmark')
   })
 

@@ -14,8 +14,8 @@ export interface ExtensionBrowser {
   watch<T>(work: (context: BrowserContext) => Promise<T>): Promise<T>
   /** Watches it until the browser ends, or the connection is closed. */
   connect(): Promise<Browser>
-  /** The ids of the workers of this origin that run; asking does not keep them running. The next one has another. */
-  workers(origin: string): Promise<string[]>
+  /** How many workers of this origin run; asking does not keep them running. */
+  workers(origin: string): Promise<number>
   /** The group of all its processes. */
   group(): number
   /** Ends all its processes; `SIGSTOP` lets them sleep, and `SIGCONT` wakes them. */
@@ -80,10 +80,10 @@ export function contextOf(browser: Browser): BrowserContext {
   return context
 }
 
-async function workersOf(port: string, origin: string): Promise<string[]> {
+async function workersOf(port: string, origin: string): Promise<number> {
   const response = await fetch(`http://127.0.0.1:${port}/json/list`)
-  const targets = (await response.json()) as { id: string; type: string; url: string }[]
-  return targets.filter(({ type, url }) => type === 'service_worker' && url.startsWith(origin)).map(({ id }) => id)
+  const targets = (await response.json()) as { type: string; url: string }[]
+  return targets.filter(({ type, url }) => type === 'service_worker' && url.startsWith(origin)).length
 }
 
 /** Chromium writes it to a file once it listens. */
