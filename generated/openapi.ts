@@ -42,7 +42,8 @@ export interface paths {
          *     the user's machine has started it: the redirect leads there, with the query of this request, and nobody is signed in.
          *
          *     A failure redirects to `/login?error=<message>`; the message is one of `x-login-failures`, which the guide to errors
-         *     lists.
+         *     lists. Who may sign in is the operator's choice: members of e-mail domains or of a group of the provider, or only those
+         *     who are users already. Each sign-in is checked; whoever may not is not created, and gets no session.
          */
         get: operations["completeLogin"];
         put?: never;

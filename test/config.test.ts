@@ -193,6 +193,19 @@ const faults: [variable: string, ...values: string[]][] = [
   ['OIDC_CLIENT_ID', ''],
   ['OIDC_CLIENT_SECRET', ''],
   ['OIDC_SCOPES', 'profile email', 'openids'],
+  [
+    'OIDC_ALLOWED_DOMAINS',
+    ',',
+    'example.org,',
+    '@example.org',
+    '*.example.org',
+    'a@example.org',
+    'org',
+    'example.org.',
+  ],
+  ['OIDC_ALLOWED_DOMAINS', 'example.org example.com', 'https://example.org', 'xn--a.example', 'a..b'],
+  ['OIDC_REQUIRED_CLAIM', 'groups', 'groups=', '=bookmarks', 'gro ups=bookmarks', 'groups= '],
+  ['SIGN_UP', 'Closed', 'false', 'invited'],
   ['DEV_IDP_PORT', '70000', 'none'],
   ['CORS_ORIGIN', '*', 'null', 'app.example', 'https://app.example/', 'https://app.example/x', 'https://*.example'],
   [
@@ -225,6 +238,11 @@ t.test('Each fault names its variable', async (t) => {
       t.throws(() => readConfig(env), { name: 'ConfigError', message: line }, `${variable}=${value}`)
     }
   }
+})
+
+t.test('Domains that no sign-in could have, because addresses are not asked for', async (t) => {
+  const env = { ...production, OIDC_ALLOWED_DOMAINS: 'example.org', OIDC_SCOPES: 'openid profile' }
+  t.equal(faultOf(env), 'OIDC_SCOPES must include email with OIDC_ALLOWED_DOMAINS')
 })
 
 t.test('A password in PULSE_URL that cannot be decoded is a fault', async (t) => {

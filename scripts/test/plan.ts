@@ -26,7 +26,7 @@ const onPostgres = [
   'test/sync/*',
   'test/realtime/{broadcast,closing}.test.ts',
   'test/commands/{admin-accounts,restored}.test.ts',
-  'test/auth/{attempts,in-flight,login-limits,refresh,sessions,sign-out,two-users,young-login}.test.ts',
+  'test/auth/{access,attempts,in-flight,login-limits,refresh,sessions,sign-out,two-users,young-login}.test.ts',
   'test/db/{*-migration,statements,upgrade,wrong-clock}.test.ts',
   'test/operations/{exports-removed,keyrings,whole-account}.test.ts',
   'test/hostile/{every-call,ids}.test.ts',

@@ -202,7 +202,7 @@ const given = { SITE_ADDRESS: 'sync.example.org', OIDC_ISSUER: 'https://id.examp
 
 /** As compose does it. */
 function fillIn(value: string): string {
-  return value.replaceAll(/\$\{(\w+)(:\?[^}]*)?\}/g, (_, name: keyof typeof given) => given[name])
+  return value.replaceAll(/\$\{(\w+)(:[?-][^}]*)?\}/g, (_, name: keyof typeof given) => given[name] ?? '')
 }
 
 /** Runs deploy/secrets.sh on a copy of the folder. */

@@ -151,7 +151,7 @@ t.test('Sockets: how many, opened, what waits in them, and pushes over them', as
 t.test('Sign-ins that come back from the provider, by outcome', async (t) => {
   const app = await buildWithMock(t)
   const { scrape } = openAdmin(t, app)
-  const none = { completed: 0, expired: 0, refused: 0, disabled: 0, unavailable: 0, failed: 0 }
+  const none = { completed: 0, expired: 0, refused: 0, disabled: 0, forbidden: 0, closed: 0, unavailable: 0, failed: 0 }
   t.same((await scrape()).byLabel('ebs_sign_ins_total'), none)
   const browser = openBrowser(app.call)
   const callback = await signInAt(await browser.startLogin(), 'Ada')
@@ -237,7 +237,7 @@ const allowed: Record<string, readonly string[]> = {
   ebs_export_attempts_total: ['completed', 'failed', 'postponed', 'dropped'],
   ebs_exports: ['pending', 'processing', 'failed'],
   ebs_database_connections: ['busy', 'idle'],
-  ebs_sign_ins_total: ['completed', 'expired', 'refused', 'disabled', 'unavailable', 'failed'],
+  ebs_sign_ins_total: ['completed', 'expired', 'refused', 'disabled', 'forbidden', 'closed', 'unavailable', 'failed'],
   ebs_swept_total: sweeps,
   ebs_sweep_failures_total: sweeps,
   ebs_pulses_total: ['sent', 'received'],

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { buildApp, type TestApp } from './app.ts'
+import { type BuildOptions, buildApp, type TestApp } from './app.ts'
 import type { MockProvider } from './providers.ts'
 import { relyingParty, startMock } from './relying-party.ts'
 
@@ -8,10 +8,11 @@ export async function buildWithMock(
   t: Test,
   env: Record<string, string> = {},
   prepare: (mock: MockProvider) => void = () => {},
+  options: BuildOptions = {},
 ): Promise<TestApp & { mock: MockProvider }> {
   const mock = await startMock(t)
   prepare(mock)
-  const app = await buildApp(t, { ...pointingTo(mock), ...env })
+  const app = await buildApp(t, { ...pointingTo(mock), ...env }, options)
   return { ...app, mock }
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { v7 as uuidv7 } from 'uuid'
+import type { Access } from '../config/access.ts'
 import type { Database } from '../db/engine/database.ts'
 import { endLogin, endOldestLogins, type LoginKey, saveLogin, sortedById } from '../db/tables/logins.ts'
 import { useNonce } from '../db/tables/nonces.ts'
@@ -13,6 +14,7 @@ import { hourOf, issueToken } from './sessions.ts'
 const maxUserAgent = 200
 
 export interface SignInParts {
+  config: { access: Pick<Access, 'isClosed'> }
   database: Pick<Database, 'write'>
   seal: Seal
   notices: Pick<Notices, 'publishEnd'>
@@ -25,6 +27,9 @@ export class UsedAttemptError extends Error {}
 /** The operator lets this user not sign in. */
 export class DisabledUserError extends Error {}
 
+/** The operator takes no new users. */
+export class ClosedError extends Error {}
+
 /**
  * Creates the user at the first sign-in, and a login with its two tokens, all or nothing. Uses the attempt up, and ends the
  * logins that the browser had, whose cookies it overwrites: whoever distrusts one signs in again. The provider's tokens of
@@ -32,12 +37,12 @@ export class DisabledUserError extends Error {}
  */
 export async function signIn(
   parts: SignInParts,
-  { identity, refreshToken, authenticatedMsAgo }: Exchanged,
+  { identity, refreshToken, authenticatedMsAgo }: Pick<Exchanged, 'identity' | 'refreshToken' | 'authenticatedMsAgo'>,
   attempt: { nonce: string; expiresAt: number },
   userAgent: string,
   replaced: LoginKey[] = [],
 ): Promise<{ session: string; refresh: string }> {
-  const { database, seal, clock, notices } = parts
+  const { config, database, seal, clock, notices } = parts
   const now = clock()
   const { over, ...tokens } = await database.write(async (trx) => {
     const isFirst = await useNonce(trx, { nonce: attempt.nonce, expires_at: attempt.expiresAt })
@@ -50,6 +55,7 @@ export async function signIn(
       export_key_sealed: seal.seal(randomBytes(32), { purpose: 'export-key', userId: newId, rowId: newId }),
       created_at: now,
     })
+    if (userId === newId && config.access.isClosed) throw new ClosedError('SIGN_UP is closed, and this is no user yet')
     if (await isDisabled(trx, userId)) throw new DisabledUserError('the user is disabled')
     const loginId = uuidv7()
     const binding = { purpose: 'provider-token', userId, rowId: loginId } as const

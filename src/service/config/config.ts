@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { quotas } from '../../../generated/limits.ts'
+import { access } from './access.ts'
 import { backup, databaseUrl, directDatabaseUrl, natsUrls, s3 } from './storage.ts'
 import {
   ConfigError,
@@ -50,6 +51,7 @@ export function readConfig(env: Env) {
     backup: backup(env, { dataDir, databaseUrl: storedIn, s3: bucket }),
     secretKeys: secretKeys(env, environment),
     identityProvider: identityProvider(env, environment),
+    access: access(env),
     developmentProviderPort: integer(env, 'DEV_IDP_PORT', 3001, 0, 65535),
     origins: corsOrigins(env, environment, publicUrl),
     appUrl: optional(env, 'APP_URL') === undefined ? undefined : origin(env, 'APP_URL', ''),

@@ -1,11 +1,13 @@
 import { loginFailures } from '../../../generated/login-failures.ts'
+import { demandAllowed, NotAllowedError } from '../auth/access.ts'
 import { type AttemptParts, findAttempts, startAttempt } from '../auth/attempts.ts'
 import { clearedCookies, loginCookieName, refreshCookie, sessionCookie } from '../auth/cookies.ts'
 import { type RefreshParts, refreshLogin } from '../auth/refresh.ts'
 import { isProgram, parseReturnTo, redirectTarget } from '../auth/return-to.ts'
 import { findLoginsOf, hasCookie } from '../auth/sessions.ts'
-import { DisabledUserError, type SignInParts, signIn, UsedAttemptError } from '../auth/sign-in.ts'
+import { ClosedError, DisabledUserError, type SignInParts, signIn, UsedAttemptError } from '../auth/sign-in.ts'
 import { type SignOutParts, signOut } from '../auth/sign-out.ts'
+import type { Access } from '../config/access.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/engine/database.ts'
 import { type Provider, ProviderRefusedError, ProviderUnavailableError } from '../provider/provider.ts'
@@ -20,7 +22,7 @@ type Parts = AttemptParts &
   SignOutParts &
   RefreshParts & {
     database: Pick<Database, 'db' | 'write'>
-    config: { origins: ReadonlySet<string>; appUrl: string | undefined }
+    config: { origins: ReadonlySet<string>; appUrl: string | undefined; access: Access }
     provider: Pick<Provider, 'authorizationUrl' | 'exchangeCode'>
     metrics: { countSignIn(outcome: keyof typeof loginFailures | 'completed'): void }
     limits: Record<
@@ -94,7 +96,7 @@ export const authOperations: Operations<
 }
 
 /**
- * In the contract's order: the exchange, the user's row, then (in the caller) the cookies and the redirect. No tokens: a
+ * In the contract's order: the exchange, whether this person may use the service, the user's row, then (in the caller) the cookies and the redirect. No tokens: a
  * program on the user's machine has started the sign-in, and completes it.
  */
 async function complete(request: OperationRequest<'completeLogin'>, parts: Parts) {
@@ -110,6 +112,7 @@ async function complete(request: OperationRequest<'completeLogin'>, parts: Parts
     throw new UnknownAttemptError('the browser has no sign-in in progress for this state')
   }
   const { attempt, ...exchanged } = await parts.provider.exchangeCode(callback, newest, ...others)
+  demandAllowed(parts.config.access, exchanged)
   const replaced = await findLoginsOf(parts.database.db, cookie, parts.clock())
   const tokens = await signIn(parts, exchanged, attempt, userAgent, replaced)
   return { returnTo: attempt.returnTo, tokens }
@@ -130,6 +133,8 @@ function isWrong(error: unknown): boolean {
 function failureOf(error: unknown): keyof typeof loginFailures {
   if (error instanceof UnknownAttemptError || error instanceof UsedAttemptError) return 'expired'
   if (error instanceof DisabledUserError) return 'disabled'
+  if (error instanceof NotAllowedError) return 'forbidden'
+  if (error instanceof ClosedError) return 'closed'
   if (error instanceof ProviderRefusedError) return 'refused'
   if (error instanceof ProviderUnavailableError) return 'unavailable'
   return 'failed'

@@ -7,13 +7,17 @@ import type { Provider } from './provider.ts'
 /** The configured provider or, in development without one, an embedded provider with a page that asks for a name. */
 export async function openIdentityProvider(config: Config): Promise<Provider> {
   const redirectUri = `${config.publicUrl}/api/v1/auth/callback`
-  const allowHttp = config.environment === 'development'
-  if (config.identityProvider) return openProvider({ ...config.identityProvider, redirectUri, allowHttp })
+  const common = {
+    redirectUri,
+    allowHttp: config.environment === 'development',
+    requiredClaim: config.access.requiredClaim?.name,
+  }
+  if (config.identityProvider) return openProvider({ ...config.identityProvider, ...common })
 
   const client = { clientId: 'encrypted-bookmark-sync', clientSecret: randomBytes(32).toString('base64url') }
   const embedded = await startEmbedded(config, { ...client, redirectUri })
   const scopes = 'openid profile email offline_access'
-  const provider = openProvider({ ...client, issuer: embedded.issuer, scopes, redirectUri, allowHttp })
+  const provider = openProvider({ ...client, issuer: embedded.issuer, scopes, ...common })
   return {
     ...provider,
     async close() {

@@ -24,6 +24,8 @@ export interface ProviderConfig {
   scopes: string
   redirectUri: string
   allowHttp: boolean
+  /** UserInfo is asked for it, too, if the ID token has it not. */
+  requiredClaim?: string | undefined
 }
 
 /** OpenID Connect: authorization code with PKCE, refresh tokens, RFC 7009. */
@@ -114,10 +116,13 @@ export function openProvider(config: ProviderConfig): Provider {
     const idToken = oauth.getValidatedIdTokenClaims(tokens)
     if (idToken === undefined) throw new ProviderRefusedError('OpenID provider returned no ID token')
     demandNewSignIn(attempt, idToken)
-    const userInfo = isComplete(idToken) ? null : await askUserInfo(server, tokens.access_token, idToken.sub)
+    const isAsked = server.userinfo_endpoint !== undefined && !isComplete(idToken, config.requiredClaim)
+    const userInfo = isAsked ? await askUserInfo(server, tokens.access_token, idToken.sub) : null
     return {
       attempt,
       identity: identityOf(idToken, userInfo),
+      claims: { ...userInfo, ...idToken },
+      isIncomplete: isAsked && userInfo === null,
       refreshToken: tokens.refresh_token ?? null,
       authenticatedMsAgo: authenticatedMsAgo(idToken),
     }
@@ -148,7 +153,6 @@ export function openProvider(config: ProviderConfig): Provider {
 
   /** A sign-in works without UserInfo if it is unavailable. UserInfo about somebody else is refused. */
   async function askUserInfo(server: oauth.AuthorizationServer, accessToken: string, subject: string) {
-    if (server.userinfo_endpoint === undefined) return null
     try {
       const response = await oauth.userInfoRequest(server, client, accessToken, options)
       if (response.status !== 200) return null
@@ -336,8 +340,9 @@ function identityOf(idToken: oauth.IDToken, userInfo: oauth.UserInfoResponse | n
   }
 }
 
-function isComplete(idToken: oauth.IDToken): boolean {
-  return ['email', 'email_verified', 'name', 'picture'].every((claim) => idToken[claim] !== undefined)
+function isComplete(idToken: oauth.IDToken, requiredClaim = 'email'): boolean {
+  const wanted = ['email', 'email_verified', 'name', 'picture', requiredClaim]
+  return wanted.every((claim) => idToken[claim] !== undefined)
 }
 
 /** OpenID Connect Core 2: at most 255 ASCII characters. Together with the issuer, it identifies the user. */

@@ -25,6 +25,10 @@ export interface Exchanged {
   identity: Identity
   /** Null if the provider issued none. */
   refreshToken: string | null
+  /** Those of the ID token, completed by UserInfo, as the provider has sent them. */
+  claims: Readonly<Record<string, unknown>>
+  /** UserInfo was asked for a claim that the ID token has not, and did not answer. */
+  isIncomplete: boolean
   /** How long before it issued the ID token the provider had asked the person who they are; null if it does not say. */
   authenticatedMsAgo: number | null
 }

@@ -33,7 +33,7 @@ export function SignIn({ client }: { client: Client }) {
         </p>
       )}
       {unsent !== undefined && failure === undefined && !isDeleted && <p role="status">{signedOutText(unsent)}</p>}
-      <Form onSubmit={() => signIn(client, isDeleted ? { to: '' } : {})}>
+      <Form onSubmit={() => signIn(client, isDeleted ? { to: '' } : { again: isBarred(failure) })}>
         <Button type="submit" look="primary" class="large">
           Sign in
         </Button>
@@ -49,8 +49,14 @@ function failureIn(search: string): string | undefined {
   return Object.values(loginFailures).find((message) => message === error) ?? loginFailures.failed
 }
 
+/** With this account. The provider may remember it, and would send the person back with it again and again. */
+function isBarred(failure: string | undefined): boolean {
+  const { disabled, forbidden, closed } = loginFailures
+  return failure === disabled || failure === forbidden || failure === closed
+}
+
 function adviceOn(failure: string): string {
-  if (failure === loginFailures.disabled) return 'Ask the operator of this service.'
+  if (isBarred(failure)) return 'Ask the operator of this service, or sign in with another account.'
   return failure === loginFailures.unavailable ? 'Try again in a moment.' : 'Sign in once more.'
 }
 
