@@ -496,6 +496,8 @@ export interface paths {
          *     unfinished ones count with the size that is expected of them, the user's stored ciphertext and 200 bytes for each
          *     bookmark. An export beside which none is kept is never refused for its size. Failed exports do not count: once there
          *     are 10 exports in all, a new one replaces the oldest failed one.
+         *
+         *     The work for it counts for the user's rate. As long as that is used up, exports that have not begun wait.
          */
         post: operations["createExport"];
         delete?: never;

@@ -30,6 +30,7 @@ const onPostgres = [
   'test/db/{*-migration,statements,upgrade,wrong-clock}.test.ts',
   'test/operations/{exports-removed,keyrings,whole-account}.test.ts',
   'test/hostile/{every-call,ids}.test.ts',
+  'test/http/{metrics,work}.test.ts',
 ]
 /** Of these folders, tests of rules that the differential test compares on both databases: on Postgres with --deep alone. */
 const onSqliteFirst = ['test/sync/{import,overwritten,rejections,rest,usage}.test.ts']
@@ -72,7 +73,15 @@ const together = [
 ]
 
 /** On Postgres, the folders with a few short tests each share one, too. */
-const togetherOnPostgres = ['test/auth', 'test/commands', 'test/db', 'test/hostile', 'test/operations', 'test/realtime']
+const togetherOnPostgres = [
+  'test/auth',
+  'test/commands',
+  'test/db',
+  'test/hostile',
+  'test/http',
+  'test/operations',
+  'test/realtime',
+]
 
 /** Started first, so that none of them is still running when everything else is done. Several mostly wait. */
 const longest = [

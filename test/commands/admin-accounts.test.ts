@@ -4,6 +4,7 @@ import { type Beside, openBeside } from '../../src/service/db/beside.ts'
 import { openDevice } from '../realtime/device.ts'
 import { openBrowser } from '../support/browser.ts'
 import { holdIntervals } from '../support/intervals.ts'
+import { keyringOf, replaceKeyring } from '../support/keyrings.ts'
 import { silent } from '../support/log.ts'
 import { buildWithMock } from '../support/mock-service.ts'
 import { sweepAccounts } from '../support/sweeps.ts'
@@ -22,6 +23,7 @@ t.test('npm run admin lists users, and disables, enables and deletes one, beside
   await browser.signIn('Ada')
   const { user_id, email } = (await browser.call('GET', '/api/v1/auth/session')).body.user
   await browser.call('POST', '/api/v1/bookmarks', { body: { encrypted_data: 'AAAA', data_hash: 'h' } })
+  await replaceKeyring(browser, 2)
   const list = () => run(listUsers)
   const hour = (await browser.call('GET', '/api/v1/account/sessions')).body.sessions[0].last_used_at
   const lines = await list()
@@ -43,6 +45,10 @@ t.test('npm run admin lists users, and disables, enables and deletes one, beside
   t.same(await run(enableUser, user_id), [`${user_id}: can sign in again`])
   await browser.signIn('Ada')
   t.equal((await browser.call('GET', '/api/v1/bookmarks')).body.meta.total, 1)
+  const keyrings = '/api/v1/account/keyring/versions'
+  const [earlier] = (await browser.call('GET', keyrings)).body.versions
+  const back = await browser.call('POST', `${keyrings}/${earlier.id}/restore`)
+  t.same(back.body, { keyring: keyringOf('1'), revision: 3 }, 'a keyring that was replaced before comes back')
 
   t.match(await run(removeUser, user_id), [/: deleted; the service erases what is stored/])
   t.equal((await browser.call('GET', '/api/v1/bookmarks')).status, 401)

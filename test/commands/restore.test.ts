@@ -8,6 +8,7 @@ import { change, pullAll } from '../support/changes.ts'
 import { runCommand, startCommand } from '../support/command.ts'
 import { depth, isDeep } from '../support/depth.ts'
 import { createdExport } from '../support/exports.ts'
+import { keyringOf, replaceKeyring } from '../support/keyrings.ts'
 import { folder } from '../support/service.ts'
 
 const seeded = await seed(t)
@@ -43,9 +44,11 @@ async function seed(t: Test) {
   const ada = await user('ada')
   await push(ada, 'kept')
   const exported = await createdExport(ada)
+  await replaceKeyring(ada, 2)
   const { code, stderr } = await runCommand(t, 'backup', [backup], { DATA_DIR: dataDir })
   if (code !== 0) throw new Error(stderr)
   await push(ada, 'lost')
+  await replaceKeyring(ada, 3, 3)
   const { epoch } = await pull(ada)
   await close()
   return { dataDir, backup, ada, epoch, exported }
@@ -74,6 +77,15 @@ t.test('A backup takes the place of the database, with its exports, a new epoch;
   t.not(found.epoch, epoch)
   t.match(stdout, `epoch    ${found.epoch}:`)
   t.equal((await restored.as(ada).call('GET', `/api/v1/exports/${exported.id}`)).status, 200)
+  const keyrings = '/api/v1/account/keyring/versions'
+  const { versions } = (await restored.as(ada).call('GET', keyrings)).body
+  t.same(
+    versions.map(({ revision }: { revision: number }) => revision),
+    [1],
+    'the keyrings are those of the backup, too',
+  )
+  const back = await restored.as(ada).call('POST', `${keyrings}/${versions[0].id}/restore`)
+  t.same(back.body, { keyring: keyringOf('1'), revision: 3 })
   await restored.close()
 
   const [, kept = ''] = /before {3}(\S+)/.exec(stdout) ?? []
@@ -107,7 +119,7 @@ t.test('What cannot be restored: one line that says why, exit 1, and the databas
       'another key',
       [backup],
       otherKey,
-      /^SECRET_KEY: of 2 sealed values in \S+, 2 open under none of its keys; append/,
+      /^SECRET_KEY: of 3 sealed values in \S+, 3 open under none of its keys; append/,
     ],
   ]
   const more: typeof faults = [

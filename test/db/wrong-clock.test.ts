@@ -6,6 +6,7 @@ import { change, pullAll } from '../support/changes.ts'
 import { runCommand } from '../support/command.ts'
 import { databaseUrl } from '../support/database-url.ts'
 import { createdExport } from '../support/exports.ts'
+import { replaceKeyring } from '../support/keyrings.ts'
 import { folder } from '../support/service.ts'
 
 const dayMs = 86_400_000
@@ -13,7 +14,7 @@ const content = (text: string) => ({ encrypted_data: text, data_hash: `hash-of-$
 const errorsOf = ({ log }: TestApp) =>
   log.map((line) => JSON.parse(line)).filter(({ level, jumpMs }) => level === 50 && jumpMs !== undefined)
 
-/** Somebody with a version, something in the trash, an export and a device. */
+/** Somebody with a version, something in the trash, an export, a device and a keyring that was replaced. */
 async function fill(app: TestApp): Promise<TestUser> {
   const ada = await app.user('ada')
   const changes = ['x', 'y'].map((entity_id) => change({ entity_id }))
@@ -22,6 +23,7 @@ async function fill(app: TestApp): Promise<TestUser> {
   await ada.call('DELETE', '/api/v1/bookmarks/y')
   await pullAll(ada, { headers: { 'x-device-id': 'laptop' } })
   await createdExport(ada)
+  await replaceKeyring(ada, 2)
   return ada
 }
 
@@ -33,6 +35,7 @@ async function left(ada: TestUser) {
     exports: (await get('/api/v1/exports')).exports?.length,
     devices: (await get('/api/v1/devices')).devices?.length,
     sessions: (await get('/api/v1/account/sessions')).sessions?.length,
+    keyrings: (await get('/api/v1/account/keyring/versions')).versions?.length,
   }
 }
 
@@ -42,7 +45,7 @@ t.test('Starts with a clock 40 days ahead, or behind, erase nothing, and tell it
   const first = await start()
   const ada = await fill(first)
   const before = await left(ada)
-  t.match(before, { versions: 1, trash: 1, exports: 1, sessions: 1 })
+  t.match(before, { versions: 1, trash: 1, exports: 1, sessions: 1, keyrings: 1 })
   t.same(errorsOf(first), [])
   await first.close()
 

@@ -3,6 +3,7 @@
 import { readConfig } from '../../src/service/config/config.ts'
 import { openDatabase } from '../../src/service/db/open.ts'
 import { startExportWorker } from '../../src/service/exports/worker.ts'
+import { createLimits } from '../../src/service/load/rates.ts'
 import { openObjectStore } from '../../src/service/objects/open.ts'
 import type { ObjectStore } from '../../src/service/objects/store.ts'
 import { createSeal } from '../../src/service/seal/seal.ts'
@@ -49,6 +50,7 @@ const parts = {
   seal: createSeal(config.secretKeys ?? []),
   log: silent,
   clock: Date.now,
+  limits: createLimits(config),
 }
 // One of them makes two exports at a time.
 startExportWorker(parts)

@@ -11,6 +11,7 @@ import { findExport, saveExport } from '../../src/service/db/tables/exports.ts'
 import { type RecordRow, saveRecords } from '../../src/service/db/tables/records.ts'
 import { saveUser } from '../../src/service/db/tables/users.ts'
 import { startExportWorker } from '../../src/service/exports/worker.ts'
+import { createLimits } from '../../src/service/load/rates.ts'
 import { openFolderStore } from '../../src/service/objects/folder.ts'
 import type { ObjectStore } from '../../src/service/objects/store.ts'
 import { sealExportKey } from '../../src/service/seal/export-key.ts'
@@ -23,6 +24,7 @@ export const exportKey = new Uint8Array(32).map((_, index) => index)
 export const start = Date.UTC(2026, 10, 21, 8)
 export const secretKey = new Uint8Array(32).fill(5)
 const seal = createSeal([secretKey])
+const limits = createLimits({ rateLimitPerMinute: 1_000_000 })
 
 export type Fixture = Awaited<ReturnType<typeof openFixture>>
 
@@ -46,6 +48,7 @@ export async function openFixture(dir: string, store?: ObjectStore) {
     database,
     objects,
     seal,
+    limits,
     log,
     lines,
     now: start,
@@ -82,7 +85,7 @@ export async function openFixture(dir: string, store?: ObjectStore) {
       }
     },
     worker: (store: ObjectStore = objects) =>
-      startExportWorker({ database, objects: store, seal, log, clock: fixture.clock }),
+      startExportWorker({ database, objects: store, seal, log, clock: fixture.clock, limits }),
   }
   return fixture
 }

@@ -9,9 +9,11 @@ import { openAdmin } from '../support/admin.ts'
 import { buildApp, type TestApp } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { interceptWrites, onRead } from '../support/database.ts'
+import { createdExport, endLeases } from '../support/exports.ts'
 import { until } from '../support/until.ts'
 
 const list = '/api/v1/bookmarks'
+const exports = '/api/v1/exports'
 const content = { encrypted_data: 'data', data_hash: 'hash' }
 /** Two of these are more than the default rate allows in a minute, 1,200 times 12 ms. */
 const much = 8000
@@ -123,6 +125,48 @@ t.test('What is read for the sockets of a user counts', async (t) => {
   await until(async () => (await ada.call('GET', '/api/v1/account')).status === 429)
   t.equal((await bob.call('GET', '/api/v1/account')).status, 200)
 })
+
+t.test(
+  'What is worked for the exports of a user counts: further ones wait until it is paid, and others’ do not',
+  async (t) => {
+    const { app, ada, bob } = await start(t)
+    const { context } = app
+    for (const user of [ada, bob]) await user.call('POST', list, { body: content })
+    const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const restore = { bulk: context.database.bulk }
+    onRead(
+      context,
+      async () => {
+        begun.resolve()
+        await goOn.promise
+        take(much)
+      },
+      'bulk',
+    )
+    const asked: string[] = []
+    for (let count = 0; count < 3; count++) asked.push((await ada.call('POST', exports)).body.id)
+    await begun.promise
+    goOn.resolve()
+    await until(async () => (await ada.call('GET', list)).status === 429)
+    t.equal((await bob.call('GET', list)).status, 200)
+    Object.assign(context.database, restore)
+    t.equal((await createdExport(bob)).status, 'completed')
+    const states = async () => {
+      const rows = await context.database.db.selectFrom('exports').select(['id', 'status']).execute()
+      return asked.map((id) => rows.find((row) => row.id === id)?.status)
+    }
+    await until(async () => (await states())[1] === 'completed')
+    t.same(await states(), ['completed', 'completed', 'processing'], 'what has begun goes on')
+
+    context.limits.chargeWork(ada.userId, -3 * much)
+    await until(async () => {
+      await endLeases(context)
+      context.exportWorker.wake()
+      return (await states())[2] === 'completed'
+    })
+    t.equal((await ada.call('GET', list)).status, 200)
+  },
+)
 
 t.test('The log and a metric tell what requests took', async (t) => {
   const { app, ada } = await start(t)

@@ -50,7 +50,7 @@ export function watchReads(context: Context): () => number {
 }
 
 /** Calls `read` with the length of the ciphertext that a query outside a transaction returns, each time, and waits for it. */
-export function onRead({ database }: Context, read: (bytes: number) => unknown): void {
+export function onRead({ database }: Context, read: (bytes: number) => unknown, by: 'db' | 'bulk' = 'db'): void {
   const watch: KyselyPlugin = {
     transformQuery: ({ node }) => node,
     async transformResult({ result }) {
@@ -59,7 +59,7 @@ export function onRead({ database }: Context, read: (bytes: number) => unknown):
       return result
     },
   }
-  database.db = database.db.withPlugin(watch)
+  database[by] = database[by].withPlugin(watch)
 }
 
 export function diskError(): Error {

@@ -1,8 +1,18 @@
 import openapi from '../../generated/openapi.json' with { type: 'json' }
+import type { TestUser } from './app.ts'
 
 const [example] = openapi.components.schemas.Keyring.properties.keyring.examples as [string]
 
 /** A text that has the form of a keyring, and that no other mark's is. Nothing opens it. */
 export function keyringOf(mark: string): string {
   return JSON.stringify({ ...JSON.parse(example), mark })
+}
+
+/** Stores keyrings up to this revision, each in the place of the one before. */
+export async function replaceKeyring({ call }: Pick<TestUser, 'call'>, last: number, first = 1): Promise<void> {
+  for (let revision = first; revision <= last; revision++) {
+    const body = { keyring: keyringOf(`${revision}`), revision }
+    const { status } = await call('PUT', '/api/v1/account/keyring', { body })
+    if (status !== 200) throw new Error(`the keyring got ${status}`)
+  }
 }

@@ -13,9 +13,11 @@ import {
   releaseExport,
   renewLease,
 } from '../db/tables/exports.ts'
+import type { Limits } from '../load/rates.ts'
 import { type ObjectStore, ObjectStoreUnavailableError, objectKeyOf } from '../objects/store.ts'
 import { openExportKey } from '../seal/export-key.ts'
 import type { Seal } from '../seal/seal.ts'
+import { measured, newWork, runAs } from '../thread/work.ts'
 import { encryptFile } from './file.ts'
 
 export const keptMs = 7 * 24 * 60 * 60 * 1000
@@ -33,6 +35,12 @@ interface Parts {
   database: Pick<Database, 'write' | 'bulk' | 'now'>
   seal: Seal
   objects: Pick<ObjectStore, 'put' | 'remove'>
+  limits: Pick<Limits, 'chargeWork' | 'isUsedUp'>
+}
+
+interface AttemptParts extends Parts {
+  /** For what was worked since the last time. What has begun goes on to its end: a large file could otherwise never be made. */
+  charge(): void
 }
 
 /** `postponed`: the store is unreachable. `dropped`: stopped, or the export now has another worker or was deleted. */
@@ -55,9 +63,12 @@ interface Run {
   done: Promise<void>
 }
 
-/** Claims jobs, two at a time, and renews their leases. A job whose lease is lost is dropped. */
+/**
+ * Claims jobs, two at a time, and renews their leases. A job whose lease is lost is dropped. The work for it is charged to its
+ * user; whose rate is used up has their next job begin later.
+ */
 export function startExportWorker(parts: Parts): ExportWorker {
-  const { log, database } = parts
+  const { log, database, limits } = parts
   const running = new Set<Run>()
   const outcomes = { completed: 0, failed: 0, postponed: 0, dropped: 0 }
   let closed = false
@@ -96,20 +107,26 @@ export function startExportWorker(parts: Parts): ExportWorker {
 
   async function takeJobs(): Promise<void> {
     while (running.size < maxRunning && !closed) {
-      const job = await database.write((trx) => claimExport(trx, database.now))
-      if (!job) return
-      start(job)
+      const found = await database.write((trx) => claimExport(trx, database.now, limits.isUsedUp))
+      if (!found) return
+      if (found !== 'deferred') start(found)
     }
   }
 
   function start(job: Job): void {
     const abort = new AbortController()
-    const done = attempt(parts, job, abort.signal)
+    const spent = newWork(job.user_id)
+    const charge = () => {
+      limits.chargeWork(spent.owner, spent.ms)
+      spent.ms = 0
+    }
+    const done = runAs(spent, () => attempt({ ...parts, charge }, job, abort.signal))
       .catch((error): Outcome => {
         log.error({ err: error, exportId: job.id }, 'an export job could not be released')
         return 'failed'
       })
       .then((outcome) => {
+        charge()
         outcomes[outcome]++
         running.delete(run)
         // The next job would need the same store, so they all wait for the next tick.
@@ -143,7 +160,7 @@ export function startExportWorker(parts: Parts): ExportWorker {
 }
 
 /** Stores the object before the row that refers to it: a crash in between leaves an orphan, never half an export. */
-async function attempt(parts: Parts, job: Job, signal: AbortSignal): Promise<Outcome> {
+async function attempt(parts: AttemptParts, job: Job, signal: AbortSignal): Promise<Outcome> {
   const { log, clock, database, objects } = parts
   const object_key = objectKeyOf(job)
   try {
@@ -173,7 +190,7 @@ async function attempt(parts: Parts, job: Job, signal: AbortSignal): Promise<Out
 
 /** Makes and stores an export's file in constant memory. Inside it, each bookmark is still the client's ciphertext. */
 async function writeExport(
-  { clock, database, seal, objects }: Parts,
+  { clock, database, seal, objects, charge }: AttemptParts,
   { id, user_id, key_sealed }: Job,
   objectKey: string,
   signal: AbortSignal,
@@ -185,8 +202,8 @@ async function writeExport(
   async function* json(): AsyncGenerator<string> {
     let text = `{"version":"${exportFile.contentVersion}","exported_at":"${exportedAt}","bookmarks":[`
     for await (const page of pagesOf(database.bulk, user_id)) {
-      for (const row of page) {
-        const { before, ciphertext, after } = partsOf(row)
+      charge()
+      for (const { before, ciphertext, after } of measured(() => page.map(partsOf))) {
         text += bookmark_count++ > 0 ? `,${before}` : before
         if (ciphertext.length < largeText) text += ciphertext
         else {

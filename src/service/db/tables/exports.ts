@@ -83,8 +83,14 @@ export type Job = HeldAttempt & Pick<ExportRow, 'key_sealed'> & { attempts: numb
  * Claims the oldest job that is waiting for a worker. An export is `processing` from the start, and `pending` after an
  * unsuccessful attempt; `lease_until` then says when it may be tried again. The jobs are those of all users, so none of
  * them is locked until it is claimed; of two workers who find the same one, the second goes on to the next.
+ *
+ * The jobs of a user who has to wait are deferred. If those were all that it has looked at, there may be others behind them.
  */
-export async function claimExport(trx: Trx, now: Now): Promise<Job | undefined> {
+export async function claimExport(
+  trx: Trx,
+  now: Now,
+  hasToWait: (userId: string) => boolean,
+): Promise<Job | 'deferred' | undefined> {
   const waiting = await trx
     .selectFrom('exports')
     .select(['id', 'user_id', 'key_sealed', 'fence', 'attempts'])
@@ -94,18 +100,24 @@ export async function claimExport(trx: Trx, now: Now): Promise<Job | undefined> 
     .orderBy('id')
     .limit(claimedAtOnce)
     .execute()
+  let deferred = 0
   for (const found of waiting) {
-    const job = { ...found, fence: found.fence + 1, attempts: found.attempts + 1 }
-    const claim = trx
+    const one = trx
       .updateTable('exports')
       .where('user_id', '=', found.user_id)
       .where('id', '=', found.id)
       .where('fence', '=', found.fence)
       .where('status', 'in', unfinished)
-      .set({ status: 'processing', fence: job.fence, attempts: job.attempts, lease_until: after(now, leaseMs) })
-    if (await changed(claim)) return job
+    if (hasToWait(found.user_id)) {
+      await one.set({ lease_until: after(now, retryMs) }).execute()
+      deferred++
+      continue
+    }
+    const job = { ...found, fence: found.fence + 1, attempts: found.attempts + 1 }
+    const lease = { fence: job.fence, attempts: job.attempts, lease_until: after(now, leaseMs) }
+    if (await changed(one.set({ status: 'processing', ...lease }))) return job
   }
-  return undefined
+  return deferred === claimedAtOnce ? 'deferred' : undefined
 }
 
 /** Makes jobs whose worker died wait for another one, or fail if they have no attempts left. */
