@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { expand } from '../../src/service/db/migrate.ts'
 import { openDatabase } from '../../src/service/db/open.ts'
+import { recount } from '../../src/service/upkeep/recount.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { runCommand } from '../support/command.ts'
@@ -9,6 +10,8 @@ import { isPostgres } from '../support/database-url.ts'
 import { depth, isDeep } from '../support/depth.ts'
 import { digestOf } from '../support/digest.ts'
 import { silent } from '../support/log.ts'
+import { pick } from '../support/pick.ts'
+import { sweepVersions } from '../support/sweeps.ts'
 import { until } from '../support/until.ts'
 import { type Connection, makeReleased, readSession, replay } from './releases/released.ts'
 
@@ -208,6 +211,65 @@ t.test('What the previous release stored is served by this version, and both go 
   const later = await again.user('ada')
   t.equal(await digest(later), await right(later), 'which has written without the digest')
 })
+
+t.test('What the previous release stored keeps its times: for a rewind, in the trash, and for the sweep', async (t) => {
+  const { dataDir, connect } = await makeReleased(t, release)
+  const records = (await (
+    await connect()
+  ).run(`select entity_id, stamp, deleted_at, data_stamp from records
+    where user_id = (select id from users where subject = 'ada') order by stamp`)) as Released[]
+  const deleted = records.filter(({ deleted_at }) => deleted_at !== null)
+  t.same(pick(deleted, 'entity_id'), ['b', 'r'])
+  const { user, context } = await buildApp(t, {}, { dataDir })
+  const ada = await user('ada')
+  const keepVersionsDays = 30
+  const sweep = (now: number) => sweepVersions({ ...context, config: { keepVersionsDays } }, now)
+  const get = async (path: string) => (await ada.call('GET', `/api/v1/${path}`)).body
+  const last = Math.max(...pick(records, 'stamp'))
+  // What has no version yet gets one. None is over by then.
+  await sweep(last)
+
+  const erasedAt = ({ stamp }: Released) => stamp + keepVersionsDays * 86_400_000
+  const trash = deleted.map((row) => ({ id: row.entity_id, deleted_at: row.deleted_at, erased_at: erasedAt(row) }))
+  t.match((await get('trash')).bookmarks, trash.toReversed())
+  for (const row of deleted) {
+    const { versions } = await get(`bookmarks/${row.entity_id}/versions`)
+    t.match(versions, [{ began: row.data_stamp, ended: row.stamp, erased_at: erasedAt(row) }])
+  }
+
+  for (const to of records.flatMap(({ stamp }) => [stamp - 1, stamp])) {
+    const later = records.filter(({ stamp }) => stamp > to)
+    const restored = later.filter(({ deleted_at, data_stamp }) => deleted_at !== null && data_stamp <= to).length
+    t.match(
+      (await ada.call('POST', '/api/v1/sync/rewind', { body: { to, dry_run: true } })).body,
+      {
+        restored,
+        deleted: 0,
+        unchanged: records.length - later.length,
+        beyond_retention: later.length - restored,
+      },
+      `to ${to}`,
+    )
+  }
+
+  for (const [index, row] of deleted.entries()) {
+    for (const [now, left] of [
+      [erasedAt(row), deleted.slice(index)],
+      [erasedAt(row) + 1, deleted.slice(index + 1)],
+    ] as const) {
+      await sweep(now)
+      t.same(pick((await get('trash')).bookmarks, 'id'), pick(left, 'entity_id').toReversed())
+    }
+  }
+  for await (const mended of recount(context.database)) t.equal(mended, undefined)
+})
+
+interface Released {
+  entity_id: string
+  stamp: number
+  deleted_at: number | null
+  data_stamp: number
+}
 
 t.test('Postgres cleans up the large tables early', { skip: !isPostgres }, async (t) => {
   const { url, connect } = await makeReleased(t, release)
