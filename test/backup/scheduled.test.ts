@@ -225,6 +225,14 @@ t.test('In a bucket, one from the future counts as the oldest, too, for BACKUP_K
   t.match((await pullAll(restored.as(ada))).changes, [{ entity_id: 'saved' }])
 })
 
+t.test('One of a machine whose clock is some seconds ahead is not from the future', (t) => {
+  const now = Date.now()
+  const names = [-hourMs, 30_000, hourMs].map((ms) => nameOf(now + ms))
+  const [old, recent, future] = names
+  t.same(byAge(names, now), { oldestFirst: [future, old, recent], fromFuture: [future] })
+  t.end()
+})
+
 t.test('However clocks were, the one just made stays, and of the others the newest, as many as are kept', async (t) => {
   const hours = fc.integer({ min: -400, max: 400 })
   const moment = (hour: number) => Date.UTC(2026, 10, 24) + hour * hourMs

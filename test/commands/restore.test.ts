@@ -19,6 +19,8 @@ t.test('latest is not a backup from the future, which a wrong clock has named', 
   for (const name of [good, future]) await cp(seeded.backup, join(BACKUP_TO, name as string), { recursive: true })
   const DATA_DIR = await folder(t)
   await cp(join(seeded.dataDir, 'secret.key'), join(DATA_DIR, 'secret.key'))
+  const listed = await runCommand(t, 'restore', ['--list'], { DATA_DIR, BACKUP_TO })
+  t.match(listed.stdout, new RegExp(`^${future} .*, from the future\n${good} .*SECRET_KEY\n2 backups`))
   const { code, stdout, stderr } = await runCommand(t, 'restore', ['latest'], { DATA_DIR, BACKUP_TO })
   t.same([code, stderr], [0, ''])
   t.match(stdout, `passed over: ${future}`)
