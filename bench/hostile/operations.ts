@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { components as messages } from '../../generated/asyncapi.ts'
-import { Keyring, quotas } from '../../generated/limits.ts'
+import { EncryptedData, Keyring, quotas } from '../../generated/limits.ts'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import type { OperationId, Schemas } from '../../src/service/contract/schemas.ts'
 import { type FilledAccount, stampOf, tokenOf } from './accounts.ts'
@@ -54,7 +54,7 @@ export const callsOf: Record<OperationId, Record<string, Prepare>> = {
   },
   createBookmark: {
     small: () => ({ body: content }),
-    large: ({ account }) => ({ body: { ...content, encrypted_data: 'r'.repeat(2 * account.records) } }),
+    large: () => ({ body: { ...content, encrypted_data: 'r'.repeat(EncryptedData.maxLength) } }),
   },
   getBookmark: { plain: (_, n) => ({ id: `b${n}` }) },
   updateBookmark: { plain: (_, n) => ({ id: `b${n}`, body: content }) },
@@ -77,6 +77,7 @@ export const callsOf: Record<OperationId, Record<string, Prepare>> = {
   },
   pushChanges: {
     losing: ({ account }) => push(account, (n) => ({ timestamp: 1, entity_id: `b${n}` })),
+    'losing-of-one': ({ account }, call) => push(account, (n) => ({ timestamp: n + 1, entity_id: `b${call}` })),
     replacing: ({ account }) => push(account, (n) => ({ entity_id: `b${n}` })),
     'new-devices': ({ account }, call) =>
       push(account, (n) => ({ entity_id: `b${n}`, device_id: `device-${account.records * (call + 1) + n}` })),
@@ -92,6 +93,7 @@ export const callsOf: Record<OperationId, Record<string, Prepare>> = {
   settleConflict: { plain: ({ account }, n) => ({ id: `e${account.versions - 1}-${n}` }) },
   rewindBookmarks: {
     dry: ({ account }) => ({ body: { to: stampOf(account, 1, 0), dry_run: true } }),
+    'dry-late': ({ account }) => ({ body: { to: stampOf(account, account.versions - 1, 0), dry_run: true } }),
     wet: ({ account }) => ({ body: { to: stampOf(account, 1, 0), dry_run: false } }),
   },
   openRealtime: { plain: (_, n) => ({ query: '?since=0', headers: { 'x-device-id': `socket-${n}` } }) },
