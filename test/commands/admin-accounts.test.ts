@@ -1,5 +1,12 @@
 import t from 'tap'
-import { disableUser, enableUser, listUsers, removeUser } from '../../src/service/commands/accounts.ts'
+import {
+  disableUser,
+  enableUser,
+  endSessionOf,
+  listSessions,
+  listUsers,
+  removeUser,
+} from '../../src/service/commands/accounts.ts'
 import { type Beside, openBeside } from '../../src/service/db/beside.ts'
 import { openDevice } from '../realtime/device.ts'
 import { openBrowser } from '../support/browser.ts'
@@ -24,7 +31,7 @@ t.test('npm run admin lists users, and disables, enables and deletes one, beside
   const { user_id, email } = (await browser.call('GET', '/api/v1/auth/session')).body.user
   await browser.call('POST', '/api/v1/bookmarks', { body: { encrypted_data: 'AAAA', data_hash: 'h' } })
   await replaceKeyring(browser, 2)
-  const list = () => run(listUsers)
+  const list = () => run((database) => listUsers(database))
   const hour = (await browser.call('GET', '/api/v1/account/sessions')).body.sessions[0].last_used_at
   const lines = await list()
   t.equal(lines.at(-1), '2 users, 516 bytes', 'as the quota counts: 512 for the record')
@@ -60,4 +67,56 @@ t.test('npm run admin lists users, and disables, enables and deletes one, beside
   await t.rejects(run(removeUser, user_id), {
     message: `no user has the id ${user_id}; npm run admin -- users lists all`,
   })
+})
+
+t.test('Users are found by what is meant literally, and their sessions are listed and ended', async (t) => {
+  const { call, context, mock } = await buildWithMock(t)
+  const beside = await openBeside(context.config.databaseUrl, silent)
+  t.teardown(() => beside.close())
+  const log = t.capture(console, 'log')
+  const printed = () => log().map(({ args }) => String(args[0]))
+  const found = async (search: string) => {
+    await listUsers(beside, { search, json: true })
+    return printed().map((line) => JSON.parse(line))
+  }
+  const emails = ['Ada_Q@Example.org', 'adaXq@example.org', '100%@é.example', "o'brien@example.org"]
+  const browsers = []
+  for (const [index, email] of emails.entries()) {
+    mock.person = { sub: `person ${index}`, email, email_verified: true }
+    const browser = openBrowser(call)
+    await browser.signIn('Ada')
+    browsers.push(browser)
+  }
+  const named = async (search: string) => (await found(search)).map(({ email }) => email).sort()
+  t.same(await named('ada_q'), ['Ada_Q@Example.org'], 'no pattern')
+  t.same(await named('%'), ['100%@é.example'])
+  t.same(await named('É'), ['100%@é.example'])
+  t.same(await named("'"), ["o'brien@example.org"])
+  t.same((await named('')).length, 4)
+  t.same(await named('\\'), [])
+  const [ada] = await found('ada_q')
+  t.same(ada, { ...ada, email: 'Ada_Q@Example.org', bytes: 0, records: 0, disabled: false })
+  t.same((await found(ada.id.slice(0, 35))).map(({ id }) => id).includes(ada.id), true)
+  t.same(await found(ada.id.slice(1)), [], 'the beginning of an id')
+
+  const [first] = browsers
+  mock.person = { sub: 'person 0', email: 'Ada_Q@Example.org', email_verified: true }
+  const other = openBrowser(call)
+  await other.signIn('Ada')
+  const sessions = async () => {
+    await listSessions(beside, ada.id, { json: true })
+    return printed().map((line) => JSON.parse(line))
+  }
+  const [newest, oldest, ...more] = await sessions()
+  t.same([more.length, Object.keys(newest)], [0, ['id', 'signed_in', 'last_used', 'user_agent']])
+  await listSessions(beside, ada.id)
+  t.match(printed()[1], `${oldest.id}  signed in ${oldest.signed_in}, last used ${oldest.last_used}`)
+  await endSessionOf(beside, ada.id, oldest.id)
+  t.same(printed(), [`${oldest.id}: signed out`])
+  t.equal((await first?.call('GET', '/api/v1/bookmarks'))?.status, 401)
+  t.equal((await other.call('GET', '/api/v1/bookmarks')).status, 200)
+  const bob = await found('brien')
+  await t.rejects(endSessionOf(beside, bob[0].id, newest.id), /the user has no session/)
+  t.same((await sessions()).length, 1, "nobody else's is ended")
+  await t.rejects(listSessions(beside, 'none'), /no user has the id none/)
 })

@@ -1,25 +1,64 @@
+import { quotas } from '../../../generated/limits.ts'
 import type { Beside } from '../db/beside.ts'
 import type { Trx } from '../db/engine/database.ts'
 import { beginDeletion } from '../db/tables/deletions.ts'
+import { endLogin, listLogins } from '../db/tables/logins.ts'
 import { disableAccount, enableAccount, isAccount, listAccounts } from '../db/tables/users.ts'
 import { usedBytes } from '../sync/usage.ts'
 import { callBeside } from '../terminal/command.ts'
 
-/** One user a line, then their number and what they store in all, as the quota counts it. */
-export async function listUsers({ db }: Beside): Promise<void> {
+interface Listing {
+  /** The beginning of the id, or a part of the e-mail address, in any case. */
+  search?: string
+  json?: true
+}
+
+/** One user a line, then their number and what they store in all, as the quota counts it; as JSON, users alone. */
+export async function listUsers({ db }: Pick<Beside, 'db'>, { search = '', json }: Listing = {}): Promise<void> {
+  const wanted = search.toLowerCase()
   let [users, bytes] = [0, 0]
-  for await (const { id, email, last_seen, disabled_at, ...stored } of listAccounts(db)) {
+  for await (const { id, email, last_seen, disabled_at, stored_records: records, ...stored } of listAccounts(db)) {
+    if (!id.startsWith(wanted) && !email.toLowerCase().includes(wanted)) continue
     users += 1
-    const used = usedBytes(stored)
+    const used = usedBytes({ ...stored, stored_records: records })
     bytes += used
-    const seen = last_seen === 0 ? 'never' : new Date(last_seen).toISOString()
-    const state = disabled_at === null ? '' : ', disabled'
+    const [seen, disabled] = [timeOf(last_seen), disabled_at !== null]
+    if (json) {
+      console.log(JSON.stringify({ id, email, bytes: used, records, last_seen: seen, disabled }))
+      continue
+    }
     // The provider's text may hold anything.
-    console.log(
-      `${id}  ${JSON.stringify(email)}  ${used} bytes, ${stored.stored_records} records, last seen ${seen}${state}`,
-    )
+    const line = `${id}  ${JSON.stringify(email)}  ${used} bytes, ${records} records, last seen ${seen ?? 'never'}`
+    console.log(disabled ? `${line}, disabled` : line)
   }
-  console.log(`${users} users, ${bytes} bytes`)
+  if (!json) console.log(`${users} users, ${bytes} bytes`)
+}
+
+/** Those of a user, newest first. */
+export async function listSessions({ db }: Pick<Beside, 'db'>, userId: string, { json }: Pick<Listing, 'json'> = {}) {
+  await demandAccount(db, userId)
+  for (const { id, created_at, last_used_at, user_agent } of await listLogins(
+    db,
+    userId,
+    undefined,
+    quotas.logins,
+    Date.now(),
+  )) {
+    const [signed_in, last_used] = [timeOf(created_at), timeOf(last_used_at ?? 0)]
+    if (json) console.log(JSON.stringify({ id, signed_in, last_used, user_agent }))
+    else console.log(`${id}  signed in ${signed_in}, last used ${last_used ?? 'never'}  ${JSON.stringify(user_agent)}`)
+  }
+}
+
+export async function endSessionOf({ db, write }: Beside, userId: string, id: string): Promise<void> {
+  await demandAccount(db, userId)
+  if (!(await write((trx) => endLogin(trx, { userId, loginId: id }), userId)))
+    throw new Error(`the user has no session ${id}; ${callBeside('admin', `sessions ${userId}`)} lists all`)
+  console.log(`${id}: signed out`)
+}
+
+function timeOf(ms: number): string | null {
+  return ms === 0 ? null : new Date(ms).toISOString()
 }
 
 export const disableUser = forOne((trx, id) => disableAccount(trx, id, Date.now()), 'signed out and disabled')
@@ -34,9 +73,13 @@ export const removeUser = forOne(
 
 function forOne(work: (trx: Trx, id: string) => Promise<unknown>, done: string) {
   return async ({ db, write }: Beside, id: string): Promise<void> => {
-    if (!(await isAccount(db, id)))
-      throw new Error(`no user has the id ${id}; ${callBeside('admin', 'users')} lists all`)
+    await demandAccount(db, id)
     await write((trx) => work(trx, id), id)
     console.log(`${id}: ${done}`)
   }
+}
+
+async function demandAccount(db: Beside['db'], id: string): Promise<void> {
+  if (await isAccount(db, id)) return
+  throw new Error(`no user has the id ${id}; ${callBeside('admin', 'users')} lists all`)
 }

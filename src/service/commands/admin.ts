@@ -8,8 +8,9 @@ import { withProgress } from '../terminal/progress.ts'
 import { checkFile, checkUsers } from '../upkeep/check.ts'
 import { recount } from '../upkeep/recount.ts'
 import { sweptAfterDays } from '../upkeep/rows.ts'
-import { disableUser, enableUser, listUsers, removeUser } from './accounts.ts'
+import { disableUser, enableUser, endSessionOf, listSessions, listUsers, removeUser } from './accounts.ts'
 
+const asJson = ['--json', 'one JSON object a line, for programs'] as const
 const userId = ['<user-id>', 'as `users` lists it'] as const
 
 export const adminCommand = operatorCommand(
@@ -25,7 +26,20 @@ export const adminCommand = operatorCommand(
 adminCommand
   .command('users')
   .description("lists each user's id, e-mail address, bytes, records and when they were last seen")
-  .action(() => withDatabase(listUsers))
+  .option('--search <text>', 'only those whose id begins with it, or whose e-mail address has it')
+  .option(...asJson)
+  .action((options: { search?: string; json?: true }) => withDatabase((database) => listUsers(database, options)))
+adminCommand
+  .command('sessions')
+  .description('lists the sessions of a user, or ends one of them')
+  .argument(...userId)
+  .option('--end <session-id>', 'ends this one: its device has to sign in again')
+  .option(...asJson)
+  .action((id: string, { end, json }: { end?: string; json?: true }) =>
+    withDatabase((database) =>
+      end === undefined ? listSessions(database, id, json ? { json } : {}) : endSessionOf(database, id, end),
+    ),
+  )
 adminCommand
   .command('disable')
   .description('signs a user out everywhere, and lets nobody sign in as this user until `enable`')
