@@ -2,6 +2,7 @@ import { totalmem } from 'node:os'
 import type { FastifyBaseLogger } from 'fastify'
 import { followResponses } from './auth/in-flight.ts'
 import { followUses } from './auth/sessions.ts'
+import { demandDatabase } from './backup/line.ts'
 import { openBackups } from './backup/schedule.ts'
 import type { Config } from './config/config.ts'
 import { openDatabase } from './db/open.ts'
@@ -46,6 +47,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Sur
   const keep = <T extends { close(): Promise<void> } | undefined>(part: T): T =>
     opened.adopt(part, async (it) => it?.close())
   try {
+    await demandDatabase(config)
     const tracing = keep(await openTracing(config, log))
     const secretKeys = config.secretKeys ?? [await loadDevelopmentSecret(config.dataDir)]
     const seal = createSeal(secretKeys)

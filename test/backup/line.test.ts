@@ -1,0 +1,84 @@
+/** A database that is gone, or another one: the service neither begins anew by itself nor removes the backups of the lost one. */
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { openAdmin } from '../support/admin.ts'
+import { buildApp } from '../support/app.ts'
+import { change, pullAll } from '../support/changes.ts'
+import { runCommand } from '../support/command.ts'
+import { sharedMinio } from '../support/minio.ts'
+import { folder, run } from '../support/service.ts'
+
+const SECRET_KEY = Buffer.alloc(32, 9).toString('base64')
+
+/** A folder of data with one change, of which there is one backup, with which the database's disk then disappears. */
+async function prepare(t: Test, to: Record<string, string>) {
+  const home = await folder(t)
+  const dataDir = join(home, 'data')
+  const env = { SECRET_KEY, BACKUP_EVERY: '1h', BACKUP_KEEP: '1', BACKUP_TO: join(home, 'backups'), ...to }
+  await mkdir(dataDir)
+  t.match(await runCommand(t, 'migrate', [], { DATA_DIR: dataDir, SECRET_KEY }), { code: 0 })
+  const app = await buildApp(t, env, { dataDir })
+  const ada = await app.user('ada')
+  await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'saved' })] } })
+  // Only a stop is sure to leave no log beside the database.
+  await app.close()
+  await rm(env.BACKUP_TO, { recursive: true, force: true })
+  const again = await buildApp(t, env, { dataDir })
+  const { scrapeUntil } = openAdmin(t, again)
+  await scrapeUntil((metrics) => Number(metrics.value('ebs_backup_last_success_seconds')) > 0)
+  await again.close()
+  return { home, dataDir, ada, env }
+}
+
+/** What a start says that refuses. */
+async function refusal(t: Test, env: Record<string, string>): Promise<string> {
+  const service = run(t, { PORT: '0', DEV_IDP_PORT: '0', ...env })
+  t.match(await service.exited, { code: 1 })
+  return service.stderr()
+}
+
+const refused =
+  /^(\{.*"msg":")?DATABASE_URL: there is no database in \S+bookmarks\.db, while BACKUP_TO \(\S+\) has 1 backups\. .*restore.* latest\. .*migrate/m
+
+t.test('A start makes no new database where BACKUP_TO has backups, and names both ways on', async (t) => {
+  const { home, dataDir, ada, env } = await prepare(t, {})
+  const own = { ...env, DATA_DIR: dataDir }
+  const kept = join(home, 'kept')
+  await rename(dataDir, kept)
+  const [backup = ''] = await readdir(env.BACKUP_TO)
+
+  t.match(await refusal(t, own), refused, 'the folder of the data is gone')
+  t.notOk(existsSync(join(dataDir, 'bookmarks.db')))
+  await mkdir(dataDir, { recursive: true })
+  await writeFile(join(dataDir, 'bookmarks.db'), '')
+  t.match(await refusal(t, own), refused, 'the database is empty')
+  t.match(await refusal(t, { ...own, DATA_DIR: kept, DATABASE_URL: `sqlite:${home}/wrong/bookmarks.db` }), refused)
+  t.same(await readdir(env.BACKUP_TO), [backup])
+
+  t.match(await runCommand(t, 'restore', ['latest'], own), { code: 0, stderr: '' })
+  const recovered = await buildApp(t, env, { dataDir })
+  t.match((await pullAll(recovered.as(ada))).changes, [{ entity_id: 'saved' }])
+})
+
+t.test('Without backups, or without BACKUP_EVERY, a start makes its database', async (t) => {
+  const { env } = await prepare(t, {})
+  const [first, second] = [await folder(t), await folder(t)]
+  const { BACKUP_EVERY, ...unscheduled } = env
+  t.equal((await (await buildApp(t, unscheduled, { dataDir: first })).call('GET', '/api/v1/health')).status, 200)
+  const empty = await buildApp(t, { ...env, BACKUP_TO: join(second, 'none') }, { dataDir: second })
+  t.equal((await empty.call('GET', '/api/v1/health')).status, 200)
+})
+
+t.test('A start makes no new database where the bucket has backups', async (t) => {
+  const minio = await sharedMinio(t)
+  if (typeof minio === 'string') return t.plan(0, minio)
+  const { env } = await prepare(t, { ...(await minio.createBucket()), BACKUP_TO: 's3' })
+  const DATA_DIR = await folder(t)
+  const { NODE_EXTRA_CA_CERTS = '' } = process.env
+  t.match(await refusal(t, { ...env, DATA_DIR, ...(NODE_EXTRA_CA_CERTS && { NODE_EXTRA_CA_CERTS }) }), refused)
+  t.match(await runCommand(t, 'restore', ['latest'], { ...env, DATA_DIR }), { code: 0, stderr: '' })
+  const recovered = await buildApp(t, env, { dataDir: DATA_DIR })
+  t.equal((await recovered.call('GET', '/api/v1/health')).status, 200)
+})
