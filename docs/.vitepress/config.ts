@@ -65,7 +65,9 @@ export default defineConfig({
       .replace('</head>', `${sheet}</head>`)
   },
   async buildEnd({ outDir }) {
-    await writeFile(join(outDir, 'code.css'), styles.getCSS())
+    // Pages are made at the same time: without this, the order would be another one each time.
+    const rules = styles.getCSS().split(/(?<=\})/)
+    await writeFile(join(outDir, 'code.css'), rules.sort().join(''))
   },
 })
 

@@ -35,6 +35,7 @@ const order = {
     'docs/threat-model.md',
     'docs/contributing.md',
     'docs/commands.md',
+    'docs/releasing.md',
     'src/web/README.md',
   ],
   Decisions: [

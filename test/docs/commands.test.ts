@@ -20,6 +20,9 @@ const commands = blocks.filter(({ language }) => language === 'sh')
 /** The tests that run a block of commands, by its beginning. */
 const runBy: Record<string, string> = {
   'npx encrypted-bookmark-sync': 'test/process/registry.test.ts',
+  'apt-get install ./encrypted-bookmark-sync': 'test/deploy/release.test.ts',
+  'tar -xzf encrypted-bookmark-sync': 'test/deploy/release.test.ts',
+  'openssl genpkey': 'test/deploy/release.test.ts',
   'npm ci && npm start': 'test/process/start.test.ts',
   'npm ci && npm run build\ncp': 'test/process/bundle.test.ts',
   'npm ci && npm run build': 'test/client/package.test.ts',
@@ -37,6 +40,8 @@ const runBy: Record<string, string> = {
 }
 /** Those that no test can run, and why. Their syntax is checked, as that of all. */
 const notRun: Record<string, string> = {
+  'sh verify.sh': 'needs a release that its workflow has signed',
+  'cosign verify': 'needs a published image',
   'docker build': 'needs a container runtime; test/deploy/containerfile.test.ts reads the file',
   'cp -r dist/service /opt/encrypted-bookmark-sync.new': 'needs systemd as init',
   'kubectl create': 'needs a cluster; test/deploy/kubernetes.test.ts reads the manifests',

@@ -1,0 +1,23 @@
+/** `npm run release`. */
+import { command, run } from '../src/service/terminal/command.ts'
+import { withProgress } from '../src/service/terminal/progress.ts'
+import { agreed } from './release/agreement.ts'
+
+await run(
+  command(
+    'release',
+    'Writes dist/release/: what people install, from a clean checkout, byte for byte the same each time.',
+    'It needs tar, gzip and dpkg-deb, and loads Node for both platforms by npm. docs/releasing.md tells what comes after it.',
+  )
+    .option(
+      '--check',
+      'only whether package.json, the contracts, the manifests, CHANGELOG.md and the tag name one version',
+    )
+    .action(async ({ check }: { check?: true }) => {
+      const version = await agreed()
+      if (check) return
+      const { release } = await import('./release/release.ts')
+      const names = await withProgress(({ report }) => release(version, report))
+      for (const name of names) console.log(`dist/release/${name}`)
+    }),
+)

@@ -1,0 +1,35 @@
+import { execFileSync } from 'node:child_process'
+import { chmod, glob, lstat, lutimes } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/**
+ * Packs a folder, with its name, so that the same files make the same archive: whoever made them, wherever, in whatever order.
+ *
+ * @param seconds the time that all of them have, since 1970
+ */
+export async function writeTar(parent: string, name: string, file: string, seconds: number): Promise<void> {
+  await settle(join(parent, name), seconds)
+  const same = ['--sort=name', '--format=gnu', '--owner=0', '--group=0', '--numeric-owner', `--mtime=@${seconds}`]
+  // Without the time at which it was compressed.
+  const packed = ['--use-compress-program=gzip -6n', '-cf', file, '-C', parent, name]
+  execFileSync('tar', [...same, ...packed], { env: { ...process.env, LC_ALL: 'C' } })
+}
+
+/** A package for Debian, of a folder that has `DEBIAN/control`. */
+export async function writeDeb(folder: string, file: string, seconds: number): Promise<void> {
+  await settle(folder, seconds)
+  const env = { ...process.env, LC_ALL: 'C', SOURCE_DATE_EPOCH: String(seconds) }
+  execFileSync('dpkg-deb', ['--root-owner-group', '-Zgzip', '-z6', '--build', folder, file], { env, stdio: 'pipe' })
+}
+
+/** Permissions that do not depend on the umask, and one time. */
+async function settle(folder: string, seconds: number): Promise<void> {
+  const paths = [folder, ...(await Array.fromAsync(glob('**', { cwd: folder }))).map((path) => join(folder, path))]
+  // What is within a folder is settled before the folder.
+  for (const path of paths.sort().reverse()) {
+    const { mode } = await lstat(path)
+    const isLink = (mode & 0o170000) === 0o120000
+    if (!isLink) await chmod(path, (mode & 0o100) === 0 ? 0o644 : 0o755)
+    await lutimes(path, seconds, seconds)
+  }
+}

@@ -1,0 +1,80 @@
+import { chmod, cp, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { addNode, type Platform } from './node.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const name = 'encrypted-bookmark-sync'
+const driver = 'node_modules/better-sqlite3'
+/** Where the files of deploy/ have the service, and Node. */
+const [usual, usualNode] = [`/opt/${name}`, '/usr/bin/node']
+
+/** What one platform runs: the built service, the driver of SQLite for it, Node. */
+async function layService(folder: string, platform: Platform): Promise<void> {
+  const built = join(root, 'dist/service')
+  const packages = join(built, 'node_modules')
+  await cp(built, folder, { recursive: true, filter: (path) => path !== packages })
+  for (const part of ['lib', 'package.json', 'LICENSE', `prebuilds/linux-${platform.name}.node`])
+    await copy(join(driver, part), join(folder, driver, part))
+  await addNode(platform, folder)
+}
+
+/** What is unpacked as /opt/encrypted-bookmark-sync: the service, and what its machine needs beside it. */
+export async function layTarball(folder: string, platform: Platform): Promise<void> {
+  await layService(folder, platform)
+  for (const file of ['ebs', `${name}.service`])
+    await copyAdjusted(`deploy/systemd/${file}`, join(folder, 'systemd', file))
+  await chmod(join(folder, 'systemd/ebs'), 0o755)
+  for (const file of [`${name}.sysusers`, 'environment.sample'])
+    await copy(`deploy/systemd/${file}`, join(folder, 'systemd', file))
+  await layExamples(folder)
+}
+
+/** The tree of a package for Debian: the same, in the places that Debian has for it. */
+export async function layDebian(folder: string, platform: Platform, version: string): Promise<void> {
+  const home = `/usr/lib/${name}`
+  const inside = (path: string) => join(folder, path)
+  await layService(inside(home), platform)
+  await copyAdjusted('deploy/systemd/ebs', inside('usr/bin/ebs'), home)
+  await chmod(inside('usr/bin/ebs'), 0o755)
+  await copyAdjusted(`deploy/systemd/${name}.service`, inside(`lib/systemd/system/${name}.service`), home)
+  await copy(`deploy/systemd/${name}.sysusers`, inside(`usr/lib/sysusers.d/${name}.conf`))
+  await copy('deploy/systemd/environment.sample', inside(`etc/${name}/environment`))
+  await copy('LICENSE', inside(`usr/share/doc/${name}/copyright`))
+  await layExamples(inside(`usr/share/doc/${name}/examples`))
+  for (const script of ['postinst', 'prerm', 'postrm'])
+    await copy(`deploy/debian/${script}`, inside(`DEBIAN/${script}`))
+  await writeFile(inside('DEBIAN/conffiles'), `/etc/${name}/environment\n`)
+  const { description } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { description: string }
+  const control = {
+    Package: name,
+    Version: version,
+    Architecture: platform.debian,
+    Maintainer: `The maintainers of ${name} <maintainers@example.org>`,
+    Section: 'web',
+    Priority: 'optional',
+    // What its Node is linked with, and what makes its user.
+    Depends: 'libc6 (>= 2.28), libstdc++6 (>= 8), passwd',
+    Recommends: 'caddy | nginx, ca-certificates',
+    Description: `bookmarks in sync, which the operator cannot read\n ${description}`,
+  }
+  const lines = Object.entries(control).map(([field, value]) => `${field}: ${value}\n`)
+  await writeFile(inside('DEBIAN/control'), lines.join(''))
+}
+
+async function layExamples(folder: string): Promise<void> {
+  await copy('deploy/caddy/Caddyfile', join(folder, 'caddy/Caddyfile'))
+  await copy('deploy/nginx/bookmarks.conf', join(folder, 'nginx/bookmarks.conf'))
+}
+
+async function copy(from: string, to: string): Promise<void> {
+  await mkdir(dirname(to), { recursive: true })
+  await cp(join(root, from), to, { recursive: true })
+}
+
+/** Node is beside the service here, and the service may be elsewhere. */
+async function copyAdjusted(from: string, to: string, home = usual): Promise<void> {
+  const text = await readFile(join(root, from), 'utf8')
+  await mkdir(dirname(to), { recursive: true })
+  await writeFile(to, text.replaceAll(usualNode, `${usual}/bin/node`).replaceAll(usual, home))
+}

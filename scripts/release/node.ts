@@ -1,0 +1,49 @@
+import { execFileSync } from 'node:child_process'
+import { chmod, copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** The version of the dev dependency `node`, whose lock says nothing of the packages that it installs by itself. */
+export const nodeVersion = '24.21.0'
+
+export interface Platform {
+  name: 'x64' | 'arm64'
+  /** As Debian calls it. */
+  debian: string
+  /** Of npm's package of Node. */
+  integrity: string
+}
+
+export const platforms: readonly Platform[] = [
+  {
+    name: 'x64',
+    debian: 'amd64',
+    integrity: 'sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==',
+  },
+  {
+    name: 'arm64',
+    debian: 'arm64',
+    integrity: 'sha512-FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==',
+  },
+]
+
+/** Puts Node and its licence into a folder. */
+export async function addNode({ name, integrity }: Platform, folder: string): Promise<void> {
+  const spec = `node-linux-${name}@${nodeVersion}`
+  const at = await mkdtemp(join(tmpdir(), 'ebs-node-'))
+  try {
+    const printed = execFileSync('npm', ['pack', spec, '--json', '--pack-destination', at], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    const [packed] = JSON.parse(printed) as [{ filename: string; integrity: string }]
+    if (packed.integrity !== integrity) throw new Error(`${spec} is another one: ${packed.integrity}`)
+    execFileSync('tar', ['-xzf', join(at, packed.filename), '-C', at, 'package/bin/node', 'package/LICENSE'])
+    await mkdir(join(folder, 'bin'), { recursive: true })
+    await copyFile(join(at, 'package/bin/node'), join(folder, 'bin/node'))
+    await copyFile(join(at, 'package/LICENSE'), join(folder, 'bin/LICENSE.node'))
+    await chmod(join(folder, 'bin/node'), 0o755)
+  } finally {
+    await rm(at, { recursive: true, force: true })
+  }
+}

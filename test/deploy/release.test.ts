@@ -1,0 +1,247 @@
+/** What `npm run release` makes, and what it refuses. The deep tests build the last commit, not what is changed since. */
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { chmod, chown, copyFile, cp, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import packageJson from '../../package.json' with { type: 'json' }
+import { compareVersions } from '../../scripts/release/agreement.ts'
+import { writeTar } from '../../scripts/release/archive.ts'
+import { freePort } from '../../scripts/servers/free-port.ts'
+import { isDeep } from '../support/depth.ts'
+import { folder } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import { root } from './files.ts'
+
+const top = fileURLToPath(root)
+const { name, version } = packageJson
+const isRoot = process.getuid?.() === 0
+const secrets = { secret_key: Buffer.alloc(32, 7).toString('base64'), oidc_client_secret: 'secret' }
+const settings = { PUBLIC_URL: 'https://sync.example.org', OIDC_ISSUER: 'https://127.0.0.1:9', OIDC_CLIENT_ID: 'id' }
+
+t.test('Every place names one version; one that differs, or a tag of another, stops the release', async (t) => {
+  const places = [
+    'package.json',
+    'package-lock.json',
+    'openapi.yaml',
+    'asyncapi.yaml',
+    'examples/extension/manifest.json',
+    'deploy/kubernetes/deployment.yaml',
+    'CHANGELOG.md',
+  ]
+  const texts = Object.fromEntries(places.map((path) => [path, readFileSync(new URL(path, root), 'utf8')]))
+  t.same(compareVersions(texts, [`v${version}`]), { version, faults: [] })
+  t.same(compareVersions(texts, ['v9.9.9']).faults, [`the tag is v9.9.9, package.json has ${version}`])
+  for (const path of places.slice(1)) {
+    const other = { ...texts, [path]: (texts[path] as string).replaceAll(version, '9.9.9') }
+    t.same(compareVersions(other, []).faults, [`${path} has 9.9.9, package.json ${version}`])
+    t.same(compareVersions({ ...texts, [path]: '' }, []).faults, [`${path} has no version, package.json ${version}`])
+  }
+  const { node } = packageJson.devDependencies
+  const another = {
+    ...texts,
+    'package.json': (texts['package.json'] as string).replace(`"node": "${node}"`, '"node": "24.0.0"'),
+  }
+  t.match(compareVersions(another, []).faults, [/has the sums of Node .*, not 24\.0\.0/])
+})
+
+t.test('An archive is the same whoever made its files, whenever and in whatever order', async (t) => {
+  const at = await folder(t)
+  const files = ['b', 'a', 'sub/c'] as const
+  const make = async (parent: string, order: readonly string[], mode: number, date: Date) => {
+    await mkdir(join(at, parent, 'x/sub'), { recursive: true })
+    for (const file of order) {
+      const path = join(at, parent, 'x', file)
+      await writeFile(path, file)
+      await chmod(path, file === 'a' ? mode | 0o100 : mode)
+      await utimes(path, date, date)
+    }
+    await writeTar(join(at, parent), 'x', join(at, `${parent}.tar.gz`), 1_700_000_000)
+    return readFile(join(at, `${parent}.tar.gz`))
+  }
+  const first = await make('one', files, 0o600, new Date(0))
+  t.same(await make('two', [...files].reverse(), 0o664, new Date()), first)
+})
+
+t.test('verify.sh believes a signature of the sums, and files with these sums, and nothing else', async (t) => {
+  const at = await folder(t)
+  const shell = (line: string) => execFileSync('sh', ['-euc', line], { cwd: at, stdio: 'pipe' })
+  await copyFile(join(top, 'deploy/verify.sh'), join(at, 'verify.sh'))
+  shell(`for key in ours theirs; do openssl genpkey -algorithm ed25519 -out $key; openssl pkey -in $key -pubout -out $key.pub; done
+    echo one > one; echo two > two; echo three > three; sha256sum one two three > SHA256SUMS; rm three
+    openssl pkeyutl -sign -inkey ours -rawin -in SHA256SUMS -out SHA256SUMS.sig`)
+  const verify = (...args: string[]) => {
+    const { status, stdout, stderr } = spawnSync('sh', ['verify.sh', ...args], { cwd: at, encoding: 'utf8' })
+    return [status, stdout + stderr]
+  }
+  t.same(verify('--key', 'ours.pub'), [0, 'as published: one\nas published: two\n'], 'not all of them need to be here')
+  t.match(verify('--key', 'theirs.pub'), [1, 'not a signature of SHA256SUMS by that key'])
+  t.match(verify(), [1, 'say whose release it is'], 'sums without a signature prove nothing')
+  shell('echo other > two')
+  t.match(verify('--key', 'ours.pub'), [1, 'a file was altered'])
+  shell('sha256sum one two > SHA256SUMS')
+  t.match(verify('--key', 'ours.pub'), [1, 'not a signature of SHA256SUMS by that key'])
+  shell('rm SHA256SUMS.sig')
+  t.match(verify('--key', 'ours.pub'), [1, 'SHA256SUMS.sig is missing'])
+})
+
+t.test('Built twice, in two folders: the same bytes; unpacked and installed in empty places, it serves', async (t) => {
+  if (!isDeep) return t.comment('with --deep: it builds everything twice')
+  const at = await folder(t)
+  const made = ['one', 'another'].map((place) => releaseIn(join(at, place)))
+  const [first = '', second = ''] = made
+  const names = (await readdir(first)).sort()
+  t.same(names, [
+    'SHA256SUMS',
+    ...[`${name}-${version}-linux-arm64.tar.gz`, `${name}-${version}-linux-x64.tar.gz`],
+    ...[`${name}-${version}.cdx.json`, `${name}-${version}.tgz`, `${name}-client-${version}.tgz`],
+    ...[`${name}-extension-${version}-chrome.zip`, `${name}-extension-${version}-firefox.zip`],
+    ...[`${name}_${version}_amd64.deb`, `${name}_${version}_arm64.deb`],
+    'verify.sh',
+  ])
+  t.same((await readdir(second)).sort(), names)
+  for (const file of names) t.ok((await readFile(join(first, file))).equals(await readFile(join(second, file))), file)
+  t.equal(spawnSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: first }).status, 0)
+
+  await t.test('The tarball serves, as a user that owns its data alone', (t) => serveTarball(t, first))
+  await t.test("Debian's package serves, and a purge leaves the data", (t) => serveDebian(t, first))
+
+  await writeFile(join(at, 'one/README.md'), 'changed')
+  const refused = spawnSync('npm', ['run', 'release'], { cwd: join(at, 'one'), encoding: 'utf8' })
+  t.match([refused.status, refused.stderr], [2, 'the tree is not clean'])
+})
+
+/** A clone of the last commit, with this checkout's packages. */
+function releaseIn(place: string): string {
+  execFileSync('git', ['clone', '--quiet', top, place])
+  // The same files where that can be, for there are many.
+  if (spawnSync('cp', ['-al', join(top, 'node_modules'), place]).status !== 0)
+    execFileSync('cp', ['-a', join(top, 'node_modules'), place])
+  execFileSync('npm', ['run', 'release'], { cwd: place, stdio: ['ignore', 'ignore', 'inherit'] })
+  return join(place, 'dist/release')
+}
+
+async function serveTarball(t: Test, released: string): Promise<void> {
+  if (process.arch !== 'x64') return t.comment('SKIPPED: another platform')
+  const at = await folder(t)
+  execFileSync('tar', ['-xzf', join(released, `${name}-${version}-linux-x64.tar.gz`), '-C', at])
+  const home = join(at, `${name}-${version}-linux-x64`)
+  for (const file of ['systemd/ebs', `systemd/${name}.service`])
+    t.match(await readFile(join(home, file), 'utf8'), /\/opt\/encrypted-bookmark-sync\/bin\/node\s/, file)
+  const data = join(at, 'data')
+  await mkdir(data)
+  const user = 10_001
+  if (isRoot) {
+    await chmod(at, 0o755)
+    await chown(data, user, user)
+  }
+  const { secret_key: SECRET_KEY, oidc_client_secret: OIDC_CLIENT_SECRET } = secrets
+  const port = String(await freePort())
+  const env = { ...settings, NODE_ENV: 'production', SECRET_KEY, OIDC_CLIENT_SECRET, DATA_DIR: data, PORT: port }
+  const as = isRoot ? { uid: user, gid: user } : {}
+  await served(t, port, join(home, 'bin/node'), [join(home, 'ebs.mjs'), 'serve'], { env, cwd: home, ...as })
+  t.equal((await stat(join(data, 'bookmarks.db'))).uid, isRoot ? user : process.getuid?.())
+}
+
+async function serveDebian(t: Test, released: string): Promise<void> {
+  if (!isRoot || process.arch !== 'x64' || spawnSync('debootstrap', ['--version']).error)
+    return t.comment('SKIPPED: it takes root, and debootstrap')
+  const at = await folder(t)
+  const sites = execFileSync('apt-get', ['indextargets', '--format', '$(SITE)', 'Created-By: Packages'], {
+    encoding: 'utf8',
+  })
+  const [mirror = ''] = sites.split('\n')
+  execFileSync('debootstrap', ['--variant=minbase', 'bookworm', at, mirror], { stdio: ['ignore', 'ignore', 'inherit'] })
+  const deb = `${name}_${version}_amd64.deb`
+  await cp(join(released, deb), join(at, deb))
+  const inside = (...args: string[]) => {
+    const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' }
+    const { status, stdout, stderr } = spawnSync('chroot', [at, 'env', '-u', 'NODE_OPTIONS', ...args], {
+      env,
+      encoding: 'utf8',
+    })
+    if (status !== 0) throw new Error(`${args.join(' ')}: ${stdout}${stderr}`)
+    return stdout.trim()
+  }
+  t.match(inside('dpkg', '-i', `/${deb}`), 'systemctl enable --now encrypted-bookmark-sync')
+  const etc = join(at, 'etc', name)
+  const key = await readFile(join(etc, 'secret_key'), 'utf8')
+  t.equal(Buffer.from(key, 'base64').length, 32)
+  t.match(
+    [await stat(etc), await stat(join(etc, 'secret_key'))].map(({ mode, uid }) => [mode & 0o777, uid]),
+    [
+      [0o700, 0],
+      [0o600, 0],
+    ],
+  )
+  const user = Number(inside('id', '-u', name))
+  t.not(user, 0)
+
+  const port = String(await freePort())
+  const lines = Object.entries({ ...settings, PORT: port, SERVE_DEMO: 'true' }).map(
+    ([each, value]) => `${each}=${value}\n`,
+  )
+  await writeFile(join(etc, 'environment'), lines.join(''))
+  await writeFile(join(etc, 'oidc_client_secret'), secrets.oidc_client_secret)
+  const page = await served(t, port, 'unshare', ['--mount', 'sh', '-c', serve, at], {
+    env: { PATH: process.env.PATH as string },
+    uidOf: user,
+  })
+  t.match(page, '<title>', 'the web page is there')
+  const database = join(at, 'var/lib', name, 'bookmarks.db')
+  t.equal((await stat(database)).uid, user)
+  t.match(inside('ebs', 'admin', 'users'), /users|nobody|^$/i)
+
+  inside('dpkg', '--remove', name)
+  t.ok(existsSync(join(etc, 'environment')), 'the settings outlive a removal')
+  t.match(inside('dpkg', '--purge', name), '/var/lib/encrypted-bookmark-sync')
+  t.same([existsSync(database), existsSync(join(etc, 'environment'))], [true, false])
+  inside('dpkg', '-i', `/${deb}`)
+  t.equal(await readFile(join(etc, 'secret_key'), 'utf8'), key, 'what is installed again opens the data')
+
+  await mkdir(join(at, 'run/systemd/system'), { recursive: true })
+  await writeFile(join(at, 'usr/bin/systemctl'), '#!/bin/sh\necho "$@" >> /asked\n', { mode: 0o755 })
+  inside('dpkg', '-i', `/${deb}`)
+  const asked = (await readFile(join(at, 'asked'), 'utf8')).trim().split('\n')
+  t.same(
+    asked.filter((line) => /^(start|stop|--quiet)/.test(line)),
+    [`stop ${name}`, `--quiet is-enabled ${name}`, `start ${name}`],
+    'it stops for a newer one, and starts again',
+  )
+}
+
+/** In a root: with /proc, by which Node knows its memory, and which is gone from there once the process is. */
+const serve = 'mount --bind /proc "$0/proc" && exec chroot "$0" ebs serve'
+
+interface Serving {
+  env: Record<string, string>
+  cwd?: string
+  uid?: number
+  gid?: number
+  /** The user that it has to become. */
+  uidOf?: number
+}
+
+/** Starts it, waits until it serves, and stops it. Returns the page at `/`. */
+async function served(t: Test, port: string, command: string, args: string[], options: Serving): Promise<string> {
+  const { uidOf, ...how } = options
+  // The test runner gives every process an option of Node, which means nothing there.
+  const service = spawn('env', ['-u', 'NODE_OPTIONS', command, ...args], { ...how, stdio: ['ignore', 'pipe', 'pipe'] })
+  t.teardown(() => service.kill('SIGKILL'))
+  let printed = ''
+  for (const stream of [service.stdout, service.stderr]) stream.on('data', (chunk) => (printed += chunk))
+  await until(() => {
+    if (service.exitCode !== null) throw new Error(printed)
+    return /"msg":"serving"/.test(printed)
+  })
+  const expected = uidOf ?? how.uid
+  if (expected !== undefined)
+    t.match(await readFile(`/proc/${service.pid}/status`, 'utf8'), new RegExp(`^Uid:\\s+${expected}\\s`, 'm'))
+  t.equal((await fetch(`http://127.0.0.1:${port}/livez`)).status, 200)
+  const page = await (await fetch(`http://127.0.0.1:${port}/`)).text()
+  service.kill('SIGTERM')
+  t.same(await once(service, 'exit'), [0, null], printed)
+  return page
+}
