@@ -149,6 +149,8 @@ async function serveDebian(t: Test, released: string): Promise<void> {
   if (!isRoot || process.arch !== 'x64' || spawnSync('debootstrap', ['--version']).error)
     return t.comment('SKIPPED: it takes root, and debootstrap')
   const at = await folder(t)
+  // The root of every user there.
+  await chmod(at, 0o755)
   const sites = execFileSync('apt-get', ['indextargets', '--format', '$(SITE)', 'Created-By: Packages'], {
     encoding: 'utf8',
   })
