@@ -189,6 +189,16 @@ t.test(
   },
 )
 
+t.test('A push of many changes of one bookmark that lose writes no more than are kept', async (t) => {
+  const account = await accountOf(accounts.versions)
+  const call = await callsOf.pushChanges['losing-of-one']?.(callerOf(account), 0)
+  await hold(t, maxRows, async () => {
+    t.match(await send(account, 'pushChanges', call ?? {}), { status: 200, text: '"accepted":0' })
+  })
+  // Some for every ten that lose, and for each that goes of those that were kept.
+  t.ok(statements.length < accounts.versions.records, `${statements.length} statements`)
+})
+
 /** All of this process are the service's: those that call it are made without this class. */
 const { emit } = WebSocket.prototype
 WebSocket.prototype.emit = function (this: WebSocket, event: string | symbol, ...values: unknown[]) {

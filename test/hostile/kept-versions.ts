@@ -2,4 +2,8 @@
 import { quotas } from '../../generated/limits.ts'
 import { depth } from '../support/depth.ts'
 
-Object.assign(quotas, { versionsOfRecord: depth(8, quotas.versionsOfRecord) })
+Object.assign(quotas, {
+  versionsOfRecord: depth(8, quotas.versionsOfRecord),
+  // Fewer than those, as everywhere.
+  newestVersionsOfRecord: depth(2, quotas.newestVersionsOfRecord),
+})
