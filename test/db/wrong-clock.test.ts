@@ -118,6 +118,10 @@ t.test('After three weeks off, it waits for a day, however often it is started, 
   const back = await buildApp(t, {}, { dataDir })
   t.match(errorsOf(back), [{ level: 50 }])
   const env = { DATA_DIR: dataDir, DATABASE_URL: await databaseUrl(dataDir) }
+  const later40 = 'data:text/javascript,const%20now=Date.now;Date.now=()=>now()%2B3456e6'
+  const wrong = await runCommand(t, 'admin', ['accept-clock'], { ...env, NODE_OPTIONS: `--import=${later40}` })
+  t.match(wrong, { code: 1, stdout: '', stderr: /clock is 34\d+ s ahead of the database's: nothing was accepted/ })
+  t.notOk(await back.context.clockGuard.isBelieved())
   const { code, stdout, stderr } = await runCommand(t, 'admin', ['accept-clock'], env)
   t.same([code, stderr], [0, ''])
   t.match(

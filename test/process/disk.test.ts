@@ -4,11 +4,13 @@ import { open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
+import { openBeside } from '../../src/service/db/beside.ts'
 import { openAdmin } from '../support/admin.ts'
 import { buildApp, type TestApp } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { runCommand } from '../support/command.ts'
 import { createdExport } from '../support/exports.ts'
+import { silent } from '../support/log.ts'
 import { folder, run, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -29,6 +31,11 @@ t.test('A full disk: writes are 503, reads go on, and the service stays ready; a
   t.equal((await bob.call('GET', '/api/v1/bookmarks')).status, 200)
   await isReadyWith(t, app, 'unhealthy', ['full'])
   t.equal(told(app, "the database's disk is full", 'SQLITE_FULL'), 1)
+  const beside = await openBeside(app.context.config.databaseUrl, silent)
+  await sql`pragma max_page_count = 1`.execute(beside.db)
+  const large = beside.write((trx) => sql`create table filler as select zeroblob(1000000)`.execute(trx))
+  await t.rejects(large, { code: 'SQLITE_FULL' }, 'nor does a rollback hide it from a command')
+  await beside.close()
   t.same((await scrape()).byLabel('ebs_database_faults_total'), { full: 1, failing: 0, damaged: 0 })
 
   const { write } = app.context.database
@@ -116,6 +123,9 @@ t.test(
       await until(async () => (await call('POST', '/api/v1/sync/push', push('too much'))).status === 503)
       t.same((await fetch(`${full.origin}/readyz`)).status, 200)
       await full.kill(end)
+      const still = await startService(t, dataDir)
+      t.equal((await still.as(ada).call('GET', '/api/v1/bookmarks')).status, 200, 'also after a second stop')
+      await still.kill(end)
 
       await rm(filler)
       const after = await startService(t, dataDir)

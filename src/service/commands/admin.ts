@@ -3,6 +3,7 @@ import { dayMs } from '../../protocol/order.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { type Beside, openBeside } from '../db/beside.ts'
 import { acceptClock } from '../operating/clock.ts'
+import { findClockFault } from '../operating/health.ts'
 import { operatorCommand, UsageError } from '../terminal/command.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { checkFile, checkUsers } from '../upkeep/check.ts'
@@ -70,6 +71,8 @@ adminCommand
   .description('lets what has expired be erased, although the clock has jumped: look at it before')
   .action(() =>
     withDatabase(async (database) => {
+      const fault = await findClockFault(database)
+      if (fault !== undefined) throw new Error(`${fault}: nothing was accepted; synchronize both clocks`)
       console.log(`${await acceptClock(database)}; from now on it is believed`)
       console.log(sweptNext(readConfig(process.env), Date.now()))
     }),

@@ -4,11 +4,12 @@ import { Kysely, SqliteDialect } from 'kysely'
 import { ConfigError } from '../config/values.ts'
 import type { Database, Db } from './engine/database.ts'
 import { openPostgres } from './engine/postgres/open.ts'
-import { ServiceQueryCompiler } from './engine/sqlite/connection.ts'
+import { memoized, ServiceQueryCompiler } from './engine/sqlite/connection.ts'
+import { sqliteNow } from './engine/sqlite/open.ts'
 import { appliedMigrations, knownMigrations } from './migrate.ts'
 import type { Schema } from './schema.ts'
 
-export type Beside = Pick<Database, 'db' | 'write' | 'isServer' | 'close'>
+export type Beside = Pick<Database, 'db' | 'write' | 'isServer' | 'now' | 'close'>
 
 /** Longer than the service waits: a command can afford to. */
 const busyMs = 60_000
@@ -37,14 +38,14 @@ async function openChecked(url: string, log: FastifyBaseLogger, check: (db: Db) 
   }
 }
 
-/** A transaction here must begin with a write: one that reads first fails if the service writes before it does. */
 function openSqliteBeside(path: string): Beside {
   const sqlite = openFile(path)
-  const db = new Kysely<Schema>({ dialect: new BesideDialect({ database: sqlite }) })
+  const db = new Kysely<Schema>({ dialect: new BesideDialect({ database: memoized(sqlite) }) })
   return {
     db,
     write: (work) => db.transaction().execute(work),
     isServer: false,
+    now: sqliteNow,
     close: () => db.destroy(),
   }
 }

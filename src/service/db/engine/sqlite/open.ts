@@ -13,6 +13,8 @@ import { findFault, makeReserve, releaseReserve } from './reserve.ts'
 import { sqliteGround } from './transactions.ts'
 
 const busyMs = 5000
+/** Its clock is this machine's. */
+export const sqliteNow = sql<number>`cast(unixepoch('subsec') * 1000 as integer)`
 
 export async function openSqlite(path: string): Promise<Database> {
   const lock = await lockDatabase(path)
@@ -22,7 +24,6 @@ export async function openSqlite(path: string): Promise<Database> {
   const times = { count: 0, ms: 0 }
   const db = new Kysely<Schema>({ dialect: new ServiceDialect(memoized(sqlite), reader, times) })
   const bulk = new Kysely<Schema>({ dialect: new ServiceDialect(reader, reader, times) })
-  const now = sql<number>`cast(unixepoch('subsec') * 1000 as integer)`
   const log = openWriteAheadLog(sqlite, path)
   const ground = sqliteGround(db, log)
   const { load, ...writes } = createWriter(ground)
@@ -42,7 +43,7 @@ export async function openSqlite(path: string): Promise<Database> {
     queries: () => times,
     async probe() {
       reserve()
-      return writes.write((trx) => beat(trx, now))
+      return writes.write((trx) => beat(trx, sqliteNow))
     },
     isServer: false,
     async maintain(work) {
@@ -55,7 +56,7 @@ export async function openSqlite(path: string): Promise<Database> {
       }
     },
     exclusively: (_, work) => work(),
-    now,
+    now: sqliteNow,
     emptyLog: async () => {
       await log.move()
       await emptyLog(db)
@@ -67,13 +68,17 @@ export async function openSqlite(path: string): Promise<Database> {
     },
     async close() {
       await log.close()
-      await bulk.destroy()
-      // The last to close must be one that writes, so that SQLite removes its log.
-      reader.close()
+      const closeReader = async () => {
+        await bulk.destroy()
+        reader.close()
+      }
+      // SQLite removes its log if the last to close is one that writes. On a full disk the log stays, and so does its index, for
+      // which the next start may find no room.
+      const isFull = makeReserve(path) !== undefined
+      if (!isFull) await closeReader()
       await db.destroy()
       if (sqlite.open) sqlite.close()
-      // Of the room that is free now, others could leave nothing for the next start.
-      makeReserve(path)
+      if (isFull) await closeReader()
       lock.close()
     },
   }
