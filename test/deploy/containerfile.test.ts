@@ -399,6 +399,17 @@ t.test('The program for commands gives them what the unit gives the service', as
     secrets.length,
     'no secret that is not there',
   )
+
+  const odd = '  BACKUP_TO = /mnt/x \n\tS3_REGION= "a b"\n; no\nMY-VAR=3\n1X=2\nnothing\n=4\nLAST=1'
+  await writeFile(join(settings, 'environment'), odd)
+  const skipped = wrapper('doctor')
+  t.match(JSON.parse(skipped.stdout).env, { BACKUP_TO: '/mnt/x', S3_REGION: 'a b', LAST: '1' }, 'blanks go')
+  t.same(
+    skipped.stderr.match(/line \d is no setting/g)?.join(),
+    [4, 5, 6, 7].map((n) => `line ${n} is no setting`).join(),
+  )
+  await writeFile(join(settings, 'environment'), 'BACKUP_TO=/mnt/\\\nx\n')
+  t.match(wrapper('doctor'), { status: 1, stderr: /, line 1: write it on one line\n$/ })
   t.equal((await readFile(join(at, 'ebs'), 'utf8')).match(/for name in (.*);/)?.[1], secretNames.join(' '))
   t.same(
     values('User'),
