@@ -2282,7 +2282,7 @@ export interface components {
                 };
             };
         };
-        /** @description The user's rate limit is exceeded, or that of an address which keeps sending wrong cookies or starting sign-ins. A request with a valid session is never refused because of its address. Each full 64 KiB of a request and each full MiB of a response (except downloads) count as another request. The time counts, too, for which requests and sockets hold the event loop and the database. What exceeds the rate of a minute is a debt of the next ones. */
+        /** @description The user's rate limit is exceeded, or that of an address which keeps sending wrong cookies or starting sign-ins. A request with a valid session is never refused because of its address. Each full 64 KiB of a request and each full MiB of a response (except downloads) count as another request. The time counts, too, for which requests and sockets hold the event loop and the database. What exceeds the rate of a minute is a debt of the next ones. Where nothing is left of a user's rate, each session can still list and end sessions, refresh itself and sign out, at a twentieth of it. */
         TooManyRequests: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];

@@ -20,6 +20,23 @@ t.test("A user's rate: the limit's requests a minute, then 429 with Retry-After"
   t.equal((await bob.call('GET', list)).status, 200, 'another user has a rate of their own')
 })
 
+t.test("A session that takes all of its user's rate keeps no other one from ending it", async (t) => {
+  const app = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '60' })
+  const [thief, owner] = [await app.user('ada'), await app.user('ada')]
+  const ada = owner.userId
+  const sessions = '/api/v1/account/sessions'
+  for (const spend of [() => app.context.limits.chargeUser(ada, 600), () => app.context.limits.chargeWork(ada, 1e6)]) {
+    spend()
+    t.equal((await owner.call('GET', list)).status, 429)
+    t.equal((await owner.call('GET', sessions)).status, 200)
+  }
+  const statuses = []
+  for (let request = 0; request < 5; request++) statuses.push((await thief.call('GET', sessions)).status)
+  t.same(statuses, [200, 200, 200, 429, 429], 'a twentieth, for each session')
+  t.equal((await owner.call('DELETE', `${sessions}/${thief.loginId}`)).status, 200)
+  t.equal((await thief.call('GET', sessions)).status, 401)
+})
+
 const bad = { cookie: `service_session=${'A'.repeat(43)}; service_refresh=${'A'.repeat(43)}` }
 
 t.test("An address's rate counts wrong cookies alone, and refuses nothing else", async (t) => {

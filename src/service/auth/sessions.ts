@@ -34,6 +34,16 @@ const schemes = {
   optional: { kind: 'session', missing: undefined, wrong: undefined },
 } as const
 
+/** They go on, at a rate of each login's own, while another session takes all of the user's: so a person ends that one. */
+const ofSessions: OperationId[] = [
+  'getSession',
+  'refreshSession',
+  'logout',
+  'listSessions',
+  'endSession',
+  'endOtherSessions',
+]
+
 /**
  * Checks the operation's session, then the user's limit. A valid session passes whatever else its address does, and a
  * request without a cookie counts for nothing: any web page can make its visitors' browsers send those. Only wrong
@@ -47,12 +57,13 @@ export function createSecurity(parts: SessionParts) {
     const check = schemes[scheme]
     if (!check) throw new Error(`${operationId}: the security scheme ${scheme} has no check`)
     const { kind, missing, wrong } = check
+    const endsSessions = ofSessions.includes(operationId)
 
     function admit(request: FastifyRequest, session: Session | undefined): void {
       request.session = session
       if (session) {
         parts.uses.note(session)
-        limits.countUser(session.userId)
+        limits.countUser(session.userId, endsSessions ? session.loginId : undefined)
         return
       }
       const isTokenSent = hasCookie(request.headers.cookie, `service_${kind}`)

@@ -14,6 +14,8 @@ const leastWorkMs = 1000
 /** A person starts a sign-in once in days. A network behind one address reaches this only if it does nothing else. */
 const startsShare = 4
 const failuresShare = 20
+/** By a few requests a person sees a session that is not theirs, and ends it. */
+const sessionsShare = 20
 
 export type Limits = ReturnType<typeof createLimits>
 
@@ -27,6 +29,8 @@ export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: numbe
   const work = createWindows(Math.max(leastWorkMs, rateLimitPerMinute * workUnitMs))
   // Apart, so that wrong cookies from an address keep nobody there from signing in.
   const [wrongCookies, failedSignIns] = [perMinute(failuresShare), perMinute(failuresShare)]
+  // Apart, so that whoever takes all of a user's rate keeps nobody from ending that session.
+  const ofLogins = perMinute(sessionsShare)
   const refusals = { address: 0, user: 0 }
 
   function demandRest(limit: keyof typeof refusals, leftMs: number | undefined): void {
@@ -45,8 +49,12 @@ export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: numbe
     countStart: countAddress(starts),
     /** Counts a sign-in of an address that failed. */
     countFailedSignIn: countAddress(failedSignIns),
-    /** Counts a user's request or socket message. */
-    countUser: (userId: string) => demandRest('user', work.usedUp(userId) ?? users.take(userId)),
+    /** Counts a user's request or socket message. With a login, that has a rate of its own for when there is nothing left. */
+    countUser(userId: string, loginId?: string): void {
+      const wait = work.usedUp(userId) ?? users.take(userId)
+      if (wait === undefined || loginId === undefined) demandRest('user', wait)
+      else demandRest('user', ofLogins.take(loginId))
+    },
     /**
      * Counts what a user's request cost beyond one request, or what a socket of theirs sent. It throws nothing, and what
      * the user does next is refused: returns for how many ms, if there were too many.
