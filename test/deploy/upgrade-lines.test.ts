@@ -1,0 +1,148 @@
+/** The lines of docs/operating/deployment.md for systemd, as they are there, in a folder that stands for the machine. */
+import { spawnSync } from 'node:child_process'
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import t, { type Test } from 'tap'
+import { freePort } from '../../scripts/servers/free-port.ts'
+import { folder } from '../support/service.ts'
+import { read } from './files.ts'
+
+const name = 'encrypted-bookmark-sync'
+const blocks = [...read('docs/operating/deployment.md').matchAll(/^```sh\n(.*?)^```/gms)].map(([, code = '']) => code)
+const [install, upgrade, goBack] = ['set -eC\n', 'rm -rf "$home.part"\n', 'readlink -e "$home.previous"'].map(
+  (line) => {
+    const found = blocks.filter((code) => code.includes(line) && code.includes(name))
+    if (found.length !== 1) throw new Error(`${found.length} blocks have ${line}`)
+    return found[0] ?? ''
+  },
+) as [string, string, string]
+
+/** Stands for the bundle: says which version it is, by a file that it reads when it is asked. */
+const program = `
+import { existsSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+const beside = (name) => new URL(name, import.meta.url)
+if (!existsSync(beside('node_modules'))) throw new Error('nothing was installed')
+if (process.argv[2] !== 'serve') throw new Error('the unit says something else')
+createServer((request, response) => {
+  const { version } = JSON.parse(readFileSync(beside('package.json'), 'utf8'))
+  response.end(JSON.stringify({ status: "healthy", version }))
+}).listen(Number(process.env.PORT), '127.0.0.1')
+`
+const npm = `#!/bin/sh
+set -e
+case "$1 $2" in
+  'run build') rm -rf dist/service; mkdir -p dist; cp -r next dist/service ;;
+  'install --omit=optional') [ ! -e fails ]; mkdir node_modules ;;
+  'ci ') ;;
+  *) exit 9 ;;
+esac
+`
+const systemctl = `#!/bin/sh
+set -e
+[ "$2" = ${name} ]
+case $1 in
+  start) [ ! -e "$MACHINE/pid" ]; cd "$MACHINE/opt/${name}"; $EXEC_START > /dev/null 2>&1 & echo $! > "$MACHINE/pid" ;;
+  stop) kill "$(cat "$MACHINE/pid")"; while kill -0 "$(cat "$MACHINE/pid")" 2> /dev/null; do sleep 0.05; done; rm "$MACHINE/pid" ;;
+  *) exit 9 ;;
+esac
+`
+
+/** A machine with a checkout, where the lines are run. */
+async function setUp(t: Test) {
+  const at = await folder(t)
+  const port = await freePort()
+  for (const each of ['opt', 'etc', 'bin', 'checkout/next']) await mkdir(join(at, each), { recursive: true })
+  for (const [file, code] of Object.entries({ npm, systemctl })) {
+    await writeFile(join(at, 'bin', file), code)
+    await chmod(join(at, 'bin', file), 0o755)
+  }
+  const here = (text: string) =>
+    text.replaceAll(/(?<![\w"])\/(?=(opt|etc)\/)/g, `${at}/`).replaceAll('127.0.0.1:3000', `127.0.0.1:${port}`)
+  const execStart = here(/^ExecStart=(.*)$/m.exec(read(`deploy/systemd/${name}.service`))?.[1] ?? '')
+  const env = {
+    PATH: `${join(at, 'bin')}:${dirname(process.execPath)}:${process.env.PATH}`,
+    MACHINE: at,
+    PORT: `${port}`,
+    EXEC_START: execStart.replace('/usr/bin/node', process.execPath),
+  }
+  const run = (lines: string) => {
+    const { status, stderr } = spawnSync('sh', { cwd: join(at, 'checkout'), env, input: here(lines), encoding: 'utf8' })
+    return { status, stderr }
+  }
+  t.teardown(() => run(`systemctl stop ${name}`))
+  return {
+    at,
+    run,
+    /** The checkout is now of this version. */
+    async checkOut(version: string) {
+      const next = join(at, 'checkout/next')
+      await writeFile(join(next, 'package.json'), JSON.stringify({ version, type: 'module' }))
+      await writeFile(join(next, 'ebs.mjs'), program)
+    },
+    async serving() {
+      const answer = await fetch(`http://127.0.0.1:${port}/api/v1/health`, { headers: { connection: 'close' } })
+      return ((await answer.json()) as { version?: string }).version
+    },
+    installed: async () => (await readdir(join(at, 'opt'))).filter((entry) => /\d$|before$|part$/.test(entry)).sort(),
+  }
+}
+
+t.test('Four versions one after the other, and back: the right one serves, and the one before is kept', async (t) => {
+  const { at, run, checkOut, serving, installed } = await setUp(t)
+  await checkOut('1.0.0')
+  t.match(run(install), { status: 0 })
+  const key = await readFile(join(at, `etc/${name}/secret_key`), 'utf8')
+  t.equal(Buffer.from(key, 'base64').length, 32)
+  t.match(run(`systemctl start ${name}\ncurl -s --retry 60 --retry-all-errors http://127.0.0.1:3000`), { status: 0 })
+  t.equal(await serving(), '1.0.0')
+
+  for (const version of ['2.0.0', '3.0.0', '4.0.0']) {
+    await checkOut(version)
+    t.match(run(upgrade), { status: 0 }, version)
+    t.equal(await serving(), version)
+  }
+  t.same(
+    await installed(),
+    ['1.0.0', '2.0.0', '3.0.0', '4.0.0'].map((version) => `${name}-${version}`),
+  )
+  t.match(run(goBack), { status: 0 })
+  t.equal(await serving(), '3.0.0')
+  await checkOut('5.0.0')
+  t.match(run(upgrade), { status: 0 })
+  t.equal(await serving(), '5.0.0')
+  t.match(run(goBack), { status: 0 })
+  t.equal(await serving(), '3.0.0', 'the one that ran before, not the one that was left')
+  t.not(run(install).status, 0, 'installed twice, it stops')
+  t.equal(await readFile(join(at, `etc/${name}/secret_key`), 'utf8'), key, 'and the key is as it was')
+})
+
+t.test('A folder of an earlier release becomes the version before', async (t) => {
+  const { at, run, checkOut, serving, installed } = await setUp(t)
+  await checkOut('1.0.0')
+  const lines = `npm run build\ncp -r dist/service /opt/${name}\ncd /opt/${name} && npm install --omit=optional`
+  t.match(run(`${lines}\nsystemctl start ${name}`), { status: 0 })
+  await checkOut('2.0.0')
+  t.match(run(upgrade), { status: 0 })
+  t.equal(await serving(), '2.0.0')
+  t.same(await installed(), [`${name}-2.0.0`, `${name}-before`])
+  t.match(run(goBack), { status: 0 })
+  t.equal(await serving(), '1.0.0')
+  t.ok(await readFile(join(at, `opt/${name}-before/ebs.mjs`)))
+})
+
+t.test('What cannot be installed leaves the one that runs, and the same lines do it later', async (t) => {
+  const { at, run, checkOut, serving, installed } = await setUp(t)
+  await checkOut('1.0.0')
+  t.match(run(`${install}\nsystemctl start ${name}`), { status: 0 })
+  await checkOut('2.0.0')
+  await writeFile(join(at, 'checkout/next/fails'), '')
+  t.not(run(upgrade).status, 0, 'its packages cannot be installed')
+  t.same(await installed(), [`${name}-1.0.0`, `${name}.part`])
+  t.match(run('rm next/fails\ncurl -s --retry 60 --retry-all-errors http://127.0.0.1:3000'), { status: 0 })
+  t.equal(await serving(), '1.0.0')
+  t.match(run(upgrade), { status: 0 }, 'the same lines again')
+  t.equal(await serving(), '2.0.0')
+  t.not(run(upgrade).status, 0, 'a version that is there already')
+  t.equal(await serving(), '2.0.0')
+})
