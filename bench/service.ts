@@ -17,7 +17,7 @@ export async function startBenchService() {
   const provider = { OIDC_ISSUER: 'http://127.0.0.1:9', OIDC_CLIENT_ID: 'bench', OIDC_CLIENT_SECRET: 'bench' }
   const port = await freePort()
   const limits = { RATE_LIMIT_PER_MINUTE: '1000000000' }
-  const config = readConfig({ ...provider, ...limits, DATA_DIR: folder, SERVE_DEMO: 'false', PORT: `${port}` })
+  const config = readConfig({ ...provider, ...limits, DATA_DIR: folder, SERVE_APP: 'false', PORT: `${port}` })
   const context = await openContext(config, { log: pino({ level: 'silent' }) })
   const app = await createApp(context)
   const origin = await app.listen({ host: '127.0.0.1', port })

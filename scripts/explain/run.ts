@@ -56,7 +56,7 @@ export async function openExplainer(onPostgres: boolean): Promise<Explainer> {
     PORT: String(port),
     PUBLIC_URL: origin,
     DEV_IDP_PORT: '0',
-    SERVE_DEMO: 'false',
+    SERVE_APP: 'false',
     RATE_LIMIT_PER_MINUTE: '1000000',
     DATABASE_URL: database,
   })

@@ -30,7 +30,7 @@ async function open(opened: AsyncDisposableStack): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'ebs-mock-'))
   opened.defer(() => rm(folder, { recursive: true, force: true }))
   const config = readConfig({
-    SERVE_DEMO: 'false',
+    SERVE_APP: 'false',
     ...process.env,
     DATA_DIR: folder,
     DATABASE_URL: '',

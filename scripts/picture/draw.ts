@@ -38,7 +38,7 @@ export async function drawPicture(report: Report): Promise<string> {
   report('starting the service and Chromium', 0, 4)
   const folder = await mkdtemp(join(tmpdir(), 'ebs-picture-'))
   opened.defer(() => rm(folder, { recursive: true, force: true }))
-  const service = await spawnService(folder, { SERVE_DEMO: 'true' })
+  const service = await spawnService(folder, { SERVE_APP: 'true' })
   opened.defer(() => service.stop())
   await service.ready()
   const browser = await launchChromium()

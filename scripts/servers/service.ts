@@ -69,7 +69,7 @@ export async function spawnService(
   const url = new URL(`http://127.0.0.1:${await freePort()}`)
   const env = {
     DATA_DIR: join(folder, 'data'),
-    SERVE_DEMO: 'false',
+    SERVE_APP: 'false',
     PORT: url.port,
     PUBLIC_URL: url.origin,
     DEV_IDP_PORT: '0',

@@ -12,7 +12,7 @@ import { secretNames } from '../../src/service/config/values.ts'
 import { isDeep } from '../support/depth.ts'
 import { folder } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { configure, deploy, read, readYaml, root, stopSeconds } from './files.ts'
+import { configure, deploy, read, readLines, readYaml, root, stopSeconds } from './files.ts'
 
 const stages = readStages()
 const [build, image] = stages as [Stage, Stage]
@@ -314,13 +314,11 @@ t.test('The unit gives the service settings and credentials that it knows, and t
   for (const name of loaded) await writeFile(join(at, name), Buffer.alloc(32, 7).toString('base64'))
   const lines = values('Environment').map((line) => line.replace('%d', at).replace('%S', '/var/lib').split('='))
   const env: Record<string, string> = Object.fromEntries(lines)
-  const operators = {
-    PUBLIC_URL: 'https://sync.example.org',
-    OIDC_ISSUER: 'https://id.example.org',
-    OIDC_CLIENT_ID: 'id',
-  }
-  const { config, unknown } = configure({ ...env, ...operators })
+  const sample = read('deploy/systemd/environment.sample')
+  const { config, unknown } = configure({ ...env, ...readLines(sample) })
   t.same(unknown, [])
+  const offered = configure({ ...env, ...readLines(sample.replaceAll(/^#(?=\w+=)/gm, '')) })
+  t.same(offered.unknown, [], 'what it offers is known, too')
   t.match(config, { environment: 'production', dataDir: `/var/lib/${values('StateDirectory')[0]}` })
   t.ok(Number(values('TimeoutStopSec')[0]) >= config.drainSeconds + stopSeconds)
 })

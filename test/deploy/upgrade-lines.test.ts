@@ -52,11 +52,13 @@ esac
 async function setUp(t: Test) {
   const at = await folder(t)
   const port = await freePort()
-  for (const each of ['opt', 'etc', 'bin', 'checkout/next']) await mkdir(join(at, each), { recursive: true })
+  for (const each of ['opt', 'etc', 'bin', 'checkout/next', 'checkout/deploy/systemd'])
+    await mkdir(join(at, each), { recursive: true })
   for (const [file, code] of Object.entries({ npm, systemctl })) {
     await writeFile(join(at, 'bin', file), code)
     await chmod(join(at, 'bin', file), 0o755)
   }
+  await writeFile(join(at, 'checkout/deploy/systemd/environment.sample'), read('deploy/systemd/environment.sample'))
   const here = (text: string) =>
     text.replaceAll(/(?<![\w"])\/(?=(opt|etc)\/)/g, `${at}/`).replaceAll('127.0.0.1:3000', `127.0.0.1:${port}`)
   const execStart = here(/^ExecStart=(.*)$/m.exec(read(`deploy/systemd/${name}.service`))?.[1] ?? '')
@@ -94,6 +96,7 @@ t.test('Four versions one after the other, and back: the right one serves, and t
   t.match(run(install), { status: 0 })
   const key = await readFile(join(at, `etc/${name}/secret_key`), 'utf8')
   t.equal(Buffer.from(key, 'base64').length, 32)
+  t.equal(await readFile(join(at, `etc/${name}/environment`), 'utf8'), read('deploy/systemd/environment.sample'))
   t.match(run(`systemctl start ${name}\ncurl -s --retry 60 --retry-all-errors http://127.0.0.1:3000`), { status: 0 })
   t.equal(await serving(), '1.0.0')
 

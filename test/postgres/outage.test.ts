@@ -74,7 +74,7 @@ t.test(`Postgres is stopped at once and started again under load ${rounds} times
   const exits = await Promise.all(instances.map(({ kill }) => kill('SIGTERM')))
   t.same(new Set(exits.map(({ code }) => code)), new Set([0]), 'without a database an instance stops cleanly, too')
 
-  const unstarted = { ...env, DATA_DIR: dataDir, SERVE_DEMO: 'false', LOG_LEVEL: 'warn' }
+  const unstarted = { ...env, DATA_DIR: dataDir, SERVE_APP: 'false', LOG_LEVEL: 'warn' }
   const port = String(await freePort())
   const waiting = run(t, { ...unstarted, PORT: port })
   const impatient = run(t, { ...unstarted, START_TIMEOUT: '0', PORT: String(await freePort()) })

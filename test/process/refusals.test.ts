@@ -18,7 +18,7 @@ import { type Env, faultyValues, makeFaultyData } from './faults.ts'
 /** Checks that the process ends with 1, after one line, and returns what that says: outside development, it is JSON. */
 async function refusalOf(t: Test, env: Env, cwd?: string): Promise<string> {
   const ports = { PORT: String(await freePort()), DEV_IDP_PORT: String(await freePort()) }
-  const settings = { DATA_DIR: await folder(t), SERVE_DEMO: 'false', ...ports, ...env }
+  const settings = { DATA_DIR: await folder(t), SERVE_APP: 'false', ...ports, ...env }
   const { exited, stdout, stderr } = run(t, settings, cwd === undefined ? {} : { cwd })
   t.same(await exited, { code: 1, signal: null })
   t.match(stderr(), /^[^\n]+\n$/, `one line: ${stderr().trim()}`)

@@ -15,7 +15,7 @@ t.test('It says that an app at localhost is on another site than 127.0.0.1, and 
       environment: 'development',
       publicUrl,
       origins: new Set([publicUrl, 'moz-extension://*', ...origins]),
-      serveDemo: true,
+      serveApp: true,
       identityProvider: undefined,
       adminHost: '127.0.0.1',
       adminPort: undefined,
@@ -79,7 +79,7 @@ t.test('What it has compiled is kept for the next start, where nobody else can w
   const cwd = await folder(t)
   const kept = join(cwd, 'data/compile-cache')
   // Instead of the cache that all tests share.
-  const env = { NODE_COMPILE_CACHE: '', SERVE_DEMO: 'false', ...unusedProvider }
+  const env = { NODE_COMPILE_CACHE: '', SERVE_APP: 'false', ...unusedProvider }
   const start = async () => {
     const service = run(t, { ...env, PORT: String(await freePort()) }, { cwd })
     await serving(service)

@@ -74,7 +74,7 @@ export async function buildApp(
     DATA_DIR: folder,
     DATABASE_URL,
     RATE_LIMIT_PER_MINUTE: '1000000',
-    SERVE_DEMO: 'false',
+    SERVE_APP: 'false',
     ...unusedProvider,
     ...env,
   })

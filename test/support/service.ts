@@ -80,7 +80,7 @@ export async function startService(
   const origin = `http://127.0.0.1:${port}`
   const settings = {
     DATA_DIR: dataDir,
-    SERVE_DEMO: 'false',
+    SERVE_APP: 'false',
     PORT: String(port),
     RATE_LIMIT_PER_MINUTE: '1000000',
     ...unusedProvider,

@@ -36,7 +36,7 @@ export async function demoOrigin(): Promise<string> {
 }
 
 async function startDemo(): Promise<Service> {
-  return startService(root, await folder(root), { SERVE_DEMO: 'true', ...(await developmentProvider()) })
+  return startService(root, await folder(root), { SERVE_APP: 'true', ...(await developmentProvider()) })
 }
 
 /** The variables of a service that runs its own provider. */

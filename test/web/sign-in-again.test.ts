@@ -11,7 +11,7 @@ if (typeof browser === 'string') t.plan(0, browser)
 else {
   t.test('what cannot be undone leads through a new sign-in and back, with nothing lost', async (t) => {
     const dataDir = await folder(t)
-    const { origin } = await startService(t, dataDir, { SERVE_DEMO: 'true', ...(await developmentProvider()) })
+    const { origin } = await startService(t, dataDir, { SERVE_APP: 'true', ...(await developmentProvider()) })
     const page = await (await openContext(t, browser, {}, /status of 403/)).newPage()
     await signIn(page, origin, 'Mary')
     await makeVault(page)

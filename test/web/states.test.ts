@@ -23,7 +23,7 @@ const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
   t.test('the page says what is wrong, what to do, and nothing of it once it is over', async (t) => {
-    const settings = { SERVE_DEMO: 'true', MAX_USER_RECORDS: '3', ...(await developmentProvider()) }
+    const settings = { SERVE_APP: 'true', MAX_USER_RECORDS: '3', ...(await developmentProvider()) }
     const { origin } = await startService(t, await folder(t), settings)
     const viewport = { width: 1440, height: 900 }
     const context = await openContext(t, browser, { viewport }, /status of (403|413|429|500|503)/)

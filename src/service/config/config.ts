@@ -58,7 +58,7 @@ export function readConfig(env: Env) {
     cookieDomain: cookieDomain(env, environment, publicUrl),
     secureCookies: publicUrl.startsWith('https://'),
     trustProxy: trustProxy(env),
-    serveDemo: oneOf(env, 'SERVE_DEMO', ['true', 'false'], `${environment === 'development'}`) === 'true',
+    serveApp: serveApp(env, environment),
     maxUserBytes: integer(env, 'MAX_USER_BYTES', quotas.storedBytes, 1, Number.MAX_SAFE_INTEGER),
     keepVersionsDays: integer(env, 'KEEP_VERSIONS_DAYS', quotas.versionDays, 0, 3650),
     maxUserRecords: integer(env, 'MAX_USER_RECORDS', quotas.storedRecords, 1, Number.MAX_SAFE_INTEGER),
@@ -67,6 +67,13 @@ export function readConfig(env: Env) {
     drainSeconds: integer(env, 'DRAIN_SECONDS', 0, 0, 3600),
     ...logging(env),
   })
+}
+
+/** SERVE_DEMO is its name in 2.0.0. */
+function serveApp(env: Env, environment: string): boolean {
+  const values = ['true', 'false'] as const
+  const before = oneOf(env, 'SERVE_DEMO', values, environment === 'development' ? 'true' : 'false')
+  return oneOf(env, 'SERVE_APP', values, before) === 'true'
 }
 
 /** Undefined in development if no issuer is set: the embedded provider is used instead. */

@@ -10,7 +10,7 @@ import { ConfigError } from '../config/values.ts'
 interface PagesConfig {
   publicUrl: string
   appUrl: string | undefined
-  serveDemo: boolean
+  serveApp: boolean
   environment: string
 }
 
@@ -70,7 +70,7 @@ export async function registerPages(app: FastifyInstance, config: PagesConfig): 
   await app.register(async (pages) => {
     if (config.environment === 'development') redirectToPublicUrl(pages, config.publicUrl)
     await pages.register(files, fileOptions)
-    if (config.serveDemo) await registerDemo(pages)
+    if (config.serveApp) await registerApp(pages)
     else registerPlainPages(pages)
     await registerDocuments(pages, config)
   })
@@ -87,11 +87,11 @@ function redirectToPublicUrl(app: FastifyInstance, publicUrl: string): void {
   })
 }
 
-/** Serves the demo app at `/`. A failed sign-in returns to `/login?error=`, where the app shows the reason. */
-async function registerDemo(app: FastifyInstance): Promise<void> {
+/** Serves the web page at `/`. A failed sign-in returns to `/login?error=`, where the app shows the reason. */
+async function registerApp(app: FastifyInstance): Promise<void> {
   const names = new Set(await builtFiles(webFolder))
   if (!names.delete('index.html') || !names.delete(serviceWorker))
-    throw new ConfigError('SERVE_DEMO: the demo app is not built; run `npm run build`')
+    throw new ConfigError('SERVE_APP: the web page is not built; run `npm run build`')
   const pageHeaders = { 'content-security-policy': demoPolicy, 'x-frame-options': 'SAMEORIGIN' }
   for (const path of ['/', '/login'])
     app.get(path, (_request, reply) => reply.headers(pageHeaders).sendFile('index.html', webFolder))
@@ -167,8 +167,8 @@ function leadBack(app: FastifyInstance, config: PagesConfig): void {
 }
 
 /** The samples name the service that a reader of these documents has, and each page leads to its web app. */
-async function readAsOurs(file: string, { publicUrl, appUrl, serveDemo }: PagesConfig): Promise<string> {
-  const app = appUrl ?? (serveDemo ? publicUrl : undefined)
+async function readAsOurs(file: string, { publicUrl, appUrl, serveApp }: PagesConfig): Promise<string> {
+  const app = appUrl ?? (serveApp ? publicUrl : undefined)
   const text = (await readFile(file, 'utf8'))
     .replaceAll('http://127.0.0.1:3000', publicUrl)
     .replaceAll('ws://127.0.0.1:3000', publicUrl.replace('http', 'ws'))

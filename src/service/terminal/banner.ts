@@ -7,7 +7,7 @@ interface Running {
   /** On the CORS list. */
   origins: ReadonlySet<string>
   /** The web page is there. */
-  serveDemo: boolean
+  serveApp: boolean
   /** Undefined for the provider of development, which takes any name. */
   identityProvider: object | undefined
   adminHost: string
@@ -31,8 +31,8 @@ export function banner(service: Running): string {
   ].join('\n')
 }
 
-function wayIn({ serveDemo, identityProvider, publicUrl }: Running): string[] {
-  if (serveDemo) {
+function wayIn({ serveApp, identityProvider, publicUrl }: Running): string[] {
+  if (serveApp) {
     const sign = identityProvider ? 'sign in' : 'sign in with any name'
     return [`Your bookmarks: ${bold(publicUrl)}`, `Open this page in a browser, and ${sign}.`]
   }
