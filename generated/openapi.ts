@@ -212,8 +212,10 @@ export interface paths {
          * Restore a version of a bookmark
          * @description Makes a kept version's content current again, as a new change with operation `update` by the device in
          *     `X-Device-ID`, which always wins. Without `version_id`, it restores what a deleted bookmark was before it was
-         *     deleted, or the version before the current one of a live bookmark (event ids that differ only in `~` and three digits
-         *     at the end are of one version, encrypted anew after a rotation of the keys). A conflict about the restored version is settled.
+         *     deleted, or the version before the current one of a live bookmark. Versions whose event ids differ from the current
+         *     one's only in `~` and three digits at the end look like the same one, encrypted anew after a rotation of the keys:
+         *     they are passed over, unless no other is left. Of several versions with one `version_id`, the first that arrived is
+         *     meant. A conflict about a version that is named is settled.
          *
          *     If the device had not pulled the current version, the change is marked as a resolved conflict; without the header,
          *     it counts as having seen it. The service keeps the ciphertext of the version, so this needs no room.
@@ -410,7 +412,7 @@ export interface paths {
         post?: never;
         /**
          * Settle a conflict
-         * @description Takes a conflict off the list and leaves the bookmark as it is. The version itself is kept as long as any other.
+         * @description Takes a conflict off the list and leaves the bookmark as it is. The version itself is kept as long as any other. Of several conflicts with one `version_id`, the first that arrived is meant.
          */
         delete: operations["settleConflict"];
         options?: never;
@@ -431,7 +433,8 @@ export interface paths {
          * Go back to an earlier time
          * @description Every entity becomes what it was at the time `to`: what was changed or deleted since is restored, and what was made
          *     since is deleted, all as new changes by the device in `X-Device-ID`, which always win and count as having seen
-         *     what they replace. Nothing is lost by it: the versions of now are kept, and a rewind to now brings them back.
+         *     what they replace. Only the ciphertext tells whether something was changed, never a hash or an event id: what was
+         *     encrypted anew since is restored, too. Nothing is lost by it: the versions of now are kept, and a rewind to now brings them back.
          *
          *     A request looks at up to 10,000 entities, some at a time: if it fails midway, what is done stays done, and counts as
          *     unchanged when it is repeated. While `next` is not null, repeat it with `cursor` set to that. With
@@ -981,7 +984,7 @@ export interface components {
          */
         Version: {
             /**
-             * @description Event id of the change that made it.
+             * @description Event id of the change that made it, as its client has named it: it may not be the only one.
              * @example 0199f6a0-1c00-7000-8000-000000000003
              */
             version_id: string;
@@ -1143,7 +1146,7 @@ export interface components {
             deleted: number;
             /**
              * Format: int32
-             * @description Entities that are as they were then, perhaps encrypted under another key.
+             * @description Entities that are as they were then, or still have the ciphertext of then.
              * @example 9876
              */
             unchanged: number;

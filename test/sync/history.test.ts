@@ -331,3 +331,39 @@ t.test('A cursor is the place right before the next write, also once all that th
   t.match(body, { restored: 2, deleted: 0, unchanged: 1 })
   t.match(await get('/api/v1/bookmarks/x'), content('then'))
 })
+
+t.test('By default, what only looks encrypted anew is restored if nothing else is left', async (t) => {
+  const { ada, versions, get } = await open()
+  const push = (fields: object) =>
+    ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'x', ...fields })] } })
+  await push({ id: 'edit', ...content('good') })
+  for (const id of ['edit', 'edit~001'])
+    await push({ id, operation: 'update', encrypted_data: `junk as ${id}`, data_hash: content('good').data_hash })
+  const { status, body } = await ada.call('POST', '/api/v1/bookmarks/x/restore', { body: {} })
+  t.match([status, body.encrypted_data], [200, 'junk as edit'])
+  t.same(texts(await versions('x')), ['junk as edit~001', 'junk as edit', 'good'])
+  await ada.call('POST', '/api/v1/bookmarks/x/restore', { body: { version_id: 'edit' } })
+  t.equal((await get('/api/v1/bookmarks/x')).encrypted_data, 'good')
+})
+
+t.test(
+  'Of several versions with one id, the first to arrive is settled or restored, and its conflict alone',
+  async (t) => {
+    const { ada, put, get } = await open()
+    await create(ada, 'x', 'one')
+    const lost = { id: 'lost', entity_id: 'x', operation: 'update', timestamp: 1, device_id: 'phone' } as const
+    for (const text of ['first', 'second', 'third'])
+      await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ ...lost, ...content(text) })] } })
+    const conflicts = async () => texts((await get('/api/v1/sync/conflicts')).conflicts)
+    t.same(await conflicts(), ['third', 'second', 'first'])
+    const settle = () => ada.call('DELETE', '/api/v1/sync/conflicts/lost')
+    t.equal((await settle()).status, 200)
+    t.same(await conflicts(), ['third', 'second'])
+    await ada.call('POST', '/api/v1/bookmarks/x/restore', { body: { version_id: 'lost' } })
+    t.equal((await get('/api/v1/bookmarks/x')).encrypted_data, 'first')
+    t.same(await conflicts(), ['third', 'second'])
+    await put('x', 'four')
+    for (const _ of ['second', 'third']) t.equal((await settle()).status, 200)
+    t.equal((await settle()).status, 404)
+  },
+)

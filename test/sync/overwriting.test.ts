@@ -10,6 +10,7 @@ import { watchRows } from '../support/rows-looked-at.ts'
 import { countUsage, usage } from '../support/usage.ts'
 
 type Version = Schemas['Version']
+type Change = Schemas['Change']
 
 const [minuteMs, hourMs] = [60_000, 3_600_000]
 const dayMs = 24 * hourMs
@@ -103,6 +104,27 @@ const attacks: Record<string, (person: Opened, ids: string[]) => Promise<void>> 
       await push(ids.map((entity_id) => change({ entity_id, operation: 'delete', timestamp: now() })))
       after(60)
       await edit(ids, `junk ${n}`)
+    }
+  },
+  async 'pushes under the names and hashes of what is there'({ after, versions, push, call, now }, ids) {
+    const current = (await pullAll({ call })).changes
+    const there = await Promise.all(ids.map(versions))
+    const junk = (one: Pick<Change, 'id' | 'entity_id' | 'data_hash'>, timestamp: number) => {
+      const content = { encrypted_data: 'junk', data_hash: one.data_hash ?? '' }
+      return change({
+        ...content,
+        id: one.id,
+        entity_id: one.entity_id,
+        operation: 'update',
+        timestamp,
+        device_id: 'thief',
+      })
+    }
+    // Those that lose are versions at once, and so before what is current.
+    await push([...there.flat().map((one) => ({ ...one, id: one.version_id })), ...current].map((one) => junk(one, 2)))
+    for (const mark of ['', '~001']) {
+      after(minuteMs)
+      await push(current.map((one) => junk({ ...one, id: `${one.id}${mark}` }, now())))
     }
   },
 }

@@ -1,7 +1,6 @@
 import { quotas } from '../../../generated/limits.ts'
 import type { components } from '../../../generated/openapi.ts'
 import { isEncryptedAnew } from '../../protocol/encrypted-anew.ts'
-import { isSameContent } from '../../protocol/order.ts'
 import { uuidv7 } from '../ids.ts'
 import {
   type Current,
@@ -49,9 +48,9 @@ export class FakeHistory {
 
   /** False if there is no such conflict. */
   settle(versionId: string, now: number): boolean {
-    const open = this.#records.kept.filter((version) => isOpen(version) && version.event_id === versionId)
-    for (const version of open) version.settled_at = now
-    return open.length > 0
+    const open = firstNamed(this.#records.kept.filter(isOpen), versionId)
+    if (open) open.settled_at = now
+    return open !== undefined
   }
 
   /** False if the bookmark is not deleted. */
@@ -76,7 +75,7 @@ export class FakeHistory {
     const source = choose(this.#records.keptOf(before), before, versionId)
     if (!source?.data) return 'no version'
     const { data } = source
-    if (versionId !== undefined) this.settle(versionId, now)
+    if (versionId !== undefined && 'settled_at' in source && isOpen(source)) source.settled_at = now
     const content = { encrypted_data: data.ciphertext, data_hash: source.data_hash ?? '' }
     const change = { ...bookmark(id), ...replacing(before, device_id, now), operation: 'update', ...content } as const
     // A request without a device id counts as having seen what it replaces.
@@ -143,9 +142,17 @@ function replacing({ timestamp }: Current, device_id: string, now: number) {
 /** By default, what a deleted record was before, or what a live one was last before it became what it is. */
 function choose(kept: Kept[], current: Current, versionId: string | undefined): Kept | Current | undefined {
   const sources = kept.toReversed().filter(({ data }) => data !== null)
-  if (versionId !== undefined) return sources.find(({ event_id }) => event_id === versionId)
+  if (versionId !== undefined) return firstNamed(sources, versionId)
   if (!isLive(current)) return current
-  return sources.find(({ began, event_id }) => began !== null && !isEncryptedAnew(current.event_id, event_id))
+  const before = sources.filter(({ began }) => began !== null)
+  return before.find(({ event_id }) => !isEncryptedAnew(current.event_id, event_id)) ?? before[0]
+}
+
+/** Of several with this id the first to arrive: before its owner has sent it, nobody can know it. */
+function firstNamed(versions: Kept[], versionId: string): Kept | undefined {
+  const arrival = ({ began, seq }: Kept) => began?.stamp ?? seq
+  const named = versions.filter(({ event_id }) => event_id === versionId)
+  return named.sort((one, other) => arrival(one) - arrival(other))[0]
 }
 
 /** The fate of an entity of which `version` was current then, if it is kept. */
@@ -153,8 +160,7 @@ function fateOf(current: Current, version: Kept | undefined, until: number): Fat
   if (current.stamp <= until) return 'unchanged'
   if (!version && current.first.stamp <= until) return 'beyond_retention'
   if (!version || !isLive(version)) return isLive(current) ? 'deleted' : 'unchanged'
-  const isSame = isSameContent(current, version) || isEncryptedAnew(current.event_id, version.event_id)
-  return isLive(current) && isSame ? 'unchanged' : 'restored'
+  return isLive(current) && current.data === version.data ? 'unchanged' : 'restored'
 }
 
 function toVersion(kept: Kept): Schemas['Version'] {

@@ -3,7 +3,7 @@ import { decide } from '../../protocol/decide.ts'
 import { isEncryptedAnew } from '../../protocol/encrypted-anew.ts'
 import { ServiceError } from '../contract/errors.ts'
 import { findCiphertext } from '../db/tables/ciphertexts.ts'
-import { settleVersion } from '../db/tables/conflicts.ts'
+import { settleRestored } from '../db/tables/conflicts.ts'
 import { findStored, type RecordRow, type Stored } from '../db/tables/records.ts'
 import { findKept, type VersionRow } from '../db/tables/versions.ts'
 import type { Caller, SharedData } from './change.ts'
@@ -28,7 +28,7 @@ export async function restoreRecord(
     const source = choose(kept, stored, versionId)
     const encrypted_data = source && (await findCiphertext(trx, userId, source.data_stamp))
     if (!source || encrypted_data === undefined) throw new ServiceError('VersionNotFound')
-    if (versionId !== undefined) await settleVersion(trx, userId, versionId, now)
+    if (versionId !== undefined && source.seq !== null) await settleRestored(trx, userId, [source.seq], now)
 
     const timestamp = Math.max(now, stored.timestamp + 1)
     const made = { device_id: deviceId, operation: 'update', ...baseOf(deviceId, stored) } as const
@@ -40,28 +40,40 @@ export async function restoreRecord(
   return { ...(rows[0] as RecordRow), encrypted_data: result }
 }
 
-type Source = SharedData & { data_hash: string }
+/** `seq` is of the version that has it, if one is kept. */
+type Source = SharedData & { data_hash: string; seq: number | null }
+type WithData = VersionRow & { data_stamp: number }
 
 /** By default, what a deleted record was before, or what a live one was last before it became what it is. */
 function choose(kept: VersionRow[], stored: Stored, versionId: string | undefined): Source | undefined {
   const sources = kept.toSorted((one, other) => other.seq - one.seq).filter(hasData)
-  if (versionId !== undefined) return toSource(sources.find(({ version_id }) => version_id === versionId))
-  if (isLive(stored)) {
-    const isBefore = ({ began, version_id }: VersionRow) =>
-      began !== null && !isEncryptedAnew(stored.event_id, version_id)
-    return toSource(sources.find(isBefore))
-  }
+  if (versionId !== undefined) return toSource(firstNamed(sources, versionId))
+  if (isLive(stored)) return toSource(lastBefore(sources, stored))
   const before = toSource(sources.find(({ data_stamp }) => data_stamp === stored.data_stamp))
   if (before || stored.data_stamp === null) return before
-  return { data_stamp: stored.data_stamp, bytes: stored.bytes, isKept: false, data_hash: stored.data_hash ?? '' }
+  const { data_stamp, bytes, data_hash } = stored
+  return { data_stamp, bytes, isKept: false, data_hash: data_hash ?? '', seq: null }
 }
 
-function hasData(version: VersionRow): version is VersionRow & { data_stamp: number } {
+/** Of several with this id the first to arrive: before its owner has sent it, nobody can know it. */
+function firstNamed(sources: WithData[], versionId: string): WithData | undefined {
+  const arrival = ({ began, seq }: VersionRow) => began ?? seq
+  const named = sources.filter(({ version_id }) => version_id === versionId)
+  return named.sort((one, other) => arrival(one) - arrival(other))[0]
+}
+
+/** What looks like the current one under an older key is passed over, unless nothing else is left: any client can make it look so. */
+function lastBefore(sources: WithData[], { event_id }: Stored): WithData | undefined {
+  const before = sources.filter(({ began }) => began !== null)
+  return before.find(({ version_id }) => !isEncryptedAnew(event_id, version_id)) ?? before[0]
+}
+
+function hasData(version: VersionRow): version is WithData {
   return version.data_stamp !== null
 }
 
-function toSource(version: (VersionRow & { data_stamp: number }) | undefined): Source | undefined {
+function toSource(version: WithData | undefined): Source | undefined {
   if (!version) return undefined
-  const { data_stamp, bytes, data_hash } = version
-  return { data_stamp, bytes, isKept: true, data_hash: data_hash ?? '' }
+  const { data_stamp, bytes, data_hash, seq } = version
+  return { data_stamp, bytes, isKept: true, data_hash: data_hash ?? '', seq }
 }

@@ -1,8 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
 import { PushRequest } from '../../../generated/limits.ts'
 import { replace } from '../../protocol/decide.ts'
-import { isEncryptedAnew } from '../../protocol/encrypted-anew.ts'
-import { isSameContent } from '../../protocol/order.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Database, Db } from '../db/engine/database.ts'
 import { settleRestored } from '../db/tables/conflicts.ts'
@@ -85,14 +83,16 @@ async function findFates(db: Db, userId: string, after: EntityKey, until: number
   return { fates, next: page.length > entities.length ? entities.at(-1) : undefined }
 }
 
-/** The fate of an entity, of which `version` was current then, if it is kept. */
+/**
+ * The fate of an entity, of which `version` was current then, if it is kept. Only the ciphertext tells that it still is:
+ * hashes and event ids are what a client says.
+ */
 function fateOf(stored: Stored, version: VersionRow | undefined, until: number): Fate {
   if (stored.stamp <= until) return 'unchanged'
   const isLater = stored.first_stamp !== null && stored.first_stamp > until
   if (!version && !isLater) return 'beyond_retention'
   if (!version || version.operation === 'delete') return isLive(stored) ? 'deleted' : 'unchanged'
-  const isSame = isSameContent(stored, version) || isEncryptedAnew(stored.event_id, version.version_id)
-  return isLive(stored) && isSame ? 'unchanged' : 'restored'
+  return isLive(stored) && stored.data_stamp === version.data_stamp ? 'unchanged' : 'restored'
 }
 
 /** Back to the version, whose ciphertext it shares; without one, it is deleted. */

@@ -18,7 +18,7 @@ export interface Version {
   data: Data | undefined
 }
 
-interface Kept extends Version {
+export interface Kept extends Version {
   seq: number
   /** When it became a version. */
   at: number
@@ -42,7 +42,7 @@ export interface Entity {
   /** Versions have gone from between others. */
   hasGaps: boolean
   /** Its content from each sequence number on, null while it is deleted. Nothing is ever removed. */
-  states: [stamp: number, hash: string | null][]
+  states: [stamp: number, content: Pick<Version, 'data' | 'data_hash'> | null][]
 }
 
 /** A sequence number, and when it was given. */
@@ -109,14 +109,15 @@ export class Model {
       const { current, first, kept, states } = entity
       const version = kept.find(({ began, ended }) => began !== null && began <= until && until < ended)
       const [, then = null] = states.findLast(([stamp]) => stamp <= until) ?? []
-      const [, hash = null] = states.at(-1) ?? []
+      const [, last = null] = states.at(-1) ?? []
+      const isSame = then === null ? last === null : last !== null && last.data === then.data
       const isKnown = current.stamp <= until || first.stamp > until || version !== undefined
-      const fate = !isKnown ? 'beyond_retention' : then === hash ? 'unchanged' : then === null ? 'deleted' : 'restored'
+      const fate = !isKnown ? 'beyond_retention' : isSame ? 'unchanged' : then === null ? 'deleted' : 'restored'
       counts[fate] += 1
       if (fate !== 'restored' && fate !== 'deleted') continue
       if (version && fate === 'restored' && !isDryRun) version.isOpen = false
       const made = { event_id: '', timestamp: Math.max(now, current.timestamp + 1), device_id: device, unseen: false }
-      const content = { operation: 'update' as const, data_hash: then, data: version?.data }
+      const content = { operation: 'update' as const, data_hash: then?.data_hash ?? null, data: version?.data }
       const deletion = { operation: 'delete' as const, data_hash: null, data: undefined }
       outcomes.push({ key, winner: { ...made, ...(fate === 'deleted' ? deletion : content) } })
     }
@@ -233,7 +234,7 @@ export class Model {
         isOpen: unseen,
       })
     }
-    entity.states.push([stamp, isDelete ? null : winner.data_hash])
+    entity.states.push([stamp, isDelete ? null : winner])
     this.entities.set(key, entity)
   }
 

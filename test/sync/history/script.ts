@@ -3,7 +3,7 @@ import { isFarAhead } from '../../../src/protocol/order.ts'
 import type { TestApp, TestUser } from '../../support/app.ts'
 import { change } from '../../support/changes.ts'
 import { sweepVersions } from '../../support/sweeps.ts'
-import type { Entity, Model } from './model.ts'
+import type { Entity, Kept, Model } from './model.ts'
 
 const dayMs = 86_400_000
 const type = fc.constantFrom('bookmark' as const, 'bookmark' as const, 'group' as const)
@@ -139,25 +139,24 @@ const steps: Steps = {
     const body = which === undefined || !source ? {} : { version_id: source.event_id }
     const answer = await user.call('POST', `/api/v1/bookmarks/${id}/restore`, { body, ...by(device) })
     if (!entity || !source) return differs(answer.status, 404)
-    // Of several versions of one event, the newest is restored, and all are settled.
-    const newest =
+    const restored =
       body.version_id === undefined
         ? source
-        : entity.kept.findLast(({ event_id, data }) => data && event_id === source.event_id)
-    if (body.version_id) for (const kept of model.open()) if (kept.event_id === source.event_id) kept.isOpen = false
+        : firstToArrive(entity.kept.filter(({ event_id, data }) => data && event_id === source.event_id))
+    if (restored && body.version_id !== undefined) restored.isOpen = false
     const { current } = entity
     const { device_id: maker, stamp } = current
     const seen = device === 'unknown' || maker === device || stamp <= (model.cursors.get(device) ?? 0)
-    const isSame = current.operation === 'update' && current.data_hash === newest?.data_hash
+    const isSame = current.operation === 'update' && current.data_hash === restored?.data_hash
     const made = {
       event_id: '',
       operation: 'update' as const,
       device_id: device,
       timestamp: Math.max(now, current.timestamp + 1),
     }
-    const winner = { ...made, data: newest?.data, data_hash: newest?.data_hash ?? null, unseen: !seen && !isSame }
+    const winner = { ...made, data: restored?.data, data_hash: restored?.data_hash ?? null, unseen: !seen && !isSame }
     model.write(now, [{ key: `bookmark/${id}`, winner }])
-    return differs([answer.status, answer.body.encrypted_data], [200, newest?.data?.text])
+    return differs([answer.status, answer.body.encrypted_data], [200, restored?.data?.text])
   },
   async purge({ user, model }, { id }) {
     const entity = model.entities.get(`bookmark/${id}`)
@@ -169,7 +168,8 @@ const steps: Steps = {
   async settle({ user, model }, { which }) {
     const open = model.open()
     const id = open[which % open.length]?.event_id ?? 'none'
-    for (const version of open) if (version.event_id === id) version.isOpen = false
+    const first = firstToArrive(open.filter(({ event_id }) => event_id === id))
+    if (first) first.isOpen = false
     const { status } = await user.call('DELETE', `/api/v1/sync/conflicts/${id}`)
     return differs(status, open.length > 0 ? 200 : 404)
   },
@@ -250,6 +250,12 @@ async function pushed({ user, model, now }: Player, changes: ReturnType<typeof c
   const isStored = model.push(now, considered)
   const { status } = await user.call('POST', '/api/v1/sync/push', { body: { changes } })
   return differs(status, isStored ? 200 : 413)
+}
+
+/** Of versions with one event id, which only its owner can have sent first. */
+function firstToArrive(versions: Kept[]): Kept | undefined {
+  const arrival = ({ began, seq }: Kept) => began ?? seq
+  return versions.toSorted((one, other) => arrival(one) - arrival(other))[0]
 }
 
 function content(player: Player, bytes: number) {

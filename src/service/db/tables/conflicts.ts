@@ -29,6 +29,9 @@ export const rejections: Table<Rejection> = table('rejections', {
 /** As in the condition of the indexes on open conflicts. */
 export const isOpen = sql<boolean>`settled_at is null and reason <> 'superseded'`
 
+/** The place of a version's arrival: one that was current has become a version later than that. */
+const arrived = sql<number>`coalesce(began, seq)`
+
 /** Those that are not settled, counted up to `max`. */
 export async function countConflicts(db: Db, userId: string, max: number): Promise<number> {
   let count = 0
@@ -100,7 +103,7 @@ const removedOfType = query((db, { userId, entity_type, ids }: Placeholders<IdsO
     .where(isOneOf(db, 'entity_id', ids)),
 )
 
-/** Settles the conflict about a version, if it is open; true if it was. */
+/** Settles the conflict about a version, if it is open, of several with its id the first; true if there was one. */
 export async function settleVersion(trx: Trx, userId: string, version_id: string, now: number): Promise<boolean> {
   return (await settled.run(trx, { userId, version_id, now })) > 0
 }
@@ -111,8 +114,18 @@ const settled = query(
       .updateTable('versions')
       .set({ settled_at: now })
       .where('user_id', '=', userId)
-      .where('version_id', '=', version_id)
-      .where(isOpen),
+      .where(
+        'seq',
+        '=',
+        db
+          .selectFrom('versions')
+          .select('seq')
+          .where('user_id', '=', userId)
+          .where('version_id', '=', version_id)
+          .where(isOpen)
+          .orderBy(arrived)
+          .limit(1),
+      ),
 )
 
 /** Settles the conflicts about versions that were restored, if they are open. */
