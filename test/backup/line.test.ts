@@ -82,3 +82,35 @@ t.test('A start makes no new database where the bucket has backups', async (t) =
   const recovered = await buildApp(t, env, { dataDir: DATA_DIR })
   t.equal((await recovered.call('GET', '/api/v1/health')).status, 200)
 })
+
+t.test('A database that was begun anew is backed up beside the backups of the lost one, which all stay', async (t) => {
+  const minio = await sharedMinio(t)
+  for (const to of typeof minio === 'string' ? [{}] : [{}, { ...(await minio.createBucket()), BACKUP_TO: 's3' }]) {
+    const { env, dataDir: lost, ada } = await prepare(t, to)
+    const dataDir = await folder(t)
+    t.match(await runCommand(t, 'migrate', [], { ...env, DATA_DIR: dataDir }), { code: 0 })
+    const app = await buildApp(t, env, { dataDir })
+    const { scrapeUntil } = openAdmin(t, app)
+    await scrapeUntil((metrics) => Number(metrics.value('ebs_backup_last_success_seconds')) > 0)
+    await app.close()
+    const names = app.log.map((line) => JSON.parse(line)).filter(({ backup }) => backup !== undefined)
+    const [kept, made] = ['a backup is of another database, or cannot be read: it is never removed', 'made a backup']
+    t.match(names, [
+      { level: 50, msg: kept },
+      { level: 30, msg: made },
+    ])
+    const listed = await runCommand(t, 'restore', ['--list'], { ...env, DATA_DIR: dataDir })
+    t.match(listed.stdout, new RegExp(`^${names[0].backup} .*\n${names[1].backup} .*\n2 backups`))
+    t.match(await runCommand(t, 'restore', [nameIn(env.BACKUP_TO, names[0].backup)], { ...env, DATA_DIR: lost }), {
+      code: 0,
+      stderr: '',
+    })
+    const recovered = await buildApp(t, env, { dataDir: lost })
+    t.match((await pullAll(recovered.as(ada))).changes, [{ entity_id: 'saved' }])
+    await recovered.close()
+  }
+})
+
+function nameIn(to: string, name: string): string {
+  return to === 's3' ? name : join(to, name)
+}

@@ -6,9 +6,12 @@ import fc from 'fast-check'
 import type { FastifyBaseLogger } from 'fastify'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
+import { bucketShelf } from '../../src/service/backup/bucket.ts'
 import { openCopy } from '../../src/service/backup/database.ts'
+import { makeBackup } from '../../src/service/backup/make.ts'
 import { type Backups, scheduleBackups } from '../../src/service/backup/schedule.ts'
-import { byAge, nameOf, type Shelf, tooMany } from '../../src/service/backup/shelf.ts'
+import { byAge, folderShelf, nameOf, type Shelf, tooMany } from '../../src/service/backup/shelf.ts'
+import { readConfig } from '../../src/service/config/config.ts'
 import { openAdmin } from '../support/admin.ts'
 import { buildApp } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
@@ -30,6 +33,16 @@ async function seed(t: Test, env: Record<string, string> = {}) {
   return { dataDir, ada }
 }
 
+/** Sends a backup to the bucket under this name, as under a clock that showed its time. */
+async function sendAs(t: Test, name: string, dataDir: string, env: Record<string, string>): Promise<void> {
+  const { s3, secretKeys = [] } = readConfig({ DATA_DIR: dataDir, ...env })
+  if (!s3) throw new Error('no bucket')
+  const source = { database: join(dataDir, 'bookmarks.db'), exportsDir: undefined }
+  const dir = await folder(t)
+  const made = folderShelf(dir, (path) => makeBackup(source, path))
+  await bucketShelf(s3, secretKeys, dir, made).add(name, new AbortController().signal)
+}
+
 function find(log: string[], msg: string): object | undefined {
   return log.map((line) => JSON.parse(line)).find((line) => line.msg === msg)
 }
@@ -40,7 +53,10 @@ t.test('BACKUP_EVERY makes backups in a folder; an unfinished one is none; failu
   const unfinished = join(dir, '2026-01-01T00-00-00-000Z.unfinished-abc')
   await mkdir(join(dir, 'of somebody else'), { recursive: true })
   await mkdir(unfinished)
-  await mkdir(join(dir, '2025-01-01T00-00-00-000Z'))
+  await makeBackup(
+    { database: join(dataDir, 'bookmarks.db'), exportsDir: undefined },
+    join(dir, '2025-01-01T00-00-00-000Z'),
+  )
   await writeFile(join(unfinished, 'bookmarks.db'), 'half')
   const started = Date.now() / 1000
   const app = await buildApp(t, { BACKUP_EVERY: '1h', BACKUP_KEEP: '1', BACKUP_TO: dir }, { dataDir })
@@ -90,7 +106,7 @@ t.test('BACKUP_TO=s3 sends them to the bucket, which cannot read them; npm run r
     const { objects } = await client.listObjectsV2Query(store.S3_BUCKET, '', '', '', 1000, '')
     return objects.map(({ name = '' }) => name)
   }
-  await client.putObject(store.S3_BUCKET, 'backups/2026-01-01T00-00-00-000Z.db', 'an old one')
+  await sendAs(t, '2026-01-01T00-00-00-000Z', dataDir, { ...env, SECRET_KEY: own })
   const local = join(dataDir, 'backups/2025-01-01T00-00-00-000Z')
   await mkdir(local, { recursive: true })
   const app = await buildApp(t, { ...env, SECRET_KEY: own }, { dataDir })
@@ -140,6 +156,7 @@ function fakeShelf(names: string[], make: () => Promise<void> = async () => {}) 
     async remove(name) {
       names.splice(names.indexOf(name), 1)
     },
+    lineOf: async () => 'own',
   }
   return { shelf, seen, names }
 }
@@ -155,6 +172,7 @@ function schedule(
     everyMs: hourMs,
     keep: 2,
     shelf,
+    line: 'own',
     clockGuard: believed,
     log: silent,
     pauseMs: 5,
@@ -204,10 +222,9 @@ t.test('In a bucket, one from the future counts as the oldest, too, for BACKUP_K
   const client = await openClient(store)
   const list = async () => {
     const { objects } = await client.listObjectsV2Query(store.S3_BUCKET, '', '', '', 1000, '')
-    return objects.map(({ name = '' }) => name)
+    return objects.map(({ name = '' }) => name).filter((name) => name.endsWith('.db'))
   }
-  const put = (days: number) =>
-    client.putObject(store.S3_BUCKET, `backups/${nameOf(Date.now() + days * 24 * hourMs)}.db`, 'by a wrong clock')
+  const put = (days: number) => sendAs(t, nameOf(Date.now() + days * 24 * hourMs), dataDir, env)
   await put(40)
   const app = await buildApp(t, env, { dataDir })
   await until(async () => find(app.log, 'made a backup') !== undefined && (await list()).length === 1)

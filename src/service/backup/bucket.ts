@@ -9,12 +9,13 @@ import type { S3Config } from '../objects/s3.ts'
 import type { KeyForm } from '../objects/store.ts'
 import { ObjectNotFoundError, type ObjectStore } from '../objects/store.ts'
 import { checksumOf } from './checksums.ts'
+import { lineOf } from './database.ts'
 import type { BackupFacts, Shelf } from './shelf.ts'
 import { momentOf } from './shelf.ts'
 
 const prefix = 'backups/'
 const suffix = '.db'
-/** Its SHA-256 is an object beside it, sealed with the same key. */
+/** Its SHA-256, and in a second line which database it is of, are an object beside it, sealed with the same key. */
 const sumSuffix = '.sha256'
 const form: KeyForm = {
   prefix,
@@ -48,6 +49,11 @@ export function bucketShelf(config: S3Config, secretKeys: Uint8Array[], dir: str
       withStore(config, async (store) => {
         await store.remove(objectOf(name))
         await store.remove(sumOf(name))
+      }),
+    lineOf: (name) =>
+      withStore(config, async (store) => {
+        const opened = await findKey(store, name, secretKeys)
+        return opened && (await readSum(store, name, opened.key)).line
       }),
     needs: 'SECRET_KEY: without the first of its keys, nobody can read this backup',
   }
@@ -99,9 +105,9 @@ export async function fetchBackup(
     const { key } = opened
     const { body } = await store.get(objectOf(name), key)
     await pipeline(body, createWriteStream(to, { flags: 'wx', mode: 0o600, flush: true }))
-    const expected = await readSum(store, name, key)
-    if (expected === undefined) return false
-    if ((await checksumOf(to)) === expected) return true
+    const { sum } = await readSum(store, name, key)
+    if (sum === undefined) return false
+    if ((await checksumOf(to)) === sum) return true
     throw new ConfigError(`${name} is damaged (it has another SHA-256 than when it was made)`)
   })
 }
@@ -118,18 +124,19 @@ async function findKey(store: ObjectStore, name: string, secretKeys: Uint8Array[
   return undefined
 }
 
-async function readSum(store: ObjectStore, name: string, key: Uint8Array): Promise<string | undefined> {
+async function readSum(store: ObjectStore, name: string, key: Uint8Array): Promise<{ sum?: string; line?: string }> {
   try {
-    return await text((await store.get(sumOf(name), key)).body)
+    const [sum, line] = (await text((await store.get(sumOf(name), key)).body)).split('\n')
+    return { ...(sum && { sum }), ...(line && { line }) }
   } catch (error) {
-    if (error instanceof ObjectNotFoundError) return undefined
+    if (error instanceof ObjectNotFoundError) return {}
     throw error
   }
 }
 
 async function send(store: ObjectStore, path: string, name: string, key: Uint8Array, signal: AbortSignal) {
   const sum = await checksumOf(path)
-  await store.put(sumOf(name), key, Readable.from([Buffer.from(sum)]), signal)
+  await store.put(sumOf(name), key, Readable.from([Buffer.from(`${sum}\n${lineOf(path)}`)]), signal)
   try {
     const size = await store.put(objectOf(name), key, createReadStream(path), signal)
     const stored = await store.get(objectOf(name), key, { start: 0, end: 0 })

@@ -1,28 +1,10 @@
-/** Which backups are of which database: a service that begins anew must not take those of the lost one for its own. */
-import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import Sqlite from 'better-sqlite3'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/values.ts'
 import { callBeside } from '../terminal/command.ts'
 import { bucketBackups } from './bucket.ts'
+import { lineOf } from './database.ts'
 import { listBackups } from './shelf.ts'
-
-/**
- * When the database was made, to the millisecond (ISO 8601). All copies of it have the same, also after recoveries, and those
- * of earlier versions. Undefined if there is no file, or nothing of this service in it.
- */
-export function lineOf(path: string): string | undefined {
-  if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined
-  const sqlite = new Sqlite(path, { readonly: true, fileMustExist: true })
-  try {
-    const made = sqlite.prepare("select 1 from sqlite_schema where name = 'kysely_migration'").get()
-    if (made === undefined) return undefined
-    return sqlite.prepare<[], string>('select timestamp from kysely_migration order by name limit 1').pluck().get()
-  } finally {
-    sqlite.close()
-  }
-}
 
 /** A start must not make a new database where there are backups of one: its disk is not mounted, or a variable is wrong. */
 export async function demandDatabase({ databaseUrl, backup, s3 }: Config): Promise<void> {

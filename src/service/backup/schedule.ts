@@ -7,6 +7,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { isBundle } from '../bundle.ts'
 import type { Config } from '../config/config.ts'
 import { bucketShelf } from './bucket.ts'
+import { lineOf } from './database.ts'
 import type { Made, Source } from './make.ts'
 import type { Order } from './process.ts'
 import { byAge, folderShelf, momentOf, nameOf, type Shelf, tooMany } from './shelf.ts'
@@ -36,7 +37,7 @@ export function openBackups(
   const source = sourceOf(config)
   const folder = folderShelf(dir, (path, signal) => makeBackupApart({ source, path }, signal))
   const shelf = inBucket && config.s3 ? bucketShelf(config.s3, secretKeys, dir, folder) : folder
-  return scheduleBackups({ everyMs, keep, shelf, clockGuard, log })
+  return scheduleBackups({ everyMs, keep, shelf, line: lineOf(source.database), clockGuard, log })
 }
 
 /** @param config is for SQLite */
@@ -48,22 +49,45 @@ interface Schedule {
   everyMs: number
   keep: number
   shelf: Shelf
+  /** Which database is backed up. */
+  line: string | undefined
   clockGuard: { isBelieved(): Promise<boolean>; behindMs(at: number): number }
   log: FastifyBaseLogger
   /** For tests. */
   pauseMs?: number
 }
 
-/** Makes a backup whenever the newest one is older than `everyMs`, one at a time, and removes those beyond `keep`. */
-export function scheduleBackups({ everyMs, keep, shelf, clockGuard, log, pauseMs = retryMs }: Schedule): Backups {
+/**
+ * Makes a backup whenever the newest one of this database is older than `everyMs`, one at a time, and removes those beyond
+ * `keep`.
+ */
+export function scheduleBackups({ everyMs, keep, shelf, line, clockGuard, log, pauseMs = retryMs }: Schedule): Backups {
   const stopping = new AbortController()
   const { signal } = stopping
   let [newest, failures] = [0, 0]
+  const [own, told] = [new Set<string>(), new Set<string>()]
+
+  /** Those of another database may be all that is left of that: a wrong variable must not make them too many. */
+  async function listOwn(): Promise<string[]> {
+    const names = await shelf.list()
+    for (const name of names) {
+      if (own.has(name)) continue
+      const found = await shelf.lineOf(name).catch((error: Error) => error)
+      if (found !== undefined && found === line) own.add(name)
+      else if (!told.has(name)) {
+        told.add(name)
+        const err = found instanceof Error ? found : undefined
+        log.error({ backup: name, err }, 'a backup is of another database, or cannot be read: it is never removed')
+      }
+    }
+    return names.filter((name) => own.has(name))
+  }
 
   async function makeOne(): Promise<string> {
     const begun = Date.now()
     const name = nameOf(begun)
     const { leftOut } = await shelf.add(name, signal)
+    own.add(name)
     newest = begun
     const seconds = (Date.now() - begun) / 1000
     log.info({ backup: name, seconds, exportsLeftOut: leftOut, needs: shelf.needs }, 'made a backup')
@@ -74,7 +98,7 @@ export function scheduleBackups({ everyMs, keep, shelf, clockGuard, log, pauseMs
   async function removeOld(made: string): Promise<void> {
     try {
       if (!(await clockGuard.isBelieved()) || clockGuard.behindMs(Date.now()) > 0) return
-      for (const name of tooMany(await shelf.list(), made, keep)) await shelf.remove(name)
+      for (const name of tooMany(await listOwn(), made, keep)) await shelf.remove(name)
     } catch (err) {
       log.error({ err }, 'an old backup could not be removed')
     }
@@ -83,7 +107,7 @@ export function scheduleBackups({ everyMs, keep, shelf, clockGuard, log, pauseMs
   /** Resolves to how long to wait. */
   async function turn(): Promise<number> {
     try {
-      const { oldestFirst, fromFuture } = byAge(await shelf.list())
+      const { oldestFirst, fromFuture } = byAge(await listOwn())
       if (fromFuture.length > 0)
         log.error({ backups: fromFuture }, 'there are backups from the future: look at the clock')
       // Those must not stop backups until then.

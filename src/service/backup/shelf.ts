@@ -2,6 +2,7 @@ import { readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../config/folders.ts'
 import { ConfigError } from '../config/values.ts'
+import { lineOf } from './database.ts'
 
 /** Where complete backups are kept. */
 export interface Shelf {
@@ -10,6 +11,8 @@ export interface Shelf {
   /** Makes a backup of this name. It is listed once it is complete. An abort leaves none. */
   add(name: string, signal: AbortSignal): Promise<{ leftOut: number }>
   remove(name: string): Promise<void>
+  /** Which database it is of, as `lineOf` says of that. */
+  lineOf(name: string): Promise<string | undefined>
   /** What nobody can recover one without. */
   needs?: string
 }
@@ -42,6 +45,7 @@ export function folderShelf(dir: string, make: Make): Shelf {
       await rename(join(dir, name), join(dir, `${name}.unfinished-removed`))
       await removeUnfinished(dir)
     },
+    lineOf: async (name) => lineOf(join(dir, name, 'bookmarks.db')),
   }
 }
 
