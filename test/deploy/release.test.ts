@@ -182,7 +182,7 @@ async function serveDebian(t: Test, released: string): Promise<void> {
   t.not(user, 0)
 
   const port = String(await freePort())
-  const lines = Object.entries({ ...settings, PORT: port, SERVE_DEMO: 'true' }).map(
+  const lines = Object.entries({ ...settings, PORT: port, SERVE_APP: 'true' }).map(
     ([each, value]) => `${each}=${value}\n`,
   )
   await writeFile(join(etc, 'environment'), lines.join(''))

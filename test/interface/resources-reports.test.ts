@@ -136,7 +136,7 @@ t.test('Health report', async (t) => {
   t.equal((await health(app)).name, packageJson.name, 'Health report | name | string | API package name')
   t.equal((await health(app)).version, packageJson.version, 'Health report | version | string | API version')
   t.test('Health report | environment | string | development, staging or production', async (t) => {
-    const secret = Buffer.alloc(32).toString('base64')
+    const secret = Buffer.alloc(32, 7).toString('base64')
     const env = { SECRET_KEY: secret, OIDC_ISSUER: 'https://127.0.0.1:9', PUBLIC_URL: 'https://sync.example' }
     t.equal((await health(app)).environment, 'development')
     for (const environment of ['staging', 'production']) {

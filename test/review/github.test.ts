@@ -17,6 +17,7 @@ interface Workflow {
 
 interface Job {
   permissions: Record<string, string>
+  needs?: string | string[]
   'runs-on': string
   'timeout-minutes': number
   if?: string
@@ -38,8 +39,11 @@ const jobs = [...workflows].flatMap(([file, { jobs }]) =>
   Object.entries(jobs).map(([name, job]) => ({ name: `${file}: ${name}`, job })),
 )
 
+const pinned = /^[\w-]+\/[\w-]+@[0-9a-f]{40}$/
+const ofRelease = (name: string) => name.startsWith('release.yml')
+
 t.test('each is valid: triggers, jobs, steps that do one thing', async (t) => {
-  t.same(files.toSorted(), ['ci.yml', 'docs.yml', 'nightly.yml', 'spec-review.yml'])
+  t.same(files.toSorted(), ['ci.yml', 'docs.yml', 'nightly.yml', 'release.yml', 'spec-review.yml'])
   for (const [file, { name, on }] of workflows) t.ok(name && on, file)
   for (const { name, job } of jobs) {
     t.ok(job['runs-on'] && job['timeout-minutes'], name)
@@ -52,7 +56,7 @@ t.test('the scripts are shell, and each npm command is one of package.json', asy
     for (const { run = '' } of job.steps) {
       t.equal(spawnSync('bash', ['-n'], { input: run }).status, 0, `${name}: ${run}`)
       for (const [, script = ''] of run.matchAll(/npm run ([\w:-]+)/g)) t.ok(script in packageJson.scripts, script)
-      for (const [, command = ''] of run.matchAll(/npm (\w+)/g)) t.ok(['ci', 'test', 'run'].includes(command), command)
+      for (const [, command = ''] of run.matchAll(/npm (\w+)/g)) t.ok(['ci', 'test', 'run', ...(ofRelease(name) ? ['audit', 'publish'] : [])].includes(command), command)
     }
   const [major] = packageJson.devDependencies.node.split('.')
   const setups = jobs.flatMap(({ job }) => job.steps.filter(({ uses }) => uses?.startsWith('actions/setup-node')))
@@ -69,6 +73,16 @@ t.test('ci.yml runs what docs/contributing.md says, on every push to main and pu
   )
 })
 
+t.test('release.yml runs for a tag alone, and all tests before anything may be written', async (t) => {
+  const { on, jobs } = workflow('release.yml')
+  t.same(on, { push: { tags: ['v*'] } })
+  const runs = jobs.build?.steps.flatMap(({ run }) => run ?? [])
+  for (const run of ['npm run release -- --check', 'npm run check', 'npm test', 'npm run release'])
+    t.ok(runs?.includes(run), run)
+  for (const [name, { needs, permissions }] of Object.entries(jobs))
+    t.equal(Object.values(permissions).includes('write'), [needs].flat().includes('build'), name)
+})
+
 t.test('nightly.yml runs the tests with their large numbers, and clients in all languages', async (t) => {
   const { on, jobs } = workflow('nightly.yml')
   t.match(on, { schedule: [{ cron: /^\d+ \d+ \* \* \*$/ }] })
@@ -77,17 +91,18 @@ t.test('nightly.yml runs the tests with their large numbers, and clients in all 
 })
 
 t.test(
-  'least rights: none but those that a job names, actions by version, what writes runs no code of a branch',
+  'least rights: none but those that a job names, actions by commit, what writes runs no code of a branch',
   async (t) => {
     for (const [file, { permissions, on }] of workflows) {
       t.same(permissions, {}, file)
       t.notMatch(JSON.stringify(on), /pull_request_target|workflow_run/, file)
     }
     for (const { name, job } of jobs) {
-      for (const { uses } of job.steps) if (uses) t.match(uses, /^actions\/[\w-]+@v\d+\.\d+\.\d+$/, name)
+      for (const { uses } of job.steps) if (uses) t.match(uses, pinned, name)
       const writes = Object.values(job.permissions).includes('write')
       const ownCode = job.steps.some(({ uses = '', run = '' }) => /checkout/.test(uses) || /npm|node/.test(run))
-      t.notOk(writes && ownCode, name)
+      // Whoever may push a tag may publish.
+      if (!ofRelease(name)) t.notOk(writes && ownCode, name)
       for (const step of job.steps.filter(({ uses }) => uses?.startsWith('actions/checkout')))
         t.equal(step.with?.['persist-credentials'], false, name)
     }
