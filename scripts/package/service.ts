@@ -24,7 +24,7 @@ const oneCommand = {
 }
 /** With the option that deployments give Node: without it, it uses a fifth more memory. */
 const shebang = '#!/usr/bin/env -S node --max-semi-space-size=16\n'
-/** What an installation puts on the PATH. Without a command, the second serves. */
+/** An installation puts these on the PATH. Without a command, the second serves. */
 const programs = { ebs: 'ebs.mjs', 'encrypted-bookmark-sync': 'encrypted-bookmark-sync.mjs' }
 /** Modules of CommonJS in the bundle load Node's own by this function, which an ES module does not have. */
 const require =
@@ -82,7 +82,7 @@ async function copyBuilt(from: URL, to: URL): Promise<void> {
   await cp(from, to, { recursive: true, filter: (path) => basename(path) !== '.state' })
 }
 
-/** What npm publishes as it is: `npx encrypted-bookmark-sync` starts it as `npm start` starts the checkout. */
+/** npm publishes this folder as it is: `npx encrypted-bookmark-sync` starts it as `npm start` starts the checkout. */
 function describe(): object {
   const { name, version, description, license, repository, engines, allowScripts, dependencies } = packageJson
   const driver = 'better-sqlite3'

@@ -24,7 +24,7 @@ export async function agreed(): Promise<string> {
   return version
 }
 
-/** What disagrees with package.json. */
+/** Each place that disagrees with package.json. */
 export function compareVersions(
   texts: Record<string, string>,
   tagged: string[],

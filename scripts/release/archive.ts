@@ -25,7 +25,7 @@ export async function writeDeb(folder: string, file: string, seconds: number): P
 /** Permissions that do not depend on the umask, and one time. */
 async function settle(folder: string, seconds: number): Promise<void> {
   const paths = [folder, ...(await Array.fromAsync(glob('**', { cwd: folder }))).map((path) => join(folder, path))]
-  // What is within a folder is settled before the folder.
+  // The entries of a folder are settled before the folder.
   for (const path of paths.sort().reverse()) {
     const { mode } = await lstat(path)
     const isLink = (mode & 0o170000) === 0o120000

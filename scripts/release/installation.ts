@@ -9,7 +9,7 @@ const driver = 'node_modules/better-sqlite3'
 /** Where the files of deploy/ have the service, and Node. */
 const [usual, usualNode] = [`/opt/${name}`, '/usr/bin/node']
 
-/** What one platform runs: the built service, the driver of SQLite for it, Node. */
+/** The parts that one platform runs: the built service, the driver of SQLite for it, Node. */
 async function layService(folder: string, platform: Platform): Promise<void> {
   const built = join(root, 'dist/service')
   const packages = join(built, 'node_modules')
@@ -19,7 +19,7 @@ async function layService(folder: string, platform: Platform): Promise<void> {
   await addNode(platform, folder)
 }
 
-/** What is unpacked as /opt/encrypted-bookmark-sync: the service, and what its machine needs beside it. */
+/** The content of /opt/encrypted-bookmark-sync: the service, and what its machine needs beside it. */
 export async function layTarball(folder: string, platform: Platform): Promise<void> {
   await layService(folder, platform)
   for (const file of ['ebs', `${name}.service`])
@@ -53,7 +53,7 @@ export async function layDebian(folder: string, platform: Platform, version: str
     Maintainer: `The maintainers of ${name} <maintainers@example.org>`,
     Section: 'web',
     Priority: 'optional',
-    // What its Node is linked with, and what makes its user.
+    // The libraries that its Node is linked with, and the program that makes its user.
     Depends: 'libc6 (>= 2.28), libstdc++6 (>= 8), passwd',
     Recommends: 'caddy | nginx, ca-certificates',
     Description: `bookmarks in sync, which the operator cannot read\n ${description}`,

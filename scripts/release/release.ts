@@ -53,7 +53,7 @@ interface Bill {
   metadata: { timestamp: string; component: { name: string } }
 }
 
-/** What is in it, as CycloneDX, with a number and a time that follow from the rest. */
+/** Its parts, as CycloneDX, with a number and a time that follow from the rest. */
 function billOfMaterials(seconds: number): string {
   const printed = run('npm', 'sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only')
   const bill = JSON.parse(printed) as Bill

@@ -93,7 +93,7 @@ for (const [title, end, seconds] of ends) {
     if (seconds === 0)
       await writer.call('PUT', '/api/v1/bookmarks/f', { body: { encrypted_data: 'written-later', data_hash: 'h' } })
     tick(seconds)
-    // What is read before this instance hears of it would come.
+    // Whatever is read before this instance hears of it would come.
     await until(() => held() === lastingBytes)
     for (const [index, one] of unread.entries()) {
       const { text, complete } = await one.rest()

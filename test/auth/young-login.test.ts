@@ -24,7 +24,7 @@ t.afterEach(() => {
   for (const one of new Set([app, there])) one.setClock(undefined)
 })
 
-/** What erases comes after what restores. */
+/** Operations that erase come after those that restore. */
 const last: OperationId[] = ['eraseKeyringVersions', 'deleteAccount']
 const classed = Object.entries(operations)
   .flatMap(([operationId, { youngLogin }]) => (youngLogin === 'never' ? [] : [operationId as OperationId]))

@@ -32,7 +32,7 @@ async function prepare(t: Test, to: Record<string, string>) {
   return { home, dataDir, ada, env }
 }
 
-/** What a start says that refuses. */
+/** The words of a start that refuses. */
 async function refusal(t: Test, env: Record<string, string>): Promise<string> {
   const service = run(t, { PORT: '0', DEV_IDP_PORT: '0', ...env })
   t.match(await service.exited, { code: 1 })

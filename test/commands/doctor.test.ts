@@ -32,7 +32,7 @@ const production = {
   OIDC_CLIENT_SECRET: 'the client secret',
 }
 
-/** What it finds, and that it changes nothing in the folder. */
+/** Its findings; it must change nothing in the folder. */
 async function examine(t: Test, env: Env): Promise<{ code: number | null; findings: Finding[]; text: string }> {
   const { DATA_DIR = await folder(t) } = env
   const port = env.PORT ?? String(await freePort())

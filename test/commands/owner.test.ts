@@ -27,7 +27,7 @@ async function prepare(t: Test) {
   return { home, dataDir, env: { DATA_DIR: dataDir, SECRET_KEY_FILE: keyFile } }
 }
 
-/** What does not belong to the service's user, or may be read by others. */
+/** Files that do not belong to the service's user, or may be read by others. */
 async function strangersIn(dir: string): Promise<string[]> {
   const strangers: string[] = []
   for await (const path of glob('**', { cwd: dir })) {

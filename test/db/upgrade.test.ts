@@ -226,7 +226,7 @@ t.test('What the previous release stored keeps its times: for a rewind, in the t
   const sweep = (now: number) => sweepVersions({ ...context, config: { keepVersionsDays } }, now)
   const get = async (path: string) => (await ada.call('GET', `/api/v1/${path}`)).body
   const last = Math.max(...pick(records, 'stamp'))
-  // What has no version yet gets one. None is over by then.
+  // A record that has no version yet gets one. None is over by then.
   await sweep(last)
 
   const erasedAt = ({ stamp }: Released) => stamp + keepVersionsDays * 86_400_000

@@ -1,4 +1,4 @@
-/** What `npm run release` makes, and what it refuses. The deep tests build the last commit, not what is changed since. */
+/** `npm run release`: its files, and its refusals. The deep tests build the last commit, not what is changed since. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'

@@ -111,7 +111,7 @@ function callerOf(account: FilledAccount): HostileCaller {
   return { account, call: async (operation, call = {}) => JSON.parse((await send(account, operation, call)).text) }
 }
 
-/** What is too much of what happens meanwhile. */
+/** The part that is too much of all that happens meanwhile. */
 async function watch(most: number, work: () => Promise<void>): Promise<string[]> {
   // The rows of an account that has just been filled are not its calls'.
   await nextTurn()

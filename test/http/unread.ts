@@ -109,7 +109,7 @@ export function holdTime(t: Pick<Test, 'teardown'>): (seconds: number) => void {
   }
 }
 
-/** What is built now may use so much memory. */
+/** An app that is built now may use so much memory. */
 export async function withMemory<T>(mebibytes: number, build: () => Promise<T>): Promise<T> {
   const { constrainedMemory } = process
   process.constrainedMemory = () => mebibytes * 1024 * 1024

@@ -1,4 +1,4 @@
-/** What an old session or a faulty program overwrites again and again comes back: of many versions, the briefest go. */
+/** Bookmarks that an old session or a faulty program overwrites again and again come back: of many versions, the briefest go. */
 import t from 'tap'
 import { quotas } from '../../generated/limits.ts'
 import type { Schemas } from '../../src/service/contract/schemas.ts'

@@ -12,7 +12,7 @@ import { pick } from '../support/pick.ts'
 const entities = Array.from({ length: 60 }, (_, index) => `e${index}`)
 const rounds = 50
 const rowOfOne = quotas.rowBytes + 1
-/** What 60 records and 49 versions of each take, of a byte each. */
+/** The bytes that 60 records and 49 versions of each take, of a byte each. */
 const filled = entities.length * rounds * rowOfOne
 
 const data = (bytes: number) => ({ encrypted_data: 'x'.repeat(bytes), data_hash: 'hash' })
@@ -171,7 +171,7 @@ for (const [what, method, path] of [
     between(app, ada.userId, 2, async () => void t.equal((await ada.call(method, path)).status, 200))
     t.equal((await push(ada, ...large('new'))).status, 401)
     t.notOk(((await countRows(app.context)).records ?? 0) > (records ?? 0))
-    // What is left of an account is erased at the same time.
+    // The rest of an account is erased at the same time.
     if (what === 'sign-out') for await (const mended of recount(app.context.database)) t.equal(mended, undefined)
   })
 }

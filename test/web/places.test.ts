@@ -154,7 +154,7 @@ else {
   })
 }
 
-/** Whether all of it is in sight in the part of the page around it. */
+/** True if all of it is in sight in the part of the page around it. */
 function isWithin(element: Locator, around: string): Promise<boolean> {
   return element.evaluate((element, around) => {
     const [own, outer] = [element.getBoundingClientRect(), element.closest(around)?.getBoundingClientRect()]

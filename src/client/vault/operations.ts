@@ -53,7 +53,7 @@ export interface EarlierKeyring {
   erasedAt: number
 }
 
-/** What `repairVault` takes. */
+/** The options of `repairVault`. */
 export interface VaultRepair {
   userId: string
   /** From `loadMasterKey` or `openVault`. */

@@ -22,7 +22,7 @@ function wrongDomain(
   domains: ReadonlySet<string>,
   { identity: { email, email_verified }, claims }: Pick<Exchanged, 'identity' | 'claims'>,
 ): string | undefined {
-  // What is shown of it may be less than the address that was verified.
+  // The part of it that is shown may be less than the address that was verified.
   if (email === '' || claims.email !== email) return 'the claim email is missing or no address'
   if (!email_verified) return 'the claim email_verified is not true'
   const [, domain = ''] = /^[^@\s"<>(),:;\\[\]]+@([^@]+)$/.exec(email) ?? []

@@ -21,7 +21,7 @@ export async function demandDatabase({ databaseUrl, backup, s3 }: Config): Promi
   )
 }
 
-/** What cannot be read is no new one: the start says why. */
+/** One that cannot be read is no new one: the start says why. */
 function isNew(path: string): boolean {
   try {
     return lineOf(path) === undefined

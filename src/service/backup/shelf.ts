@@ -13,7 +13,7 @@ export interface Shelf {
   remove(name: string): Promise<void>
   /** Which database it is of, as `lineOf` says of that. */
   lineOf(name: string): Promise<string | undefined>
-  /** What nobody can recover one without. */
+  /** Nobody can recover a backup without this. */
   needs?: string
 }
 
@@ -21,7 +21,7 @@ export interface BackupFacts {
   name: string
   /** Undefined if the bucket tells it to nobody without the key. */
   bytes: number | undefined
-  /** Whether the keys open it; undefined if it cannot be read. */
+  /** True if the keys open it; undefined if it cannot be read. */
   opens: boolean | undefined
 }
 

@@ -88,7 +88,7 @@ async function withDatabase(work: (database: Beside) => Promise<void>): Promise<
   }
 }
 
-/** What an operator has let go, by the clock that was accepted. */
+/** The things that an operator has let go, by the clock that was accepted. */
 function sweptNext({ keepVersionsDays, backup }: Pick<Config, 'keepVersionsDays' | 'backup'>, now: number): string {
   const before = (days: number) => `before ${new Date(now - days * dayMs).toISOString()} (${days} days)`
   const lines = [

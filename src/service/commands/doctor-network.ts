@@ -42,7 +42,7 @@ async function examineIssuersClock(issuer: string): Promise<Finding[]> {
   return [{ about: 'clock', state: 'error', says, todo: 'synchronize it: sign-ins fail' }]
 }
 
-/** Whether a request to PUBLIC_URL arrives here, and what the proxies in between tell about its caller. */
+/** A request to PUBLIC_URL should arrive here, and the proxies in between should tell its caller's address. */
 export async function examineProxy(config: Config): Promise<Finding[]> {
   const about = 'proxy'
   const { publicUrl, host, port } = config

@@ -9,7 +9,7 @@ export interface Finding {
   about: string
   state: 'ok' | 'warning' | 'error'
   says: string
-  /** What to do. */
+  /** For the operator to do. */
   todo?: string
 }
 
@@ -45,7 +45,7 @@ export function examineVariables(config: Config): Finding[] {
   return findings.length > 0 ? findings : [{ about, state: 'ok', says: `${environment}, at ${publicUrl}` }]
 }
 
-/** Whether the data belongs to one user, and has room. */
+/** The data should belong to one user, and have room. */
 export function examineDisk({ dataDir, backup, databaseUrl }: Config): Finding[] {
   const folders = {
     DATA_DIR: dataDir,

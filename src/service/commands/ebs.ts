@@ -28,7 +28,7 @@ if (load) {
   await run(await describeAll())
 }
 
-/** What is said where no command is named. */
+/** The answer where no command is named. */
 async function describeAll(): Promise<Command> {
   const program = command(
     'ebs',

@@ -5,7 +5,7 @@ import { ServiceError } from '../contract/errors.ts'
 const mebibyte = 1024 * 1024
 const quietMs = 10_000
 
-/** What goes on at this rate keeps its room: 256 KiB/s, in bytes per ms. */
+/** A hold that goes on at this rate keeps its room: 256 KiB/s, in bytes per ms. */
 const fastRate = 256 * 1.024
 /** It is not slow before that. */
 const graceMs = 1000
@@ -14,7 +14,7 @@ const maxLooks = 256
 const maxLooksOfOne = 64
 /** If nothing could make room, nobody looks again for this long. */
 const inVainMs = 100
-/** What waits for room asks this often: it may be made as others become slow, of which nothing tells. */
+/** Whoever waits for room asks this often: it may be made as others become slow, of which nothing tells. */
 const retryMs = 250
 
 /** Of this process, by owner. */
@@ -70,7 +70,7 @@ interface Sizes {
   little: number
 }
 
-/** What may be ended so that others get room. */
+/** A hold that may be ended so that others get room. */
 export interface Endable {
   /** The bytes that have gone on since it was offered. */
   taken(): number
@@ -116,7 +116,7 @@ function createBudget({ most, ofOne, kept, little }: Sizes) {
     return sum > ofOne ? Number.POSITIVE_INFINITY : total + amount - most - (sum <= little ? kept : 0)
   }
 
-  /** What makes room for that many more if it ends; undefined if nothing does. */
+  /** The holds that make room for that many more if they end; undefined if none do. */
   function findSlow(owner: string, amount: number): Offer[] | undefined {
     const sum = heldBy(owner) + amount
     const missing = excess(owner, amount)
@@ -179,7 +179,7 @@ function createBudget({ most, ofOne, kept, little }: Sizes) {
 
   return {
     held: () => total,
-    /** Whether there is room for that many more, or could be made. */
+    /** True if there is room for that many more, or could be made. */
     hasRoom: (owner: string, amount: number) => excess(owner, amount) <= 0 || findSlow(owner, amount) !== undefined,
     hold(owner: string) {
       let held = 0

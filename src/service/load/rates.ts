@@ -62,7 +62,7 @@ export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: numbe
     chargeUser: (userId: string, requests: number) => users.add(userId, requests),
     /** Does so with the milliseconds that were worked for a user. */
     chargeWork: (userId: string, ms: number) => work.add(userId, ms),
-    /** Whether nothing is left of them: what can wait for it does. */
+    /** True if nothing is left of them: work that can wait does. */
     isUsedUp: (userId: string) => work.usedUp(userId) !== undefined,
     /** Throws TooManyRequests if too many of the address's sign-ins have failed. */
     checkFailedSignIns: (address: string) => demandRest('address', failedSignIns.usedUp(networkOf(address))),

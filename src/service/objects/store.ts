@@ -11,7 +11,7 @@ export class ObjectNotFoundError extends Error {
 /** The store does not respond or refuses everyone. This says nothing about the object; a later attempt may succeed. */
 export class ObjectStoreUnavailableError extends Error {
   override name = 'ObjectStoreUnavailableError'
-  /** What it stores can be read all the same. */
+  /** The objects can be read all the same. */
   readonly readable: Pick<ObjectStore, 'get'> | undefined
 
   constructor(message?: string, { cause, readable }: { cause?: unknown; readable?: Pick<ObjectStore, 'get'> } = {}) {

@@ -9,7 +9,7 @@ import { pagesOfStored } from '../db/tables/users.ts'
 import { usedBytes } from '../sync/usage.ts'
 import { byLabel, type Family, gauge } from './metrics.ts'
 
-/** What an operator plans by: how much is stored, by how many, what waits, and how much room is left. */
+/** The figures that an operator plans by: how much is stored, by how many, what waits, and how much room is left. */
 
 const exportsEveryMs = 5_000
 /** All users are looked at. */

@@ -3,7 +3,7 @@ import { dayMs } from '../../protocol/order.ts'
 import type { Database, Trx } from '../db/engine/database.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** What is swept after so many days, whatever is configured. */
+/** These are swept after so many days, whatever is configured. */
 export const sweptAfterDays = { devices: 400, rejections: 90 }
 /** Rows of a transaction. It takes some milliseconds, and users' writes get in before the next. */
 const batchRows = 500

@@ -150,7 +150,7 @@ function Repair({ owner, close }: OwnerProps) {
     close()
     if (areReplaced) {
       noteReplacedKeys(undefined)
-      // What is open here has the keys of before.
+      // The vault that is open here has the keys of before.
       return location.reload()
     }
     tell('The vault is repaired: the new passphrase and the new recovery code open it')

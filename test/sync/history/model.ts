@@ -193,7 +193,7 @@ export class Model {
     const kept = outcomes.flatMap(({ key, lost = [] }) => this.reject(now, key, lost))
     rows += kept.length
     const isMore = isAdding || kept.some(({ operation }) => operation !== 'delete')
-    // What adds no ciphertext makes room for its own rows alone.
+    // A write that adds no ciphertext makes room for its own rows alone.
     const most = isMore ? this.maxBytes : Math.max(this.maxBytes, this.used().all - rows * quotas.rowBytes)
     for (const { key } of outcomes) this.thin(this.entities.get(key))
     for (const { seq } of this.kept()) {

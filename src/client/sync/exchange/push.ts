@@ -52,7 +52,7 @@ async function compareClocks(parts: PushParts, signal: AbortSignal): Promise<voi
   const { meta, rows, waiting } = replica
   const isFirst = meta.cursor === 0 && !meta.isIncomplete && meta.clockCheckedAt === undefined
   if (isFirst || isClockTrusted(clock, meta)) return
-  // What the service's time was then. Cursors say nothing about it: after a recovery, they are ahead of its clock for a while.
+  // The service's time of then. Cursors say nothing about it: after a recovery, they are ahead of its clock for a while.
   const past = (meta.clockCheckedAt ?? 0) + meta.clockOffset
   const isLate = (id: string) => rows.get(id)?.waiting.some(({ change }) => change.timestamp > past + longMs)
   if (![...waiting].some(isLate)) return

@@ -192,7 +192,7 @@ async function accountsAfter(db: Db, after: string): Promise<AccountSummary[]> {
 
 type StoredSums = Record<'stored_bytes' | 'stored_records' | 'stored_versions', number>
 
-/** What each user stores, a page at a time. */
+/** The sums that each user stores, a page at a time. */
 export async function* pagesOfStored(db: Db): AsyncGenerator<StoredSums[]> {
   for (let after: string | undefined = ''; after !== undefined; ) {
     const page: (StoredSums & { id: string })[] = await db

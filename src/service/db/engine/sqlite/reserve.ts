@@ -37,7 +37,7 @@ export function releaseReserve(path: string): void {
   }
 }
 
-/** What keeps one from writing beside the database: SQLite does not say it. */
+/** The reason why nothing can be written beside the database: SQLite does not say it. */
 export function findFault(path: string): Error | undefined {
   try {
     releaseReserve(path)
