@@ -69,6 +69,7 @@ const scripts: Record<string, Script> = {
   generate: { names: ['--check'] },
   review: { names: ['--base <commit>', '--output <file>', '--annotations'], wrong: { '--base': /argument missing/ } },
   build: { names: ['part', 'choices: "client", "web"'], wrong: { all: /Allowed choices are client/ } },
+  release: { names: ['--check'] },
   size: {},
   demo: { names: ['file.htm', 'copy.htm'], wrong: { '': missing, 'no-such.htm': /there is no file no-such\.htm/ } },
   bench: {
