@@ -1,6 +1,6 @@
 /** Whatever a command makes, the service can use: run as root, each becomes the user that DATA_DIR belongs to. */
 import { existsSync } from 'node:fs'
-import { chmod, chown, glob, lstat, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { chmod, chown, cp, glob, lstat, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { runCommand } from '../support/command.ts'
@@ -73,12 +73,45 @@ t.test('Commands that root runs on an empty folder leave nothing that its owner 
   t.same(await own.kill('SIGTERM'), { code: 0, signal: null }, 'the service starts on it as its own user')
 })
 
+t.test('A database elsewhere than DATA_DIR stays that of its owner', onlyForRoot, async (t) => {
+  const { home, dataDir } = await prepare(t)
+  const DATABASE_URL = `sqlite:${join(dataDir, 'bookmarks.db')}`
+  const env = { DATABASE_URL, DATA_DIR: join(home, 'of-root'), SECRET_KEY: Buffer.alloc(32, 7).toString('base64') }
+  await mkdir(env.DATA_DIR)
+  for (const args of [['migrate'], ['backup', join(dataDir, 'backup')], ['restore', join(dataDir, 'backup')]]) {
+    const [name = '', ...words] = args
+    t.match(await runCommand(t, name, words, env, alone), { code: 0, stderr: '' }, name)
+    t.same(await strangersIn(dataDir), [], name)
+  }
+})
+
+t.test('A backup that root has copied is there, but cannot be read: who, and what to do', onlyForRoot, async (t) => {
+  const { home, dataDir, env } = await prepare(t)
+  await runCommand(t, 'migrate', [], env, alone)
+  await runCommand(t, 'backup', [join(dataDir, 'backup')], env, alone)
+  const BACKUP_TO = join(home, 'backups')
+  await mkdir(BACKUP_TO)
+  const copied = join(BACKUP_TO, '2026-11-24T20-00-00-000Z')
+  await cp(join(dataDir, 'backup'), copied, { recursive: true })
+  await chmod(copied, 0o700)
+  const called = (...args: string[]) => runCommand(t, 'restore', args, { ...env, BACKUP_TO }, alone)
+  for (const args of [[copied], ['--check', copied], ['latest']]) {
+    const { code, stderr } = await called(...args)
+    t.equal(code, 1, args.join(' '))
+    t.match(stderr, `cannot be read as user ${uid}: chown -R ${uid}:${gid} ${copied} (EACCES`)
+  }
+  t.match(await called('--list'), { code: 0, stdout: /^2026\S+ {2}unknown size, cannot be read\n1 backups/ })
+})
+
 t.test('Where that user may not write, the command says so and makes nothing', onlyForRoot, async (t) => {
   const { home, env } = await prepare(t)
   await runCommand(t, 'migrate', [], env, alone)
   const { code, stderr } = await runCommand(t, 'backup', [join(home, 'of-root')], env, alone)
   t.same([code, existsSync(join(home, 'of-root'))], [1, false])
-  t.match(stderr, /of-root cannot be written \(EACCES.*\)/)
+  t.match(
+    stderr,
+    /of-root cannot be written \(EACCES.*\) as user 10001: install -d -o 10001 -g 10002 -m 0700 \S+of-root$/m,
+  )
 })
 
 t.test('A folder that nothing can be made in ends a command with a line, at once', async (t) => {

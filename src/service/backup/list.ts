@@ -20,7 +20,8 @@ export async function describeBackups({ backup, s3 }: Config, secretKeys: Uint8A
 }
 
 async function describe(folder: string, name: string, seal: Seal): Promise<BackupFacts> {
-  const files = await readdir(folder, { recursive: true, withFileTypes: true })
+  const files = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => undefined)
+  if (!files) return { name, bytes: undefined, opens: undefined }
   const paths = files.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name))
   const sizes = await Promise.all(paths.map(sizeOf))
   const opens = await isOpenedBy(seal, join(folder, 'bookmarks.db')).catch(() => undefined)

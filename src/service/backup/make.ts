@@ -127,7 +127,7 @@ function makeUnfinished(path: string): string {
   try {
     return mkdtempSync(`${path}.unfinished-`)
   } catch (error) {
-    throw new Error(`${path} cannot be written (${(error as Error).message})`)
+    throw new Error(`${path} cannot be written (${(error as Error).message})`, { cause: error })
   }
 }
 

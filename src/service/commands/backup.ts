@@ -5,7 +5,7 @@ import { sourceOf } from '../backup/schedule.ts'
 import { nameOf } from '../backup/shelf.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { makeFolder } from '../config/folders.ts'
-import { callBeside, operatorCommand } from '../terminal/command.ts'
+import { callBeside, operatorCommand, remedyOf } from '../terminal/command.ts'
 import { withProgress } from '../terminal/progress.ts'
 
 export const backupCommand = operatorCommand(
@@ -23,7 +23,11 @@ async function backUp(folder: string): Promise<void> {
   const config = readConfig(process.env)
   if (!config.databaseUrl.startsWith('sqlite:')) throw new Error(postgresAdvice(config, folder))
   const path = await placeFor(folder)
-  const { rows, leftOut } = await withProgress(({ report }) => makeBackup(sourceOf(config), path, report))
+  const { rows, leftOut } = await withProgress(({ report }) => makeBackup(sourceOf(config), path, report)).catch(
+    (error: Error) => {
+      throw new Error(error.message + wayToWrite(error.cause, folder), { cause: error })
+    },
+  )
   for (const [id, reason] of leftOut) console.log(`left out: the export ${id}, ${reason}`)
   const counts = Object.entries(rows).map(([table, count]) => `${table} ${count}`)
   console.log(`${path}\n  checked  ${counts.join(', ')}\n  restore  ${callBeside('restore', path)}`)
@@ -37,9 +41,13 @@ async function placeFor(folder: string): Promise<string> {
   const isThere = (await stat(path).catch(() => undefined))?.isDirectory() === true
   if (!isThere && !folder.endsWith('/')) return path
   await makeFolder(path).catch((error: Error) => {
-    throw new Error(`${path} cannot be written (${error.message})`)
+    throw new Error(`${path} cannot be written (${error.message})${wayToWrite(error, folder)}`)
   })
   return join(path, nameOf(Date.now()))
+}
+
+function wayToWrite(error: unknown, folder: string): string {
+  return remedyOf(error ?? {}, ({ uid, gid }) => `install -d -o ${uid} -g ${gid} -m 0700 ${resolve(folder)}`)
 }
 
 /** How to back up what this command does not: so that others can read neither the dump nor, in `ps`, the password. */

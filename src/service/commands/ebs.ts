@@ -33,7 +33,7 @@ async function describeAll(): Promise<Command> {
   const program = command(
     'ebs',
     'Runs the service, or a command beside it.',
-    "Each command explains itself with --help, and reads the service's environment variables. Run as root, it becomes the user that DATA_DIR belongs to, so that the service can use whatever it makes. The exit status is 0 when all was done, 1 when it was not, and 2 when the call itself was wrong, which changes nothing.",
+    "Each command explains itself with --help, and reads the service's environment variables. Run as root, it becomes the user that the SQLite file, or DATA_DIR, belongs to, so that the service can use whatever it makes. The exit status is 0 when all was done, 1 when it was not, and 2 when the call itself was wrong, which changes nothing.",
   )
     .usage('<command>')
     .argument('[command]')

@@ -277,6 +277,7 @@ async function copyMissingExports(
   { from, to, sums }: ExportFolders,
   report: Report,
 ): Promise<LeftOut[]> {
+  if (exports.length === 0) return []
   if (to !== undefined) await makeFolder(to)
   const leftOut: LeftOut[] = []
   for (const [index, { id, object_key, size_bytes }] of exports.entries()) {

@@ -21,13 +21,15 @@ async function isFolder(path: string): Promise<boolean> {
 }
 
 /**
- * Run as root, this process becomes the user that DATA_DIR belongs to, or that of the folder in which it would be made: what
+ * Run as root, this process becomes the user that the data belongs to, or that of the folder in which it would be made: what
  * root makes there, the service could not open. Secrets that only root can read are read before.
  */
 export function becomeOwner(env: Env): void {
   if (process.getuid?.() !== 0) return
-  const dataDir = text(env, 'DATA_DIR', './data')
-  const { uid, gid } = ownerOf(resolve(dataDir))
+  const [variable, path] = placeOfData(env)
+  const found = ownerOf(resolve(path))
+  // A file of root in another user's folder is a mistake, which must not be made again.
+  const { uid, gid } = found.uid === 0 ? ownerOf(dirname(resolve(path))) : found
   if (uid === 0) return
   for (const name of secretNames) holdSecret(env, name)
   try {
@@ -36,8 +38,16 @@ export function becomeOwner(env: Env): void {
     process.setuid?.(uid)
   } catch (error) {
     const { message } = error as Error
-    throw new ConfigError(`DATA_DIR: ${dataDir} belongs to user ${uid}, which this process cannot become (${message})`)
+    throw new ConfigError(`${variable}: ${path} belongs to user ${uid}, which this process cannot become (${message})`)
   }
+}
+
+/** The database's own file, where DATABASE_URL names one: it may be elsewhere than DATA_DIR. */
+function placeOfData(env: Env): [variable: string, path: string] {
+  const url = secret(env, 'DATABASE_URL')
+  const scheme = 'sqlite:'
+  if (url?.startsWith(scheme)) return ['DATABASE_URL', url.slice(scheme.length)]
+  return ['DATA_DIR', text(env, 'DATA_DIR', './data')]
 }
 
 function ownerOf(path: string): { uid: number; gid: number } {

@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs'
-import { basename, extname, relative } from 'node:path'
+import { accessSync, constants } from 'node:fs'
+import { basename, dirname, extname, relative } from 'node:path'
 import { inspect, styleText } from 'node:util'
 import { Command, InvalidArgumentError } from 'commander'
 import { isBundle } from '../bundle.ts'
@@ -32,7 +32,7 @@ export function command(name: string, does: string, more = ''): Command {
 
 /** A command of `ebs`. */
 export function operatorCommand(name: string, does: string, more = ''): Command {
-  const asWhom = 'As root, it becomes the user that DATA_DIR belongs to.'
+  const asWhom = 'As root, it becomes the user that the SQLite file, or DATA_DIR, belongs to.'
   return command(name, does, `${more} It reads the service's environment variables. ${asWhom}`.trim())
 }
 
@@ -66,8 +66,21 @@ export function callBeside(name: string, argument?: string): string {
 
 /** For an argument that names a file, which must be there before anything starts. */
 export function existingFile(path: string): string {
-  if (existsSync(path)) return path
-  throw new UsageError(`there is no file ${path}`)
+  try {
+    accessSync(path, constants.R_OK)
+    return path
+  } catch (error) {
+    const refused = remedyOf(error, ({ uid, gid }) => `chown -R ${uid}:${gid} ${dirname(path)}`)
+    if (refused) throw new Error(`${path} cannot be read${refused} (${(error as Error).message})`)
+    throw new UsageError(`there is no file ${path}`)
+  }
+}
+
+/** Who is refused, and what root does about it; empty where that is not the fault. */
+export function remedyOf(error: unknown, remedy: (owner: { uid: number; gid: number }) => string): string {
+  const [uid, gid] = [process.getuid?.(), process.getgid?.()]
+  if ((error as NodeJS.ErrnoException).code !== 'EACCES' || uid === undefined || gid === undefined) return ''
+  return ` as user ${uid}: ${remedy({ uid, gid })}`
 }
 
 /** For an option that is a number of things. */
