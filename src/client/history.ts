@@ -3,6 +3,7 @@ import type { components } from '../../generated/client.ts'
 import { isEncryptedAnew } from '../protocol/encrypted-anew.ts'
 import type { Client } from './api/client.ts'
 import { answer, demandOwner, unwrap } from './api/unwrap.ts'
+import { differingFields } from './bookmark/merge.ts'
 import type { PlaintextBookmark } from './bookmark.ts'
 import { areErased, type Keys } from './crypto/keys.ts'
 import { decryptBookmarkAside } from './crypto/many-records.ts'
@@ -46,8 +47,8 @@ export interface PageOptions {
 export interface History {
   /**
    * A bookmark's earlier versions, live or deleted, newest first: those that were replaced, and those that lost when they
-   * arrived. The current one is what `sync.get` returns. What a rotation of the keys encrypted anew is one version. Empty
-   * if the service does not know the bookmark.
+   * arrived. The current one is what `sync.get` returns. What a rotation of the keys encrypted anew is one version, as
+   * far as these keys open it. Empty if the service does not know the bookmark.
    */
   history(id: string, options?: { signal?: AbortSignal | undefined }): Promise<BookmarkVersion[]>
   /**
@@ -169,10 +170,11 @@ export function createHistory(options: HistoryOptions): History {
         after = next
       }
       // Another bookmark's version is not to open as one of this.
-      return openVersions(
+      const versions = await openVersions(
         keys,
-        onceEach(kept).map((version) => ({ ...version, entity_id: id })),
+        kept.map((version) => ({ ...version, entity_id: id })),
       )
+      return onceEach(versions, await openCurrent(options, id, kept, signal))
     },
 
     async restoreVersion(id, versionId) {
@@ -253,22 +255,50 @@ async function openRecord(keys: Keys, record: StoredRecord): Promise<Opened> {
   }
 }
 
+type Named = Pick<BookmarkVersion, 'versionId' | 'bookmark'>
+
+/** What is current, if its event id says that it is one of the versions, encrypted anew. */
+async function openCurrent(
+  { client, keys }: HistoryOptions,
+  id: string,
+  versions: readonly Schemas['Version'][],
+  signal: AbortSignal | undefined,
+): Promise<Named | undefined> {
+  const versionId = versions.find(({ began }) => began !== null)?.replaced_by ?? ''
+  if (!versions.some(({ version_id }) => isEncryptedAnew(versionId, version_id))) return undefined
+  const params = { path: { id } }
+  const found = await answer(client.GET('/api/v1/bookmarks/{id}', { params, signal: signal ?? null }))
+  if (found.response.status === 404) return undefined
+  const { encrypted_data, data_hash } = unwrap(found)
+  return { versionId, ...(await openRecord(keys, { id, encrypted_data, data_hash })) }
+}
+
 /**
  * A rotation of the keys encrypts anew, which is nobody's edit. Of each edit that is left the last copy, newest first, with
  * the time and device of whoever made it; what is current under a newer key is not among them. The last copy may be an earlier
  * one than was replaced last: of many versions, the service erases the briefest.
  */
-function onceEach(versions: readonly Schemas['Version'][]): Schemas['Version'][] {
-  const current = versions.find(({ began }) => began !== null)?.replaced_by ?? ''
-  const last = versions.filter(({ version_id }, index) => {
-    const later = [current, ...versions.slice(0, index).map((version) => version.version_id)]
-    return !later.some((one) => isEncryptedAnew(one, version_id))
+function onceEach(versions: readonly BookmarkVersion[], current: Named | undefined): BookmarkVersion[] {
+  const edits: { last: BookmarkVersion; first: BookmarkVersion }[] = []
+  for (const version of versions) {
+    if (current && isCopy(current, version)) continue
+    const edit = edits.find(({ last }) => isCopy(last, version))
+    if (edit) edit.first = version
+    else edits.push({ last: version, first: version })
+  }
+  return edits.map(({ last, first }) => {
+    const { operation, timestamp, deviceId, began } = first
+    const isNamedOnce = versions.filter(({ versionId }) => versionId === last.versionId).length === 1
+    // Anybody can send an id that a rotation is going to make, and the service restores the first of that name.
+    const { versionId } = isNamedOnce ? last : first
+    return { ...last, versionId, operation, timestamp, deviceId, began }
   })
-  return last.map((version) => {
-    const first = versions.findLast(({ version_id }) => isEncryptedAnew(version.version_id, version_id)) ?? version
-    const { operation, timestamp, device_id, began } = first
-    return { ...version, operation, timestamp, device_id, began }
-  })
+}
+
+/** Event ids say what their clients like: only what both decrypt to shows that nobody has edited anything. */
+function isCopy(later: Named, earlier: Named): boolean {
+  if (!later.bookmark || !earlier.bookmark || !isEncryptedAnew(later.versionId, earlier.versionId)) return false
+  return differingFields(later.bookmark, earlier.bookmark).length === 0
 }
 
 async function rewind(

@@ -26,6 +26,15 @@ export class FakeHistory {
     this.#records = records
   }
 
+  /** Undefined if it is deleted, or there is none. */
+  bookmark(id: string): Schemas['Bookmark'] | undefined {
+    const current = this.#records.find(bookmark(id))
+    if (!current || !isLive(current)) return undefined
+    const { data, data_hash, created_at, timestamp } = current
+    const content = { encrypted_data: data?.ciphertext ?? '', data_hash: data_hash ?? '' }
+    return { id, ...content, created_at, updated_at: timestamp, deleted_at: null }
+  }
+
   versions(id: string): Schemas['Version'][] | undefined {
     if (!this.#records.find(bookmark(id))) return undefined
     return this.#records.keptOf(bookmark(id)).toReversed().map(toVersion)

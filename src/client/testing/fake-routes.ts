@@ -82,7 +82,10 @@ const answers: Record<OperationId, Answer | 'not played'> = {
 
   listBookmarks: 'not played',
   createBookmark: 'not played',
-  getBookmark: 'not played',
+  getBookmark: ({ account, id }) => {
+    const found = account.history.bookmark(id)
+    return found ? ok(found) : failed(BookmarkNotFound)
+  },
   updateBookmark: 'not played',
   deleteBookmark: 'not played',
   listVersions,

@@ -101,6 +101,40 @@ t.test('A device restores what another has deleted, goes back in time, and sees 
   t.equal((await phone.client.GET('/api/v1/sync/status')).data?.total_bookmarks, 1)
 })
 
+t.test(
+  'Junk under the event id and hash of what was there is rewound, and the first of a name is restored',
+  async (t) => {
+    let now = Date.now()
+    const { sync, client } = open(t, fakeService({ now: () => now }), 'ann')
+    const history = createHistory({ client, keys: keys(), userId: 'ann', sync })
+    await sync.put(bookmark('x', 'good'))
+    await sync.syncNow()
+    const [good] = unwrap(await client.POST('/api/v1/sync/pull')).changes
+    const { id = '', data_hash = '' } = good ?? {}
+    now += 60_000
+    for (const [index, name] of [id, `${id}~001`].entries()) {
+      const content = { operation: 'update', device_id: 'thief', encrypted_data: 'SlVOSw==', data_hash } as const
+      const timestamp = now + index
+      const junk = { id: name, entity_type: 'bookmark', entity_id: 'x', timestamp, ...content } as const
+      unwrap(await client.POST('/api/v1/sync/push', { body: { changes: [junk] } }))
+    }
+    t.same(
+      (await history.history('x')).map(({ bookmark }) => bookmark?.title),
+      [undefined, 'good'],
+    )
+    await history.restoreVersion('x')
+    const current = async () => unwrap(await client.GET('/api/v1/bookmarks/{id}', { params: { path: { id: 'x' } } }))
+    t.equal((await current()).encrypted_data, 'SlVOSw==', 'what was before it')
+    await history.restoreVersion('x', id)
+    t.equal((await current()).encrypted_data, good?.encrypted_data)
+    const counts = { restored: 0, deleted: 0, unchanged: 1, beyondRetention: 0 }
+    t.same(await history.rewind({ to: now - 30_000, dryRun: true }), counts, 'it has the ciphertext of then')
+    await history.restoreVersion('x')
+    t.same(await history.rewind({ to: now - 30_000, dryRun: false }), { ...counts, restored: 1, unchanged: 0 })
+    t.equal((await current()).encrypted_data, good?.encrypted_data)
+  },
+)
+
 t.test('A lost device is signed out; a deleted account begins anew', async (t) => {
   const start = Date.now()
   let now = start
