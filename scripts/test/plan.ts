@@ -47,7 +47,7 @@ const onMinio = [
   'test/objects/*',
   'test/exports/*',
   'test/operations/export*',
-  'test/backup/scheduled.test.ts',
+  'test/backup/{line,scheduled}.test.ts',
   'test/postgres/{differential,export-race}.test.ts',
 ]
 

@@ -9,7 +9,7 @@ import type { S3Config } from '../objects/s3.ts'
 import type { KeyForm } from '../objects/store.ts'
 import { ObjectNotFoundError, type ObjectStore } from '../objects/store.ts'
 import { checksumOf } from './checksums.ts'
-import { lineOf } from './database.ts'
+import { lineOf } from './line.ts'
 import type { BackupFacts, Shelf } from './shelf.ts'
 import { momentOf } from './shelf.ts'
 
@@ -136,7 +136,7 @@ async function readSum(store: ObjectStore, name: string, key: Uint8Array): Promi
 
 async function send(store: ObjectStore, path: string, name: string, key: Uint8Array, signal: AbortSignal) {
   const sum = await checksumOf(path)
-  await store.put(sumOf(name), key, Readable.from([Buffer.from(`${sum}\n${lineOf(path)}`)]), signal)
+  await store.put(sumOf(name), key, Readable.from([Buffer.from(`${sum}\n${await lineOf(path)}`)]), signal)
   try {
     const size = await store.put(objectOf(name), key, createReadStream(path), signal)
     const stored = await store.get(objectOf(name), key, { start: 0, end: 0 })

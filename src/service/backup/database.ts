@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import { ConfigError } from '../config/values.ts'
 import { knownMigrations } from '../db/migrate.ts'
@@ -40,22 +39,6 @@ function openSource(path: string, subject: string): Sqlite.Database {
     return new Sqlite(path, { readonly: true, fileMustExist: true })
   } catch (error) {
     throw new ConfigError(`${subject} cannot be opened (${(error as Error).message})`)
-  }
-}
-
-/**
- * When the database was made, to the millisecond (ISO 8601). All copies of it have the same, also after recoveries, and those
- * of earlier versions. Undefined if there is no file, or nothing of this service in it.
- */
-export function lineOf(path: string): string | undefined {
-  if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined
-  const sqlite = new Sqlite(path, { readonly: true, fileMustExist: true })
-  try {
-    const made = sqlite.prepare("select 1 from sqlite_schema where name = 'kysely_migration'").get()
-    if (made === undefined) return undefined
-    return sqlite.prepare<[], string>('select timestamp from kysely_migration order by name limit 1').pluck().get()
-  } finally {
-    sqlite.close()
   }
 }
 

@@ -1,16 +1,19 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
+import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
 import { isBundle } from '../bundle.ts'
 import type { Config } from '../config/config.ts'
-import { bucketShelf } from './bucket.ts'
-import { lineOf } from './database.ts'
+import { ConfigError } from '../config/values.ts'
+import { callBeside } from '../terminal/command.ts'
+import { bucketBackups, bucketShelf } from './bucket.ts'
+import { lineOf } from './line.ts'
 import type { Made, Source } from './make.ts'
 import type { Order } from './process.ts'
-import { byAge, folderShelf, momentOf, nameOf, type Shelf, tooMany } from './shelf.ts'
+import { byAge, folderShelf, listBackups, momentOf, nameOf, type Shelf, tooMany } from './shelf.ts'
 
 /** A failed backup is tried again after this, or after BACKUP_EVERY if that is shorter. */
 const retryMs = 5 * 60_000
@@ -40,6 +43,30 @@ export function openBackups(
   return scheduleBackups({ everyMs, keep, shelf, line: lineOf(source.database), clockGuard, log })
 }
 
+/** A start must not make a new database where there are backups of one: its disk is not mounted, or a variable is wrong. */
+export async function demandDatabase({ databaseUrl, backup, s3 }: Config): Promise<void> {
+  if (backup.everyMs === undefined) return
+  const path = resolve(databaseUrl.slice('sqlite:'.length))
+  if (!(await isNew(path))) return
+  const inBucket = backup.inBucket && s3 ? s3 : undefined
+  const { length } = inBucket ? await bucketBackups(inBucket) : await listBackups(backup.dir)
+  if (length === 0) return
+  throw new ConfigError(
+    `DATABASE_URL: there is no database in ${path}, while BACKUP_TO (${inBucket?.bucket ?? resolve(backup.dir)}) has ${length} ` +
+      'backups. Is its disk mounted, are DATA_DIR and DATABASE_URL right? ' +
+      `To recover the newest backup: ${callBeside('restore', 'latest')}. To begin anew, without it: ${callBeside('migrate')}`,
+  )
+}
+
+/** One that cannot be read is no new one: the start says why. */
+async function isNew(path: string): Promise<boolean> {
+  try {
+    return (await lineOf(path)) === undefined
+  } catch {
+    return false
+  }
+}
+
 /** @param config is for SQLite */
 export function sourceOf({ databaseUrl, exportsDir, s3 }: Pick<Config, 'databaseUrl' | 'exportsDir' | 's3'>): Source {
   return { database: databaseUrl.slice('sqlite:'.length), exportsDir: s3 ? undefined : exportsDir }
@@ -50,7 +77,7 @@ interface Schedule {
   keep: number
   shelf: Shelf
   /** Which database is backed up. */
-  line: string | undefined
+  line: Promise<string | undefined>
   clockGuard: { isBelieved(): Promise<boolean>; behindMs(at: number): number }
   log: FastifyBaseLogger
   /** For tests. */
@@ -73,7 +100,7 @@ export function scheduleBackups({ everyMs, keep, shelf, line, clockGuard, log, p
     for (const name of names) {
       if (own.has(name)) continue
       const found = await shelf.lineOf(name).catch((error: Error) => error)
-      if (found !== undefined && found === line) own.add(name)
+      if (found !== undefined && found === (await line)) own.add(name)
       else if (!told.has(name)) {
         told.add(name)
         const err = found instanceof Error ? found : undefined

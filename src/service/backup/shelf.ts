@@ -2,7 +2,7 @@ import { readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../config/folders.ts'
 import { ConfigError } from '../config/values.ts'
-import { lineOf } from './database.ts'
+import { lineOf } from './line.ts'
 
 /** Where complete backups are kept. */
 export interface Shelf {
@@ -45,7 +45,7 @@ export function folderShelf(dir: string, make: Make): Shelf {
       await rename(join(dir, name), join(dir, `${name}.unfinished-removed`))
       await removeUnfinished(dir)
     },
-    lineOf: async (name) => lineOf(join(dir, name, 'bookmarks.db')),
+    lineOf: (name) => lineOf(join(dir, name, 'bookmarks.db')),
   }
 }
 
