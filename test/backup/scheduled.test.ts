@@ -172,7 +172,7 @@ function schedule(
     everyMs: hourMs,
     keep: 2,
     shelf,
-    line: 'own',
+    line: Promise.resolve('own'),
     clockGuard: believed,
     log: silent,
     pauseMs: 5,
