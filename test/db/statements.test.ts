@@ -64,10 +64,11 @@ t.test('What requests ask of the database: nothing is prepared anew, and no more
   t.same(asked, Object.fromEntries(expected))
 })
 
-t.test('20 creates at the same moment take the statements of two, beside their sessions', async (t) => {
+t.test('20 creates at the same moment take the statements of a few, beside their sessions', async (t) => {
   const { run } = await fewestOf(() => Promise.all(Array.from({ length: 20 }, create)))
   // SQLite writes the two rows of each with a statement of their own, which costs it little.
-  const most = isPostgres ? 20 + 2 * 8 : 20 + 2 * 9 + 20 * 2
+  // On a slow machine, some of them have not been read yet when the first ones go, and go together after those.
+  const most = isPostgres ? 20 + 4 * 8 : 20 + 4 * 10 + 20 * 2
   t.ok(run <= most, `${run} of ${most}`)
 })
 
