@@ -4,7 +4,7 @@ import Sqlite from 'better-sqlite3'
 import { Kysely, SqliteDialect } from 'kysely'
 import type { Config } from '../config/config.ts'
 import type { Schema } from '../db/schema.ts'
-import { sampleSealed, sealedColumns } from '../db/tables/sealed.ts'
+import { sampleSeals, sealedColumns } from '../db/tables/sealed.ts'
 import { createSeal, type Seal } from '../seal/seal.ts'
 import { describeBucket } from './bucket.ts'
 import { sizeOf } from './checksums.ts'
@@ -28,18 +28,16 @@ async function describe(folder: string, name: string, seal: Seal): Promise<Backu
   return { name, bytes: sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0), opens }
 }
 
-/** Tries some of the sealed values. A backup of an earlier version may lack a table of them. */
+/** A backup of an earlier version may lack a table of sealed values. */
 async function isOpenedBy(seal: Seal, path: string): Promise<boolean> {
   const database = new Sqlite(path, { readonly: true, fileMustExist: true })
   const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database }) })
   try {
     const tables = new Set((await db.introspection.getTables()).map(({ name }) => name))
     if (!tables.has('users')) throw new Error(`${path} is no database of this service`)
-    for (const column of sealedColumns.filter(({ table }) => tables.has(table))) {
-      for (const { id, userId, sealed } of await sampleSealed(db, column))
-        if (!seal.open(sealed, { purpose: column.purpose, userId, rowId: id })) return false
-    }
-    return true
+    const columns = sealedColumns.filter(({ table }) => tables.has(table))
+    const { tried, opens } = await sampleSeals(db, seal, columns)
+    return opens === tried
   } finally {
     await db.destroy()
   }

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
 import { isBundle } from '../bundle.ts'
 import type { Config } from '../config/config.ts'
+import { sqliteFile } from '../config/storage.ts'
 import { ConfigError } from '../config/values.ts'
 import { callBeside } from '../terminal/command.ts'
 import { bucketBackups, bucketShelf } from './bucket.ts'
@@ -45,8 +46,9 @@ export function openBackups(
 
 /** A start must not make a new database where there are backups of one: its disk is not mounted, or a variable is wrong. */
 export async function demandDatabase({ databaseUrl, backup, s3 }: Config): Promise<void> {
-  if (backup.everyMs === undefined) return
-  const path = resolve(databaseUrl.slice('sqlite:'.length))
+  const file = sqliteFile(databaseUrl)
+  if (backup.everyMs === undefined || file === undefined) return
+  const path = resolve(file)
   if (!(await isNew(path))) return
   const inBucket = backup.inBucket && s3 ? s3 : undefined
   const { length } = inBucket ? await bucketBackups(inBucket) : await listBackups(backup.dir)
@@ -69,7 +71,7 @@ async function isNew(path: string): Promise<boolean> {
 
 /** @param config is for SQLite */
 export function sourceOf({ databaseUrl, exportsDir, s3 }: Pick<Config, 'databaseUrl' | 'exportsDir' | 's3'>): Source {
-  return { database: databaseUrl.slice('sqlite:'.length), exportsDir: s3 ? undefined : exportsDir }
+  return { database: sqliteFile(databaseUrl) as string, exportsDir: s3 ? undefined : exportsDir }
 }
 
 interface Schedule {

@@ -5,6 +5,7 @@ import { sourceOf } from '../backup/schedule.ts'
 import { nameOf } from '../backup/shelf.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { makeFolder } from '../config/folders.ts'
+import { sqliteFile } from '../config/storage.ts'
 import { callBeside, operatorCommand, remedyOf } from '../terminal/command.ts'
 import { withProgress } from '../terminal/progress.ts'
 
@@ -21,7 +22,7 @@ export const backupCommand = operatorCommand(
 
 async function backUp(folder: string): Promise<void> {
   const config = readConfig(process.env)
-  if (!config.databaseUrl.startsWith('sqlite:')) throw new Error(postgresAdvice(config, folder))
+  if (sqliteFile(config.databaseUrl) === undefined) throw new Error(postgresAdvice(config, folder))
   const path = await placeFor(folder)
   const { rows, leftOut } = await withProgress(({ report }) => makeBackup(sourceOf(config), path, report)).catch(
     (error: Error) => {

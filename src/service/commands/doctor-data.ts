@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { Kysely, SqliteDialect, sql } from 'kysely'
 import { pino } from 'pino'
@@ -7,12 +6,13 @@ import { dayMs } from '../../protocol/order.ts'
 import { bucketBackups } from '../backup/bucket.ts'
 import { byAge, listBackups, momentOf } from '../backup/shelf.ts'
 import type { Config } from '../config/config.ts'
+import { sqliteFile } from '../config/storage.ts'
 import type { Db } from '../db/engine/database.ts'
 import { appliedMigrations, knownMigrations } from '../db/migrate.ts'
 import type { Schema } from '../db/schema.ts'
-import { sampleSealed, sealedColumns } from '../db/tables/sealed.ts'
+import { sampleSeals } from '../db/tables/sealed.ts'
 import { findClockFault } from '../operating/health.ts'
-import { createSeal, loadDevelopmentSecret } from '../seal/seal.ts'
+import { createSeal, existingSecret } from '../seal/seal.ts'
 import type { Finding } from './doctor-place.ts'
 
 /** After so long out of use, the service does not believe its clock. */
@@ -28,7 +28,7 @@ interface Opened {
 export async function examineDatabase(config: Config): Promise<Finding[]> {
   const about = 'database'
   const { databaseUrl } = config
-  const file = databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined
+  const file = sqliteFile(databaseUrl)
   if (file !== undefined && !existsSync(file))
     return [{ about, state: 'ok', says: `${file} is not there yet: the first start makes it` }]
   let opened: Opened | undefined
@@ -78,16 +78,8 @@ async function examineSchema(db: Db): Promise<Finding[]> {
 
 async function examineKeys({ secretKeys, dataDir }: Config, db: Db): Promise<Finding[]> {
   const about = 'keys'
-  const isMade = existsSync(join(dataDir, 'secret.key'))
-  const keys = secretKeys ?? (isMade ? [await loadDevelopmentSecret(dataDir)] : undefined)
-  let [tried, opens] = [0, 0]
-  const seal = keys && createSeal(keys)
-  for (const column of sealedColumns) {
-    const values = await sampleSealed(db, column)
-    tried += values.length
-    for (const { id, userId, sealed } of values)
-      if (seal?.open(sealed, { purpose: column.purpose, userId, rowId: id })) opens += 1
-  }
+  const keys = secretKeys ?? (await existingSecret(dataDir))
+  const { tried, opens } = await sampleSeals(db, keys && createSeal(keys))
   const says = `SECRET_KEY opens ${opens} of ${tried} sealed values that were tried`
   if (opens === tried) return [{ about, state: 'ok', says }]
   return [{ about, state: 'error', says, todo: 'append the key that sealed them: SECRET_KEY=NEW,OLD' }]
@@ -113,7 +105,7 @@ async function examineClock({ db, clockFault }: Opened): Promise<Finding[]> {
 /** How old the newest backup is. */
 export async function examineBackups({ databaseUrl, environment, backup, s3 }: Config): Promise<Finding[]> {
   const about = 'backups'
-  if (!databaseUrl.startsWith('sqlite:'))
+  if (sqliteFile(databaseUrl) === undefined)
     return [{ about, state: 'ok', says: 'Postgres has tools of its own: this command knows nothing of them' }]
   const { everyMs, inBucket, dir } = backup
   if (everyMs === undefined) {

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { Config } from '../config/config.ts'
+import { sqliteFile } from '../config/storage.ts'
 import { misspelt } from '../config/variables.ts'
 import { fullMemory } from '../load/budget.ts'
 
@@ -23,7 +24,7 @@ export function examineVariables(config: Config): Finding[] {
   const { environment, databaseUrl, identityProvider, s3, publicUrl, backup } = config
   const about = 'settings'
   const isSet = (name: string) => Boolean(process.env[name]?.trim())
-  const isSqlite = databaseUrl.startsWith('sqlite:')
+  const isSqlite = sqliteFile(databaseUrl) !== undefined
   const idle: [name: string, isIdle: boolean, because: string][] = [
     ['BACKUP_TO', backup.everyMs === undefined, 'BACKUP_EVERY is not set, so no backups are made'],
     ['BACKUP_KEEP', backup.everyMs === undefined, 'BACKUP_EVERY is not set, so no backups are made'],
@@ -51,7 +52,8 @@ export function examineDisk({ dataDir, backup, databaseUrl }: Config): Finding[]
     DATA_DIR: dataDir,
     ...(backup.everyMs !== undefined && !backup.inBucket && { BACKUP_TO: backup.dir }),
   }
-  const database = databaseUrl.startsWith('sqlite:') ? (sizeIfThere(databaseUrl.slice('sqlite:'.length)) ?? 0) : 0
+  const file = sqliteFile(databaseUrl)
+  const database = file === undefined ? 0 : (sizeIfThere(file) ?? 0)
   return Object.entries(folders).flatMap(([name, path]) => [...owners(name, path), room(name, path, database)])
 }
 

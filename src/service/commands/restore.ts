@@ -8,16 +8,18 @@ import { type Checksums, checksumOf, readChecksums, sizeOf } from '../backup/che
 import { becomeOneFile, copyDatabase, openCopy, type StoredExport } from '../backup/database.ts'
 import { describeBackups } from '../backup/list.ts'
 import { type LeftOut, syncPath } from '../backup/make.ts'
+import { sourceOf } from '../backup/schedule.ts'
 import { type BackupFacts, byAge, listBackups, momentOf, nameOf } from '../backup/shelf.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { makeFolder } from '../config/folders.ts'
+import { sqliteFile } from '../config/storage.ts'
 import { ConfigError } from '../config/values.ts'
 import type { Database, Db } from '../db/engine/database.ts'
 import { lockDatabase } from '../db/engine/sqlite/open.ts'
 import { openDatabase } from '../db/open.ts'
 import { beginEpoch } from '../db/tables/epoch.ts'
 import { assertObjectKey } from '../objects/store.ts'
-import { createSeal, loadDevelopmentSecret } from '../seal/seal.ts'
+import { createSeal, existingSecret } from '../seal/seal.ts'
 import { callBeside, existingFile, operatorCommand, UsageError } from '../terminal/command.ts'
 import { type Report, withProgress } from '../terminal/progress.ts'
 import { sealedPages } from '../upkeep/reseal.ts'
@@ -38,7 +40,7 @@ export const restoreCommand = operatorCommand(
     if (list && (check || backup !== undefined)) throw new UsageError('--list stands alone')
     if (!list && !check && backup === undefined)
       throw new UsageError(`name a backup, or latest; ${callBeside('restore', '--list')} shows them`)
-    if (!config.databaseUrl.startsWith('sqlite:')) throw postgresAdvice()
+    if (sqliteFile(config.databaseUrl) === undefined) throw postgresAdvice()
     if (list) return listAll(config)
     return check ? tryOut(config, backup ?? 'latest') : recover(config, backup as string)
   })
@@ -107,8 +109,8 @@ async function listAll(config: Config): Promise<void> {
   console.log(`${facts.length} backups in ${config.backup.inBucket ? config.s3?.bucket : resolve(config.backup.dir)}`)
 }
 
-function databaseFile({ databaseUrl }: Config): string {
-  return resolve(databaseUrl.slice('sqlite:'.length))
+function databaseFile(config: Config): string {
+  return resolve(sourceOf(config).database)
 }
 
 function postgresAdvice(): ConfigError {
@@ -124,10 +126,9 @@ async function removeLeftovers(path: string): Promise<void> {
   for (const name of names) await rm(join(dirname(path), name), { recursive: true, force: true })
 }
 
-/** The secret of development is not generated here: a new one would open nothing. */
 async function readSecretKeys({ secretKeys, dataDir }: Config): Promise<Uint8Array[]> {
-  if (secretKeys) return secretKeys
-  if (existsSync(join(dataDir, 'secret.key'))) return [await loadDevelopmentSecret(dataDir)]
+  const found = secretKeys ?? (await existingSecret(dataDir))
+  if (found) return found
   throw new ConfigError(
     'SECRET_KEY is required here: the key that the backup was made with (of development: secret.key)',
   )

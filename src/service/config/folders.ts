@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { mkdir, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import { sqliteFile } from './storage.ts'
 import { ConfigError, type Env, type SecretName, secret, secretNames, text } from './values.ts'
 
 /**
@@ -44,9 +45,8 @@ export function becomeOwner(env: Env): void {
 
 /** The database's own file, where DATABASE_URL names one: it may be elsewhere than DATA_DIR. */
 function placeOfData(env: Env): [variable: string, path: string] {
-  const url = secret(env, 'DATABASE_URL')
-  const scheme = 'sqlite:'
-  if (url?.startsWith(scheme)) return ['DATABASE_URL', url.slice(scheme.length)]
+  const file = sqliteFile(secret(env, 'DATABASE_URL') ?? '')
+  if (file !== undefined) return ['DATABASE_URL', file]
   return ['DATA_DIR', text(env, 'DATA_DIR', './data')]
 }
 

@@ -14,12 +14,18 @@ import {
 
 /** The value of BACKUP_TO that stands for the bucket of S3_BUCKET. */
 const inBucket = 's3'
+const scheme = 'sqlite:'
+
+/** The path of a database in SQLite; undefined for one in Postgres. */
+export function sqliteFile(databaseUrl: string): string | undefined {
+  return databaseUrl.startsWith(scheme) ? databaseUrl.slice(scheme.length) : undefined
+}
 
 export function databaseUrl(env: Env, dataDir: string): string {
-  const value = secret(env, 'DATABASE_URL') ?? `sqlite:${join(dataDir, 'bookmarks.db')}`
+  const value = secret(env, 'DATABASE_URL') ?? `${scheme}${join(dataDir, 'bookmarks.db')}`
   if (!/^(sqlite:.|postgres(ql)?:\/\/.)/.test(value))
     throw new ConfigError('DATABASE_URL must begin with sqlite: or postgres://')
-  if (!value.startsWith('sqlite:')) demandOneServer('DATABASE_URL', value)
+  if (sqliteFile(value) === undefined) demandOneServer('DATABASE_URL', value)
   return value
 }
 
@@ -29,7 +35,7 @@ export function directDatabaseUrl(env: Env, databaseUrl: string): string {
   if (value === undefined) return databaseUrl
   if (!/^postgres(ql)?:\/\/./.test(value)) throw new ConfigError('PULSE_DATABASE_URL must begin with postgres://')
   demandOneServer('PULSE_DATABASE_URL', value)
-  if (databaseUrl.startsWith('sqlite:')) throw new ConfigError('PULSE_DATABASE_URL is for Postgres only')
+  if (sqliteFile(databaseUrl) !== undefined) throw new ConfigError('PULSE_DATABASE_URL is for Postgres only')
   return value
 }
 
@@ -72,7 +78,7 @@ export function natsUrls(env: Env, databaseUrl: string): string[] {
   if (!urls.every(isNatsUrl)) throw new ConfigError('PULSE_URL must be nats:// or tls:// URLs, comma-separated')
   if (!urls.every(canBeDecoded))
     throw new ConfigError('PULSE_URL must have the special characters of its password percent-encoded')
-  if (databaseUrl.startsWith('sqlite:')) throw new ConfigError('PULSE_URL is for Postgres only')
+  if (sqliteFile(databaseUrl) !== undefined) throw new ConfigError('PULSE_URL is for Postgres only')
   return urls
 }
 
@@ -100,7 +106,7 @@ export function backup(env: Env, { dataDir, databaseUrl, s3 }: Stores) {
   const everyMs = duration(env, 'BACKUP_EVERY')
   const keep = integer(env, 'BACKUP_KEEP', 7, 1, 10_000)
   const to = text(env, 'BACKUP_TO', join(dataDir, 'backups'))
-  if (everyMs !== undefined && !databaseUrl.startsWith('sqlite:')) {
+  if (everyMs !== undefined && sqliteFile(databaseUrl) === undefined) {
     throw new ConfigError(
       'BACKUP_EVERY is for SQLite; for Postgres, schedule its own tools (the guide to backups, at /docs, shows how)',
     )

@@ -1,6 +1,7 @@
 import Sqlite from 'better-sqlite3'
 import type { FastifyBaseLogger } from 'fastify'
 import { Kysely, SqliteDialect } from 'kysely'
+import { sqliteFile } from '../config/storage.ts'
 import { ConfigError } from '../config/values.ts'
 import type { Database, Db } from './engine/database.ts'
 import { openPostgres } from './engine/postgres/open.ts'
@@ -26,8 +27,8 @@ export async function demandOwn(url: string, log: FastifyBaseLogger): Promise<vo
 }
 
 async function openChecked(url: string, log: FastifyBaseLogger, check: (db: Db) => Promise<unknown>): Promise<Beside> {
-  const isSqlite = url.startsWith('sqlite:')
-  const beside = isSqlite ? openSqliteBeside(url.slice('sqlite:'.length)) : openPostgres(url, log)
+  const file = sqliteFile(url)
+  const beside = file === undefined ? openPostgres(url, log) : openSqliteBeside(file)
   try {
     await check(beside.db)
     return beside

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { sql } from 'kysely'
+import { sqliteFile } from '../config/storage.ts'
 import { ConfigError } from '../config/values.ts'
 import type { Database } from './engine/database.ts'
 import type { PostgresOptions } from './engine/postgres/open.ts'
@@ -22,12 +23,10 @@ export async function openDatabase(
   log: FastifyBaseLogger,
   { waitMs = 0, directUrl = url, ...server }: ServerOptions = {},
 ): Promise<Database & { faults: Faults }> {
-  const isSqlite = url.startsWith('sqlite:')
-  const database = isSqlite
-    ? await openFile(url.slice('sqlite:'.length))
-    : await openServer(url, log, { ...server, directUrl })
+  const file = sqliteFile(url)
+  const database = file === undefined ? await openServer(url, log, { ...server, directUrl }) : await openFile(file)
   try {
-    await whenAvailable(database, log, isSqlite ? 0 : waitMs, async () => {
+    await whenAvailable(database, log, database.isServer ? waitMs : 0, async () => {
       if (directUrl !== url) await demandSameDatabase(database, directUrl)
       await migrate(database)
       await nameUsersOfTokens(database)

@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { sqliteFile } from '../config/storage.ts'
 import { createLocalNotices, type Notices } from './notices.ts'
 import { type Carrier, createSharedNotices } from './shared.ts'
 
@@ -11,7 +12,7 @@ interface NoticesConfig {
 
 /** With SQLite there is one process, with Postgres there may be many. */
 export async function openNotices(config: NoticesConfig, log: FastifyBaseLogger): Promise<Notices> {
-  if (config.databaseUrl.startsWith('sqlite:')) return createLocalNotices()
+  if (sqliteFile(config.databaseUrl) !== undefined) return createLocalNotices()
   return createSharedNotices(await openCarrier(config, log), log)
 }
 

@@ -25,22 +25,13 @@ export interface CapacityParts {
 
 export function capacityFamilies(parts: CapacityParts): Family[] {
   const { config, database, log } = parts
-  const countExports = askRarely(parts, exportsEveryMs, async () => {
-    try {
-      return await countIncomplete(database.db)
-    } catch (err) {
-      log.warn({ err }, 'exports could not be counted')
-      return undefined
-    }
-  })
-  const measureStored = askRarely(parts, storedEveryMs, async () => {
-    try {
-      return await measure(database)
-    } catch (err) {
-      log.warn({ err }, 'what is stored could not be measured')
-      return undefined
-    }
-  })
+  const orTell = (fault: string) => (err: unknown) => log.warn({ err }, fault)
+  const countExports = askRarely(parts, exportsEveryMs, () =>
+    countIncomplete(database.db).catch(orTell('exports could not be counted')),
+  )
+  const measureStored = askRarely(parts, storedEveryMs, () =>
+    measure(database).catch(orTell('what is stored could not be measured')),
+  )
   const ofStored = (name: string, help: string, figure: keyof Stored) =>
     gauge(name, help, async () => {
       const stored = await measureStored()

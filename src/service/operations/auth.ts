@@ -96,8 +96,8 @@ export const authOperations: Operations<
 }
 
 /**
- * In the contract's order: the exchange, whether this person may use the service, the user's row, then (in the caller) the cookies and the redirect. No tokens: a
- * program on the user's machine has started the sign-in, and completes it.
+ * In the contract's order: the exchange, whether this person may use the service, the user's row, then (in the caller) the
+ * cookies and the redirect. No tokens: a program on the user's machine has started the sign-in, and completes it.
  */
 async function complete(request: OperationRequest<'completeLogin'>, parts: Parts) {
   const { cookie, query, isMalformed, userAgent } = request

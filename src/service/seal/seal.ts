@@ -1,4 +1,5 @@
 import { createHash, hkdfSync, randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
@@ -68,6 +69,11 @@ export async function loadDevelopmentSecret(dataDir: string): Promise<Uint8Array
     }
   }
   return parseSecretKey(await readSecret(path), `SECRET_KEY: ${path}`)
+}
+
+/** That secret, if a start has made it: a new one would open nothing. */
+export async function existingSecret(dataDir: string): Promise<[Uint8Array] | undefined> {
+  return existsSync(join(dataDir, 'secret.key')) ? [await loadDevelopmentSecret(dataDir)] : undefined
 }
 
 async function readSecret(path: string): Promise<string> {

@@ -1,5 +1,12 @@
 import type { Database, Db } from '../db/engine/database.ts'
-import { listSealed, replaceSealed, type SealedColumn, type SealedValue, sealedColumns } from '../db/tables/sealed.ts'
+import {
+  bindingsOf,
+  listSealed,
+  replaceSealed,
+  type SealedColumn,
+  type SealedValue,
+  sealedColumns,
+} from '../db/tables/sealed.ts'
 import { type Binding, createSeal, type Seal } from '../seal/seal.ts'
 import type { Report } from '../terminal/progress.ts'
 
@@ -70,7 +77,7 @@ interface SealedPage {
 /** All sealed values of the database. */
 export async function* sealedPages(db: Db): AsyncGenerator<SealedPage> {
   for (const column of sealedColumns) {
-    const bindingOf = ({ id, userId }: SealedValue) => ({ purpose: column.purpose, userId, rowId: id })
+    const bindingOf = bindingsOf(column)
     for (let after: string | undefined = ''; after !== undefined; ) {
       const page = await listSealed(db, column, after, pageLength)
       yield { column, page, bindingOf }

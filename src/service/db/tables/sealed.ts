@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Binding } from '../../seal/seal.ts'
+import type { Binding, Seal } from '../../seal/seal.ts'
 import type { Db, Trx } from '../engine/database.ts'
 
 /** A column of values that seal/seal.ts sealed. Each is bound to its row and to the row's user. */
@@ -39,8 +39,28 @@ export async function listSealed(
   return rows
 }
 
+/** Tries some values of the columns. */
+export async function sampleSeals(
+  db: Db,
+  seal: Pick<Seal, 'open'> | undefined,
+  columns = sealedColumns,
+): Promise<{ tried: number; opens: number }> {
+  let [tried, opens] = [0, 0]
+  for (const column of columns) {
+    const bindingOf = bindingsOf(column)
+    const values = await sampleSealed(db, column)
+    tried += values.length
+    opens += values.filter((value) => seal?.open(value.sealed, bindingOf(value))).length
+  }
+  return { tried, opens }
+}
+
+export function bindingsOf({ purpose }: SealedColumn): (value: SealedValue) => Binding {
+  return ({ id, userId }) => ({ purpose, userId, rowId: id })
+}
+
 /** The values of some rows, read as fast from a large table as from a small one. */
-export async function sampleSealed(db: Db, { table, userId, column }: SealedColumn): Promise<SealedValue[]> {
+async function sampleSealed(db: Db, { table, userId, column }: SealedColumn): Promise<SealedValue[]> {
   const { rows } = await sql<SealedValue>`
     select * from (
       select id, ${sql.ref(userId)} as ${sql.ref('userId')}, ${sql.ref(column)} as sealed from ${sql.table(table)}
