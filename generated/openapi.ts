@@ -1125,8 +1125,8 @@ export interface components {
              */
             dry_run: boolean;
             /**
-             * @description The `next` of the request before.
-             * @example bookmark/0199f6a0-1c00-7000-8000-000000000002
+             * @description The `next` of the request before. The rewind goes on to the time with which it began.
+             * @example 1763699990000/bookmark/0199f6a0-1c00-7000-8000-000000000002
              */
             cursor?: string;
         };
@@ -1157,8 +1157,8 @@ export interface components {
              */
             beyond_retention: number;
             /**
-             * @description The `cursor` of the next request; null if this was the last.
-             * @example bookmark/0199f6a0-1c00-7000-8000-000000000002
+             * @description The `cursor` of the next request, to be sent as it is; null if this was the last.
+             * @example 1763699990000/bookmark/0199f6a0-1c00-7000-8000-000000000002
              */
             next: string | null;
         };

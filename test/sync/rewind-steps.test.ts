@@ -1,5 +1,6 @@
 /** A rewind goes in steps: others write meanwhile, and what is done stays done. */
 import t from 'tap'
+import { PushRequest } from '../../generated/limits.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 
@@ -60,3 +61,65 @@ t.test('Between two steps of a rewind others write, and a sign-out leaves the re
   t.match(left.body, { restored: count - 500, unchanged: 0, next: null }, 'from where it was')
   t.match((await rewind(again, { to, dry_run: false })).body, { restored: 0, unchanged: count, next: null })
 })
+
+t.test('A rewind looks for its time once, however many requests it takes', async (t) => {
+  const ada = await app.user('ada of 10,200')
+  const many = Array.from({ length: PushRequest.changes.maxItems + 200 }, (_, n) => `m${String(n).padStart(5, '0')}`)
+  const to = Date.now() - 1000
+  for (const ids of [many.slice(0, 5100), many.slice(5100)]) {
+    const bookmarks = ids.map((id) => ({ id, encrypted_data: 'AAAA', data_hash: 'h' }))
+    await ada.call('POST', '/api/v1/sync/import', { body: { bookmarks } })
+  }
+  const pages = countPagesOfNumbers()
+  const first = await rewind(ada, { to, dry_run: true })
+  t.match(first.body, { deleted: many.length - 200, next: `${to}/bookmark/${many.at(-201)}` })
+  t.ok(pages() > 10, `all changes since then are looked at: ${pages()} pages`)
+  const before = pages()
+  const rest = { deleted: 200, unchanged: 0, next: null }
+  t.match((await rewind(ada, { to, dry_run: true, cursor: first.body.next })).body, rest)
+  t.equal(pages(), before)
+
+  const cursor = `bookmark/${many.at(-201)}`
+  t.match((await rewind(ada, { to, dry_run: true, cursor })).body, rest, 'a cursor of an earlier release says no place')
+  const isLater = { to: Date.now() + 60_000, dry_run: true, cursor: first.body.next }
+  t.match((await rewind(ada, isLater)).body, rest, 'it goes on to the time with which it began')
+})
+
+t.test(
+  'A cursor that somebody has made up concerns their own bookmarks alone, and goes to no greater number',
+  async (t) => {
+    const [ada, eve] = [await app.user('ada of the place'), await app.user('eve of the place')]
+    for (const user of [ada, eve]) {
+      const body = { id: 'one', encrypted_data: 'AAAA', data_hash: 'h' }
+      await user.call('POST', '/api/v1/bookmarks', { body })
+    }
+    const pages = countPagesOfNumbers()
+    const made = (cursor: string) => rewind(eve, { to: 1, dry_run: false, cursor })
+    t.match((await made(`${'9'.repeat(16)}/bookmark/a`)).body, { deleted: 0, unchanged: 1, next: null })
+    t.match((await made('0/bookmark/a')).body, { deleted: 1, unchanged: 0, next: null })
+    t.equal(pages(), 0)
+    t.equal((await ada.call('GET', '/api/v1/bookmarks/one')).status, 200)
+    for (const cursor of [
+      '/bookmark/a',
+      `${'9'.repeat(17)}/bookmark/a`,
+      '-1/bookmark/a',
+      '1/2/bookmark/a',
+      '1/other/a',
+      '1/bookmark/',
+    ])
+      t.equal((await made(cursor)).status, 400, cursor)
+  },
+)
+
+/** The pages of changes that are read from now on to find the place of a time among them. */
+function countPagesOfNumbers(): () => number {
+  let pages = 0
+  database.bulk = database.bulk.withPlugin({
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      if ('lowest' in (result.rows[0] ?? {})) pages += 1
+      return result
+    },
+  })
+  return () => pages
+}

@@ -33,9 +33,11 @@ export async function rewind(
   caller: Caller,
   { to, dry_run, cursor }: Schemas['RewindRequest'],
 ): Promise<Schemas['RewindResponse']> {
-  const until = await numberAt(parts.database.bulk, caller.userId, to, parts.clock())
+  const from = readCursor(cursor)
+  // The greater part of the history may be later than `to`: it is looked through once.
+  const until = from.until ?? (await numberAt(parts.database.bulk, caller.userId, to, parts.clock()))
   const counts: Record<Fate, number> = { restored: 0, deleted: 0, unchanged: 0, beyond_retention: 0 }
-  let after: EntityKey | undefined = toKey(cursor)
+  let after: EntityKey | undefined = from.after
   for (let looked = 0; after && looked < maxEntities; looked += entitiesAtOnce) {
     await pause()
     const step: Step = dry_run
@@ -44,7 +46,7 @@ export async function rewind(
     for (const { fate } of step.fates) counts[fate] += 1
     after = step.next
   }
-  return { ...counts, next: after ? `${after.entity_type}/${after.entity_id}` : null }
+  return { ...counts, next: after ? `${until}/${after.entity_type}/${after.entity_id}` : null }
 }
 
 interface Step {
@@ -106,8 +108,11 @@ function rewound(stored: Stored, version: VersionRow | undefined, device_id: str
   return { ...replace(stored, change), shared: { data_stamp: data_stamp as number, bytes, isKept: true } }
 }
 
-/** Types have no slash, ids may. */
-function toKey(cursor: string | undefined): EntityKey {
-  const [type = '', ...id] = (cursor ?? '').split('/')
-  return { entity_type: type as EntityKey['entity_type'], entity_id: id.join('/') }
+/** As the contract has it. Earlier releases gave none with a sequence number. */
+function readCursor(cursor = '/'): { until: number | undefined; after: EntityKey } {
+  const [, until, type, id] = /^(?:(\d+)\/)?([a-z]*)\/(.*)$/.exec(cursor) ?? []
+  return {
+    until: until === undefined ? undefined : Math.min(Number(until), Number.MAX_SAFE_INTEGER),
+    after: { entity_type: type as EntityKey['entity_type'], entity_id: id as string },
+  }
 }
