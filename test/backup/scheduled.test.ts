@@ -242,6 +242,37 @@ t.test('In a bucket, one from the future counts as the oldest, too, for BACKUP_K
   t.match((await pullAll(restored.as(ada))).changes, [{ entity_id: 'saved' }])
 })
 
+t.test('Commands that only look write nothing into the bucket, not even to try it', async (t) => {
+  const minio = await sharedMinio(t)
+  if (typeof minio === 'string') return t.plan(0, minio)
+  const SECRET_KEY = Buffer.alloc(32, 4).toString('base64')
+  const { dataDir } = await seed(t, { SECRET_KEY })
+  const store = await minio.createBucket()
+  const env = { ...store, SECRET_KEY, BACKUP_EVERY: '1d', BACKUP_TO: 's3' }
+  const made = nameOf(Date.now() - 2 * hourMs)
+  await sendAs(t, made, dataDir, env)
+  const client = await openClient(store)
+  // From here on, it keeps what was there even for a moment.
+  await client.setBucketVersioning(store.S3_BUCKET, { Status: 'Enabled' })
+  const versions = async () =>
+    (await client.listObjects(store.S3_BUCKET, '', true, { IncludeVersion: true }).toArray()).map(({ name }) => name)
+  const before = await versions()
+  t.same(before, [`backups/${made}.db`, `backups/${made}.sha256`])
+
+  const on = { ...env, DATA_DIR: dataDir, PORT: '0' }
+  const findings = JSON.parse((await runCommand(t, 'doctor', ['--json'], on)).stdout) as { about: string }[]
+  t.match(
+    findings.filter(({ about }) => /^(bucket|backups)$/.test(about)),
+    [
+      { state: 'ok', says: /^\S+ can be listed; only a start tries whether it takes objects/ },
+      { state: 'ok', says: 'the newest is 2 h old, of 1' },
+    ],
+  )
+  t.match((await runCommand(t, 'restore', ['--list'], on)).stdout, /^2\S+ {2}\d+ bytes, opens with SECRET_KEY\n/)
+  t.match(await runCommand(t, 'restore', ['--check'], on), { code: 0, stderr: '' })
+  t.same(await versions(), before)
+})
+
 t.test('One of a machine whose clock is some seconds ahead is not from the future', (t) => {
   const now = Date.now()
   const names = [-hourMs, 30_000, hourMs].map((ms) => nameOf(now + ms))

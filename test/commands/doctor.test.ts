@@ -1,11 +1,12 @@
 /** `ebs doctor`: what an operator learns before the first user comes. */
 import { once } from 'node:events'
-import { chown, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { createServer, request as send } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { freePort } from '../../scripts/servers/free-port.ts'
+import { makeBackup } from '../../src/service/backup/make.ts'
 import { nameOf } from '../../src/service/backup/shelf.ts'
 import { buildApp } from '../support/app.ts'
 import { runCommand } from '../support/command.ts'
@@ -33,11 +34,15 @@ const production = {
 }
 
 /** Its findings; it must change nothing in the folder. */
-async function examine(t: Test, env: Env): Promise<{ code: number | null; findings: Finding[]; text: string }> {
+async function examine(
+  t: Test,
+  env: Env,
+  under: string[] = [],
+): Promise<{ code: number | null; findings: Finding[]; text: string }> {
   const { DATA_DIR = await folder(t) } = env
   const port = env.PORT ?? String(await freePort())
   const before = await contents(DATA_DIR)
-  const { code, stdout, stderr } = await runCommand(t, 'doctor', ['--json'], { ...env, DATA_DIR, PORT: port })
+  const { code, stdout, stderr } = await runCommand(t, 'doctor', ['--json'], { ...env, DATA_DIR, PORT: port }, under)
   t.equal(stderr, '')
   t.same(await contents(DATA_DIR), before, 'nothing is made or changed')
   t.notMatch(stdout, new RegExp(`the client secret|${key(7)}`), 'no secret is told')
@@ -47,10 +52,10 @@ async function examine(t: Test, env: Env): Promise<{ code: number | null; findin
 async function contents(dir: string): Promise<Record<string, unknown>> {
   const names = await readdir(dir, { recursive: true }).catch((): string[] => [])
   const entries = await Promise.all(
-    // While the service runs, its log changes, and it tries its folders.
+    // While the service runs, it tries its folders, and its log grows.
     names
-      .filter((name) => !/-(wal|shm)$|\.probe$/.test(name))
-      .map(async (name) => [name, (await stat(join(dir, name))).size] as const),
+      .filter((name) => !name.endsWith('.probe'))
+      .map(async (name) => [name, /-(wal|shm)$/.test(name) || (await stat(join(dir, name))).size] as const),
   )
   return Object.fromEntries(entries)
 }
@@ -94,13 +99,25 @@ t.test('Misspelt variables, those without effect, a file in the place of a folde
   const BACKUP_TO = join(await folder(t), 'file')
   await writeFile(BACKUP_TO, '')
   const odd = { TRUST_PROXIES: '1', OIDC_SECRET: 'x', HOSTNAME: 'here', LANG: 'C', EXPORTS_DIR: '/nowhere' }
+  const pages = { SERVE_APP: 'true', SERVE_DEMO: 'false' }
   const s3 = { S3_ENDPOINT: 'https://127.0.0.1:1', S3_BUCKET: 'exports', S3_ACCESS_KEY: 'a', S3_SECRET_KEY: 'b' }
-  const { code, findings, text } = await examine(t, { ...production, ...odd, ...s3, BACKUP_EVERY: '1d', BACKUP_TO })
+  const { code, findings, text } = await examine(t, {
+    ...production,
+    ...odd,
+    ...pages,
+    ...s3,
+    BACKUP_EVERY: '1d',
+    BACKUP_TO,
+  })
   t.equal(code, 1)
   t.match(about(findings, 'settings'), [
     { state: 'warning', says: 'nothing reads TRUST_PROXIES', todo: 'did you mean TRUST_PROXY?' },
     { state: 'warning', says: 'nothing reads OIDC_SECRET', todo: 'did you mean OIDC_CLIENT_SECRET?' },
     { state: 'warning', says: 'EXPORTS_DIR has no effect: exports go to S3_BUCKET' },
+    { state: 'warning', says: 'SERVE_DEMO has no effect: SERVE_APP is set' },
+  ])
+  t.match(about(findings, 'bucket'), [
+    { state: 'error', says: /^S3_ENDPOINT: https:\/\/127\.0\.0\.1:1, bucket exports: / },
   ])
   t.match(about(findings, 'owner'), [{ state: 'error', says: `BACKUP_TO: ${BACKUP_TO} is no folder` }])
   t.match(about(findings, 'provider'), [
@@ -116,7 +133,7 @@ t.test('Data: its keys, its backups, whose it is; also while the service runs', 
   await createdExport(await user('ada'))
   await close()
   const BACKUP_TO = await folder(t)
-  await mkdir(join(BACKUP_TO, nameOf(Date.now() - 100 * 3_600_000)))
+  await backUp(dataDir, BACKUP_TO, 100)
   const { issuer } = await startMock(t)
   const provider = { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: relyingParty.clientId, OIDC_CLIENT_SECRET: 'x' }
   const env = { ...provider, DATA_DIR: dataDir, BACKUP_EVERY: '1d', BACKUP_TO }
@@ -138,6 +155,59 @@ t.test('Data: its keys, its backups, whose it is; also while the service runs', 
   await chown(join(dataDir, 'bookmarks.db'), 10001, 10001)
   const owned = await examine(t, { DATA_DIR: dataDir, SECRET_KEY: key(7) })
   t.match(about(owned.findings, 'owner'), [{ state: 'error', says: /bookmarks\.db in/, todo: /^chown -R 0:0 / }])
+})
+
+/** As if that had been so many hours ago. */
+async function backUp(dataDir: string, BACKUP_TO: string, hours: number): Promise<void> {
+  const source = { database: join(dataDir, 'bookmarks.db'), exportsDir: undefined }
+  await makeBackup(source, join(BACKUP_TO, nameOf(Date.now() - hours * 3_600_000)))
+}
+
+t.test('A database that is gone, or another one than that of the backups', async (t) => {
+  const [dataDir, another, BACKUP_TO] = [await folder(t), await folder(t), await folder(t)]
+  for (const place of [dataDir, another]) await (await buildApp(t, {}, { dataDir: place })).close()
+  await backUp(dataDir, BACKUP_TO, 1)
+  const env = { BACKUP_EVERY: '1d', BACKUP_TO, SECRET_KEY: key(7) }
+  const own = await examine(t, { ...env, DATA_DIR: dataDir })
+  t.same(
+    [own.code, about(own.findings, 'backups')],
+    [0, [{ about: 'backups', state: 'ok', says: 'the newest is 1 h old, of 1' }]],
+  )
+  const other = await examine(t, { ...env, DATA_DIR: another })
+  t.match(about(other.findings, 'backups'), [
+    { state: 'warning', says: /^1 of 1 are of another database, or cannot be read: they are never removed/ },
+    { state: 'warning', says: 'there is none yet' },
+  ])
+
+  const DATA_DIR = await folder(t)
+  const gone = await examine(t, { ...env, DATA_DIR })
+  const [finding] = about(gone.findings, 'database')
+  t.match(
+    [gone.code, finding],
+    [1, { state: 'error', says: /^DATABASE_URL: there is no database in .* has 1 backups/ }],
+  )
+  const started = await runCommand(t, 'serve', [], { ...env, DATA_DIR, PORT: '0' })
+  t.match([started.code, started.stderr], [1, finding?.says ?? ''], 'a start says the same')
+})
+
+/** The test runner's own part of a process cannot write as another user. */
+const alone = ['env', '--unset=NODE_OPTIONS']
+
+t.test('A folder in which the service may write nothing', async (t) => {
+  if (process.getuid?.() !== 0) return t.comment('only root can give a folder to somebody else')
+  const at = await folder(t)
+  await chmod(at, 0o755)
+  const [DATA_DIR, others] = [join(at, 'data'), join(at, 'others')]
+  await mkdir(DATA_DIR)
+  await chown(DATA_DIR, 10001, 10001)
+  await mkdir(others, { mode: 0o700 })
+  for (const BACKUP_TO of [others, join(others, 'backups'), join(at, 'backups')]) {
+    const { code, findings } = await examine(t, { DATA_DIR, BACKUP_EVERY: '1d', BACKUP_TO }, alone)
+    const todo = `install -d -m 0700 -o 10001 -g 10001 '${BACKUP_TO}'`
+    const [finding] = about(findings, 'owner')
+    t.match([code, finding], [1, { state: 'error', says: /^BACKUP_TO: \S+ is not for user 10001 / }])
+    t.equal(finding?.todo, todo)
+  }
 })
 
 /** Sends requests on, with the address of the caller, or of those before it. */

@@ -30,14 +30,14 @@ const form: KeyForm = {
  * @param made the backups in `dir`
  */
 export function bucketShelf(config: S3Config, secretKeys: Uint8Array[], dir: string, made: Shelf): Shelf {
-  const [firstKey] = secretKeys
-  if (!firstKey) throw new Error('at least one secret key is required')
   return {
     list: () => bucketBackups(config),
     async add(name, signal) {
+      const [firstKey] = secretKeys
+      if (!firstKey) throw new Error('at least one secret key is required')
       try {
         const result = await made.add(name, signal)
-        await withStore(config, (store) =>
+        await withStore(config, 'write', (store) =>
           send(store, join(dir, name, 'bookmarks.db'), name, keyFrom(firstKey), signal),
         )
         return result
@@ -46,12 +46,12 @@ export function bucketShelf(config: S3Config, secretKeys: Uint8Array[], dir: str
       }
     },
     remove: (name) =>
-      withStore(config, async (store) => {
+      withStore(config, 'write', async (store) => {
         await store.remove(objectOf(name))
         await store.remove(sumOf(name))
       }),
     lineOf: (name) =>
-      withStore(config, async (store) => {
+      withStore(config, 'read', async (store) => {
         const opened = await findKey(store, name, secretKeys)
         return opened && (await readSum(store, name, opened.key)).line
       }),
@@ -61,7 +61,7 @@ export function bucketShelf(config: S3Config, secretKeys: Uint8Array[], dir: str
 
 /** The names of the backups in the bucket. */
 export async function bucketBackups(config: S3Config): Promise<string[]> {
-  return withStore(config, namesIn)
+  return withStore(config, 'read', namesIn)
 }
 
 async function namesIn(store: ObjectStore): Promise<string[]> {
@@ -69,7 +69,7 @@ async function namesIn(store: ObjectStore): Promise<string[]> {
 }
 
 export async function describeBucket(config: S3Config, secretKeys: Uint8Array[]): Promise<BackupFacts[]> {
-  return withStore(config, async (store) => {
+  return withStore(config, 'read', async (store) => {
     const found: BackupFacts[] = []
     for (const name of new Set(await namesIn(store))) {
       const opened = await findKey(store, name, secretKeys).catch((error: unknown) => {
@@ -93,7 +93,7 @@ export async function fetchBackup(
   name: string,
   to: string,
 ): Promise<boolean> {
-  return withStore(config, async (store) => {
+  return withStore(config, 'read', async (store) => {
     const opened = await findKey(store, name, secretKeys).catch((error: unknown) => {
       if (!(error instanceof ObjectNotFoundError)) throw error
       throw new ConfigError(`BACKUP_TO: the bucket has no backup ${name}`)
@@ -151,9 +151,13 @@ async function send(store: ObjectStore, path: string, name: string, key: Uint8Ar
 }
 
 /** Backups are far apart, so each opens the bucket anew: a store that is away fails only the one of that time. */
-async function withStore<T>(config: S3Config, use: (store: ObjectStore) => Promise<T>): Promise<T> {
+async function withStore<T>(
+  config: S3Config,
+  access: 'read' | 'write',
+  use: (store: ObjectStore) => Promise<T>,
+): Promise<T> {
   const { openS3Store } = await import('../objects/s3.ts')
-  const store = await openS3Store(config, form)
+  const store = await openS3Store(config, form, access)
   try {
     return await use(store)
   } finally {

@@ -1,4 +1,5 @@
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
+import type Sqlite from 'better-sqlite3'
 
 /**
  * When a database was made, to the millisecond (ISO 8601). All copies of it have the same, also after recoveries, and those of
@@ -6,8 +7,7 @@ import { statSync } from 'node:fs'
  */
 export async function lineOf(path: string): Promise<string | undefined> {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined
-  const { default: Sqlite } = await import('better-sqlite3')
-  const sqlite = new Sqlite(path, { readonly: true, fileMustExist: true })
+  const sqlite = await openToLook(path)
   try {
     const made = sqlite.prepare("select 1 from sqlite_schema where name = 'kysely_migration'").get()
     if (made === undefined) return undefined
@@ -15,4 +15,15 @@ export async function lineOf(path: string): Promise<string | undefined> {
   } finally {
     sqlite.close()
   }
+}
+
+/**
+ * Opens a database without changing it, or leaving a file: with a log, one is in use or was killed; without one, what a
+ * connection makes beside it goes with it.
+ */
+export async function openToLook(path: string): Promise<Sqlite.Database> {
+  const { default: Sqlite } = await import('better-sqlite3')
+  const sqlite = new Sqlite(path, { fileMustExist: true, readonly: existsSync(`${path}-wal`) })
+  sqlite.pragma('query_only = ON')
+  return sqlite
 }

@@ -36,12 +36,18 @@ export function openBackups(
   secretKeys: Uint8Array[],
   { clockGuard, log }: Pick<Schedule, 'clockGuard' | 'log'>,
 ): Backups | undefined {
-  const { everyMs, keep, dir, inBucket } = config.backup
+  const { everyMs, keep } = config.backup
   if (everyMs === undefined) return undefined
+  const shelf = openShelf(config, secretKeys)
+  return scheduleBackups({ everyMs, keep, shelf, line: lineOf(sourceOf(config).database), clockGuard, log })
+}
+
+/** @param config is for SQLite */
+export function openShelf(config: Config, secretKeys: Uint8Array[]): Shelf {
+  const { dir, inBucket } = config.backup
   const source = sourceOf(config)
   const folder = folderShelf(dir, (path, signal) => makeBackupApart({ source, path }, signal))
-  const shelf = inBucket && config.s3 ? bucketShelf(config.s3, secretKeys, dir, folder) : folder
-  return scheduleBackups({ everyMs, keep, shelf, line: lineOf(source.database), clockGuard, log })
+  return inBucket && config.s3 ? bucketShelf(config.s3, secretKeys, dir, folder) : folder
 }
 
 /** A start must not make a new database where there are backups of one: its disk is not mounted, or a variable is wrong. */

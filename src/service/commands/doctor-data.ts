@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
-import Sqlite from 'better-sqlite3'
 import { Kysely, SqliteDialect, sql } from 'kysely'
 import { pino } from 'pino'
 import { dayMs } from '../../protocol/order.ts'
-import { bucketBackups } from '../backup/bucket.ts'
-import { byAge, listBackups, momentOf } from '../backup/shelf.ts'
+import { lineOf, openToLook } from '../backup/line.ts'
+import { demandDatabase, openShelf } from '../backup/schedule.ts'
+import { byAge, momentOf, type Shelf } from '../backup/shelf.ts'
 import type { Config } from '../config/config.ts'
 import { sqliteFile } from '../config/storage.ts'
 import type { Db } from '../db/engine/database.ts'
@@ -27,13 +27,14 @@ interface Opened {
 /** The database, its schema, what is sealed in it, and its clock. */
 export async function examineDatabase(config: Config): Promise<Finding[]> {
   const about = 'database'
-  const { databaseUrl } = config
-  const file = sqliteFile(databaseUrl)
+  const file = sqliteFile(config.databaseUrl)
+  const missing = await demandDatabase(config).catch((error: Error) => error)
+  if (missing) return [{ about, state: 'error', says: missing.message, todo: 'a start refuses this' }]
   if (file !== undefined && !existsSync(file))
     return [{ about, state: 'ok', says: `${file} is not there yet: the first start makes it` }]
   let opened: Opened | undefined
   try {
-    opened = file === undefined ? await openServer(config) : openFile(file)
+    opened = file === undefined ? await openServer(config) : await openFile(file)
     const findings = await examineSchema(opened.db)
     if (findings.some(({ state }) => state !== 'ok')) return findings
     return [...findings, ...(await examineKeys(config, opened.db)), ...(await examineClock(opened))]
@@ -45,11 +46,8 @@ export async function examineDatabase(config: Config): Promise<Finding[]> {
   }
 }
 
-/** Leaves no file behind: with a log, one is in use or was killed; without one, what a connection makes goes with it. */
-function openFile(file: string): Opened {
-  const database = new Sqlite(file, { fileMustExist: true, readonly: existsSync(`${file}-wal`) })
-  database.pragma('query_only = ON')
-  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database }) })
+async function openFile(file: string): Promise<Opened> {
+  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: await openToLook(file) }) })
   return { db, close: () => db.destroy(), clockFault: async () => undefined }
 }
 
@@ -102,28 +100,51 @@ async function examineClock({ db, clockFault }: Opened): Promise<Finding[]> {
   ]
 }
 
-/** How old the newest backup is. */
-export async function examineBackups({ databaseUrl, environment, backup, s3 }: Config): Promise<Finding[]> {
+/** How old the newest backup of this database is. */
+export async function examineBackups(config: Config): Promise<Finding[]> {
   const about = 'backups'
-  if (sqliteFile(databaseUrl) === undefined)
+  const { databaseUrl, environment, backup, dataDir, secretKeys } = config
+  const file = sqliteFile(databaseUrl)
+  if (file === undefined)
     return [{ about, state: 'ok', says: 'Postgres has tools of its own: this command knows nothing of them' }]
-  const { everyMs, inBucket, dir } = backup
+  const { everyMs } = backup
   if (everyMs === undefined) {
     if (environment === 'development') return [{ about, state: 'ok', says: 'none are scheduled' }]
     return [{ about, state: 'warning', says: 'none are scheduled', todo: 'set BACKUP_EVERY=1d and BACKUP_TO' }]
   }
-  let names: string[]
   try {
-    names = inBucket && s3 ? await bucketBackups(s3) : await listBackups(dir)
+    const shelf = openShelf(config, secretKeys ?? (await existingSecret(dataDir)) ?? [])
+    const names = await shelf.list()
+    const own = await namesOf(file, shelf, names)
+    return [...examineOthers(names.length, own.length), examineAge(own, everyMs)]
   } catch (error) {
     return [{ about, state: 'error', says: (error as Error).message, todo: 'look at BACKUP_TO' }]
   }
+}
+
+/** Those of this database. */
+async function namesOf(file: string, shelf: Shelf, names: string[]): Promise<string[]> {
+  const line = await lineOf(file).catch(() => undefined)
+  if (line === undefined) return names
+  const own: string[] = []
+  for (const name of names) if ((await shelf.lineOf(name).catch(() => undefined)) === line) own.push(name)
+  return own
+}
+
+function examineOthers(all: number, own: number): Finding[] {
+  if (own === all) return []
+  const says = `${all - own} of ${all} are of another database, or cannot be read: they are never removed`
+  return [{ about: 'backups', state: 'warning', says, todo: 'look at DATABASE_URL, BACKUP_TO and SECRET_KEY' }]
+}
+
+function examineAge(names: string[], everyMs: number): Finding {
+  const about = 'backups'
   const { oldestFirst, fromFuture } = byAge(names)
   const newest = momentOf(oldestFirst.slice(fromFuture.length).at(-1) ?? '')
   if (newest === undefined)
-    return [{ about, state: 'warning', says: 'there is none yet', todo: 'the service makes one when it starts' }]
+    return { about, state: 'warning', says: 'there is none yet', todo: 'the service makes one when it starts' }
   const hours = Math.floor((Date.now() - newest) / (dayMs / 24))
   const says = `the newest is ${hours} h old, of ${names.length}`
-  if (Date.now() - newest <= 2 * everyMs) return [{ about, state: 'ok', says }]
-  return [{ about, state: 'error', says, todo: 'look for "a backup failed" in the log, or start the service' }]
+  if (Date.now() - newest <= 2 * everyMs) return { about, state: 'ok', says }
+  return { about, state: 'error', says, todo: 'look for "a backup failed" in the log, or start the service' }
 }

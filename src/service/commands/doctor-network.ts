@@ -42,6 +42,22 @@ async function examineIssuersClock(issuer: string): Promise<Finding[]> {
   return [{ about: 'clock', state: 'error', says, todo: 'synchronize it: sign-ins fail' }]
 }
 
+/** The bucket is only listed: this command writes nothing. */
+export async function examineBucket({ s3 }: Config): Promise<Finding[]> {
+  if (!s3) return []
+  const about = 'bucket'
+  try {
+    const { openS3Store } = await import('../objects/s3.ts')
+    await (await openS3Store(s3, undefined, 'read')).close()
+    const says = `${s3.bucket} can be listed; only a start tries whether it takes objects, and keeps them from those without their key`
+    return [{ about, state: 'ok', says }]
+  } catch (error) {
+    return [
+      { about, state: 'error', says: (error as Error).message, todo: 'there are no exports until it can be used' },
+    ]
+  }
+}
+
 /** A request to PUBLIC_URL should arrive here, and the proxies in between should tell its caller's address. */
 export async function examineProxy(config: Config): Promise<Finding[]> {
   const about = 'proxy'

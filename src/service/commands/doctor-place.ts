@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { Config } from '../config/config.ts'
@@ -29,6 +29,7 @@ export function examineVariables(config: Config): Finding[] {
     ['BACKUP_TO', backup.everyMs === undefined, 'BACKUP_EVERY is not set, so no backups are made'],
     ['BACKUP_KEEP', backup.everyMs === undefined, 'BACKUP_EVERY is not set, so no backups are made'],
     ['EXPORTS_DIR', s3 !== undefined, 'exports go to S3_BUCKET'],
+    ['SERVE_DEMO', isSet('SERVE_APP'), 'SERVE_APP is set'],
     ['DEV_IDP_PORT', identityProvider !== undefined, 'OIDC_ISSUER is set'],
     ['DATABASE_POOL_SIZE', isSqlite, 'the database is SQLite'],
     ['START_TIMEOUT', isSqlite, 'the database is SQLite'],
@@ -57,19 +58,28 @@ export function examineDisk({ dataDir, backup, databaseUrl }: Config): Finding[]
   return Object.entries(folders).flatMap(([name, path]) => [...owners(name, path), room(name, path, database)])
 }
 
+/** Looks as the service's user, which this process is by now. */
 function owners(name: string, path: string): Finding[] {
   const about = 'owner'
-  const found = statSync(path, { throwIfNoEntry: false })
-  if (!found) return []
-  if (!found.isDirectory())
-    return [{ about, state: 'error', says: `${name}: ${path} is no folder`, todo: 'name a folder, or move this file' }]
+  const place = nearest(resolve(path))
+  if (!statSync(place).isDirectory())
+    return [{ about, state: 'error', says: `${name}: ${place} is no folder`, todo: 'name a folder, or move this file' }]
+  try {
+    accessSync(place, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    const [uid, gid] = [process.getuid?.(), process.getgid?.()]
+    const says = `${name}: ${place} is not for user ${uid} (${(error as Error).message})`
+    return [{ about, state: 'error', says, todo: `install -d -m 0700 -o ${uid} -g ${gid} '${resolve(path)}'` }]
+  }
+  if (place !== resolve(path)) return []
+  const { uid, gid } = statSync(path)
   const strangers = readdirSync(path).filter((entry) => {
     const its = statSync(join(path, entry), { throwIfNoEntry: false })
-    return its !== undefined && its.uid !== found.uid
+    return its !== undefined && its.uid !== uid
   })
   if (strangers.length === 0) return []
   const says = `${name}: ${strangers.slice(0, 3).join(', ')} in ${path} belong to another user than the folder`
-  return [{ about, state: 'error', says, todo: `chown -R ${found.uid}:${found.gid} '${resolve(path)}'` }]
+  return [{ about, state: 'error', says, todo: `chown -R ${uid}:${gid} '${place}'` }]
 }
 
 function room(name: string, path: string, database: number): Finding {

@@ -4,7 +4,7 @@ import { ConfigError } from '../config/values.ts'
 import { demandOwnDomain } from '../config/web.ts'
 import { operatorCommand } from '../terminal/command.ts'
 import { examineBackups, examineDatabase } from './doctor-data.ts'
-import { examineIssuer, examineProxy } from './doctor-network.ts'
+import { examineBucket, examineIssuer, examineProxy } from './doctor-network.ts'
 import { examineDisk, examineMemory, examineVariables, type Finding } from './doctor-place.ts'
 
 type Examination = (config: Config) => Finding[] | Promise<Finding[]>
@@ -14,6 +14,7 @@ const examinations: Examination[] = [
   examineDatabase,
   examineDisk,
   examineMemory,
+  examineBucket,
   examineIssuer,
   examineProxy,
   examineBackups,
@@ -21,7 +22,7 @@ const examinations: Examination[] = [
 
 export const doctorCommand = operatorCommand(
   'doctor',
-  'Looks at all that the service needs: settings, database, keys, clock, disk, memory, provider, proxy, backups.',
+  'Looks at all that the service needs: settings, database, keys, clock, disk, memory, bucket, provider, proxy, backups.',
   'It changes nothing, and works while the service runs and before it ever has. While nothing listens on PORT, it does so itself for a moment, to see what the proxy sends. The exit status is 1 if there is an error.',
 )
   .option('--json', 'prints a list of {about, state, says, todo}')

@@ -40,9 +40,21 @@ const faults = {
 /** Refusals that end without a change of the configuration. */
 const passing = /^(AccountProblem|QuotaExceeded)$/
 
-/** A bucket with SSE-C: the store keeps no key, so neither its disks nor its credentials reveal an export. */
-export async function openS3Store(config: S3Config, form = exportObjects): Promise<ObjectStore> {
-  const { bucket, connect, close } = await connectS3(config)
+/**
+ * A bucket with SSE-C: the store keeps no key, so neither its disks nor its credentials reveal an export.
+ *
+ * @param access for `read`, it is only listed: nothing is written to try it
+ */
+export async function openS3Store(
+  config: S3Config,
+  form = exportObjects,
+  access: 'read' | 'write' = 'write',
+): Promise<ObjectStore> {
+  const { bucket, connect, close } = await connectS3(config, (client) =>
+    access === 'write'
+      ? checkBucket(client, config.bucket)
+      : client.listObjectsV2Query(config.bucket, form.prefix, '', '', 1, ''),
+  )
   const client = connect()
   const store: ObjectStore = {
     async put(key, exportKey, content, signal) {
@@ -159,10 +171,10 @@ async function* pages<Page extends { isTruncated: boolean }>(
 }
 
 /**
- * Connects to a bucket, after checking that it is writable and refuses objects to anyone without their key.
+ * Connects to a bucket that passes the check.
  * @throws ConfigError, or ObjectStoreUnavailableError if the store is away
  */
-async function connectS3(config: S3Config) {
+async function connectS3(config: S3Config, check: (client: Client) => Promise<unknown>) {
   const { endpoint, bucket, caFile } = config
   let agent: https.Agent | undefined
   try {
@@ -173,7 +185,7 @@ async function connectS3(config: S3Config) {
     // A client without the region requests it again after each refusal.
     const region = await createClient(config, { agent }).getBucketRegionAsync(bucket)
     const connect = (signal?: AbortSignal) => createClient({ ...config, region }, { agent, signal })
-    await checkBucket(connect(), bucket)
+    await check(connect())
     return { bucket, connect, close: async () => agent?.destroy() }
   } catch (error) {
     agent?.destroy()
@@ -183,6 +195,7 @@ async function connectS3(config: S3Config) {
   }
 }
 
+/** Throws unless it can be written, and refuses objects to anyone without their key. */
 async function checkBucket(client: Client, bucket: string): Promise<void> {
   const name = `.probe-${randomUUID()}`
   const [key, otherKey] = [randomBytes(32), randomBytes(32)]
