@@ -131,7 +131,8 @@ t.test('A second connection that writes meanwhile only makes it wait', async (t)
   const script = fileURLToPath(new URL('./second-writer.ts', import.meta.url))
   const second = spawn(process.execPath, [script, path], { stdio: ['ignore', 'pipe', 'inherit'], env: {} })
   t.teardown(() => second.kill('SIGKILL'))
-  await once(second.stdout, 'data')
+  const closed = once(second, 'close')
+  await Promise.race([once(second.stdout, 'data'), closed])
   let failed = 0
   for (let count = 0; count < 300; count += 1) {
     const write = database.write(async (trx) => {
@@ -143,7 +144,7 @@ t.test('A second connection that writes meanwhile only makes it wait', async (t)
     })
   }
   second.kill('SIGTERM')
-  const [code] = await once(second, 'close')
+  const [code] = await closed
   t.equal(code, 0, 'the second wrote all the time')
   t.equal(failed, 0, 'no SQLITE_BUSY for a write that reads first')
 })
