@@ -245,6 +245,8 @@ t.test('A method that a path does not have gets 405 and those that it has; an un
   }
   const nowhere = await Promise.all(methods.map((method) => ada.call(method, '/api/v1/nothing')))
   t.same(new Set(nowhere.map(({ status, headers }) => [status, headers.allow].join())), new Set(['404,']))
+  const document = await ada.call('POST', '/docs/start.html')
+  t.same([document.status, document.headers.allow], [405, 'GET, HEAD, OPTIONS'], 'a document is only read')
 })
 
 const good = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'

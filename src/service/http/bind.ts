@@ -84,7 +84,7 @@ export function bindOperations<Parts extends BindingParts>(
 
   app.decorateRequest('session', undefined)
   // Fastify completes the schemas that it is given.
-  for (const { method, url, schema } of structuredClone(routes))
+  for (const { method, url, schema } of routes)
     app.route({ method, url, schema, ...route(schema.operationId as OperationId) } as RouteOptions)
 }
 

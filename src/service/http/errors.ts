@@ -22,10 +22,12 @@ interface ErrorParts {
 /** Every error becomes the contract's `{error}`. It names the caller's faults; ours are logged instead. */
 export function registerErrors(app: FastifyInstance, parts: ErrorParts): void {
   const methodsOf = collectMethods(app)
-  const unmatched = ({ url, raw }: FastifyRequest) => {
+  const unmatched = ({ url, method, raw }: FastifyRequest) => {
     if (malformed.has(raw)) return new ServiceError('BadRequest', { message: malformedTexts.url })
-    const allow = methodsOf(url).join(', ')
-    return allow ? new ServiceError('MethodNotAllowed', { headers: { allow } }) : new ServiceError('NotFound')
+    const allowed = methodsOf(url)
+    // A folder's route has the method, but not the file.
+    if (allowed.length === 0 || allowed.includes(method)) return new ServiceError('NotFound')
+    return new ServiceError('MethodNotAllowed', { headers: { allow: allowed.join(', ') } })
   }
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const found = fromRequest(error, request, parts)
@@ -142,19 +144,20 @@ function isAnswering(socket: Socket): boolean {
 
 /** Returns a function that lists the methods of a path, however many routes it has; for an unknown path, none. */
 function collectMethods(app: FastifyInstance): (url: string) => string[] {
-  const routes: { pattern: RegExp; methods: string[] }[] = []
+  const routes: { url: string; methods: string[] }[] = []
   app.addHook('onRoute', ({ url, method }) => {
     // CORS answers OPTIONS on every path, known or not.
-    if (!url.includes('*')) routes.push({ pattern: patternOf(url), methods: [method].flat() })
+    if (url !== '*') routes.push({ url, methods: [method].flat() })
   })
   return (url) => {
     const [path = ''] = url.split('?', 1)
-    const methods = routes.filter(({ pattern }) => pattern.test(path)).flatMap((route) => route.methods)
+    const methods = routes.filter((route) => isRouteOf(path, route.url)).flatMap((route) => route.methods)
     return methods.length > 0 ? [...new Set([...methods, 'OPTIONS'])].sort() : []
   }
 }
 
-function patternOf(url: string): RegExp {
-  const parts = url.split('/').map((part) => (part.startsWith(':') ? '[^/]+' : part.replaceAll('.', '\\.')))
-  return new RegExp(`^${parts.join('/')}$`)
+function isRouteOf(path: string, route: string): boolean {
+  const [parts, own] = [path.split('/'), route.split('/')]
+  const fits = own.every((part, index) => part === '*' || (part.startsWith(':') ? parts[index] : parts[index] === part))
+  return fits && (own.at(-1) === '*' ? parts.length >= own.length : parts.length === own.length)
 }

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { extname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import files, { type FastifyStaticOptions } from '@fastify/static'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { loginFailures } from '../../../generated/login-failures.ts'
 import { isBundle } from '../bundle.ts'
 import { ConfigError } from '../config/values.ts'
@@ -120,8 +120,18 @@ async function registerDocuments(app: FastifyInstance, config: PagesConfig): Pro
   const names = await builtFiles(docsFolder)
   if (names.length === 0) return sayWhatToRun(app)
   app.get('/docs', (_request, reply) => reply.redirect('/docs/'))
-  for (const name of names) serve(app, name, config)
-  leadBack(app, config)
+  const documents = new Map(names.flatMap((name) => documentsOf(name, config)))
+  const readNotFound = readOnce(() => readAsOurs(join(docsFolder, '404.html'), config))
+  app.get<{ Params: { '*': string } }>('/docs/*', async (request, reply) => {
+    const path = request.params['*']
+    const send = documents.get(path)
+    if (send) return send(reply)
+    // Who follows an outdated link gets a page that leads on; a program gets the contract's answer. Folders have what pages load.
+    if (!request.headers.accept?.includes('text/html') || path.includes('/')) return reply.callNotFound()
+    const page = await readNotFound()
+    reply.headers({ 'cache-control': 'no-store', 'content-security-policy': documentPolicy })
+    return reply.code(404).type('text/html; charset=utf-8').send(page)
+  })
 }
 
 /** The service also works without the documents. */
@@ -134,7 +144,8 @@ function sayWhatToRun(app: FastifyInstance): void {
   }
 }
 
-function serve(app: FastifyInstance, name: string, config: PagesConfig): void {
+/** A file's paths within `/docs/`, and what sends it. A page has two. */
+function documentsOf(name: string, config: PagesConfig) {
   const extension = extname(name)
   const isPage = extension === '.html'
   // The names of assets change with what they contain.
@@ -143,27 +154,15 @@ function serve(app: FastifyInstance, name: string, config: PagesConfig): void {
     'cache-control': isLasting ? 'public, max-age=3600' : 'no-cache',
     ...(isPage && { 'content-security-policy': name === 'http.html' ? referencePolicy : documentPolicy }),
   }
-  const page = isPage ? [`/docs/${name === 'index.html' ? '' : name.slice(0, -5)}`] : []
   const namesService = name !== redoc && ['.html', '.json', '.js'].includes(extension)
   const readOurs = readOnce(() => readAsOurs(join(docsFolder, name), config))
-  for (const path of [`/docs/${name}`, ...page])
-    app.get(path, async (_request, reply) => {
-      reply.headers(headers)
-      if (!namesService) return reply.sendFile(name, docsFolder)
-      return reply.type(types[extension] as string).send(await readOurs())
-    })
-}
-
-/** Who follows an outdated link gets a page that leads on; a program gets the contract's answer. */
-function leadBack(app: FastifyInstance, config: PagesConfig): void {
-  const readPage = readOnce(() => readAsOurs(join(docsFolder, '404.html'), config))
-  app.get<{ Params: { '*': string } }>('/docs/*', async (request, reply) => {
-    // Folders have the files that pages load.
-    if (!request.headers.accept?.includes('text/html') || request.params['*'].includes('/')) return reply.callNotFound()
-    const page = await readPage()
-    reply.headers({ 'cache-control': 'no-store', 'content-security-policy': documentPolicy })
-    return reply.code(404).type('text/html; charset=utf-8').send(page)
-  })
+  const send = async (reply: FastifyReply) => {
+    reply.headers(headers)
+    if (!namesService) return reply.sendFile(name, docsFolder)
+    return reply.type(types[extension] as string).send(await readOurs())
+  }
+  const page = isPage ? [name === 'index.html' ? '' : name.slice(0, -5)] : []
+  return [name, ...page].map((path) => [path, send] as const)
 }
 
 /** The samples name the service that a reader of these documents has, and each page leads to its web app. */
@@ -192,7 +191,7 @@ function beside(path: string): string {
   return fileURLToPath(new URL(path, import.meta.url))
 }
 
-/** The paths of the built files. Each file gets its own route, so that no other file on the disk can be requested. */
+/** The paths of the built files. Only what is listed here is served, so that no other file on the disk can be requested. */
 async function builtFiles(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => [])
   return entries
