@@ -98,6 +98,18 @@ t.test('Every alert waits, says how urgent it is and what is wrong, is in docs/o
   t.ok(rules.some(({ expr }) => expr.startsWith('up{')))
 })
 
+t.test('What a process counted before its first scrape fires, too', async (t) => {
+  const inSeconds = { m: 60, h: 3600 }
+  const counting = rules.filter(({ expr }) => expr.includes('increase('))
+  t.ok(counting.length >= 6)
+  for (const { alert, expr } of counting) {
+    const [, counted, number, unit, least] = /^increase\((.*)\[(\d+)([mh])\]\) > (\d)/.exec(expr) ?? []
+    const seconds = Number(number) * inSeconds[unit as keyof typeof inSeconds]
+    const isYoung = `and on (instance) time() - process_start_time_seconds{job="bookmarks"} < ${seconds}`
+    t.equal(expr, `increase(${counted}[${number}${unit}]) > ${least} or ${counted} > ${least} ${isYoung}`, alert)
+  }
+})
+
 t.test("promtool accepts the rules and the configuration, and the alerts' own tests pass", async (t) => {
   if (spawnSync('promtool', ['--version']).error) return t.comment('SKIPPED: no promtool here (Debian: prometheus)')
   const runs = [
