@@ -25,6 +25,8 @@ export default defineConfig({
     "Keeps a person's bookmarks in sync across all their devices, while its operator cannot read any of them.",
   lang: 'en',
   metaChunk: true,
+  // The search index has the pages in the order in which they are read: side by side, another one each time.
+  buildConcurrency: 1,
   // It would put a style into the page.
   appearance: { disableTransition: false },
   head: [['link', { rel: 'icon', href: 'icon.svg' }]],

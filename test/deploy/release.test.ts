@@ -90,8 +90,8 @@ t.test('verify.sh believes a signature of the sums, and files with these sums, a
 t.test('Built twice, in two folders: the same bytes; unpacked and installed in empty places, it serves', async (t) => {
   if (!isDeep) return t.comment('with --deep: it builds everything twice')
   const at = await folder(t)
-  const made = ['one', 'another'].map((place) => releaseIn(join(at, place)))
-  const [first = '', second = ''] = made
+  const first = releaseIn(join(at, 'one'))
+  const second = releaseIn(join(at, 'another'), { NODE_OPTIONS: `--import=${lateReads}` })
   const names = (await readdir(first)).sort()
   t.same(names, [
     'SHA256SUMS',
@@ -113,13 +113,23 @@ t.test('Built twice, in two folders: the same bytes; unpacked and installed in e
   t.match([refused.status, refused.stderr], [2, 'the tree is not clean'])
 })
 
+/** Files are read in another order each time, as by a busy machine. */
+const lateReads = `data:text/javascript,${encodeURIComponent(`
+  import { promises } from 'node:fs'
+  import { syncBuiltinESMExports } from 'node:module'
+  import { setTimeout } from 'node:timers/promises'
+  const { readFile } = promises
+  promises.readFile = async (...words) => setTimeout(Math.random() * 50).then(() => readFile(...words))
+  syncBuiltinESMExports()`)}`
+
 /** A clone of the last commit, with this checkout's packages. */
-function releaseIn(place: string): string {
+function releaseIn(place: string, env = {}): string {
   execFileSync('git', ['clone', '--quiet', top, place])
   // The same files where that can be, for there are many.
   if (spawnSync('cp', ['-al', join(top, 'node_modules'), place]).status !== 0)
     execFileSync('cp', ['-a', join(top, 'node_modules'), place])
-  execFileSync('npm', ['run', 'release'], { cwd: place, stdio: ['ignore', 'ignore', 'inherit'] })
+  const options = { cwd: place, env: { ...process.env, NODE_OPTIONS: '', ...env } }
+  execFileSync('npm', ['run', 'release'], { ...options, stdio: ['ignore', 'ignore', 'inherit'] })
   return join(place, 'dist/release')
 }
 
