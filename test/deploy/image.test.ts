@@ -1,0 +1,144 @@
+/** deploy/Containerfile, built as it is written on bases that are made here, for no registry of images can be reached. */
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chown, mkdir, readFile, realpath, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { freePort } from '../../scripts/servers/free-port.ts'
+import { installDebian } from '../support/debian.ts'
+import { isDeep } from '../support/depth.ts'
+import { findProgram } from '../support/programs.ts'
+import { folder } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import { read, root } from './files.ts'
+
+const production = {
+  PUBLIC_URL: 'https://sync.example.org',
+  SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+  OIDC_ISSUER: 'https://127.0.0.1:9',
+  OIDC_CLIENT_ID: 'id',
+  OIDC_CLIENT_SECRET: 'secret',
+}
+const maxBytes = 250_000_000
+/** The size of debian:trixie-slim, by its publisher, rounded up. The base that is made here has more. */
+const baseBytes = 85_000_000
+
+t.test('Built by buildah, it serves as its user on a root that nobody can write, healthy, and small', async (t) => {
+  if (!isDeep) return t.comment('with --deep: it installs Debian and all packages')
+  if (process.getuid?.() !== 0) return t.comment('SKIPPED: it takes root')
+  const programs = await Promise.all(['buildah', 'debootstrap', 'npm'].map(findProgram))
+  if (programs.includes(undefined)) return
+  const at = await folder(t)
+  const buildah = (...words: string[]) => {
+    const [command = '', ...rest] = words
+    const storage = ['--storage-driver', 'vfs', '--root', join(at, 'storage'), '--runroot', join(at, 'run')]
+    const done = spawnSync('buildah', [...storage, command, ...rest], { cwd: fileURLToPath(root), encoding: 'utf8' })
+    if (done.status !== 0) throw new Error(`buildah ${words.join(' ')}: ${done.stderr}${done.stdout}`)
+    return done.stdout.trim()
+  }
+  await makeBases(join(at, 'debian'), buildah)
+  buildah(
+    'bud',
+    ...['--isolation', 'chroot', '--pull-never', '--format', 'docker'],
+    '-f',
+    'deploy/Containerfile',
+    '-t',
+    'built',
+    '.',
+  )
+
+  const image = JSON.parse(buildah('inspect', '--type', 'image', 'localhost/built')) as Inspected
+  const { Env, Cmd, User, WorkingDir } = image.Docker.config
+  const home = buildah('mount', buildah('from', '--pull-never', 'localhost/built'))
+  const added = ['app', 'usr/local/bin/node'].map((path) => join(home, path))
+  const sizes = execFileSync('du', ['--bytes', '--summarize', ...added], { encoding: 'utf8' }).match(/^\d+/gm) ?? []
+  const bytes = sizes.reduce((sum, size) => sum + Number(size), baseBytes)
+  t.comment(`${Math.round(bytes / 1e6)} MB: the service ${sizes[0]}, Node ${sizes[1]}, the base ${baseBytes} bytes`)
+  t.ok(bytes < maxBytes, `${bytes} bytes`)
+
+  const [user = '', group = ''] = User.split(':')
+  const data = join(at, 'data')
+  await mkdir(data, { mode: 0o700 })
+  // As a runtime gives a new volume the owner that the image's folder has.
+  const owner = await stat(join(home, 'data'))
+  await chown(data, owner.uid, owner.gid)
+  const own = Object.fromEntries(Env.map((pair) => pair.split(/=(.*)/s).slice(0, 2)))
+  const env = { ...own, ...production, HOST: '127.0.0.1', PORT: String(await freePort()) }
+  const words = ['--mount', 'sh', '-euc', readOnly, home, data, User, WorkingDir, ...Cmd]
+  const service = spawn('unshare', words, {
+    env: { ...env, PATH: process.env.PATH },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  t.teardown(() => service.kill('SIGKILL'))
+  let printed = ''
+  for (const stream of [service.stdout, service.stderr]) stream.on('data', (chunk) => (printed += chunk))
+  await until(() => {
+    if (service.exitCode !== null) throw new Error(printed)
+    return /"msg":"serving"/.test(printed)
+  })
+  const status = await readFile(`/proc/${service.pid}/status`, 'utf8')
+  t.match(status, new RegExp(`^Uid:\\s+${user}\\s+${user}\\s[^]*^Gid:\\s+${group}\\s[^]*^CapEff:\\s+0+$`, 'm'))
+
+  /** As `docker exec` does it. */
+  const exec = (...command: string[]) => {
+    const into = ['--target', String(service.pid), '--mount', '--root', '--wd', '--setuid', user, '--setgid', group]
+    return spawnSync('nsenter', [...into, ...alone, ...command], {
+      env: { ...env, PATH: String(own.PATH) },
+      encoding: 'utf8',
+    })
+  }
+  const [, ...check] = image.Docker.config.Healthcheck.Test
+  t.equal(exec(...check).status, 0, 'healthy')
+  for (const place of ['/app', '/etc', '/usr/local/bin'])
+    t.match(exec('touch', `${place}/x`).stderr, 'Read-only file system', place)
+  t.match(exec('ebs', 'backup', '/data/copies/'), { status: 0, stderr: '' })
+  t.match(exec('ebs', 'admin', 'users'), { status: 0, stderr: '' })
+  service.kill('SIGTERM')
+  t.same(await once(service, 'exit'), [0, null], printed)
+})
+
+interface Inspected {
+  Docker: {
+    config: { Env: string[]; Cmd: string[]; User: string; WorkingDir: string; Healthcheck: { Test: string[] } }
+  }
+}
+
+/** The images that the Containerfile begins with: Debian by debootstrap; this machine's Node and npm on it. */
+async function makeBases(debian: string, buildah: (...words: string[]) => string): Promise<void> {
+  const [node = '', plain = ''] = [...read('deploy/Containerfile').matchAll(/^FROM (\S+)/gm)].map(([, name]) => name)
+  await installDebian(/:(\w+)/.exec(plain)?.[1] ?? '', debian)
+  const container = buildah('from', 'scratch')
+  buildah('copy', container, debian, '/')
+  buildah('commit', container, plain)
+  const npm = dirname(dirname(await realpath((await findProgram('npm')) as string)))
+  buildah('copy', container, process.execPath, '/usr/local/bin/node')
+  buildah('copy', container, npm, '/usr/local/lib/node_modules/npm')
+  const link = 'ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm'
+  buildah('run', '--isolation', 'chroot', container, '--', 'sh', '-c', link)
+  // It installs packages from where this machine does.
+  const registry = execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).trim()
+  buildah('config', '--env', `npm_config_registry=${registry}`, container)
+  const { NODE_EXTRA_CA_CERTS: ca } = process.env
+  if (ca) {
+    buildah('copy', container, ca, ca)
+    buildah('config', '--env', `NODE_EXTRA_CA_CERTS=${ca}`, container)
+  }
+  buildah('commit', '--rm', container, node)
+}
+
+/** The test runner gives every process an option of Node, which means nothing there. */
+const alone = ['env', '-u', 'NODE_OPTIONS']
+
+/** Words: root, volume, user, working folder, command. */
+const readOnly = `
+root=$0 volume=$1 user=$2 at=$3
+shift 3
+mount --bind "$root" "$root"
+mount -o remount,bind,ro "$root"
+mount -t tmpfs tmpfs "$root/tmp"
+mount --bind "$volume" "$root/data"
+for each in proc dev; do mount --rbind "/$each" "$root/$each"; done
+unset NODE_OPTIONS
+exec setpriv --no-new-privs chroot --userspec="$user" "$root" sh -c 'cd "$0"; PATH=/usr/local/bin:$PATH exec "$@"' "$at" "$@"
+`
