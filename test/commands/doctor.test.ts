@@ -190,6 +190,12 @@ t.test('A database that is gone, or another one than that of the backups', async
   t.match([started.code, started.stderr], [1, finding?.says ?? ''], 'a start says the same')
 })
 
+t.test('Behind a pooler, the database is looked at through it, as the service uses it', async (t) => {
+  const urls = { DATABASE_URL: 'postgres://127.0.0.1:9/x', PULSE_DATABASE_URL: 'postgres://127.0.0.1:10/x' }
+  const { code, findings } = await examine(t, { ...production, ...urls })
+  t.match([code, about(findings, 'database')], [1, [{ state: 'error', says: /^DATABASE_URL: .*127\.0\.0\.1:9\b/ }]])
+})
+
 /** The test runner's own part of a process cannot write as another user. */
 const alone = ['env', '--unset=NODE_OPTIONS']
 

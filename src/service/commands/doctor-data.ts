@@ -51,9 +51,9 @@ async function openFile(file: string): Promise<Opened> {
   return { db, close: () => db.destroy(), clockFault: async () => undefined }
 }
 
-async function openServer({ databaseServer }: Config): Promise<Opened> {
+async function openServer({ databaseUrl, databaseServer }: Config): Promise<Opened> {
   const { openPostgres } = await import('../db/engine/postgres/open.ts')
-  const opened = openPostgres(databaseServer.directUrl, pino({ level: 'silent' }), { poolSize: 1 })
+  const opened = openPostgres(databaseUrl, pino({ level: 'silent' }), { ...databaseServer, poolSize: 1 })
   return { db: opened.db, close: () => opened.close(), clockFault: () => findClockFault(opened) }
 }
 
