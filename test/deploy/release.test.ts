@@ -92,8 +92,9 @@ t.test('verify.sh believes a signature of the sums, and files with these sums, a
 t.test('Built twice, in two folders: the same bytes; unpacked and installed in empty places, it serves', async (t) => {
   if (!isDeep) return t.comment('with --deep: it builds everything twice')
   const at = await folder(t)
-  const first = releaseIn(join(at, 'one'))
-  const second = releaseIn(join(at, 'another'), { NODE_OPTIONS: `--import=${lateReads}` })
+  const [one, another] = [join(at, 'one'), join(at, 'another')]
+  const first = releaseIn(one, top)
+  const second = releaseIn(another, one, { NODE_OPTIONS: `--import=${lateReads}` })
   const names = (await readdir(first)).sort()
   t.same(names, [
     'SHA256SUMS',
@@ -110,8 +111,8 @@ t.test('Built twice, in two folders: the same bytes; unpacked and installed in e
   await t.test('The tarball serves, as a user that owns its data alone', (t) => serveTarball(t, first))
   await t.test("Debian's package serves, and a purge leaves the data", (t) => serveDebian(t, first))
 
-  await writeFile(join(at, 'one/README.md'), 'changed')
-  const refused = spawnSync('npm', ['run', 'release'], { cwd: join(at, 'one'), encoding: 'utf8' })
+  await writeFile(join(one, 'README.md'), 'changed')
+  const refused = spawnSync('npm', ['run', 'release'], { cwd: one, encoding: 'utf8' })
   t.match([refused.status, refused.stderr], [2, 'the tree is not clean'])
 })
 
@@ -124,9 +125,9 @@ const lateReads = `data:text/javascript,${encodeURIComponent(`
   promises.readFile = async (...words) => setTimeout(Math.random() * 50).then(() => readFile(...words))
   syncBuiltinESMExports()`)}`
 
-/** A clone of the last commit, with this checkout's packages. */
-function releaseIn(place: string, env = {}): string {
-  execFileSync('git', ['clone', '--quiet', top, place])
+/** In a clone of another checkout's last commit, with this one's packages. */
+function releaseIn(place: string, from: string, env = {}): string {
+  execFileSync('git', ['clone', '--quiet', from, place])
   // The same files where that can be, for there are many.
   if (spawnSync('cp', ['-al', join(top, 'node_modules'), place]).status !== 0)
     execFileSync('cp', ['-a', join(top, 'node_modules'), place])
