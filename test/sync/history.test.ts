@@ -1,6 +1,7 @@
 /** The rest that the model of history-model.test.ts does not say: defaults, limits, other devices, what is erased. */
 import t from 'tap'
 import type { Schemas } from '../../src/service/contract/schemas.ts'
+import { findCounters } from '../../src/service/db/tables/users.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
@@ -291,9 +292,11 @@ t.test(
     await ada.call('DELETE', '/api/v1/bookmarks/x')
     // As that release leaves it.
     await db.deleteFrom('versions').where('user_id', '=', ada.userId).execute()
-    await db.updateTable('users').set({ version_bytes: 0, trash_checked_at: 0 }).where('id', '=', ada.userId).execute()
+    const unknown = { version_bytes: 0, trash_checked_at: 0, tombstones: 0 }
+    await db.updateTable('users').set(unknown).where('id', '=', ada.userId).execute()
     t.same((await get('/api/v1/trash')).bookmarks, [])
     await sweepVersions(app.context, start)
+    t.match(await findCounters(db, ada.userId), { tombstones: 1, stored_records: 2 }, 'and is counted')
     t.match((await get('/api/v1/trash')).bookmarks, [{ id: 'x', ...content('one') }])
     await sweepVersions(app.context, start + 31 * dayMs)
     t.same((await get('/api/v1/trash')).bookmarks, [])

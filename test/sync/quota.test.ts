@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { recount } from '../../src/service/upkeep/recount.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { countRows, snapshot } from '../support/database.ts'
@@ -110,15 +111,71 @@ t.test('A push or import that would pass the quota is refused whole, with its de
   })
 })
 
-t.test('Deletes always pass, and what is deleted still counts as a record', async (t) => {
+t.test('Deletes always pass, and what is deleted counts as a record until a new one needs its place', async (t) => {
   const app = await open({ ...maxUserBytes(20, 4), MAX_USER_RECORDS: '2' })
   await push(app.ada, change({ entity_id: 'other', timestamp: 1000, ...data(10) }))
   t.equal((await app.ada.call('DELETE', '/api/v1/bookmarks/old')).status, 200)
   t.equal((await push(app.ada, gone('other'))).body.accepted, 1)
   t.same(await usage(app.context, app.ada.userId), { bytes: 20, records: 2 })
-  await refused(t, app, 'a new one', () => push(app.ada, change({ entity_id: 'new', ...data(1) })))
-  const revived = change({ entity_id: 'old', timestamp: Date.now() + 1000, ...data(10) })
+  const revived = change({ entity_id: 'other', timestamp: Date.now() + 1000, ...data(10) })
   t.equal((await push(app.ada, revived)).body.accepted, 1, 'a revival takes the room of the deleted version')
+  t.equal((await push(app.ada, change({ entity_id: 'new', ...data(1) }))).body.accepted, 1)
+  t.same(pick((await pullAll(app.ada)).changes, 'entity_id'), ['other', 'new'])
+  await refused(t, app, 'one more', () => push(app.ada, change({ entity_id: 'newer', ...data(1) })))
+})
+
+for (const days of ['30', '0']) {
+  t.test(`The oldest deletions make room for new records, with all that is kept of them (${days} days)`, async (t) => {
+    const app = await buildApp(t, { MAX_USER_RECORDS: '4', KEEP_VERSIONS_DAYS: days })
+    const ada = await app.user('ada')
+    const create = (...ids: string[]) => push(ada, ...ids.map((entity_id) => change({ entity_id, ...data(5) })))
+    const ids = async () => pick((await pullAll(ada)).changes, 'entity_id')
+    const right = async () =>
+      t.same(await Array.fromAsync(recount(app.context.database)), [undefined], 'all is counted')
+    await create('a', 'b', 'c', 'd')
+    for (const id of ['c', 'a', 'b']) await ada.call('DELETE', `/api/v1/bookmarks/${id}`)
+    await right()
+    await refused(t, app, 'more than are deleted', () => create('e', 'f', 'g', 'h'))
+    t.equal((await create('e', 'f')).status, 200)
+    t.same(await ids(), ['d', 'b', 'e', 'f'], 'those deleted first are forgotten')
+    t.same(pick((await ada.call('GET', '/api/v1/trash')).body.bookmarks, 'id'), days === '0' ? [] : ['b'])
+    t.equal((await ada.call('POST', '/api/v1/bookmarks/a/restore')).status, 404)
+    await right()
+    t.same(await usage(app.context, ada.userId), await countUsage(app.context, ada.userId))
+    t.equal((await create('a')).status, 200, 'what is forgotten can be made anew')
+    await refused(t, app, 'a fifth live one', () => create('i'))
+    await right()
+  })
+}
+
+t.test('Whoever deletes ids that never were keeps nobody from adding', async (t) => {
+  const app = await buildApp(t, { ...maxUserBytes(3000, 1000), MAX_USER_RECORDS: '1000' })
+  const ada = await app.user('ada')
+  const many = (count: number, make: (index: number) => object) =>
+    push(ada, ...Array.from({ length: count }, (_, index) => make(index)))
+  await many(3, (index) => change({ entity_id: `mine-${index}`, ...data(10) }))
+  await ada.call('DELETE', '/api/v1/bookmarks/mine-0')
+  for (const part of [1, 2]) await many(600, (index) => gone(`never-${part}-${index}`))
+  t.ok((await usage(app.context, ada.userId)).records > 990, 'it is full')
+  const history = (await ada.call('GET', '/api/v1/trash')).body.bookmarks.length
+  t.equal(history, 1, 'no version has gone for them')
+  for (const size of [1, 400, 500])
+    t.equal((await many(size, (index) => change({ entity_id: `new-${size}-${index}`, ...data(1) }))).status, 200)
+  t.same(await usage(app.context, ada.userId), await countUsage(app.context, ada.userId))
+  t.same(await Array.fromAsync(recount(app.context.database)), [undefined])
+  t.ok((await pullAll(ada)).changes.length <= 1000)
+})
+
+t.test('Deletions also make room for bytes, once no version is left', async (t) => {
+  const app = await buildApp(t, maxUserBytes(100, 4))
+  const ada = await app.user('ada')
+  await push(ada, change({ entity_id: 'a', ...data(1) }))
+  await push(ada, gone('never-1'), gone('never-2'))
+  t.equal((await push(ada, change({ entity_id: 'b', ...data(99) }))).status, 200)
+  t.equal((await push(ada, change({ entity_id: 'c', ...data(0x200) }))).status, 200)
+  t.same(pick((await pullAll(ada)).changes, 'entity_id'), ['a', 'b', 'c'])
+  await refused(t, app, 'nothing can go any more', () => push(ada, change({ entity_id: 'd', ...data(1) })))
+  t.same(await Array.fromAsync(recount(app.context.database)), [undefined])
 })
 
 t.test('A delete without room for its version can be undone if an older version can go', async (t) => {
@@ -148,7 +205,11 @@ t.test('At the limit of records a delete of an unknown entity is accepted and le
   const contested = await push(app.ada, older, gone('d', { timestamp: 2000, device_id: 'device-b' }))
   t.match(contested.body, { accepted: 1, conflicts: [{ event_id: older.id }] })
   t.same(await countRows(app.context), before, 'not even an open conflict')
-  await refused(t, app, 'an older create arriving later', () => push(app.ada, older))
+  t.equal((await push(app.ada, older)).body.accepted, 1, 'an older create arriving later takes the place of a deletion')
+  t.same(pick((await pullAll(app.ada)).changes, 'entity_id'), ['old', 'd'])
+  await refused(t, app, 'and nothing that of a live record', () =>
+    push(app.ada, gone('old'), change({ entity_id: 'e', ...data(1) })),
+  )
 })
 
 t.test('Creates come before the tombstones of the same push', async (t) => {

@@ -127,17 +127,18 @@ async function read({ database: { db } }: Context, { userId }: TestUser) {
     .execute()
   const rejections = db.selectFrom('rejections').selectAll().where('user_id', '=', userId)
   const devices = db.selectFrom('devices').selectAll().where('user_id', '=', userId)
-  const { stored_bytes, stored_records, ...counters } = await findCounters(db, userId)
+  const { stored_bytes, stored_records, tombstones, ...counters } = await findCounters(db, userId)
   return {
     records,
     ciphertexts,
     rejections: await rejections.orderBy('entity_type').orderBy('entity_id').execute(),
     devices: await devices.orderBy('device_id').execute(),
     counters,
-    counted: { bytes: stored_bytes, records: stored_records },
+    counted: { bytes: stored_bytes, records: stored_records, tombstones },
     held: {
       bytes: ciphertexts.reduce((sum, { encrypted_data }) => sum + encrypted_data.length, 0),
       records: records.length,
+      tombstones: records.filter(({ deleted_at }) => deleted_at !== null).length,
     },
   }
 }
@@ -157,14 +158,16 @@ function byStamp([one]: [number | null, number], [other]: [number | null, number
   return Number(one) - Number(other)
 }
 
-/** Deletes always have room; other writes do if they fit without replacing anything. */
-function hasRoom(next: Value<typeof step>, { bytes, records }: typeof limits): boolean {
+/** Deletes always have room; other writes do if they fit beside what is live without replacing anything of it. */
+function hasRoom(next: Value<typeof step>, { bytes, records, tombstones }: Held): boolean {
   const items = next.kind === 'push' ? next.edits : next.kind === 'import' ? next.items : [next]
   const stored =
     next.kind === 'DELETE' ? [] : items.filter((item) => !('operation' in item && item.operation === 'delete'))
   const added = stored.reduce((sum, item) => sum + item.bytes, 0)
-  return stored.length === 0 || isWithin({ bytes: bytes + added, records: records + stored.length })
+  return stored.length === 0 || isWithin({ bytes: bytes + added, records: records - tombstones + stored.length })
 }
+
+type Held = State['held']
 
 function isWithin({ bytes, records }: typeof limits): boolean {
   const used = bytes + records * quotas.rowBytes

@@ -46,6 +46,10 @@ interface UsersTable {
   trash_checked_to: Generated<number | null>
   /** Rows in `records`, including tombstones. */
   stored_records: Generated<number>
+  /** How many of them are tombstones. */
+  tombstones: Generated<number>
+  /** A sequence number that all of them are after. */
+  tombstones_after: Generated<number>
   /** Rows in `versions`. */
   stored_versions: Generated<number>
   /** The contract's `digest`, if `digest_stamp` is `last_stamp`: releases without it leave both as they are. */

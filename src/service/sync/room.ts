@@ -3,6 +3,7 @@ import { ServiceError } from '../contract/errors.ts'
 import type { Database, Trx } from '../db/engine/database.ts'
 import { maxWaitMs } from '../db/engine/writer.ts'
 import { eraseVersions, oldestVersions, subtract } from '../db/tables/erased-versions.ts'
+import { eraseTombstones, tombstonesAfter } from '../db/tables/tombstones.ts'
 import { type LockedUser, lockUser, saveCounters } from '../db/tables/users.ts'
 import type { Caller } from './change.ts'
 import { erasableBytes, type QuotaLimits, rowBytes, usedBytes } from './usage.ts'
@@ -12,12 +13,17 @@ const maxErased = 2000
 /** So many are looked at at once. */
 const batchRows = 500
 
-/** Thrown by a write for which more versions would have to go than a transaction erases. */
+/** How much a user may store for a write to have room. Others that need it may have made it meanwhile. */
+interface Goal {
+  bytes: number
+  records: number
+}
+
+/** Thrown by a write for which tombstones would have to go, or more versions than a transaction erases. */
 class NeedsRoom extends Error {
-  /** So much may count for the quota before the write runs again. Others that need room may have made it meanwhile. */
-  readonly goal: number
-  constructor(goal: number) {
-    super(`the oldest versions are in the way: ${goal} bytes may be used`)
+  readonly goal: Goal
+  constructor(goal: Goal) {
+    super(`${goal.bytes} bytes and ${goal.records} records may be left`)
     this.goal = goal
   }
 }
@@ -29,18 +35,37 @@ interface Growth {
   added: number
   /** Rows that it adds. */
   rows: number
+  /** It is several writes: a later one may need room of which an earlier one makes the tombstones. */
+  isShared: boolean
 }
 
 /**
- * How much must be erased for what a write leaves. What adds ciphertext makes room until the quota holds; what only adds rows,
- * such as a delete, makes room for these alone, so that it takes no history from a user over a lowered limit.
+ * How much must be erased for what a write leaves: the oldest versions, and if there are not enough, the oldest tombstones. What
+ * adds ciphertext makes room until the quota holds; what only adds rows, such as a delete, makes room for these alone, and only
+ * among versions, so that it takes no history from a user over a lowered limit.
  */
-export function missingRoom({ maxUserBytes }: QuotaLimits, { before, after, added, rows }: Growth): number {
+export function missingRoom(
+  { maxUserBytes, maxUserRecords }: QuotaLimits,
+  { before, after, added, rows, isShared }: Growth,
+): number {
   const over = usedBytes(after) - maxUserBytes
-  const missing = Math.min(added > 0 ? over : Math.min(over, rows * rowBytes), erasableBytes(after))
+  const ofVersions = erasableBytes({ ...after, tombstones: 0 })
+  const missing = Math.max(0, Math.min(over, ofVersions, added > 0 ? over : rows * rowBytes))
+  const needed = missingTombstones()
+  const tombstones = Math.min(before.tombstones, needed)
   // Each version that goes makes at least this room. Without earlier versions, a write erases no more than it adds itself.
-  if (missing > maxErased * rowBytes && before.stored_versions > 0) throw new NeedsRoom(usedBytes(before) - missing)
-  return Math.max(0, missing)
+  const isLarge = missing > maxErased * rowBytes && before.stored_versions > 0
+  if (isLarge || tombstones > 0 || (isShared && Math.min(needed, after.tombstones) > 0)) {
+    const records = tombstones > 0 ? before.stored_records - tombstones : Number.POSITIVE_INFINITY
+    throw new NeedsRoom({ bytes: usedBytes(before) - missing, records })
+  }
+  return missing
+
+  function missingTombstones(): number {
+    const isNew = after.stored_records > before.stored_records
+    const rowsOver = isNew ? after.stored_records - maxUserRecords : 0
+    return Math.max(rowsOver, added > 0 ? Math.ceil((over - ofVersions) / rowBytes) : 0)
+  }
 }
 
 /**
@@ -63,7 +88,7 @@ export async function withRoom<T>(
 async function afterRoom<T>(
   database: Pick<Database, 'write'>,
   caller: Omit<Caller, 'deviceId'>,
-  goal: number,
+  goal: Goal,
   work: () => Promise<T>,
 ): Promise<T> {
   while (await database.write((trx) => makeRoomApart(trx, caller, goal), caller.userId));
@@ -94,15 +119,19 @@ async function afterOthers<T>(userId: string, run: () => Promise<T>): Promise<T>
   }
 }
 
-/** Erases some. True if more must go, and there are more. */
-async function makeRoomApart(trx: Trx, { userId, loginId }: Omit<Caller, 'deviceId'>, goal: number): Promise<boolean> {
+/** Erases some versions, or, without any, some tombstones. True if it is to be called again. */
+async function makeRoomApart(trx: Trx, { userId, loginId }: Omit<Caller, 'deviceId'>, goal: Goal): Promise<boolean> {
   const user = await lockUser(trx, userId)
   await demandLogin(trx, { userId, loginId })
-  if (usedBytes(user) <= goal) return false
-  const left = await eraseOldest(trx, user, usedBytes(user) - goal)
-  // Whoever counts versions that are not there would look for them again and again.
-  await saveCounters(trx, left ?? { ...user, stored_versions: 0, version_bytes: 0 })
-  return left !== undefined && usedBytes(left) > goal
+  const bytes = usedBytes(user) - goal.bytes
+  const records = user.stored_records - goal.records
+  // Whoever counts what is not there would look for it again and again.
+  if (bytes > 0 && user.stored_versions > 0)
+    await saveCounters(trx, (await eraseOldest(trx, user, bytes)) ?? { ...user, stored_versions: 0, version_bytes: 0 })
+  else if (records > 0 && user.tombstones > 0)
+    await saveCounters(trx, (await eraseOldestTombstones(trx, user, records)) ?? { ...user, tombstones: 0 })
+  else return false
+  return true
 }
 
 /** Erases the user's oldest versions until so many bytes are free, or none is left. Resolves to the user's counters. */
@@ -120,6 +149,27 @@ async function eraseOldest(trx: Trx, user: LockedUser, bytes: number): Promise<L
   const oldest = await oldestVersions(trx, user.id, batchRows)
   if (oldest.length === 0) return undefined
   return subtract(user, await eraseVersions(trx, user.id, until(oldest, bytes)))
+}
+
+/** Looks through some records for the oldest tombstones, and erases at most `max`. Undefined if there is none. */
+async function eraseOldestTombstones(trx: Trx, user: LockedUser, max: number): Promise<LockedUser | undefined> {
+  const next = await tombstonesAfter(trx, user.id, user.tombstones_after, batchRows)
+  if (!next) return undefined
+  const { tombstones, upTo } = next
+  // Each with up to 50 versions.
+  let rows = 0
+  const end = tombstones.findIndex(({ versions }, index) => {
+    rows += 1 + versions
+    return index >= max || rows > maxErased
+  })
+  const gone = end < 0 ? tombstones : tombstones.slice(0, Math.max(1, end))
+  const left = subtract(user, await eraseTombstones(trx, user.id, gone))
+  return {
+    ...left,
+    stored_records: left.stored_records - gone.length,
+    tombstones: Math.max(0, left.tombstones - gone.length),
+    tombstones_after: (end < 0 ? upTo : gone.at(-1)?.stamp) ?? upTo,
+  }
 }
 
 /** The first ones that make so much room together. */

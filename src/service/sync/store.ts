@@ -38,7 +38,7 @@ export async function store(limits: QuotaLimits, trx: Trx, before: LockedUser, e
   const beyond = new Map(all((effect) => [...effect.beyond]))
   const added = effects.reduce((sum, effect) => sum + effect.added, 0)
   const rows = kept.length + user.stored_records - before.stored_records
-  const missing = missingRoom(limits, { before, after: user, added, rows })
+  const missing = missingRoom(limits, { before, after: user, added, rows, isShared: effects.length > 1 })
   const isErasing = beyond.size > 0 || recounted.length > 0 || missing > 0
   const saving: Promise<void>[] = []
   const save = (part: Promise<void>) => {

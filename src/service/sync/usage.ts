@@ -11,16 +11,20 @@ export interface QuotaLimits {
 /** About what a record or a version takes beside its ciphertext. Without it, 50 million versions of a byte would fit. */
 export const { rowBytes } = quotas
 
-type Stored = Pick<Counters, 'stored_bytes' | 'version_bytes' | 'stored_records' | 'stored_versions'>
+type Stored = Pick<Counters, 'stored_bytes' | 'version_bytes' | 'stored_records' | 'stored_versions' | 'tombstones'>
 
 /** The sums that count for the quota. */
-export function usedBytes({ stored_bytes, stored_records, stored_versions }: Omit<Stored, 'version_bytes'>): number {
+export function usedBytes({
+  stored_bytes,
+  stored_records,
+  stored_versions,
+}: Pick<Stored, 'stored_bytes' | 'stored_records' | 'stored_versions'>): number {
   return stored_bytes + rowBytes * (stored_records + stored_versions)
 }
 
 /** How much of it can be erased to make room. */
-export function erasableBytes({ version_bytes, stored_versions }: Stored): number {
-  return version_bytes + rowBytes * stored_versions
+export function erasableBytes({ version_bytes, stored_versions, tombstones }: Stored): number {
+  return version_bytes + rowBytes * (stored_versions + tombstones)
 }
 
 /** How much a write changes the counters of the same names. */
@@ -39,9 +43,9 @@ export function addedBytes(won: Won[], removed: number, isKept: boolean): AddedB
 }
 
 /**
- * The winners to store; throws QuotaExceeded if they would exceed a limit even without any kept version. What increases
- * neither total always passes, so that a user over a lowered limit can get below it. Deletes pass, too: at a limit,
- * deleting an unknown entity just leaves no tombstone.
+ * The winners to store; throws QuotaExceeded if they would exceed a limit even without any version, and any tombstone that is
+ * there by now. What increases neither total always passes, so that a user over a lowered limit can get below it. Deletes pass,
+ * too: one of an unknown entity leaves a tombstone only if nothing has to go for it.
  */
 export function withinQuota(
   limits: QuotaLimits,
@@ -49,28 +53,41 @@ export function withinQuota(
   won: Won[],
   { stored_bytes, version_bytes }: AddedBytes,
 ): Won[] {
-  const added = won.filter(({ stored }) => stored === undefined)
-  const tombstones = added.filter(({ winner }) => winner.operation === 'delete')
-  const created = added.length - tombstones.length
-  const grown = stored_bytes - version_bytes + rowBytes * created
+  const live = won.filter(({ winner }) => winner.operation !== 'delete')
+  const created = live.filter(({ stored }) => !stored).length
+  const brought = live.filter(({ stored }) => !isLive(stored)).length
+  const records = user.stored_records - user.tombstones + brought
+  if (created > 0 && records > limits.maxUserRecords) throw new ServiceError('QuotaExceeded')
+  const grown = stored_bytes - version_bytes + rowBytes * brought
   const bytes = usedBytes(user) - erasableBytes(user) + grown
   const isAdding = stored_bytes > 0 || created > 0
   if (isAdding && grown > 0 && bytes > limits.maxUserBytes) throw new ServiceError('QuotaExceeded')
-  const room = limits.maxUserRecords - user.stored_records - created
-  if (created > 0 && room < 0) throw new ServiceError('QuotaExceeded')
-  if (tombstones.length === 0) return won
-  const left = Math.min(room, Math.floor((limits.maxUserBytes - bytes) / rowBytes))
-  const omitted = new Set(tombstones.slice(Math.max(0, left)))
+  const unknown = won.filter(({ winner, stored }) => !stored && winner.operation === 'delete')
+  if (unknown.length === 0) return won
+  const free = limits.maxUserBytes - usedBytes(user) - stored_bytes - rowBytes * created
+  const room = Math.min(limits.maxUserRecords - user.stored_records - created, Math.floor(free / rowBytes))
+  const omitted = new Set(unknown.slice(Math.max(0, room)))
   return won.filter((verdict) => !omitted.has(verdict))
 }
 
+/** How many more tombstones there are after what is written: fewer, if it brings back what was deleted. */
+function addedTombstones(written: Won[]): number {
+  let added = 0
+  for (const { winner, stored } of written)
+    added += Number(winner.operation === 'delete') - Number(stored !== undefined && !isLive(stored))
+  return added
+}
+
 /** The counters of live bookmarks and of records after what is written. */
-export function countRecords(user: Counters, written: Won[]): Pick<Counters, 'live_bookmarks' | 'stored_records'> {
+export function countRecords(
+  user: Counters,
+  written: Won[],
+): Pick<Counters, 'live_bookmarks' | 'stored_records' | 'tombstones'> {
   let { live_bookmarks, stored_records } = user
   for (const { winner, stored } of written) {
     if (!stored) stored_records++
     if (winner.entity_type === 'bookmark')
       live_bookmarks += Number(winner.operation !== 'delete') - Number(isLive(stored))
   }
-  return { live_bookmarks, stored_records }
+  return { live_bookmarks, stored_records, tombstones: user.tombstones + addedTombstones(written) }
 }

@@ -5,7 +5,14 @@ import { type Placeholders, query } from '../db/engine/query.ts'
 import { knownSum, type StoredDigest, sumRecords, toStoredDigest } from '../sync/digest.ts'
 
 const usersAtOnce = 1000
-const counters = ['live_bookmarks', 'stored_bytes', 'version_bytes', 'stored_records', 'stored_versions'] as const
+const counters = [
+  'live_bookmarks',
+  'stored_bytes',
+  'version_bytes',
+  'stored_records',
+  'tombstones',
+  'stored_versions',
+] as const
 
 type Counters = Record<(typeof counters)[number], number>
 
@@ -85,12 +92,13 @@ async function compare(db: Db, userId: string): Promise<Comparison | undefined> 
   const seen = await counted.first(db, { userId })
   if (!seen) return undefined
   const { last_stamp, digest, digest_stamp, miscounted, ...counts } = seen
-  const { is_live, is_bytes, is_records, is_version_bytes, is_versions, of_no_record, ...was } = counts
+  const { is_live, is_bytes, is_records, is_tombstones, is_version_bytes, is_versions, of_no_record, ...was } = counts
   const is = {
     live_bookmarks: is_live,
     stored_bytes: is_bytes + of_no_record,
     version_bytes: is_version_bytes,
     stored_records: is_records,
+    tombstones: is_tombstones,
     stored_versions: is_versions,
   }
   const known = knownSum({ last_stamp, digest, digest_stamp })
@@ -104,6 +112,7 @@ type Counted = Counters &
     is_live: number
     is_bytes: number
     is_records: number
+    is_tombstones: number
     is_version_bytes: number
     is_versions: number
     miscounted: number
@@ -116,12 +125,13 @@ type Counted = Counters &
  */
 const counted = query(
   (_, { userId }: Placeholders<{ userId: string }>) => sql<Counted>`
-    select live_bookmarks, stored_bytes, version_bytes, stored_records, stored_versions, last_stamp, digest, digest_stamp,
-      is_live, is_bytes, is_records, is_version_bytes, is_versions, miscounted, of_no_record
+    select live_bookmarks, stored_bytes, version_bytes, stored_records, tombstones, stored_versions, last_stamp, digest,
+      digest_stamp, is_live, is_bytes, is_records, is_tombstones, is_version_bytes, is_versions, miscounted, of_no_record
     from users
     cross join (
       select count(*) filter (where deleted_at is null and entity_type = 'bookmark') as is_live,
-        cast(coalesce(sum(bytes), 0) as bigint) as is_bytes, count(*) as is_records
+        cast(coalesce(sum(bytes), 0) as bigint) as is_bytes, count(*) as is_records,
+        count(*) filter (where deleted_at is not null) as is_tombstones
       from records where user_id = ${userId}
     ) as recorded
     cross join (

@@ -89,21 +89,29 @@ const pageRows = 500
 
 /**
  * A record that a release without versions deleted has its ciphertext, but no version that has it: it gets one, so that it
- * is in the trash and is erased in time. Which change made it is not known any more.
+ * is in the trash and is erased in time. Which change made it is not known any more. And tombstones are counted, which such a
+ * release does not do.
  */
 async function adoptTombstones(
   database: Pick<Database, 'bulk' | 'write'>,
   userId: string,
   { now, to }: { now: number; to: number },
 ): Promise<void> {
+  let tombstones = 0
   for (let after: number | undefined = 0; after !== undefined; ) {
     await pause()
     const rows: Tombstone[] = await records.all(database.bulk, { userId, after, rows: pageRows })
+    for (const { deleted_at } of rows) tombstones += Number(deleted_at !== null)
     after = rows.at(-1)?.stamp
     const found = rows.filter(isTombstone)
     if (found.length > 0) await database.write((trx) => adopt(trx, userId, found))
   }
-  await database.write(async (trx) => checked.run(trx, { userId, now, to }))
+  await database.write(async (trx) => {
+    const user = await lockUser(trx, userId)
+    // Whoever has written meanwhile is looked through again, and what was counted may not be right.
+    if (user.last_stamp === to && user.tombstones !== tombstones) await saveCounters(trx, { ...user, tombstones })
+    await checked.run(trx, { userId, now, to })
+  })
 }
 
 /** Those that a version has, or that were written meanwhile, are left out. */

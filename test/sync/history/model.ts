@@ -82,7 +82,7 @@ export class Model {
       const won = { event_id, operation, timestamp, device_id, data_hash, unseen, data: dataOf(winner) }
       return { key, lost: [...lost.keys()], winner: won }
     })
-    return this.write(now, outcomes)
+    return this.write(now, outcomes) ?? this.push(now, changes)
   }
 
   /** Pulls everything. */
@@ -101,7 +101,12 @@ export class Model {
   }
 
   /** The counts of the answer. */
-  rewind(now: number, to: number, device: string, isDryRun: boolean) {
+  rewind(
+    now: number,
+    to: number,
+    device: string,
+    isDryRun: boolean,
+  ): Record<'restored' | 'deleted' | 'unchanged' | 'beyond_retention', number> {
     const counts = { restored: 0, deleted: 0, unchanged: 0, beyond_retention: 0 }
     const until = this.numberAt(now, to)
     const outcomes: Outcome[] = []
@@ -121,7 +126,7 @@ export class Model {
       const deletion = { operation: 'delete' as const, data_hash: null, data: undefined }
       outcomes.push({ key, winner: { ...made, ...(fate === 'deleted' ? deletion : content) } })
     }
-    if (!isDryRun) this.write(now, outcomes)
+    if (!isDryRun && this.write(now, outcomes) === undefined) return this.rewind(now, to, device, isDryRun)
     return counts
   }
 
@@ -166,23 +171,54 @@ export class Model {
   /** For the quota: in all, and what cannot be erased to make room. */
   used(): { all: number; live: number } {
     const { stored, live } = this.bytes()
-    const records = live + quotas.rowBytes * this.entities.size
-    return { all: stored - live + records + quotas.rowBytes * this.kept().length, live: records }
+    const rows = this.entities.size + this.kept().length
+    const liveRows = this.entities.size - this.tombstones().length
+    return { all: stored + quotas.rowBytes * rows, live: live + quotas.rowBytes * liveRows }
   }
 
-  write(now: number, outcomes: Outcome[]): boolean {
-    const { live } = this.used()
-    const grown = outcomes.reduce((sum, { key, winner }) => {
+  tombstones(): Entity[] {
+    const deleted = [...this.entities.values()].filter(({ current }) => current.operation === 'delete')
+    return deleted.sort((one, other) => one.current.stamp - other.current.stamp)
+  }
+
+  /** Those that can go for it went; what they stood for is then decided anew. */
+  private makesRoom(needed: number): boolean {
+    const gone = this.tombstones().slice(0, Math.max(0, needed))
+    if (gone.length === 0) return false
+    for (const entity of this.entities.values()) entity.kept = []
+    for (const { type, id } of gone) this.entities.delete(`${type}/${id}`)
+    return true
+  }
+
+  /** False if the quota has no room for it, and undefined if it has, now that tombstones have gone. */
+  write(now: number, outcomes: Outcome[]): boolean | undefined {
+    const { live, all: used } = this.used()
+    let [grown, created, brought, added] = [0, 0, 0, 0]
+    const known = new Set([...this.kept(), ...this.tombstones().map(({ current }) => current)].map(({ data }) => data))
+    for (const { key, winner } of outcomes) {
+      if (!winner) continue
       const before = this.entities.get(key)?.current
-      const created = !before && winner?.operation !== 'delete' ? quotas.rowBytes : 0
-      return winner
-        ? sum + created + lengthOf([winner]) - (before?.operation === 'delete' ? 0 : lengthOf([before]))
-        : sum
-    }, 0)
-    const all = new Set(this.kept().map(({ data }) => data))
-    const isAdding = outcomes.some(({ winner }) => winner?.data && !all.has(winner.data))
+      const wasLive = before !== undefined && before.operation !== 'delete'
+      const isLive = winner.operation !== 'delete'
+      grown += lengthOf([winner]) - (wasLive ? lengthOf([before]) : 0)
+      brought += Number(isLive && !wasLive)
+      if (!before && isLive) created += 1
+      if (winner.data && !known.has(winner.data)) added += lengthOf([winner])
+    }
+    grown += brought * quotas.rowBytes
+    const isAdding = added > 0 || created > 0
     if (isAdding && grown > 0 && live + grown > this.maxBytes) return false
-    let tombstones = Math.max(0, Math.floor((this.maxBytes - live - grown) / quotas.rowBytes))
+    let tombstones = Math.max(
+      0,
+      Math.floor((this.maxBytes - used - added - created * quotas.rowBytes) / quotas.rowBytes),
+    )
+    const unknown = outcomes.filter(
+      ({ key, winner }) => winner?.operation === 'delete' && !this.entities.has(key),
+    ).length
+    const all = this.entities.size + created + Math.min(unknown, tombstones)
+    const bytes =
+      live - quotas.rowBytes * (this.entities.size - this.tombstones().length) + grown - brought * quotas.rowBytes
+    if (added > 0 && this.makesRoom(all - Math.floor((this.maxBytes - bytes) / quotas.rowBytes))) return undefined
     let rows = 0
     for (const { key, winner } of outcomes) {
       const isTombstone = winner?.operation === 'delete' && !this.entities.has(key)

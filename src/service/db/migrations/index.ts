@@ -15,6 +15,7 @@ import { keyringVersions } from './0021-keyring-versions.ts'
 import { oldPurges } from './0021-old-purges.ts'
 import { authenticationTimes } from './0022-authentication-times.ts'
 import { clockBehind } from './0023-clock-behind.ts'
+import { tombstones } from './0024-tombstones.ts'
 import type { Text } from './until-2.0.0.ts'
 
 /**
@@ -41,6 +42,7 @@ export function expansionsWith(text: Text): Record<string, Migration> {
     '0021-old-purges': oldPurges,
     '0022-authentication-times': authenticationTimes,
     '0023-clock-behind': clockBehind,
+    '0024-tombstones': tombstones,
   }
 }
 
