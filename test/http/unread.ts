@@ -101,7 +101,7 @@ export function openEndlessExports({ context }: TestApp) {
 /** Stops the clock by which the service measures how fast something goes on. Returns what lets seconds pass. */
 export function holdTime(t: Pick<Test, 'teardown'>): (seconds: number) => void {
   const { now } = performance
-  let ms = performance.now()
+  let ms = Math.ceil(performance.now())
   performance.now = () => ms
   t.teardown(() => Object.assign(performance, { now }))
   return (seconds) => {

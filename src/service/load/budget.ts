@@ -9,6 +9,8 @@ const quietMs = 10_000
 const fastRate = 256 * 1.024
 /** It is not slow before that. */
 const graceMs = 1000
+/** How fast it goes on is that of the last one or two of these: what came in a burst before keeps nothing. */
+const paceMs = 5000
 /** Making room takes as long, however much is held: so many holds are looked at, and of one owner. */
 const maxLooks = 256
 const maxLooksOfOne = 64
@@ -79,8 +81,14 @@ export interface Endable {
 
 interface Offer extends Endable {
   owner: string
-  begunAt: number
   held(): number
+  /** Its pace is measured from the first of these. */
+  marks: [Mark, Mark]
+}
+
+interface Mark {
+  at: number
+  taken: number
 }
 
 /**
@@ -98,6 +106,8 @@ function createBudget({ most, ofOne, kept, little }: Sizes) {
   const waiting = new Set<() => boolean>()
   let total = 0
   let inVain = { sum: 0, missing: 0, until: 0 }
+  /** Runs while there are offers. */
+  let marking: NodeJS.Timeout | undefined
 
   const heldBy = (owner: string) => sums.get(owner) ?? 0
 
@@ -147,9 +157,9 @@ function createBudget({ most, ofOne, kept, little }: Sizes) {
         // Next time it is the others' turn.
         own.delete(offer)
         own.add(offer)
-        const rate = offer.taken() / (now - offer.begunAt - graceMs)
-        const isSlow = now > offer.begunAt + graceMs && rate < fastRate
-        if (isSlow && offer.held() > 0) found.push({ offer, rate })
+        const [{ at, taken }] = offer.marks
+        const rate = (offer.taken() - taken) / (now - at)
+        if (now > at && rate < fastRate && offer.held() > 0) found.push({ offer, rate })
       }
       if (found.length > 0) enough = Math.max(enough, sum / 2)
     }
@@ -170,6 +180,16 @@ function createBudget({ most, ofOne, kept, little }: Sizes) {
       ends.push(offer)
     }
     return made >= missing ? ends : undefined
+  }
+
+  function mark(): void {
+    const at = performance.now()
+    for (const own of offers.values()) {
+      for (const offer of own) offer.marks = [offer.marks[1], { at, taken: offer.taken() }]
+    }
+    if (offers.size > 0) return
+    clearInterval(marking)
+    marking = undefined
   }
 
   function retry(): void {
@@ -240,7 +260,9 @@ function createBudget({ most, ofOne, kept, little }: Sizes) {
             release()
             end()
           }
-          offer = { owner, begunAt: performance.now(), held: () => held, taken, end: endForOthers }
+          const begun = { at: performance.now() + graceMs, taken: 0 }
+          offer = { owner, held: () => held, taken, end: endForOthers, marks: [begun, begun] }
+          marking ??= setInterval(mark, paceMs).unref()
           const own = offers.get(owner)
           if (own) own.add(offer)
           else offers.set(owner, new Set([offer]))
