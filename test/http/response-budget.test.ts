@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import type { Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import { mock } from 'node:test'
 import { setImmediate as eventLoopTurn, setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Schemas } from '../../src/service/contract/schemas.ts'
@@ -12,14 +11,17 @@ import { buildApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { type Answered, checkAnswer } from '../support/contract.ts'
 import { breakDatabase, interceptWrites, onRead, watchReads } from '../support/database.ts'
+import { holdIntervals } from '../support/intervals.ts'
 import { countPerTurn } from '../support/per-turn.ts'
 import { pick } from '../support/pick.ts'
 import { until } from '../support/until.ts'
-import { openEndlessExports, openUnread as openUnbuffered, storeMuch } from './unread.ts'
+import { holdTime, openEndlessExports, openUnread as openUnbuffered, storeMuch } from './unread.ts'
 
 const mebibyte = 1024 * 1024
 const list = '/api/v1/bookmarks?limit=1000'
 const pull = '/api/v1/sync/pull'
+// However slow the machine is, what a test leaves unread is cut off only when the test lets seconds pass.
+const passes = holdIntervals(t)
 const app = await buildApp(t)
 const origin = await app.listen()
 
@@ -182,8 +184,6 @@ t.test('A list that fails midway ends its connection: half of it is no JSON', as
 })
 
 t.test('A connection that takes nothing of its response for 30 s is closed', async (t) => {
-  mock.timers.enable({ apis: ['setInterval'] })
-  t.teardown(() => mock.timers.reset())
   const app = await buildApp(t)
   const { responses, downloads, hub, database } = app.context
   const origin = await app.listen()
@@ -213,11 +213,11 @@ t.test('A connection that takes nothing of its response for 30 s is closed', asy
   await begun.promise
   await settle(connections)
 
-  mock.timers.tick(30_000)
+  passes(30)
   t.equal(connections.size, 5)
   await slow.take(4 * 1024 * 1024)
   await settle(connections)
-  mock.timers.tick(5000)
+  passes(5)
   await until(() => connections.size === 3)
   await until(() => downloads.held() === 0)
   t.ok(responses.held() > 0 && responses.held() < 1.5 * mebibyte, 'of the slow one')
@@ -229,8 +229,6 @@ t.test('A connection that takes nothing of its response for 30 s is closed', asy
 })
 
 t.test('A response or a download that hardly goes on is cut off; one that goes on slowly is not', async (t) => {
-  mock.timers.enable({ apis: ['setInterval'] })
-  t.teardown(() => mock.timers.reset())
   const app = await buildApp(t)
   const { responses, downloads } = app.context
   const origin = await app.listen()
@@ -248,18 +246,18 @@ t.test('A response or a download that hardly goes on is cut off; one that goes o
   const [list1, list2, file1, file2] = [await opened(list), await opened(list), await opened(file), await opened(file)]
   await settle(connections)
   /** As if their clients had taken so much more: the system's buffers hide how little that is. */
-  const passes = (seconds: number, slowly: number) => {
+  const goOn = (seconds: number, slowly: number) => {
     for (let passed = 0; passed < seconds; passed += 5) {
       for (const socket of [list1, list2, file1, file2]) {
         const bytes = socket.bytesWritten + (socket === list1 || socket === file1 ? slowly : 64 * 1024)
         Object.defineProperty(socket, 'bytesWritten', { value: bytes, configurable: true })
       }
-      mock.timers.tick(5000)
+      passes(5)
     }
   }
-  passes(60, 64 * 1024)
+  goOn(60, 64 * 1024)
   t.equal(connections.size, 4, '128 KiB in 10 s')
-  passes(30, 32 * 1024)
+  goOn(30, 32 * 1024)
   await until(() => connections.size === 2)
   t.same([list1.destroyed, list2.destroyed, file1.destroyed, file2.destroyed], [true, false, true, false])
   await until(() => downloads.held() === 1)
@@ -280,6 +278,7 @@ async function settle(connections: Set<Socket>): Promise<void> {
 t.test(
   'A user has 8 downloads under way at most, a process 64 and some first ones; none of those refused opens a file',
   async (t) => {
+    holdTime(t)
     const app = await buildApp(t)
     const { scrape } = openAdmin(t, app)
     const origin = await app.listen()

@@ -63,20 +63,20 @@ testOnEachStore(t, async (t, store) => {
       'Nothing is left of a deleted export',
       async (user) => user.call('DELETE', `${path}/${(await rowsOf(user.userId))[0]?.id}`),
     ],
-  ] satisfies [string, (user: Awaited<ReturnType<TestApp['user']>>) => Promise<{ status: number }>][]) {
+  ] satisfies [string, (user: Awaited<ReturnType<TestApp['user']>>) => Promise<{ status: number; body: unknown }>][]) {
     t.test(`${title}, whatever the worker that makes its file does meanwhile`, async (t) => {
       const property = fc.asyncProperty(orders, fc.nat({ max: 60 }), async (turns, wait) => {
         const user = await app.user(`person-${people++}`)
         const steps = delaySteps(app, turns)
-        await user.call('POST', path)
+        t.equal((await user.call('POST', path)).status, 201)
         for (let left = wait; left > 0; left--) await eventLoopTurn()
-        const { status } = await remove(user)
+        const { status, body } = await remove(user)
+        if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`)
         await until(async () => (await rowsOf(user.userId)).length === 0)
         await steps.quiet()
         // Between two steps, the worker may also wait for longer than these turns.
         await until(async () => (await operator.objects()).length === 0 && (await operator.leftovers()).length === 0)
         steps.end()
-        return status === 200
       })
       await fc.assert(property, settings)
       t.pass()

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import https from 'node:https'
 import type { Test } from 'tap'
 import { type MinioServer, type S3Environment, startMinio } from '../../scripts/servers/minio.ts'
 import { NoMinioError } from '../../scripts/servers/minio-binary.ts'
@@ -11,6 +12,7 @@ export type SharedMinio = Pick<MinioServer, 'dataDir' | 'createBucket'>
  * with the reason, or throws if CI is set.
  */
 export async function sharedMinio(t: Pick<Test, 'teardown'>): Promise<SharedMinio | string> {
+  waitForStores(t)
   const shared = process.env.TEST_MINIO
   if (!shared || shared === 'none') return ownMinio(t)
   if (!shared.startsWith('{')) return withoutMinio(new NoMinioError(shared))
@@ -30,6 +32,14 @@ export async function sharedMinio(t: Pick<Test, 'teardown'>): Promise<SharedMini
       return env
     },
   }
+}
+
+/** On a busy machine, MinIO may be silent for longer than the service waits for a store. */
+function waitForStores(t: Pick<Test, 'teardown'>): void {
+  const { request } = https
+  const patient = (value: unknown) => (value instanceof Object && 'timeout' in value ? { ...value, timeout: 0 } : value)
+  Object.assign(https, { request: (...values: unknown[]) => Reflect.apply(request, https, values.map(patient)) })
+  t.teardown(() => Object.assign(https, { request }))
 }
 
 /** A separate server, for tests that stop it. */
