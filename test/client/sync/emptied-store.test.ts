@@ -156,7 +156,8 @@ t.test('the browser empties the store in the middle of an edit: the rest is stor
 t.test('another tab fills the emptied store: what waits in the first one is still sent', async (t) => {
   const { person, a, other } = await emptiedUnderAnEdit(t)
   await sync(other)
-  t.match(shown(other), { p: 'title of p' })
+  // The edit, if the first has told the other of it by now.
+  t.ok(['title of p', 'waits'].includes(shown(other).p ?? ''))
   a.network.fate = up
   await sync(a)
   t.match(await person.stored(), { p: 'waits' })
