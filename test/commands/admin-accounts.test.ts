@@ -5,16 +5,54 @@ import {
   endSessionOf,
   listSessions,
   listUsers,
+  quotaOf,
   removeUser,
 } from '../../src/service/commands/accounts.ts'
 import { type Beside, openBeside } from '../../src/service/db/beside.ts'
 import { openDevice } from '../realtime/device.ts'
+import { buildApp } from '../support/app.ts'
 import { openBrowser } from '../support/browser.ts'
 import { holdIntervals } from '../support/intervals.ts'
 import { keyringOf, replaceKeyring } from '../support/keyrings.ts'
 import { silent } from '../support/log.ts'
 import { buildWithMock } from '../support/mock-service.ts'
 import { sweepAccounts } from '../support/sweeps.ts'
+import { maxUserBytes } from '../support/usage.ts'
+
+t.test('ebs admin quota: one user may store more or less than others, from their next write on', async (t) => {
+  const settings = maxUserBytes(10, 1)
+  const app = await buildApp(t, settings)
+  const beside = await openBeside(app.context.config.databaseUrl, silent)
+  t.teardown(() => beside.close())
+  const [ada, bob] = [await app.user('ada'), await app.user('bob')]
+  const max = Number(settings.MAX_USER_BYTES)
+  const log = t.capture(console, 'log')
+  const quota = async (bytes?: string) => {
+    await quotaOf(beside, ada.userId, bytes, max)
+    return log().map(({ args }) => String(args[0]).replace(`${ada.userId}: `, ''))
+  }
+  const create = async ({ call }: typeof ada, size: number) =>
+    (await call('POST', '/api/v1/bookmarks', { body: { encrypted_data: 'x'.repeat(size), data_hash: 'h' } })).status
+  const limit = async ({ call }: typeof ada) => (await call('GET', '/api/v1/account')).body.limits.stored_bytes
+  t.same(await quota(), [`0 of ${max} bytes, as MAX_USER_BYTES says`])
+  t.same(await quota('2000'), ['0 of 2000 bytes, set for this user'])
+  t.same([await limit(ada), await limit(bob)], [2000, max])
+  t.same([await create(bob, 10), await create(bob, 10)], [201, 413])
+  t.same([await create(ada, 400), await create(ada, 400), await create(ada, 400)], [201, 201, 413])
+  await listUsers(beside, { search: ada.userId, json: true })
+  t.match(JSON.parse(String(log()[0]?.args[0])), { id: ada.userId, bytes: 1824, quota: 2000 })
+  await listUsers(beside, { search: ada.userId })
+  t.match(log()[0]?.args[0], /1824 bytes, 2 records, last seen .*, quota 2000$/)
+  t.same(await quota('600'), ['1824 of 600 bytes, set for this user'])
+  t.equal(await create(ada, 1), 413)
+  const { body } = await ada.call('GET', '/api/v1/bookmarks')
+  t.equal((await ada.call('DELETE', `/api/v1/bookmarks/${body.data[0].id}`)).status, 200)
+  t.same(await quota('default'), [`1824 of ${max} bytes, as MAX_USER_BYTES says`])
+  for (const wrong of ['-1', '0', '1.5', '1e3', '9007199254740992', ''])
+    await t.rejects(quotaOf(beside, ada.userId, wrong, max), /neither a number of bytes nor `default`/)
+  await t.rejects(quotaOf(beside, 'nobody', '1', max), /no user has the id nobody/)
+  t.same(await quota(), [`1824 of ${max} bytes, as MAX_USER_BYTES says`], 'nothing was set')
+})
 
 t.test('npm run admin lists users, and disables, enables and deletes one, beside the running service', async (t) => {
   const tick = holdIntervals(t)

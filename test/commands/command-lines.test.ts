@@ -45,7 +45,7 @@ const scripts: Record<string, Script> = {
   admin: {
     names: ['users', 'disable <user-id>', 'enable <user-id>', 'delete <user-id>', 'recount'],
     wrong: {
-      '': /no command: one of users, sessions, disable, enable, delete, recount/,
+      '': /no command: one of users, sessions, quota, disable, enable, delete, recount/,
       destroy: /there is no command destroy: one of users/,
       disable: missing,
     },

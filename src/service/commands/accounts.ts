@@ -3,9 +3,9 @@ import type { Beside } from '../db/beside.ts'
 import type { Trx } from '../db/engine/database.ts'
 import { beginDeletion } from '../db/tables/deletions.ts'
 import { endLogin, listLogins } from '../db/tables/logins.ts'
-import { disableAccount, enableAccount, isAccount, listAccounts } from '../db/tables/users.ts'
-import { usedBytes } from '../sync/usage.ts'
-import { callBeside } from '../terminal/command.ts'
+import { disableAccount, enableAccount, findCounters, isAccount, listAccounts, setQuota } from '../db/tables/users.ts'
+import { maxBytesOf, usedBytes } from '../sync/usage.ts'
+import { callBeside, UsageError } from '../terminal/command.ts'
 
 interface Listing {
   /** The beginning of the id, or a part of the e-mail address, in any case. */
@@ -17,19 +17,27 @@ interface Listing {
 export async function listUsers({ db }: Pick<Beside, 'db'>, { search = '', json }: Listing = {}): Promise<void> {
   const wanted = search.toLowerCase()
   let [users, bytes] = [0, 0]
-  for await (const { id, email, last_seen, disabled_at, stored_records: records, ...stored } of listAccounts(db)) {
+  for await (const {
+    id,
+    email,
+    last_seen,
+    disabled_at,
+    max_bytes: quota,
+    stored_records: records,
+    ...stored
+  } of listAccounts(db)) {
     if (!id.startsWith(wanted) && !email.toLowerCase().includes(wanted)) continue
     users += 1
     const used = usedBytes({ ...stored, stored_records: records })
     bytes += used
     const [seen, disabled] = [timeOf(last_seen), disabled_at !== null]
     if (json) {
-      console.log(JSON.stringify({ id, email, bytes: used, records, last_seen: seen, disabled }))
+      console.log(JSON.stringify({ id, email, bytes: used, records, quota, last_seen: seen, disabled }))
       continue
     }
     // The provider's text may hold anything.
     const line = `${id}  ${JSON.stringify(email)}  ${used} bytes, ${records} records, last seen ${seen ?? 'never'}`
-    console.log(disabled ? `${line}, disabled` : line)
+    console.log([line, ...(quota === null ? [] : [`quota ${quota}`]), ...(disabled ? ['disabled'] : [])].join(', '))
   }
   if (!json) console.log(`${users} users, ${bytes} bytes`)
 }
@@ -55,6 +63,25 @@ export async function endSessionOf({ db, write }: Beside, userId: string, id: st
   if (!(await write((trx) => endLogin(trx, { userId, loginId: id }), userId)))
     throw new Error(`the user has no session ${id}; ${callBeside('admin', `sessions ${userId}`)} lists all`)
   console.log(`${id}: signed out`)
+}
+
+/** Whoever stores more than a lowered quota keeps it, and can only add once they are below. */
+export async function quotaOf(
+  { db, write }: Beside,
+  id: string,
+  bytes: string | undefined,
+  maxUserBytes: number,
+): Promise<void> {
+  await demandAccount(db, id)
+  if (bytes !== undefined) {
+    const max = bytes === 'default' ? null : Number(bytes)
+    if (max !== null && !(/^[1-9][0-9]*$/.test(bytes) && Number.isSafeInteger(max)))
+      throw new UsageError(`${bytes} is neither a number of bytes nor \`default\``)
+    await write((trx) => setQuota(trx, id, max), id)
+  }
+  const user = await findCounters(db, id)
+  const own = user.max_bytes === null ? 'as MAX_USER_BYTES says' : 'set for this user'
+  console.log(`${id}: ${usedBytes(user)} of ${maxBytesOf({ maxUserBytes }, user)} bytes, ${own}`)
 }
 
 function timeOf(ms: number): string | null {

@@ -9,7 +9,7 @@ import { withProgress } from '../terminal/progress.ts'
 import { checkFile, checkUsers } from '../upkeep/check.ts'
 import { recount } from '../upkeep/recount.ts'
 import { sweptAfterDays } from '../upkeep/rows.ts'
-import { disableUser, enableUser, endSessionOf, listSessions, listUsers, removeUser } from './accounts.ts'
+import { disableUser, enableUser, endSessionOf, listSessions, listUsers, quotaOf, removeUser } from './accounts.ts'
 
 const asJson = ['--json', 'one JSON object a line, for programs'] as const
 const userId = ['<user-id>', 'as `users` lists it'] as const
@@ -40,6 +40,14 @@ adminCommand
     withDatabase((database) =>
       end === undefined ? listSessions(database, id, json ? { json } : {}) : endSessionOf(database, id, end),
     ),
+  )
+adminCommand
+  .command('quota')
+  .description('says how many bytes a user may store, or sets it for this user alone')
+  .argument(...userId)
+  .argument('[bytes]', 'a number, or `default` for MAX_USER_BYTES')
+  .action((id: string, bytes?: string) =>
+    withDatabase((database) => quotaOf(database, id, bytes, readConfig(process.env).maxUserBytes)),
   )
 adminCommand
   .command('disable')

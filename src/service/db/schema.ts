@@ -50,6 +50,8 @@ interface UsersTable {
   tombstones: Generated<number>
   /** A sequence number that all of them are after. */
   tombstones_after: Generated<number>
+  /** How many bytes the user may store; null for MAX_USER_BYTES. */
+  max_bytes: Generated<number | null>
   /** Rows in `versions`. */
   stored_versions: Generated<number>
   /** The contract's `digest`, if `digest_stamp` is `last_stamp`: releases without it leave both as they are. */

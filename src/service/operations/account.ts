@@ -9,7 +9,7 @@ import type { Db } from '../db/engine/database.ts'
 import { countDevices } from '../db/tables/devices.ts'
 import { listExports } from '../db/tables/exports.ts'
 import { findCounters, findProfile } from '../db/tables/users.ts'
-import { erasableBytes, usedBytes } from '../sync/usage.ts'
+import { erasableBytes, maxBytesOf, usedBytes } from '../sync/usage.ts'
 import type { Erasure } from '../upkeep/erasure.ts'
 import type { Operations } from './operation.ts'
 
@@ -39,7 +39,10 @@ export const accountOperations: Operations<'getAccount' | 'deleteAccount', Parts
       export_bytes: exports.reduce((sum, { size_bytes }) => sum + (size_bytes ?? 0), 0),
       devices: await countDevices(db, userId),
     }
-    return { status: 200, body: { user, usage, limits: limitsOf(config) } }
+    return {
+      status: 200,
+      body: { user, usage, limits: { ...limitsOf(config), stored_bytes: maxBytesOf(config, counters) } },
+    }
   },
 
   async deleteAccount({ session, log }, parts) {
@@ -56,9 +59,8 @@ export async function findSessionUser(db: Db, userId: string): Promise<Schemas['
   return { user_id: userId, email, name, avatar_url, email_verified: email_verified === 1 }
 }
 
-function limitsOf(config: ConfiguredLimits): Schemas['AccountLimits'] {
+function limitsOf(config: ConfiguredLimits): Omit<Schemas['AccountLimits'], 'stored_bytes'> {
   return {
-    stored_bytes: config.maxUserBytes,
     stored_records: config.maxUserRecords,
     version_days: config.keepVersionsDays,
     versions_of_record: config.keepVersionsDays === 0 ? 0 : quotas.versionsOfRecord,

@@ -6,7 +6,7 @@ import { eraseVersions, oldestVersions, subtract } from '../db/tables/erased-ver
 import { eraseTombstones, tombstonesAfter } from '../db/tables/tombstones.ts'
 import { type LockedUser, lockUser, saveCounters } from '../db/tables/users.ts'
 import type { Caller } from './change.ts'
-import { erasableBytes, type QuotaLimits, rowBytes, usedBytes } from './usage.ts'
+import { erasableBytes, maxBytesOf, type QuotaLimits, rowBytes, usedBytes } from './usage.ts'
 
 /** A transaction erases so many versions to make room. That takes some ten milliseconds. */
 const maxErased = 2000
@@ -44,11 +44,8 @@ interface Growth {
  * adds ciphertext makes room until the quota holds; what only adds rows, such as a delete, makes room for these alone, and only
  * among versions, so that it takes no history from a user over a lowered limit.
  */
-export function missingRoom(
-  { maxUserBytes, maxUserRecords }: QuotaLimits,
-  { before, after, added, rows, isShared }: Growth,
-): number {
-  const over = usedBytes(after) - maxUserBytes
+export function missingRoom(limits: QuotaLimits, { before, after, added, rows, isShared }: Growth): number {
+  const over = usedBytes(after) - maxBytesOf(limits, before)
   const ofVersions = erasableBytes({ ...after, tombstones: 0 })
   const missing = Math.max(0, Math.min(over, ofVersions, added > 0 ? over : rows * rowBytes))
   const needed = missingTombstones()
@@ -63,7 +60,7 @@ export function missingRoom(
 
   function missingTombstones(): number {
     const isNew = after.stored_records > before.stored_records
-    const rowsOver = isNew ? after.stored_records - maxUserRecords : 0
+    const rowsOver = isNew ? after.stored_records - limits.maxUserRecords : 0
     return Math.max(rowsOver, added > 0 ? Math.ceil((over - ofVersions) / rowBytes) : 0)
   }
 }

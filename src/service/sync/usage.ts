@@ -1,11 +1,19 @@
 import { quotas } from '../../../generated/limits.ts'
 import { ServiceError } from '../contract/errors.ts'
-import type { Counters } from '../db/tables/users.ts'
+import type { Counters, LockedUser } from '../db/tables/users.ts'
 import { isLive, newBytes, type Won } from './rows.ts'
 
 export interface QuotaLimits {
   maxUserBytes: number
   maxUserRecords: number
+}
+
+/** How many bytes this user may store. */
+export function maxBytesOf(
+  { maxUserBytes }: Pick<QuotaLimits, 'maxUserBytes'>,
+  { max_bytes }: Pick<LockedUser, 'max_bytes'>,
+) {
+  return max_bytes ?? maxUserBytes
 }
 
 /** About what a record or a version takes beside its ciphertext. Without it, 50 million versions of a byte would fit. */
@@ -49,10 +57,11 @@ export function addedBytes(won: Won[], removed: number, isKept: boolean): AddedB
  */
 export function withinQuota(
   limits: QuotaLimits,
-  user: Counters,
+  user: LockedUser,
   won: Won[],
   { stored_bytes, version_bytes }: AddedBytes,
 ): Won[] {
+  const maxBytes = maxBytesOf(limits, user)
   const live = won.filter(({ winner }) => winner.operation !== 'delete')
   const created = live.filter(({ stored }) => !stored).length
   const brought = live.filter(({ stored }) => !isLive(stored)).length
@@ -61,10 +70,10 @@ export function withinQuota(
   const grown = stored_bytes - version_bytes + rowBytes * brought
   const bytes = usedBytes(user) - erasableBytes(user) + grown
   const isAdding = stored_bytes > 0 || created > 0
-  if (isAdding && grown > 0 && bytes > limits.maxUserBytes) throw new ServiceError('QuotaExceeded')
+  if (isAdding && grown > 0 && bytes > maxBytes) throw new ServiceError('QuotaExceeded')
   const unknown = won.filter(({ winner, stored }) => !stored && winner.operation === 'delete')
   if (unknown.length === 0) return won
-  const free = limits.maxUserBytes - usedBytes(user) - stored_bytes - rowBytes * created
+  const free = maxBytes - usedBytes(user) - stored_bytes - rowBytes * created
   const room = Math.min(limits.maxUserRecords - user.stored_records - created, Math.floor(free / rowBytes))
   const omitted = new Set(unknown.slice(Math.max(0, room)))
   return won.filter((verdict) => !omitted.has(verdict))

@@ -16,6 +16,7 @@ import { oldPurges } from './0021-old-purges.ts'
 import { authenticationTimes } from './0022-authentication-times.ts'
 import { clockBehind } from './0023-clock-behind.ts'
 import { tombstones } from './0024-tombstones.ts'
+import { ownQuota } from './0025-own-quota.ts'
 import type { Text } from './until-2.0.0.ts'
 
 /**
@@ -43,6 +44,7 @@ export function expansionsWith(text: Text): Record<string, Migration> {
     '0022-authentication-times': authenticationTimes,
     '0023-clock-behind': clockBehind,
     '0024-tombstones': tombstones,
+    '0025-own-quota': ownQuota,
   }
 }
 

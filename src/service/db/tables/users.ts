@@ -22,9 +22,10 @@ export interface Counters {
   digest_stamp: number | null
 }
 
-/** With the epoch of the sequence numbers, read together with them. */
+/** With what is read together with them: the epoch of the sequence numbers, and how many bytes the user may store, if not as many as others. */
 interface CountersOfEpoch extends Counters {
   epoch: string
+  max_bytes: number | null
 }
 
 /** Whose row the transaction holds, so that the counters stay as they are until it writes them. */
@@ -45,7 +46,11 @@ const counters = [
 ] as const
 type NewUser = Omit<
   Schema['users'],
-  Exclude<(typeof counters)[number], 'id'> | `trash_checked_${'at' | 'to'}` | 'disabled_at' | 'export_key_set_at'
+  | Exclude<(typeof counters)[number], 'id'>
+  | `trash_checked_${'at' | 'to'}`
+  | 'disabled_at'
+  | 'export_key_set_at'
+  | 'max_bytes'
 >
 type Profile = Pick<NewUser, 'email' | 'name' | 'avatar_url' | 'email_verified'>
 
@@ -134,7 +139,7 @@ export async function findCounters(db: Db, id: string): Promise<CountersOfEpoch>
 const countersOf = query((db, { id }: Placeholders<{ id: string }>) => selectCounters(db, id))
 
 function selectCounters(db: Db, id: RawBuilder<string>) {
-  return db.selectFrom('users').select(counters).select(currentEpoch).where('id', '=', id)
+  return db.selectFrom('users').select(counters).select(['max_bytes', currentEpoch]).where('id', '=', id)
 }
 
 /** Of those of the users who exist. */
@@ -171,6 +176,8 @@ export interface AccountSummary {
   stored_records: number
   stored_versions: number
   disabled_at: number | null
+  /** Null if the user may store as much as others. */
+  max_bytes: number | null
   /** Unix ms: the hour of the last request, or the last pull or push; 0 if there was none. */
   last_seen: number
 }
@@ -186,7 +193,7 @@ export async function* listAccounts(db: Db): AsyncGenerator<AccountSummary> {
 
 async function accountsAfter(db: Db, after: string): Promise<AccountSummary[]> {
   const { rows } = await sql<AccountSummary & Record<'last_used' | 'last_sync', number>>`
-    select id, email, stored_bytes, stored_records, stored_versions, disabled_at,
+    select id, email, stored_bytes, stored_records, stored_versions, disabled_at, max_bytes,
       coalesce((select max(coalesce(last_used_at, created_at)) from logins where logins.user_id = users.id), 0) as last_used,
       coalesce((select max(last_sync) from devices where devices.user_id = users.id), 0) as last_sync
     from users where id > ${after} and not exists (select 1 from deletions where deletions.user_id = users.id)
@@ -226,6 +233,11 @@ export async function disableAccount(trx: Trx, id: string, now: number): Promise
 
 export async function enableAccount(trx: Trx, id: string): Promise<void> {
   await trx.updateTable('users').set({ disabled_at: null }).where('id', '=', id).execute()
+}
+
+/** Null for as many as others may. */
+export async function setQuota(trx: Trx, id: string, max_bytes: number | null): Promise<void> {
+  await trx.updateTable('users').set({ max_bytes }).where('id', '=', id).execute()
 }
 
 export async function isDisabled(trx: Trx, id: string): Promise<boolean> {
