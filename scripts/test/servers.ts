@@ -49,12 +49,13 @@ async function startSharedMinio(): Promise<MinioServer | string> {
   }
 }
 
-/** A server that does not wait for the disk, because its data need not outlive the tests. */
+/** A server that neither waits for the disk nor tidies up hundreds of databases, because its data need not outlive the tests. */
 async function startForgetfulPostgres() {
   const postgres = await startPostgres()
   const client = new pg.Client({ connectionString: `${postgres.url}/postgres` })
   await client.connect()
-  for (const setting of ['fsync', 'full_page_writes']) await client.query(`ALTER SYSTEM SET ${setting} = off`)
+  for (const setting of ['fsync', 'full_page_writes', 'autovacuum'])
+    await client.query(`ALTER SYSTEM SET ${setting} = off`)
   await client.query('SELECT pg_reload_conf()')
   await client.end()
   return postgres

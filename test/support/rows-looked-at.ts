@@ -139,6 +139,8 @@ export async function tellRows(databaseUrl: string): Promise<void> {
     enable_seqscan: 'off',
     enable_hashjoin: 'off',
     enable_mergejoin: 'off',
+    // A sample of 3,000 rows tells as much here, and "analyze" sorts ten times as many for nothing.
+    default_statistics_target: '10',
   }
   for (const [name, value] of Object.entries(settings))
     await client.query(`ALTER DATABASE "${client.database}" SET ${name} = '${value}'`)
