@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { findCounters } from '../../src/service/db/tables/users.ts'
 import { recount } from '../../src/service/upkeep/recount.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
@@ -148,6 +149,14 @@ for (const days of ['30', '0']) {
   })
 }
 
+t.test('A push that would not fit once a deletion has gone, which beats a part of it, takes nothing', async (t) => {
+  const app = await open({ MAX_USER_RECORDS: '2' })
+  await push(app.ada, gone('late', { timestamp: 2000 }))
+  const late = change({ entity_id: 'late', timestamp: 1500, ...data(1) })
+  await refused(t, app, 'both', () => push(app.ada, late, change({ entity_id: 'new', ...data(1) })))
+  t.match((await push(app.ada, late)).body, { accepted: 0, conflicts: [{ event_id: late.id }] }, 'alone, it loses')
+})
+
 t.test('Whoever deletes ids that never were keeps nobody from adding', async (t) => {
   const app = await buildApp(t, { ...maxUserBytes(3000, 1000), MAX_USER_RECORDS: '1000' })
   const ada = await app.user('ada')
@@ -265,6 +274,23 @@ t.test('Above a lowered limit: nothing is lost, and everything that takes no mor
   const oldest = { version_id: versions[0]?.version_id }
   const restored = await bob.call('POST', '/api/v1/bookmarks/x/restore', { body: oldest })
   t.equal(restored.status, 200, 'a version that is stored anyway takes no more room')
+})
+
+t.test('Above a lowered limit, many deletes at once take no more history than they add', async (t) => {
+  const first = await buildApp(t)
+  const ids = Array.from({ length: 2500 }, (_, index) => `e${index}`)
+  const before = await first.user('ada')
+  await push(before, ...ids.map((entity_id) => change({ entity_id, timestamp: 1000, ...data(1) })))
+  const edited = ids.slice(0, 300).map((entity_id) => change({ entity_id, operation: 'update', ...data(2) }))
+  await push(before, ...edited)
+  await first.close()
+  const app = await buildApp(t, { MAX_USER_BYTES: '10000' }, { dataDir: first.dataDir })
+  const ada = await app.user('ada')
+  const versions = async () => (await findCounters(app.context.database.db, ada.userId)).stored_versions
+  t.equal(await versions(), 300)
+  const deletes = ids.map((entity_id) => gone(entity_id, { timestamp: Date.now() + 1000 }))
+  t.equal((await push(ada, ...deletes)).body.accepted, 2500)
+  t.ok((await versions()) >= 300, `${await versions()} versions are left`)
 })
 
 t.test("At the limit, as many of the user's own oldest versions go as are in the way", async (t) => {

@@ -28,6 +28,8 @@ export interface Intent<Wanted extends EntityKey & MadeBy = Change> extends Shar
   entities: ReadonlyMap<string, Wanted[]>
   /** The device that syncs with this write; undefined if none does, or none that is known. */
   syncedBy: string | undefined
+  /** How many bytes the user used when it was first tried, if it runs again after room was made (sync/room.ts). */
+  usedAtFirst?: number | undefined
   /** Gets what is wanted of one entity. It reads and writes nothing, and may run again. Throws if the intent is refused. */
   decide(wanted: Wanted[], stored: Stored | undefined, seenUpTo: SeenUpTo): Decided
 }

@@ -22,9 +22,11 @@ interface Goal {
 /** Thrown by a write for which tombstones would have to go, or more versions than a transaction erases. */
 class NeedsRoom extends Error {
   readonly goal: Goal
-  constructor(goal: Goal) {
+  readonly usedAtFirst: number
+  constructor(goal: Goal, usedAtFirst: number) {
     super(`${goal.bytes} bytes and ${goal.records} records may be left`)
     this.goal = goal
+    this.usedAtFirst = usedAtFirst
   }
 }
 
@@ -33,8 +35,8 @@ interface Growth {
   after: LockedUser
   /** Ciphertext that the write adds. */
   added: number
-  /** Rows that it adds. */
-  rows: number
+  /** How many bytes were used when it was first tried; undefined if that is now. */
+  usedAtFirst: number | undefined
   /** It is several writes: a later one may need room of which an earlier one makes the tombstones. */
   isShared: boolean
 }
@@ -44,17 +46,20 @@ interface Growth {
  * adds ciphertext makes room until the quota holds; what only adds rows, such as a delete, makes room for these alone, and only
  * among versions, so that it takes no history from a user over a lowered limit.
  */
-export function missingRoom(limits: QuotaLimits, { before, after, added, rows, isShared }: Growth): number {
+export function missingRoom(
+  limits: QuotaLimits,
+  { before, after, added, usedAtFirst = usedBytes(before), isShared }: Growth,
+): number {
   const over = usedBytes(after) - maxBytesOf(limits, before)
   const ofVersions = erasableBytes({ ...after, tombstones: 0 })
-  const missing = Math.max(0, Math.min(over, ofVersions, added > 0 ? over : rows * rowBytes))
+  const missing = Math.max(0, Math.min(over, ofVersions, added > 0 ? over : usedBytes(after) - usedAtFirst))
   const needed = missingTombstones()
   const tombstones = Math.min(before.tombstones, needed)
   // Each version that goes makes at least this room. Without earlier versions, a write erases no more than it adds itself.
   const isLarge = missing > maxErased * rowBytes && before.stored_versions > 0
   if (isLarge || tombstones > 0 || (isShared && Math.min(needed, after.tombstones) > 0)) {
     const records = tombstones > 0 ? before.stored_records - tombstones : Number.POSITIVE_INFINITY
-    throw new NeedsRoom({ bytes: usedBytes(before) - missing, records })
+    throw new NeedsRoom({ bytes: usedBytes(before) - missing, records }, usedAtFirst)
   }
   return missing
 
@@ -68,32 +73,33 @@ export function missingRoom(limits: QuotaLimits, { before, after, added, rows, i
 /**
  * Does what may need room, and makes it before if it does: in transactions of its own, between which others write. Of a user's
  * writes that need it, one makes room and writes before the next does: else they would take each other's, and all try again.
+ * `work` gets the `usedAtFirst` of its growth.
  */
 export async function withRoom<T>(
   database: Pick<Database, 'write'>,
   caller: Omit<Caller, 'deviceId'>,
-  work: () => Promise<T>,
+  work: (usedAtFirst?: number) => Promise<T>,
 ): Promise<T> {
   try {
     return await work()
   } catch (error) {
     if (!(error instanceof NeedsRoom)) throw error
-    return afterOthers(caller.userId, () => afterRoom(database, caller, error.goal, work))
+    return afterOthers(caller.userId, () => afterRoom(database, caller, error, work))
   }
 }
 
 async function afterRoom<T>(
   database: Pick<Database, 'write'>,
   caller: Omit<Caller, 'deviceId'>,
-  goal: Goal,
-  work: () => Promise<T>,
+  { goal, usedAtFirst }: NeedsRoom,
+  work: (usedAtFirst?: number) => Promise<T>,
 ): Promise<T> {
   while (await database.write((trx) => makeRoomApart(trx, caller, goal), caller.userId));
   try {
-    return await work()
+    return await work(usedAtFirst)
   } catch (error) {
     if (!(error instanceof NeedsRoom)) throw error
-    return afterRoom(database, caller, error.goal, work)
+    return afterRoom(database, caller, error, work)
   }
 }
 

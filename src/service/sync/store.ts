@@ -23,7 +23,13 @@ import { type QuotaLimits, usedBytes } from './usage.ts'
  * Stores the effects of writes, each of which begins where the one before ends, and the first with the user as `before`. No two
  * may concern the same entity.
  */
-export async function store(limits: QuotaLimits, trx: Trx, before: LockedUser, effects: Effects[]): Promise<void> {
+export async function store(
+  limits: QuotaLimits,
+  trx: Trx,
+  before: LockedUser,
+  effects: Effects[],
+  usedAtFirst?: number,
+): Promise<void> {
   const user = effects.at(-1)?.user
   if (!user) return
   const all = <Part>(of: (effect: Effects) => Part[]) => effects.flatMap(of)
@@ -37,8 +43,7 @@ export async function store(limits: QuotaLimits, trx: Trx, before: LockedUser, e
   const recounted = all((effect) => effect.recounted)
   const beyond = new Map(all((effect) => [...effect.beyond]))
   const added = effects.reduce((sum, effect) => sum + effect.added, 0)
-  const rows = kept.length + user.stored_records - before.stored_records
-  const missing = missingRoom(limits, { before, after: user, added, rows, isShared: effects.length > 1 })
+  const missing = missingRoom(limits, { before, after: user, added, usedAtFirst, isShared: effects.length > 1 })
   const isErasing = beyond.size > 0 || recounted.length > 0 || missing > 0
   const saving: Promise<void>[] = []
   const save = (part: Promise<void>) => {

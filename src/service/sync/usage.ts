@@ -1,7 +1,8 @@
 import { quotas } from '../../../generated/limits.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Counters, LockedUser } from '../db/tables/users.ts'
-import { isLive, newBytes, type Won } from './rows.ts'
+import type { Decided } from './change.ts'
+import { isLive, isWon, newBytes, type Won } from './rows.ts'
 
 export interface QuotaLimits {
   maxUserBytes: number
@@ -58,25 +59,41 @@ export function addedBytes(won: Won[], removed: number, isKept: boolean): AddedB
 export function withinQuota(
   limits: QuotaLimits,
   user: LockedUser,
-  won: Won[],
+  verdicts: Decided[],
   { stored_bytes, version_bytes }: AddedBytes,
 ): Won[] {
+  const won = verdicts.filter(isWon)
   const maxBytes = maxBytesOf(limits, user)
   const live = won.filter(({ winner }) => winner.operation !== 'delete')
   const created = live.filter(({ stored }) => !stored).length
   const brought = live.filter(({ stored }) => !isLive(stored)).length
   const records = user.stored_records - user.tombstones + brought
-  if (created > 0 && records > limits.maxUserRecords) throw new ServiceError('QuotaExceeded')
   const grown = stored_bytes - version_bytes + rowBytes * brought
   const bytes = usedBytes(user) - erasableBytes(user) + grown
+  const left = user.tombstones - (brought - created)
+  const isForTombstones = records + left > limits.maxUserRecords || bytes + rowBytes * left > maxBytes
+  const more = isForTombstones ? beatenByTombstones(verdicts) : { records: 0, bytes: 0 }
+  if (created > 0 && records + more.records > limits.maxUserRecords) throw new ServiceError('QuotaExceeded')
   const isAdding = stored_bytes > 0 || created > 0
-  if (isAdding && grown > 0 && bytes > maxBytes) throw new ServiceError('QuotaExceeded')
+  if (isAdding && grown > 0 && bytes + more.bytes > maxBytes) throw new ServiceError('QuotaExceeded')
   const unknown = won.filter(({ winner, stored }) => !stored && winner.operation === 'delete')
   if (unknown.length === 0) return won
   const free = maxBytes - usedBytes(user) - stored_bytes - rowBytes * created
   const room = Math.min(limits.maxUserRecords - user.stored_records - created, Math.floor(free / rowBytes))
   const omitted = new Set(unknown.slice(Math.max(0, room)))
   return won.filter((verdict) => !omitted.has(verdict))
+}
+
+/** Once tombstones have gone, what they beat is decided anew, and may win: it must fit then, too. */
+function beatenByTombstones(verdicts: Decided[]): { records: number; bytes: number } {
+  let [records, bytes] = [0, 0]
+  for (const { stored, winner, lost, heldBack } of verdicts) {
+    if (!stored || isLive(stored) || winner) continue
+    const texts = [...lost.keys(), ...heldBack.keys()].filter(({ operation }) => operation !== 'delete')
+    if (texts.length > 0) records++
+    bytes += Math.max(0, ...texts.map(({ encrypted_data }) => rowBytes + (encrypted_data?.length ?? 0)))
+  }
+  return { records, bytes }
 }
 
 /** How many more tombstones there are after what is written: fewer, if it brings back what was deleted. */

@@ -48,7 +48,9 @@ export async function writeRecords<Wanted extends EntityKey & MadeBy>(
 ): Promise<Written> {
   await pause()
   const { userId } = intent.caller
-  const written = await withRoom(database, intent.caller, () => database.writeJointly(userId, intent, writeTogether))
+  const written = await withRoom(database, intent.caller, (usedAtFirst) =>
+    database.writeJointly(userId, { ...intent, usedAtFirst }, writeTogether),
+  )
   if (written.rows.length > 0) notices.publishChange(userId)
   return written
 }
@@ -98,9 +100,11 @@ async function writeTogether(
       outcomes.push({ status: 'rejected', reason })
     }
   }
+  const tried = intents.flatMap(({ usedAtFirst }) => usedAtFirst ?? [])
+  const usedAtFirst = tried.length > 0 ? Math.max(...tried) : undefined
   const rejected = effects.flatMap(({ rejections }) => rejections)
   await inOrder(trx, [
-    () => store(config, trx, locked, effects),
+    () => store(config, trx, locked, effects, usedAtFirst),
     () => upsert(trx, rejections, rejected),
     ...[...synced].map(
       ([deviceId, now]) =>
@@ -121,16 +125,18 @@ export async function changeRecords<T>(
   decide: (trx: Trx, user: LockedUser, now: number) => Promise<{ verdicts: Decided[]; result: T }>,
 ): Promise<{ result: T; rows: RecordRow[] }> {
   const { userId, loginId } = caller
-  const change = async (trx: Trx) => {
+  const change = async (trx: Trx, usedAtFirst?: number) => {
     const user = await lockUser(trx, userId)
     const commit = beginCommit(user, parts)
     await demandLogin(trx, { userId, loginId })
     const { verdicts, result } = await decide(trx, user, commit.at)
     const effects = await effectsOf(config, trx, user, commit, verdicts)
-    await store(config, trx, user, [effects])
+    await store(config, trx, user, [effects], usedAtFirst)
     return { result, rows: effects.records }
   }
-  const written = await withRoom(database, caller, () => database.write(change, userId))
+  const written = await withRoom(database, caller, (usedAtFirst) =>
+    database.write((trx) => change(trx, usedAtFirst), userId),
+  )
   if (written.rows.length > 0) notices.publishChange(userId)
   return written
 }
@@ -172,7 +178,7 @@ async function effectsOf(
   const removed = isKept ? await unkeptData(trx, user.id, won) : won.flatMap(unusedData)
   const freed = removed.reduce((sum, { bytes }) => sum + bytes, 0)
   const added = addedBytes(won, freed, isKept)
-  const written = withinQuota(config, user, won, added)
+  const written = withinQuota(config, user, verdicts, added)
   const records = await mapInTurns(written, (one) => toRecord(user.id, commit, one, isKept))
   const recordOf = (index: number) => records[index] as RecordRow
   const replaced = isKept

@@ -190,6 +190,17 @@ export class Model {
     return true
   }
 
+  /** What would have to fit, too, if these had to go. */
+  private beatenByTombstones(outcomes: Outcome[]): number {
+    let sum = 0
+    for (const { key, winner, lost = [] } of outcomes) {
+      const texts = lost.filter(({ operation }) => operation !== 'delete')
+      if (winner || this.entities.get(key)?.current.operation !== 'delete') continue
+      sum += Math.max(0, ...texts.map((change) => quotas.rowBytes + lengthOf([{ data: dataOf(change) }])))
+    }
+    return sum
+  }
+
   /** False if the quota has no room for it, and undefined if it has, now that tombstones have gone. */
   write(now: number, outcomes: Outcome[]): boolean | undefined {
     const { live, all: used } = this.used()
@@ -207,7 +218,10 @@ export class Model {
     }
     grown += brought * quotas.rowBytes
     const isAdding = added > 0 || created > 0
-    if (isAdding && grown > 0 && live + grown > this.maxBytes) return false
+    const liveBytes = this.bytes().live + grown - brought * quotas.rowBytes
+    const room = Math.floor((this.maxBytes - liveBytes) / quotas.rowBytes)
+    const beaten = this.entities.size + created > room ? this.beatenByTombstones(outcomes) : 0
+    if (isAdding && grown > 0 && live + grown + beaten > this.maxBytes) return false
     let tombstones = Math.max(
       0,
       Math.floor((this.maxBytes - used - added - created * quotas.rowBytes) / quotas.rowBytes),
@@ -216,9 +230,7 @@ export class Model {
       ({ key, winner }) => winner?.operation === 'delete' && !this.entities.has(key),
     ).length
     const all = this.entities.size + created + Math.min(unknown, tombstones)
-    const bytes =
-      live - quotas.rowBytes * (this.entities.size - this.tombstones().length) + grown - brought * quotas.rowBytes
-    if (added > 0 && this.makesRoom(all - Math.floor((this.maxBytes - bytes) / quotas.rowBytes))) return undefined
+    if (added > 0 && this.makesRoom(all - room)) return undefined
     let rows = 0
     for (const { key, winner } of outcomes) {
       const isTombstone = winner?.operation === 'delete' && !this.entities.has(key)
