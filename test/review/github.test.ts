@@ -57,7 +57,7 @@ t.test('the scripts are shell, and each npm command is one of package.json', asy
       t.equal(spawnSync('bash', ['-n'], { input: run }).status, 0, `${name}: ${run}`)
       for (const [, script = ''] of run.matchAll(/npm run ([\w:-]+)/g)) t.ok(script in packageJson.scripts, script)
       for (const [, command = ''] of run.matchAll(/npm (\w+)/g))
-        t.ok(['ci', 'test', 'run', ...(ofRelease(name) ? ['audit', 'publish'] : [])].includes(command), command)
+        t.ok(['ci', 'test', 'run', ...(ofRelease(name) ? ['audit', 'publish', 'view'] : [])].includes(command), command)
     }
   const [major] = packageJson.devDependencies.node.split('.')
   const setups = jobs.flatMap(({ job }) => job.steps.filter(({ uses }) => uses?.startsWith('actions/setup-node')))
