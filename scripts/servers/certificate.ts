@@ -3,11 +3,14 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-/** A self-signed certificate for a server on this machine. The files have the names that MinIO expects. */
-export async function makeCertificate(folder: string): Promise<{ caFile: string; keyFile: string }> {
+/** A self-signed certificate for a server at this address. The files have the names that MinIO expects. */
+export async function makeCertificate(
+  folder: string,
+  address = '127.0.0.1',
+): Promise<{ caFile: string; keyFile: string }> {
   await mkdir(folder, { recursive: true })
   const [caFile, keyFile] = [join(folder, 'public.crt'), join(folder, 'private.key')]
-  const names = 'subjectAltName=DNS:localhost,IP:127.0.0.1'
+  const names = `subjectAltName=DNS:localhost,IP:${address}`
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', keyFile]
   const certificate = ['-subj', '/CN=localhost', '-addext', names, '-days', '365', '-out', caFile]
   await promisify(execFile)('openssl', ['req', '-x509', ...key, ...certificate])

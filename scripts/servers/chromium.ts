@@ -46,6 +46,6 @@ export const chromiumArguments = [
 ]
 
 /** Headless. */
-export async function launchChromium(): Promise<Browser> {
-  return chromium.launch({ executablePath: await find(['shell', 'browser']), args: chromiumArguments })
+export async function launchChromium(...options: string[]): Promise<Browser> {
+  return chromium.launch({ executablePath: await find(['shell', 'browser']), args: [...chromiumArguments, ...options] })
 }

@@ -62,6 +62,7 @@ const alone = [
   'test/postgres/differential.test.ts',
   'test/postgres/export-race.test.ts',
   'test/demo.test.ts',
+  'test/docs/operating.test.ts',
   'test/client/package.test.ts',
 ]
 

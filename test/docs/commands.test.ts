@@ -1,72 +1,61 @@
 /** The commands and data in the guides. What the samples in TypeScript do is shown by test/client/package.test.ts. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { readConfig } from '../../src/service/config/config.ts'
+import { type Block, blocks } from './blocks.ts'
 
 const root = new URL('../../', import.meta.url)
-const blocks = [
-  'README.md',
-  'src/client/README.md',
-  'src/service/README.md',
-  ...globSync('docs/**/*.md', { cwd: root }),
-].flatMap((file) =>
-  [...readFileSync(new URL(file, root), 'utf8').matchAll(/^( *)```(\w+)\n(.*?)^ *```/gms)].map(
-    ([, indent = '', language, code = '']) => ({ file, language, code: code.replaceAll(`\n${indent}`, '\n').trim() }),
-  ),
-)
 const commands = blocks.filter(({ language }) => language === 'sh')
 
-/** The tests that run a block of commands, by its beginning. */
+/** The tests that run a block of commands, by its beginning. Of all others, a comment above them says why none does. */
 const runBy: Record<string, string> = {
   'npx encrypted-bookmark-sync': 'test/process/registry.test.ts',
-  'apt-get install ./encrypted-bookmark-sync': 'test/deploy/release.test.ts',
-  'tar -xzf encrypted-bookmark-sync': 'test/deploy/release.test.ts',
+  'apt-get install ./encrypted-bookmark-sync': 'test/docs/operating.test.ts',
+  'tar -xzf encrypted-bookmark-sync': 'test/docs/operating.test.ts',
   'openssl genpkey': 'test/deploy/release.test.ts',
-  'npm ci && npm start': 'test/process/start.test.ts',
+  'npm ci && npm start': 'test/docs/operating.test.ts',
   '(\n  set -eC\n  npm ci': 'test/deploy/upgrade-lines.test.ts',
   '(\n  set -e\n  npm ci': 'test/deploy/upgrade-lines.test.ts',
   '(\n  set -e\n  home=': 'test/deploy/upgrade-lines.test.ts',
   'npm ci && npm run build': 'test/client/package.test.ts',
   '(cd ../encrypted-bookmark-sync && npm run build': 'test/client/package.test.ts',
-  'npm install --install-links': 'test/client/package.test.ts',
+  'npm install --install-links': 'test/docs/operating.test.ts',
   'npm pack ../encrypted-bookmark-sync': 'test/client/package.test.ts',
   'npm run demo': 'test/demo.test.ts',
   '# 1. Start signing in': 'test/docs/start.test.ts',
   'java -jar openapi-generator': 'test/docs/languages.test.ts',
   'pip install openapi-python-client': 'test/docs/languages.test.ts',
   'go run github.com/oapi-codegen': 'test/docs/languages.test.ts',
-  'BACKUP_EVERY=': 'test/backup/scheduled.test.ts',
-  'NODE_ENV=production': 'test/process/bundle.test.ts',
-  OTEL_EXPORTER: 'test/http/traces.test.ts',
-}
-/** Those that no test can run, and why. Their syntax is checked, as that of all. */
-const notRun: Record<string, string> = {
-  'sh verify.sh': 'needs a release that its workflow has signed',
-  'cosign verify': 'needs a published image',
-  'docker build': 'needs docker; test/deploy/image.test.ts does the same by buildah',
-  '(\n  set -e\n  cd "$(mktemp -d)"': 'needs nodejs.org',
-  '(\n  set -e\n  image=':
-    'needs a container runtime and a registry; test/deploy/kubernetes.test.ts reads the name of the image',
-  'kubectl create': 'needs a cluster; test/deploy/kubernetes.test.ts reads the manifests',
-  'jq -c': 'reads the log of an operator, with a program of theirs',
-  'umask 077': "needs Postgres's own tools, beside the server",
+  'BACKUP_EVERY=': 'test/docs/operating.test.ts',
+  'NODE_ENV=production': 'test/docs/operating.test.ts',
+  OTEL_EXPORTER: 'test/docs/operating.test.ts',
+  'jq -c': 'test/docs/operating.test.ts',
+  'umask 077': 'test/docs/operating.test.ts',
 }
 
-t.test('Every command of the guides is run by a test, or is named here with the reason why not', async (t) => {
-  const known = Object.keys({ ...runBy, ...notRun })
+t.test('Every command of the guides is run by a test, or its source says why not', async (t) => {
+  const testOf = ({ code }: Block) => Object.entries(runBy).find(([start]) => code.startsWith(start))?.[1]
   t.same(
-    commands.filter(({ code }) => !known.some((start) => code.startsWith(start))),
+    commands.filter((block) => (testOf(block) === undefined) === (block.reason === undefined)),
     [],
+    'one of the two',
   )
   t.same(
-    known.filter((start) => !commands.some(({ code }) => code.startsWith(start))),
+    Object.keys(runBy).filter((start) => !commands.some(({ code }) => code.startsWith(start))),
     [],
     'all of them are still there',
   )
+  const operators = commands.filter(({ file }) => /^README|^docs\/operating\//.test(file))
+  const isRead = (block: Block) => {
+    const test = testOf(block)
+    return test === undefined || readFileSync(new URL(test, root), 'utf8').includes(block.file)
+  }
   t.same(
-    Object.values(runBy).filter((file) => !existsSync(new URL(file, root))),
-    [],
+    operators.filter((block) => !isRead(block)).map(({ code }) => code),
+    // Nothing of it could be read wrongly.
+    ['npx encrypted-bookmark-sync'],
+    'by tests that read the page',
   )
 })
 

@@ -1,14 +1,18 @@
 import { execFileSync } from 'node:child_process'
 import { chmod, mkdir } from 'node:fs/promises'
 
-/** The least that a release of Debian is, in an empty folder: from where this machine has its own packages, if it runs Debian. */
-export async function installDebian(suite: string, at: string): Promise<void> {
+/**
+ * The least that a release of Debian is, and these packages, in an empty folder: from where this machine has its own packages, if it
+ * runs Debian.
+ */
+export async function installDebian(suite: string, at: string, ...packages: string[]): Promise<void> {
   await mkdir(at, { recursive: true })
   // It is the root of every user there.
   await chmod(at, 0o755)
   const wanted = ['Created-By: Packages', 'Origin: Debian']
   const sites = execFileSync('apt-get', ['indextargets', '--format', '$(SITE)', ...wanted], { encoding: 'utf8' })
   const mirror = sites.split('\n').slice(0, 1).filter(Boolean)
-  const words = ['--variant=minbase', suite, at, ...mirror]
+  const more = packages.map((name) => `--include=${name}`)
+  const words = ['--variant=minbase', ...more, suite, at, ...mirror]
   execFileSync('debootstrap', words, { stdio: ['ignore', 'ignore', 'inherit'] })
 }

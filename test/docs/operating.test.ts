@@ -1,0 +1,300 @@
+/** The blocks of README.md and docs/operating as they are there, in the order of the pages, on machines with nothing else. */
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { createServer as createTlsServer } from 'node:tls'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import packageJson from '../../package.json' with { type: 'json' }
+import { makeCertificate } from '../../scripts/servers/certificate.ts'
+import { launchChromium } from '../../scripts/servers/chromium.ts'
+import { freePort } from '../../scripts/servers/free-port.ts'
+import { isDeep } from '../support/depth.ts'
+import { debian, type Machine } from '../support/machine.ts'
+import { startMock } from '../support/relying-party.ts'
+import { folder } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import { addBookmark, live, makeVault, openVault } from '../web/fixture.ts'
+import { linesOf } from './blocks.ts'
+
+const { name, version } = packageJson
+const guide = 'docs/operating/deployment.md'
+/** A name for which Caddy makes the certificate itself. */
+const site = 'bookmarks.local'
+
+t.test('From an empty folder, and on empty machines: what the pages say to type does what they say', async (t) => {
+  if (!isDeep) return t.comment('with --deep: it installs everything, and boots Debian')
+  const at = await folder(t)
+  const clone = join(at, name)
+  execFileSync('git', ['clone', '--quiet', fileURLToPath(new URL('../../', import.meta.url)), clone])
+
+  await t.test('README: the service from a clone', async (t) => {
+    // Its other line runs all tests, this one among them.
+    const [start = ''] = linesOf('README.md', 'npm ci && npm start').split('\n')
+    const { origin } = await serve(t, start, clone)
+    t.match(await (await fetch(origin)).text(), '<title>', 'the page is there')
+  })
+  execFileSync('npm', ['run', 'release'], { cwd: clone, stdio: ['ignore', 'ignore', 'inherit'] })
+  const released = join(clone, 'dist/release')
+
+  await t.test('README: the client package in a folder beside', async () => {
+    const app = join(at, 'app')
+    await mkdir(app)
+    shell(linesOf('README.md', 'npm install --install-links'), app)
+    await stat(join(app, 'node_modules/encrypted-bookmark-sync-client/package.json'))
+  })
+
+  const boot = await debian(t)
+  if (boot) {
+    await t.test('deployment.md: one machine with Debian, Caddy, and people', (t) => debianPackage(t, boot, released))
+    await t.test('deployment.md: one machine, from the tarball', (t) => tarball(t, boot, released))
+    await t.test('backups.md: a dump of Postgres, and back', () => dump(boot, released))
+  }
+
+  await t.test('deployment.md: the service alone', async (t) => {
+    const env = { OIDC_CLIENT_ID: 'bookmarks', SECRET_KEY: secret, OIDC_CLIENT_SECRET: 'secret' }
+    const filled = Object.fromEntries(Object.entries(env).map(([key, value]) => [`${key}=…`, `${key}=${value}`]))
+    const { origin } = await serve(t, `SERVE_APP=true ${linesOf(guide, 'NODE_ENV=production', filled)}`, clone)
+    t.match(await (await fetch(origin)).text(), '<title>', 'the page that users open')
+  })
+
+  await t.test('backups.md: the service makes them', async (t) => {
+    const disk = await folder(t)
+    await serve(t, linesOf('docs/operating/backups.md', 'BACKUP_EVERY', { '/mnt/other-disk': disk }), clone)
+    await until(async () =>
+      (await readdir(join(disk, 'bookmarks')).catch(() => [])).some((made) => /^\d.*Z$/.test(made)),
+    )
+  })
+
+  await t.test('monitoring.md: traces arrive at the collector', async (t) => {
+    const paths: (string | undefined)[] = []
+    const collector = createServer((request, response) => {
+      paths.push(request.url)
+      request.resume().on('end', () => response.end('{}'))
+    }).listen(0, '127.0.0.1')
+    t.teardown(() => collector.close())
+    await once(collector, 'listening')
+    const { port } = collector.address() as { port: number }
+    const line = linesOf('docs/operating/monitoring.md', 'OTEL_EXPORTER', { '127.0.0.1:4318': `127.0.0.1:${port}` })
+    const { origin } = await serve(t, line, join(clone, 'dist/service'))
+    await until(async () => {
+      await fetch(`${origin}/api/v1/health`)
+      return paths.includes('/v1/traces')
+    })
+  })
+})
+
+const secret = Buffer.alloc(32, 7).toString('base64')
+
+/** From Debian's package to two devices of one person, and to a backup and back, by nothing but the page's lines. */
+async function debianPackage(t: Test, boot: () => Promise<Machine>, released: string): Promise<void> {
+  const machine = await boot()
+  const inside = (path: string) => join(machine.at, path)
+  const { issuer, caFile } = await provider(t, machine.host)
+  await copyFile(join(released, `${name}_${version}_amd64.deb`), inside(`root/${name}_${version}_amd64.deb`))
+  await writeFile(inside('etc/hosts'), `127.0.0.1 localhost ${site}\n`)
+  await copyFile(caFile, inside('etc/ssl-of-the-provider.pem'))
+  await editor(machine, {
+    PUBLIC_URL: `https://${site}`,
+    OIDC_ISSUER: issuer,
+    SERVE_APP: 'true',
+    NODE_EXTRA_CA_CERTS: '/etc/ssl-of-the-provider.pem',
+  })
+
+  const commands = linesOf(guide, 'apt-get install', { 'YOUR.NAME': site }).split('\n')
+  t.ok(commands.length <= 5, 'one more is the download')
+  for (const command of commands) await machine.type(command, 'y\n')
+
+  const status = await readFile(
+    inside(`proc/${(await machine.type(`systemctl show -P MainPID ${name}`)).trim()}/status`),
+    'utf8',
+  )
+  t.match(
+    status,
+    new RegExp(`^Uid:\\s+${(await machine.type(`id -u ${name}`)).trim()}\\s`, 'm'),
+    'as a user of its own',
+  )
+  await serving(machine)
+  t.notMatch(await machine.type('ebs doctor'), /^error/m)
+
+  const rules = ['--ignore-certificate-errors', `--host-resolver-rules=MAP ${site} ${machine.address}`]
+  const browser = await launchChromium(...rules)
+  t.teardown(() => browser.close())
+  const device = async () => {
+    const context = await browser.newContext()
+    context.setDefaultTimeout(300_000)
+    const page = await context.newPage()
+    await page.goto(`https://${site}`)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.waitForURL(`https://${site}/`)
+    return page
+  }
+  const laptop = await device()
+  await makeVault(laptop)
+  const phone = await device()
+  await openVault(phone)
+  await addBookmark(laptop, 'Of the laptop')
+  await phone.getByRole('link', { name: 'Of the laptop' }).waitFor()
+  t.match(await machine.type('ebs admin users'), 'ada@example.com')
+
+  await machine.type(`install -d -o ${name} -m 0700 /mnt/copies`)
+  for (const copies of [1, 2]) {
+    await machine.type('ebs backup /mnt/copies/')
+    t.equal((await readdir(inside('mnt/copies'))).length, copies, 'the same line again makes another one')
+  }
+  await machine.type(`systemctl stop ${name}`)
+  await machine.type('ebs restore "$(ls -d /mnt/copies/* | tail -n 1)"')
+  await machine.type(`systemctl start ${name}`)
+  await addBookmark(phone, 'After the recovery')
+  await live(phone)
+  await laptop.getByRole('link', { name: 'After the recovery' }).waitFor()
+
+  const log = await machine.type(`journalctl --output cat -u ${name}`)
+  const json = log.split('\n').filter((line) => line.startsWith('{'))
+  if (spawnSync('jq', ['--version']).error) return t.comment('SKIPPED: no jq here')
+  for (const line of linesOf('docs/operating/monitoring.md', 'jq -c').split('\n'))
+    shell(line, '/', `${json.join('\n')}\n`)
+}
+
+async function tarball(t: Test, boot: () => Promise<Machine>, released: string): Promise<void> {
+  const machine = await boot()
+  const archive = `${name}-${version}-linux-x64.tar.gz`
+  await copyFile(join(released, archive), join(machine.at, 'root', archive))
+  await machine.type(linesOf(guide, 'tar -xzf', { VERSION: version }))
+  await editor(machine, { PUBLIC_URL: `https://${site}`, OIDC_ISSUER: 'https://127.0.0.1:9' })
+  const [, edit = '', enable = ''] = linesOf(guide, 'apt-get install').split('\n')
+  await machine.type(edit)
+  await machine.type(enable)
+  await serving(machine)
+  t.equal(
+    await machine.beside('curl', '--silent', '-o', '/dev/null', '-w', '%{http_code}', 'http://127.0.0.1:3000/livez'),
+    '200',
+  )
+  t.match(await machine.type('ebs admin users'), /users|nobody|^$/i)
+}
+
+async function dump(boot: () => Promise<Machine>, released: string): Promise<void> {
+  const machine = await boot()
+  const inside = (path: string) => join(machine.at, path)
+  await copyFile(join(released, `${name}_${version}_amd64.deb`), inside(`root/${name}_${version}_amd64.deb`))
+  await machine.type(`apt-get install ./${name}_${version}_amd64.deb postgresql`, 'y\n')
+  const sql = (...lines: string[]) =>
+    machine.type(`cd / && su postgres -c 'psql --set ON_ERROR_STOP=1'`, `${lines.join(';\n')};\n`)
+  const create = `create database bookmarks owner bookmarks encoding 'UTF8' template template0`
+  await sql(`create role bookmarks login password 'secret'`, create)
+  await writeFile(inside('root/.pg_service.conf'), '[bookmarks]\nhost=127.0.0.1\nuser=bookmarks\ndbname=bookmarks\n')
+  await writeFile(inside('root/.pgpass'), '*:*:*:bookmarks:secret\n', { mode: 0o600 })
+  await writeFile(inside(`etc/${name}/database_url`), 'postgres://bookmarks:secret@127.0.0.1/bookmarks', {
+    mode: 0o600,
+  })
+  const unit = `etc/systemd/system/${name}.service.d`
+  await mkdir(inside(unit))
+  const url = [`LoadCredential=database_url:/etc/${name}/database_url`, 'Environment=DATABASE_URL_FILE=%d/database_url']
+  await writeFile(inside(`${unit}/override.conf`), ['[Service]', ...url, ''].join('\n'))
+  await editor(machine, { PUBLIC_URL: `https://${site}`, OIDC_ISSUER: 'https://127.0.0.1:9' })
+  const [, edit = '', enable = ''] = linesOf(guide, 'apt-get install').split('\n')
+  await machine.type(edit)
+  await machine.type(enable)
+  await serving(machine)
+
+  const page = 'docs/operating/backups.md'
+  await machine.type(linesOf(page, 'umask 077'))
+  await machine.type(`systemctl stop ${name}`)
+  await sql('drop database bookmarks', create)
+  const text = await readFile(new URL(`../../${page}`, import.meta.url), 'utf8')
+  await machine.type(/`(pg_restore --no-owner [^`]+)`/.exec(text)?.[1] ?? '')
+  await machine.type('ebs restored')
+  await machine.type(`systemctl start ${name}`)
+  const ask = [
+    'curl',
+    '--silent',
+    '--output',
+    '/dev/null',
+    '--write-out',
+    '%{http_code}',
+    'http://127.0.0.1:3000/readyz',
+  ]
+  await until(async () => (await machine.beside(...ask).catch(() => '')) === '200')
+}
+
+/** Fails with its log, if it ends before that. */
+async function serving(machine: Machine): Promise<void> {
+  await until(async () => {
+    const log = await machine.type(`journalctl --unit=${name} --output=cat`)
+    if (log.includes('Scheduled restart')) throw new Error(log)
+    return log.includes('"msg":"serving"')
+  })
+}
+
+/** Types what a person would: the settings into the sample, which may have them in a comment, and the client's secret. */
+async function editor(machine: Machine, settings: Record<string, string>): Promise<void> {
+  const lines = Object.entries(settings).map(
+    ([key, value]) => `sed -i '/^#\\?${key}=/d' "$1"; echo '${key}=${value}' >> "$1"`,
+  )
+  const program = ['#!/bin/sh', 'set -e', ...lines, 'echo secret > "$2"', ''].join('\n')
+  await writeFile(join(machine.at, 'usr/bin/editor'), program, { mode: 0o755 })
+}
+
+/** That of the tests, with TLS, at an address that the machine reaches, too. */
+async function provider(t: Test, host: string): Promise<{ issuer: string; caFile: string }> {
+  const mock = await startMock(t)
+  const { caFile, keyFile } = await makeCertificate(await folder(t), host)
+  const port = Number(new URL(mock.issuer).port)
+  const [key, cert] = [await readFile(keyFile), await readFile(caFile)]
+  const server = createTlsServer({ key, cert }, (socket) => {
+    const behind = connect(port, '127.0.0.1')
+    for (const end of [socket, behind]) end.on('error', () => end.destroy())
+    socket.pipe(behind).pipe(socket)
+  })
+  await once(server.listen(port, host), 'listening')
+  t.teardown(() => server.close())
+  mock.issuer = `https://${host}:${port}`
+  await mock.changeKey()
+  return { issuer: mock.issuer, caFile }
+}
+
+/** Nothing else of what the tests have set; the last one for a machine with a registry of its own. */
+const { PATH = '', HOME = '', NODE_EXTRA_CA_CERTS = '' } = process.env
+const own = { PATH, HOME, NODE_EXTRA_CA_CERTS }
+
+function shell(line: string, cwd: string, input = ''): void {
+  const { status, stdout, stderr } = spawnSync('sh', ['-euc', line], {
+    cwd,
+    input,
+    env: own,
+    encoding: 'utf8',
+  })
+  if (status !== 0) throw new Error(`${line}: ${stdout}${stderr}`)
+}
+
+/** Types a line that serves, until it does; it is stopped after the test. The ports may be taken, so it gets others. */
+async function serve(t: Test, line: string, cwd: string): Promise<{ origin: string }> {
+  const port = String(await freePort())
+  const env = { ...own, PORT: port, DEV_IDP_PORT: String(await freePort()), DATA_DIR: await folder(t) }
+  // A group of its own: the shell and npm start others.
+  const service: ChildProcess = spawn('sh', ['-euc', line], {
+    cwd,
+    env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const ended = once(service, 'close')
+  t.teardown(async () => {
+    process.kill(-(service.pid as number), 'SIGTERM')
+    await ended
+  })
+  // It may have to install everything first: that takes as long as it takes.
+  await new Promise<void>((resolve, reject) => {
+    let printed = ''
+    for (const stream of [service.stdout, service.stderr])
+      stream?.on('data', (chunk) => {
+        printed += chunk
+        if (/sign in with any name|"msg":"serving"/.test(printed)) resolve()
+      })
+    service.on('exit', () => reject(new Error(`${line}: ${printed}`)))
+  })
+  return { origin: `http://127.0.0.1:${port}` }
+}
