@@ -220,7 +220,8 @@ export class FakeRecords {
       [...new Set(versions.map(({ data }) => data))].reduce((sum, data) => sum + (data?.ciphertext.length ?? 0), 0)
     const data = bytesOf([...this.entities, ...this.kept])
     const bytes = data + quotas.rowBytes * (this.#entities.size + this.kept.length)
-    const version_bytes = data - bytesOf(this.entities.filter(isLive)) + quotas.rowBytes * this.kept.length
+    const live = this.entities.filter(isLive)
+    const version_bytes = bytes - bytesOf(live) - quotas.rowBytes * live.length
     return { bytes, version_bytes, records: this.#entities.size, devices: this.#devices.size, export_bytes: 0 }
   }
 
