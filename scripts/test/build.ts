@@ -19,7 +19,7 @@ export const sources = [
 /** Builds the parts of dist/ that tests read, unless they were already built from the same sources. */
 export async function buildForTests(...parts: Part[]): Promise<void> {
   const stamp = `dist/.tested-${parts.join('-')}`
-  const hash = await hashSources()
+  const hash = await hashSources(parts.includes('service') ? [...sources, 'src/service/**/*.*'] : sources)
   if ((await readFile(stamp, 'utf8').catch(() => '')) === hash) return
   await rm(stamp, { force: true })
   const building = spawn(process.execPath, ['scripts/build.ts', ...parts], {
@@ -31,8 +31,8 @@ export async function buildForTests(...parts: Part[]): Promise<void> {
   await writeFile(stamp, hash)
 }
 
-async function hashSources(): Promise<string> {
+async function hashSources(patterns: string[]): Promise<string> {
   const hash = createHash('sha256')
-  for (const path of (await Array.fromAsync(glob(sources))).sort()) hash.update(path).update(await readFile(path))
+  for (const path of (await Array.fromAsync(glob(patterns))).sort()) hash.update(path).update(await readFile(path))
   return hash.digest('hex')
 }

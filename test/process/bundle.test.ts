@@ -81,6 +81,19 @@ t.test('The bundle starts without the repository, signs in, takes pushes, backs 
     )
     return [(await refused.exited).code, refused.stderr()]
   }
+  const production = {
+    NODE_ENV: 'production',
+    PUBLIC_URL: 'https://sync.example.co.uk',
+    SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+    OIDC_ISSUER: 'https://127.0.0.1:9',
+  }
+  const inProduction = { ...settings, ...production, BACKUP_EVERY: '' }
+  const [, fault] = await refusal({ ...inProduction, PORT: '0', COOKIE_DOMAIN: 'co.uk' }, 'main.mjs')
+  t.match(JSON.parse(String(fault)).msg, /^COOKIE_DOMAIN must not be co\.uk, a public suffix/)
+  const ofParent = { ...inProduction, COOKIE_DOMAIN: 'example.co.uk' }
+  const onParent = await startService(t, join(cwd, 'parent'), ofParent, { cwd, entry: join(cwd, 'main.mjs') })
+  t.same(await onParent.kill('SIGTERM'), { code: 0, signal: null }, 'with the cookies of a parent domain')
+
   const older = `--import=data:text/javascript,Object.defineProperty(process,'versions',{value:{node:'20.20.2'}})`
   const line = `Node 24 or later is required. This is Node 20.20.2 (${process.execPath}).\n`
   t.same(await refusal({ NODE_OPTIONS: older }, 'main.mjs'), [1, line])

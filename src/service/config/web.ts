@@ -47,11 +47,11 @@ interface CookiePlace {
 /** Browsers drop every cookie of a domain that many people share, such as `org`. The list is loaded if it is needed. */
 export async function demandOwnDomain({ cookieDomain: domain, publicUrl }: CookiePlace): Promise<void> {
   if (domain === undefined) return
-  const { getPublicSuffix } = await import('tldts')
   const name = domain.toLowerCase().replace(/^\./, '')
   // A cookie of the host itself, such as `intranet`, is kept.
   if (name === new URL(publicUrl).hostname) return
-  if (getPublicSuffix(name, { allowPrivateDomains: true }) !== name) return
+  const { isPublicSuffix } = await import('./public-suffix.ts')
+  if (!isPublicSuffix(name)) return
   throw new ConfigError(`COOKIE_DOMAIN must not be ${name}, a public suffix: browsers would drop every cookie of it`)
 }
 

@@ -1,5 +1,6 @@
 import type { Response as AgentResponse, RequestInit } from 'undici'
 import { beginCall } from '../tracing/trace.ts'
+import type { ProviderAgent } from './agent.ts'
 import { callMs, ProviderUnavailableError } from './provider.ts'
 
 /** Shorter than a call may take, so that a provider that cannot be connected to is known not to have received anything. */
@@ -15,11 +16,6 @@ interface ProviderRequest {
   method: string
   headers: Record<string, string>
   body?: URLSearchParams | null | undefined
-}
-
-interface ProviderAgent {
-  fetch(url: string, request: RequestInit): Promise<AgentResponse>
-  close(): Promise<void>
 }
 
 /**
@@ -39,15 +35,9 @@ export function openProviderHttp(): ProviderHttp {
   }
 }
 
-/**
- * Connections of their own, apart from whatever else this process calls. The library takes as long to load as half of the
- * service, which starts without it.
- */
+/** The library takes as long to load as half of the service, which starts without it. */
 async function openAgent(): Promise<ProviderAgent> {
-  // In the bundle, what is loaded late of CommonJS has no names but this one.
-  const { Agent, fetch } = (await import('undici')).default
-  const dispatcher = new Agent({ connect: { timeout: connectTimeoutMs } })
-  return { fetch: (url, request) => fetch(url, { ...request, dispatcher }), close: () => dispatcher.close() }
+  return (await import('./agent.ts')).createAgent(connectTimeoutMs)
 }
 
 async function call(agent: ProviderAgent, url: string, { method, headers, body }: ProviderRequest): Promise<Response> {
