@@ -27,6 +27,29 @@ t.test('latest is not a backup from the future, which a wrong clock has named', 
   t.match(stdout, new RegExp(`is now .*${good}`))
 })
 
+t.test('The folder that was given to `ebs backup` stands for the newest in it; BACKUP_TO is another one', async (t) => {
+  const dataDir = await copyOf(t, seeded.dataDir)
+  const copies = await folder(t)
+  const [older, newer] = [-2, -1].map((hours) => nameOf(Date.now() + hours * 3_600_000))
+  for (const name of [older, newer]) await cp(seeded.backup, join(copies, name as string), { recursive: true })
+  const run = (...args: string[]) => runCommand(t, 'restore', args, { DATA_DIR: dataDir })
+  const none = { code: 1, stdout: '', stderr: `BACKUP_TO: there is no backup in ${dataDir}/backups\n` }
+  t.match([await run('latest'), await run('--check')], [none, none])
+  t.match(await run('--check', copies), { code: 0, stderr: '', stdout: `${join(copies, newer as string)} can be rec` })
+  t.match(await run(`${copies}/`), {
+    code: 0,
+    stderr: '',
+    stdout: `bookmarks.db is now ${join(copies, newer as string)}\n`,
+  })
+  const empty = await folder(t)
+  t.match(await run(empty), { code: 2, stderr: `there is no file ${empty}/bookmarks.db` })
+
+  const doctor = await runCommand(t, 'doctor', ['--json'], { DATA_DIR: dataDir, BACKUP_TO: copies, BACKUP_KEEP: '3' })
+  const idle = JSON.parse(doctor.stdout).filter(({ says }: { says: string }) => says.includes('has no effect'))
+  t.match(idle, [{ says: /^BACKUP_KEEP has no effect: BACKUP_EVERY is not set/ }], 'restore reads BACKUP_TO')
+  t.equal(idle.length, 1)
+})
+
 async function push(user: TestUser, entity_id: string): Promise<void> {
   const { status } = await user.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id })] } })
   if (status !== 200) throw new Error(`the push got ${status}`)

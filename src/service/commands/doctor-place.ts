@@ -26,7 +26,6 @@ export function examineVariables(config: Config): Finding[] {
   const isSet = (name: string) => Boolean(process.env[name]?.trim())
   const isSqlite = sqliteFile(databaseUrl) !== undefined
   const idle: [name: string, isIdle: boolean, because: string][] = [
-    ['BACKUP_TO', backup.everyMs === undefined, 'BACKUP_EVERY is not set, so no backups are made'],
     ['BACKUP_KEEP', backup.everyMs === undefined, 'BACKUP_EVERY is not set, so no backups are made'],
     ['EXPORTS_DIR', s3 !== undefined, 'exports go to S3_BUCKET'],
     ['SERVE_DEMO', isSet('SERVE_APP'), 'SERVE_APP is set'],

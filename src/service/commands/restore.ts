@@ -32,7 +32,10 @@ export const restoreCommand = operatorCommand(
   'Puts a backup in the place of the database, after trying a copy of it. The service must not run.',
   'The database so far is kept. With --check, which is for a schedule, and --list the service can keep running, and nothing is replaced. The exit status is 0 only when the service can be started on what was recovered, or tried.',
 )
-  .argument('[backup]', 'a folder, or the name of a backup in BACKUP_TO, or latest')
+  .argument(
+    '[backup]',
+    'a backup, or the folder that has those of ebs backup, for the newest in it; or the name of one in BACKUP_TO, or latest for the newest there',
+  )
   .option('--check', 'only tries it: latest, if none is named')
   .option('--list', 'only lists the backups in BACKUP_TO: their time, their size, and whether SECRET_KEY opens them')
   .action(async (backup: string | undefined, { check, list }: { check?: true; list?: true }) => {
@@ -106,7 +109,11 @@ async function listAll(config: Config): Promise<void> {
     const future = fromFuture.includes(name) ? ', from the future' : ''
     console.log(`${name}  ${bytes === undefined ? 'unknown size' : `${bytes} bytes`}, ${opened}${future}`)
   }
-  console.log(`${facts.length} backups in ${config.backup.inBucket ? config.s3?.bucket : resolve(config.backup.dir)}`)
+  console.log(`${facts.length} backups in ${placeOf(config)}`)
+}
+
+function placeOf({ backup, s3 }: Config): string {
+  return backup.inBucket && s3 ? s3.bucket : resolve(backup.dir)
 }
 
 function databaseFile(config: Config): string {
@@ -142,21 +149,30 @@ interface Found {
 }
 
 /** Looks for it before anything is locked or written. */
-async function findBackup({ backup: { dir, inBucket }, s3 }: Config, backup: string): Promise<Found> {
+async function findBackup(config: Config, backup: string): Promise<Found> {
+  const { dir, inBucket } = config.backup
   const isLatest = backup === 'latest'
-  if (inBucket && s3 && (isLatest || momentOf(backup) !== undefined))
-    return { name: isLatest ? newest(await bucketBackups(s3)) : backup, folder: undefined }
-  const name = isLatest ? newest(await listBackups(dir)) : backup
+  if (!isLatest && (await holdsBackups(backup)))
+    return findBackup({ ...config, backup: { ...config.backup, dir: backup, inBucket: false } }, 'latest')
+  if (inBucket && config.s3 && (isLatest || momentOf(backup) !== undefined))
+    return { name: isLatest ? newest(config, await bucketBackups(config.s3)) : backup, folder: undefined }
+  const name = isLatest ? newest(config, await listBackups(dir)) : backup
   const folder = momentOf(name) === undefined ? resolve(name) : join(resolve(dir), name)
   existingFile(join(folder, 'bookmarks.db'))
   return { name: folder, folder }
 }
 
-function newest(names: string[]): string {
+/** A DATA_DIR may have both, and then is the backup itself. */
+async function holdsBackups(folder: string): Promise<boolean> {
+  if (existsSync(join(folder, 'bookmarks.db'))) return false
+  return (await listBackups(folder).catch(() => [])).length > 0
+}
+
+function newest(config: Config, names: string[]): string {
   const { oldestFirst, fromFuture } = byAge(names)
   const name = oldestFirst.at(-1)
   for (const each of fromFuture) console.log(`passed over: ${each}, which is from the future, so a clock was wrong`)
-  if (name === undefined) throw new ConfigError('BACKUP_TO: there is no backup')
+  if (name === undefined) throw new ConfigError(`BACKUP_TO: there is no backup in ${placeOf(config)}`)
   return name
 }
 
