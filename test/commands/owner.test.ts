@@ -85,6 +85,44 @@ t.test('A database elsewhere than DATA_DIR stays that of its owner', onlyForRoot
   }
 })
 
+t.test('Root begins no data in production where no folder tells whose it is', onlyForRoot, async (t) => {
+  const { home, dataDir, env } = await prepare(t)
+  const of = (DATA_DIR: string, file?: string) => ({
+    NODE_ENV: 'production',
+    PUBLIC_URL: 'https://sync.example.org',
+    OIDC_ISSUER: 'https://127.0.0.1:9',
+    OIDC_CLIENT_ID: 'id',
+    OIDC_CLIENT_SECRET: 'secret',
+    SECRET_KEY_FILE: env.SECRET_KEY_FILE,
+    DATA_DIR,
+    ...(file !== undefined && { DATABASE_URL: `sqlite:${file}` }),
+  })
+  const [absent, empty, at] = [join(home, 'absent'), join(home, 'empty'), join(home, 'srv')]
+  await mkdir(empty)
+  for (const place of [absent, empty]) {
+    for (const words of [['migrate'], ['restore', '--check'], ['restore', 'latest'], ['admin', 'users'], ['reseal']]) {
+      const { code, stderr } = await runCommand(t, words[0] ?? '', words.slice(1), of(place), alone)
+      t.equal(code, 1, words.join(' '))
+      t.match(stderr, `DATA_DIR: what root makes in ${place}, the service could not use.`)
+      t.match(stderr, `install -d -m 0700 -o USER '${place}'`)
+    }
+    const { code, stderr } = await runCommand(t, 'migrate', [], of(empty, join(place, 'b.db')), alone)
+    t.match([code, stderr], [1, /^DATABASE_URL: what root makes in /])
+    const looked = await runCommand(t, 'doctor', ['--json'], { ...of(place), PORT: '0' }, alone)
+    const owner = JSON.parse(looked.stdout).find(({ about }: { about: string }) => about === 'owner')
+    t.match(owner, { state: 'error', says: /^DATA_DIR: \S+ is root's/, todo: `install -d -m 0700 -o USER '${place}'` })
+  }
+  t.same([existsSync(absent), await readdir(empty)], [false, []])
+
+  const elsewhere = await runCommand(t, 'migrate', [], of(dataDir, join(at, 'b.db')), alone)
+  t.match(
+    elsewhere,
+    { code: 1, stderr: new RegExp(`^DATABASE_URL: ${at}\\S* cannot be `) },
+    "DATA_DIR's owner was asked",
+  )
+  t.equal(existsSync(at), false)
+})
+
 t.test('A backup that root has copied is there, but cannot be read: who, and what to do', onlyForRoot, async (t) => {
   const { home, dataDir, env } = await prepare(t)
   await runCommand(t, 'migrate', [], env, alone)

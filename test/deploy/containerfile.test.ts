@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { copyFile, glob, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { copyFile, glob, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -255,7 +255,7 @@ async function installWrapper(at: string): Promise<string> {
     program,
     'console.log(JSON.stringify({ title: process.title, words: process.argv.slice(2), env: process.env }))',
   )
-  const places = { settings, program, node: process.execPath }
+  const places = { settings, program, node: process.execPath, data: join(at, 'state'), user: 'nobody' }
   const text = Object.entries(places).reduce(
     (script, [name, place]) => script.replace(new RegExp(`^${name}=.*$`, 'm'), `${name}=${place}`),
     read('deploy/systemd/ebs'),
@@ -296,13 +296,17 @@ t.test('The program for commands gives them what the unit gives the service', as
   const secrets = Object.entries(files).map(([name, file]) => [`${name}_FILE`, join(settings, file)])
   const own = values('Environment')
     .filter((line) => !line.includes('%d'))
-    .map((line) => line.replace('%S', '/var/lib').split('='))
+    .map((line) => line.replace('%S/encrypted-bookmark-sync', join(at, 'state')).split('='))
   t.match(env, { ...Object.fromEntries(own), ...Object.fromEntries(secrets), ...given })
   t.same(
     Object.keys(env).filter((name) => name.endsWith('_FILE')).length,
     secrets.length,
     'no secret that is not there',
   )
+  t.match(read('deploy/systemd/ebs'), `\nuser=${values('User')}\ndata=/var/lib/${values('StateDirectory')}\n`)
+  const { uid, mode } = await stat(join(at, 'state')).catch(() => ({ uid: undefined, mode: 0 }))
+  const made = process.getuid?.() === 0 ? [Number(spawnSync('id', ['-u', 'nobody']).stdout), 0o700] : [undefined, 0]
+  t.same([uid, mode & 0o777], made, "before the first start, the data's folder is the service's")
 
   const odd = '  BACKUP_TO = /mnt/x \n\tS3_REGION= "a b"\n; no\nMY-VAR=3\n1X=2\nnothing\n=4\nLAST=1'
   await writeFile(join(settings, 'environment'), odd)

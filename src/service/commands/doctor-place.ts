@@ -47,14 +47,27 @@ export function examineVariables(config: Config): Finding[] {
 }
 
 /** The data should belong to one user, and have room. */
-export function examineDisk({ dataDir, backup, databaseUrl }: Config): Finding[] {
+export function examineDisk(config: Config): Finding[] {
+  const { dataDir, backup, databaseUrl } = config
   const folders = {
     DATA_DIR: dataDir,
     ...(backup.everyMs !== undefined && !backup.inBucket && { BACKUP_TO: backup.dir }),
   }
   const file = sqliteFile(databaseUrl)
   const database = file === undefined ? 0 : (sizeIfThere(file) ?? 0)
-  return Object.entries(folders).flatMap(([name, path]) => [...owners(name, path), room(name, path, database)])
+  const found = Object.entries(folders).flatMap(([name, path]) => [...owners(name, path), room(name, path, database)])
+  return [...found, ...staysRoot(config)]
+}
+
+/** Root itself may write everywhere, so that what it sees is nothing for the service's user to go by. */
+function staysRoot({ environment, dataDir, databaseUrl, s3 }: Config): Finding[] {
+  const file = sqliteFile(databaseUrl)
+  if (process.getuid?.() !== 0 || environment === 'development' || (file === undefined && s3)) return []
+  const path = resolve(dataDir)
+  const isThere = existsSync(path) && readdirSync(path).length > 0
+  const says = `DATA_DIR: ${path} is root's, or would be: the service, if it is another user, cannot use it`
+  const todo = isThere ? `chown -R USER: '${path}'` : `install -d -m 0700 -o USER '${path}'`
+  return [{ about: 'owner', state: 'error', says, todo }]
 }
 
 /** Looks as the service's user, which this process is by now. */

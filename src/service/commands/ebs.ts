@@ -1,6 +1,6 @@
 /** `ebs COMMAND`, in a checkout `npm run ebs -- COMMAND`: the service, and all that an operator does beside it. */
 import type { Command } from 'commander'
-import { becomeOwner } from '../config/folders.ts'
+import { becomeOwner, demandOwner } from '../config/folders.ts'
 import { printFault } from '../printed.ts'
 import { command, run, UsageError } from '../terminal/command.ts'
 
@@ -22,7 +22,11 @@ const [name = '', ...words] = process.argv.slice(2)
 const load = Object.hasOwn(commands, name) ? commands[name] : undefined
 if (load) {
   const program = await load()
-  program.hook('preAction', () => becomeOwner(process.env))
+  program.hook('preAction', () => {
+    becomeOwner(process.env)
+    // Root that runs the service itself is its user, and the doctor makes nothing.
+    if (name !== 'serve' && name !== 'doctor') demandOwner(process.env)
+  })
   await run(program, words, name === 'serve' ? (text) => printFault('fatal', text) : undefined)
 } else {
   await run(await describeAll())
@@ -33,7 +37,7 @@ async function describeAll(): Promise<Command> {
   const program = command(
     'ebs',
     'Runs the service, or a command beside it.',
-    "Each command explains itself with --help, and reads the service's environment variables. Run as root, it becomes the user that the SQLite file, or DATA_DIR, belongs to, so that the service can use whatever it makes. The exit status is 0 when all was done, 1 when it was not, and 2 when the call itself was wrong, which changes nothing.",
+    "Each command explains itself with --help, and reads the service's environment variables. Run as root, it becomes the user that the SQLite file, or DATA_DIR, belongs to, so that the service can use whatever it makes; in production, it begins no data as root. The exit status is 0 when all was done, 1 when it was not, and 2 when the call itself was wrong, which changes nothing.",
   )
     .usage('<command>')
     .argument('[command]')

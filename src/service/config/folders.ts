@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { mkdir, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { sqliteFile } from './storage.ts'
@@ -27,11 +27,9 @@ async function isFolder(path: string): Promise<boolean> {
  */
 export function becomeOwner(env: Env): void {
   if (process.getuid?.() !== 0) return
-  const [variable, path] = placeOfData(env)
-  const found = ownerOf(resolve(path))
-  // A file of root in another user's folder is a mistake, which must not be made again.
-  const { uid, gid } = found.uid === 0 ? ownerOf(dirname(resolve(path))) : found
-  if (uid === 0) return
+  const owner = findOwner(env)
+  if (!owner) return
+  const { variable, path, uid, gid } = owner
   for (const name of secretNames) holdSecret(env, name)
   try {
     joinGroups(uid, gid)
@@ -43,14 +41,49 @@ export function becomeOwner(env: Env): void {
   }
 }
 
-/** The database's own file, where DATABASE_URL names one: it may be elsewhere than DATA_DIR. */
-function placeOfData(env: Env): [variable: string, path: string] {
-  const file = sqliteFile(secret(env, 'DATABASE_URL') ?? '')
-  if (file !== undefined) return ['DATABASE_URL', file]
-  return ['DATA_DIR', text(env, 'DATA_DIR', './data')]
+/** Refuses to let root begin the data where nothing tells who the service is: it could not open what is root's. */
+export function demandOwner(env: Env): void {
+  if (process.getuid?.() !== 0 || text(env, 'NODE_ENV', 'development') === 'development') return
+  if (sqliteFile(secret(env, 'DATABASE_URL') ?? 'sqlite:') === undefined) return
+  const [{ variable, path }] = placesOfData(env)
+  const folder = resolve(variable === 'DATA_DIR' ? path : dirname(path))
+  if (existsSync(folder) && readdirSync(folder).length > 0) return
+  throw new ConfigError(
+    `${variable}: what root makes in ${folder}, the service could not use. ` +
+      `Let its user have that folder first: install -d -m 0700 -o USER '${folder}'`,
+  )
 }
 
-function ownerOf(path: string): { uid: number; gid: number } {
+interface Place {
+  variable: string
+  path: string
+}
+
+/** The database's own file, where DATABASE_URL names one, tells it first: it may be elsewhere than DATA_DIR. */
+function placesOfData(env: Env): [Place, ...Place[]] {
+  const dataDir = { variable: 'DATA_DIR', path: text(env, 'DATA_DIR', './data') }
+  const path = sqliteFile(secret(env, 'DATABASE_URL') ?? '')
+  return path === undefined ? [dataDir] : [{ variable: 'DATABASE_URL', path }, dataDir]
+}
+
+/** Undefined if they all are root's. */
+function findOwner(env: Env): (Place & Owner) | undefined {
+  for (const place of placesOfData(env)) {
+    const path = resolve(place.path)
+    const found = ownerOf(path)
+    // A file of root in another user's folder is a mistake, which must not be made again.
+    const { uid, gid } = found.uid === 0 ? ownerOf(dirname(path)) : found
+    if (uid !== 0) return { ...place, uid, gid }
+  }
+  return undefined
+}
+
+interface Owner {
+  uid: number
+  gid: number
+}
+
+function ownerOf(path: string): Owner {
   const found = statSync(path, { throwIfNoEntry: false })
   return found ?? (dirname(path) === path ? { uid: 0, gid: 0 } : ownerOf(dirname(path)))
 }
