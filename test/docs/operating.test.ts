@@ -174,6 +174,10 @@ async function tarball(t: Test, boot: () => Promise<Machine>, released: string):
     '200',
   )
   t.match(await machine.type('ebs admin users'), /users|nobody|^$/i)
+  // Also one that an editor has made anew.
+  await machine.type(`echo secret > /etc/${name}/s3_secret_key`)
+  const asNobody = `su -s /bin/sh nobody -c 'cat /etc/${name}/*; ls /etc/${name}' 2> /dev/null || true`
+  t.equal(await machine.type(asNobody), '', 'no other user reads a secret, nor which there are')
 }
 
 async function dump(boot: () => Promise<Machine>, released: string): Promise<void> {
