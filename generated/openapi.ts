@@ -1687,7 +1687,7 @@ export interface components {
             bytes: number;
             /**
              * Format: int64
-             * @description Records, deleted ones included: beyond the limit, these make room, the first one first.
+             * @description Records, deleted ones included: beyond the limit, those make room of which nothing is kept, the first one first.
              * @example 1200
              */
             records: number;
@@ -1720,7 +1720,7 @@ export interface components {
             stored_bytes: number;
             /**
              * Format: int64
-             * @description Records, deleted ones included. A new one takes the place of the one whose deletion is the oldest; where none is deleted, it is refused.
+             * @description Records, deleted ones included. Beyond it, a new one takes the place of a deleted one of which nothing can be restored any more; without any, it is refused.
              * @example 1000000
              */
             stored_records: number;

@@ -98,7 +98,7 @@ export async function fillAccount(data: Data, person: Person, sizes: Sizes): Pro
 
   const last = stampOf(account, trash > 0 ? deleted : versions, (trash || records) - 1)
   await data.run(`update users set last_stamp = ${last}, live_bookmarks = ${records}, stored_records = ${records + trash},
-    tombstones = ${trash}, stored_versions = ${versions * records + trash}, stored_bytes = ${((versions + 1) * records + trash) * ciphertext.length}, version_bytes = ${(versions * records + trash) * ciphertext.length},
+    stored_versions = ${versions * records + trash}, stored_bytes = ${((versions + 1) * records + trash) * ciphertext.length}, version_bytes = ${(versions * records + trash) * ciphertext.length},
     digest = '${toDigest(BigInt(records) * (hexValue(hash) ?? 0n))}', digest_stamp = ${last} where id = '${user}'`)
   await data.run(`insert into devices (user_id, device_id, cursor, last_sync)
     ${series(devices - 1)} select '${user}', ${device}, 0, ${now} from numbers`)

@@ -27,8 +27,8 @@ t.test('ebs admin quota: one user may store more or less than others, from their
   const [ada, bob] = [await app.user('ada'), await app.user('bob')]
   const max = Number(settings.MAX_USER_BYTES)
   const log = t.capture(console, 'log')
-  const quota = async (bytes?: string) => {
-    await quotaOf(beside, ada.userId, bytes, max)
+  const quota = async (bytes?: string, yes = false) => {
+    await quotaOf(beside, ada.userId, { bytes, yes }, max)
     return log().map(({ args }) => String(args[0]).replace(`${ada.userId}: `, ''))
   }
   const create = async ({ call }: typeof ada, size: number) =>
@@ -43,15 +43,20 @@ t.test('ebs admin quota: one user may store more or less than others, from their
   t.match(JSON.parse(String(log()[0]?.args[0])), { id: ada.userId, bytes: 1824, quota: 2000 })
   await listUsers(beside, { search: ada.userId })
   t.match(log()[0]?.args[0], /1824 bytes, 2 records, last seen .*, quota 2000$/)
-  t.same(await quota('600'), ['1824 of 600 bytes, set for this user'])
+  await t.rejects(quota('600'), /1224 bytes less than is used: .* --yes sets it/)
+  t.equal(await limit(ada), 2000)
+  t.same(await quota('600', true), ['1824 of 600 bytes, set for this user'])
   t.equal(await create(ada, 1), 413)
   const { body } = await ada.call('GET', '/api/v1/bookmarks')
   t.equal((await ada.call('DELETE', `/api/v1/bookmarks/${body.data[0].id}`)).status, 200)
   // It makes room for its own version alone, which is the only one.
-  t.same(await quota('default'), [`1424 of ${max} bytes, as MAX_USER_BYTES says`])
+  t.same(await quota('default', true), [`1424 of ${max} bytes, as MAX_USER_BYTES says`])
   for (const wrong of ['-1', '0', '1.5', '1e3', '9007199254740992', ''])
-    await t.rejects(quotaOf(beside, ada.userId, wrong, max), /neither a number of bytes nor `default`/)
-  await t.rejects(quotaOf(beside, 'nobody', '1', max), /no user has the id nobody/)
+    await t.rejects(
+      quotaOf(beside, ada.userId, { bytes: wrong, yes: true }, max),
+      /neither a number of bytes, 1 or more, nor `default`/,
+    )
+  await t.rejects(quotaOf(beside, 'nobody', { bytes: '1', yes: true }, max), /no user has the id nobody/)
   t.same(await quota(), [`1424 of ${max} bytes, as MAX_USER_BYTES says`], 'nothing was set')
 })
 

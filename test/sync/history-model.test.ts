@@ -117,7 +117,8 @@ async function compare({ app, user, model }: Player): Promise<void> {
     stored_bytes: stored,
     version_bytes: stored - live,
     stored_records: records.length,
-    tombstones: records.filter(({ deleted_at }) => deleted_at !== null).length,
+    empty_tombstones: records.filter((one) => one.deleted_at !== null && one.data_stamp === null && one.versions === 0)
+      .length,
     stored_versions: kept.length,
     digest: model.lastStamp === 0 ? null : digestOf(records.filter(({ deleted_at }) => deleted_at === null)),
     digest_stamp: model.lastStamp || null,
@@ -222,7 +223,7 @@ const rowOfUser = query((db, { userId }: OfUser) =>
       'stored_bytes',
       'version_bytes',
       'stored_records',
-      'tombstones',
+      'empty_tombstones',
       'stored_versions',
       'digest',
       'digest_stamp',

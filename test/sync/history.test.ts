@@ -291,15 +291,17 @@ t.test(
     for (const id of ['x', 'y']) await create(ada, id, 'one')
     await ada.call('DELETE', '/api/v1/bookmarks/x')
     // As that release leaves it.
+    await db.updateTable('records').set({ versions: 0 }).where('user_id', '=', ada.userId).execute()
     await db.deleteFrom('versions').where('user_id', '=', ada.userId).execute()
-    const unknown = { version_bytes: 0, trash_checked_at: 0, tombstones: 0 }
+    const unknown = { version_bytes: 0, trash_checked_at: 0, empty_tombstones: 5 }
     await db.updateTable('users').set(unknown).where('id', '=', ada.userId).execute()
     t.same((await get('/api/v1/trash')).bookmarks, [])
     await sweepVersions(app.context, start)
-    t.match(await findCounters(db, ada.userId), { tombstones: 1, stored_records: 2 }, 'and is counted')
+    t.match(await findCounters(db, ada.userId), { empty_tombstones: 0 }, 'counted anew')
     t.match((await get('/api/v1/trash')).bookmarks, [{ id: 'x', ...content('one') }])
     await sweepVersions(app.context, start + 31 * dayMs)
     t.same((await get('/api/v1/trash')).bookmarks, [])
+    t.match(await findCounters(db, ada.userId), { empty_tombstones: 1, stored_records: 2 })
     t.same(await usage(app.context, ada.userId), { bytes: 3, records: 2 })
     t.same(await countUsage(app.context, ada.userId), { bytes: 3, records: 2 })
   },

@@ -6,6 +6,7 @@ import { change, pullAll } from '../support/changes.ts'
 import { countRows, snapshot } from '../support/database.ts'
 import { depth } from '../support/depth.ts'
 import { pick } from '../support/pick.ts'
+import { sweepVersions } from '../support/sweeps.ts'
 import { countUsage, maxUserBytes, usage } from '../support/usage.ts'
 
 const exceeded = [413, { error: 'Storage quota exceeded' }]
@@ -112,42 +113,75 @@ t.test('A push or import that would pass the quota is refused whole, with its de
   })
 })
 
-t.test('Deletes always pass, and what is deleted counts as a record until a new one needs its place', async (t) => {
+t.test('Deletes always pass, and what is deleted counts as a record', async (t) => {
   const app = await open({ ...maxUserBytes(20, 4), MAX_USER_RECORDS: '2' })
   await push(app.ada, change({ entity_id: 'other', timestamp: 1000, ...data(10) }))
   t.equal((await app.ada.call('DELETE', '/api/v1/bookmarks/old')).status, 200)
   t.equal((await push(app.ada, gone('other'))).body.accepted, 1)
   t.same(await usage(app.context, app.ada.userId), { bytes: 20, records: 2 })
-  const revived = change({ entity_id: 'other', timestamp: Date.now() + 1000, ...data(10) })
+  await refused(t, app, 'a new one', () => push(app.ada, change({ entity_id: 'new', ...data(1) })))
+  const revived = change({ entity_id: 'old', timestamp: Date.now() + 1000, ...data(10) })
   t.equal((await push(app.ada, revived)).body.accepted, 1, 'a revival takes the room of the deleted version')
-  t.equal((await push(app.ada, change({ entity_id: 'new', ...data(1) }))).body.accepted, 1)
-  t.same(pick((await pullAll(app.ada)).changes, 'entity_id'), ['other', 'new'])
-  await refused(t, app, 'one more', () => push(app.ada, change({ entity_id: 'newer', ...data(1) })))
 })
 
-for (const days of ['30', '0']) {
-  t.test(`The oldest deletions make room for new records, with all that is kept of them (${days} days)`, async (t) => {
-    const app = await buildApp(t, { MAX_USER_RECORDS: '4', KEEP_VERSIONS_DAYS: days })
-    const ada = await app.user('ada')
-    const create = (...ids: string[]) => push(ada, ...ids.map((entity_id) => change({ entity_id, ...data(5) })))
-    const ids = async () => pick((await pullAll(ada)).changes, 'entity_id')
-    const right = async () =>
-      t.same(await Array.fromAsync(recount(app.context.database)), [undefined], 'all is counted')
-    await create('a', 'b', 'c', 'd')
-    for (const id of ['c', 'a', 'b']) await ada.call('DELETE', `/api/v1/bookmarks/${id}`)
-    await right()
-    await refused(t, app, 'more than are deleted', () => create('e', 'f', 'g', 'h'))
-    t.equal((await create('e', 'f')).status, 200)
-    t.same(await ids(), ['d', 'b', 'e', 'f'], 'those deleted first are forgotten')
-    t.same(pick((await ada.call('GET', '/api/v1/trash')).body.bookmarks, 'id'), days === '0' ? [] : ['b'])
-    t.equal((await ada.call('POST', '/api/v1/bookmarks/a/restore')).status, 404)
-    await right()
-    t.same(await usage(app.context, ada.userId), await countUsage(app.context, ada.userId))
-    t.equal((await create('a')).status, 200, 'what is forgotten can be made anew')
-    await refused(t, app, 'a fifth live one', () => create('i'))
-    await right()
-  })
-}
+t.test('The oldest deletions make room for new records, once nothing is kept of them', async (t) => {
+  const app = await buildApp(t, { MAX_USER_RECORDS: '4' })
+  const ada = await app.user('ada')
+  const create = (...ids: string[]) => push(ada, ...ids.map((entity_id) => change({ entity_id, ...data(5) })))
+  const ids = async () => pick((await pullAll(ada)).changes, 'entity_id')
+  const inTrash = async () => pick((await ada.call('GET', '/api/v1/trash')).body.bookmarks, 'id')
+  const right = async () => t.same(await Array.fromAsync(recount(app.context.database)), [undefined], 'all is counted')
+  await create('a', 'b', 'c', 'd')
+  for (const id of ['c', 'a', 'b']) await ada.call('DELETE', `/api/v1/bookmarks/${id}`)
+  await refused(t, app, 'what can be restored stays', () => create('e'))
+  await right()
+  for (const id of ['b', 'c']) t.equal((await ada.call('DELETE', `/api/v1/trash/${id}`)).status, 200)
+  await right()
+  await refused(t, app, 'more than are purged', () => create('e', 'f', 'g'))
+  t.equal((await create('e')).status, 200)
+  t.same(await ids(), ['d', 'a', 'b', 'e'], 'the one that was deleted first is forgotten')
+  t.equal((await create('f')).status, 200)
+  t.same([await ids(), await inTrash()], [['d', 'a', 'e', 'f'], ['a']])
+  await right()
+  await refused(t, app, 'again', () => create('g'))
+  t.equal((await ada.call('POST', '/api/v1/bookmarks/a/restore')).status, 200)
+  t.same(await usage(app.context, ada.userId), await countUsage(app.context, ada.userId))
+  await ada.call('DELETE', '/api/v1/bookmarks/d')
+  await sweepVersions(app.context, Date.now() + 31 * 86_400_000)
+  t.equal((await create('c')).status, 200, 'nor is anything kept of what was deleted long ago')
+  t.same((await ids()).toSorted(), ['a', 'c', 'e', 'f'])
+  await right()
+})
+
+t.test('Without versions, a deletion can give way at once', async (t) => {
+  const app = await buildApp(t, { MAX_USER_RECORDS: '3', KEEP_VERSIONS_DAYS: '0' })
+  const ada = await app.user('ada')
+  const create = (...ids: string[]) => push(ada, ...ids.map((entity_id) => change({ entity_id, ...data(5) })))
+  await create('a', 'b', 'c')
+  for (const id of ['b', 'a']) await ada.call('DELETE', `/api/v1/bookmarks/${id}`)
+  t.equal((await create('d')).status, 200)
+  t.same(pick((await pullAll(ada)).changes, 'entity_id'), ['c', 'a', 'd'])
+  t.same(await Array.fromAsync(recount(app.context.database)), [undefined])
+})
+
+t.test('Writes at once, at the limit of records alone, take no history', async (t) => {
+  const app = await buildApp(t, { MAX_USER_RECORDS: '60' })
+  const ada = await app.user('ada')
+  const edit = (size: number) =>
+    Array.from({ length: 10 }, (_, index) => change({ entity_id: `e${index}`, timestamp: size, ...data(size) }))
+  for (const size of [5, 6, 7, 8]) await push(ada, ...edit(size))
+  await push(ada, ...Array.from({ length: 50 }, (_, index) => gone(`never-${index}`)))
+  const versions = async () => (await findCounters(app.context.database.db, ada.userId)).stored_versions
+  t.equal(await versions(), 30)
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, (_, index) =>
+      push(ada, ...[0, 1, 2].map((n) => change({ entity_id: `new-${index}-${n}`, ...data(20_000) }))),
+    ),
+  )
+  t.same(pick(answers, 'status'), Array(8).fill(200))
+  t.equal(await versions(), 30)
+  t.same(await usage(app.context, ada.userId), await countUsage(app.context, ada.userId))
+})
 
 t.test('A push that would not fit once a deletion has gone, which beats a part of it, takes nothing', async (t) => {
   const app = await open({ MAX_USER_RECORDS: '2' })
@@ -158,7 +192,7 @@ t.test('A push that would not fit once a deletion has gone, which beats a part o
 })
 
 t.test('Whoever deletes ids that never were keeps nobody from adding', async (t) => {
-  const app = await buildApp(t, { ...maxUserBytes(3000, 1000), MAX_USER_RECORDS: '1000' })
+  const app = await buildApp(t, { ...maxUserBytes(3000, 1100), MAX_USER_RECORDS: '1000' })
   const ada = await app.user('ada')
   const many = (count: number, make: (index: number) => object) =>
     push(ada, ...Array.from({ length: count }, (_, index) => make(index)))
@@ -168,11 +202,12 @@ t.test('Whoever deletes ids that never were keeps nobody from adding', async (t)
   t.ok((await usage(app.context, ada.userId)).records > 990, 'it is full')
   const history = (await ada.call('GET', '/api/v1/trash')).body.bookmarks.length
   t.equal(history, 1, 'no version has gone for them')
-  for (const size of [1, 400, 500])
+  for (const size of [1, 400, 596])
     t.equal((await many(size, (index) => change({ entity_id: `new-${size}-${index}`, ...data(1) }))).status, 200)
   t.same(await usage(app.context, ada.userId), await countUsage(app.context, ada.userId))
   t.same(await Array.fromAsync(recount(app.context.database)), [undefined])
-  t.ok((await pullAll(ada)).changes.length <= 1000)
+  t.equal((await pullAll(ada)).changes.length, 1000)
+  t.equal((await ada.call('GET', '/api/v1/trash')).body.bookmarks.length, 1, 'the trash stays')
 })
 
 t.test('Deletions also make room for bytes, once no version is left', async (t) => {

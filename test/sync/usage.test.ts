@@ -127,7 +127,7 @@ async function read({ database: { db } }: Context, { userId }: TestUser) {
     .execute()
   const rejections = db.selectFrom('rejections').selectAll().where('user_id', '=', userId)
   const devices = db.selectFrom('devices').selectAll().where('user_id', '=', userId)
-  const { stored_bytes, stored_records, tombstones, ...counters } = await findCounters(db, userId)
+  const { stored_bytes, stored_records, empty_tombstones: tombstones, ...counters } = await findCounters(db, userId)
   return {
     records,
     ciphertexts,

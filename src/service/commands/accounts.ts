@@ -65,19 +65,31 @@ export async function endSessionOf({ db, write }: Beside, userId: string, id: st
   console.log(`${id}: signed out`)
 }
 
-/** Whoever stores more than a lowered quota keeps it, and can only add once they are below. */
+interface NewQuota {
+  /** A number, or `default`; undefined only asks. */
+  bytes: string | undefined
+  /** That it may be less than what is used. */
+  yes: boolean
+}
+
+/** Whoever stores more than a lowered quota keeps what is live; their next write makes room for the rest as any does. */
 export async function quotaOf(
   { db, write }: Beside,
   id: string,
-  bytes: string | undefined,
+  { bytes, yes }: NewQuota,
   maxUserBytes: number,
 ): Promise<void> {
   await demandAccount(db, id)
   if (bytes !== undefined) {
-    const max = bytes === 'default' ? null : Number(bytes)
-    if (max !== null && !(/^[1-9][0-9]*$/.test(bytes) && Number.isSafeInteger(max)))
-      throw new UsageError(`${bytes} is neither a number of bytes nor \`default\``)
-    await write((trx) => setQuota(trx, id, max), id)
+    const max_bytes = bytes === 'default' ? null : Number(bytes)
+    if (max_bytes !== null && !(/^[1-9][0-9]*$/.test(bytes) && Number.isSafeInteger(max_bytes)))
+      throw new UsageError(`${bytes} is neither a number of bytes, 1 or more, nor \`default\``)
+    const over = usedBytes(await findCounters(db, id)) - maxBytesOf({ maxUserBytes }, { max_bytes })
+    if (over > 0 && !yes)
+      throw new Error(
+        `that is ${over} bytes less than is used: the user's next write erases as much of what can be restored. --yes sets it`,
+      )
+    await write((trx) => setQuota(trx, id, max_bytes), id)
   }
   const user = await findCounters(db, id)
   const own = user.max_bytes === null ? 'as MAX_USER_BYTES says' : 'set for this user'

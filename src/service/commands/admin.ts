@@ -46,8 +46,9 @@ adminCommand
   .description('says how many bytes a user may store, or sets it for this user alone')
   .argument(...userId)
   .argument('[bytes]', 'a number, or `default` for MAX_USER_BYTES')
-  .action((id: string, bytes?: string) =>
-    withDatabase((database) => quotaOf(database, id, bytes, readConfig(process.env).maxUserBytes)),
+  .option('--yes', 'sets it even if the user stores more')
+  .action((id: string, bytes: string | undefined, { yes = false }: { yes?: boolean }) =>
+    withDatabase((database) => quotaOf(database, id, { bytes, yes }, readConfig(process.env).maxUserBytes)),
   )
 adminCommand
   .command('disable')

@@ -46,10 +46,10 @@ interface UsersTable {
   trash_checked_to: Generated<number | null>
   /** Rows in `records`, including tombstones. */
   stored_records: Generated<number>
-  /** How many of them are tombstones. */
-  tombstones: Generated<number>
-  /** A sequence number that all of them are after. */
-  tombstones_after: Generated<number>
+  /** How many of them are deleted, and nothing is kept of them: neither ciphertext nor a version. */
+  empty_tombstones: Generated<number>
+  /** A sequence number that all of these are after. */
+  empty_tombstones_after: Generated<number>
   /** How many bytes the user may store; null for MAX_USER_BYTES. */
   max_bytes: Generated<number | null>
   /** Rows in `versions`. */

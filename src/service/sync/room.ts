@@ -3,7 +3,7 @@ import { ServiceError } from '../contract/errors.ts'
 import type { Database, Trx } from '../db/engine/database.ts'
 import { maxWaitMs } from '../db/engine/writer.ts'
 import { eraseVersions, oldestVersions, subtract } from '../db/tables/erased-versions.ts'
-import { eraseTombstones, tombstonesAfter } from '../db/tables/tombstones.ts'
+import { emptyTombstonesAfter, forgetTombstones } from '../db/tables/tombstones.ts'
 import { type LockedUser, lockUser, saveCounters } from '../db/tables/users.ts'
 import type { Caller } from './change.ts'
 import { erasableBytes, maxBytesOf, type QuotaLimits, rowBytes, usedBytes } from './usage.ts'
@@ -42,7 +42,8 @@ interface Growth {
 }
 
 /**
- * How much must be erased for what a write leaves: the oldest versions, and if there are not enough, the oldest tombstones. What
+ * How much must be erased for what a write leaves: the oldest versions, and if there are not enough, the oldest
+ * tombstones of which nothing is kept. What
  * adds ciphertext makes room until the quota holds; what only adds rows, such as a delete, makes room for these alone, and only
  * among versions, so that it takes no history from a user over a lowered limit.
  */
@@ -50,24 +51,22 @@ export function missingRoom(
   limits: QuotaLimits,
   { before, after, added, usedAtFirst = usedBytes(before), isShared }: Growth,
 ): number {
-  const over = usedBytes(after) - maxBytesOf(limits, before)
-  const ofVersions = erasableBytes({ ...after, tombstones: 0 })
+  const isNew = after.stored_records > before.stored_records
+  const forRecords = isNew ? Math.max(0, after.stored_records - limits.maxUserRecords) : 0
+  const over = usedBytes(after) - rowBytes * forRecords - maxBytesOf(limits, before)
+  const ofVersions = erasableBytes({ ...after, empty_tombstones: 0 })
   const missing = Math.max(0, Math.min(over, ofVersions, added > 0 ? over : usedBytes(after) - usedAtFirst))
-  const needed = missingTombstones()
-  const tombstones = Math.min(before.tombstones, needed)
+  const needed = forRecords + (added > 0 ? Math.max(0, Math.ceil((over - ofVersions) / rowBytes)) : 0)
+  const tombstones = Math.min(before.empty_tombstones, needed)
   // Each version that goes makes at least this room. Without earlier versions, a write erases no more than it adds itself.
   const isLarge = missing > maxErased * rowBytes && before.stored_versions > 0
-  if (isLarge || tombstones > 0 || (isShared && Math.min(needed, after.tombstones) > 0)) {
+  if (isLarge || tombstones > 0 || (isShared && Math.min(needed, after.empty_tombstones) > 0)) {
+    // What others write meanwhile is no reason to erase anything where nothing is missing.
+    const bytes = missing > 0 ? usedBytes(before) - missing : Number.POSITIVE_INFINITY
     const records = tombstones > 0 ? before.stored_records - tombstones : Number.POSITIVE_INFINITY
-    throw new NeedsRoom({ bytes: usedBytes(before) - missing, records }, usedAtFirst)
+    throw new NeedsRoom({ bytes, records }, usedAtFirst)
   }
   return missing
-
-  function missingTombstones(): number {
-    const isNew = after.stored_records > before.stored_records
-    const rowsOver = isNew ? after.stored_records - limits.maxUserRecords : 0
-    return Math.max(rowsOver, added > 0 ? Math.ceil((over - ofVersions) / rowBytes) : 0)
-  }
 }
 
 /**
@@ -131,8 +130,8 @@ async function makeRoomApart(trx: Trx, { userId, loginId }: Omit<Caller, 'device
   // Whoever counts what is not there would look for it again and again.
   if (bytes > 0 && user.stored_versions > 0)
     await saveCounters(trx, (await eraseOldest(trx, user, bytes)) ?? { ...user, stored_versions: 0, version_bytes: 0 })
-  else if (records > 0 && user.tombstones > 0)
-    await saveCounters(trx, (await eraseOldestTombstones(trx, user, records)) ?? { ...user, tombstones: 0 })
+  else if (records > 0 && user.empty_tombstones > 0)
+    await saveCounters(trx, (await forgetOldest(trx, user, records)) ?? { ...user, empty_tombstones: 0 })
   else return false
   return true
 }
@@ -154,24 +153,17 @@ async function eraseOldest(trx: Trx, user: LockedUser, bytes: number): Promise<L
   return subtract(user, await eraseVersions(trx, user.id, until(oldest, bytes)))
 }
 
-/** Looks through some records for the oldest tombstones, and erases at most `max`. Undefined if there is none. */
-async function eraseOldestTombstones(trx: Trx, user: LockedUser, max: number): Promise<LockedUser | undefined> {
-  const next = await tombstonesAfter(trx, user.id, user.tombstones_after, batchRows)
+/** Looks through some records for the oldest tombstones, and forgets at most `max`. Undefined if there is no record left. */
+async function forgetOldest(trx: Trx, user: LockedUser, max: number): Promise<LockedUser | undefined> {
+  const next = await emptyTombstonesAfter(trx, user.id, user.empty_tombstones_after, batchRows)
   if (!next) return undefined
-  const { tombstones, upTo } = next
-  // Each with up to 50 versions.
-  let rows = 0
-  const end = tombstones.findIndex(({ versions }, index) => {
-    rows += 1 + versions
-    return index >= max || rows > maxErased
-  })
-  const gone = end < 0 ? tombstones : tombstones.slice(0, Math.max(1, end))
-  const left = subtract(user, await eraseTombstones(trx, user.id, gone))
+  const gone = next.tombstones.slice(0, max)
+  await forgetTombstones(trx, user.id, gone)
   return {
-    ...left,
-    stored_records: left.stored_records - gone.length,
-    tombstones: Math.max(0, left.tombstones - gone.length),
-    tombstones_after: (end < 0 ? upTo : gone.at(-1)?.stamp) ?? upTo,
+    ...user,
+    stored_records: user.stored_records - gone.length,
+    empty_tombstones: Math.max(0, user.empty_tombstones - gone.length),
+    empty_tombstones_after: gone.length < next.tombstones.length ? (gone.at(-1)?.stamp ?? 0) : next.upTo,
   }
 }
 

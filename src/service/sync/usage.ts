@@ -1,5 +1,6 @@
 import { quotas } from '../../../generated/limits.ts'
 import { ServiceError } from '../contract/errors.ts'
+import { type EntityKey, entityKey, isEmptyTombstone, type RecordRow } from '../db/tables/records.ts'
 import type { Counters, LockedUser } from '../db/tables/users.ts'
 import type { Decided } from './change.ts'
 import { isLive, isWon, newBytes, type Won } from './rows.ts'
@@ -20,7 +21,10 @@ export function maxBytesOf(
 /** About what a record or a version takes beside its ciphertext. Without it, 50 million versions of a byte would fit. */
 export const { rowBytes } = quotas
 
-type Stored = Pick<Counters, 'stored_bytes' | 'version_bytes' | 'stored_records' | 'stored_versions' | 'tombstones'>
+type Stored = Pick<
+  Counters,
+  'stored_bytes' | 'version_bytes' | 'stored_records' | 'stored_versions' | 'empty_tombstones'
+>
 
 /** The sums that count for the quota. */
 export function usedBytes({
@@ -32,8 +36,8 @@ export function usedBytes({
 }
 
 /** How much of it can be erased to make room. */
-export function erasableBytes({ version_bytes, stored_versions, tombstones }: Stored): number {
-  return version_bytes + rowBytes * (stored_versions + tombstones)
+export function erasableBytes({ version_bytes, stored_versions, empty_tombstones }: Stored): number {
+  return version_bytes + rowBytes * (stored_versions + empty_tombstones)
 }
 
 /** How much a write changes the counters of the same names. */
@@ -52,9 +56,9 @@ export function addedBytes(won: Won[], removed: number, isKept: boolean): AddedB
 }
 
 /**
- * The winners to store; throws QuotaExceeded if they would exceed a limit even without any version, and any tombstone that is
- * there by now. What increases neither total always passes, so that a user over a lowered limit can get below it. Deletes pass,
- * too: one of an unknown entity leaves a tombstone only if nothing has to go for it.
+ * The winners to store; throws QuotaExceeded if they would exceed a limit even without any version, and any tombstone of which
+ * nothing is kept by now. What increases neither total always passes, so that a user over a lowered limit can get below it.
+ * Deletes pass, too: one of an unknown entity leaves a tombstone only if nothing has to go for it.
  */
 export function withinQuota(
   limits: QuotaLimits,
@@ -66,11 +70,11 @@ export function withinQuota(
   const maxBytes = maxBytesOf(limits, user)
   const live = won.filter(({ winner }) => winner.operation !== 'delete')
   const created = live.filter(({ stored }) => !stored).length
-  const brought = live.filter(({ stored }) => !isLive(stored)).length
-  const records = user.stored_records - user.tombstones + brought
-  const grown = stored_bytes - version_bytes + rowBytes * brought
+  const revived = live.filter(({ stored }) => stored && isEmptyTombstone(stored)).length
+  const records = user.stored_records - user.empty_tombstones + created + revived
+  const grown = stored_bytes - version_bytes + rowBytes * (created + revived)
   const bytes = usedBytes(user) - erasableBytes(user) + grown
-  const left = user.tombstones - (brought - created)
+  const left = user.empty_tombstones - revived
   const isForTombstones = records + left > limits.maxUserRecords || bytes + rowBytes * left > maxBytes
   const more = isForTombstones ? beatenByTombstones(verdicts) : { records: 0, bytes: 0 }
   if (created > 0 && records + more.records > limits.maxUserRecords) throw new ServiceError('QuotaExceeded')
@@ -88,7 +92,7 @@ export function withinQuota(
 function beatenByTombstones(verdicts: Decided[]): { records: number; bytes: number } {
   let [records, bytes] = [0, 0]
   for (const { stored, winner, lost, heldBack } of verdicts) {
-    if (!stored || isLive(stored) || winner) continue
+    if (!stored || !isEmptyTombstone(stored) || winner) continue
     const texts = [...lost.keys(), ...heldBack.keys()].filter(({ operation }) => operation !== 'delete')
     if (texts.length > 0) records++
     bytes += Math.max(0, ...texts.map(({ encrypted_data }) => rowBytes + (encrypted_data?.length ?? 0)))
@@ -96,24 +100,22 @@ function beatenByTombstones(verdicts: Decided[]): { records: number; bytes: numb
   return { records, bytes }
 }
 
-/** How many more tombstones there are after what is written: fewer, if it brings back what was deleted. */
-function addedTombstones(written: Won[]): number {
-  let added = 0
-  for (const { winner, stored } of written)
-    added += Number(winner.operation === 'delete') - Number(stored !== undefined && !isLive(stored))
-  return added
-}
-
 /** The counters of live bookmarks and of records after what is written. */
-export function countRecords(
-  user: Counters,
-  written: Won[],
-): Pick<Counters, 'live_bookmarks' | 'stored_records' | 'tombstones'> {
+export function countRecords(user: Counters, written: Won[]): Pick<Counters, 'live_bookmarks' | 'stored_records'> {
   let { live_bookmarks, stored_records } = user
   for (const { winner, stored } of written) {
     if (!stored) stored_records++
     if (winner.entity_type === 'bookmark')
       live_bookmarks += Number(winner.operation !== 'delete') - Number(isLive(stored))
   }
-  return { live_bookmarks, stored_records, tombstones: user.tombstones + addedTombstones(written) }
+  return { live_bookmarks, stored_records }
+}
+
+/** How many more tombstones there are of which nothing is kept. `recounted` are the entities of which only versions were added. */
+export function addedEmptyTombstones(verdicts: Decided[], records: RecordRow[], recounted: EntityKey[]): number {
+  const changed = new Set([...records, ...recounted].map(entityKey))
+  let added = 0
+  for (const record of records) added += Number(isEmptyTombstone(record))
+  for (const { stored } of verdicts) if (stored && isEmptyTombstone(stored) && changed.has(entityKey(stored))) added--
+  return added
 }

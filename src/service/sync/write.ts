@@ -21,7 +21,7 @@ import { beginCommit, type Commit, type CommitParts } from './numbers.ts'
 import { withRoom } from './room.ts'
 import { isLive, isWon, toRecord, toReplaced, type Won } from './rows.ts'
 import { store } from './store.ts'
-import { addedBytes, countRecords, type QuotaLimits, withinQuota } from './usage.ts'
+import { addedBytes, addedEmptyTombstones, countRecords, type QuotaLimits, withinQuota } from './usage.ts'
 
 export interface WriteParts {
   config: WriteConfig
@@ -207,6 +207,7 @@ async function effectsOf(
     user: {
       ...user,
       ...countRecords(user, written),
+      empty_tombstones: user.empty_tombstones + addedEmptyTombstones(verdicts, records, counted.recounted),
       stored_versions: user.stored_versions + replaced.length + lost.versions.length,
       last_stamp: commit.last(),
       stored_bytes: user.stored_bytes + added.stored_bytes + lostBytes,

@@ -10,7 +10,7 @@ const counters = [
   'stored_bytes',
   'version_bytes',
   'stored_records',
-  'tombstones',
+  'empty_tombstones',
   'stored_versions',
 ] as const
 
@@ -98,7 +98,7 @@ async function compare(db: Db, userId: string): Promise<Comparison | undefined> 
     stored_bytes: is_bytes + of_no_record,
     version_bytes: is_version_bytes,
     stored_records: is_records,
-    tombstones: is_tombstones,
+    empty_tombstones: is_tombstones,
     stored_versions: is_versions,
   }
   const known = knownSum({ last_stamp, digest, digest_stamp })
@@ -125,13 +125,13 @@ type Counted = Counters &
  */
 const counted = query(
   (_, { userId }: Placeholders<{ userId: string }>) => sql<Counted>`
-    select live_bookmarks, stored_bytes, version_bytes, stored_records, tombstones, stored_versions, last_stamp, digest,
+    select live_bookmarks, stored_bytes, version_bytes, stored_records, empty_tombstones, stored_versions, last_stamp, digest,
       digest_stamp, is_live, is_bytes, is_records, is_tombstones, is_version_bytes, is_versions, miscounted, of_no_record
     from users
     cross join (
       select count(*) filter (where deleted_at is null and entity_type = 'bookmark') as is_live,
         cast(coalesce(sum(bytes), 0) as bigint) as is_bytes, count(*) as is_records,
-        count(*) filter (where deleted_at is not null) as is_tombstones
+        count(*) filter (where deleted_at is not null and data_stamp is null and versions = 0) as is_tombstones
       from records where user_id = ${userId}
     ) as recorded
     cross join (

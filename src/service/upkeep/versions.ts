@@ -6,7 +6,7 @@ import { type Placeholders, query } from '../db/engine/query.ts'
 import { insert } from '../db/engine/table.ts'
 import type { RecordsTable } from '../db/schema.ts'
 import { adjustCounts, eraseVersions, subtract, versionsBefore } from '../db/tables/erased-versions.ts'
-import { entityKey } from '../db/tables/records.ts'
+import { entityKey, isEmptyTombstone } from '../db/tables/records.ts'
 import { lockUser, saveCounters } from '../db/tables/users.ts'
 import { findKeptData, keptFrom, type VersionRow, versions } from '../db/tables/versions.ts'
 import { pause } from '../thread/loop.ts'
@@ -89,8 +89,8 @@ const pageRows = 500
 
 /**
  * A record that a release without versions deleted has its ciphertext, but no version that has it: it gets one, so that it
- * is in the trash and is erased in time. Which change made it is not known any more. And tombstones are counted, which such a
- * release does not do.
+ * is in the trash and is erased in time. Which change made it is not known any more. And tombstones of which
+ * nothing is kept are counted, which such a release does not do.
  */
 async function adoptTombstones(
   database: Pick<Database, 'bulk' | 'write'>,
@@ -101,7 +101,7 @@ async function adoptTombstones(
   for (let after: number | undefined = 0; after !== undefined; ) {
     await pause()
     const rows: Tombstone[] = await records.all(database.bulk, { userId, after, rows: pageRows })
-    for (const { deleted_at } of rows) tombstones += Number(deleted_at !== null)
+    for (const row of rows) tombstones += Number(isEmptyTombstone(row))
     after = rows.at(-1)?.stamp
     const found = rows.filter(isTombstone)
     if (found.length > 0) await database.write((trx) => adopt(trx, userId, found))
@@ -109,7 +109,8 @@ async function adoptTombstones(
   await database.write(async (trx) => {
     const user = await lockUser(trx, userId)
     // Whoever has written meanwhile is looked through again, and what was counted may not be right.
-    if (user.last_stamp === to && user.tombstones !== tombstones) await saveCounters(trx, { ...user, tombstones })
+    if (user.last_stamp === to && user.empty_tombstones !== tombstones)
+      await saveCounters(trx, { ...user, empty_tombstones: tombstones })
     await checked.run(trx, { userId, now, to })
   })
 }
@@ -155,6 +156,7 @@ const columns = [
   'event_id',
   'bytes',
   'data_stamp',
+  'versions',
 ] as const satisfies (keyof RecordsTable)[]
 
 function isTombstone({ deleted_at, data_stamp }: Tombstone): boolean {

@@ -181,7 +181,7 @@ export async function backUp({ context }: TestApp, userId: string): Promise<() =
   const user = await db
     .selectFrom('users')
     .select(['last_stamp', 'live_bookmarks', 'stored_bytes', 'version_bytes', 'stored_records', 'stored_versions'])
-    .select(['tombstones', 'tombstones_after'])
+    .select(['empty_tombstones', 'empty_tombstones_after'])
     .where('id', '=', userId)
     .executeTakeFirstOrThrow()
   const kept = new Map<(typeof tables)[number], Selectable<Schema[(typeof tables)[number]]>[]>()

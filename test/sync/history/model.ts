@@ -176,16 +176,18 @@ export class Model {
     return { all: stored + quotas.rowBytes * rows, live: live + quotas.rowBytes * liveRows }
   }
 
+  /** Those of which nothing is kept. */
   tombstones(): Entity[] {
-    const deleted = [...this.entities.values()].filter(({ current }) => current.operation === 'delete')
-    return deleted.sort((one, other) => one.current.stamp - other.current.stamp)
+    const empty = [...this.entities.values()].filter(isEmpty)
+    return empty.sort((one, other) => one.current.stamp - other.current.stamp)
   }
 
   /** Those that can go for it went; what they stood for is then decided anew. */
   private makesRoom(needed: number): boolean {
-    const gone = this.tombstones().slice(0, Math.max(0, needed))
-    if (gone.length === 0) return false
+    const count = Math.min(needed, this.tombstones().length)
+    if (count <= 0) return false
     for (const entity of this.entities.values()) entity.kept = []
+    const gone = this.tombstones().slice(0, count)
     for (const { type, id } of gone) this.entities.delete(`${type}/${id}`)
     return true
   }
@@ -195,7 +197,8 @@ export class Model {
     let sum = 0
     for (const { key, winner, lost = [] } of outcomes) {
       const texts = lost.filter(({ operation }) => operation !== 'delete')
-      if (winner || this.entities.get(key)?.current.operation !== 'delete') continue
+      const entity = this.entities.get(key)
+      if (winner || !entity || !isEmpty(entity)) continue
       sum += Math.max(0, ...texts.map((change) => quotas.rowBytes + lengthOf([{ data: dataOf(change) }])))
     }
     return sum
@@ -205,14 +208,17 @@ export class Model {
   write(now: number, outcomes: Outcome[]): boolean | undefined {
     const { live, all: used } = this.used()
     let [grown, created, brought, added] = [0, 0, 0, 0]
-    const known = new Set([...this.kept(), ...this.tombstones().map(({ current }) => current)].map(({ data }) => data))
+    const known = new Set(
+      [...this.kept(), ...[...this.entities.values()].map(({ current }) => current)].map(({ data }) => data),
+    )
     for (const { key, winner } of outcomes) {
       if (!winner) continue
-      const before = this.entities.get(key)?.current
+      const entity = this.entities.get(key)
+      const before = entity?.current
       const wasLive = before !== undefined && before.operation !== 'delete'
       const isLive = winner.operation !== 'delete'
       grown += lengthOf([winner]) - (wasLive ? lengthOf([before]) : 0)
-      brought += Number(isLive && !wasLive)
+      brought += Number(isLive && (!entity || isEmpty(entity)))
       if (!before && isLive) created += 1
       if (winner.data && !known.has(winner.data)) added += lengthOf([winner])
     }
@@ -333,6 +339,10 @@ export class Model {
     this.lastStamp = Math.max(at, this.lastStamp + 1)
     return { stamp: this.lastStamp, at }
   }
+}
+
+function isEmpty({ current, kept }: Entity): boolean {
+  return current.operation === 'delete' && kept.length === 0
 }
 
 function dataOf({ operation, encrypted_data }: Pick<Change, 'operation'> & { encrypted_data?: string | null }) {

@@ -2,38 +2,47 @@ import { sql } from 'kysely'
 import { quotas } from '../../../../generated/limits.ts'
 import { flatMapInParts, inParts } from '../../thread/loop.ts'
 import type { Trx } from '../engine/database.ts'
-import { type Answer, isOneOf, listed, type Placeholders, query, rowsOfStatement } from '../engine/query.ts'
+import { isOneOf, listed, type Placeholders, query, rowsOfStatement } from '../engine/query.ts'
 import { type EntityKey, entityKey, flatMapOfType, type IdsOfType, inPartsOfType } from './records.ts'
 import type { Counters } from './users.ts'
 import { findKept, findKeptData, keptFrom } from './versions.ts'
 
 /** How much was erased, of the user's counters with these names. */
-export type Erased = Pick<Counters, 'stored_bytes' | 'version_bytes' | 'stored_versions'>
+export interface Erased extends Pick<Counters, 'stored_bytes' | 'version_bytes' | 'stored_versions'> {
+  /** The tombstones of which nothing is kept any more: their number, and the least of their sequence numbers. */
+  emptied: number
+  emptiedFrom: number
+}
 
-export const nothingErased: Erased = { stored_bytes: 0, version_bytes: 0, stored_versions: 0 }
+const nothingEmptied = { emptied: 0, emptiedFrom: Number.POSITIVE_INFINITY }
+export const nothingErased: Erased = { stored_bytes: 0, version_bytes: 0, stored_versions: 0, ...nothingEmptied }
 
 export function addUp(one: Erased, other: Erased): Erased {
   return {
     stored_bytes: one.stored_bytes + other.stored_bytes,
     version_bytes: one.version_bytes + other.version_bytes,
     stored_versions: one.stored_versions + other.stored_versions,
+    emptied: one.emptied + other.emptied,
+    emptiedFrom: Math.min(one.emptiedFrom, other.emptiedFrom),
   }
 }
 
 /** The user's counters after something was erased. */
-export function subtract<User extends Erased>(user: User, erased: Erased): User {
+export function subtract<User extends Counters>(user: User, erased: Erased): User {
   return {
     ...user,
     stored_bytes: user.stored_bytes - erased.stored_bytes,
     // An instance of an earlier release may have removed ciphertext that counts here.
     version_bytes: Math.max(0, user.version_bytes - erased.version_bytes),
     stored_versions: user.stored_versions - erased.stored_versions,
+    empty_tombstones: user.empty_tombstones + erased.emptied,
+    empty_tombstones_after: Math.min(user.empty_tombstones_after, erased.emptiedFrom - 1),
   }
 }
 
 /** Removes kept versions, and each ciphertext that neither another one nor a live record has. A tombstone loses its own. */
 export async function eraseVersions(trx: Trx, userId: string, seqs: number[]): Promise<Erased> {
-  return eraseInParts(trx, userId, seqs, (removed) => adjustCounts(trx, userId, removed, -1))
+  return eraseInParts(trx, userId, seqs, true)
 }
 
 /**
@@ -48,7 +57,7 @@ export async function eraseBriefestOf(trx: Trx, userId: string, keys: EntityKey[
       briefestOf.all(trx, { userId, entity_type, ids }),
     )
     const seqs = rows.flatMap(({ seq }) => seq ?? [])
-    erased = addUp(erased, await eraseInParts(trx, userId, seqs, () => undefined))
+    erased = addUp(erased, await eraseInParts(trx, userId, seqs, false))
   }
   return erased
 }
@@ -94,20 +103,36 @@ const recounted = query(
 /** Each is in several indexes. */
 const rowsOfErasure = 100
 
-async function eraseInParts(
-  trx: Trx,
-  userId: string,
-  seqs: number[],
-  each: (removed: Removed[]) => Answer<void>,
-): Promise<Erased> {
+/** Unless `isCounted`, the records' own counts leave out already what goes, and each keeps some. */
+async function eraseInParts(trx: Trx, userId: string, seqs: number[], isCounted: boolean): Promise<Erased> {
   let sum = nothingErased
   await inParts(seqs, rowsOfErasure, async (part) => {
     const removed: Removed[] = await removedVersions.all(trx, { userId, seqs: part })
-    await each(removed)
-    sum = addUp(sum, { ...(await eraseUnused(trx, userId, removed)), stored_versions: removed.length })
+    if (isCounted) await adjustCounts(trx, userId, removed, -1)
+    const unused = await eraseUnused(trx, userId, removed)
+    const emptied = isCounted ? await countEmptied(trx, userId, removed) : nothingEmptied
+    sum = addUp(sum, { ...unused, stored_versions: removed.length, ...emptied })
   })
   return sum
 }
+
+/** Of records that had a version until now. */
+async function countEmptied(trx: Trx, userId: string, removed: Removed[]) {
+  let [emptied, emptiedFrom] = [0, Number.POSITIVE_INFINITY]
+  await inPartsOfType(uniqueKeys(removed), rowsOfErasure, async ({ entity_type, ids }) => {
+    const { count, least } = await emptyOf.one(trx, { userId, entity_type, ids })
+    emptied += Number(count)
+    emptiedFrom = Math.min(emptiedFrom, least ?? emptiedFrom)
+  })
+  return { emptied, emptiedFrom }
+}
+
+const emptyOf = query(
+  (db, { userId, entity_type, ids }: Placeholders<IdsOfType>) => sql<{ count: number; least: number | null }>`
+    select count(*) as count, min(stamp) as least from records
+    where user_id = ${userId} and entity_type = ${entity_type} and ${isOneOf(db, 'entity_id', ids)}
+      and deleted_at is not null and data_stamp is null and versions = 0`,
+)
 
 /** The ciphertexts of versions that are gone, unless something else has them. */
 async function eraseUnused(trx: Trx, userId: string, removed: Removed[]) {
@@ -160,17 +185,18 @@ export async function purge(
   trx: Trx,
   userId: string,
   key: EntityKey,
-  data: { data_stamp: number | null; bytes: number },
+  data: { data_stamp: number | null; bytes: number; stamp: number },
 ): Promise<Erased> {
   const kept = await findKept(trx, userId, key)
+  if (kept.length === 0 && data.data_stamp === null) return nothingErased
   const erased = await eraseVersions(
     trx,
     userId,
     kept.map(({ seq }) => seq),
   )
-  if (data.data_stamp === null) return erased
-  const left = await eraseData(trx, userId, [key], new Map([[data.data_stamp, data.bytes]]))
-  return { ...erased, stored_bytes: erased.stored_bytes + left }
+  const left =
+    data.data_stamp === null ? 0 : await eraseData(trx, userId, [key], new Map([[data.data_stamp, data.bytes]]))
+  return { ...erased, stored_bytes: erased.stored_bytes + left, emptied: 1, emptiedFrom: data.stamp }
 }
 
 /** Returns how many bytes there were of the ciphertexts, by whose sizes some are erased at once. */

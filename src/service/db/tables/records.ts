@@ -80,6 +80,15 @@ const storedColumns = [
   'versions',
 ] as const satisfies (keyof RecordsTable)[]
 
+/** Nothing is kept of it, so that it may be forgotten. */
+export function isEmptyTombstone({
+  deleted_at,
+  data_stamp,
+  versions,
+}: Pick<RecordsTable, 'deleted_at' | 'data_stamp' | 'versions'>): boolean {
+  return deleted_at !== null && data_stamp === null && versions === 0
+}
+
 /** The records of the given entities, in the same order; undefined for unknown ones. */
 export async function findStored(trx: Trx, userId: string, keys: EntityKey[]): Promise<(Stored | undefined)[]> {
   const found: (Stored | undefined)[] = keys.map(() => undefined)

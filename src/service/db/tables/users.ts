@@ -14,8 +14,8 @@ export interface Counters {
   stored_bytes: number
   version_bytes: number
   stored_records: number
-  tombstones: number
-  tombstones_after: number
+  empty_tombstones: number
+  empty_tombstones_after: number
   stored_versions: number
   /** See sync/digest.ts. */
   digest: string | null
@@ -38,8 +38,8 @@ const counters = [
   'stored_bytes',
   'version_bytes',
   'stored_records',
-  'tombstones',
-  'tombstones_after',
+  'empty_tombstones',
+  'empty_tombstones_after',
   'stored_versions',
   'digest',
   'digest_stamp',
