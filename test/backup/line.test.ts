@@ -3,6 +3,9 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { openShelf } from '../../src/service/backup/schedule.ts'
+import { nameOf } from '../../src/service/backup/shelf.ts'
+import { readConfig } from '../../src/service/config/config.ts'
 import { openAdmin } from '../support/admin.ts'
 import { buildApp } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
@@ -40,7 +43,7 @@ async function refusal(t: Test, env: Record<string, string>): Promise<string> {
 }
 
 const refused =
-  /^(\{.*"msg":")?DATABASE_URL: there is no database in \S+bookmarks\.db, while BACKUP_TO \(\S+\) has 1 backups\. .*restore.* latest\. .*migrate/m
+  /^(\{.*"msg":")?DATABASE_URL: there is no database in \S+bookmarks\.db, while BACKUP_TO \(\S+\) has 1 backups\. .*if all are of one database: .*restore.* latest; .*--list shows them\. .*migrate/m
 
 t.test('A start makes no new database where BACKUP_TO has backups, and names both ways on', async (t) => {
   const { home, dataDir, ada, env } = await prepare(t, {})
@@ -110,6 +113,46 @@ t.test('A database that was begun anew is backed up beside the backups of the lo
     await recovered.close()
   }
 })
+
+t.test(
+  '`latest` is no backup of another database: that one needs its name, and so do all where none is here',
+  async (t) => {
+    const minio = await sharedMinio(t)
+    for (const to of typeof minio === 'string' ? [{}] : [{}, { ...(await minio.createBucket()), BACKUP_TO: 's3' }]) {
+      const { env, dataDir, ada } = await prepare(t, to)
+      const [another, third, gone] = [await folder(t), await folder(t), await folder(t)]
+      for (const DATA_DIR of [another, third])
+        t.match(await runCommand(t, 'migrate', [], { DATA_DIR, SECRET_KEY }), { code: 0 })
+      const place = openShelf(readConfig({ ...env, DATA_DIR: another }), [Buffer.from(SECRET_KEY, 'base64')])
+      const [own = ''] = await place.list()
+      const foreign = nameOf(Date.now())
+      await place.add(foreign, new AbortController().signal)
+      const restore = (DATA_DIR: string, ...args: string[]) => runCommand(t, 'restore', args, { ...env, DATA_DIR })
+
+      const opens = env.BACKUP_TO === 's3' ? 'opens with SECRET_KEY' : 'has nothing sealed'
+      const marked = `${own} .*, opens with SECRET_KEY\n${foreign} .*, ${opens}, of another database made 20\\S+Z\n2 b`
+      t.match((await restore(dataDir, '--list')).stdout, new RegExp(`^${marked}`))
+      const both = new RegExp(`^${own} .*, of the database made 20\\S+Z\n${foreign} .*, of the database made 20\\S+Z\n`)
+      t.match((await restore(gone, '--list')).stdout, both)
+
+      const named = `(\\S+/)?${own} \\(made 20\\S+Z\\), (\\S+/)?${foreign} \\(made 20\\S+Z\\)$`
+      const noneHere = new RegExp(`^\\S+ has backups of 2 databases, and .*: ${named}`, 'm')
+      const noneOwn = new RegExp(`^\\S+ has no backup of \\S+bookmarks\\.db, only .*: ${named}`, 'm')
+      for (const words of [['latest'], ['--check']]) {
+        t.match(await restore(gone, ...words), { code: 1, stdout: '', stderr: noneHere })
+        t.match(await restore(third, ...words), { code: 1, stdout: '', stderr: noneOwn })
+      }
+      t.same(await readdir(gone), [])
+      const passed = new RegExp(`^passed over: ${foreign}, which is of another database\n(.*\n)*.* users 1,`)
+      t.match(await restore(dataDir, '--check'), { code: 0, stderr: '', stdout: passed })
+      t.match(await restore(dataDir, 'latest'), { code: 0, stderr: '', stdout: passed })
+      const recovered = await buildApp(t, {}, { dataDir })
+      t.match((await pullAll(recovered.as(ada))).changes, [{ entity_id: 'saved' }])
+      await recovered.close()
+      t.match(await restore(dataDir, foreign), { code: 0, stderr: '', stdout: / users 0,/ })
+    }
+  },
+)
 
 function nameIn(to: string, name: string): string {
   return to === 's3' ? name : join(to, name)

@@ -77,7 +77,10 @@ export async function describeBucket(config: S3Config, secretKeys: Uint8Array[])
         if (error instanceof ObjectNotFoundError) return null
         throw error
       })
-      if (opened !== null) found.push({ name, bytes: opened?.size, opens: opened !== undefined })
+      if (opened === null) continue
+      const line = opened && (await readSum(store, name, opened.key)).line
+      const opens = opened ? 'opens with SECRET_KEY' : 'opens with no key of SECRET_KEY'
+      found.push({ name, bytes: opened?.size, opens, line })
     }
     return found
   })

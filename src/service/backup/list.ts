@@ -8,6 +8,7 @@ import { sampleSeals, sealedColumns } from '../db/tables/sealed.ts'
 import { createSeal, type Seal } from '../seal/seal.ts'
 import { describeBucket } from './bucket.ts'
 import { sizeOf } from './checksums.ts'
+import { lineOf } from './line.ts'
 import { type BackupFacts, listBackups } from './shelf.ts'
 
 /** The backups in BACKUP_TO. Nothing is written. */
@@ -21,15 +22,17 @@ export async function describeBackups({ backup, s3 }: Config, secretKeys: Uint8A
 
 async function describe(folder: string, name: string, seal: Seal): Promise<BackupFacts> {
   const files = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => undefined)
-  if (!files) return { name, bytes: undefined, opens: undefined }
+  if (!files) return { name, bytes: undefined, opens: 'cannot be read', line: undefined }
   const paths = files.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name))
   const sizes = await Promise.all(paths.map(sizeOf))
-  const opens = await isOpenedBy(seal, join(folder, 'bookmarks.db')).catch(() => undefined)
-  return { name, bytes: sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0), opens }
+  const path = join(folder, 'bookmarks.db')
+  const opens = await openedBy(seal, path).catch(() => 'cannot be read' as const)
+  const line = await lineOf(path).catch(() => undefined)
+  return { name, bytes: sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0), opens, line }
 }
 
 /** A backup of an earlier version may lack a table of sealed values. */
-async function isOpenedBy(seal: Seal, path: string): Promise<boolean> {
+async function openedBy(seal: Seal, path: string): Promise<BackupFacts['opens']> {
   const database = new Sqlite(path, { readonly: true, fileMustExist: true })
   const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database }) })
   try {
@@ -37,7 +40,8 @@ async function isOpenedBy(seal: Seal, path: string): Promise<boolean> {
     if (!tables.has('users')) throw new Error(`${path} is no database of this service`)
     const columns = sealedColumns.filter(({ table }) => tables.has(table))
     const { tried, opens } = await sampleSeals(db, seal, columns)
-    return opens === tried
+    if (tried === 0) return 'has nothing sealed'
+    return opens === tried ? 'opens with SECRET_KEY' : 'opens with no key of SECRET_KEY'
   } finally {
     await db.destroy()
   }

@@ -62,7 +62,8 @@ export async function demandDatabase({ databaseUrl, backup, s3 }: Config): Promi
   throw new ConfigError(
     `DATABASE_URL: there is no database in ${path}, while BACKUP_TO (${inBucket?.bucket ?? resolve(backup.dir)}) has ${length} ` +
       'backups. Is its disk mounted, are DATA_DIR and DATABASE_URL right? ' +
-      `To recover the newest backup: ${callBeside('restore', 'latest')}. To begin anew, without it: ${callBeside('migrate')}`,
+      `To recover the newest backup, if all are of one database: ${callBeside('restore', 'latest')}; ${callBeside('restore', '--list')} ` +
+      `shows them. To begin anew, without one: ${callBeside('migrate')}`,
   )
 }
 

@@ -21,8 +21,10 @@ export interface BackupFacts {
   name: string
   /** Undefined if the bucket tells it to nobody without the key. */
   bytes: number | undefined
-  /** True if the keys open it; undefined if it cannot be read. */
-  opens: boolean | undefined
+  /** Of one in a folder, some sealed values are tried. */
+  opens: 'opens with SECRET_KEY' | 'opens with no key of SECRET_KEY' | 'has nothing sealed' | 'cannot be read'
+  /** Which database it is of, as `lineOf` says; undefined if it cannot be read. */
+  line: string | undefined
 }
 
 type Make = (path: string, signal: AbortSignal) => Promise<{ leftOut: unknown[] }>

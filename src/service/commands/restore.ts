@@ -3,11 +3,12 @@ import { copyFile, link, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { pino } from 'pino'
-import { bucketBackups, fetchBackup } from '../backup/bucket.ts'
+import { fetchBackup } from '../backup/bucket.ts'
 import { type Checksums, checksumOf, readChecksums, sizeOf } from '../backup/checksums.ts'
 import { becomeOneFile, copyDatabase, openCopy, type StoredExport } from '../backup/database.ts'
 import { describeBackups } from '../backup/list.ts'
 import { type LeftOut, syncPath } from '../backup/make.ts'
+import { newestBackup, ownLine, placeOf } from '../backup/newest.ts'
 import { sourceOf } from '../backup/schedule.ts'
 import { type BackupFacts, byAge, listBackups, momentOf, nameOf } from '../backup/shelf.ts'
 import { type Config, readConfig } from '../config/config.ts'
@@ -37,7 +38,10 @@ export const restoreCommand = operatorCommand(
     'a backup, or the folder that has those of ebs backup, for the newest in it; or the name of one in BACKUP_TO, or latest for the newest there',
   )
   .option('--check', 'only tries it: latest, if none is named')
-  .option('--list', 'only lists the backups in BACKUP_TO: their time, their size, and whether SECRET_KEY opens them')
+  .option(
+    '--list',
+    'only lists the backups in BACKUP_TO: their time, their size, whether SECRET_KEY opens them, and which are of another database',
+  )
   .action(async (backup: string | undefined, { check, list }: { check?: true; list?: true }) => {
     const config = readConfig(process.env)
     if (list && (check || backup !== undefined)) throw new UsageError('--list stands alone')
@@ -102,18 +106,17 @@ function tell({ rows, leftOut, isCompared }: Tried, is: string): void {
 
 async function listAll(config: Config): Promise<void> {
   const facts = await describeBackups(config, await readSecretKeys(config))
+  const own = await ownLine(config)
+  const databases = new Set(facts.flatMap(({ line }) => line ?? []))
   const { oldestFirst, fromFuture } = byAge(facts.map(({ name }) => name))
   for (const name of oldestFirst) {
-    const { bytes, opens } = facts.find((one) => one.name === name) as BackupFacts
-    const opened = opens === undefined ? 'cannot be read' : `opens with ${opens ? '' : 'no key of '}SECRET_KEY`
+    const { bytes, opens, line } = facts.find((one) => one.name === name) as BackupFacts
+    const isOther = line !== undefined && (own === undefined ? databases.size > 1 : line !== own)
+    const other = isOther ? `, of ${own === undefined ? 'the' : 'another'} database made ${line}` : ''
     const future = fromFuture.includes(name) ? ', from the future' : ''
-    console.log(`${name}  ${bytes === undefined ? 'unknown size' : `${bytes} bytes`}, ${opened}${future}`)
+    console.log(`${name}  ${bytes === undefined ? 'unknown size' : `${bytes} bytes`}, ${opens}${other}${future}`)
   }
   console.log(`${facts.length} backups in ${placeOf(config)}`)
-}
-
-function placeOf({ backup, s3 }: Config): string {
-  return backup.inBucket && s3 ? s3.bucket : resolve(backup.dir)
 }
 
 function databaseFile(config: Config): string {
@@ -154,9 +157,8 @@ async function findBackup(config: Config, backup: string): Promise<Found> {
   const isLatest = backup === 'latest'
   if (!isLatest && (await holdsBackups(backup)))
     return findBackup({ ...config, backup: { ...config.backup, dir: backup, inBucket: false } }, 'latest')
-  if (inBucket && config.s3 && (isLatest || momentOf(backup) !== undefined))
-    return { name: isLatest ? newest(config, await bucketBackups(config.s3)) : backup, folder: undefined }
-  const name = isLatest ? newest(config, await listBackups(dir)) : backup
+  const name = isLatest ? await newestBackup(config, await readSecretKeys(config), (line) => console.log(line)) : backup
+  if (inBucket && config.s3 && momentOf(name) !== undefined) return { name, folder: undefined }
   const folder = momentOf(name) === undefined ? resolve(name) : join(resolve(dir), name)
   existingFile(join(folder, 'bookmarks.db'))
   return { name: folder, folder }
@@ -166,14 +168,6 @@ async function findBackup(config: Config, backup: string): Promise<Found> {
 async function holdsBackups(folder: string): Promise<boolean> {
   if (existsSync(join(folder, 'bookmarks.db'))) return false
   return (await listBackups(folder).catch(() => [])).length > 0
-}
-
-function newest(config: Config, names: string[]): string {
-  const { oldestFirst, fromFuture } = byAge(names)
-  const name = oldestFirst.at(-1)
-  for (const each of fromFuture) console.log(`passed over: ${each}, which is from the future, so a clock was wrong`)
-  if (name === undefined) throw new ConfigError(`BACKUP_TO: there is no backup in ${placeOf(config)}`)
-  return name
 }
 
 interface Tried {

@@ -1,0 +1,57 @@
+import { join, resolve } from 'node:path'
+import type { Config } from '../config/config.ts'
+import { ConfigError } from '../config/values.ts'
+import { lineOf } from './line.ts'
+import { openShelf, sourceOf } from './schedule.ts'
+import { byAge } from './shelf.ts'
+
+/**
+ * The name of the newest backup of the database that is here; where none is, of all, if they are of one database. One that cannot
+ * be read may be of this database: it is taken, so that whoever tries it says why.
+ *
+ * @param tell is told of each that is newer, and why it was passed over
+ */
+export async function newestBackup(
+  config: Config,
+  secretKeys: Uint8Array[],
+  tell: (line: string) => void,
+): Promise<string> {
+  const shelf = openShelf(config, secretKeys)
+  const { oldestFirst, fromFuture } = byAge(await shelf.list())
+  for (const name of fromFuture) tell(`passed over: ${name}, which is from the future, so a clock was wrong`)
+  if (oldestFirst.length === 0) throw new ConfigError(`BACKUP_TO: there is no backup in ${placeOf(config)}`)
+  const newest = new Map<string | undefined, string>()
+  for (const name of oldestFirst) newest.set(await shelf.lineOf(name).catch(() => undefined), name)
+  const known = [...newest.keys()].filter((line) => line !== undefined)
+  const here = await ownLine(config)
+  const { database } = sourceOf(config)
+  const all = known.map((line) => `${pathOf(config, newest.get(line) ?? '')} (made ${line})`).join(', ')
+  if (here === undefined && known.length > 1)
+    throw new ConfigError(
+      `${placeOf(config)} has backups of ${known.length} databases, and in ${resolve(database)} is none to compare them with; ` +
+        `name the one that is meant: ${all}`,
+    )
+  const own = new Set([newest.get(here ?? known[0]), newest.get(undefined)])
+  const name = oldestFirst.findLast((each) => own.has(each))
+  if (name === undefined)
+    throw new ConfigError(
+      `${placeOf(config)} has no backup of ${resolve(database)}, only of other databases; to recover one of them instead, name it: ${all}`,
+    )
+  for (const each of oldestFirst.slice(oldestFirst.indexOf(name) + 1))
+    tell(`passed over: ${each}, which is of another database`)
+  return name
+}
+
+/** Undefined where no database is, or one that cannot be read. */
+export async function ownLine(config: Config): Promise<string | undefined> {
+  return lineOf(sourceOf(config).database).catch(() => undefined)
+}
+
+/** Where the backups are, as it is printed. */
+export function placeOf({ backup, s3 }: Config): string {
+  return backup.inBucket && s3 ? s3.bucket : resolve(backup.dir)
+}
+
+function pathOf({ backup }: Config, name: string): string {
+  return backup.inBucket ? name : join(resolve(backup.dir), name)
+}
