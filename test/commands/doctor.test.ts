@@ -1,6 +1,6 @@
 /** `ebs doctor`: what an operator learns before the first user comes. */
 import { once } from 'node:events'
-import { chmod, chown, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, lstat, mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
 import { createServer, request as send } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -55,7 +55,7 @@ async function contents(dir: string): Promise<Record<string, unknown>> {
     // While the service runs, it tries its folders, and its log grows.
     names
       .filter((name) => !name.endsWith('.probe'))
-      .map(async (name) => [name, /-(wal|shm)$/.test(name) || (await stat(join(dir, name))).size] as const),
+      .map(async (name) => [name, /-(wal|shm)$/.test(name) || (await lstat(join(dir, name))).size] as const),
   )
   return Object.fromEntries(entries)
 }
@@ -92,6 +92,59 @@ t.test('What the start refuses, too, is told with the name of the variable', asy
     const started = await runCommand(t, 'serve', [], { ...production, ...env, DATA_DIR, PORT: '0' })
     t.match(started, { code: 1 })
     t.match(JSON.parse(started.stderr).msg, line)
+  }
+})
+
+t.test('A secret that cannot be read is told as all else is, also to root on data of another user', async (t) => {
+  const at = await folder(t)
+  await chmod(at, 0o755)
+  const [DATA_DIR, empty, none] = [join(at, 'data'), join(at, 'empty'), join(at, 'none')]
+  await mkdir(DATA_DIR)
+  if (process.getuid?.() === 0) await chown(DATA_DIR, 10001, 10001)
+  await writeFile(empty, '', { mode: 0o600 })
+  const { SECRET_KEY, OIDC_CLIENT_SECRET, ...settings } = { ...production, DATA_DIR }
+  const faults: [env: Env, says: string, todo: RegExp][] = [
+    [{ SECRET_KEY_FILE: empty }, `SECRET_KEY_FILE: ${empty} is empty`, /^if there is data, put the old key back/],
+    [{ SECRET_KEY_FILE: none }, `SECRET_KEY_FILE: ${none} cannot be read (ENOENT)`, /^if there is data, put the old/],
+    [{}, 'SECRET_KEY is required in production', /^if there is data, put the old key back/],
+    [
+      { SECRET_KEY, OIDC_CLIENT_SECRET, OIDC_CLIENT_SECRET_FILE: empty },
+      'OIDC_CLIENT_SECRET_FILE: OIDC_CLIENT_SECRET is set, too; set only one of them',
+      /^correct this first/,
+    ],
+    [{ SECRET_KEY, DATABASE_URL_FILE: empty }, `DATABASE_URL_FILE: ${empty} is empty`, /^correct this first/],
+  ]
+  for (const [env, says, todo] of faults) {
+    const { code, findings } = await examine(t, { OIDC_CLIENT_SECRET, ...settings, ...env }, alone)
+    t.match([code, findings], [1, [{ about: 'settings', state: 'error', says, todo }]])
+    t.equal(findings.length, 1)
+  }
+})
+
+t.test('Where one look fails, the others are told all the same', async (t) => {
+  const DATA_DIR = await folder(t)
+  await symlink('loop', join(DATA_DIR, 'loop'))
+  const { code, findings } = await examine(t, { DATA_DIR })
+  t.match([code, about(findings, 'doctor')], [1, [{ state: 'error', says: /^ELOOP.*loop/ }]])
+  t.match(about(findings, 'database'), [{ state: 'ok' }])
+})
+
+t.test('A file of a secret that every user can read is told, unless a folder keeps them out', async (t) => {
+  const at = await folder(t)
+  const file = join(at, 'secret')
+  await writeFile(file, key(7))
+  const { SECRET_KEY, ...settings } = production
+  for (const [folderMode, mode, isTold] of [
+    [0o755, 0o644, true],
+    [0o755, 0o640, false],
+    [0o700, 0o644, false],
+  ] as const) {
+    await chmod(at, folderMode)
+    await chmod(file, mode)
+    const { findings } = await examine(t, { ...settings, SECRET_KEY_FILE: file })
+    const warnings = about(findings, 'settings').filter(({ state }) => state === 'warning')
+    t.match(warnings, isTold ? [{ says: `SECRET_KEY_FILE: every user of this machine can read ${file}` }] : [])
+    t.equal(warnings.length, isTold ? 1 : 0)
   }
 })
 

@@ -1,11 +1,12 @@
 import { styleText } from 'node:util'
 import { type Config, readConfig } from '../config/config.ts'
-import { ConfigError } from '../config/values.ts'
+import { becomeOwner } from '../config/folders.ts'
 import { demandOwnDomain } from '../config/web.ts'
 import { operatorCommand } from '../terminal/command.ts'
 import { examineBackups, examineDatabase } from './doctor-data.ts'
 import { examineBucket, examineIssuer, examineProxy } from './doctor-network.ts'
 import { examineDisk, examineMemory, examineVariables, type Finding } from './doctor-place.ts'
+import { examineSecretFiles } from './doctor-secrets.ts'
 
 type Examination = (config: Config) => Finding[] | Promise<Finding[]>
 
@@ -34,17 +35,34 @@ export const doctorCommand = operatorCommand(
   })
 
 async function examine(): Promise<Finding[]> {
+  // The service's user may not see the folders that they are in.
+  const early = examineSecretFiles(process.env)
   let config: Config
   try {
+    becomeOwner(process.env)
     config = readConfig(process.env)
     await demandOwnDomain(config)
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    const todo = 'correct this first: nothing else was looked at'
-    return [{ about: 'settings', state: 'error', says: error.message, todo }]
+    return [...early, settingsFault(error as Error)]
   }
-  const found = await Promise.all(examinations.map(async (examination) => examination(config)))
-  return found.flat()
+  const found = await Promise.all(examinations.map(async (examination) => examination(config)).map(toldIfItFails))
+  return [...early, ...found.flat()]
+}
+
+async function toldIfItFails(findings: Promise<Finding[]>): Promise<Finding[]> {
+  try {
+    return await findings
+  } catch (error) {
+    return [
+      { about: 'doctor', state: 'error', says: (error as Error).message, todo: 'the rest of this was not looked at' },
+    ]
+  }
+}
+
+function settingsFault({ message: says }: Error): Finding {
+  // A new key would open nothing of what is there.
+  const first = says.startsWith('SECRET_KEY') ? 'if there is data, put the old key back' : 'correct this first'
+  return { about: 'settings', state: 'error', says, todo: `${first}: nothing else was looked at` }
 }
 
 const colours = { ok: 'green', warning: 'yellow', error: 'red' } as const

@@ -23,9 +23,11 @@ const load = Object.hasOwn(commands, name) ? commands[name] : undefined
 if (load) {
   const program = await load()
   program.hook('preAction', () => {
+    // It does so by itself, and tells among all else what has kept it from that.
+    if (name === 'doctor') return
     becomeOwner(process.env)
-    // Root that runs the service itself is its user, and the doctor makes nothing.
-    if (name !== 'serve' && name !== 'doctor') demandOwner(process.env)
+    // Root that runs the service itself is its user.
+    if (name !== 'serve') demandOwner(process.env)
   })
   await run(program, words, name === 'serve' ? (text) => printFault('fatal', text) : undefined)
 } else {

@@ -1,0 +1,31 @@
+import { realpathSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { type Env, optional, secretNames } from '../config/values.ts'
+import type { Finding } from './doctor-place.ts'
+
+/** Files of secrets that every user of this machine can read. One that is not there is told by who reads it. */
+export function examineSecretFiles(env: Env): Finding[] {
+  return secretNames.flatMap((name): Finding[] => {
+    const path = optional(env, `${name}_FILE`)
+    if (path === undefined || !isOpenToAll(path)) return []
+    const says = `${name}_FILE: every user of this machine can read ${path}`
+    return [
+      { about: 'settings', state: 'warning', says, todo: `give it to whoever starts this, and chmod 0600 '${path}'` },
+    ]
+  })
+}
+
+/** A folder above it may keep others out. */
+function isOpenToAll(path: string): boolean {
+  try {
+    const real = realpathSync(path)
+    return (statSync(real).mode & 0o004) !== 0 && isPassage(dirname(real))
+  } catch {
+    return false
+  }
+}
+
+function isPassage(folder: string): boolean {
+  if ((statSync(folder).mode & 0o001) === 0) return false
+  return dirname(folder) === folder || isPassage(dirname(folder))
+}
