@@ -1,3 +1,4 @@
+import { rmdirSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { makeBackup } from '../backup/make.ts'
@@ -44,7 +45,17 @@ async function placeFor(folder: string): Promise<string> {
   await makeFolder(path).catch((error: Error) => {
     throw new Error(`${path} cannot be written (${error.message})${wayToWrite(error, folder)}`)
   })
+  if (!isThere) process.once('exit', () => removeEmpty(path))
   return join(path, nameOf(Date.now()))
+}
+
+/** However this process ends: a folder that it has made, and that got no backup, goes again. */
+function removeEmpty(path: string): void {
+  try {
+    rmdirSync(path)
+  } catch {
+    // It has one.
+  }
 }
 
 function wayToWrite(error: unknown, folder: string): string {
