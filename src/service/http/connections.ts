@@ -8,13 +8,12 @@ import { createRefusal } from '../load/budget.ts'
 /** Descriptors for everything but callers' connections: the database, the object store, exports, the provider, modules. */
 const reserved = 96
 const checkMs = 5000
-/** A connection is closed at the first check 30 s after its client last took anything. */
-const maxStalledChecks = 6
-/** In each 10 s a client takes what waits for it, or this of a large response: 100 kbit/s, a twelfth of what a part of one counts. */
-const checksOfProgress = 2
-const minBytes = 128 * 1024
-/** So much waits of a large response: what is smaller ends with it. */
-const largeBytes = 64 * 1024
+/** Between two checks a client takes what waits for it, or this of a large response: 100 kbit/s. */
+const checkBytes = 64 * 1024
+/** Once it is so many checks behind, 30 s, its connection is closed. */
+const leastChecks = 6
+/** Or so many, 2 minutes, as it took more before: a full buffer of the system, of 4 MB, takes nothing until a third is free. */
+const mostChecks = 24
 /** Shorter than it takes to accept a connection. */
 const quietMs = 0.1
 const busyMs = 500
@@ -63,11 +62,9 @@ function readDescriptorLimit(): number | undefined {
 interface Progress {
   /** The bytes that the client, or the system's buffer for it, has taken. */
   taken: number
-  stalledChecks: number
-  /** The bytes that wait since the progress is measured, and what had been taken then. */
+  /** The bytes that waited to be taken. */
   waiting: number
-  takenBefore: number
-  checks: number
+  checksLeft: number
 }
 
 /** Closes a connection whose client takes nothing of a response, or hardly goes on: it would hold the rest for as long as it likes. */
@@ -78,7 +75,7 @@ function closeStalledConnections(server: HttpServer): void {
     connections.delete(this)
   }
   server.on('connection', (socket: Socket) => {
-    connections.set(socket, { taken: 0, stalledChecks: 0, waiting: 0, takenBefore: 0, checks: 0 })
+    connections.set(socket, { taken: 0, waiting: 0, checksLeft: leastChecks })
     socket.on('close', forget)
   })
   // A WebSocket has its own check (realtime/connection.ts).
@@ -93,21 +90,15 @@ function closeStalledConnections(server: HttpServer): void {
 
 /** Checks are counted, not seconds: while the event loop lags, nobody can take anything. */
 function check(socket: Socket, progress: Progress): void {
-  const taken = socket.bytesWritten - socket.writableLength
-  const isStalled = socket.writableLength > 0 && taken === progress.taken
-  progress.stalledChecks = isStalled ? progress.stalledChecks + 1 : 0
+  const { writableLength } = socket
+  const taken = socket.bytesWritten - writableLength
+  const paid = (taken - progress.taken) / Math.min(progress.waiting || checkBytes, checkBytes)
+  const due = progress.waiting > 0 && writableLength > 0 ? 1 : 0
+  const left = Math.min(mostChecks, progress.checksLeft + paid - due)
+  progress.checksLeft = paid < due ? left : Math.max(leastChecks, left)
   progress.taken = taken
-  if (progress.stalledChecks >= maxStalledChecks || isSlow(socket, progress)) socket.destroy()
-}
-
-/** As bodies, what is sent must go on. One that takes nothing at all has longer: its network may be away. */
-function isSlow({ writableLength }: Socket, progress: Progress): boolean {
-  const { waiting, taken, takenBefore } = progress
-  const hasWaited = waiting > 0 && writableLength > 0
-  if (hasWaited && ++progress.checks < checksOfProgress) return false
-  Object.assign(progress, { waiting: writableLength, takenBefore: taken, checks: 0 })
-  const took = taken - takenBefore
-  return hasWaited && took > 0 && took < (waiting >= largeBytes ? minBytes : waiting)
+  progress.waiting = writableLength
+  if (progress.checksLeft <= 0) socket.destroy()
 }
 
 /**
