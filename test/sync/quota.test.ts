@@ -342,6 +342,30 @@ t.test("At the limit, as many of the user's own oldest versions go as are in the
   t.same([await kept(ada), await kept(bob)], [[4], [2, 1]])
 })
 
+t.test(
+  'With a full quota, all that was deleted comes back, as the dry run says: by a rewind, and one by one',
+  async (t) => {
+    const count = 700
+    const ids = Array.from({ length: count }, (_, index) => `e${index}`)
+    // A record, and the version that its deletion leaves.
+    const app = await buildApp(t, maxUserBytes(10 * count, 2 * count))
+    for (const way of ['rewind', 'restore']) {
+      const ada = await app.user(way)
+      const post = (path: string, body: object = {}) => ada.call('POST', `/api/v1/${path}`, { body })
+      await push(ada, ...ids.map((entity_id) => change({ entity_id, timestamp: 1000, ...data(10) })))
+      const { cursor: to } = await pullAll(ada)
+      await push(ada, ...ids.map((entity_id) => gone(entity_id)))
+      t.match((await post('sync/rewind', { to, dry_run: true })).body, { restored: count, beyond_retention: 0 })
+      if (way === 'rewind')
+        t.match((await post('sync/rewind', { to, dry_run: false })).body, { restored: count, beyond_retention: 0 })
+      else for (const id of ids) if ((await post(`bookmarks/${id}/restore`)).status !== 200) t.fail(id)
+      const { changes } = await pullAll(ada)
+      t.equal(changes.filter(({ encrypted_data }) => encrypted_data === 'x'.repeat(10)).length, count)
+    }
+    t.same((await Array.fromAsync(recount(app.context.database))).filter(Boolean), [])
+  },
+)
+
 t.test('16 writers at once: exactly the limit is stored', async (t) => {
   const most = { bytes: depth(1000, 2000), records: depth(100, 200) }
   for (const [name, env] of [

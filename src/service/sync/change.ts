@@ -47,6 +47,8 @@ export interface SharedData {
   bytes: number
   /** True if a kept version has it, and not just a deleted record. */
   isKept: boolean
+  /** Of the version that is restored; null if only the deleted record has it. */
+  seq: number | null
 }
 
 /** All that a write leaves: nothing else is stored. */
@@ -60,6 +62,8 @@ export interface Effects {
   ciphertexts: Ciphertext[]
   /** The sequence numbers of ciphertexts that go. */
   removed: number[]
+  /** Those of versions that are restored: what they have is current now, so that they go first if room is needed. */
+  restored: number[]
   /** The entities that now have more versions than are kept of one, by `entityKey`, and how many more. */
   beyond: ReadonlyMap<string, number>
   /** Those whose record stays as it is, once for each version that stays of what it has lost. */

@@ -40,8 +40,7 @@ export async function restoreRecord(
   return { ...(rows[0] as RecordRow), encrypted_data: result }
 }
 
-/** `seq` is of the version that has it, if one is kept. */
-type Source = SharedData & { data_hash: string; seq: number | null }
+type Source = SharedData & { data_hash: string }
 type WithData = VersionRow & { data_stamp: number }
 
 /** By default, what a deleted record was before, or what a live one was last before it became what it is. */

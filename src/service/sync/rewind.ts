@@ -103,9 +103,9 @@ function rewound(stored: Stored, version: VersionRow | undefined, device_id: str
   const timestamp = Math.max(now, stored.timestamp + 1)
   const made = { entity_type, entity_id, id: uuidv7(), timestamp, device_id }
   if (!version) return replace(stored, { ...made, operation: 'delete' })
-  const { data_hash, data_stamp, bytes } = version
+  const { data_hash, data_stamp, bytes, seq } = version
   const change: Change = { ...made, operation: 'update', ...(data_hash !== null && { data_hash }) }
-  return { ...replace(stored, change), shared: { data_stamp: data_stamp as number, bytes, isKept: true } }
+  return { ...replace(stored, change), shared: { data_stamp: data_stamp as number, bytes, isKept: true, seq } }
 }
 
 /** As the contract has it. Earlier releases gave none with a sequence number. */

@@ -8,6 +8,7 @@ import {
   adjustCounts,
   type Erased,
   eraseBriefestOf,
+  eraseVersions,
   nothingErased,
   subtract,
 } from '../db/tables/erased-versions.ts'
@@ -17,7 +18,7 @@ import { type VersionRow, versions } from '../db/tables/versions.ts'
 import { inParts } from '../thread/loop.ts'
 import type { Effects } from './change.ts'
 import { makeRoom, missingRoom } from './room.ts'
-import { type QuotaLimits, usedBytes } from './usage.ts'
+import { type QuotaLimits, rowBytes, usedBytes } from './usage.ts'
 
 /**
  * Stores the effects of writes, each of which begins where the one before ends, and the first with the user as `before`. No two
@@ -41,6 +42,7 @@ export async function store(
   const texts = all((effect) => effect.ciphertexts)
   const [removed, settled] = [all((effect) => effect.removed), all((effect) => effect.settled)]
   const recounted = all((effect) => effect.recounted)
+  const restored = all((effect) => effect.restored)
   const beyond = new Map(all((effect) => [...effect.beyond]))
   const added = effects.reduce((sum, effect) => sum + effect.added, 0)
   const missing = missingRoom(limits, { before, after: user, added, usedAtFirst, isShared: effects.length > 1 })
@@ -60,9 +62,13 @@ export async function store(
       // Many are sent some at a time, and what is erased may be among them.
       if (isErasing) await Promise.all(saving)
       const erased = await keepVersions(trx, user.id, kept, beyond)
-      const left = subtract(user, erased)
+      const goal = usedBytes(user) - missing
+      let left = subtract(user, erased)
       if (recounted.length > 0) await adjustCounts(trx, user.id, recounted, 1)
-      await saveCounters(trx, await makeRoom(trx, left, missing - (usedBytes(user) - usedBytes(left))))
+      // Else what is still to be restored could go for what is.
+      const first = restored.slice(0, Math.max(0, Math.ceil((usedBytes(left) - goal) / rowBytes)))
+      if (missing > 0 && first.length > 0) left = subtract(left, await eraseVersions(trx, user.id, first))
+      await saveCounters(trx, await makeRoom(trx, left, usedBytes(left) - goal))
     },
   ])
 }

@@ -201,6 +201,7 @@ async function effectsOf(
     ciphertexts: lost.ciphertexts,
     ...counted,
     removed: removed.map(({ data_stamp }) => data_stamp),
+    restored: written.flatMap(({ shared }) => shared?.seq ?? []),
     settled: isKept ? [] : written.flatMap(({ stored, winner }) => (stored ? [winner] : [])),
     rejections: isKept || !hasLosers ? [] : toRejections(user.id, commit.at, verdicts, records),
     added: added.stored_bytes + freed + lostBytes,

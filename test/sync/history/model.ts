@@ -55,6 +55,8 @@ interface Outcome {
   key: string
   winner?: (Version & { unseen: boolean }) | undefined
   lost?: Change[]
+  /** That is restored. */
+  source?: Kept | undefined
 }
 
 const keepMs = 30 * 86_400_000
@@ -124,7 +126,12 @@ export class Model {
       const made = { event_id: '', timestamp: Math.max(now, current.timestamp + 1), device_id: device, unseen: false }
       const content = { operation: 'update' as const, data_hash: then?.data_hash ?? null, data: version?.data }
       const deletion = { operation: 'delete' as const, data_hash: null, data: undefined }
-      outcomes.push({ key, winner: { ...made, ...(fate === 'deleted' ? deletion : content) } })
+      const isRestored = fate === 'restored'
+      outcomes.push({
+        key,
+        winner: { ...made, ...(isRestored ? content : deletion) },
+        source: isRestored ? version : undefined,
+      })
     }
     if (!isDryRun && this.write(now, outcomes) === undefined) return this.rewind(now, to, device, isDryRun)
     return counts
@@ -250,9 +257,13 @@ export class Model {
     // A write that adds no ciphertext makes room for its own rows alone.
     const most = isMore ? this.maxBytes : Math.max(this.maxBytes, this.used().all - rows * quotas.rowBytes)
     for (const { key } of outcomes) this.thin(this.entities.get(key))
-    for (const { seq } of this.kept()) {
+    const restored = outcomes.flatMap(({ source }) => source ?? [])
+    for (const { seq } of [...restored, ...this.kept()]) {
       if (this.used().all <= most) break
-      for (const entity of this.entities.values()) entity.kept = entity.kept.filter((version) => version.seq !== seq)
+      for (const entity of this.entities.values()) {
+        if (entity.kept.findIndex((version) => version.seq === seq) > 0) entity.hasGaps = true
+        entity.kept = entity.kept.filter((version) => version.seq !== seq)
+      }
     }
     return true
   }

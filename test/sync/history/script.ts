@@ -155,7 +155,7 @@ const steps: Steps = {
       timestamp: Math.max(now, current.timestamp + 1),
     }
     const winner = { ...made, data: restored?.data, data_hash: restored?.data_hash ?? null, unseen: !seen && !isSame }
-    model.write(now, [{ key: `bookmark/${id}`, winner }])
+    model.write(now, [{ key: `bookmark/${id}`, winner, source: restored }])
     return differs([answer.status, answer.body.encrypted_data], [200, restored?.data?.text])
   },
   async purge({ user, model }, { id }) {
