@@ -80,7 +80,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Sur
       health: keep(startHealth(base)),
       sweeps: keep(startSweeps(base)),
       /** Undefined if none are scheduled. */
-      backups: keep(openBackups(config, secretKeys, base)),
+      backups: keep(await openBackups(config, secretKeys, base)),
       close: () => opened.disposeAsync(),
     }
   } catch (error) {

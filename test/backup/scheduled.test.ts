@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -86,12 +87,34 @@ t.test('BACKUP_EVERY makes backups in a folder; an unfinished one is none; failu
 
   await rm(dir, { recursive: true })
   await writeFile(dir, 'a file is in the way')
-  const failing = await buildApp(t, { BACKUP_EVERY: '1h', BACKUP_TO: dir }, { dataDir })
+  const refused = buildApp(t, { BACKUP_EVERY: '1h', BACKUP_TO: dir }, { dataDir })
+  await t.rejects(refused, { name: 'ConfigError', message: /^BACKUP_TO: \S+ cannot be written \(/ })
+
+  const away = { S3_ENDPOINT: 'https://127.0.0.1:1', S3_BUCKET: 'abc', S3_ACCESS_KEY: 'a', S3_SECRET_KEY: 'b' }
+  const failing = await buildApp(t, { ...away, BACKUP_EVERY: '1h', BACKUP_TO: 's3' }, { dataDir })
   const { scrapeUntil: scrapeFailing } = openAdmin(t, failing)
   const failed = await scrapeFailing((metrics) => Number(metrics.value('ebs_backup_failures_total')) === 1)
   t.equal(failed.value('ebs_backup_last_success_seconds'), 0)
-  t.match(find(failing.log, 'a backup failed'), { level: 50, err: { message: /^BACKUP_TO: / } })
+  t.match(find(failing.log, 'a backup failed'), { level: 50, err: { message: /^S3_ENDPOINT: / } })
   t.equal((await failing.call('GET', '/api/v1/health')).status, 200)
+})
+
+t.test('A start refuses a BACKUP_TO that is read-only, and goes on while its disk is full', async (t) => {
+  const mount = (...args: string[]) => spawnSync('mount', args).status === 0
+  const { dataDir } = await seed(t)
+  const disk = await folder(t)
+  if (!mount('-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk)) return t.plan(0, 'needs the right to mount a disk')
+  t.teardown(() => spawnSync('umount', [disk]))
+  const env = { BACKUP_EVERY: '1h', BACKUP_TO: disk }
+  await writeFile(join(disk, 'full'), Buffer.alloc(64 * 1024)).catch(() => {})
+  const full = await buildApp(t, env, { dataDir })
+  await until(async () => find(full.log, 'a backup failed') !== undefined)
+  await full.close()
+  t.ok(mount('-o', 'remount,ro', disk))
+  await t.rejects(buildApp(t, env, { dataDir }), {
+    name: 'ConfigError',
+    message: /^BACKUP_TO: \S+ cannot be written \(EROFS/,
+  })
 })
 
 t.test('BACKUP_TO=s3 sends them to the bucket, which cannot read them; npm run restore fetches one', async (t) => {

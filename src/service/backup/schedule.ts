@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
 import { isBundle } from '../bundle.ts'
 import type { Config } from '../config/config.ts'
+import { checkWritable, isPassing, makeFolder } from '../config/folders.ts'
 import { sqliteFile } from '../config/storage.ts'
 import { ConfigError } from '../config/values.ts'
 import { callBeside } from '../terminal/command.ts'
@@ -30,16 +31,31 @@ export interface Backups {
   close(): Promise<void>
 }
 
-/** Undefined if the configuration wants no backups. */
-export function openBackups(
+/**
+ * Undefined if the configuration wants no backups.
+ * @throws ConfigError
+ */
+export async function openBackups(
   config: Config,
   secretKeys: Uint8Array[],
   { clockGuard, log }: Pick<Schedule, 'clockGuard' | 'log'>,
-): Backups | undefined {
-  const { everyMs, keep } = config.backup
+): Promise<Backups | undefined> {
+  const { everyMs, keep, dir, inBucket } = config.backup
   if (everyMs === undefined) return undefined
+  if (!inBucket) await demandWritable(dir)
   const shelf = openShelf(config, secretKeys)
   return scheduleBackups({ everyMs, keep, shelf, line: lineOf(sourceOf(config).database), clockGuard, log })
+}
+
+/** The schedule tells of a disk that is full or away, and tries it again. */
+async function demandWritable(dir: string): Promise<void> {
+  try {
+    await makeFolder(dir)
+    await checkWritable(dir)
+  } catch (error) {
+    if (isPassing(error)) return
+    throw new ConfigError(`BACKUP_TO: ${dir} cannot be written (${(error as Error).message})`)
+  }
 }
 
 /** @param config is for SQLite */

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
-import { mkdir, stat } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { mkdir, open, rm, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import { sqliteFile } from './storage.ts'
 import { ConfigError, type Env, type SecretName, secret, secretNames, text } from './values.ts'
 
@@ -19,6 +19,23 @@ export async function makeFolder(path: string): Promise<void> {
 
 async function isFolder(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() === true
+}
+
+/** A disk that is full or fails, and a mounted folder whose server is away: nothing that was set would be wrong. */
+export function isPassing(error: unknown): boolean {
+  const { code = '' } = error as NodeJS.ErrnoException
+  return /^(ENOSPC|EDQUOT|EIO|ESTALE|ETIMEDOUT|EHOSTDOWN|ENOTCONN)$/.test(code)
+}
+
+/** Writes, because a disk says only then that it is read-only. */
+export async function checkWritable(dir: string): Promise<void> {
+  const probe = join(dir, '.probe')
+  {
+    await using file = await open(probe, 'w', 0o600)
+    await file.writeFile('.')
+    await file.sync()
+  }
+  await rm(probe, { force: true })
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type FileHandle, open, opendir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFolder } from '../config/folders.ts'
+import { checkWritable, isPassing, makeFolder } from '../config/folders.ts'
 import { ConfigError } from '../config/values.ts'
 import {
   assertObjectKey,
@@ -12,8 +12,6 @@ import {
 
 const unfinished = '.part'
 const writeBytes = 256 * 1024
-/** A disk that is full or fails, and a mounted folder whose server is away. */
-const passing = /^(ENOSPC|EDQUOT|EIO|ESTALE|ETIMEDOUT|EHOSTDOWN|ENOTCONN)$/
 const full = /^(ENOSPC|EDQUOT)$/
 
 /** Each object is a file, written under a temporary name and renamed once it is on disk. */
@@ -25,7 +23,7 @@ export async function openFolderStore(dir: string): Promise<ObjectStore> {
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException
     const fault = `EXPORTS_DIR: ${dir} cannot be written (${message})`
-    if (!passing.test(code)) throw new ConfigError(fault)
+    if (!isPassing(error)) throw new ConfigError(fault)
     throw new ObjectStoreUnavailableError(fault, { cause: error, ...(full.test(code) && { readable: store }) })
   }
   return store
@@ -144,14 +142,4 @@ async function openObject(dir: string, key: string): Promise<FileHandle> {
 async function removeBoth(path: string): Promise<void> {
   await rm(path + unfinished, { force: true })
   await rm(path, { force: true })
-}
-
-async function checkWritable(dir: string): Promise<void> {
-  const probe = join(dir, '.probe')
-  {
-    await using file = await open(probe, 'w', 0o600)
-    await file.writeFile('.')
-    await file.sync()
-  }
-  await rm(probe, { force: true })
 }
