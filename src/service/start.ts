@@ -8,7 +8,7 @@ import { ConfigError } from './config/values.ts'
 import { demandOwnDomain } from './config/web.ts'
 import { openContext } from './context.ts'
 import { createAdminApp } from './http/admin.ts'
-import { closeIdleConnections, refuseConnections } from './http/connections.ts'
+import { closeIdleConnections, listeningFault, refuseConnections } from './http/connections.ts'
 import { openLog } from './log.ts'
 import { isReadByPeople, printFault } from './printed.ts'
 import { banner } from './terminal/banner.ts'
@@ -82,11 +82,7 @@ async function listen(app: FastifyInstance, prefix: '' | 'ADMIN_', host: string,
   try {
     await app.listen({ host, port })
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code === undefined) throw error
-    if (code === 'EADDRINUSE') throw new ConfigError(`${prefix}PORT: port ${port} on ${host} is in use: set another`)
-    if (code === 'EACCES') throw new ConfigError(`${prefix}PORT: port ${port} on ${host} is not allowed (${message})`)
-    throw new ConfigError(`${prefix}HOST: cannot listen on ${host} (${message})`)
+    throw listeningFault(prefix, host, port, error)
   }
 }
 

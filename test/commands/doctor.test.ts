@@ -1,8 +1,9 @@
 /** `ebs doctor`: what an operator learns before the first user comes. */
 import { once } from 'node:events'
-import { chmod, chown, lstat, mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
+import { chmod, chown, lstat, mkdir, readdir, realpath, symlink, writeFile } from 'node:fs/promises'
 import { createServer, request as send } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { freePort } from '../../scripts/servers/free-port.ts'
@@ -267,6 +268,86 @@ t.test('A folder in which the service may write nothing', async (t) => {
     t.match([code, finding], [1, { state: 'error', says: /^BACKUP_TO: \S+ is not for user 10001 / }])
     t.equal(finding?.todo, todo)
   }
+})
+
+t.test('All folders that the service writes in are looked at, and all that it listens on', async (t) => {
+  const at = await folder(t)
+  const file = join(at, 'file')
+  await writeFile(file, '')
+  const places = await examine(t, { EXPORTS_DIR: file, DATABASE_URL: `sqlite:${join(at, 'elsewhere', 'b.db')}` })
+  t.match([places.code, about(places.findings, 'owner')], [1, [{ says: `EXPORTS_DIR: ${file} is no folder` }]])
+  const disks = about(places.findings, 'disk').map(({ says }) => says.split(':')[0])
+  t.same(disks, ['DATA_DIR', 'DATABASE_URL', 'EXPORTS_DIR'])
+
+  const other = createServer((_request, response) => response.end('another service')).listen(0, '127.0.0.1')
+  t.teardown(() => other.close())
+  await once(other, 'listening')
+  const taken = String((other.address() as AddressInfo).port)
+  const PORT = String(await freePort())
+  const faults: [env: Env, says: string][] = [
+    [{ PORT: taken }, `PORT: port ${taken} on 127.0.0.1 is in use: set another`],
+    [{ PORT, ADMIN_PORT: taken }, `ADMIN_PORT: port ${taken} on 127.0.0.1 is in use: set another`],
+    [{ PORT, ADMIN_PORT: PORT }, `ADMIN_PORT: port ${PORT} on 127.0.0.1 is in use: set another`],
+    [{ PORT, HOST: '192.0.2.1' }, 'HOST: cannot listen on 192.0.2.1 ('],
+    [{ PORT, ADMIN_HOST: '192.0.2.1', ADMIN_PORT: taken }, 'ADMIN_HOST: cannot listen on 192.0.2.1 ('],
+  ]
+  for (const [env, says] of faults) {
+    const { code, findings } = await examine(t, env)
+    const [finding] = about(findings, 'listening')
+    t.same([code, finding?.state, finding?.says.slice(0, says.length)], [1, 'error', says])
+    const DATA_DIR = await folder(t)
+    const started = await runCommand(t, 'serve', [], { DEV_IDP_PORT: '0', ...env, DATA_DIR })
+    t.match([started.code, started.stderr], [1, says], 'a start says the same')
+  }
+})
+
+/** A systemctl that shows such a unit. */
+async function withUnit(t: Test, properties: Env): Promise<string> {
+  const bin = await folder(t)
+  await chmod(bin, 0o755)
+  const lines = Object.entries({ LoadState: 'loaded', ...properties }).map(([name, value]) => `${name}=${value}`)
+  await writeFile(join(bin, 'systemctl'), `#!/bin/sh\ncat << 'END'\n${lines.join('\n')}\nEND\n`, { mode: 0o755 })
+  return `${bin}:${process.env.PATH}`
+}
+
+t.test('What the unit does not let the service do is told, with the line that lets it', async (t) => {
+  const user = userInfo().username
+  const strict = { User: user, ProtectSystem: 'strict', ProtectHome: 'yes', MemoryMax: '1073741824' }
+  const at = await realpath(await folder(t))
+  const [DATA_DIR, BACKUP_TO] = [join(at, 'data'), join(at, 'disk', 'backups')]
+  await mkdir(DATA_DIR)
+  const look = async (properties: Env, env: Env = {}) => {
+    const PATH = await withUnit(t, { ...strict, ...properties })
+    const given = { DATA_DIR, BACKUP_TO, BACKUP_EVERY: '1d', PORT: String(await freePort()), PATH, ...env }
+    const { stdout } = await runCommand(t, 'doctor', ['--json', '--unit', 'bookmarks'], given)
+    return JSON.parse(stdout) as Finding[]
+  }
+  const refused = await look({ ReadWritePaths: `-${DATA_DIR}` })
+  t.match(about(refused, 'unit'), [
+    {
+      state: 'error',
+      says: `BACKUP_TO: bookmarks may not write in ${BACKUP_TO}`,
+      todo: `systemctl edit bookmarks, with these lines: [Service] ReadWritePaths=${BACKUP_TO}`,
+    },
+  ])
+  t.equal(about(refused, 'unit').length, 1)
+  t.match(about(refused, 'memory'), [{ state: 'ok', says: 'bookmarks may use 1024 MiB' }])
+  const fine = { about: 'unit', state: 'ok', says: 'bookmarks may write where it has to' }
+  t.same(about(await look({ ReadWritePaths: `${DATA_DIR} ${join(at, 'disk')}` }), 'unit'), [fine])
+  t.same(about(await look({ ProtectSystem: 'full' }), 'unit'), [fine])
+  const state = await look({ StateDirectory: 'bookmarks', ReadWritePaths: at }, { EXPORTS_DIR: '/var/lib/bookmarks/x' })
+  t.same(about(state, 'unit'), [fine])
+
+  const small = await look({ ReadWritePaths: at, MemoryMax: '268435456' }, { EXPORTS_DIR: '/home/exports' })
+  t.match(about(small, 'memory'), [{ state: 'warning', says: 'bookmarks may use 256 MiB' }])
+  t.match(about(small, 'unit'), [
+    { state: 'error', says: /^EXPORTS_DIR/, todo: /^name a folder elsewhere: ProtectHome=/ },
+  ])
+  const stranger = await look({ ReadWritePaths: at, User: 'daemon' })
+  t.match(about(stranger, 'unit'), [
+    { state: 'error', says: /^bookmarks runs as daemon, and the data belong to user / },
+  ])
+  t.match(about(await look({ LoadState: 'not-found' }), 'unit'), [{ state: 'warning', says: /^systemd does not tell/ }])
 })
 
 /** Sends requests on, with the address of the caller, or of those before it. */

@@ -311,6 +311,7 @@ t.test('The program for commands gives them what the unit gives the service', as
   const odd = '  BACKUP_TO = /mnt/x \n\tS3_REGION= "a b"\n; no\nMY-VAR=3\n1X=2\nnothing\n=4\nLAST=1'
   await writeFile(join(settings, 'environment'), odd)
   const skipped = wrapper('doctor')
+  t.same(JSON.parse(skipped.stdout).words, ['doctor', '--unit', 'encrypted-bookmark-sync'])
   t.match(JSON.parse(skipped.stdout).env, { BACKUP_TO: '/mnt/x', S3_REGION: 'a b', LAST: '1' }, 'blanks go')
   t.same(
     skipped.stderr.match(/line \d is no setting/g)?.join(),

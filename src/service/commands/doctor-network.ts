@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
 import ipaddr from 'ipaddr.js'
 import type { Config } from '../config/config.ts'
+import { listeningFault } from '../http/connections.ts'
 import { openProvider } from '../provider/openid.ts'
 import type { Finding } from './doctor-place.ts'
 
@@ -58,73 +59,82 @@ export async function examineBucket({ s3 }: Config): Promise<Finding[]> {
   }
 }
 
-/** A request to PUBLIC_URL should arrive here, and the proxies in between should tell its caller's address. */
-export async function examineProxy(config: Config): Promise<Finding[]> {
+/** Where the service listens, and what arrives there. While it runs, it has its ports. */
+export async function examineListening(config: Config): Promise<Finding[]> {
+  const { host, port, adminHost, adminPort } = config
+  const [server, admin] = [createServer(), createServer()]
+  try {
+    const fault = await listen(server, '', host, port)
+    const adminFault = adminPort === undefined ? undefined : await listen(admin, 'ADMIN_', adminHost, adminPort)
+    if (fault && (await isService(host, port))) return await examineProxy(config, undefined)
+    const findings = [fault, adminFault].flatMap((each): Finding[] =>
+      each ? [{ about: 'listening', state: 'error', says: each.message, todo: 'a start refuses this' }] : [],
+    )
+    return fault ? findings : [...findings, ...(await examineProxy(config, server))]
+  } finally {
+    for (const each of [server, admin]) {
+      each.closeAllConnections()
+      each.close()
+    }
+  }
+}
+
+/** Resolves to why it cannot. */
+async function listen(server: Server, prefix: '' | 'ADMIN_', host: string, port: number): Promise<Error | undefined> {
+  try {
+    server.listen(port, host)
+    await once(server, 'listening')
+    return undefined
+  } catch (error) {
+    return listeningFault(prefix, host, port, error) as Error
+  }
+}
+
+async function isService(host: string, port: number): Promise<boolean> {
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}/livez`
+  const response = await fetch(url, { signal: AbortSignal.timeout(callMs), redirect: 'manual' }).catch(() => undefined)
+  return response?.status === 200 && (await response.text()).includes('"alive"')
+}
+
+/**
+ * A request to PUBLIC_URL should arrive here, and the proxies in between should tell its caller's address.
+ *
+ * @param server listens in the place of the service; undefined while that runs
+ */
+async function examineProxy(config: Config, server: Server | undefined): Promise<Finding[]> {
   const about = 'proxy'
   const { publicUrl, host, port } = config
   if (port === 0) return [{ about, state: 'ok', says: 'any port will do, so none was tried' }]
   const seen = Promise.withResolvers<IncomingMessage>()
   const mark = randomUUID()
-  const server = createServer((request, response) => {
+  server?.on('request', (request, response) => {
     response.end('ok')
     if (request.url === `/livez?${mark}`) seen.resolve(request)
   })
-  try {
-    const isFree = await listen(server, host, port)
-    const url = `${publicUrl}/livez${isFree ? `?${mark}` : ''}`
-    const response = await fetch(url, { signal: AbortSignal.timeout(callMs), redirect: 'manual' }).catch(reasonOf)
-    if (typeof response === 'string') {
-      const says = `${publicUrl} cannot be reached from here (${response})`
-      return [
-        {
-          about,
-          state: 'warning',
-          says,
-          todo: 'look at DNS, the certificate and the proxy, unless only this machine cannot',
-        },
-      ]
-    }
-    const body = await response.text()
-    if (response.status !== 200) {
-      const todo = 'let the proxy send it to HOST and PORT'
-      return [{ about, state: 'error', says: `${publicUrl}/livez returned status ${response.status}`, todo }]
-    }
-    if (!isFree)
-      return [
-        {
-          about,
-          state: 'ok',
-          says: `${publicUrl} answers; what proxies add can be seen only while the service is stopped`,
-        },
-      ]
-    const request = await Promise.race([seen.promise, undefined])
-    if (body !== 'ok' || !request)
-      return [
-        { about, state: 'error', says: `${publicUrl} leads elsewhere`, todo: `let it lead to port ${port} of ${host}` },
-      ]
-    return [judge(config, request)]
-  } catch (error) {
-    return [{ about, state: 'warning', says: `nothing was tried: ${(error as Error).message}` }]
-  } finally {
-    server.closeAllConnections()
-    server.close()
+  const url = `${publicUrl}/livez${server ? `?${mark}` : ''}`
+  const response = await fetch(url, { signal: AbortSignal.timeout(callMs), redirect: 'manual' }).catch(reasonOf)
+  if (typeof response === 'string') {
+    const says = `${publicUrl} cannot be reached from here (${response})`
+    const todo = 'look at DNS, the certificate and the proxy, unless only this machine cannot'
+    return [{ about, state: 'warning', says, todo }]
   }
+  const body = await response.text().catch(reasonOf)
+  if (response.status !== 200) {
+    const todo = 'let the proxy send it to HOST and PORT'
+    return [{ about, state: 'error', says: `${publicUrl}/livez returned status ${response.status}`, todo }]
+  }
+  if (!server) {
+    const says = `${publicUrl} answers; what proxies add can be seen only while the service is stopped`
+    return [{ about, state: 'ok', says }]
+  }
+  const request = await Promise.race([seen.promise, undefined])
+  if (body === 'ok' && request) return [judge(config, request)]
+  const todo = `let it lead to port ${port} of ${host}`
+  return [{ about, state: 'error', says: `${publicUrl} leads elsewhere`, todo }]
 }
 
 function reasonOf(error: Error): string {
   return error.cause instanceof Error ? error.cause.message : error.message
-}
-
-/** False if something listens there, which is the service. */
-async function listen(server: ReturnType<typeof createServer>, host: string, port: number): Promise<boolean> {
-  try {
-    server.listen(port, host)
-    await once(server, 'listening')
-    return true
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return false
-    throw error
-  }
 }
 
 function judge({ trustProxy, publicUrl }: Config, { headers, socket }: IncomingMessage): Finding {

@@ -1,10 +1,8 @@
 import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
-import { totalmem } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { sqliteFile } from '../config/storage.ts'
 import { misspelt } from '../config/variables.ts'
-import { fullMemory } from '../load/budget.ts'
 
 export interface Finding {
   about: string
@@ -46,16 +44,29 @@ export function examineVariables(config: Config): Finding[] {
   return findings.length > 0 ? findings : [{ about, state: 'ok', says: `${environment}, at ${publicUrl}` }]
 }
 
+/** Where the service writes, by the variable that says so. What is within DATA_DIR is left out, but not the backups' folder. */
+export function foldersOf({ dataDir, databaseUrl, exportsDir, s3, backup }: Config): [name: string, path: string][] {
+  const file = sqliteFile(databaseUrl)
+  const others: [name: string, path: string][] = [
+    ...(file === undefined ? [] : [['DATABASE_URL', dirname(file)] satisfies [string, string]]),
+    ...(s3 ? [] : [['EXPORTS_DIR', exportsDir] satisfies [string, string]]),
+  ]
+  return [
+    ['DATA_DIR', dataDir],
+    ...others.filter(([, path]) => !isWithin(dataDir, path)),
+    ...(backup.everyMs === undefined || backup.inBucket ? [] : [['BACKUP_TO', backup.dir] satisfies [string, string]]),
+  ]
+}
+
+export function isWithin(folder: string, path: string): boolean {
+  return `${resolve(path)}/`.startsWith(`${resolve(folder)}/`.replace('//', '/'))
+}
+
 /** The data should belong to one user, and have room. */
 export function examineDisk(config: Config): Finding[] {
-  const { dataDir, backup, databaseUrl } = config
-  const folders = {
-    DATA_DIR: dataDir,
-    ...(backup.everyMs !== undefined && !backup.inBucket && { BACKUP_TO: backup.dir }),
-  }
-  const file = sqliteFile(databaseUrl)
+  const file = sqliteFile(config.databaseUrl)
   const database = file === undefined ? 0 : (sizeIfThere(file) ?? 0)
-  const found = Object.entries(folders).flatMap(([name, path]) => [...owners(name, path), room(name, path, database)])
+  const found = foldersOf(config).flatMap(([name, path]) => [...owners(name, path), room(name, path, database)])
   return [...found, ...staysRoot(config)]
 }
 
@@ -111,19 +122,10 @@ function room(name: string, path: string, database: number): Finding {
   }
 }
 
-function nearest(path: string): string {
+export function nearest(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : nearest(dirname(path))
 }
 
 function sizeIfThere(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.size
-}
-
-export function examineMemory(): Finding[] {
-  const memory = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem())
-  const [has, wants] = [memory, fullMemory].map((bytes) => Math.floor(bytes / mebibyte))
-  const says = `this process may use ${has} MiB`
-  if (memory >= fullMemory) return [{ about: 'memory', state: 'ok', says }]
-  const todo = `give it ${wants} MiB: with less it serves fewer large requests at a time`
-  return [{ about: 'memory', state: 'warning', says, todo }]
 }

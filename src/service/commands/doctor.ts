@@ -4,37 +4,40 @@ import { becomeOwner } from '../config/folders.ts'
 import { demandOwnDomain } from '../config/web.ts'
 import { operatorCommand } from '../terminal/command.ts'
 import { examineBackups, examineDatabase } from './doctor-data.ts'
-import { examineBucket, examineIssuer, examineProxy } from './doctor-network.ts'
-import { examineDisk, examineMemory, examineVariables, type Finding } from './doctor-place.ts'
+import { examineBucket, examineIssuer, examineListening } from './doctor-network.ts'
+import { examineDisk, examineVariables, type Finding } from './doctor-place.ts'
 import { examineSecretFiles } from './doctor-secrets.ts'
+import { examineMemory, examineUnit, readUnit, type Unit } from './doctor-unit.ts'
 
-type Examination = (config: Config) => Finding[] | Promise<Finding[]>
+type Examination = (config: Config, unit?: Unit) => Finding[] | Promise<Finding[]>
 
 const examinations: Examination[] = [
   examineVariables,
   examineDatabase,
   examineDisk,
+  examineUnit,
   examineMemory,
   examineBucket,
   examineIssuer,
-  examineProxy,
+  examineListening,
   examineBackups,
 ]
 
 export const doctorCommand = operatorCommand(
   'doctor',
-  'Looks at all that the service needs: settings, database, keys, clock, disk, memory, bucket, provider, proxy, backups.',
-  'It changes nothing, and works while the service runs and before it ever has. While nothing listens on PORT, it does so itself for a moment, to see what the proxy sends. The exit status is 1 if there is an error.',
+  'Looks at all that the service needs: settings, database, keys, clock, disk, memory, bucket, provider, ports, proxy, backups.',
+  'It changes nothing, and works while the service runs and before it ever has. While nothing listens on PORT and ADMIN_PORT, it does so itself for a moment, to see what the proxy sends. The exit status is 1 if there is an error.',
 )
   .option('--json', 'prints a list of {about, state, says, todo}')
-  .action(async ({ json }: { json?: true }) => {
-    const findings = await examine()
+  .option('--unit <name>', "looks at the bounds of this unit of systemd, too, as that unit's own ebs asks for")
+  .action(async ({ json, unit }: { json?: true; unit?: string }) => {
+    const findings = await examine(unit)
     if (json) console.log(JSON.stringify(findings, null, 2))
     else for (const finding of findings) console.log(lineOf(finding))
     if (findings.some(({ state }) => state === 'error')) process.exitCode = 1
   })
 
-async function examine(): Promise<Finding[]> {
+async function examine(unitName?: string): Promise<Finding[]> {
   // The service's user may not see the folders that they are in.
   const early = examineSecretFiles(process.env)
   let config: Config
@@ -45,7 +48,8 @@ async function examine(): Promise<Finding[]> {
   } catch (error) {
     return [...early, settingsFault(error as Error)]
   }
-  const found = await Promise.all(examinations.map(async (examination) => examination(config)).map(toldIfItFails))
+  const unit = unitName === undefined ? undefined : await readUnit(unitName)
+  const found = await Promise.all(examinations.map(async (examination) => examination(config, unit)).map(toldIfItFails))
   return [...early, ...found.flat()]
 }
 

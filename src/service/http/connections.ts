@@ -3,6 +3,7 @@ import type { Server as HttpServer } from 'node:http'
 import { Server, type Socket } from 'node:net'
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { ConfigError } from '../config/values.ts'
 import { createRefusal } from '../load/budget.ts'
 
 /** Descriptors for everything but callers' connections: the database, the object store, exports, the provider, modules. */
@@ -29,6 +30,15 @@ export function watchConnections(app: FastifyInstance): void {
     server.once('close', () => clearInterval(timer))
     endConnections(server)
   })
+}
+
+/** The error of a listener that could not begin, as a fault of the variable that says where. */
+export function listeningFault(prefix: '' | 'ADMIN_', host: string, port: number, error: unknown): unknown {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === undefined) return error
+  if (code === 'EADDRINUSE') return new ConfigError(`${prefix}PORT: port ${port} on ${host} is in use: set another`)
+  if (code === 'EACCES') return new ConfigError(`${prefix}PORT: port ${port} on ${host} is not allowed (${message})`)
+  return new ConfigError(`${prefix}HOST: cannot listen on ${host} (${message})`)
 }
 
 /** Once nobody can connect any more, a connection ends with its next response, so that no proxy keeps it. */

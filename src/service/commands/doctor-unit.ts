@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process'
+import { realpathSync } from 'node:fs'
+import { totalmem } from 'node:os'
+import { join, relative, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import type { Config } from '../config/config.ts'
+import { fullMemory } from '../load/budget.ts'
+import { type Finding, foldersOf, isWithin, nearest } from './doctor-place.ts'
+
+/** What systemd lets the service do, while this command runs without its bounds. */
+export interface Unit {
+  name: string
+  /** Undefined if systemd does not tell. */
+  properties: Map<string, string> | undefined
+  /** Bytes; undefined without a bound. */
+  memory: number | undefined
+}
+
+const asked = ['LoadState', 'User', 'ProtectSystem', 'ProtectHome', 'ReadWritePaths', 'StateDirectory', 'MemoryMax']
+const homes = ['/home', '/root', '/run/user']
+const mebibyte = 1024 * 1024
+const run = promisify(execFile)
+
+export async function readUnit(name: string): Promise<Unit> {
+  const shown = await run('systemctl', ['show', `--property=${asked.join()}`, name]).catch(() => undefined)
+  const properties = new Map(
+    shown?.stdout.split('\n').map((line): [string, string] => {
+      const [property = '', ...value] = line.split('=')
+      return [property, value.join('=')]
+    }),
+  )
+  if (properties.get('LoadState') !== 'loaded') return { name, properties: undefined, memory: undefined }
+  return { name, properties, memory: Number(properties.get('MemoryMax')) || undefined }
+}
+
+export async function examineUnit(config: Config, unit?: Unit): Promise<Finding[]> {
+  if (!unit) return []
+  const about = 'unit'
+  const { name, properties } = unit
+  if (!properties) {
+    const says = `systemd does not tell what ${name} may do`
+    return [{ about, state: 'warning', says, todo: 'the service may be allowed less than was looked at' }]
+  }
+  const findings = [...foldersOf(config).flatMap(([variable, path]) => bounds(variable, path, name, properties))]
+  const user = properties.get('User') || 'root'
+  const uid = (await run('id', ['-u', user]).catch(() => undefined))?.stdout.trim()
+  if (uid !== String(process.getuid?.())) {
+    const says = `${name} runs as ${user}, and the data belong to user ${process.getuid?.()}`
+    findings.push({ about, state: 'error', says, todo: `chown -R ${user}: '${resolve(config.dataDir)}'` })
+  }
+  if (findings.length > 0) return findings
+  return [{ about, state: 'ok', says: `${name} may write where it has to` }]
+}
+
+function bounds(variable: string, path: string, name: string, properties: Map<string, string>): Finding[] {
+  const place = realPlace(path)
+  const words = (property: string) => (properties.get(property) ?? '').split(' ').filter(Boolean)
+  const says = `${variable}: ${name} may not write in ${place}`
+  if (properties.get('ProtectHome') !== 'no' && homes.some((home) => isWithin(home, place)))
+    return [
+      { about: 'unit', state: 'error', says, todo: 'name a folder elsewhere: ProtectHome= keeps it from this one' },
+    ]
+  const writable = [
+    ...words('StateDirectory').map((folder) => join('/var/lib', folder)),
+    ...words('ReadWritePaths').map((folder) => folder.replace(/^[-+]+/, '')),
+  ]
+  if (properties.get('ProtectSystem') !== 'strict') return []
+  if (writable.some((folder) => isWithin(realPlace(folder), place))) return []
+  const todo = `systemctl edit ${name}, with these lines: [Service] ReadWritePaths=${place}`
+  return [{ about: 'unit', state: 'error', says, todo }]
+}
+
+/** Without links, also where the last folders are not there yet. */
+function realPlace(path: string): string {
+  const there = nearest(resolve(path))
+  return join(realpathSync(there), relative(there, resolve(path)))
+}
+
+export function examineMemory(_config: Config, unit?: Unit): Finding[] {
+  const limit = unit?.memory ?? (process.constrainedMemory() || Number.POSITIVE_INFINITY)
+  const memory = Math.min(limit, totalmem())
+  const [has, wants] = [memory, fullMemory].map((bytes) => Math.floor(bytes / mebibyte))
+  const says = `${unit?.name ?? 'this process'} may use ${has} MiB`
+  if (memory >= fullMemory) return [{ about: 'memory', state: 'ok', says }]
+  const todo = `give it ${wants} MiB: with less it serves fewer large requests at a time`
+  return [{ about: 'memory', state: 'warning', says, todo }]
+}
