@@ -3,7 +3,7 @@ import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { interceptWrites, snapshot } from '../support/database.ts'
 import { holdIntervals } from '../support/intervals.ts'
 import { until } from '../support/until.ts'
-import { holdTime, openEndlessExports, openUnread, storeMuch, type Unread, withMemory } from './unread.ts'
+import { holdTime, ignoreLag, openEndlessExports, openUnread, storeMuch, type Unread, withMemory } from './unread.ts'
 import { beginUpload, mebibyte, nothing, nothingIn, push, type Upload } from './uploads.ts'
 
 const kibibyte = 1024
@@ -18,6 +18,7 @@ const bodiesInAll = 34 * mebibyte
 async function openSmall(t: Test) {
   const pass = holdTime(t)
   holdIntervals(t)
+  ignoreLag(t)
   const app = await withMemory(320, () => buildApp(t))
   return {
     ...app,

@@ -15,13 +15,14 @@ import { holdIntervals } from '../support/intervals.ts'
 import { countPerTurn } from '../support/per-turn.ts'
 import { pick } from '../support/pick.ts'
 import { until } from '../support/until.ts'
-import { holdTime, openEndlessExports, openUnread as openUnbuffered, storeMuch } from './unread.ts'
+import { holdTime, ignoreLag, openEndlessExports, openUnread as openUnbuffered, storeMuch } from './unread.ts'
 
 const mebibyte = 1024 * 1024
 const list = '/api/v1/bookmarks?limit=1000'
 const pull = '/api/v1/sync/pull'
 // However slow the machine is, what a test leaves unread is cut off only when the test lets seconds pass.
 const passes = holdIntervals(t)
+ignoreLag(t)
 const app = await buildApp(t)
 const origin = await app.listen()
 
