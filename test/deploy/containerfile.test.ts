@@ -272,8 +272,6 @@ t.test('The program for commands gives them what the unit gives the service', as
   t.match(wrapper('backup', '/x'), { status: 1, stderr: /environment cannot be read: sudo ebs backup \/x\n$/ })
   t.match(wrapper('--help'), { status: 0, stderr: '' })
 
-  await writeFile(join(settings, 'secret_key'), 'k')
-  await writeFile(join(settings, 'oidc_client_secret'), 's')
   await writeFile(join(settings, 's3_access_key'), 'a')
   const given = {
     PUBLIC_URL: 'https://sync.example.org',
@@ -301,7 +299,7 @@ t.test('The program for commands gives them what the unit gives the service', as
   t.same(
     Object.keys(env).filter((name) => name.endsWith('_FILE')).length,
     secrets.length,
-    'no secret that is not there',
+    'also the two that the unit demands and that are not there, and no other such',
   )
   t.match(read('deploy/systemd/ebs'), `\nuser=${values('User')}\ndata=/var/lib/${values('StateDirectory')}\n`)
   const { uid, mode } = await stat(join(at, 'state')).catch(() => ({ uid: undefined, mode: 0 }))

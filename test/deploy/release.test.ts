@@ -2,7 +2,8 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { chmod, chown, copyFile, cp, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises'
+import { chmod, chown, copyFile, cp, mkdir, readdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
@@ -116,6 +117,40 @@ t.test('Built twice, in two folders: the same bytes; unpacked and installed in e
   t.match([refused.status, refused.stderr], [2, 'the tree is not clean'])
 })
 
+t.test("Debian's package makes a key where there can be no data, and only then says to keep a copy", async (t) => {
+  const { username } = userInfo()
+  const [keep, back] = [/keep a copy of \S+secret_key/, /put your copy of \S+secret_key back: none was made/]
+  const installations: [before: Record<string, string>, from: string[], says: RegExp][] = [
+    [{ 'etc/environment': '#DATABASE_URL=\nPUBLIC_URL=https://sync.example.org\n' }, [], keep],
+    [{ 'etc/secret_key': 'k', 'data/bookmarks.db': '' }, [], keep],
+    [{ 'data/bookmarks.db': '' }, [], back],
+    [{ 'etc/database_url': 'postgres://127.0.0.1/bookmarks' }, [], back],
+    [{ 'etc/environment': 'PUBLIC_URL=https://sync.example.org\nDATABASE_URL=postgres://127.0.0.1/x\n' }, [], back],
+    [{}, ['2.0.0'], back],
+  ]
+  for (const [before, from, says] of installations) {
+    const at = await folder(t)
+    for (const each of ['etc', 'data', 'bin']) await mkdir(join(at, each))
+    for (const [file, text] of Object.entries(before)) await writeFile(join(at, file), text)
+    await writeFile(join(at, 'bin/systemctl'), '#!/bin/sh\n', { mode: 0o755 })
+    const places = { user: username, data: join(at, 'data'), settings: join(at, 'etc') }
+    const script = Object.entries(places).reduce(
+      (text, [variable, place]) => text.replace(new RegExp(`^${variable}=.*$`, 'm'), `${variable}=${place}`),
+      await readFile(join(top, 'deploy/debian/postinst'), 'utf8'),
+    )
+    const env = { PATH: `${join(at, 'bin')}:${process.env.PATH}` }
+    const { status, stdout, stderr } = spawnSync('sh', ['-s', 'configure', ...from], {
+      input: script,
+      env,
+      encoding: 'utf8',
+    })
+    t.same([status, stderr], [0, ''])
+    t.match(stdout, says)
+    t.equal(existsSync(join(at, 'etc/secret_key')), says === keep)
+    t.notMatch(stdout, says === keep ? back : keep)
+  }
+})
+
 /** Files are read in another order each time, as by a busy machine. */
 const lateReads = `data:text/javascript,${encodeURIComponent(`
   import { promises } from 'node:fs'
@@ -209,6 +244,14 @@ async function serveDebian(t: Test, released: string): Promise<void> {
   t.same([existsSync(database), existsSync(join(etc, 'environment'))], [true, false])
   inside('dpkg', '-i', `/${deb}`)
   t.equal(await readFile(join(etc, 'secret_key'), 'utf8'), key, 'what is installed again opens the data')
+  inside('dpkg', '--purge', name)
+  await rename(join(etc, 'secret_key'), join(at, 'copy'))
+  t.match(inside('dpkg', '-i', `/${deb}`), 'put your copy of /etc/encrypted-bookmark-sync/secret_key back')
+  t.notOk(existsSync(join(etc, 'secret_key')))
+  const call = [at, 'env', '-u', 'NODE_OPTIONS', 'PATH=/usr/bin:/bin', 'ebs', 'doctor', '--json']
+  const examined = spawnSync('chroot', call, { encoding: 'utf8' })
+  t.match(examined.stdout, /secret_key cannot be read \(ENOENT\).*put the old key back/s)
+  await rename(join(at, 'copy'), join(etc, 'secret_key'))
 
   await mkdir(join(at, 'run/systemd/system'), { recursive: true })
   await writeFile(join(at, 'usr/bin/systemctl'), '#!/bin/sh\necho "$@" >> /asked\n', { mode: 0o755 })
