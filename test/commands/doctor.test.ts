@@ -270,6 +270,33 @@ t.test('A folder in which the service may write nothing', async (t) => {
   }
 })
 
+t.test('Who may sign in, and what users open, is told; a variable that should close it and is none, too', async (t) => {
+  const signUp = async (env: Env) => (await examine(t, env)).findings
+  const odd = await signUp({ ...production, SIGNUPS: 'closed', OIDC_REQUIRED_GROUP: 'x', REGISTRATION: 'closed' })
+  const everybody = 'who may sign in, of https://127.0.0.1:9: everybody, as no variable restricts it'
+  t.match(about(odd, 'sign-up'), [
+    { state: 'ok', says: everybody },
+    { state: 'warning', says: 'users have nothing to open', todo: /SERVE_APP=true .* CORS_ORIGIN/ },
+  ])
+  t.match(about(odd, 'settings'), [
+    { says: 'nothing reads SIGNUPS', todo: 'did you mean SIGN_UP?' },
+    { says: 'nothing reads OIDC_REQUIRED_GROUP', todo: 'did you mean OIDC_REQUIRED_CLAIM?' },
+  ])
+  const rules = { SIGN_UP: 'closed', OIDC_ALLOWED_DOMAINS: 'a.example,b.example', OIDC_REQUIRED_CLAIM: 'groups=marks' }
+  const closed = await signUp({ ...production, ...rules, CORS_ORIGIN: 'moz-extension://*' })
+  const says =
+    'only who is a user already (SIGN_UP=closed), and e-mail addresses of a.example, b.example, and the claim groups=marks'
+  t.same(
+    about(closed, 'sign-up').map((finding) => finding.says.split(': ').at(-1)),
+    [says],
+  )
+  const own = await signUp({ ...production, SERVE_APP: 'true' })
+  t.same(
+    about(own, 'sign-up').map((finding) => finding.says),
+    [everybody],
+  )
+})
+
 t.test('All folders that the service writes in are looked at, and all that it listens on', async (t) => {
   const at = await folder(t)
   const file = join(at, 'file')

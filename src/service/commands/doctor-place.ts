@@ -44,6 +44,28 @@ export function examineVariables(config: Config): Finding[] {
   return findings.length > 0 ? findings : [{ about, state: 'ok', says: `${environment}, at ${publicUrl}` }]
 }
 
+/** Which rules hold shows also that a variable which should close it has no effect. */
+export function examineSignUp({ environment, access, identityProvider, serveApp, origins }: Config): Finding[] {
+  const about = 'sign-up'
+  const { isClosed, domains, requiredClaim } = access
+  const rules = [
+    isClosed && 'who is a user already (SIGN_UP=closed)',
+    domains && `e-mail addresses of ${[...domains].join(', ')}`,
+    requiredClaim && `the claim ${requiredClaim.name}=${requiredClaim.value}`,
+  ].filter(Boolean)
+  const who = rules.length === 0 ? 'everybody, as no variable restricts it' : `only ${rules.join(', and ')}`
+  const says = `who may sign in, of ${identityProvider?.issuer ?? 'any name'}: ${who}`
+  const nowhere: Finding = {
+    about,
+    state: 'warning',
+    says: 'users have nothing to open',
+    todo: 'set SERVE_APP=true for the web page, or CORS_ORIGIN for the extension',
+  }
+  // PUBLIC_URL is one of the origins.
+  const hasNothing = environment !== 'development' && !serveApp && origins.size === 1
+  return [{ about, state: 'ok', says }, ...(hasNothing ? [nowhere] : [])]
+}
+
 /** Where the service writes, by the variable that says so. What is within DATA_DIR is left out, but not the backups' folder. */
 export function foldersOf({ dataDir, databaseUrl, exportsDir, s3, backup }: Config): [name: string, path: string][] {
   const file = sqliteFile(databaseUrl)

@@ -5,7 +5,7 @@ import { demandOwnDomain } from '../config/web.ts'
 import { operatorCommand } from '../terminal/command.ts'
 import { examineBackups, examineDatabase } from './doctor-data.ts'
 import { examineBucket, examineIssuer, examineListening } from './doctor-network.ts'
-import { examineDisk, examineVariables, type Finding } from './doctor-place.ts'
+import { examineDisk, examineSignUp, examineVariables, type Finding } from './doctor-place.ts'
 import { examineSecretFiles } from './doctor-secrets.ts'
 import { examineMemory, examineUnit, readUnit, type Unit } from './doctor-unit.ts'
 
@@ -19,13 +19,14 @@ const examinations: Examination[] = [
   examineMemory,
   examineBucket,
   examineIssuer,
+  examineSignUp,
   examineListening,
   examineBackups,
 ]
 
 export const doctorCommand = operatorCommand(
   'doctor',
-  'Looks at all that the service needs: settings, database, keys, clock, disk, memory, bucket, provider, ports, proxy, backups.',
+  'Looks at all that the service needs: settings, database, keys, clock, disk, memory, bucket, provider, who may sign in, ports, proxy, backups.',
   'It changes nothing, and works while the service runs and before it ever has. While nothing listens on PORT and ADMIN_PORT, it does so itself for a moment, to see what the proxy sends. The exit status is 1 if there is an error.',
 )
   .option('--json', 'prints a list of {about, state, says, todo}')

@@ -33,8 +33,14 @@ export function misspelt(env: Env): { name: string; meant: string }[] {
 }
 
 function isLike(name: string, known: string): boolean {
-  if (distance(name, known) <= Math.floor(Math.max(name.length, known.length) * wrongShare)) return true
-  // OIDC_SECRET for OIDC_CLIENT_SECRET.
+  // SIGNUPS for SIGN_UP.
+  const [own, other] = [name.replaceAll('_', ''), known.replaceAll('_', '')]
+  if (distance(own, other) <= Math.floor(Math.max(name.length, known.length) * wrongShare)) return true
   const [words, others] = [name.split('_'), known.split('_')]
-  return words.length > 1 && words[0] === others[0] && words.every((word) => others.includes(word))
+  // OIDC_SECRET for OIDC_CLIENT_SECRET.
+  if (words.length > 1 && words[0] === others[0] && words.every((word) => others.includes(word))) return true
+  // OIDC_REQUIRED_GROUP for OIDC_REQUIRED_CLAIM.
+  return (
+    words.length > 2 && words.length === others.length && words.slice(0, -1).every((word, at) => word === others[at])
+  )
 }
