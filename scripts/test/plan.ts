@@ -29,7 +29,7 @@ const onPostgres = [
   'test/auth/{access,attempts,in-flight,login-limits,refresh,sessions,sign-out,two-users,young-login}.test.ts',
   'test/db/{*-migration,statements,upgrade,wrong-clock}.test.ts',
   'test/operations/{exports-removed,keyrings,whole-account}.test.ts',
-  'test/hostile/{every-call,ids}.test.ts',
+  'test/hostile/ids.test.ts',
   'test/http/{metrics,work}.test.ts',
 ]
 /** Of these folders, tests of rules that the differential test compares on both databases: on Postgres with --deep alone. */
