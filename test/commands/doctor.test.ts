@@ -333,7 +333,7 @@ async function withUnit(t: Test, properties: Env): Promise<string> {
   const bin = await folder(t)
   await chmod(bin, 0o755)
   const lines = Object.entries({ LoadState: 'loaded', ...properties }).map(([name, value]) => `${name}=${value}`)
-  await writeFile(join(bin, 'systemctl'), `#!/bin/sh\ncat << 'END'\n${lines.join('\n')}\nEND\n`, { mode: 0o755 })
+  await writeFile(join(bin, 'systemctl'), `#!/bin/sh\ncat << 'END'\n${lines.join('\n')}\nEND\n`, { mode: 0o700 })
   return `${bin}:${process.env.PATH}`
 }
 
@@ -346,7 +346,7 @@ t.test('What the unit does not let the service do is told, with the line that le
   const look = async (properties: Env, env: Env = {}) => {
     const PATH = await withUnit(t, { ...strict, ...properties })
     const given = { DATA_DIR, BACKUP_TO, BACKUP_EVERY: '1d', PORT: String(await freePort()), PATH, ...env }
-    const { stdout } = await runCommand(t, 'doctor', ['--json', '--unit', 'bookmarks'], given)
+    const { stdout } = await runCommand(t, 'doctor', ['--json', '--unit', 'bookmarks'], given, alone)
     return JSON.parse(stdout) as Finding[]
   }
   const refused = await look({ ReadWritePaths: `-${DATA_DIR}` })
@@ -374,7 +374,13 @@ t.test('What the unit does not let the service do is told, with the line that le
   t.match(about(stranger, 'unit'), [
     { state: 'error', says: /^bookmarks runs as daemon, and the data belong to user / },
   ])
-  t.match(about(await look({ LoadState: 'not-found' }), 'unit'), [{ state: 'warning', says: /^systemd does not tell/ }])
+  const unknown = await look({ LoadState: 'not-found' })
+  t.match(about(unknown, 'unit'), [{ state: 'warning', says: /^systemd does not tell/ }])
+
+  if (process.getuid?.() !== 0) return t.comment('only root can become another user')
+  await chmod(at, 0o755)
+  await chown(DATA_DIR, 1, 1)
+  t.same(about(await look({ ReadWritePaths: at, User: 'daemon' }), 'unit'), [fine], 'systemd is asked as root')
 })
 
 /** Sends requests on, with the address of the caller, or of those before it. */

@@ -41,6 +41,8 @@ export const doctorCommand = operatorCommand(
 async function examine(unitName?: string): Promise<Finding[]> {
   // The service's user may not see the folders that they are in.
   const early = examineSecretFiles(process.env)
+  // Without D-Bus, systemd answers root alone.
+  const unit = unitName === undefined ? undefined : await readUnit(unitName)
   let config: Config
   try {
     becomeOwner(process.env)
@@ -49,7 +51,6 @@ async function examine(unitName?: string): Promise<Finding[]> {
   } catch (error) {
     return [...early, settingsFault(error as Error)]
   }
-  const unit = unitName === undefined ? undefined : await readUnit(unitName)
   const found = await Promise.all(examinations.map(async (examination) => examination(config, unit)).map(toldIfItFails))
   return [...early, ...found.flat()]
 }
