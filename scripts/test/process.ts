@@ -28,6 +28,8 @@ registerHooks({
 // Not before the hooks are there.
 const { default: root } = await import('tap')
 root.setTimeout(0)
+// Also at the end: a browser, which all files share, counts once it is closed.
+process.on('exit', () => console.log(`# cpu=${cpuSeconds()}`))
 for (const path of process.argv.slice(2)) {
   // Nothing else is waited for: without a test under way, tap ends.
   await root.test(relative('.', path), async (t) => {
