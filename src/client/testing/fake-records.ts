@@ -220,8 +220,10 @@ export class FakeRecords {
       [...new Set(versions.map(({ data }) => data))].reduce((sum, data) => sum + (data?.ciphertext.length ?? 0), 0)
     const data = bytesOf([...this.entities, ...this.kept])
     const bytes = data + quotas.rowBytes * (this.#entities.size + this.kept.length)
-    const live = this.entities.filter(isLive)
-    const version_bytes = bytes - bytesOf(live) - quotas.rowBytes * live.length
+    // A deleted record of which nothing is kept can be erased, too.
+    const kept = new Set(this.kept.map(keyOf))
+    const staying = this.entities.filter((entity) => isLive(entity) || kept.has(keyOf(entity)))
+    const version_bytes = bytes - bytesOf(staying.filter(isLive)) - quotas.rowBytes * staying.length
     return { bytes, version_bytes, records: this.#entities.size, devices: this.#devices.size, export_bytes: 0 }
   }
 
