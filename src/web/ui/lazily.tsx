@@ -5,8 +5,8 @@ import { Waiting } from './waiting.tsx'
 
 type State<P> = { Component?: ComponentType<P>; hasFailed?: boolean }
 
-/** A browser says that it is online before the first request gets through. */
-const untilOnlineMs = 1500
+/** A browser says that it is online before requests get through: it is asked again after so long, then half as often each time. */
+const againMs = { first: 1500, most: 60_000 }
 
 /** A component whose file loads when it is first shown. If that fails, it tries again with the network, or when asked to. */
 export function lazily<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
@@ -27,14 +27,15 @@ export function lazily<P extends object>(load: () => Promise<ComponentType<P>>):
     useEffect(() => {
       if (!hasFailed) return
       let timer: ReturnType<typeof setTimeout> | undefined
-      const startTwice = () => {
+      const startUntilLoaded = (waitMs: number) => {
         void start()
         clearTimeout(timer)
-        timer = setTimeout(start, untilOnlineMs)
+        timer = setTimeout(() => startUntilLoaded(Math.min(2 * waitMs, againMs.most)), waitMs)
       }
-      addEventListener('online', startTwice)
+      const startOnline = () => startUntilLoaded(againMs.first)
+      addEventListener('online', startOnline)
       return () => {
-        removeEventListener('online', startTwice)
+        removeEventListener('online', startOnline)
         clearTimeout(timer)
       }
     }, [hasFailed])
