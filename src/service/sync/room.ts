@@ -42,10 +42,9 @@ interface Growth {
 }
 
 /**
- * How much must be erased for what a write leaves: the oldest versions, and if there are not enough, the oldest
- * tombstones of which nothing is kept. What
- * adds ciphertext makes room until the quota holds; what only adds rows, such as a delete, makes room for these alone, and only
- * among versions, so that it takes no history from a user over a lowered limit.
+ * How much must be erased for what a write leaves: the oldest versions, and if there are not enough, the oldest tombstones of
+ * which nothing is kept. What adds ciphertext makes room until the quota holds; what only adds rows, such as a delete, makes room
+ * for these alone, and only among versions, so that it takes no history from a user over a lowered limit.
  */
 export function missingRoom(
   limits: QuotaLimits,

@@ -113,9 +113,9 @@ export function countRecords(user: Counters, written: Won[]): Pick<Counters, 'li
 
 /** How many more tombstones there are of which nothing is kept. `recounted` are the entities of which only versions were added. */
 export function addedEmptyTombstones(verdicts: Decided[], records: RecordRow[], recounted: EntityKey[]): number {
+  const after = records.filter(isEmptyTombstone).length
+  const before = verdicts.flatMap(({ stored }) => (stored && isEmptyTombstone(stored) ? [stored] : []))
+  if (before.length === 0) return after
   const changed = new Set([...records, ...recounted].map(entityKey))
-  let added = 0
-  for (const record of records) added += Number(isEmptyTombstone(record))
-  for (const { stored } of verdicts) if (stored && isEmptyTombstone(stored) && changed.has(entityKey(stored))) added--
-  return added
+  return after - before.filter((stored) => changed.has(entityKey(stored))).length
 }
