@@ -2,8 +2,8 @@ import type { Kysely } from 'kysely'
 import type { Migration } from 'kysely/migration'
 
 /**
- * How many deleted records each user has of which nothing is kept. Those of before, and of instances of before, are counted when the sweep next looks through
- * the user's records (upkeep/versions.ts): until then, that many count as live.
+ * How many deleted records each user has of which nothing is kept. Those of before, and of instances of before, are counted when
+ * the sweep next looks through the user's records (upkeep/versions.ts): until then, that many count as live.
  */
 export const tombstones: Migration = {
   async up(db: Kysely<unknown>) {
