@@ -1,19 +1,40 @@
 import { randomInt } from 'node:crypto'
+import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** A free port outside the range that the system uses for outgoing connections. */
+/**
+ * A free port outside the range that the system uses for outgoing connections. As long as this process lives, no other
+ * process is given it: a server may start on it minutes later.
+ */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(20_000, 32_000)
-    const server = createServer().listen(port, '127.0.0.1')
-    const isTaken = await once(server, 'listening').then(
-      () => false,
-      () => true,
-    )
-    if (isTaken) continue
-    server.close()
-    await once(server, 'close')
-    return port
+    if ((await isReserved(port)) && (await isFree(port))) return port
   }
+}
+
+/** By a UDP port below the range: the system gives it to one process alone and takes it back from a killed one. */
+async function isReserved(port: number): Promise<boolean> {
+  const reservation = createSocket('udp4').unref()
+  reservation.bind({ port: port - 12_000, address: '127.0.0.1', exclusive: true })
+  return once(reservation, 'listening').then(
+    () => true,
+    () => {
+      reservation.close()
+      return false
+    },
+  )
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1')
+  const isListening = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  )
+  if (!isListening) return false
+  server.close()
+  await once(server, 'close')
+  return true
 }
