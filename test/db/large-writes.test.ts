@@ -11,10 +11,12 @@ interface Named extends Share {
 
 /** More than shares a transaction. */
 const many = 1001
+type Size = 'small' | 'of many' | 'much of one'
 
-function share(name: string, isLarge: boolean): Named {
-  const keys = Array.from({ length: isLarge ? many : 1 }, (_, index) => `${name}-${index}`)
-  return { name, entities: new Map(keys.map((key) => [key, name])), bytes: 0 }
+function share(name: string, size: Size = 'small'): Named {
+  const wanted = Array.from({ length: size === 'small' ? 1 : many }, (_, index) => `${name}-${index}`)
+  const entities = size === 'much of one' ? new Map([[name, wanted]]) : new Map(wanted.map((key) => [key, [name]]))
+  return { name, entities, bytes: 0 }
 }
 
 /** Writes nothing but notes who does, after `before`. */
@@ -45,9 +47,10 @@ t.test(
         await goOn.promise
       },
     )
-    const write = (owner: string, name: string, isLarge = false) =>
-      database.writeJointly(owner, share(name, isLarge), work)
-    const larges = Array.from({ length: 32 }, (_, index) => write('ada', `large ${index}`, true))
+    const write = (owner: string, name: string, size?: Size) => database.writeJointly(owner, share(name, size), work)
+    const larges = Array.from({ length: 32 }, (_, index) =>
+      write('ada', `large ${index}`, index % 2 === 0 ? 'of many' : 'much of one'),
+    )
     await hasBegun.promise
     const others = [
       write('bob', 'bob’s'),
@@ -68,11 +71,14 @@ t.test(
 
 interface Arrival {
   owner: string
-  isLarge: boolean
+  size: Size
 }
 type Event = Arrival | 'commit'
 
-const arrival = fc.record({ owner: fc.constantFrom('ada', 'bob', 'cleo', 'dan'), isLarge: fc.boolean() })
+const arrival = fc.record({
+  owner: fc.constantFrom('ada', 'bob', 'cleo', 'dan'),
+  size: fc.constantFrom<Size>('small', 'of many', 'much of one'),
+})
 const events = fc.array(fc.oneof(arrival, fc.constant<'commit'>('commit')), { maxLength: 60 })
 
 interface Noted extends Arrival {
@@ -87,10 +93,10 @@ t.test('Whatever comes in whatever order: what is not large waits for one large 
   await fc.assert(
     fc.asyncProperty(events, async (events) => {
       const { transactions, writes } = await play(events)
-      const isLarge = new Map(writes.map((write) => [write.name, write.isLarge]))
+      const isLarge = new Map(writes.map(({ name, size }) => [name, size !== 'small']))
       const sizes = transactions.map((names) => names.map((name) => isLarge.get(name)))
       if (sizes.some((own) => own.includes(true) && own.length > 1)) throw new Error('a large one shared a transaction')
-      for (const { name, begun, isBehind } of writes.filter((write) => !write.isLarge && !write.isBehind)) {
+      for (const { name, begun, isBehind } of writes.filter(({ size, isBehind }) => size === 'small' && !isBehind)) {
         const own = transactions.findIndex((names) => names.includes(name))
         const waited = sizes.slice(Math.max(0, begun - 1), own).filter(([first]) => first)
         if (waited.length > 1) throw new Error(`${name} waited for ${waited.length} (${isBehind})`)
@@ -136,9 +142,11 @@ async function play(events: Event[]): Promise<{ transactions: string[][]; writes
       continue
     }
     const name = `${event.owner} ${writes.length}`
-    const isBehind = writes.some((write) => write.owner === event.owner && write.isLarge && !isWritten(write.name))
+    const isBehind = writes.some(
+      ({ owner, size, name }) => owner === event.owner && size !== 'small' && !isWritten(name),
+    )
     writes.push({ ...event, name, begun: transactions.length, isBehind })
-    written.push(writer.writeJointly(event.owner, share(name, event.isLarge), work))
+    written.push(writer.writeJointly(event.owner, share(name, event.size), work))
   }
   while (transactions.flat().length < writes.length) await end()
   await end()

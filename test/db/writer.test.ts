@@ -11,7 +11,7 @@ interface Named extends Share {
 
 const share = (name: string, { keys = [name], bytes = 0 }: { keys?: string[]; bytes?: number } = {}): Named => ({
   name,
-  entities: new Map(keys.map((key) => [key, name])),
+  entities: new Map(keys.map((key) => [key, [name]])),
   bytes,
 })
 

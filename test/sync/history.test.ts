@@ -211,6 +211,26 @@ t.test('Conflicts: any device sees them, settles one, or restores it, which sett
   t.equal((await get('/api/v1/bookmarks/y')).encrypted_data, 'y')
 })
 
+t.test('Many lost changes of one bookmark are not kept again when they are sent again', async (t) => {
+  const { start, ada, versions } = await open()
+  await create(ada, 'x', 'first')
+  const lost = Array.from({ length: 120 }, (_, index) => ({
+    ...change({ entity_id: 'x', operation: 'update', timestamp: start - 1000 + index, device_id: 'phone' }),
+    ...{ id: `event-${100 + index}`, ...content(`lost ${index}`) },
+  }))
+  const push = (changes: Schemas['Change'][]) => ada.call('POST', '/api/v1/sync/push', { body: { changes } })
+  t.equal((await push(lost)).body.conflicts.length, 120)
+  const kept = await versions('x')
+  t.equal(kept.length, 50)
+  const known = new Set(pick(kept, 'version_id'))
+  const again = lost.filter(({ id }) => known.has(id))
+  const counters = () => findCounters(app.context.database.db, ada.userId)
+  const before = await counters()
+  await push([...again.slice(25), ...again])
+  t.same(await versions('x'), kept)
+  t.same(await counters(), before, 'none has a new number')
+})
+
 t.test('At most 50 versions of a bookmark are kept, whatever they lost to', async (t) => {
   const { ada, put, versions } = await open()
   await create(ada, 'x', '0')

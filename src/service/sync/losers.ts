@@ -33,7 +33,7 @@ export async function keepLosers(
       return current ? [{ change, current }] : []
     }),
   )
-  const kept = await findByEvents(trx, userId, losers.map(eventsOf))
+  const kept = await findByEvents(trx, userId, fewRanges(losers.map(eventsOf)))
   const left = fewOfEach(await withoutKept(losers, [...kept, ...replaced]), most)
   const versions = await mapInTurns(left, (loser) =>
     toRejected(userId, { ...commit.next(), behind: commit.behind }, loser),
@@ -51,6 +51,22 @@ export async function keepLosers(
 function eventsOf({ change: { entity_type, entity_id, id } }: Loser): EventRange {
   const edit = editOf(id)
   return { entity_type, entity_id, ...(edit === id ? { first: id, last: id } : { first: edit, last: `${edit}~~` }) }
+}
+
+/** Of an entity at most as many as it has versions. One that spans all of them finds what they find, and others. */
+function fewRanges(ranges: EventRange[]): EventRange[] {
+  const ofEach = Map.groupBy(ranges, entityKey)
+  if (ofEach.size === ranges.length) return ranges
+  return [...ofEach.values()].flatMap((ofOne) => (ofOne.length > quotas.versionsOfRecord ? [spanning(ofOne)] : ofOne))
+}
+
+function spanning(ranges: EventRange[]): EventRange {
+  const all = { ...(ranges[0] as EventRange) }
+  for (const { first, last } of ranges) {
+    if (first < all.first) all.first = first
+    if (last > all.last) all.last = last
+  }
+  return all
 }
 
 /** The others would be erased again at once: of those that never were current, the first and the newest stay. */

@@ -48,8 +48,8 @@ export interface QueryTimes {
 
 /** A request's part in a transaction of its owner. */
 export interface Share {
-  /** By what it concerns: no two shares of a transaction have the same key. */
-  entities: ReadonlyMap<string, unknown>
+  /** What it wants, by what that concerns: no two shares of a transaction have the same key. */
+  entities: ReadonlyMap<string, readonly unknown[]>
   /** Of ciphertext. */
   bytes: number
 }

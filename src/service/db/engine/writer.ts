@@ -4,7 +4,7 @@ import { currentWork, newWork, runAs, type Work } from '../../thread/work.ts'
 import type { Database, JointWork, Share, Trx } from './database.ts'
 
 /** A transaction then takes some milliseconds. A share beyond them is large: alone in its own. */
-const limits = { shares: 100, keys: 1000, bytes: 1024 * 1024 }
+const limits = { shares: 100, wanted: 1000, bytes: 1024 * 1024 }
 /** By then, callers have given up or will soon. */
 export const maxWaitMs = 10_000
 /** The owner of the writes that the service makes for itself. */
@@ -179,7 +179,7 @@ export function createWriter(ground: Ground): Writer {
   function jointBatch(owner: string, work: JointWork<Share, unknown>, first: Joined): Joint {
     const batch: Joined[] = []
     const keys = new Set<string>()
-    let bytes = 0
+    let [wanted, bytes] = [0, 0]
     let waitingHere = 0
     let outcomes: PromiseSettledResult<unknown>[] = []
     const leave = (count: number) => {
@@ -187,15 +187,16 @@ export function createWriter(ground: Ground): Writer {
       waitingHere -= count
     }
 
-    function mayJoin({ entities, bytes: more }: Share, sameWork: JointWork<Share, unknown>): boolean {
-      const isTooMuch =
-        batch.length >= limits.shares || keys.size + entities.size > limits.keys || bytes + more > limits.bytes
-      return work === sameWork && !isTooMuch && ![...entities.keys()].some((key) => keys.has(key))
+    function mayJoin(share: Share, sameWork: JointWork<Share, unknown>): boolean {
+      if (work !== sameWork || batch.length >= limits.shares) return false
+      if (wanted + countWanted(share) > limits.wanted || bytes + share.bytes > limits.bytes) return false
+      return ![...share.entities.keys()].some((key) => keys.has(key))
     }
 
     function join(joined: Joined): void {
       batch.push(joined)
       for (const key of joined.share.entities.keys()) keys.add(key)
+      wanted += countWanted(joined.share)
       bytes += joined.share.bytes
       waiting.add(owner, 1)
       waitingHere++
@@ -214,7 +215,7 @@ export function createWriter(ground: Ground): Writer {
 
     const joint: Joint = { mayJoin, join }
     const group = {
-      isLarge: first.share.entities.size > limits.keys || first.share.bytes > limits.bytes,
+      isLarge: countWanted(first.share) > limits.wanted || first.share.bytes > limits.bytes,
       async run(trx: Trx) {
         const together = newWork(owner)
         try {
@@ -250,6 +251,12 @@ export function createWriter(ground: Ground): Writer {
   }
 
   return { write, writeJointly, load: () => ({ open: open.total(), waiting: waiting.total() }) }
+}
+
+function countWanted({ entities }: Share): number {
+  let count = 0
+  for (const ofOne of entities.values()) count += ofOne.length
+  return count
 }
 
 /** Numbers by owner. */
