@@ -5,7 +5,7 @@ import { deriveKeys, type Keys, type Meta, memoryStore } from '../../../src/clie
 import type { Change } from '../../../src/client/sync/exchange/transport.ts'
 import { pullAll } from '../../support/changes.ts'
 import { settled } from './clock.ts'
-import { bookmark, type Device, openPeople, type Person, send, shown, sync } from './device.ts'
+import { bookmark, type Device, numbered, openPeople, type Person, send, shown, sync } from './device.ts'
 import { answerLost, down, type Fate, up } from './network.ts'
 import { markOf, VaultKeys } from './vault-keys.ts'
 
@@ -150,6 +150,30 @@ t.test('two devices encrypt anew at once: each bookmark is written once', async 
   t.equal((await newestStamp(user)) - before, 2)
   for (const one of [a, b, a, b]) await one.sync.syncNow()
   t.same([a.conflicts, b.conflicts], [[], []])
+})
+
+t.test('keys that are replaced again while bookmarks are encrypted anew: each ends under the newest', async (t) => {
+  const { vault, a, sealed } = await openVault(t)
+  await a.sync.importBookmarks(numbered(501))
+  await sync(a)
+  const pushing = Promise.withResolvers<void>()
+  const adopted = Promise.withResolvers<void>()
+  let pushes = 0
+  a.network.fate = async (call) => {
+    if (call.name !== 'push') return up(call)
+    pushing.resolve()
+    await adopted.promise
+    return ++pushes > 9 ? down(call) : up(call)
+  }
+  const once = a.sync.adoptKeys(await vault.rotate())
+  await pushing.promise
+  const keys = await vault.rotate()
+  const twice = a.sync.adoptKeys(keys)
+  await settled()
+  adopted.resolve()
+  await Promise.all([once, twice])
+  t.same(await sealed(keys), [501, 0])
+  t.equal(pushes, 3, 'a batch under the keys that were replaced meanwhile, and two under the newest')
 })
 
 t.test('a device of an old version of the app loses nothing, and others lose nothing to it unnoticed', async (t) => {

@@ -41,10 +41,13 @@ export async function adoptKeys(parts: ExchangeParts, opened: Keys, options: Rot
 export async function encryptAnew(parts: ExchangeParts, { onProgress, signal }: RotationOptions): Promise<void> {
   const { keys, tabs, replica } = parts
   if (!keys.older) return
-  const newest = bytesToBase64(keys.prefix)
   /** Event ids of versions that stayed as they were: trying again would change nothing. */
   const given = new Set<string>()
-  const listStale = () => [...replica.rows.values()].filter((row) => isStale(row, newest, given))
+  const listStale = () => {
+    // Newer keys may have come since the last batch: judged by those before them, nothing would ever be under the newest.
+    const newest = bytesToBase64(keys.prefix)
+    return [...replica.rows.values()].filter((row) => isStale(row, newest, given))
+  }
   const total = listStale().length
   for (let left = total; left > 0; left = listStale().length) {
     onProgress?.(Math.max(0, total - left), total)
@@ -70,7 +73,10 @@ async function encryptBatch(
   await takeKeys(replica, keys)
   const rows = firstOf(stale)
   const herald = needsHerald(parts, stale) ? rows.find(({ waiting }) => waiting.length === 0)?.id : undefined
+  const { prefix } = keys
   const changes = await encryptRows(parts, rows, herald, signal)
+  // Newer keys have come meanwhile: nothing is sent under those before them.
+  if (keys.prefix !== prefix) return
   if (changes.length > 0) await push(parts, changes, signal)
   for (const { id, version } of rows) {
     if (version && replica.rows.get(id)?.version?.event_id === version.event_id) given.add(version.event_id)
