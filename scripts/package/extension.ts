@@ -7,6 +7,8 @@ import { zip } from './zip.ts'
 
 const source = new URL('../../examples/extension/', import.meta.url)
 const dist = new URL('../../dist/extension/', import.meta.url)
+/** Of where the dictionaries come from. */
+const notice = new URL(import.meta.resolve('@zxcvbn-ts/language-en/NOTICE.md'))
 const pages = ['start', 'popup', 'options']
 
 /** The parts of each browser's manifest besides the common one. */
@@ -37,6 +39,8 @@ export async function buildExtension(): Promise<void> {
     const folder = new URL(`${browser}/`, dist)
     await bundle(folder)
     await copyAll(folder)
+    // The dictionaries by which a passphrase is judged may be passed on with it alone.
+    await copyFile(notice, new URL('NOTICE.md', folder))
     const manifest = { ...common, ...own }
     await writeFile(new URL('manifest.json', folder), toJson(manifest))
     const files = await Array.fromAsync(glob('**/*.*', { cwd: folder }))

@@ -7,7 +7,7 @@ export interface Budget {
   what: string
   /** The app's code, which imports the package from `client/` and `extension/`. */
   code: string
-  /** Instead of what loads with the code: what loads once this module is needed, or `*` for all that ever loads. */
+  /** Instead of what loads with the code: what loads once this module is needed, or `*` for all but the dictionaries. */
   file?: string
   /** The size of all of that, minified and compressed with gzip, rounded up to kilobytes (of 1,000 bytes). */
   kilobytes: number
@@ -38,10 +38,11 @@ export async function sizeOf({ code, file }: Budget): Promise<number> {
   })
   const bytesOf = ({ path, contents }: OutputFile) =>
     counted.some((name) => path.endsWith(name)) ? gzipSync(contents, { level: 9 }).length : 0
-  if (file === '*') return outputFiles.reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length, 0)
   const first = loadedWith('size/stdin.js', metafile)
-  const later = Object.keys(metafile.outputs).find((path) => path.startsWith(`size/${file}-`))
-  const counted = later ? loadedWith(later, metafile).filter((path) => !first.includes(path)) : first
+  const paths = Object.keys(metafile.outputs)
+  const later = paths.find((path) => path.startsWith(`size/${file}-`))
+  const all = file === '*' ? paths.filter((path) => !path.startsWith('size/judge-')) : first
+  const counted = later ? loadedWith(later, metafile).filter((path) => !first.includes(path)) : all
   return outputFiles.reduce((sum, output) => sum + bytesOf(output), 0)
 }
 

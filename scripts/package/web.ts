@@ -29,6 +29,8 @@ export async function buildWeb(): Promise<void> {
     metafile: true,
     jsx: 'automatic',
     jsxImportSource: 'preact',
+    // The page judges passphrases in `strength.js`: it never loads the client's own judge.
+    external: ['@zxcvbn-ts/*'],
     // The hooks of the client package are written for React.
     alias: { react: 'preact/compat' },
   })

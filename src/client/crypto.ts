@@ -2,11 +2,13 @@
  * `encrypted-bookmark-sync-client/crypto`: encryption and decryption on the user's devices, without network requests. Each
  * function documents its byte layout; test vectors for other implementations are in the service's `test/vectors/`.
  */
-import type { Credentials, NewKeyring } from './crypto/keyring.ts'
+import type { PassphraseStrength } from './crypto/judge.ts'
+import type { Credentials, NewKeyring, NewOwner, PassphraseRules } from './crypto/keyring.ts'
 import { onDemand } from './timing/on-demand.ts'
 
 export type { EntityType, ExportSummary, OpenedExport, PlaintextBookmark } from './bookmark.ts'
-export type { Credentials, NewKeyring } from './crypto/keyring.ts'
+export type { PassphraseStrength } from './crypto/judge.ts'
+export type { Credentials, NewKeyring, NewOwner, PassphraseRules } from './crypto/keyring.ts'
 export { deriveKeys, type Keys } from './crypto/keys.ts'
 export { decryptBookmark, encryptBookmark, type SealedRecord, type StoredRecord } from './crypto/record.ts'
 export {
@@ -16,10 +18,22 @@ export {
   type KeyringFault,
   RecordError,
   type RecordFault,
+  WeakPassphraseError,
   WrongKeyError,
 } from './errors.ts'
 export type { ExportFile } from './export-file/export-file.ts'
 export { type ExportKeys, openExport, streamExport } from './export-file/export-file.ts'
+
+/**
+ * Judges a passphrase as whoever has the keyring would try to guess it: by dictionaries, names, patterns of keys and dates. Only
+ * what is judged here counts: nothing is sent. The first call loads about 850 kB and takes half a second.
+ *
+ * @param known names and addresses that somebody who knows the person would try first
+ * @throws OfflineError the dictionaries did not arrive
+ */
+export async function judgePassphrase(passphrase: string, known: readonly string[] = []): Promise<PassphraseStrength> {
+  return (await onDemand(import('./crypto/judge.ts'))).judge(passphrase, known)
+}
 
 /**
  * Generates a random master key and wraps it twice: under Argon2id (RFC 9106: 64 MiB, 3 passes, 1 lane, 16-byte random
@@ -30,8 +44,9 @@ export { type ExportKeys, openExport, streamExport } from './export-file/export-
  * The passphrase is normalised to Unicode NFKC, so that every keyboard produces the same one. Takes about 0.3 s and 64 MiB.
  *
  * @throws KeyringError `empty-passphrase`
+ * @throws WeakPassphraseError
  */
-export async function createKeyring(owner: { userId: string; passphrase: string }): Promise<NewKeyring> {
+export async function createKeyring(owner: NewOwner): Promise<NewKeyring> {
   return (await loadKeyring()).createKeyring(owner)
 }
 
@@ -54,9 +69,15 @@ export async function openKeyring(keyring: string, credentials: Credentials): Pr
  * @param current the current passphrase, or the recovery code
  * @returns the keyring to store instead of the old one
  * @throws KeyringError as `openKeyring`
+ * @throws WeakPassphraseError
  */
-export async function changePassphrase(keyring: string, current: Credentials, newPassphrase: string): Promise<string> {
-  return (await loadKeyring()).changePassphrase(keyring, current, newPassphrase)
+export async function changePassphrase(
+  keyring: string,
+  current: Credentials,
+  newPassphrase: string,
+  rules?: PassphraseRules,
+): Promise<string> {
+  return (await loadKeyring()).changePassphrase(keyring, current, newPassphrase, rules)
 }
 
 /**
@@ -83,9 +104,15 @@ export async function newRecoveryCode(
  * @param passphrase the passphrase from then on; it may be the same
  * @returns the keyring to store instead of the old one; its `masterKey` has the new master key and then the older ones
  * @throws KeyringError as `openKeyring`
+ * @throws WeakPassphraseError
  */
-export async function rotateKeyring(keyring: string, current: Credentials, passphrase: string): Promise<NewKeyring> {
-  return (await loadKeyring()).rotateKeyring(keyring, current, passphrase)
+export async function rotateKeyring(
+  keyring: string,
+  current: Credentials,
+  passphrase: string,
+  rules?: PassphraseRules,
+): Promise<NewKeyring> {
+  return (await loadKeyring()).rotateKeyring(keyring, current, passphrase, rules)
 }
 
 /** A device that keeps its master key does without. */

@@ -8,6 +8,7 @@ import { SignInAgain } from '../../generated/errors.ts'
  * - `unknown-version`: a format that this client does not know
  * - `weak-kdf`, `excessive-kdf`: Argon2id parameters below or above the accepted range
  * - `empty-passphrase`: no passphrase was given
+ * - `weak-passphrase`: the new passphrase is too easy to guess
  * - `wrong-passphrase`, `wrong-recovery-code`: the key does not unwrap; also if the keyring was altered or belongs to
  *   another user
  * - `mistyped-recovery-code`: the text is not a possible recovery code; it was not tried
@@ -19,6 +20,7 @@ export type KeyringFault =
   | 'weak-kdf'
   | 'excessive-kdf'
   | 'empty-passphrase'
+  | 'weak-passphrase'
   | 'wrong-passphrase'
   | 'wrong-recovery-code'
   | 'mistyped-recovery-code'
@@ -82,6 +84,18 @@ export class KeyringError extends Faulty<KeyringFault> {
 /** The passphrase or recovery code is wrong, or the keyring was altered or belongs to another user. */
 export class WrongKeyError extends KeyringError {
   override readonly name = 'WrongKeyError'
+}
+
+/** The new passphrase is too easy to guess, and nothing was changed: whoever has the keyring can try for years. */
+export class WeakPassphraseError extends KeyringError {
+  override readonly name = 'WeakPassphraseError'
+  /** Why, and what to do, in English sentences. */
+  readonly advice: readonly string[]
+
+  constructor(advice: readonly string[]) {
+    super('weak-passphrase', 'This passphrase is too easy to guess, and it is all that protects your bookmarks')
+    this.advice = advice
+  }
 }
 
 /** The bookmark cannot be encrypted, or the record cannot be decrypted; `fault` says why. */

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { changePassphrase, createKeyring, newRecoveryCode, openKeyring } from '../../src/client/crypto/keyring.ts'
+import {
+  changePassphrase,
+  createKeyring,
+  newRecoveryCode,
+  openKeyring,
+  rotateKeyring,
+} from '../../src/client/crypto/keyring.ts'
 import { deriveKeys } from '../../src/client/crypto/keys.ts'
 import { formatRecoveryCode, parseRecoveryCode } from '../../src/client/crypto/recovery-code.ts'
+import { judgePassphrase } from '../../src/client/crypto.ts'
 import { depth } from '../support/depth.ts'
 import {
   fromHex,
@@ -97,8 +104,8 @@ t.test('changing the passphrase: the old one no longer opens, master key and rec
   const [before, after] = [JSON.parse(keyring) as KeyringJson, JSON.parse(changed) as KeyringJson]
   t.same(after.recovery, before.recovery)
   t.not(after.passphrase.salt, before.passphrase.salt)
-  const again = await changePassphrase(changed, { userId, passphrase: `${passphrase} ` }, 'another one')
-  t.same(await openKeyring(again, { userId, passphrase: 'another one' }), masterKey)
+  const again = await changePassphrase(changed, { userId, passphrase: `${passphrase} ` }, 'another passphrase')
+  t.same(await openKeyring(again, { userId, passphrase: 'another passphrase' }), masterKey)
 })
 
 t.test('a new recovery code: the old one no longer opens, master key and passphrase stay', async (t) => {
@@ -122,6 +129,25 @@ t.test('an empty passphrase is refused, when making, opening and changing', asyn
   await t.rejects(createKeyring({ userId, passphrase: '' }), empty)
   await t.rejects(openKeyring(keyring, { userId, passphrase: '' }), empty)
   await t.rejects(changePassphrase(keyring, { userId, recoveryCode }, ''), empty)
+})
+
+t.test('a new passphrase that is easy to guess is refused, unless an app lowers the bar', async (t) => {
+  const current = { userId, recoveryCode }
+  const weak = { name: 'WeakPassphraseError', fault: 'weak-passphrase', advice: [/^Add more words/] }
+  await t.rejects(createKeyring({ userId, passphrase: 'a' }), weak)
+  await t.rejects(changePassphrase(keyring, current, 'a'), weak)
+  await t.rejects(rotateKeyring(keyring, current, 'a'), weak)
+
+  const changed = await changePassphrase(keyring, current, 'a', { fewestGuesses: 10 })
+  t.same(await openKeyring(changed, { userId, passphrase: 'a' }), masterKey)
+  await t.rejects(createKeyring({ userId, passphrase: 'correct horse', fewestGuesses: 1e10 }), { name: weak.name })
+})
+
+t.test('what is known of the person makes a passphrase no stronger', async (t) => {
+  const passphrase = 'lovelace-1815'
+  const { guesses, level } = await judgePassphrase(passphrase)
+  t.ok(guesses >= 1e8 && level !== 'refused')
+  t.equal((await judgePassphrase(passphrase, ['Ada Lovelace <ada@example.org>'])).level, 'refused')
 })
 
 t.test('the keyring of another user is refused', async (t) => {

@@ -120,7 +120,7 @@ t.test('a rotated keyring: a new recovery code or passphrase replaces the old, a
   const replaced = await newRecoveryCode(keyring, { userId, recoveryCode })
   await t.rejects(openKeyring(replaced.keyring, { userId, recoveryCode }), wrongCode)
   const current = { userId, recoveryCode: replaced.recoveryCode }
-  const changed = await changePassphrase(replaced.keyring, current, 'another one')
+  const changed = await changePassphrase(replaced.keyring, current, 'another passphrase')
   t.same(await openKeyring(changed, current), masterKey)
   const [before, after] = [JSON.parse(keyring) as KeyringJson, JSON.parse(changed) as KeyringJson]
   t.same([after.format, after.key_id, after.older], [before.format, before.key_id, before.older])

@@ -52,7 +52,7 @@ t.test(
 t.test('A device that is unlocked wraps its keys anew, of a vault whose keys were rotated, too', async (t) => {
   let { masterKey } = vault
   for (const rotations of [0, 1, 2]) {
-    const owner = { userId, masterKey, passphrase: `repaired ${rotations}` }
+    const owner = { userId, masterKey, passphrase: `repaired staple ${rotations}` }
     await putJunk()
     const draft = await repairVault(client, owner)
     await t.rejects(
@@ -65,7 +65,7 @@ t.test('A device that is unlocked wraps its keys anew, of a vault whose keys wer
     t.same(repaired.masterKey, masterKey)
     t.same(await openVault(client, { userId, passphrase: owner.passphrase }), repaired)
     t.same(await openVault(client, { userId, recoveryCode: draft.recoveryCode }), repaired)
-    const rotation = await rotateKeys(client, { userId, passphrase: owner.passphrase }, 'rotated')
+    const rotation = await rotateKeys(client, { userId, passphrase: owner.passphrase }, 'rotated staple')
     masterKey = (await rotation.confirm()).masterKey
     revision++
   }
@@ -80,16 +80,16 @@ t.test('On request, nothing is left of the earlier keyrings', async (t) => {
 t.test(
   'From an old sign-in nothing is replaced; the vault opens; and a draft is confirmed after the next',
   async (t) => {
-    await changeVaultPassphrase(client, { userId, passphrase: 'rotated' }, passphrase)
+    await changeVaultPassphrase(client, { userId, passphrase: 'rotated staple' }, passphrase)
     await putJunkThenRestore()
     const current = { userId, passphrase }
     const [code, rotation, earlier] = [
       await replaceRecoveryCode(client, current),
-      await rotateKeys(client, current, 'other'),
+      await rotateKeys(client, current, 'another passphrase'),
       await earlierKeyrings(client),
     ]
     app.setClock(Date.now() + 11 * 60_000)
-    await t.rejects(changeVaultPassphrase(client, current, 'other'), SignInAgainError)
+    await t.rejects(changeVaultPassphrase(client, current, 'another passphrase'), SignInAgainError)
     await t.rejects(code.confirm(), SignInAgainError)
     await t.rejects(rotation.confirm(), SignInAgainError)
     await t.rejects(restoreKeyring(client, earlier[0]?.id ?? ''), SignInAgainError)

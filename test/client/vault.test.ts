@@ -1,7 +1,13 @@
 import t from 'tap'
 import type { SendRequest } from '../../src/client/api/retry.ts'
 import { unwrap } from '../../src/client/api/unwrap.ts'
-import { KeyringError, SignedOutError, VaultExistsError, WrongKeyError } from '../../src/client/errors.ts'
+import {
+  KeyringError,
+  SignedOutError,
+  VaultExistsError,
+  WeakPassphraseError,
+  WrongKeyError,
+} from '../../src/client/errors.ts'
 import type { Vault } from '../../src/client/vault/operations.ts'
 import {
   changeVaultPassphrase,
@@ -36,6 +42,7 @@ let vault: Vault
 let printed = draft.recoveryCode
 
 t.test('before the recovery code is confirmed nothing is stored: a reload can make another vault', async (t) => {
+  await t.rejects(createVault(client, { userId, passphrase: 'password1' }), WeakPassphraseError)
   t.notOk(await hasVault(client))
   t.not(draft.recoveryCode, rival.recoveryCode)
   t.same(new Set(tab.sent), new Set(['/api/v1/account/keyring']), 'no export key was registered')
@@ -89,6 +96,14 @@ t.test('a wrong passphrase or recovery code is a WrongKeyError, and nothing is s
   await t.rejects(openVault(client, { userId, recoveryCode: draft.recoveryCode.slice(1) }), KeyringError)
   t.same(new Set(tab.sent.slice(before)), new Set(['/api/v1/account/keyring']))
   t.equal(unwrap(await client.GET('/api/v1/account/keyring')).revision, 2)
+})
+
+t.test('a passphrase that is easy to guess replaces none', async (t) => {
+  const before = unwrap(await client.GET('/api/v1/account/keyring'))
+  const current = { userId, passphrase: 'battery staple' }
+  await t.rejects(changeVaultPassphrase(client, current, 'password1'), WeakPassphraseError)
+  await t.rejects(rotateKeys(client, current, 'password1'), WeakPassphraseError)
+  t.same(unwrap(await client.GET('/api/v1/account/keyring')), before)
 })
 
 t.test('a new recovery code replaces the old one when it is confirmed, and the passphrase stays', async (t) => {

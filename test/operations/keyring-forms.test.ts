@@ -17,12 +17,12 @@ async function put({ call }: TestUser, keyring: string, revision: number) {
 t.test('Real keyrings of both formats are accepted, whoever made them', async (t) => {
   const eve = await app.user('eve')
   const { userId } = eve
-  const owner = { userId, passphrase: 'p' }
+  const owner = { userId, passphrase: 'p', fewestGuesses: 0 }
   const first = (await createKeyring(owner)).keyring
-  const changed = await changePassphrase(first, owner, 'q')
-  const rotated = (await rotateKeyring(first, owner, 'r')).keyring
-  const twice = (await rotateKeyring(rotated, { userId, passphrase: 'r' }, 's')).keyring
-  const thrice = (await rotateKeyring(twice, { userId, passphrase: 's' }, 't')).keyring
+  const changed = await changePassphrase(first, owner, 'q', owner)
+  const rotated = (await rotateKeyring(first, owner, 'r', owner)).keyring
+  const twice = (await rotateKeyring(rotated, { userId, passphrase: 'r' }, 's', owner)).keyring
+  const thrice = (await rotateKeyring(twice, { userId, passphrase: 's' }, 't', owner)).keyring
   for (const [index, keyring] of [keyring1.keyring, keyring2.keyring, first, changed, rotated, twice, thrice].entries())
     t.equal((await put(eve, keyring, index + 1))[0], 200, keyring.slice(0, 40))
 })

@@ -94,9 +94,9 @@ t.test('The oldest of 20 is restored, again after a lost answer, and none is los
 
 t.test('The list says which key each holds', async (t) => {
   const kay = await app.user('kay')
-  const owner = { userId: kay.userId, passphrase: 'p' }
+  const owner = { userId: kay.userId, passphrase: 'p', fewestGuesses: 0 }
   const first = (await createKeyring(owner)).keyring
-  const rotated = (await rotateKeyring(first, owner, 'p')).keyring
+  const rotated = (await rotateKeyring(first, owner, 'p', owner)).keyring
   for (const [index, keyring] of [first, rotated, first].entries()) await put(kay, keyring, index + 1)
   const { key_id } = JSON.parse(rotated)
   t.match(await versionsOf(kay), [{ revision: 2, key_id }, { revision: 1 }])

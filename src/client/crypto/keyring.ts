@@ -1,6 +1,6 @@
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import * as limits from '../../../generated/limits.ts'
-import { KeyringError, WrongKeyError } from '../errors.ts'
+import { KeyringError, WeakPassphraseError, WrongKeyError } from '../errors.ts'
 import { idForm, isId } from '../ids.ts'
 import { onDemand } from '../timing/on-demand.ts'
 import { NONCE_BYTES, open, seal } from './aead.ts'
@@ -11,6 +11,23 @@ import { formatRecoveryCode, parseRecoveryCode } from './recovery-code.ts'
 
 /** A passphrase or a recovery code opens the keyring of its user. `userId` is the service's `user_id`; the keyring is bound to it. */
 export type Credentials = { userId: string } & ({ passphrase: string } | { recoveryCode: string })
+
+/** What a new passphrase must be. */
+export interface PassphraseRules {
+  /** Names and addresses that somebody who knows the person would try first: their words make a passphrase no stronger. */
+  known?: readonly string[] | undefined
+  /**
+   * How many passphrases a program must try, as `judgePassphrase` estimates, before it comes to this one: 10⁸ unless given.
+   * With 0, any passphrase will do, and no dictionary is loaded.
+   */
+  fewestGuesses?: number | undefined
+}
+
+/** A user whose keys get a new passphrase. */
+export interface NewOwner extends PassphraseRules {
+  userId: string
+  passphrase: string
+}
 
 /** A new user's keyring. */
 export interface NewKeyring {
@@ -28,18 +45,27 @@ export interface NewKeyring {
   recoveryCode: string
 }
 
-export async function createKeyring(owner: { userId: string; passphrase: string }): Promise<NewKeyring> {
-  return wrapAll(randomBytes(32), undefined, owner.userId, owner.passphrase)
+export async function createKeyring(owner: NewOwner): Promise<NewKeyring> {
+  return wrapAll(randomBytes(32), undefined, owner)
 }
 
 export async function openKeyring(keyring: string, credentials: Credentials): Promise<Uint8Array> {
   return unwrapAll(parseKeyring(keyring), credentials)
 }
 
-export async function changePassphrase(keyring: string, current: Credentials, newPassphrase: string): Promise<string> {
+export async function changePassphrase(
+  keyring: string,
+  current: Credentials,
+  newPassphrase: string,
+  rules?: PassphraseRules,
+): Promise<string> {
   const parsed = parseKeyring(keyring)
   const masterKey = await unwrap(parsed, current)
-  const passphrase = await wrapUnderPassphrase(formatOf(parsed), masterKey, current.userId, newPassphrase)
+  const passphrase = await wrapUnderPassphrase(formatOf(parsed), masterKey, {
+    ...rules,
+    userId: current.userId,
+    passphrase: newPassphrase,
+  })
   return formatKeyring({ ...parsed, passphrase })
 }
 
@@ -54,40 +80,33 @@ export async function newRecoveryCode(
 }
 
 /** Wraps the keys of a device that has them, for a vault whose keyring does not open. Whoever has the old one can still try it. */
-export async function wrapAnew(
-  masterKey: Uint8Array,
-  owner: { userId: string; passphrase: string },
-): Promise<NewKeyring> {
-  const { userId, passphrase } = owner
+export async function wrapAnew(masterKey: Uint8Array, owner: NewOwner): Promise<NewKeyring> {
   const [newest, older] = [masterKey.slice(0, 32), masterKey.slice(32)]
-  return wrapAll(newest, older.length > 0 ? older : undefined, userId, passphrase)
+  return wrapAll(newest, older.length > 0 ? older : undefined, owner)
 }
 
 /** The same under a new key, before which these are the older ones. */
-export async function wrapUnderNewKey(
-  older: Uint8Array,
-  { userId, passphrase }: { userId: string; passphrase: string },
-): Promise<NewKeyring> {
-  return wrapAll(randomBytes(32), older, userId, passphrase)
+export async function wrapUnderNewKey(older: Uint8Array, owner: NewOwner): Promise<NewKeyring> {
+  return wrapAll(randomBytes(32), older, owner)
 }
 
-export async function rotateKeyring(keyring: string, current: Credentials, passphrase: string): Promise<NewKeyring> {
-  return wrapUnderNewKey(await openKeyring(keyring, current), { userId: current.userId, passphrase })
+export async function rotateKeyring(
+  keyring: string,
+  current: Credentials,
+  passphrase: string,
+  rules?: PassphraseRules,
+): Promise<NewKeyring> {
+  return wrapUnderNewKey(await openKeyring(keyring, current), { ...rules, userId: current.userId, passphrase })
 }
 
 /** @param older the master keys before the newest, if the keys were rotated */
-async function wrapAll(
-  newest: Uint8Array,
-  older: Uint8Array | undefined,
-  userId: string,
-  passphrase: string,
-): Promise<NewKeyring> {
+async function wrapAll(newest: Uint8Array, older: Uint8Array | undefined, owner: NewOwner): Promise<NewKeyring> {
   const format: Format = older ? 'ebs/keyring/2' : 'ebs/keyring/1'
-  const { recovery, recoveryCode } = wrapUnderNewCode(format, newest, userId)
+  const { recovery, recoveryCode } = wrapUnderNewCode(format, newest, owner.userId)
   const parsed = {
-    passphrase: await wrapUnderPassphrase(format, newest, userId, passphrase),
+    passphrase: await wrapUnderPassphrase(format, newest, owner),
     recovery,
-    older: older && { keyId: keyIdOf(newest), ...wrap(older, olderKey(newest), olderBinding(userId)) },
+    older: older && { keyId: keyIdOf(newest), ...wrap(older, olderKey(newest), olderBinding(owner.userId)) },
   }
   return { keyring: formatKeyring(parsed), masterKey: Uint8Array.of(...newest, ...(older ?? [])), recoveryCode }
 }
@@ -128,7 +147,9 @@ function wrapUnderNewCode(format: Format, masterKey: Uint8Array, userId: string)
   return { recovery, recoveryCode: formatRecoveryCode(code) }
 }
 
-async function wrapUnderPassphrase(format: Format, masterKey: Uint8Array, userId: string, passphrase: string) {
+async function wrapUnderPassphrase(format: Format, masterKey: Uint8Array, owner: NewOwner) {
+  const { userId, passphrase } = owner
+  await demandStrength(owner)
   const parameters = KDF_PARAMETERS
   const salt = randomBytes(16)
   const associatedData = passphraseBinding(format, userId, parameters, salt)
@@ -195,6 +216,15 @@ function checkKdfParameters(parameters: KdfParameters): void {
     const fault = value < least ? 'weak-kdf' : value > most ? 'excessive-kdf' : undefined
     if (fault) throw new KeyringError(fault, `The keyring's ${name} is ${value}; ${least} to ${most} is accepted`)
   }
+}
+
+/** @throws WeakPassphraseError */
+async function demandStrength({ passphrase, known = [], fewestGuesses }: NewOwner): Promise<void> {
+  if (passphrase === '' || fewestGuesses === 0) return
+  const { judge } = await onDemand(import('./judge.ts'))
+  const { guesses, level, advice } = judge(passphrase, known)
+  const isWeak = fewestGuesses === undefined ? level === 'refused' : guesses < fewestGuesses
+  if (isWeak) throw new WeakPassphraseError(advice)
 }
 
 /**

@@ -8,8 +8,10 @@ import {
   changePassphrase,
   createKeyring,
   type NewKeyring,
+  type NewOwner,
   newRecoveryCode,
   openKeyring,
+  type PassphraseRules,
   rotateKeyring,
   wrapAnew,
   wrapUnderNewKey,
@@ -53,13 +55,10 @@ export interface EarlierKeyring {
   erasedAt: number
 }
 
-/** The options of `repairVault`. */
-export interface VaultRepair {
-  userId: string
+/** The options of `repairVault`: `passphrase` is that from then on; the recovery code is replaced by the draft's. */
+export interface VaultRepair extends NewOwner {
   /** From `loadMasterKey` or `openVault`. */
   masterKey: Uint8Array
-  /** The passphrase from then on; the recovery code is replaced by the draft's. */
-  passphrase: string
   /**
    * For `keys-replaced`, if no device is left that was opened since, or if the keys were never replaced: wraps a new master
    * key, and the keys of this device as older ones, as `rotateKeys` does. Keep the new master key and adopt the keys then.
@@ -70,7 +69,7 @@ export interface VaultRepair {
 /** A vault that is not stored yet. `confirm` throws VaultExistsError if another device has stored one meanwhile. */
 export type VaultDraft = RecoveryCodeDraft<Vault>
 
-export async function createVault(client: Client, owner: { userId: string; passphrase: string }): Promise<VaultDraft> {
+export async function createVault(client: Client, owner: NewOwner): Promise<VaultDraft> {
   return draftOf(client, await createKeyring(owner), 1)
 }
 
@@ -83,9 +82,10 @@ export async function changeVaultPassphrase(
   client: Client,
   current: Credentials,
   newPassphrase: string,
+  rules?: PassphraseRules,
 ): Promise<void> {
   const { keyring, revision } = unwrap(await client.GET('/api/v1/account/keyring'))
-  const changed = await changePassphrase(keyring, current, newPassphrase)
+  const changed = await changePassphrase(keyring, current, newPassphrase, rules)
   await storeKeyring(client, { keyring: changed, revision: revision + 1 })
 }
 
@@ -98,9 +98,14 @@ export async function replaceRecoveryCode(client: Client, current: Credentials):
   }
 }
 
-export async function rotateKeys(client: Client, current: Credentials, passphrase: string): Promise<VaultDraft> {
+export async function rotateKeys(
+  client: Client,
+  current: Credentials,
+  passphrase: string,
+  rules?: PassphraseRules,
+): Promise<VaultDraft> {
   const { keyring, revision } = unwrap(await client.GET('/api/v1/account/keyring'))
-  return draftOf(client, await rotateKeyring(keyring, current, passphrase), revision + 1)
+  return draftOf(client, await rotateKeyring(keyring, current, passphrase, rules), revision + 1)
 }
 
 export async function repairVault(

@@ -1,6 +1,6 @@
 import type { Client } from '../api/client.ts'
 import { unwrap } from '../api/unwrap.ts'
-import type { Credentials } from '../crypto/keyring.ts'
+import type { Credentials, NewOwner, PassphraseRules } from '../crypto/keyring.ts'
 import { VaultExistsError } from '../errors.ts'
 import { onDemand } from '../timing/on-demand.ts'
 import type { EarlierKeyring, RecoveryCodeDraft, Vault, VaultDraft, VaultRepair } from './operations.ts'
@@ -19,10 +19,12 @@ export async function hasVault(client: Client): Promise<boolean> {
  * behind: after a reload, create another.
  *
  * @throws VaultExistsError another device has already created a vault: open that one
+ * @throws WeakPassphraseError the passphrase is too easy to guess
  * @throws KeyringError `empty-passphrase`
  * @throws ApiError, SignedOutError
+ * @throws OfflineError what judges the passphrase did not arrive
  */
-export async function createVault(client: Client, owner: { userId: string; passphrase: string }): Promise<VaultDraft> {
+export async function createVault(client: Client, owner: NewOwner): Promise<VaultDraft> {
   if (await hasVault(client)) throw new VaultExistsError()
   return (await loadOperations()).createVault(client, owner)
 }
@@ -42,7 +44,7 @@ export async function openVault(client: Client, credentials: Credentials): Promi
  * Replaces the passphrase. Nothing is re-encrypted, and the recovery code stays the same.
  *
  * @param current the current passphrase, or the recovery code
- * @throws WrongKeyError, KeyringError as `openVault`
+ * @throws WrongKeyError, KeyringError as `openVault`; WeakPassphraseError as `createVault`
  * @throws ApiError, with status 409 if another device changed the keyring meanwhile: try again
  * @throws SignInAgainError
  * @throws TypeError no answer arrived: the new passphrase may count already
@@ -51,8 +53,9 @@ export async function changeVaultPassphrase(
   client: Client,
   current: Credentials,
   newPassphrase: string,
+  rules?: PassphraseRules,
 ): Promise<void> {
-  return (await loadOperations()).changeVaultPassphrase(client, current, newPassphrase)
+  return (await loadOperations()).changeVaultPassphrase(client, current, newPassphrase, rules)
 }
 
 /**
@@ -80,10 +83,15 @@ export async function replaceRecoveryCode(client: Client, current: Credentials):
  *
  * @param current the passphrase, or the recovery code; both are replaced: the recovery code by the draft's
  * @param passphrase the passphrase from then on; it may be the same
- * @throws WrongKeyError, KeyringError, ApiError, SignedOutError as `openVault`
+ * @throws WrongKeyError, KeyringError, ApiError, SignedOutError as `openVault`; WeakPassphraseError as `createVault`
  */
-export async function rotateKeys(client: Client, current: Credentials, passphrase: string): Promise<VaultDraft> {
-  return (await loadOperations()).rotateKeys(client, current, passphrase)
+export async function rotateKeys(
+  client: Client,
+  current: Credentials,
+  passphrase: string,
+  rules?: PassphraseRules,
+): Promise<VaultDraft> {
+  return (await loadOperations()).rotateKeys(client, current, passphrase, rules)
 }
 
 /**

@@ -1,7 +1,15 @@
 /** The first-run page, step by step: the server, the sign-in, the vault. It goes on where it was left. */
 
 import { unwrap } from '../../client/calls.ts'
-import { createVault, hasVault, keepMasterKey, loadMasterKey, openVault } from '../../client/index.ts'
+import {
+  createVault,
+  hasVault,
+  judgePassphrase,
+  keepMasterKey,
+  loadMasterKey,
+  openVault,
+  type PassphraseStrength,
+} from '../../client/index.ts'
 import { describe } from './describe.ts'
 import { act, ask, attempt, element } from './page.ts'
 import { platform } from './platform.ts'
@@ -18,6 +26,13 @@ import {
 /** By step, which of those on top it belongs to. */
 const steps = { server: 0, 'sign-in': 1, unlock: 2, create: 2, recovery: 2, done: 3 }
 const recoveryCode = /^(?:[0-9A-Za-z]{3}-){8}[0-9A-Za-z*~$=]{3}$/
+
+const words: Record<PassphraseStrength['level'], string> = {
+  refused: 'Too easy to guess',
+  weak: 'Weak',
+  good: 'Good',
+  strong: 'Strong',
+}
 
 let signInTab: number | undefined
 let onPaper = () => {}
@@ -55,7 +70,7 @@ act('create', 'submit', async () => {
   const { userId, client } = await signedIn()
   const passphrase = fieldOf('create', 'secret').value
   if (passphrase !== fieldOf('create', 'again').value) throw new Error('These are two different passphrases')
-  const draft = await createVault(client, { userId, passphrase })
+  const draft = await createVault(client, { userId, passphrase, known: knownWords() })
   show('recovery')
   const code = element('recovery').querySelector('code')
   if (code) code.textContent = draft.recoveryCode
@@ -65,6 +80,9 @@ act('create', 'submit', async () => {
   await keepMasterKey(userId, (await draft.confirm()).masterKey)
   await goOn()
 })
+// By the time that it is typed, the dictionaries are there.
+fieldOf('create', 'secret').addEventListener('focus', () => void judgePassphrase(''), { once: true })
+fieldOf('create', 'secret').addEventListener('input', () => attempt(showStrength))
 act('recovery', 'submit', async () => onPaper())
 act('sign-out', 'click', async () => {
   const { response } = await (await signedIn()).client.POST('/api/v1/auth/logout')
@@ -114,6 +132,23 @@ async function follow(): Promise<void> {
     if (state) element('progress').textContent = describe(state).headline
     await new Promise((resolve) => setTimeout(resolve, 1000))
   }
+}
+
+/** In the words of the web page. */
+async function showStrength(): Promise<void> {
+  const passphrase = fieldOf('create', 'secret').value
+  const { level, advice } = await judgePassphrase(passphrase, knownWords())
+  if (passphrase !== fieldOf('create', 'secret').value) return
+  const isWeak = level === 'refused' || level === 'weak'
+  const text = [`${words[level]}.`, isWeak && (advice.join(' ') || 'Add another word or two.')]
+    .filter(Boolean)
+    .join(' ')
+  element('strength').textContent = passphrase && `Passphrase strength: ${text}`
+}
+
+/** The person, as they signed in, and their server, whose names are tried first. */
+function knownWords(): string[] {
+  return [element('person'), element('sign-in').querySelector('.server')].map((shown) => shown?.textContent ?? '')
 }
 
 function showServer(baseUrl = ''): void {

@@ -25,6 +25,7 @@ import { CredentialFields, tryCredentials } from '../vault/credentials.tsx'
 import { RepairOffer, useRepairOffer } from '../vault/keyrings.tsx'
 import { NewPassphraseField } from '../vault/new-passphrase.tsx'
 import { RecoveryCode } from '../vault/recovery-code.tsx'
+import { judgedHere } from '../vault/strength.ts'
 import { showCarefully } from './carefully.tsx'
 import { DeleteAccount } from './delete-account.tsx'
 
@@ -307,7 +308,7 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
   const { isOffered, note } = useRepairOffer()
 
   const begin = async (fields: Record<string, string>) => {
-    const rotate = (current: Credentials) => rotateKeys(client, current, fields.passphrase ?? '')
+    const rotate = (current: Credentials) => rotateKeys(client, current, fields.passphrase ?? '', judgedHere)
     setDraft(await note(tryCredentials(userId, fields, rotate)))
   }
   /** The steps left once the new keys count. After a failure, all of it again. */

@@ -22,6 +22,7 @@ import { CredentialFields, tryCredentials, type VaultOwner } from '../vault/cred
 import { RepairOffer, showEarlierKeyrings, showRepair, useRepairOffer } from '../vault/keyrings.tsx'
 import { NewPassphraseField } from '../vault/new-passphrase.tsx'
 import { RecoveryCode } from '../vault/recovery-code.tsx'
+import { judgedHere } from '../vault/strength.ts'
 import { Backups } from './backups.tsx'
 import { type ImportJob, importFile, useImportJob } from './import-job.ts'
 
@@ -162,7 +163,8 @@ function NewPassphrase({ owner, close }: ToolProps) {
   const { client, userId, person } = owner
   const { isOffered, note } = useRepairOffer()
   const change = async (fields: Record<string, string>) => {
-    const replace = (current: Credentials) => changeVaultPassphrase(client, current, fields.passphrase ?? '')
+    const replace = (current: Credentials) =>
+      changeVaultPassphrase(client, current, fields.passphrase ?? '', judgedHere)
     await note(tryCredentials(userId, fields, replace))
     close()
     tell('The passphrase was changed')

@@ -23,6 +23,7 @@ import { Waiting } from '../ui/waiting.tsx'
 import { AccountName, type VaultOwner } from './credentials.tsx'
 import { NewPassphraseField } from './new-passphrase.tsx'
 import { RecoveryCode } from './recovery-code.tsx'
+import { judgedHere } from './strength.ts'
 
 interface OwnerProps {
   owner: VaultOwner
@@ -138,7 +139,7 @@ function Repair({ owner, close }: OwnerProps) {
     const masterKey = await loadMasterKey(userId)
     if (!masterKey) throw new Error('This browser does not keep the keys. Try it in the one that you use most.')
     try {
-      setDraft(await repairVault(client, { userId, masterKey, passphrase, replacesKeys: areReplaced }))
+      setDraft(await repairVault(client, { userId, masterKey, passphrase, replacesKeys: areReplaced, ...judgedHere }))
     } catch (error) {
       if (!(error instanceof KeyringError) || error.fault !== 'keys-replaced') throw error
       setReplaced(true)

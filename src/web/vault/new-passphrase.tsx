@@ -1,7 +1,8 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import type { PassphraseStrength } from '../../client/index.ts'
 import { Field, useCheck } from '../ui/form.tsx'
-import { type Level, levelOf, useJudge } from './strength.ts'
-import type { Estimate, Question } from './strength-worker.ts'
+import { useJudge } from './strength.ts'
+import type { Question } from './strength-worker.ts'
 
 /** Without the dictionaries by then, as on a slow network, the length alone counts. */
 const patienceMs = 3000
@@ -10,7 +11,7 @@ const patienceMs = 3000
 export function NewPassphraseField({ person, autofocus = false }: { person: string; autofocus?: boolean }) {
   const [isShown, setShown] = useState(false)
   const [differs, setDiffers] = useState(false)
-  const [estimate, setEstimate] = useState<Estimate>()
+  const [strength, setStrength] = useState<PassphraseStrength>()
   const { prepare, judge } = useJudge()
   const typed = useRef('')
   const id = useId()
@@ -25,15 +26,15 @@ export function NewPassphraseField({ person, autofocus = false }: { person: stri
   }
   const weigh = async (passphrase: string) => {
     typed.current = passphrase
-    if (passphrase === '') return setEstimate(undefined)
-    const estimate = await judge(questionOf(passphrase, person))
-    if (estimate && typed.current !== '') setEstimate(estimate)
+    if (passphrase === '') return setStrength(undefined)
+    const strength = await judge(questionOf(passphrase, person))
+    if (strength && typed.current !== '') setStrength(strength)
   }
   useCheck('passphrase', async (passphrase) => {
     const patience = new Promise<undefined>((resolve) => setTimeout(resolve, patienceMs, undefined))
-    const estimate = await Promise.race([judge(questionOf(passphrase, person)), patience])
-    if (!estimate || levelOf(estimate) !== 'refused') return undefined
-    setEstimate(estimate)
+    const strength = await Promise.race([judge(questionOf(passphrase, person)), patience])
+    if (strength?.level !== 'refused') return undefined
+    setStrength(strength)
     return 'This is too easy to guess, and it is all that protects your bookmarks. Choose another one.'
   })
   // With autofocus, the field has the focus before anything listens.
@@ -57,7 +58,7 @@ export function NewPassphraseField({ person, autofocus = false }: { person: stri
           void weigh(currentTarget.value)
         }}
       />
-      {estimate && <StrengthMeter estimate={estimate} />}
+      {strength && <StrengthMeter strength={strength} />}
       <Field
         label="The same once more"
         name="repeated"
@@ -75,14 +76,11 @@ export function NewPassphraseField({ person, autofocus = false }: { person: stri
   )
 }
 
-/** The keyring is made of the normalised passphrase. */
 function questionOf(passphrase: string, person: string): Question {
-  const known = `${person} ${location.host} encrypted bookmark sync`.toLowerCase()
-  return {
-    passphrase: passphrase.normalize('NFKC'),
-    known: known.split(/[^\p{L}\p{N}]+/u).filter((word) => word.length > 2),
-  }
+  return { passphrase, known: [person, location.host] }
 }
+
+type Level = PassphraseStrength['level']
 
 const levels: readonly Level[] = ['refused', 'weak', 'good', 'strong']
 const words: Record<Level, string> = {
@@ -96,10 +94,10 @@ const words: Record<Level, string> = {
 const pauseMs = 1000
 
 /** How hard a passphrase is to guess, in words and as a bar; and what would make it harder. */
-function StrengthMeter({ estimate }: { estimate: Estimate }) {
-  const level = levelOf(estimate)
+function StrengthMeter({ strength }: { strength: PassphraseStrength }) {
+  const { level } = strength
   const isWeak = level === 'refused' || level === 'weak'
-  const advice = isWeak ? estimate.advice.join(' ') || 'Add another word or two.' : ''
+  const advice = isWeak ? strength.advice.join(' ') || 'Add another word or two.' : ''
   const text = `Passphrase strength: ${words[level]}. ${advice}`
   const [said, setSaid] = useState('')
   useEffect(() => {

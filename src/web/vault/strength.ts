@@ -1,22 +1,17 @@
 import { useEffect, useMemo } from 'preact/hooks'
-import type { Estimate, Question } from './strength-worker.ts'
+import type { PassphraseStrength } from '../../client/index.ts'
+import type { Question } from './strength-worker.ts'
 
-export type Level = 'refused' | 'weak' | 'good' | 'strong'
-
-/** Each is one of Argon2id, which makes it slow, but whoever has the keyring can try for years, on many machines. */
-const fewestGuesses = { weak: 1e8, good: 1e10, strong: 1e14 }
-
-export function levelOf({ guesses }: Estimate): Level {
-  if (guesses < fewestGuesses.weak) return 'refused'
-  if (guesses < fewestGuesses.good) return 'weak'
-  return guesses < fewestGuesses.strong ? 'good' : 'strong'
-}
+/**
+ * The client judges, too, in the thread of the page, which would stand still. What the page accepts after this, it accepts.
+ */
+export const judgedHere = { fewestGuesses: 0 }
 
 interface Judge {
   /** Loads the dictionaries, unless they are there. */
   prepare(): void
   /** Undefined if another passphrase was asked about meanwhile, or if the dictionaries cannot be loaded. */
-  judge(question: Question): Promise<Estimate | undefined>
+  judge(question: Question): Promise<PassphraseStrength | undefined>
 }
 
 /** Judges passphrases for as long as the component is shown. */
@@ -28,7 +23,7 @@ export function useJudge(): Judge {
 
 interface Waiting {
   question: Question
-  answer: (estimate: Estimate | undefined) => void
+  answer: (strength: PassphraseStrength | undefined) => void
 }
 
 function createJudge(): Judge & { end(): void } {
@@ -52,7 +47,7 @@ function createJudge(): Judge & { end(): void } {
     prepare() {
       if (thread) return
       thread = new Worker('/demo/strength.js', { type: 'module' })
-      thread.addEventListener('message', ({ data }: MessageEvent<Estimate>) => {
+      thread.addEventListener('message', ({ data }: MessageEvent<PassphraseStrength>) => {
         asked?.answer(data)
         ask(next)
       })

@@ -22,6 +22,7 @@ import { AccountName, CredentialFields, tryCredentials, type VaultOwner } from '
 import { keyringsAddress, repairAddress, showEarlierKeyrings, showRepair } from './keyrings.tsx'
 import { NewPassphraseField } from './new-passphrase.tsx'
 import { RecoveryCode } from './recovery-code.tsx'
+import { judgedHere } from './strength.ts'
 
 interface DoorProps {
   owner: VaultOwner
@@ -90,7 +91,7 @@ interface CreateVaultProps {
 function CreateVault({ owner, created, failed }: CreateVaultProps) {
   const [draft, setDraft] = useState<VaultDraft>()
   const create = async ({ passphrase = '' }: Record<string, string>) => {
-    setDraft(await createVault(owner.client, { userId: owner.userId, passphrase }))
+    setDraft(await createVault(owner.client, { userId: owner.userId, passphrase, ...judgedHere }))
   }
   if (draft) {
     return (

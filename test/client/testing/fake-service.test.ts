@@ -171,7 +171,7 @@ t.test('What cannot be undone takes a young sign-in; a keyring that was replaced
   t.match(earlier, { revision: 1 })
   const current = { ...owner, passphrase: 'battery staple' }
   now += 11 * 60_000
-  await t.rejects(changeVaultPassphrase(client, current, 'other'), { name: 'SignInAgainError' })
+  await t.rejects(changeVaultPassphrase(client, current, 'another passphrase'), { name: 'SignInAgainError' })
   await t.rejects(restoreKeyring(client, earlier?.id ?? ''), { name: 'SignInAgainError' })
   t.match(await client.DELETE('/api/v1/account/sessions'), { error: { error: 'Sign in again' } })
   await openVault(client, current)

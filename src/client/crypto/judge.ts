@@ -1,0 +1,44 @@
+/** Judges passphrases. The dictionaries are larger than the rest of the package: a file that loads when one is chosen. */
+import { ZxcvbnFactory } from '@zxcvbn-ts/core'
+import { adjacencyGraphs, dictionary as common } from '@zxcvbn-ts/language-common'
+import { dictionary as english, translations } from '@zxcvbn-ts/language-en'
+
+/** How hard a passphrase is to guess. */
+export interface PassphraseStrength {
+  /** How many passphrases a program would try before it comes to this one. */
+  guesses: number
+  /** Of `guesses`: fewer than 10⁸ are refused, fewer than 10¹⁰ weak, fewer than 10¹⁴ good. */
+  level: 'refused' | 'weak' | 'good' | 'strong'
+  /** Why it is weak, and what to do, in English sentences. */
+  advice: readonly string[]
+}
+
+/** Each is one of Argon2id, which makes it slow, but whoever has the keyring can try for years, on many machines. */
+const fewestGuesses = { weak: 1e8, good: 1e10, strong: 1e14 }
+
+/** Further characters make no passphrase weaker, and would take seconds. */
+const mostCharacters = 100
+
+const service = 'encrypted bookmark sync'
+
+let estimator: ZxcvbnFactory | undefined
+
+/** @param known texts about the person, whose words are tried first */
+export function judge(passphrase: string, known: readonly string[]): PassphraseStrength {
+  estimator ??= new ZxcvbnFactory({ dictionary: { ...common, ...english }, graphs: adjacencyGraphs, translations })
+  const words = [service, ...known].flatMap((text) => text.toLowerCase().split(/[^\p{L}\p{N}]+/u))
+  // The keyring is made of the normalised passphrase.
+  const text = passphrase.normalize('NFKC').slice(0, mostCharacters)
+  const { guesses, feedback } = estimator.check(
+    text,
+    words.filter((word) => word.length > 2),
+  )
+  const advice = new Set([feedback.warning ?? [], feedback.suggestions].flat())
+  return { guesses, level: levelOf(guesses), advice: [...advice] }
+}
+
+function levelOf(guesses: number): PassphraseStrength['level'] {
+  if (guesses < fewestGuesses.weak) return 'refused'
+  if (guesses < fewestGuesses.good) return 'weak'
+  return guesses < fewestGuesses.strong ? 'good' : 'strong'
+}
