@@ -2,6 +2,8 @@
  * `encrypted-bookmark-sync-client/react`: hooks for React 18 and 19. A component is rendered again only when what its hook
  * returns differs.
  */
+'use client'
+
 import {
   createContext,
   createElement,
@@ -30,8 +32,8 @@ export function useSync(): Sync {
   if (!sync) throw new Error('This hook needs a <SyncProvider sync={…}> around the component')
   return sync
 }
-/** All bookmarks in their folders, as `Sync.tree` returns them. A folder in which nothing has changed is the same object. */
 
+/** All bookmarks in their folders, as `Sync.tree` returns them. A folder in which nothing has changed is the same object. */
 export function useBookmarks(): readonly TreeNode[] {
   return useSelection(readTree)
 }

@@ -34,6 +34,8 @@ t.test('The package has its documents and licence, and types in place of its sou
   const wanted = ['README.md', 'LICENSE', 'src/client/index.js', 'src/client/index.d.ts']
   const sources = files.filter((file) => /(?<!\.d)\.ts$/.test(file))
   t.same([wanted.filter((file) => !files.includes(file)), sources], [[], []])
+  const hooks = await readFile(join(project, 'node_modules', name, 'src/client/react.js'), 'utf8')
+  t.match(hooks, /^(\/\*.*?\*\/\s*)?'use client'/s, 'before everything else, for React on a server')
 })
 
 t.test('Every sample of the two READMEs, of its guide and of the operations type-checks against it', async (t) => {

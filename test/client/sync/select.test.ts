@@ -8,7 +8,7 @@ import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Replica } from '../../../src/client/sync/store/replica.ts'
 import { viewOf } from '../../../src/client/sync/store/row.ts'
 import type { Sync } from '../../../src/client/sync/sync.ts'
-import { type Selection, Selections } from '../../../src/client/sync/view/selections.ts'
+import { type Selection, Selections, toReadable } from '../../../src/client/sync/view/selections.ts'
 import { TreeCache } from '../../../src/client/sync/view/tree-cache.ts'
 import { depth } from '../../support/depth.ts'
 import { until } from './clock.ts'
@@ -17,6 +17,7 @@ import { down } from './network.ts'
 import './stores.ts'
 import { createElement, type ReactNode } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
+import { shallowRef, watchSyncEffect } from 'vue'
 import { SyncProvider, useConflicts, useSyncStatus } from '../../../src/client/react.ts'
 import { Search } from '../../../src/client/sync/search/search.ts'
 
@@ -86,6 +87,37 @@ t.test('a listener that was removed is not called, and one that throws or cannot
   t.same(told, ['kept', 'beside'])
   t.throws(() => title.read(), TypeError)
 })
+
+t.test(
+  'a readable calls at once, then with each new value, until that is ended; a ref of Vue follows it',
+  async (t) => {
+    const { sync } = (await people.person(t)).device('a')
+    const count = toReadable(sync.select(({ bookmarks }) => bookmarks().size))
+    const run: number[] = []
+    const shown: (number | undefined)[] = []
+    const ref = shallowRef<number>()
+    watchSyncEffect(() => shown.push(ref.value))
+    const ends = [
+      count.subscribe((value) => run.push(value)),
+      count.subscribe((value) => {
+        ref.value = value
+      }),
+    ]
+    t.same(run, [0])
+    await sync.put(bookmark('x', 'one'))
+    await sync.put(bookmark('x', 'two'))
+    await sync.put(bookmark('y', 'other'))
+    for (const end of ends) end()
+    await sync.remove('x')
+    t.same(
+      [run, shown],
+      [
+        [0, 1, 2],
+        [undefined, 0, 1, 2],
+      ],
+    )
+  },
+)
 
 t.test('a listener of `change` already reads new values', async (t) => {
   const { sync } = (await people.person(t)).device('a')

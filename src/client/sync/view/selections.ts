@@ -9,6 +9,23 @@ export interface Selection<T> {
   subscribe(listener: () => void): () => void
 }
 
+/** A value for views that are told of it, in the shape of Svelte's stores. */
+export interface Readable<T> {
+  /** Calls `run` with the value, at once and each time it differs; returns a function that ends that. */
+  subscribe(run: (value: T) => void): () => void
+}
+
+/** The selection as a store of Svelte, `$value` in a component; other frameworks' values are set in `run`. */
+export function toReadable<T>({ read, subscribe }: Selection<T>): Readable<T> {
+  return {
+    subscribe(run) {
+      const end = subscribe(() => run(read()))
+      run(read())
+      return end
+    },
+  }
+}
+
 /** The values that an app has selected. One that nobody subscribes to costs nothing. */
 export class Selections {
   readonly #refreshed = new Emitter<{ refresh: undefined }>()
