@@ -213,6 +213,62 @@ t.test('a record under a key that is not in the keyring is skipped, and locks no
   t.match(b.errors, [{ id: 'x', error: { fault: 'unknown-key' } }])
 })
 
+t.test('keys that come while changes under them are pulled open these', async (t) => {
+  const { vault, a, b } = await openVault(t)
+  await send(a, bookmark('x', 'ex'))
+  await sync(b)
+  const keys = await vault.rotate()
+  await a.sync.adoptKeys(keys)
+  await send(a, bookmark('y', 'why'))
+
+  const asked = Promise.withResolvers<void>()
+  const adopted = Promise.withResolvers<void>()
+  b.network.fate = async (call) => {
+    if (call.name === 'getKeyring') {
+      asked.resolve()
+      await adopted.promise
+    }
+    return up(call)
+  }
+  const pulled = b.sync.syncNow()
+  await asked.promise
+  const adopting = b.sync.adoptKeys(keys)
+  await settled()
+  adopted.resolve()
+  await Promise.all([pulled, adopting])
+  t.same(shown(b), { x: 'ex', y: 'why' })
+  t.same(b.errors, [])
+})
+
+t.test('what could not be read for want of a key is fetched again once the key is there', async (t) => {
+  const { vault, a, b, device } = await openVault(t)
+  await a.sync.put([bookmark('x', 'ex'), bookmark('z', 'zed')])
+  await sync(a, b)
+  const keys = await vault.rotate()
+  await a.sync.adoptKeys(keys)
+  await a.sync.update('x', { title: 'under the new key' })
+  await send(a, bookmark('y', 'why'))
+  // The service offers the keyring from before.
+  b.network.getKeyring = async () => '{}'
+  await sync(b)
+  const faults = b.errors.map(({ id, error }) => `${id}: ${(error as RecordError).fault}`)
+  t.same(faults, ['z: unknown-key', 'x: unknown-key', 'y: unknown-key'])
+  await b.sync.update('z', { description: 'made meanwhile' })
+  await b.sync.stop()
+
+  const again = device('b', { store: b.store, keys })
+  await again.sync.put(bookmark('own', 'made before the next pull'))
+  await sync(again, a)
+  t.same(shown(again), { own: 'made before the next pull', x: 'under the new key', y: 'why', z: 'zed' })
+  t.same(shown(a), shown(again))
+  t.match(a.sync.get('z'), { description: 'made meanwhile' })
+  t.same([a.conflicts, again.conflicts, again.errors], [[], [], []])
+  const { calls } = again.network
+  const pulls = calls.length
+  await sync(again)
+  t.equal(calls.slice(pulls).filter((name) => name === 'pull').length, 1, 'and only once')
+})
+
 t.test('another tab with the old keys sends nothing under them', async (t) => {
   const { vault, device, user } = await openVault(t)
   const store = memoryStore()

@@ -11,7 +11,12 @@ export function keyMarkOf(
   keys: Keys,
   { encrypted_data }: { encrypted_data?: string | undefined },
 ): { key?: string | undefined } {
-  return keys.older ? { key: encrypted_data?.slice(0, markLength) } : {}
+  return keys.older ? { key: keyNamedBy({ encrypted_data }) } : {}
+}
+
+/** Of a record that is not under a first key. */
+export function keyNamedBy({ encrypted_data }: { encrypted_data?: string | undefined }): string | undefined {
+  return encrypted_data?.slice(0, markLength)
 }
 
 /** The keys that a record with this mark is under. */

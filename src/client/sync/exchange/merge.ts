@@ -158,8 +158,8 @@ export function lostWhole(row: Row, { bookmark: theirs }: Pick<Version, 'bookmar
 }
 
 /** Records a version whose content is not known. What was there stays, and a later edit gets a higher timestamp. */
-export function mergeUnreadable(row: Row, event: Pick<Version, 'event_id' | 'timestamp'>, base: number): Row {
-  return { ...row, unreadable: { event_id: event.event_id, timestamp: event.timestamp, base } }
+export function mergeUnreadable(row: Row, { event_id, timestamp }: Version, base: number, key?: string): Row {
+  return { ...row, unreadable: { event_id, timestamp, base, ...(key && { key }) } }
 }
 
 /** The rest of it, once the version is known. */

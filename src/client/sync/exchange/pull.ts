@@ -7,6 +7,7 @@ import { newestOf } from '../store/row.ts'
 import { correctedNow } from '../store/service-clock.ts'
 import type { Row, Version, Waiting } from '../store/store.ts'
 import { demandTimes } from './correct-clock.ts'
+import { keysOf } from './key-marks.ts'
 import { mergeUnreadable, unreadableAfter } from './merge.ts'
 import { certainlyDescends, type TakeParts, takePage } from './take.ts'
 import type { PullResponse } from './transport.ts'
@@ -17,6 +18,7 @@ export type PullParts = RecoverParts & DeletionParts
 export async function pullAll(parts: PullParts, signal: AbortSignal): Promise<void> {
   const isWhole = await pullNew(parts, signal)
   if (!isWhole) await recover(parts, signal)
+  await pullUnread(parts, signal)
   await settleDeletions(parts)
 }
 
@@ -50,6 +52,26 @@ async function pullNew(parts: PullParts, signal: AbortSignal): Promise<boolean> 
 function early<T>(page: Promise<T>): Promise<T> {
   page.catch(() => {})
   return page
+}
+
+/** Pulls again from where the first version came whose key was missing and is there now. */
+async function pullUnread(parts: PullParts, signal: AbortSignal): Promise<void> {
+  const { replica, keys } = parts
+  const isOpenable = ({ unreadable }: Row) => keysOf(keys, unreadable?.key) !== undefined
+  const rows = [...replica.rows.values()].filter(isOpenable)
+  if (rows.length === 0) return
+  const { cursor, epoch } = replica.meta
+  const from = Math.min(...rows.map(({ unreadable }) => unreadable?.base ?? cursor))
+  for await (const page of pagesSince(parts, from, signal)) {
+    // Then the next pull has everything.
+    if (page.epoch !== epoch) return
+    if ((await takePage(parts, page.changes, cursor, { cursor }, signal)) === 'doubt') return
+  }
+  const ids = rows.map(({ id }) => id)
+  await replica.commit(ids, 'remote', (draft) => {
+    // The service has them no more: nobody asks for them again.
+    for (const row of ids.map((id) => draft.get(id)).filter(isOpenable)) draft.set({ ...row, unreadable: null })
+  })
 }
 
 /** The session must be this user's. If it is another's, an event says so: the status would not tell it from no session. */

@@ -8,7 +8,7 @@ import type { Draft, Replica } from '../store/replica.ts'
 import { versionOf } from '../store/row.ts'
 import type { Meta, Row, Version } from '../store/store.ts'
 import { demandTimes } from './correct-clock.ts'
-import { keyMarkOf, missesKeys } from './key-marks.ts'
+import { keyMarkOf, keyNamedBy, missesKeys } from './key-marks.ts'
 import { lostWhole, type MergedEdit, mergeUnreadable, mergeVersion } from './merge.ts'
 import type { Progress } from './progress.ts'
 import type { SyncEvent, Transport } from './transport.ts'
@@ -127,8 +127,10 @@ function takeEvent(
   older?.delete(row.id)
   if (merged.kind === 'known') return undefined
   if (fault) {
-    if (row.unreadable?.event_id === event.id) return undefined
-    draft.set(mergeUnreadable(row, version, cursors.base))
+    const key = fault.fault === 'unknown-key' ? keyNamedBy(event) : undefined
+    const before = row.unreadable?.event_id === event.id ? row.unreadable : undefined
+    if (before && before.key === key) return undefined
+    draft.set(mergeUnreadable(row, version, before?.base ?? cursors.base, key))
     draft.errors.push({ error: fault, id: row.id })
     return undefined
   }
@@ -206,6 +208,7 @@ async function openEvents(
   events: readonly SyncEvent[],
   signal: AbortSignal,
 ): Promise<OpenedEvent[]> {
+  const { prefix } = keys
   const opened: Promise<OpenedEvent>[] = []
   const open = (event: SyncEvent) => {
     opened.push(openEvent(event))
@@ -215,8 +218,10 @@ async function openEvents(
   await paced(events, open, signal)
   const all = await Promise.all(opened)
   const strange = all.find(({ fault }) => fault?.fault === 'unknown-key')
-  if (strange && (await missesKeys(keys, transport, signal))) throw strange.fault
-  return all
+  if (!strange) return all
+  if (await missesKeys(keys, transport, signal)) throw strange.fault
+  // Newer keys may have come since the fault was found.
+  return keys.prefix === prefix ? all : openEvents({ keys, replica, progress, transport }, events, signal)
 
   async function openEvent(event: SyncEvent): Promise<OpenedEvent> {
     const version = { ...toVersion(event), ...keyMarkOf(keys, event) }

@@ -61,6 +61,8 @@ export interface Unreadable {
   timestamp: number
   /** The cursor before it arrived. */
   base: number
+  /** If its key was missing: what its ciphertext begins with, which names the key. Once that is there, it is pulled again. */
+  key?: string | undefined
 }
 
 /** Everything known about one bookmark. Rows are never changed in place. */
