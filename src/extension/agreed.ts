@@ -315,7 +315,11 @@ export class Restart {
     const wasThere = before && !before.step && before.browserId === after.browserId
     // After a crash, Chrome gives the ids once more.
     const isThere = entry?.dateAdded !== undefined && entry.dateAdded === after.dateAdded
-    if (!wasThere && !isThere) return before
+    if (!wasThere && !isThere) {
+      return before && this.#browser.entries.has(before.browserId ?? '')
+        ? before
+        : { ...(before ?? after), browserId: null }
+    }
     if (!entry || !before) return after
     const isLost = isSameContent(entry, shownOf(before)) && !isSameContent(entry, shownOf(after))
     const isBack = this.#isIn(before, entry) && !this.#isIn(after, entry)

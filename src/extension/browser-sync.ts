@@ -160,14 +160,7 @@ class InStep implements BrowserSync {
   async rejectRemovals(): Promise<void> {
     const { sync } = this.#options
     const ids = this.#guard.held.map(({ id }) => id)
-    const recent = this.#guard.takeRecent()
-    try {
-      await sync.put(recent.filter(({ id }) => !sync.get(id)))
-    } catch (error) {
-      // The next attempt is to bring them back.
-      this.#guard.passed(recent)
-      throw error
-    }
+    await sync.put(this.#guard.recent.filter(({ id }) => !sync.get(id)))
     return this.#decide((agreed) =>
       ids.flatMap((id) => {
         const row = agreed.rows.get(id)

@@ -50,7 +50,7 @@ const addedAtOnce = 500
  * @returns whether something was changed meanwhile, so that another look is needed, and what could not be moved or removed
  */
 export async function look(parts: LookParts, agreed: AgreedDraft): Promise<{ isStale: boolean; failures: Refused[] }> {
-  const { sync, mirror, store, guard, watch } = parts
+  const { sync, mirror, store, guard, watch, clock } = parts
   settleRemoved(agreed, watch)
   const leftOut = [...agreed.rows.values()].filter((row) => row.leftOut)
   const isOut = new Set(leftOut.map((row) => row.browserId ?? ''))
@@ -64,9 +64,9 @@ export async function look(parts: LookParts, agreed: AgreedDraft): Promise<{ isS
   // A sign-out empties the sync, also in the middle of a look: that must not look as if all had been deleted.
   if (sync.status().lastSync === 0) throw new DOMException('The sync was signed out', 'AbortError')
   const service = await readServiceTree(sync.tree(), shown)
-  const merged = await mergeTrees({ agreed, browser, service, watch }, (deleted) =>
-    guard.release(deleted, agreed.rows.size),
-  )
+  const deleted = guard.deletedLately((id) => sync.get(id) !== undefined)
+  const trees = { agreed, browser, service, watch, deleted, now: clock.now() }
+  const merged = await mergeTrees(trees, (deletes) => guard.release(deletes, agreed.rows.size))
   const step = new Look(parts, agreed, merged)
   await step.forget(merged.forgotten)
   await step.changeService(await planService(merged, browser, service))
@@ -131,7 +131,7 @@ class Look {
     const known = removed.filter(isAsRead).flatMap((id) => sync.get(id) ?? [])
     if (!removed.every(isAsRead)) this.stale()
     if (known.length > 0) await sync.remove(known.map(({ id }) => id))
-    guard.passed(known)
+    guard.passed(known.filter(({ id }) => !this.#merged.replaced.has(id)))
     await this.forget(removed.filter((id) => !sync.get(id)))
     if (known.length > 0) await this.#agreed.flush(store)
   }

@@ -1,6 +1,8 @@
+import type { PlaintextBookmark } from '../client/bookmark.ts'
 import { paced } from '../client/timing/paced.ts'
 import type { AgreedDraft, AgreedRow } from './agreed.ts'
 import type { BookmarkWatch } from './browser-mirror.ts'
+import { type MoveParts, pairMoved } from './moved.ts'
 import { mergeOrder } from './order.ts'
 import { type Pairing, pairTrees } from './pair.ts'
 import {
@@ -24,6 +26,8 @@ export interface MergedEntry {
   row: AgreedRow | undefined
   browser: BrowserEntry | undefined
   service: ServiceEntry | undefined
+  /** It was deleted, and is back. */
+  before: Readonly<PlaintextBookmark> | undefined
   forBrowser: Content
   forService: Content
   /** True if both sides changed the same: the browser's change is the later one. */
@@ -40,6 +44,8 @@ export interface Merged {
   leavingBrowser: BrowserEntry[]
   /** Deleted in the browser, and to be deleted at the service. */
   leavingService: ServiceEntry[]
+  /** Ids of those of them that are still in the browser, as another bookmark. */
+  replaced: ReadonlySet<string>
   /** Ids of agreed rows that neither side has any more. */
   forgotten: string[]
   pairing: Pairing
@@ -50,6 +56,8 @@ interface Trees {
   browser: BrowserTree
   service: ServiceTree
   watch: Pick<BookmarkWatch, 'created' | 'touched'>
+  deleted: MoveParts['deleted']
+  now: number
 }
 
 /**
@@ -60,16 +68,19 @@ interface Trees {
  * @param release those of the browser's deletes that are to be passed on; nothing is done about the others
  */
 export async function mergeTrees(
-  { agreed, browser, service, watch }: Trees,
+  trees: Trees,
   release: (deleted: readonly ServiceEntry[]) => readonly ServiceEntry[],
 ): Promise<Merged> {
+  const { agreed, browser, service, watch, deleted } = trees
   const pairing = await pairTrees(agreed.rows, browser, service, watch)
+  const replaced = await pairMoved(trees, pairing)
   const { idOf, browserIdOf, keyOf } = pairing
   const merged: Merged = {
     entries: new Map(),
     orders: new Map(),
     leavingBrowser: [],
     leavingService: [],
+    replaced,
     forgotten: [],
     pairing,
   }
@@ -81,7 +92,9 @@ export async function mergeTrees(
     const isMoved = parentThere !== undefined && (!service || (row && parentThere !== row.parent))
     const parent = (isMoved ? parentThere : service?.parent) as string
     const kind = (browser ?? service)?.kind as Kind
-    merged.entries.set(id, { id, kind, parent, row, browser, service, ...mergeContent(row, browser, service) })
+    const before = row || service ? undefined : deleted.get(id)
+    const content = mergeContent(row, browser, service)
+    merged.entries.set(id, { id, kind, parent, row, browser, service, before, ...content })
   }
   const decideHere = (entry: BrowserEntry) => {
     const id = idOf.get(entry.browserId) as string
@@ -120,7 +133,11 @@ export async function mergeTrees(
   do reviveFolders(merged, revive)
   while (cutCycle(merged))
   merged.leavingBrowser = [...leaving.values()].flatMap(({ browser }) => browser ?? [])
-  merged.leavingService = [...release([...leaving.values()].flatMap(({ service }) => service ?? []))]
+  const deletes = [...leaving.values()].flatMap(({ service }) => service ?? [])
+  merged.leavingService = [
+    ...release(deletes.filter(({ id }) => !replaced.has(id))),
+    ...deletes.filter(({ id }) => replaced.has(id)),
+  ]
   for (const row of agreed.rows.values()) {
     if (!service.entries.has(row.id) && !browserIdOf.has(row.id) && !row.leftOut) merged.forgotten.push(row.id)
   }
@@ -155,7 +172,7 @@ function cutCycle({ entries }: Merged): boolean {
 
 async function mergeOrders(
   { entries, orders, pairing }: Merged,
-  { agreed, browser, service }: Omit<Trees, 'watch'>,
+  { agreed, browser, service }: Pick<Trees, 'agreed' | 'browser' | 'service'>,
 ): Promise<void> {
   const keys = new Set([...entries.values()].map(({ parent }) => parent))
   const folderOf = new Map([...browser.roots].map(([, { browserId }]) => [pairing.keyOf(browserId), browserId]))

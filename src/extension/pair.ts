@@ -156,7 +156,7 @@ export function isOf({ kind, content }: AgreedRow, entry: Content & { kind: Kind
   return isTouched ? isSameTitle || isSameUrl : isSameTitle && isSameUrl
 }
 
-function pair({ idOf, browserIdOf }: Pairing, { browserId }: BrowserEntry, id: string): void {
+export function pair({ idOf, browserIdOf }: Pairing, { browserId }: BrowserEntry, id: string): void {
   idOf.set(browserId, id)
   browserIdOf.set(id, browserId)
 }

@@ -10,6 +10,7 @@ import {
   contentOf,
   isLeftAlone,
   isSameContent,
+  newBookmark,
   rootKey,
   type ServiceTree,
   topLevel,
@@ -116,16 +117,14 @@ function planEntry(
   { parentId }: { parentId: string | undefined },
   positions: ReadonlyMap<string, string>,
 ): void {
-  const { id, kind, service, browser, forService, isConflict, row } = entry
+  const { id, kind, service, browser, forService, isConflict, row, before } = entry
   const position = positions.get(id)
   const content = contentOf(forService)
   if (!service) {
-    const dateAdded = browser?.dateAdded === undefined ? {} : { dateAdded: new Date(browser.dateAdded).toISOString() }
-    const type = kind === 'separator' ? { type: kind } : {}
     const place = { ...(parentId !== undefined && { parentId }), ...(position !== undefined && { position }) }
-    const { title, url } = content
-    const link = url === undefined ? {} : { url }
-    plan.added.push({ id, title, ...link, ...type, ...place, ...dateAdded, source: 'bookmarks' })
+    const { parentId: _, position: __, ...kept } = before ?? {}
+    const made = newBookmark(id, { kind, ...content, dateAdded: browser?.dateAdded }, place)
+    plan.added.push({ ...made, ...kept, ...content })
     return
   }
   const patch: Patch = {

@@ -23,12 +23,23 @@ export function isLeftAlone(url: unknown): boolean {
   return typeof url === 'string' && url.startsWith('place:')
 }
 
-export function contentOf({ title, url }: Content): Content {
+export function contentOf({ title, url }: Content): { title: string; url?: string } {
   return url === undefined ? { title } : { title, url }
 }
 
 export function isSameContent(one: Content, other: Content): boolean {
   return one.title === other.title && one.url === other.url
+}
+
+/** The bookmark that the service gets for a new entry of the browser. */
+export function newBookmark(
+  id: string,
+  { kind, dateAdded, ...shown }: Content & { kind: Kind; dateAdded?: number | undefined },
+  place: Pick<PlaintextBookmark, 'parentId' | 'position'>,
+): PlaintextBookmark {
+  const type = kind === 'separator' ? { type: kind } : {}
+  const made = dateAdded === undefined ? {} : { dateAdded: new Date(dateAdded).toISOString() }
+  return { id, ...contentOf(shown), ...type, ...place, ...made, source: 'bookmarks' }
 }
 
 /** By what an entry is found again within a folder: browsers write addresses and titles in forms of their own. */
@@ -191,14 +202,21 @@ export async function readServiceTree(top: readonly TreeNode[], shown: Shown): P
       if (out.has(parent)) out.add(id)
       const isHidden = kind === 'separator' && !shown.hasSeparators
       if (out.has(id) || isHidden || isLeftAlone(url)) continue
-      // Another client may have written anything.
-      const title = kind !== 'separator' && typeof bookmark.title === 'string' ? bookmark.title : ''
-      const entry = { id, kind, title, parent, bookmark }
-      tree.entries.set(id, kind === 'link' ? { ...entry, url: url as string } : entry)
+      tree.entries.set(id, toEntry(bookmark, parent))
     }
   }
   await paced(pending, readFolder)
   return tree
+}
+
+/** @param parent the key of the folder around it */
+export function toEntry(bookmark: Readonly<PlaintextBookmark>, parent: string): ServiceEntry {
+  const { id, url } = bookmark
+  const kind = kindOf(bookmark)
+  // Another client may have written anything.
+  const title = kind !== 'separator' && typeof bookmark.title === 'string' ? bookmark.title : ''
+  const entry = { id, kind, title, parent, bookmark }
+  return kind === 'link' ? { ...entry, url: url as string } : entry
 }
 
 async function findMarked(top: readonly TreeNode[], { roles }: Shown): Promise<Map<Role, string>> {

@@ -146,6 +146,17 @@ export function idOf({ model }: Device, title: string): string {
   return model.ordinary.find((node) => node.title === title)?.id as string
 }
 
+/** A function that makes what is there now once more, in another folder. */
+export function copyOf(model: BrowserModel, id: string): (into: string) => void {
+  const { title, url, type, children } = model.nodes.get(id) as NonNullable<ReturnType<typeof model.nodes.get>>
+  const inside = children.map((child) => copyOf(model, child))
+  return (parentId) => {
+    const form = type === 'bookmark' && url !== undefined ? { url } : type === 'separator' ? { type } : {}
+    const made = model.create({ parentId, title, ...form })
+    for (const copy of inside) copy(made.id)
+  }
+}
+
 /** The id of the service's record with this title. */
 export function recordOf({ sync }: Device, title: string): string {
   return [...sync.bookmarks().values()].find((one) => one.title === title)?.id ?? ''

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Device, idOf, settle, shownIn, textOf, titlesOf, twoDevices } from './device.ts'
+import { copyOf, type Device, idOf, settle, shownIn, textOf, titlesOf, twoDevices } from './device.ts'
 
 const at = (path: string) => `https://example.org/${path}`
 const link = (title: string) => ({ parentId: '1', title, url: at(title) })
@@ -57,6 +57,23 @@ t.test('What came shortly before a crash, and was changed, is as it was changed'
   other.crash(crash)
   const lines = [`    Renamed ${at('theirs')}`, '  Theirs/']
   t.same(await shownIn(devices), [lines, lines])
+})
+
+t.test('What was cut and pasted is there after a crash between the two, and stays the same bookmark', async (t) => {
+  const devices = twoDevices()
+  const [one] = devices
+  const { id } = one.model.create(link('cut'))
+  await settleLong(devices)
+  const records = [...one.sync.bookmarks().keys()]
+  const paste = copyOf(one.model, id)
+  one.model.remove(id)
+  const crash = one.model.save()
+  paste('2')
+  await settle(...devices)
+  one.crash(crash)
+  const lines = [`  cut ${at('cut')}`]
+  t.same(await shownIn(devices), [lines, lines])
+  t.same([...one.sync.bookmarks().keys()], records)
 })
 
 t.test('A browser that is closed right after a sync takes what was changed elsewhere meanwhile', async (t) => {

@@ -1,7 +1,7 @@
 import type { FakeService } from '../../src/client/testing.ts'
 import { fakeService } from '../../src/client/testing.ts'
 import { Dice } from '../client/chaos/dice.ts'
-import { Device, textOf } from './device.ts'
+import { copyOf, Device, textOf } from './device.ts'
 import { Marks } from './marks.ts'
 
 /**
@@ -29,6 +29,7 @@ type Node = Device['model']['ordinary'][number]
 interface Edited {
   changed: Set<string>
   removed: Set<string>
+  cut: Set<string>
   /** Taken from the browser by a crash, and still there at the service. */
   lost: Set<string>
 }
@@ -42,6 +43,8 @@ class Walk {
   readonly #offline = new Set<Device>()
   /** The users' changes and removals since their browser was last compared. */
   readonly #edited = new Map<Device, Edited>()
+  /** Pastes what was cut. */
+  readonly #cuts = new Map<Device, (folder: string) => void>()
   /** The state that a crash would leave, and when it was written down. */
   readonly #saved = new Map<Device, { at: number; crash: () => void }>()
 
@@ -144,7 +147,12 @@ class Walk {
   }
 
   #editedIn(device: Device): Edited {
-    const edited = this.#edited.get(device) ?? { changed: new Set(), removed: new Set(), lost: new Set() }
+    const edited = this.#edited.get(device) ?? {
+      changed: new Set(),
+      removed: new Set(),
+      cut: new Set(),
+      lost: new Set(),
+    }
     this.#edited.set(device, edited)
     return edited
   }
@@ -174,12 +182,15 @@ class Walk {
     const index = Math.floor(dice.roll() * (model.childrenOf(into).length + 1))
     const kind = dice.roll()
     const place = { parentId: into, index }
+    const paste = this.#cuts.get(device)
     // A folder into which something was put stays.
     this.#marks.touch([model.nodes.get(into)?.title ?? ''])
-    if (!one || kind < 0.3 || ordinary.length < 6) this.#create(model, place)
+    if (paste && dice.happens(0.3)) paste(into)
+    else if (!one || kind < 0.3 || ordinary.length < 6) this.#create(model, place)
     else if (kind < 0.35 && one.type === 'bookmark') this.#double(model, one, place)
     else if (kind < 0.55) this.#change(device, one)
-    else if (kind < 0.8) this.#move(model, one, place)
+    else if (kind < 0.74) this.#move(model, one, place)
+    else if (kind < 0.8) this.#cut(device, one, into)
     else this.#remove(device, one)
   }
 
@@ -205,7 +216,10 @@ class Walk {
   #change(device: Device, { id, title, url, type }: Node): void {
     const { model } = device
     const mark = this.#marks.in(title) ?? ''
-    if (mark !== '') this.#editedIn(device).changed.add(mark)
+    const { changed, cut } = this.#editedIn(device)
+    if (mark !== '') changed.add(mark)
+    // With another title it is not known again.
+    if (cut.delete(mark)) this.#marks.make(mark)
     this.#note(`${model.flavour} changes ${id} ${mark}`)
     this.#marks.touch([title])
     const version = this.#dice.roll().toString(36).slice(2, 6)
@@ -224,6 +238,40 @@ class Walk {
     } catch {
       // Into itself.
     }
+  }
+
+  /** It is pasted at once, or later. */
+  #cut(device: Device, { id }: Node, into: string): void {
+    const { model } = device
+    const titles = titlesIn(model, id)
+    if (titles.length > 8 || isInside(model, into, id)) return
+    const isAtOnce = this.#dice.happens(0.6)
+    this.#note(`${model.flavour} cuts ${id}: ${titles.join(', ')}`)
+    const marks = titles.flatMap((title) => this.#marks.in(title) ?? [])
+    const edited = this.#editedIn(device)
+    for (const mark of marks) {
+      if (edited.changed.has(mark)) this.#marks.make(mark)
+      edited.changed.add(mark)
+      edited.cut.add(mark)
+    }
+    this.#marks.touch(titles)
+    // Meanwhile it is deleted, which somebody may have undone by an edit.
+    if (!isAtOnce) {
+      this.#marks.delete(titles)
+      for (const mark of marks) this.#marks.make(mark)
+      for (const title of titles) edited.removed.add(title)
+      this.#excuse([...edited.lost])
+    }
+    const copy = copyOf(model, id)
+    model.removeTree(id)
+    const paste = (folder: string) => {
+      this.#note(`${model.flavour} pastes ${titles.join(', ')} into ${folder}`)
+      this.#marks.touch([model.nodes.get(folder)?.title ?? ''])
+      this.#cuts.delete(device)
+      copy(folder)
+    }
+    if (isAtOnce) paste(into)
+    else this.#cuts.set(device, paste)
   }
 
   #remove(device: Device, { id, title }: Node): void {
@@ -279,6 +327,10 @@ class Walk {
       device.model.ordinary.map(({ title, children }) => ({ title, hasChildren: children.length > 0 })),
     )
   }
+}
+
+function isInside(model: Device['model'], id: string, folder: string): boolean {
+  return id === folder || model.childrenOf(folder).some((child) => isInside(model, id, child))
 }
 
 function titlesIn(model: Device['model'], id: string): string[] {

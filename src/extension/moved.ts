@@ -1,0 +1,165 @@
+/** What the browser made anew though it was only moved: cut and paste, undo, and tools that copy and then delete. */
+import type { PlaintextBookmark } from '../client/bookmark.ts'
+import { paced } from '../client/timing/paced.ts'
+import type { AgreedRow } from './agreed.ts'
+import { type Pairing, pair } from './pair.ts'
+import {
+  type BrowserEntry,
+  type BrowserTree,
+  type Content,
+  isSameContent,
+  type Kind,
+  likenessOf,
+  newBookmark,
+  rootKey,
+  type ServiceTree,
+  titleLikenessOf,
+  toEntry,
+  topLevel,
+} from './trees.ts'
+
+export interface MoveParts {
+  agreed: { rows: ReadonlyMap<string, AgreedRow> }
+  browser: BrowserTree
+  service: ServiceTree
+  /** What was deleted in the browser and passed on in the last minutes. */
+  deleted: ReadonlyMap<string, Readonly<PlaintextBookmark>>
+  /** By the browser's clock (Unix ms). */
+  now: number
+}
+
+/** A copy that is no older takes the place of the original, if that is deleted. */
+const freshMs = 60_000
+/** Of what is in the smaller one of two folders with the same title, so much is in the other one, too, if they are the same. */
+const leastShare = 0.5
+
+/**
+ * Pairs what is new in the browser with what is gone from it and has the same kind, title and address, the nearest first;
+ * folders if they share what is in them. So it keeps its id, and with that its tags and its history.
+ *
+ * @returns ids of copies that the service has already, and that are now the originals
+ */
+export async function pairMoved(parts: MoveParts, pairing: Pairing): Promise<ReadonlySet<string>> {
+  const replaced = new Set<string>()
+  const { agreed, browser, service } = parts
+  const gone = new Gone(parts, pairing)
+  if (gone.isEmpty) return replaced
+  const match = (entry: BrowserEntry, isOf: (entry: BrowserEntry, id: string) => boolean) => {
+    const id = pairing.idOf.get(entry.browserId) as string
+    if (!isOf(entry, id)) return
+    const found = gone.take(entry)
+    if (found === undefined) return
+    if (service.entries.has(id)) replaced.add(id)
+    pairing.browserIdOf.delete(id)
+    pair(pairing, entry, found)
+  }
+  const isNew = (_: BrowserEntry, id: string) => !agreed.rows.has(id) && !service.entries.has(id)
+  const isCopy = (entry: BrowserEntry, id: string) => isFreshCopy(entry, id, parts)
+  for (const isOf of [isNew, isCopy]) await paced(browser.entries.values(), (entry) => match(entry, isOf))
+  return replaced
+}
+
+/** True if it was made in this browser, and nobody has changed it since. */
+function isFreshCopy(entry: BrowserEntry, id: string, { agreed, service, now }: MoveParts): boolean {
+  if (Math.abs(now - (entry.dateAdded ?? 0)) >= freshMs) return false
+  const [row, there] = [agreed.rows.get(id), service.entries.get(id)]
+  if (!row || there?.parent !== row.parent || !isSameContent(there, row.content)) return false
+  const made = newBookmark(id, entry, {})
+  const isOwn = (name: string) => name in made || name === 'parentId' || name === 'position'
+  return there.bookmark.dateAdded === made.dateAdded && Object.keys(there.bookmark).every(isOwn)
+}
+
+/** What the browser has no longer where it was. */
+class Gone {
+  readonly #parts: MoveParts
+  readonly #pairing: Pairing
+  /** By what they show and the folder in which they were: their ids. */
+  readonly #alike = new Map<string, Map<string, string[]>>()
+  /** By the folder in which they were: what they show. */
+  readonly #inside = new Map<string, string[]>()
+
+  constructor(parts: MoveParts, pairing: Pairing) {
+    this.#parts = parts
+    this.#pairing = pairing
+    const { agreed, service, deleted } = parts
+    for (const row of agreed.rows.values()) {
+      const { id, browserId, kind, content, shown = content, parent } = row
+      const wasThere = browserId !== null || !(row.refused || row.step?.kind === 'creating')
+      const isGone = wasThere && !pairing.browserIdOf.has(id) && service.entries.get(id)?.kind === kind
+      if (isGone && !row.leftOut) this.#enter(id, { kind, ...shown }, parent)
+    }
+    for (const [id, bookmark] of deleted) {
+      const isGone = !agreed.rows.has(id) && !pairing.browserIdOf.has(id)
+      const parent = this.#keyOf(bookmark.parentId)
+      if (isGone) this.#enter(id, toEntry(bookmark, parent), parent)
+    }
+  }
+
+  get isEmpty(): boolean {
+    return this.#alike.size === 0
+  }
+
+  #enter(id: string, content: Content & { kind: Kind }, parent: string): void {
+    const likeness = showing(content)
+    const places = this.#alike.get(likeness) ?? new Map<string, string[]>()
+    this.#alike.set(likeness, places.set(parent, [...(places.get(parent) ?? []), id]))
+    this.#inside.set(parent, [...(this.#inside.get(parent) ?? []), likeness])
+  }
+
+  /** Returns the id of the one that this entry is, and gives it to no other one. */
+  take(entry: BrowserEntry): string | undefined {
+    const places = this.#alike.get(showing(entry))
+    if (!places) return undefined
+    const found = [...places].flatMap(([parent, ids]) => {
+      const id = ids.find((id) => entry.kind !== 'folder' || this.#sharedBy(entry, id) >= leastShare)
+      return id === undefined ? [] : [{ parent, id }]
+    })
+    if (found.length > 1)
+      found.sort((one, other) => this.#distance(entry, one.parent) - this.#distance(entry, other.parent))
+    const [nearest] = found
+    if (!nearest) return undefined
+    const ids = places.get(nearest.parent) as string[]
+    ids.splice(ids.indexOf(nearest.id), 1)
+    if (ids.length === 0) places.delete(nearest.parent)
+    return nearest.id
+  }
+
+  #sharedBy({ browserId }: BrowserEntry, id: string): number {
+    const { entries, lists } = this.#parts.browser
+    const here = (lists.get(browserId) ?? []).flatMap((child) => entries.get(child) ?? [])
+    const there = new Set(this.#inside.get(id))
+    if (here.length === 0 || there.size === 0) return here.length === there.size ? 1 : 0
+    const shared = here.filter((child) => there.has(showing(child)))
+    return shared.length / Math.min(here.length, there.size)
+  }
+
+  /** By how many folders one goes up and down from the one to the other. */
+  #distance({ parent }: BrowserEntry, folder: string): number {
+    const { agreed, browser, deleted } = this.#parts
+    const ownWay = wayUp(this.#pairing.keyOf(parent), (key) => {
+      const around = browser.entries.get(this.#pairing.browserIdOf.get(key) ?? '')?.parent
+      return around === undefined ? undefined : this.#pairing.keyOf(around)
+    })
+    const isDeleted = (key: string) => deleted.has(key) && !agreed.rows.has(key)
+    const way = wayUp(folder, (key) =>
+      isDeleted(key) ? this.#keyOf(deleted.get(key)?.parentId) : agreed.rows.get(key)?.parent,
+    )
+    const up = ownWay.findIndex((key) => way.includes(key))
+    return up === -1 ? ownWay.length + way.length : up + way.indexOf(ownWay[up] as string)
+  }
+
+  #keyOf(parentId: string | undefined): string {
+    const role = [...this.#parts.service.marked].find(([, id]) => id === parentId)?.[0]
+    return role ? rootKey(role) : (parentId ?? topLevel)
+  }
+}
+
+function wayUp(start: string, around: (key: string) => string | undefined): string[] {
+  const way: string[] = []
+  for (let key: string | undefined = start; key !== undefined && !way.includes(key); key = around(key)) way.push(key)
+  return way
+}
+
+function showing(content: Content & { kind: Kind }): string {
+  return `${likenessOf(content)}\n${titleLikenessOf(content.title)}`
+}
