@@ -18,7 +18,7 @@ import './stores.ts'
 import { createElement, type ReactNode } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
 import { shallowRef, watchSyncEffect } from 'vue'
-import { SyncProvider, useConflicts, useSyncStatus } from '../../../src/client/react.ts'
+import { SyncProvider, useConflicts, useFolder, useFolderSize, useSyncStatus } from '../../../src/client/react.ts'
 import { Search } from '../../../src/client/sync/search/search.ts'
 
 const people = await openPeople()
@@ -58,6 +58,36 @@ t.test('a selection tells its listener when its value differs, and stays the sam
   await sync.remove('x')
   t.same(toldBy(), ['x', 'f', 'tree', 'count', 'waiting'])
   t.equal(selected.x.read(), undefined)
+})
+
+t.test('a part of a folder has the rows that were asked for, and differs only when these do', async (t) => {
+  const { sync } = (await people.person(t)).device('a')
+  const inFolder = Array.from({ length: 6 }, (_, at) => bookmark(`x${at}`, '', { parentId: 'f', position: `a${at}` }))
+  await sync.put([folder('f'), ...inFolder])
+  const selected = {
+    part: sync.select(({ contents }) => contents('f').slice(2, 4)),
+    end: sync.select(({ contents }) => contents('f').slice(4, 100)),
+    top: sync.select(({ contents }) => contents().slice(1)),
+  }
+  t.same([selected.part.read(), selected.end.read(), selected.top.read()], [['x2', 'x3'], ['x4', 'x5'], []])
+  const toldBy = tellers(selected)
+  await sync.put(bookmark('x2', 'another title', { parentId: 'f', position: 'a2' }))
+  await sync.move('x0', { parentId: 'f', before: 'x2' })
+  t.same(toldBy(), [])
+  await sync.remove('x5')
+  t.same(toldBy(), ['end'])
+  await sync.remove('x0')
+  t.same(
+    [toldBy(), selected.part.read()],
+    [
+      ['part', 'end'],
+      ['x3', 'x4'],
+    ],
+  )
+  t.equal(
+    shownBy(() => `${useFolder('f', 1, 3)} of ${useFolderSize('f')}`, sync),
+    'x2,x3 of 4',
+  )
 })
 
 t.test('reading the store again changes no value', async (t) => {
