@@ -13,7 +13,7 @@ import { dropRefused, listRefused, type Quarantined, retryRefused } from './edit
 import { clientTransport, type OpenWebSocket, type Transport } from './exchange/transport.ts'
 import { createEngine } from './life/engine.ts'
 import { type LoadDeferred, Run, type SignOutOptions } from './life/run.ts'
-import type { SearchOptions } from './search/search.ts'
+import type { SearchOptions, SearchQuery } from './search/search.ts'
 import type { Conflict, SyncEvents, SyncStatus } from './store/emitter.ts'
 import type { Replica } from './store/replica.ts'
 import { viewOf } from './store/row.ts'
@@ -99,11 +99,12 @@ export interface Sync {
   /**
    * The bookmarks that contain every word of the text in their title, address, tags, description or the names of the
    * folders around them, best first. Words may be parts of words, in any order; case and accents do not count. `#word` finds
-   * those with a tag that begins with it.
+   * those with a tag that begins with it. `{ url }` finds all with this address, `{ tag }` all with this very tag, the newest
+   * first.
    *
    * @throws the signal's reason
    */
-  search(text: string, options?: SearchOptions): Promise<Readonly<PlaintextBookmark>[]>
+  search(query: SearchQuery, options?: SearchOptions): Promise<Readonly<PlaintextBookmark>[]>
 
   /**
    * The cursor up to which other devices' changes have been applied (a sequence number, Unix ms). If an edit takes a while,
@@ -301,7 +302,7 @@ export function createSyncOver(
     stop: () => run.stop(),
     syncNow: (options) => run.syncNow(options?.signal),
     select: (selector) => selections.select(() => selector(reader)),
-    search: (text, options = {}) => run.search(text, options),
+    search: (query, options = {}) => run.search(query, options),
     seen: () => replica.meta.cursor,
     // The app may go on changing its own objects meanwhile.
     put(bookmarks, options) {

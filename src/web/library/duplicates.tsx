@@ -1,4 +1,5 @@
 import { useMemo } from 'preact/hooks'
+import { bareAddress } from '../../client/bookmark/address.ts'
 import type { SyncReader } from '../../client/index.ts'
 import { useSelection, useSync } from '../../client/react.ts'
 import { Button } from '../ui/button.tsx'
@@ -7,7 +8,6 @@ import { Empty } from '../ui/waiting.tsx'
 import { remove } from './actions.ts'
 import { Collection } from './collection.tsx'
 import type { Bookmark } from './kind.ts'
-import { bareAddress } from './links.ts'
 import { byTree } from './sorter.ts'
 
 /** Bookmarks with the same address, one after another. */

@@ -19,7 +19,7 @@ import { createElement, type ReactNode } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
 import { shallowRef, watchSyncEffect } from 'vue'
 import { SyncProvider, useConflicts, useFolder, useFolderSize, useSyncStatus } from '../../../src/client/react.ts'
-import { Search } from '../../../src/client/sync/search/search.ts'
+import { Search, type SearchQuery } from '../../../src/client/sync/search/search.ts'
 
 const people = await openPeople()
 const folder = (id: string, fields: Partial<PlaintextBookmark> = {}): PlaintextBookmark => ({
@@ -345,6 +345,33 @@ t.test('the best come first: title before tags, address, description and folder;
     ...['inside a word', '5 in the note', '6 in its folder'],
   ])
   t.same(await find(sync, 'go', 2), ['0 new', '1 old'])
+})
+
+t.test('an address and a tag find all that have them, the newest first, and follow every edit', async (t) => {
+  const { sync } = (await people.person(t)).device('a')
+  const tagged = { tags: ['Kaffee', 'Zürich'] }
+  const dated = (day: number) => ({ dateAdded: `2026-01-0${day}T00:00:00.000Z` })
+  await sync.put([
+    ...Array.from({ length: 120 }, (_, at) => bookmark(`many${at}`, 'Many', { tags: ['many'] })),
+    bookmark('old', 'Old', { url: 'http://www.cafe.example/?', ...dated(1) }),
+    bookmark('new', 'New', { url: 'https://cafe.example', ...tagged, ...dated(2) }),
+    bookmark('inside', 'https://cafe.example/', { url: 'https://cafe.example/menu', tags: ['Kaffeehaus'] }),
+    topFolder('folder', 'cafe.example'),
+    bookmark('odd', 'Odd', { url: '', tags: 'Kaffee' as unknown as string[] }),
+  ])
+  const found = async (query: SearchQuery, limit?: number) => {
+    return (await sync.search(query, { limit })).map(({ id }) => id)
+  }
+  t.same(await found({ url: 'https://www.cafe.example/#' }), ['new', 'old'])
+  t.same(await found({ url: 'https://www.cafe.example/#' }, 1), ['new'])
+  t.same(await found({ tag: 'Kaffee' }), ['new'])
+  t.equal((await found({ tag: 'many' })).length, 120, 'all of them')
+  for (const query of [{ url: '' }, { url: 'https://' }, { tag: 'kaffee' }, { tag: '' }]) t.same(await found(query), [])
+  await sync.update('old', tagged)
+  await sync.update('new', { url: 'https://elsewhere.example' })
+  await sync.remove('inside')
+  t.same(await found({ url: 'cafe.example' }), ['old'])
+  t.same(await found({ tag: 'Kaffee' }), ['new', 'old'])
 })
 
 t.test('what is found follows every change: of this device, of another one, and of a folder around it', async (t) => {

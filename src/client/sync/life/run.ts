@@ -2,7 +2,7 @@ import type { PlaintextBookmark } from '../../bookmark.ts'
 import { eraseKeys } from '../../crypto/keys.ts'
 import { abortable, pause } from '../../timing/clock.ts'
 import { forgetMasterKey } from '../../vault/master-key.ts'
-import type { Search, SearchOptions } from '../search/search.ts'
+import type { Search, SearchOptions, SearchQuery } from '../search/search.ts'
 import type { TabMessage } from '../store/tabs.ts'
 import type { Engine } from './engine.ts'
 
@@ -108,11 +108,11 @@ export class Run {
   }
 
   /** The first search makes the texts that it looks at. */
-  async search(text: string, options: SearchOptions): Promise<Readonly<PlaintextBookmark>[]> {
+  async search(query: SearchQuery, options: SearchOptions): Promise<Readonly<PlaintextBookmark>[]> {
     await this.load()
     const { Search } = await abortable(this.#loadDeferred(), options.signal)
     this.#search ??= new Search(this.#engine.replica, this.#engine.emitter)
-    return this.#search.find(text, options)
+    return this.#search.find(query, options)
   }
 
   #signalFor(caller: AbortSignal | undefined): AbortSignal {

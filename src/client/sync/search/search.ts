@@ -1,3 +1,4 @@
+import { bareAddress } from '../../bookmark/address.ts'
 import { kindOf } from '../../bookmark/tree.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { paced } from '../../timing/paced.ts'
@@ -7,11 +8,18 @@ import { fold } from './fold.ts'
 
 interface Entry extends SearchText {
   bookmark: Readonly<PlaintextBookmark>
+  address: string | undefined
 }
+
+/**
+ * Words that are somewhere in a bookmark, or what it must have: an address, not counting `http` or `https`, `www.` and what
+ * is empty at its end, or a tag.
+ */
+export type SearchQuery = string | { url: string } | { tag: string }
 
 /** How much a search returns. */
 export interface SearchOptions {
-  /** How many bookmarks to return at most. Default: 100. */
+  /** How many bookmarks to return at most. Default: 100 of those with the words, all with an address or a tag. */
   limit?: number | undefined
   signal?: AbortSignal | undefined
 }
@@ -31,13 +39,19 @@ export class Search {
     })
   }
 
-  async find(query: string, { limit = 100, signal }: SearchOptions): Promise<Readonly<PlaintextBookmark>[]> {
+  async find(query: SearchQuery, { limit, signal }: SearchOptions): Promise<Readonly<PlaintextBookmark>[]> {
     signal?.throwIfAborted()
-    const words = wordsOf(query)
-    if (words.length === 0) return []
+    const words = typeof query === 'string' ? wordsOf(query) : undefined
+    if (words?.length === 0) return []
     await paced(this.#stale, (id) => this.#update(id), signal)
     for (const id of this.#stale) this.#update(id)
-    return this.#rank(words, limit)
+    const best = new Best(limit ?? (words ? 100 : Number.POSITIVE_INFINITY))
+    const rank = words ? this.#rankBy(words) : fitOf(query as Exclude<SearchQuery, string>)
+    for (const entry of this.#entries.values()) {
+      const found = { bookmark: entry.bookmark, rank: rank(entry) }
+      if (found.rank > 0) best.add(found)
+    }
+    return best.bookmarks()
   }
 
   /** Clears the texts from memory. */
@@ -48,25 +62,25 @@ export class Search {
 
   #update(id: string): void {
     const bookmark = this.#live.get(id)
-    if (bookmark && kindOf(bookmark) !== 'separator') this.#entries.set(id, { bookmark, ...searchText(bookmark) })
-    else this.#entries.delete(id)
+    if (bookmark && kindOf(bookmark) !== 'separator') {
+      const address = kindOf(bookmark) === 'link' ? bareAddress(bookmark.url) : undefined
+      this.#entries.set(id, { bookmark, address, ...searchText(bookmark) })
+    } else this.#entries.delete(id)
     this.#stale.delete(id)
   }
 
-  #rank(words: readonly string[], limit: number): Readonly<PlaintextBookmark>[] {
-    const best = new Best(limit)
+  #rankBy(words: readonly string[]): RankEntry {
     const folders = words.map((word) => this.#namesWith(word))
-    for (const entry of this.#entries.values()) {
-      const { bookmark } = entry
+    return (entry) => {
       let rank = 0
       for (let index = 0; index < words.length; index++) {
-        const found = rankOf(entry, words[index] as string) || (folders[index]?.(bookmark.parentId) ? inFolder : 0)
+        const inName = folders[index]?.(entry.bookmark.parentId) ? inFolder : 0
+        const found = rankOf(entry, words[index] as string) || inName
         rank = found && rank + found
         if (!found) break
       }
-      if (rank > 0) best.add({ bookmark, rank })
+      return rank
     }
-    return best.bookmarks()
   }
 
   /** Tells of a folder whether its name, or that of a folder around it, contains the word. */
@@ -89,6 +103,15 @@ export class Search {
       return answer === true
     }
   }
+}
+
+/** Returns 0 for what is not looked for. */
+type RankEntry = (entry: Entry) => number
+
+function fitOf(query: Exclude<SearchQuery, string>): RankEntry {
+  if ('tag' in query) return ({ bookmark: { tags } }) => Number(Array.isArray(tags) && tags.includes(query.tag))
+  const address = bareAddress(query.url)
+  return (entry) => Number(address !== undefined && entry.address === address)
 }
 
 interface Found {

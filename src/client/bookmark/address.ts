@@ -1,0 +1,8 @@
+/** Without what leads to the same page all the same; bookmarks that have no address are not the same page. */
+export function bareAddress(url: string | undefined): string | undefined {
+  const address = url?.replace(/^https?:\/\/(www\.)?/i, '') ?? ''
+  let end = address.length
+  // Not by a regular expression: it would take each of thousands of # for the first of those at the end.
+  while (end > 0 && '/?#'.includes(address.charAt(end - 1))) end--
+  return address.slice(0, end) || undefined
+}
