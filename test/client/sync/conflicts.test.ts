@@ -133,6 +133,20 @@ t.test('a form that passes what it showed: other fields are merged, the same fie
   t.match(a.sync.get('x'), { title: "b's", url: 'https://example.com/' })
 })
 
+t.test('a form over a delete: the bookmark is there again, and the delete is a conflict here', async (t) => {
+  const { person, a, b } = await edited(t, {}, {})
+  const form = a.sync.get('x') as PlaintextBookmark
+  await b.sync.remove('x')
+  await sync(b, a)
+  await a.sync.put({ ...form, title: 'from the form' }, { seen: form })
+  t.match(a.conflicts, [{ id: 'x', fields: [], mine: null, theirs: { title: 'from the form' } }])
+  await sync(a, b)
+  t.same([shown(b), b.conflicts], [{ x: 'from the form' }, []], 'it is told once')
+  await a.sync.resolve('x', 'mine')
+  await sync(a)
+  t.same([await person.stored(), a.sync.conflicts()], [{}, []])
+})
+
 for (const [where, makeDisk] of Object.entries(disks)) {
   t.test(`conflicts are kept over a reload until somebody decides, with a store ${where}`, async (t) => {
     const disk = makeDisk()

@@ -136,6 +136,19 @@ t.test('forms for one bookmark in both: different fields both stay, the same fie
   t.equal(two.sync.get('x')?.title, 'by two')
 })
 
+t.test('a form in one over a delete in the other: the delete is a conflict', async (t) => {
+  const { one, two } = await twoTabs(t)
+  await one.sync.put(bookmark('x', 'original'))
+  await until(() => two.sync.get('x') !== undefined)
+  const form = two.sync.get('x') as PlaintextBookmark
+  await one.sync.remove('x')
+  await until(() => two.sync.get('x') === undefined)
+  await two.sync.put({ ...form, title: 'by two' }, { seen: form })
+  const conflict = { id: 'x', fields: [], mine: null, theirs: { title: 'by two' } }
+  await until(() => one.sync.conflicts().length > 0)
+  t.match([one.sync.conflicts(), two.sync.conflicts()], [[conflict], [conflict]])
+})
+
 t.test('two edits in one and one in the other, made at the same time: the same field is a conflict', async (t) => {
   const { one, two } = await twoTabs(t)
   const x = bookmark('x', 'original')

@@ -60,7 +60,11 @@ function putOne(parts: EditParts, draft: Draft, edit: SealedEdit, sight: Sight):
   const row = draft.get(edit.id)
   const current = viewOf(row).bookmark
   if (!current) {
-    applyEdit(draft, row, edit, parts, { cursor: sight.cursor ?? draft.meta.cursor })
+    const { cursor = draft.meta.cursor } = sight
+    applyEdit(draft, row, edit, parts, { cursor })
+    const isTold = cursor < draft.meta.cursor && isOthers(parts, row)
+    // A delete loses to an edit that was made on what it removed.
+    if (sight.bookmark && !isTold) draft.lose(draft.get(row.id), { fields: [], mine: null, theirs: edit.bookmark })
     return
   }
   const { bookmark, lost } = mergeBookmarks(sight.bookmark, current, edit.bookmark)
@@ -86,8 +90,13 @@ function applyOver(
   const own = cursor === undefined ? undefined : parts.replica.asked.get(row.id)
   const others = own ? differingFields(own, mine) : lost
   const fields = others.filter((name) => lost.includes(name))
-  const isToldThere = overwrites && row.waiting.length === 0 && row.version?.device_id !== parts.deviceId
+  const isToldThere = overwrites && isOthers(parts, row)
   if (fields.length > 0 && !isToldThere) draft.lose(draft.get(row.id), { fields, mine, theirs: edit.bookmark })
+}
+
+/** True if the service knows whose version it is: it tells another device that somebody has replaced that unseen. */
+function isOthers({ deviceId }: EditParts, { waiting, version }: Row): boolean {
+  return waiting.length === 0 && version?.device_id !== deviceId
 }
 
 /** The fields to change. A field that is undefined is removed, unless every bookmark has it. */
