@@ -11,7 +11,7 @@ import { readBrowserTree } from './trees.ts'
 
 /** The two sides that `createBrowserSync` keeps in step, and what they last agreed on. */
 export interface BrowserSyncOptions {
-  sync: Pick<Sync, 'get' | 'tree' | 'status' | 'put' | 'update' | 'remove' | 'on'>
+  sync: Pick<Sync, 'deviceId' | 'get' | 'tree' | 'status' | 'put' | 'update' | 'remove' | 'on'>
   /** `chrome.bookmarks`, or `browser.bookmarks` in Firefox. */
   bookmarks: BookmarksApi
   /** From `watchBookmarks`. */

@@ -22,7 +22,7 @@ import {
 } from './trees.ts'
 
 interface LookParts {
-  sync: Pick<Sync, 'get' | 'tree' | 'status' | 'put' | 'update' | 'remove'>
+  sync: Pick<Sync, 'deviceId' | 'get' | 'tree' | 'status' | 'put' | 'update' | 'remove'>
   mirror: BrowserMirror
   store: AgreedStore
   watch: Pick<BookmarkWatch, 'created' | 'touched' | 'removed'>
@@ -69,7 +69,7 @@ export async function look(parts: LookParts, agreed: AgreedDraft): Promise<{ isS
   const merged = await mergeTrees(trees, (deletes) => guard.release(deletes, agreed.rows.size))
   const step = new Look(parts, agreed, merged)
   await step.forget(merged.forgotten)
-  await step.changeService(await planService(merged, browser, service))
+  await step.changeService(await planService(merged, browser, service, sync.deviceId))
   await changeBrowser(mirror.changes, merged, browser, step)
   for (const key of [...agreed.orders.keys()]) if (!merged.orders.has(key)) agreed.setOrder(key, [])
   await agreed.flush(store)

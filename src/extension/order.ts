@@ -1,6 +1,5 @@
 /** The order of a folder's entries: merged, and as positions. */
-import { generateNKeysBetween } from 'fractional-indexing'
-import { isPosition } from '../client/sync/edits/move.ts'
+import { isPosition, positionsBetween } from '../client/bookmark/positions.ts'
 
 /** The positions of a longest rising subsequence: what can stay where it is while the rest moves. */
 function longestRising(values: readonly number[]): Set<number> {
@@ -78,6 +77,7 @@ export function ranks(ids: readonly string[]): Map<string, number> {
 export function spreadPositions(
   ids: readonly string[],
   steady: (id: string) => { position: unknown } | undefined,
+  deviceId: string,
 ): Map<string, string> {
   const known = ids.map(steady)
   const own = known.map((one) => (isPosition(one?.position) ? one.position : null))
@@ -89,7 +89,7 @@ export function spreadPositions(
     const lower = start > 0 ? (own[start - 1] as string) : null
     let end = index + 1
     while (end < ids.length && !(known[end] && canFollow(own[end] as string | null, lower))) end++
-    const keys = generateNKeysBetween(lower, own[end] ?? null, end - start)
+    const keys = positionsBetween(lower, own[end] ?? null, end - start, deviceId)
     for (const [offset, key] of keys.entries()) {
       positions.set(ids[start + offset] as string, key)
       own[start + offset] = key

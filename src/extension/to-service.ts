@@ -32,7 +32,12 @@ export interface ServicePlan {
 
 type Titles = Pick<BrowserTree, 'roots'>
 
-export async function planService(merged: Merged, browser: Titles, service: ServiceTree): Promise<ServicePlan> {
+export async function planService(
+  merged: Merged,
+  browser: Titles,
+  service: ServiceTree,
+  deviceId: string,
+): Promise<ServicePlan> {
   const plan: ServicePlan = { added: [], changed: [], removed: findRemoved(merged, service) }
   const planFolder = ([key, order]: [string, string[]]) => {
     const list = service.lists.get(key) ?? []
@@ -40,7 +45,7 @@ export async function planService(merged: Merged, browser: Titles, service: Serv
     if (entries.every(isDone) && isInOrder(order, list)) return
     const place = findPlace(key, merged, browser, service, plan)
     if (!place) return
-    const positions = findPositions(order, list, merged)
+    const positions = findPositions(order, list, merged, deviceId)
     for (const entry of entries) planEntry(plan, entry, place, positions)
     for (const bookmark of list) {
       const position = merged.entries.has(bookmark.id) ? undefined : positions.get(bookmark.id)
@@ -80,6 +85,7 @@ function findPositions(
   order: readonly string[],
   list: readonly Readonly<PlaintextBookmark>[],
   { entries }: Merged,
+  deviceId: string,
 ): Map<string, string> {
   const there = new Map(list.map((bookmark, rank) => [bookmark.id, { rank, position: bookmark.position }]))
   const ids = [...there.keys()]
@@ -89,7 +95,8 @@ function findPositions(
     ids.filter((id) => own.has(id) || !entries.has(id)),
   )
   const steady = stayers(desired, (id) => there.get(id)?.rank)
-  return spreadPositions(desired, (id) => (steady.has(id) ? { position: there.get(id)?.position } : undefined))
+  const isSteady = (id: string) => (steady.has(id) ? { position: there.get(id)?.position } : undefined)
+  return spreadPositions(desired, isSteady, deviceId)
 }
 
 /** Where things go that are put into a folder; undefined if the service does not have it. Plans a marked folder if there is none. */

@@ -97,6 +97,9 @@ t.test('an object is merged field by field, and keeps what this version does not
 t.test('without a base, every field that differs counts as changed on both sides', async (t) => {
   const later = edited({ title: 'two', tags: ['c'], dateModified: '2026-01-02T00:00:00Z' })
   t.same(mergeBookmarks(null, base, later), { bookmark: later, lost: ['title', 'tags'] })
+  const elsewhere = { ...base, parentId: 'another' }
+  t.same(mergeBookmarks(null, base, { ...base, position: 'a7' }).lost, [], 'except for places in the same folder')
+  t.same(mergeBookmarks(null, base, elsewhere).lost, ['parentId'])
 })
 
 t.test('dates of modification alone are no conflict', async (t) => {
@@ -165,7 +168,9 @@ t.test('no field is changed by nobody, and none is lost untold', async () => {
     const mixed = ['tags', 'owner', 'unknown', '__proto__']
     return names.every((name) => {
       const isOfOne = asEarlier(name) || asLater(name) || (base !== null && mixed.includes(name))
-      const isTold = asEarlier(name) || !isChanged(earlier)(name) || name === 'dateModified' || name === 'tags'
+      const isInPlace = base === null && name === 'parentId' && earlier.parentId === later.parentId
+      const isNeverTold = name === 'dateModified' || name === 'tags' || isInPlace
+      const isTold = asEarlier(name) || !isChanged(earlier)(name) || isNeverTold
       const isKept = asLater(name) || isChanged(earlier)(name)
       return isOfOne && isKept && (isTold || lost.includes(name) || (base !== null && mixed.includes(name)))
     })

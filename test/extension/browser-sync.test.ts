@@ -111,6 +111,37 @@ t.test('A move keeps the ids of the browser and of the service, and what other c
   t.same(other.sync.get(record)?.tags, ['kept'])
 })
 
+t.test('What is added one by one at one place in two browsers while apart stays together', async (t) => {
+  const [one, other] = twoDevices()
+  for (const title of ['first', 'last']) one.model.create(link('1', title))
+  await settle(one, other)
+  for (const [device, name] of [
+    [one, 'a'],
+    [other, 'b'],
+  ] as const) {
+    device.connection.goOffline()
+    for (const nth of [1, 2, 3]) {
+      device.model.create({ ...link('1', `${name}${nth}`), index: nth })
+      device.model.create(link('1', `end-${name}${nth}`))
+      // A browser stops a worker that has nothing to do.
+      device.open()
+      await device.sync.put([])
+      await device.browserSync.compareNow()
+      t.equal(device.sync.status().waiting, 2 * nth)
+    }
+    device.connection.goOnline()
+  }
+  await settle(one, other)
+  t.same(textOf(one), textOf(other))
+  const runs = inChrome(one, 'bar').map((text) => /first|last|end-[ab]|[ab]/.exec(text)?.[0])
+  const [x, y] = runs[1] === 'a' ? ['a', 'b'] : ['b', 'a']
+  const expected = ['first', x, y, 'last', `end-${x}`, `end-${y}`]
+  t.same(
+    runs.filter((run, index) => run !== runs[index - 1]),
+    expected,
+  )
+})
+
 t.test('Only folders that were touched are read again, and all where they do not fit together', async (t) => {
   const service = fakeService()
   const [one, other] = [new Device(service, 'one', 'firefox'), new Device(service, 'other')]

@@ -14,6 +14,7 @@ export interface MergedBookmark {
  * - `tags` is a set: what either has added or removed is added or removed
  * - of an object, such as `owner`, the fields are merged in the same way
  * - an earlier `dateModified` is replaced without being `lost`
+ * - without a base, so is a place in the same folder: both have added it there, and nobody has moved it
  *
  * Every device that merges the same versions gets the same bookmark. Unknown fields are merged like known ones.
  *
@@ -70,7 +71,8 @@ function mergeFields(
     if (special) return special.value
     const isNested = base && name !== 'parentId' && isObject(one) && isObject(other)
     if (!isNested) {
-      lost.push(name)
+      const isAddedThere = !base && name === 'parentId' && folderIn(one) === folderIn(other)
+      if (!isAddedThere) lost.push(name)
       return other
     }
     const inner = mergeFields(asFields(isObject(was) ? was : {}), asFields(one), asFields(other))
@@ -105,6 +107,10 @@ function toFields(bookmark: PlaintextBookmark): Fields {
   fields.delete('position')
   if (place.length > 0) fields.set('parentId', Object.fromEntries(place))
   return fields
+}
+
+function folderIn(place: unknown): unknown {
+  return (place as Partial<PlaintextBookmark> | undefined)?.parentId
 }
 
 function toBookmark(fields: Fields): PlaintextBookmark {

@@ -63,6 +63,8 @@ export interface AdoptKeysOptions {
  * (StorageFullError, for example), or with an AbortError after `stop`.
  */
 export interface Sync {
+  /** This device's id. */
+  readonly deviceId: string
   /** Resolves once the store has been read into `bookmarks`; syncs until `stop`. Call it again after signing in again. */
   start(): Promise<void>
   /** Resolves once no timer and no socket is left. To continue, create another sync. */
@@ -298,6 +300,7 @@ export function createSyncOver(
   }
   return {
     ...reader,
+    deviceId,
     start: () => run.start(),
     stop: () => run.stop(),
     syncNow: (options) => run.syncNow(options?.signal),

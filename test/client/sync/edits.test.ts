@@ -11,7 +11,7 @@ const people = await openPeople()
 t.test('an edit is there at once, without a network, and is told to listeners', async (t) => {
   const { a } = await people.open(t)
   a.network.fate = down
-  await a.sync.put([bookmark('x', 'one'), bookmark('y', 'two')])
+  await a.sync.put([bookmark('x', 'one', { position: 'a0' }), bookmark('y', 'two')])
   await a.sync.remove('y')
   t.same(shown(a), { x: 'one' })
   t.same(a.sync.get('x'), bookmark('x', 'one', { position: 'a0' }))
@@ -36,7 +36,7 @@ t.test('an edit that changes nothing is none', async (t) => {
 
 t.test('what the app does to its object afterwards changes nothing', async (t) => {
   const { a } = await people.open(t)
-  const mine = bookmark('x', 'one', { tags: ['a'] })
+  const mine = bookmark('x', 'one', { tags: ['a'], position: 'a0' })
   await a.sync.put(mine)
   mine.title = 'two'
   mine.tags?.push('b')
@@ -224,7 +224,7 @@ async function pushedMeanwhile({ network }: Device, meanwhile: () => Promise<voi
 
 t.test('an update is there for the next read, and waits to be sent', async (t) => {
   const { a } = await people.open(t)
-  await a.sync.put(bookmark('x', 'one', { tags: ['a'] }))
+  await a.sync.put(bookmark('x', 'one', { tags: ['a'], position: 'a0' }))
   await a.sync.update('x', { title: 'two', tags: undefined })
   t.same(a.sync.get('x'), bookmark('x', 'two', { position: 'a0' }))
   await a.sync.update('x', ({ title }) => ({ title: `${title}, three` }))
@@ -234,7 +234,7 @@ t.test('an update is there for the next read, and waits to be sent', async (t) =
 
 t.test('fields that every bookmark has cannot be removed', async (t) => {
   const { a } = await people.open(t)
-  await a.sync.put(bookmark('x', 'one'))
+  await a.sync.put(bookmark('x', 'one', { position: 'a0' }))
   // @ts-expect-error: nor does it compile, unless the app's compiler takes undefined for a value of any optional field
   await a.sync.update('x', { title: undefined, source: undefined, url: undefined })
   t.same(a.sync.get('x'), { id: 'x', title: 'one', source: 'bookmarks', position: 'a0' })
@@ -296,6 +296,28 @@ t.test('a bookmark added has a position at once, so that a move rewrites that on
   t.equal(new Set(positions).size, 50, 'no two have the same')
   const ids = order(a.sync.tree())
   t.same([ids[0], ids.slice(25, 29)], ['c24', ['c2', 'b0', 'b1', 'b2']])
+})
+
+t.test('what two devices put, move or import to one place while apart stays together', async (t) => {
+  const { a, b } = await people.open(t)
+  const ids = (device: Device, ...names: string[]) => names.map((name) => `${device.id}-${name}`)
+  const both = ['m1', 'm2'].flatMap((name) => [...ids(a, name), ...ids(b, name)])
+  await send(
+    a,
+    ['first', ...both, 'last'].map((id) => bookmark(id, id)),
+  )
+  await sync(b)
+  for (const device of [a, b]) {
+    for (const id of ids(device, 'm1', 'm2')) await device.sync.move(id, { before: 'first' })
+    for (const id of ids(device, 'p1', 'p2', 'p3')) await device.sync.put(bookmark(id, id))
+    await device.sync.importBookmarks(ids(device, 'i1', 'i2').map((id) => bookmark(id, id)))
+  }
+  await sync(a, b, a)
+  t.same(order(b.sync.tree()), order(a.sync.tree()))
+  const runs = order(a.sync.tree())
+    .map((id) => id.split('-')[0])
+    .filter((id, index, all) => id !== all[index - 1])
+  t.match(runs, [/^[ab]$/, /^[ab]$/, 'first', 'last', /^[ab]$/, /^[ab]$/])
 })
 
 t.test('one that is put into another folder goes to its end; one put again stays where it is', async (t) => {

@@ -289,8 +289,8 @@ t.test('a list may be flat, have thousands of folders of one title, or be nested
   )
   const deep = manyBookmarks(count, (index) => ({ url: undefined, ...(index > 0 && { parentId: `${index - 1}` }) }))
   for (const list of [flat, sameFolders, deep]) {
-    t.equal((await planImport(list, [])).added.size, count)
-    t.equal((await planImport(readAgain(list), buildTree(await imported([], list, {})))).added.size, 0)
+    t.equal((await planImport(list, [], 'device')).added.size, count)
+    t.equal((await planImport(readAgain(list), buildTree(await imported([], list, {})), 'device')).added.size, 0)
   }
 })
 
@@ -349,12 +349,12 @@ function readAgain(list: PlaintextBookmark[]): PlaintextBookmark[] {
 }
 
 async function changesNothing(before: PlaintextBookmark[], list: PlaintextBookmark[]): Promise<boolean> {
-  const { added, placed } = await planImport(list, buildTree(before))
+  const { added, placed } = await planImport(list, buildTree(before), 'device')
   return added.size === 0 && placed.length === 0
 }
 
 async function imported(before: PlaintextBookmark[], list: PlaintextBookmark[], rules: ImportRules) {
-  const { added, placed } = await planImport(list, buildTree(before), rules)
+  const { added, placed } = await planImport(list, buildTree(before), 'device', rules)
   const moved = new Map(placed.map((bookmark) => [bookmark.id, bookmark]))
   return [...before.map((bookmark) => moved.get(bookmark.id) ?? bookmark), ...added.values()]
 }

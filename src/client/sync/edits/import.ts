@@ -1,4 +1,4 @@
-import { generateNKeysBetween } from 'fractional-indexing'
+import { isPosition, positionsBetween } from '../../bookmark/positions.ts'
 import { kindOf, type TreeNode } from '../../bookmark/tree.ts'
 import type { OpenedExport, PlaintextBookmark } from '../../bookmark.ts'
 import { arrange, type Contents } from '../../bookmark-file/arrange.ts'
@@ -10,7 +10,7 @@ import { viewOf } from '../store/row.ts'
 import type { Row } from '../store/store.ts'
 import type { Tabs } from '../store/tabs.ts'
 import { type Edit, type EditParts, queueEdits, type SealedEdit, sealOne } from './edit.ts'
-import { isPosition, type MoveParts } from './move.ts'
+import type { MoveParts } from './move.ts'
 import { sealList } from './seal-list.ts'
 
 /** Where imported bookmarks go, and which of them. */
@@ -60,11 +60,11 @@ export async function importList(
   bookmarks: readonly PlaintextBookmark[],
   options: ImportOptions,
 ): Promise<ImportReport> {
-  const { replica, tabs, tree } = parts
+  const { replica, tabs, tree, deviceId } = parts
   const importNow = async () => {
     // Another tab may just have imported the same file.
     await replica.load()
-    const plan = await planImport(bookmarks, tree.read(), options, options.signal)
+    const plan = await planImport(bookmarks, tree.read(), deviceId, options, options.signal)
     return queueAccepted(parts, bookmarks, options, isMissing, plan)
   }
   return tabs.exclusively('import', importNow, options.signal)
@@ -177,6 +177,7 @@ interface ImportPlan {
 export async function planImport(
   list: readonly PlaintextBookmark[],
   tree: readonly TreeNode[],
+  deviceId: string,
   { into, duplicates = 'skip' }: ImportRules = {},
   signal?: AbortSignal | undefined,
 ): Promise<ImportPlan> {
@@ -203,7 +204,7 @@ export async function planImport(
   await paced(pending, planGroup, signal)
   const placeComers = ([folder, comers]: [string | undefined, PlaintextBookmark[]]) => {
     const siblings = (folder === undefined ? tree : existing.nodes.get(folder)?.children) ?? []
-    if (comers.length > 0) plan.placed = plan.placed.concat(placeAfter(siblings, comers))
+    if (comers.length > 0) plan.placed = plan.placed.concat(placeAfter(siblings, comers, deviceId))
   }
   await paced(byFolder, placeComers, signal)
   return plan
@@ -254,11 +255,15 @@ function withParent({ parentId: _, ...bookmark }: PlaintextBookmark, parentId: s
 }
 
 /** Gives positions to what comes. Returns the siblings that had no usable one, which would come last, with positions. */
-function placeAfter(siblings: readonly TreeNode[], comers: readonly PlaintextBookmark[]): PlaintextBookmark[] {
+function placeAfter(
+  siblings: readonly TreeNode[],
+  comers: readonly PlaintextBookmark[],
+  deviceId: string,
+): PlaintextBookmark[] {
   const last = siblings.findLastIndex(({ bookmark }) => isPosition(bookmark.position))
   const unplaced = siblings.slice(last + 1).map(({ bookmark }) => ({ ...bookmark }))
   const all = [...unplaced, ...comers]
-  const positions = generateNKeysBetween(siblings[last]?.bookmark.position ?? null, null, all.length)
+  const positions = positionsBetween(siblings[last]?.bookmark.position ?? null, null, all.length, deviceId)
   for (const [index, bookmark] of all.entries()) bookmark.position = positions[index] as string
   return unplaced
 }

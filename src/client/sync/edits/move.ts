@@ -1,4 +1,4 @@
-import { generateKeyBetween, generateNKeysBetween } from 'fractional-indexing'
+import { isPosition, positionsBetween } from '../../bookmark/positions.ts'
 import type { TreeNode } from '../../bookmark/tree.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import type { Draft } from '../store/replica.ts'
@@ -53,13 +53,18 @@ export async function moveBookmark(parts: MoveParts, id: string, place: Place): 
 }
 
 /** The positions that put the bookmark there, by id: its own, and those of siblings that need one. */
-function findPositions({ replica, tree }: MoveParts, id: string, { parentId, before }: Place): Map<string, string> {
+function findPositions(
+  { replica, tree, deviceId }: MoveParts,
+  id: string,
+  { parentId, before }: Place,
+): Map<string, string> {
   if (!replica.live.has(id)) throw new RangeError(`There is no bookmark ${id}`)
   const siblings = findFolder(tree.read(), parentId, id).map((node) => node.bookmark)
   return placeBetween(
     siblings.filter((sibling) => sibling.id !== id),
     id,
     before,
+    deviceId,
   )
 }
 
@@ -87,6 +92,7 @@ export function placeBetween(
   siblings: readonly Readonly<PlaintextBookmark>[],
   moved: string,
   before: string | undefined,
+  deviceId: string,
 ): Map<string, string> {
   const found = siblings.findIndex(({ id }) => id === before)
   const index = found === -1 ? siblings.length : found
@@ -96,19 +102,8 @@ export function placeBetween(
   let end = index
   while (end < siblings.length && !comesAfter(siblings[end], lower)) end++
   const ids = [...siblings.slice(start, index), { id: moved }, ...siblings.slice(index, end)].map(({ id }) => id)
-  const keys = generateNKeysBetween(lower, positionOf(siblings[end]), ids.length)
+  const keys = positionsBetween(lower, positionOf(siblings[end]), ids.length, deviceId)
   return new Map(ids.map((id, place) => [id, keys[place] as string]))
-}
-
-/** True of a fractional index: others cannot bound one. */
-export function isPosition(position: unknown): position is string {
-  if (typeof position !== 'string' || !/^[A-Za-z][0-9A-Za-z]+$/.test(position)) return false
-  try {
-    generateKeyBetween(position, null)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** True if the sibling can keep its position and come after a new one that is above `lower`. */

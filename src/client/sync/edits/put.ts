@@ -1,6 +1,6 @@
-import { generateKeyBetween } from 'fractional-indexing'
 import { PlaintextBookmark as required } from '../../../../generated/required.ts'
 import { differingFields, mergeBookmarks } from '../../bookmark/merge.ts'
+import { isPosition, positionsBetween } from '../../bookmark/positions.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { paced } from '../../timing/paced.ts'
 import { withMine } from '../store/conflicts.ts'
@@ -8,7 +8,6 @@ import type { Draft, Replica } from '../store/replica.ts'
 import { viewOf } from '../store/row.ts'
 import type { Row } from '../store/store.ts'
 import { applyEdit, type EditParts, type SealedEdit, sealAgain, sealAll, sealOne } from './edit.ts'
-import { isPosition } from './move.ts'
 
 /** The state that an edit was made on. */
 export interface PutOptions {
@@ -37,7 +36,7 @@ export async function putBookmarks(
 ): Promise<void> {
   if (bookmarks.length === 0) return
   const sights = new Map(bookmarks.map(({ id }) => [id, sightOf(parts, id, seen)]))
-  const edits = await sealAll(parts.keys, withPlaces(parts.replica, bookmarks))
+  const edits = await sealAll(parts.keys, withPlaces(parts, bookmarks))
   await parts.replica.commit([...sights.keys()], 'local', (draft) =>
     paced(edits, (edit) => {
       putOne(parts, draft, edit, sights.get(edit.id) as Sight)
@@ -127,7 +126,7 @@ export async function updateBookmark(
     const patch = { ...asks }
     for (const name of required) if (patch[name] === undefined) delete patch[name]
     const position = 'parentId' in patch ? undefined : current.position
-    const [patched] = withPlaces(replica, [{ ...current, position, ...patch, id } as PlaintextBookmark])
+    const [patched] = withPlaces(parts, [{ ...current, position, ...patch, id } as PlaintextBookmark])
     const edit = sealOne(keys, patched as PlaintextBookmark)
     const base = typeof update === 'function' ? current : sight.bookmark
     const asked = { ...(base ?? current), ...patch } as PlaintextBookmark
@@ -161,7 +160,7 @@ const given = new WeakMap<Replica, Ends>()
  * Gives each bookmark without a position its own one if it stays in its folder, or else one at the folder's end. In a
  * folder with bookmarks that have none, which come last, a new one gets none either.
  */
-function withPlaces(replica: Replica, bookmarks: readonly PlaintextBookmark[]): PlaintextBookmark[] {
+function withPlaces({ replica, deviceId }: EditParts, bookmarks: readonly PlaintextBookmark[]): PlaintextBookmark[] {
   let ends: Ends | undefined
   return bookmarks.map((bookmark) => {
     if (bookmark.position !== undefined) return bookmark
@@ -170,7 +169,7 @@ function withPlaces(replica: Replica, bookmarks: readonly PlaintextBookmark[]): 
     ends ??= findEnds(replica)
     const end = ends.get(bookmark.parentId)
     if (end === null || (end !== undefined && !isPosition(end))) return bookmark
-    const position = generateKeyBetween(end ?? null, null)
+    const [position] = positionsBetween(end ?? null, null, 1, deviceId) as [string]
     ends.set(bookmark.parentId, position)
     given.set(replica, ends)
     return withPosition(bookmark, position)
