@@ -63,6 +63,11 @@ export function useSyncStatus(): SyncStatus {
   return useSelection(readStatus)
 }
 
+/** True while the bookmark has an edit that the service has not confirmed. */
+export function useIsWaiting(id: string): boolean {
+  return useSelection(useCallback((sync: SyncReader) => sync.isWaiting(id), [id]))
+}
+
 /** The edits of this device that lost to others', for the user to decide. */
 export function useConflicts(): readonly Conflict[] {
   return useSelection(readConflicts)

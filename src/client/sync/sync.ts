@@ -89,6 +89,8 @@ export interface Sync {
   /** The ids of the bookmarks in a folder, or at the top level, in the order of `tree`. */
   contents(folderId?: string): readonly string[]
   status(): SyncStatus
+  /** True if the bookmark has an edit that the service has not confirmed; also if that deleted it. */
+  isWaiting(id: string): boolean
   /** The conflicts of this device, from all its tabs and from before a reload, until `resolve` ends them; a bookmark's oldest first. */
   conflicts(): readonly Conflict[]
   /**
@@ -247,7 +249,7 @@ export interface Sync {
 }
 
 /** The part of a sync that a selector can read. */
-export type SyncReader = Pick<Sync, 'get' | 'bookmarks' | 'tree' | 'contents' | 'status' | 'conflicts'>
+export type SyncReader = Pick<Sync, 'get' | 'bookmarks' | 'tree' | 'contents' | 'status' | 'isWaiting' | 'conflicts'>
 
 /**
  * Creates the sync of one user's bookmarks on this device. Reads and sends nothing until a method is called.
@@ -296,6 +298,7 @@ export function createSyncOver(
     tree: () => tree.read(),
     contents: (folderId) => tree.contents(folderId).map(({ bookmark }) => bookmark.id),
     status: () => status.read(),
+    isWaiting: (id) => replica.waiting.has(id),
     conflicts: () => [...replica.conflicted].flatMap((id) => replica.rows.get(id)?.conflicts ?? []),
   }
   return {

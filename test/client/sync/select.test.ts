@@ -18,7 +18,14 @@ import './stores.ts'
 import { createElement, type ReactNode } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
 import { shallowRef, watchSyncEffect } from 'vue'
-import { SyncProvider, useConflicts, useFolder, useFolderSize, useSyncStatus } from '../../../src/client/react.ts'
+import {
+  SyncProvider,
+  useConflicts,
+  useFolder,
+  useFolderSize,
+  useIsWaiting,
+  useSyncStatus,
+} from '../../../src/client/react.ts'
 import { Search, type SearchQuery } from '../../../src/client/sync/search/search.ts'
 
 const people = await openPeople()
@@ -58,6 +65,27 @@ t.test('a selection tells its listener when its value differs, and stays the sam
   await sync.remove('x')
   t.same(toldBy(), ['x', 'f', 'tree', 'count', 'waiting'])
   t.equal(selected.x.read(), undefined)
+})
+
+t.test('a bookmark is waiting from its edit until the service has confirmed it, whatever else waits', async (t) => {
+  const { sync, network } = (await people.person(t)).device('a')
+  const selected = {
+    x: sync.select(({ isWaiting }) => isWaiting('x')),
+    y: sync.select(({ isWaiting }) => isWaiting('y')),
+  }
+  const toldBy = tellers(selected)
+  await sync.put([bookmark('x', 'one'), bookmark('y', 'other')])
+  t.same([toldBy(), selected.x.read()], [['x', 'y'], true])
+  await sync.syncNow()
+  t.same([toldBy(), selected.x.read()], [['x', 'y'], false])
+  network.fate = down
+  await sync.remove('y')
+  await t.rejects(sync.syncNow(), { name: 'OfflineError' })
+  t.same([toldBy(), selected.y.read()], [['y'], true])
+  t.equal(
+    shownBy(() => `${useIsWaiting('x')} ${useIsWaiting('y')}`, sync),
+    'false true',
+  )
 })
 
 t.test('a part of a folder has the rows that were asked for, and differs only when these do', async (t) => {
