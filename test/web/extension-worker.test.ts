@@ -1,7 +1,9 @@
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import t from 'tap'
-import { describeDeletes, describeUnsent } from '../../src/extension/app/describe.ts'
+import type { SyncStatus } from '../../src/client/index.ts'
+import { describe, describeDeletes, describeRefused, describeUnsent } from '../../src/extension/app/describe.ts'
+import type { BrowserSyncState } from '../../src/extension/index.ts'
 
 t.test('What starts the worker of the example is listened to as soon as it runs', async (t) => {
   const listened: string[] = []
@@ -32,6 +34,33 @@ t.test('The popup of the example counts one bookmark as one, and names the first
   t.equal(describeUnsent(1, 'too-large'), `${refused} 1 bookmark: it is too large`)
   t.equal(describeUnsent(2, 'too-large'), `${refused} 2 bookmarks: they are too large`)
   t.equal(describeUnsent(1, 'quota'), `${refused} 1 bookmark: your space is used up`)
+})
+
+t.test(
+  'The popup of the example never says “In step” while something waits to be sent, nor “Offline” before it has tried',
+  async (t) => {
+    const headline = (sync: Partial<SyncStatus>, browser: BrowserSyncState = 'in-step') =>
+      describe({
+        ...{ setup: 'ready', isPaused: false, refused: [], conflicts: [], leftOut: [] },
+        ...{ browser: { state: browser }, sync: { state: 'online', lastSync: 1, waiting: 0, ...sync } },
+      }).headline
+    t.equal(headline({}), 'In step')
+    for (const state of ['online', 'polling'] as const)
+      t.equal(headline({ state, waiting: 61 }), 'Not everything is sent yet')
+    t.equal(headline({ waiting: 4, quarantined: 4 }), 'In step', 'what was refused is told below')
+    t.equal(headline({ waiting: 5, quarantined: 4 }), 'Not everything is sent yet')
+    t.equal(headline({ state: 'offline', lastSync: 0 }, 'waiting'), 'Connecting')
+    t.equal(headline({ state: 'offline', reason: 'network' }), 'Offline')
+  },
+)
+
+t.test('What a browser says of an address of 70,000 letters does not push the buttons out of the popup', async (t) => {
+  const title = '🦊'.repeat(20_000)
+  const message = `Invalid bookmark: ${'a'.repeat(70_000)}`
+  const text = describeRefused({ id: 'x', title, by: 'browser', message })
+  t.match(text, /^This browser does not take “(🦊){120}…”: Invalid bookmark: a+…$/u)
+  t.ok(text.length < 500)
+  t.ok(describeDeletes(Array(4).fill(title), 'browser').length < 1000)
 })
 
 async function bundled(): Promise<string> {

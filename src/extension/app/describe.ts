@@ -32,13 +32,13 @@ export function describe(state: WorkerState): Situation {
     return { headline: 'This device is full', detail: 'Free some space, then press “Sync now”.', mood: 'needs' }
   }
   if (browser?.state === 'failed') {
-    const error = browser.error?.replace(/\.$/, '') ?? 'The browser does not answer'
+    const error = shortened(browser.error ?? 'The browser does not answer').replace(/\.$/, '')
     return { headline: 'Stopped', detail: `${error}. It is tried again at the next change.`, mood: 'needs' }
   }
   if (sync?.heldDeletions || browser?.heldRemovals) {
     return { headline: 'Many bookmarks were deleted: do you mean it?', mood: 'needs' }
   }
-  if (sync?.state === 'offline') {
+  if (sync?.state === 'offline' && sync.reason) {
     return { headline: 'Offline', detail: 'What you change is sent once your server answers again.', mood: 'still' }
   }
   return describeWork(state)
@@ -51,8 +51,13 @@ function describeWork({ sync, browser, refused, conflicts }: WorkerState): Situa
     const headline = `Syncing ${progress.done.toLocaleString()} of ${progress.total.toLocaleString()}`
     return { headline, mood: 'busy', progress }
   }
-  if (sync?.state === 'connecting' || browser?.state === 'waiting') return { headline: 'Connecting', mood: 'busy' }
+  const isConnecting = sync?.state === 'connecting' || sync?.state === 'offline'
+  if (isConnecting || browser?.state === 'waiting') return { headline: 'Connecting', mood: 'busy' }
   if (browser?.state === 'comparing') return { headline: 'Comparing', mood: 'busy' }
+  if (sync && sync.waiting > (sync.quarantined ?? 0)) {
+    const detail = 'What waits is sent by itself, as soon as your server takes it.'
+    return { headline: 'Not everything is sent yet', detail, mood: 'busy' }
+  }
   const isOpen = conflicts.length + refused.length + (sync?.quarantined ?? 0) > 0
   return {
     headline: 'In step',
@@ -74,7 +79,7 @@ const fewTitles = 3
 export function describeDeletes(titles: readonly string[], side: keyof Held): string {
   const were = titles.length === 1 ? 'bookmark was' : 'bookmarks were'
   const where = side === 'browser' ? 'in this browser' : 'on another device'
-  const named = [...titles.slice(0, fewTitles), ...(titles.length > fewTitles ? ['…'] : [])]
+  const named = [...titles.slice(0, fewTitles).map(shortened), ...(titles.length > fewTitles ? ['…'] : [])]
   return `${titles.length} ${were} deleted ${where}: ${named.join(', ')}`
 }
 
@@ -82,3 +87,16 @@ export function describeUnsent(count: number, reason: string | undefined): strin
   const [bookmarks, size] = count === 1 ? ['bookmark', 'it is too large'] : ['bookmarks', 'they are too large']
   return `The server does not take ${count} ${bookmarks}: ${reason === 'quota' ? 'your space is used up' : size}`
 }
+
+export function describeRefused({ title, by, message }: WorkerState['refused'][number]): string {
+  const who = by === 'browser' ? 'This browser' : 'The server'
+  return `${who} does not take “${shortened(title)}”: ${shortened(message)}`
+}
+
+/** A title, or an address in a browser's message, may have tens of thousands of letters, and what is below must stay in reach. */
+export function shortened(text: string): string {
+  const letters = [...text.slice(0, 2 * mostLetters + 2)]
+  return letters.length > mostLetters ? `${letters.slice(0, mostLetters).join('')}…` : text
+}
+
+const mostLetters = 120

@@ -1,6 +1,14 @@
 /** The popup: how things are, and what needs the user. */
 
-import { describe, describeDeletes, describeTime, describeUnsent, type Situation } from './describe.ts'
+import {
+  describe,
+  describeDeletes,
+  describeRefused,
+  describeTime,
+  describeUnsent,
+  type Situation,
+  shortened,
+} from './describe.ts'
 import { act, ask, attempt, element } from './page.ts'
 import { type Held, platform, type WorkerState } from './platform.ts'
 
@@ -69,15 +77,13 @@ function wishesOf({ sync, conflicts, refused }: WorkerState, held: Held): HTMLEl
   const unsent = sync?.quarantined
     ? [card([made('p', describeUnsent(sync.quarantined, sync.reason))], { 'Try again': () => ask({ ask: 'retry' }) })]
     : []
-  const untaken = refused.map(({ title, by, message }) =>
-    card([made('p', `${by === 'browser' ? 'This browser' : 'The server'} does not take “${title}”: ${message}`)], {}),
-  )
+  const untaken = refused.map((one) => card([made('p', describeRefused(one))], {}))
   return [...deletes, ...lost, ...unsent, ...untaken]
 }
 
 function lostAndKept(mine: string, theirs: string): HTMLElement {
   const list = made('dl', '')
-  list.append(...pairs({ Here: mine || 'deleted', Elsewhere: theirs || 'deleted' }))
+  list.append(...pairs({ Here: shortened(mine) || 'deleted', Elsewhere: shortened(theirs) || 'deleted' }))
   return list
 }
 

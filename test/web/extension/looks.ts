@@ -33,7 +33,8 @@ export const looks: Look[] = [
   { title: 'first sync', state: { ...inStep, sync: { ...sync, ...firstSync } } },
   { title: 'connecting', state: { ...inStep, sync: { ...sync, state: 'connecting', lastSync: 0 } } },
   { title: 'in step', state: inStep },
-  { title: 'offline', state: { ...inStep, sync: { ...sync, state: 'offline', waiting: 3 } } },
+  { title: 'not sent yet', state: { ...inStep, sync: { ...sync, waiting: 61 } } },
+  { title: 'offline', state: { ...inStep, sync: { ...sync, state: 'offline', reason: 'network', waiting: 3 } } },
   { title: 'paused', state: { ...inStep, isPaused: true, sync: null, browser: null } },
   { title: 'signed out', state: { ...inStep, setup: 'locked', sync: null, browser: null } },
   { title: 'keys replaced', state: { ...inStep, sync: { ...sync, state: 'offline', reason: 'keys' } } },
@@ -46,7 +47,7 @@ export const looks: Look[] = [
     state: {
       ...inStep,
       sync: { ...sync, quarantined: 4, reason: 'quota' },
-      refused: [{ id: 'x', title: 'Local file', by: 'browser', message: 'Invalid URL.' }],
+      refused: [{ id: 'x', title: 'Local file', by: 'browser', message: `Invalid URL: ${'a'.repeat(70_000)}` }],
     },
   },
 ]
