@@ -304,7 +304,7 @@ export interface paths {
          * @description Returns the newest change of each entity whose sequence number is greater than `since`, in order of sequence
          *     numbers. While `has_more` is true, repeat with `since` set to the returned `last_sync_timestamp`. A page may end
          *     before `limit` (after 8 MiB of ciphertext); only `has_more` tells whether it was the last. A device's own changes
-         *     are returned, too; it recognises them by `device_id`.
+         *     are returned, too; it recognises them by their ids.
          *
          *     A `since` above the user's last sequence number counts as 0: the database was restored from a backup, and what is
          *     written afterwards would otherwise be skipped. So `last_sync_timestamp` can be lower than `since`: store it anyway.

@@ -49,7 +49,7 @@ const routes: Record<
 }
 
 for (const [name, { operation, write }] of Object.entries(routes)) {
-  t.test(`A change made by ${name} reaches the other devices once, and not its own`, async (t) => {
+  t.test(`A change made by ${name} reaches each socket once, also others of its device`, async (t) => {
     const { user, listen } = await sharedApp()
     const origin = await listen()
     const [ada, bob] = [await user('ada'), await user('bob')]
@@ -59,7 +59,9 @@ for (const [name, { operation, write }] of Object.entries(routes)) {
       await openDevice(t, origin, ada, { deviceId: 'device-a' }),
       await openDevice(t, origin, ada, { deviceId: 'device-a' }),
     ]
-    const others = [await openDevice(t, origin, ada), await openDevice(t, origin, ada, { deviceId: 'device-c' })]
+    const others = [own, await openDevice(t, origin, ada), await openDevice(t, origin, ada, { deviceId: 'device-c' })]
+    // A request belongs to no socket; over its own, a change comes back as the acknowledgement, which `write` takes.
+    if (name !== 'socket') others.push(sender)
     const foreign = await openDevice(t, origin, bob)
 
     await write(ada, 'new', sender)
@@ -79,7 +81,7 @@ for (const [name, { operation, write }] of Object.entries(routes)) {
     await Promise.all(
       [ada, bob].map((person) => person.call('POST', '/api/v1/bookmarks', { body: { id: 'last', ...content } })),
     )
-    const rest = [sender, own, ...others, foreign].map((device) => device.takeEntities('last'))
+    const rest = [...new Set([sender, ...others, foreign])].map((device) => device.takeEntities('last'))
     t.same(await Promise.all(rest), Array(5).fill(['last']), 'nothing else came')
   })
 }
@@ -120,27 +122,6 @@ t.test(`A push of ${many} changes arrives whole, in the order of the push`, asyn
     await reader.takeEntities(`bookmark-${many - 1}`),
     changes.map(({ entity_id }) => entity_id),
   )
-})
-
-t.test('Changes of the device `unknown` reach all devices, their sender as well', async (t) => {
-  const { user, listen } = await sharedApp()
-  const origin = await listen()
-  const ada = await user('ada')
-  const devices = [await openDevice(t, origin, ada, { deviceId: 'unknown' }), await openDevice(t, origin, ada)]
-  await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'x', ...content } })
-  for (const device of devices) t.match(await device.nextSync(), { event: { entity_id: 'x', device_id: 'unknown' } })
-})
-
-t.test('It is the device of the change that counts, not the one that pushed it', async (t) => {
-  const { user, listen } = await sharedApp()
-  const origin = await listen()
-  const ada = await user('ada')
-  const [a, b] = [await openDevice(t, origin, ada, { deviceId: 'device-a' }), await openDevice(t, origin, ada)]
-  const changes = [change({ entity_id: 'x', device_id: 'device-b' })]
-  await ada.call('POST', '/api/v1/sync/push', { body: { changes }, ...fromA })
-  t.match(await a.nextSync(), { event: { entity_id: 'x', device_id: 'device-b' } })
-  await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'last', ...content } })
-  t.same(await b.takeEntities('last'), ['last'])
 })
 
 t.test('A push that changes nothing is not broadcast', async (t) => {
@@ -223,7 +204,7 @@ t.test("since beyond the user's last stamp, of a database that was restored, cou
   }
 })
 
-t.test("A replay leaves out the device's own changes and shows only the newest of each entity", async (t) => {
+t.test("A replay shows only the newest change of each entity, and the device's own too", async (t) => {
   const { user, listen } = await sharedApp()
   const origin = await listen()
   const ada = await user('ada')
@@ -231,7 +212,7 @@ t.test("A replay leaves out the device's own changes and shows only the newest o
   const [first, second] = [change({ entity_id: 'twice', timestamp: 1 }), change({ entity_id: 'twice', timestamp: 2 })]
   for (const one of [own, first, second]) await ada.call('POST', '/api/v1/sync/push', { body: { changes: [one] } })
   const device = await openDevice(t, origin, ada, { since: 0 })
-  t.match(await device.nextSync(), { event: { id: second.id } })
+  for (const { id } of [own, second]) t.match(await device.nextSync(), { event: { id } })
   await push(ada, 'last')
   t.same(await device.takeEntities('last'), ['last'])
 })

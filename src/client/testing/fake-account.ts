@@ -7,7 +7,7 @@ import { continueFrom } from '../../protocol/sequence.ts'
 import { uuidv7 } from '../ids.ts'
 import type { RealtimeSocket } from '../sync/exchange/transport.ts'
 import { FakeHistory } from './fake-history.ts'
-import { FakeRecords, unknownDevice } from './fake-records.ts'
+import { FakeRecords } from './fake-records.ts'
 
 type Schemas = components['schemas']
 type ServerMessage = messages['schemas'][`${'Connected' | 'Sync' | 'Pong' | 'Error'}Message`]
@@ -151,13 +151,12 @@ export class FakeSocket extends EventTarget implements RealtimeSocket {
     this.deliver()
   }
 
-  /** Sends what other devices have changed since. */
+  /** Sends what has changed since. */
   deliver(): void {
     if (this.#cursor === undefined) return
     for (const { event, stamp } of this.#records.changesAfter(this.#cursor)) {
       this.#cursor = stamp
-      const isOwn = event.device_id === this.#deviceId && event.device_id !== unknownDevice
-      if (!isOwn) this.#say({ type: 'sync', event, stamp })
+      this.#say({ type: 'sync', event, stamp })
     }
   }
 

@@ -2,10 +2,7 @@ import type { Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WebSocket } from 'ws'
 import { closeCodes, silenceSeconds } from '../../../generated/channel.ts'
-import { ServiceError } from '../contract/errors.ts'
 import type { ServerMessage } from '../contract/schemas.ts'
-import type { ChangeRow } from '../db/tables/changes.ts'
-import { type EntityKey, entityKey } from '../db/tables/records.ts'
 
 /** A socket with this many unsent bytes is sent nothing more until it has drained. */
 const maxUnsentBytes = 1024 * 1024
@@ -13,8 +10,6 @@ export const checkEveryMs = 5000
 /** A socket is closed at the first check after this time since its client last sent or read anything, or began a message. */
 const maxQuietChecks = (silenceSeconds * 1000) / checkEveryMs
 const lingerMs = 1000
-/** The limit for a client that sends changes but never reads their acknowledgements. */
-const maxAwaited = 1000
 /** Of a ping or pong of the protocol, before its data (RFC 6455, section 5.2). */
 const controlHeaderBytes = 6
 const finalText = 0x81
@@ -40,7 +35,6 @@ export interface ConnectionEvents {
 /** The sending half of a socket, and the check whether its client is still alive. Most are idle, so it holds little. */
 export class Connection {
   readonly peer: Peer
-  readonly acknowledgements = new Acknowledgements()
   /** The sequence number up to which changes were sent or skipped; undefined until the socket is greeted. */
   cursor: number | undefined
   /** The audience's `news` up to which this socket was sent everything. */
@@ -211,52 +205,6 @@ export class Connection {
   #tell(): void {
     this.#change?.resolve()
     this.#change = undefined
-  }
-}
-
-/**
- * The changes that a socket receives although its own device made them: those that were sent over it. They are listed
- * by entity, because a newer change of an entity also acknowledges an older one.
- */
-export class Acknowledgements {
-  /** Most sockets never send a change. */
-  #awaited: Set<string> | undefined
-  #pushing: { key: string; delivered: number | undefined } | undefined
-
-  /** True if the next change in order of sequence numbers is an acknowledgement; it then counts as delivered. */
-  take(row: ChangeRow): boolean {
-    if (!this.#awaited && !this.#pushing) return false
-    const key = entityKey(row)
-    const isPushing = this.#pushing?.key === key
-    if (this.#pushing && isPushing) this.#pushing.delivered = row.stamp
-    return this.#awaited?.delete(key) || isPushing
-  }
-
-  /**
-   * Pushes a change of the entity, and resolves to the change that must be sent now, if any. `push` resolves to the one
-   * that it wrote or found, which may be delivered before it returns. One beyond the socket's cursor is sent in its
-   * turn, so that sequence numbers never run ahead of what was delivered.
-   *
-   * @throws ServiceError TooManyRequests, and what `push` throws
-   */
-  async acknowledge(
-    entity: EntityKey,
-    push: () => Promise<ChangeRow | undefined>,
-    cursor: () => number,
-  ): Promise<ChangeRow | undefined> {
-    this.#awaited ??= new Set()
-    if (this.#awaited.size >= maxAwaited) throw new ServiceError('TooManyRequests')
-    const pushing = { key: entityKey(entity), delivered: undefined as number | undefined }
-    this.#pushing = pushing
-    try {
-      const row = await push()
-      if (!row || pushing.delivered === row.stamp) return undefined
-      if (row.stamp <= cursor()) return row
-      this.#awaited.add(pushing.key)
-      return undefined
-    } finally {
-      this.#pushing = undefined
-    }
   }
 }
 

@@ -132,16 +132,10 @@ function sendPage(connection: Ready, page: Page): boolean {
   for (const { row, message } of page.changes) {
     if (row.stamp <= connection.cursor) continue
     if (connection.stalled) return false
-    if (isFor(connection, row)) connection.sendFrame(message())
+    connection.sendFrame(message())
     connection.cursor = row.stamp
   }
   return !page.more
-}
-
-/** A device does not receive its own changes, except those that it sent over this socket. */
-function isFor({ peer, acknowledgements }: Connection, row: ChangeRow): boolean {
-  const isOwed = acknowledgements.take(row)
-  return isOwed || row.device_id === 'unknown' || row.device_id !== peer.deviceId
 }
 
 /** The regular sweep takes its time; after notices were lost, it does not. */

@@ -127,11 +127,14 @@ function report(error: unknown, connection: Connection, { database, log }: Socke
   return code === 'TooManyRequests'
 }
 
-/** A push of one change. It is acknowledged by the entity's newest change, which no notice announces for a retry. */
+/**
+ * A push of one change. The entity's newest change acknowledges it: a new one comes in its turn, as to all sockets, so that
+ * sequence numbers never run ahead. One that the socket has passed was pushed before.
+ */
 async function pushChange(connection: Connection, event: Schemas['Change'], parts: SocketParts): Promise<void> {
-  const push = () => writeChange(connection, event, parts)
-  const row = await connection.acknowledgements.acknowledge(event, push, () => connection.cursor ?? 0)
-  if (row) connection.sendFrame(toMessage(row))
+  const passed = connection.cursor ?? 0
+  const row = await writeChange(connection, event, parts)
+  if (row && row.stamp <= passed) connection.sendFrame(toMessage(row))
 }
 
 /**

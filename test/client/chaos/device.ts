@@ -208,7 +208,7 @@ export class Device {
       .finally(() => this.open.delete(key))
   }
 
-  /** The realtime channel, as the service's hub serves it: what is new, except the device's own changes. */
+  /** The realtime channel, as the service's hub serves it. */
   async hear(count: number): Promise<void> {
     const { app, userId } = this.#parts
     const { socket } = this.tabs.map(({ wire }) => wire).find(({ socket }) => socket?.isOpen) ?? {}
@@ -216,7 +216,6 @@ export class Device {
     const rows = await listChangePage(app.context.database.db, userId, socket.cursor, { rows: count, bytes: 1e6 })
     for (const row of rows) {
       socket.cursor = row.stamp
-      if (row.device_id === this.id) continue
       const message = { type: 'sync', event: toSyncEvent(row), stamp: row.stamp }
       this.#said.push({ socket, message })
       socket.say(message)

@@ -41,6 +41,21 @@ t.test('Two devices of a user are in sync live; another user sees nothing', asyn
   t.equal(other.sync.bookmarks().size, 0)
 })
 
+t.test('Two copies of a device, with one device id, are in sync live', async (t) => {
+  const service = fakeService()
+  const copies = [open(t, service, 'ann', 'laptop'), open(t, service, 'ann', 'laptop')] as const
+  const [{ sync: one }, { sync: copy }] = copies
+  await Promise.all(copies.map(({ sync }) => sync.start()))
+  await until(() => copies.every(({ sync }) => sync.status().state === 'online'))
+  const pulls = () => copies.flatMap(({ calls }) => calls.filter((path) => path.endsWith('/pull'))).length
+  const before = pulls()
+  await one.put(bookmark('x', 'by the one'))
+  await until(() => copy.get('x') !== undefined)
+  await copy.put(bookmark('y', 'by the copy'))
+  await until(() => one.get('y') !== undefined)
+  t.equal(pulls(), before)
+})
+
 t.test('The network fails and comes back, the session ends: the states that an app shows', async (t) => {
   const { sync, connection } = open(t, fakeService(), 'ann')
   await sync.start()
@@ -190,20 +205,24 @@ t.test('What the fake service lacks says so', async (t) => {
   t.same(error, { error: 'The fake service has no GET /api/v1/exports' })
 })
 
-function client({ baseUrl }: FakeService, { fetch }: FakeConnection, deviceId = `device-${++devices}`) {
+function client({ baseUrl }: FakeService, { fetch }: Pick<FakeConnection, 'fetch'>, deviceId = `device-${++devices}`) {
   return createClient({ baseUrl, deviceId, fetch })
 }
 
 /** A device as an app opens it. */
-function open(t: Test, service: FakeService, userId: string) {
-  const deviceId = `device-${++devices}`
+function open(t: Test, service: FakeService, userId: string, deviceId = `device-${++devices}`) {
   const connection = service.connect(userId)
-  const made = client(service, connection, deviceId)
+  const calls: string[] = []
+  const fetch: FakeConnection['fetch'] = (request) => {
+    calls.push(new URL(request.url).pathname)
+    return connection.fetch(request)
+  }
+  const made = client(service, { fetch }, deviceId)
   const { webSocket } = connection
   const own = { client: made, webSocket, keys: keys(), userId, deviceId }
   const sync = createSync({ ...own, store: memoryStore(), random: () => 0 })
   t.teardown(() => sync.stop())
-  return { sync, connection, client: made }
+  return { sync, connection, client: made, calls }
 }
 
 /** Faults that a store may have, and the case that finds each. */

@@ -108,7 +108,11 @@ async function follow(
     channel.activity.reset()
     outbox.reset()
     const position = { epoch, since: cursor }
-    const task = async () => takeAndPush(engine, channel.drain(), position, signal).finally(() => progress.end())
+    const task = async () => {
+      // What this device has pushed comes back, too.
+      const news = channel.drain().filter(({ stamp }) => stamp > replica.meta.cursor)
+      await takeAndPush(engine, news, position, signal).finally(() => progress.end())
+    }
     await tabs.exclusively('exchange', task, signal)
     // It falls when the browser has emptied the store, but the channel goes on from where it was.
     cursor = Math.max(cursor, replica.meta.cursor)

@@ -72,9 +72,8 @@ async function encryptBatch(
   // Another tab may have newer keys by now.
   await takeKeys(replica, keys)
   const rows = firstOf(stale)
-  const herald = needsHerald(parts, stale) ? rows.find(({ waiting }) => waiting.length === 0)?.id : undefined
   const { prefix } = keys
-  const changes = await encryptRows(parts, rows, herald, signal)
+  const changes = await encryptRows(parts, rows, signal)
   // Newer keys have come meanwhile: nothing is sent under those before them.
   if (keys.prefix !== prefix) return
   if (changes.length > 0) await push(parts, changes, signal)
@@ -92,30 +91,16 @@ function firstOf(stale: readonly Row[]): Row[] {
   return stale.slice(0, mostRows).filter(fits)
 }
 
-/**
- * The realtime channel does not bring a device its own changes. If all bookmarks are another device's, it would hear nothing
- * of the rotation, so one of them is sent as a change of this device.
- */
-function needsHerald({ deviceId }: EditParts, stale: readonly Row[]): boolean {
-  const makers = new Set(stale.map(({ version }) => version?.device_id))
-  return makers.size === 1 && !makers.has(deviceId)
-}
-
 type EncryptedAnew = Change & { base: number }
 
 /** Leaves out what cannot be encrypted. */
-async function encryptRows(
-  parts: ExchangeParts,
-  rows: readonly Row[],
-  herald: string | undefined,
-  signal: AbortSignal,
-): Promise<EncryptedAnew[]> {
+async function encryptRows(parts: ExchangeParts, rows: readonly Row[], signal: AbortSignal): Promise<EncryptedAnew[]> {
   const bookmarks = rows.flatMap(({ version }) => version?.bookmark ?? [])
   const edits = await sealList(parts.keys, bookmarks, signal, () => {})
   const sealed = new Map(edits.flatMap((edit) => ('sealed' in edit ? [[edit.id, edit.sealed] as const] : [])))
   return rows.flatMap(({ id, version }) => {
     const content = sealed.get(id)
-    return version && content ? toChange(parts, version, { id, content, isHerald: id === herald }) : []
+    return version && content ? toChange(parts, version, { id, content }) : []
   })
 }
 
@@ -127,12 +112,11 @@ async function encryptRows(
 function toChange(
   { keys, userId, deviceId, replica }: EditParts,
   version: Version,
-  { id, content, isHerald }: { id: string; content: SealedRecord; isHerald: boolean },
+  { id, content }: { id: string; content: SealedRecord },
 ): EncryptedAnew {
-  const ownEdit = { timestamp: version.timestamp + 1, device_id: deviceId }
+  const edit = sameEditAnew(keys, version) ?? { id: uuidv7(), timestamp: version.timestamp + 1, device_id: deviceId }
   return {
-    ...(sameEditAnew(keys, version) ?? { ...ownEdit, id: uuidv7() }),
-    ...(isHerald && ownEdit),
+    ...edit,
     ...{ user_id: userId, entity_type: 'bookmark', entity_id: id, operation: 'update', base: replica.meta.cursor },
     ...content,
   }
