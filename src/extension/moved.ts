@@ -30,12 +30,12 @@ export interface MoveParts {
 
 /** A copy that is no older takes the place of the original, if that is deleted. */
 const freshMs = 60_000
-/** Of what is in the smaller one of two folders with the same title, so much is in the other one, too, if they are the same. */
+/** A folder is the same if so much of what is in it is gone elsewhere. */
 const leastShare = 0.5
 
 /**
  * Pairs what is new in the browser with what is gone from it and has the same kind, title and address, the nearest first;
- * folders if they share what is in them. So it keeps its id, and with that its tags and its history.
+ * folders if what is in them is gone elsewhere, too. So it keeps its id, and with that its tags and its history.
  *
  * @returns ids of copies that the service has already, and that are now the originals
  */
@@ -110,27 +110,27 @@ class Gone {
   take(entry: BrowserEntry): string | undefined {
     const places = this.#alike.get(showing(entry))
     if (!places) return undefined
-    const found = [...places].flatMap(([parent, ids]) => {
-      const id = ids.find((id) => entry.kind !== 'folder' || this.#sharedBy(entry, id) >= leastShare)
-      return id === undefined ? [] : [{ parent, id }]
-    })
-    if (found.length > 1)
-      found.sort((one, other) => this.#distance(entry, one.parent) - this.#distance(entry, other.parent))
+    const { entries, lists } = this.#parts.browser
+    const here = (lists.get(entry.browserId) ?? []).flatMap((id) => entries.get(id) ?? []).map(showing)
+    if (here.filter((likeness) => this.#alike.has(likeness)).length < leastShare * here.length) return undefined
+    const found = [...places].flatMap(([parent, ids]) =>
+      (entry.kind === 'folder' ? ids : ids.slice(0, 1)).flatMap((id) => {
+        const inside = new Set(this.#inside.get(id))
+        const shared = here.filter((likeness) => inside.has(likeness)).length
+        return here.length > 0 || inside.size === 0 ? [{ parent, id, shared }] : []
+      }),
+    )
+    if (found.length > 1) {
+      const far = new Map(found.map(({ parent }) => [parent, this.#distance(entry, parent)]))
+      const distance = ({ parent }: { parent: string }) => far.get(parent) as number
+      found.sort((one, other) => other.shared - one.shared || distance(one) - distance(other))
+    }
     const [nearest] = found
     if (!nearest) return undefined
     const ids = places.get(nearest.parent) as string[]
     ids.splice(ids.indexOf(nearest.id), 1)
     if (ids.length === 0) places.delete(nearest.parent)
     return nearest.id
-  }
-
-  #sharedBy({ browserId }: BrowserEntry, id: string): number {
-    const { entries, lists } = this.#parts.browser
-    const here = (lists.get(browserId) ?? []).flatMap((child) => entries.get(child) ?? [])
-    const there = new Set(this.#inside.get(id))
-    if (here.length === 0 || there.size === 0) return here.length === there.size ? 1 : 0
-    const shared = here.filter((child) => there.has(showing(child)))
-    return shared.length / Math.min(here.length, there.size)
   }
 
   /** By how many folders one goes up and down from the one to the other. */

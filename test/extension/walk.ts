@@ -248,9 +248,13 @@ class Walk {
     const isAtOnce = this.#dice.happens(0.6)
     this.#note(`${model.flavour} cuts ${id}: ${titles.join(', ')}`)
     const marks = titles.flatMap((title) => this.#marks.in(title) ?? [])
+    const folders = new Set(
+      model.ordinary.map(({ title, type }) => (type === 'folder' ? this.#marks.in(title) : undefined)),
+    )
     const edited = this.#editedIn(device)
     for (const mark of marks) {
-      if (edited.changed.has(mark)) this.#marks.make(mark)
+      // A folder whose content is new, too, is not known again.
+      if (edited.changed.has(mark) || folders.has(mark)) this.#marks.make(mark)
       edited.changed.add(mark)
       edited.cut.add(mark)
     }
