@@ -1,4 +1,5 @@
 /** The agreed tree: its form, its store, what of it could still be lost, and what a restart of the browser makes of that. */
+import type { PlaintextBookmark } from '../client/bookmark.ts'
 import { StorageFullError } from '../client/errors.ts'
 import { deleteDatabase, endOf, openDatabase, resultOf } from '../client/sync/store/database.ts'
 import { type BrowserEntry, type BrowserTree, type Content, isSameContent, type Kind, rootKey } from './trees.ts'
@@ -33,6 +34,17 @@ export interface AgreedRow {
   leftOut?: true | undefined
   /** In the store only, of the row before: there was none. */
   isNone?: true | undefined
+  /** In the store only, and only in rows of its own. */
+  removal?: Removal | undefined
+}
+
+/** A delete in the browser that waits for the user's answer, has it, or was passed on a short time ago. */
+export interface Removal {
+  bookmark: Readonly<PlaintextBookmark>
+  /** When the user was asked, or when it was passed on (Unix ms, the browser's clock). */
+  time: number
+  isApproved: boolean
+  isPassed: boolean
 }
 
 /** The last agreed tree. */

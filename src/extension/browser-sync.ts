@@ -89,7 +89,7 @@ export function createBrowserSync(options: BrowserSyncOptions): BrowserSync {
 class InStep implements BrowserSync {
   readonly #options: BrowserSyncOptions
   readonly #clock: Clock
-  readonly #guard: RemovalGuard
+  #guard: RemovalGuard
   readonly #mirror: BrowserMirror
   readonly #emitter = new Emitter<{ status: undefined }>()
   readonly #ended = new AbortController()
@@ -107,7 +107,7 @@ class InStep implements BrowserSync {
   constructor(options: BrowserSyncOptions) {
     this.#options = options
     this.#clock = options.clock ?? systemClock
-    this.#guard = new RemovalGuard(this.#clock)
+    this.#guard = new RemovalGuard(this.#clock, { rows: new Map() })
     this.#mirror = new BrowserMirror(options.bookmarks, this.#clock)
     const removeTouch = options.watch.on('change', (touched) => this.#mirror.touch(touched))
     this.#ended.signal.addEventListener('abort', removeTouch)
@@ -153,20 +153,23 @@ class InStep implements BrowserSync {
   }
 
   approveRemovals(ids: readonly string[]): Promise<void> {
-    this.#guard.approve(ids)
-    return this.compareNow()
+    return this.#inTurn(async () => {
+      await this.#load()
+      this.#guard.approve(ids)
+      await this.#guard.save(this.#options.store)
+      await this.#compare()
+    })
   }
 
-  async rejectRemovals(): Promise<void> {
+  rejectRemovals(): Promise<void> {
     const { sync } = this.#options
-    const ids = this.#guard.held.map(({ id }) => id)
-    await sync.put(this.#guard.recent.filter(({ id }) => !sync.get(id)))
-    return this.#decide((agreed) =>
-      ids.flatMap((id) => {
+    return this.#decide(async (agreed) => {
+      await sync.put(this.#guard.recent.filter(({ id }) => !sync.get(id)))
+      return this.#guard.held.flatMap(({ id }) => {
         const row = agreed.rows.get(id)
         return row ? [[id, { ...row, browserId: null }]] : []
-      }),
-    )
+      })
+    })
   }
 
   leftOut(): string[] {
@@ -174,7 +177,7 @@ class InStep implements BrowserSync {
   }
 
   leaveOut(browserId: string): Promise<void> {
-    return this.#decide((agreed) => {
+    return this.#decide(async (agreed) => {
       const row = [...agreed.rows.values()].find((row) => row.browserId === browserId)
       const folder = row ?? { id: uuidv7(), browserId, kind: 'folder' as const, parent: '', content: { title: '' } }
       return [[folder.id, { ...folder, leftOut: true }]]
@@ -182,7 +185,7 @@ class InStep implements BrowserSync {
   }
 
   takeIn(browserId: string): Promise<void> {
-    return this.#decide((agreed) => {
+    return this.#decide(async (agreed) => {
       const rows = [...agreed.rows.values()].filter((row) => row.leftOut && row.browserId === browserId)
       return rows.map(({ id }) => [id, null])
     })
@@ -211,10 +214,10 @@ class InStep implements BrowserSync {
     if (this.#state === 'waiting' && this.#isReady()) this.#changed.ring()
   }
 
-  #decide(decision: (agreed: AgreedDraft) => [string, AgreedRow | null][]): Promise<void> {
+  #decide(decision: (agreed: AgreedDraft) => Promise<[string, AgreedRow | null][]>): Promise<void> {
     return this.#inTurn(async () => {
       const agreed = await this.#load()
-      await agreed.announce(this.#options.store, new Map(decision(agreed)))
+      await agreed.announce(this.#options.store, new Map(await decision(agreed)))
       await this.#compare()
     })
   }
@@ -232,11 +235,13 @@ class InStep implements BrowserSync {
     const { store, session } = this.#options
     const isRestarted = !(await session.get(sessionKey))[sessionKey]
     const stored = await store.load()
+    const guard = new RemovalGuard(this.#clock, stored)
     const agreed = new AgreedDraft(stored, isRestarted ? await this.#readRestart(stored) : undefined)
     if (isRestarted) {
       await agreed.settleAll(store)
       await session.set({ [sessionKey]: true })
     }
+    this.#guard = guard
     this.#agreed = agreed
     return agreed
   }

@@ -67,6 +67,7 @@ export async function look(parts: LookParts, agreed: AgreedDraft): Promise<{ isS
   const deleted = guard.deletedLately((id) => sync.get(id) !== undefined)
   const trees = { agreed, browser, service, watch, deleted, now: clock.now() }
   const merged = await mergeTrees(trees, (deletes) => guard.release(deletes, agreed.rows.size))
+  await guard.save(store)
   const step = new Look(parts, agreed, merged)
   await step.forget(merged.forgotten)
   await step.changeService(await planService(merged, browser, service, sync.deviceId))
@@ -132,6 +133,7 @@ class Look {
     if (!removed.every(isAsRead)) this.stale()
     if (known.length > 0) await sync.remove(known.map(({ id }) => id))
     guard.passed(known.filter(({ id }) => !this.#merged.replaced.has(id)))
+    await guard.save(store)
     await this.forget(removed.filter((id) => !sync.get(id)))
     if (known.length > 0) await this.#agreed.flush(store)
   }

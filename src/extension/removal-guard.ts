@@ -1,72 +1,123 @@
 import type { PlaintextBookmark } from '../client/bookmark.ts'
 import { areManyDeletes, recentMs } from '../client/sync/edits/many-deletes.ts'
 import type { Clock } from '../client/timing/clock.ts'
-import type { ServiceEntry } from './trees.ts'
-
-/** A delete that was passed on. Those that the user has approved do not count. */
-interface Passed {
-  bookmark: Readonly<PlaintextBookmark>
-  time: number
-  isApproved: boolean
-}
+import type { Agreed, AgreedRow, AgreedStore, Removal } from './agreed.ts'
+import { type ServiceEntry, toEntry } from './trees.ts'
 
 /** What is made anew within this time has only been moved. */
 const knownMs = 600_000
+/** Stands before the id of a bookmark, where the store has its removal. */
+const mark = '\x02'
 
-/** Holds the browser's deletes back if they are many: the browser may have lost them, not its user. */
+/** In the form of the other rows, so that older stores have room for it. */
+function toRow(id: string, removal: Removal): AgreedRow {
+  return { id: mark + id, browserId: null, kind: 'folder', parent: '', content: { title: '' }, removal }
+}
+
+/**
+ * Holds the browser's deletes back if they are many: the browser may have lost them, not its user. All that it knows is in the
+ * store, so that a question outlives the worker that has asked it.
+ */
 export class RemovalGuard {
   readonly #clock: Pick<Clock, 'now'>
-  readonly #approved = new Set<string>()
-  #passed: Passed[] = []
-  #held: readonly ServiceEntry[] = []
-  /** Deletes that the user is asked about belong together, however long the answer takes. */
-  #askedAt: number | undefined
+  readonly #removals = new Map<string, Removal>()
+  /** Ids of removals that are not stored. */
+  readonly #changed = new Set<string>()
 
-  constructor(clock: Pick<Clock, 'now'>) {
+  /** @param stored the guard takes out of it what is its own */
+  constructor(clock: Pick<Clock, 'now'>, { rows }: Pick<Agreed, 'rows'>) {
     this.#clock = clock
+    for (const [name, { removal }] of [...rows]) {
+      if (!removal) continue
+      rows.delete(name)
+      this.#removals.set(name.slice(mark.length), removal)
+    }
   }
 
   get held(): readonly ServiceEntry[] {
-    return this.#held
+    return this.#held.map(({ bookmark }) => toEntry(bookmark, ''))
   }
 
   /** Those of the deletes that may be passed on. @param of how many bookmarks there were */
   release(deleted: readonly ServiceEntry[], of: number): readonly ServiceEntry[] {
-    const asked = deleted.filter(({ id }) => !this.#approved.has(id))
-    const recent = this.recent.length
-    const count = asked.length + recent
-    const held = new Set(this.#held.map(({ id }) => id))
+    const time = this.#askedAt
+    const { length: recent } = this.recent
+    const isApproved = ({ id }: ServiceEntry) => this.#removals.get(id)?.isApproved === true
+    const asked = deleted.filter((entry) => !isApproved(entry))
+    const held = new Set(this.#held.map(({ bookmark }) => bookmark.id))
     // Deletes that wait go on to wait, though there may be fewer by now, or more bookmarks.
-    const isMany = asked.some(({ id }) => held.has(id)) || (asked.length > 0 && areManyDeletes(count, of + recent))
-    this.#held = isMany ? asked : []
-    this.#askedAt = isMany ? (this.#askedAt ?? this.#clock.now()) : undefined
-    return isMany ? deleted.filter(({ id }) => this.#approved.has(id)) : deleted
+    const isMany =
+      asked.some(({ id }) => held.has(id)) || (asked.length > 0 && areManyDeletes(asked.length + recent, of + recent))
+    const ids = new Set(deleted.map(({ id }) => id))
+    for (const [id, { isPassed }] of this.#removals) if (!isPassed && !ids.has(id)) this.#set(id, null)
+    if (!isMany) return deleted
+    for (const { id, bookmark } of asked) {
+      if (!held.has(id)) this.#set(id, { bookmark, time, isApproved: false, isPassed: false })
+    }
+    return deleted.filter(isApproved)
   }
 
   /** Deletes that are passed on. */
   passed(bookmarks: readonly Readonly<PlaintextBookmark>[]): void {
     const time = this.#clock.now()
     for (const bookmark of bookmarks) {
-      this.#passed.push({ bookmark, time, isApproved: this.#approved.delete(bookmark.id) })
+      const { isApproved = false } = this.#removals.get(bookmark.id) ?? {}
+      this.#set(bookmark.id, { bookmark, time, isApproved, isPassed: true })
     }
   }
 
   /** By id, what was passed on in the last minutes. @param isBack true of what is there again, which was no delete then */
   deletedLately(isBack: (id: string) => boolean): ReadonlyMap<string, Readonly<PlaintextBookmark>> {
-    const now = this.#clock.now()
-    const isLate = (time: number) => this.#askedAt !== undefined || Math.abs(now - time) < knownMs
-    this.#passed = this.#passed.filter(({ bookmark, time }) => isLate(time) && !isBack(bookmark.id))
-    return new Map(this.#passed.map(({ bookmark }) => [bookmark.id, bookmark]))
+    const [now, isAsked] = [this.#clock.now(), this.#held.length > 0]
+    const deleted = new Map<string, Readonly<PlaintextBookmark>>()
+    for (const [id, { bookmark, time, isPassed }] of this.#removals) {
+      if (!isPassed) continue
+      const isLate = isAsked || Math.abs(now - time) < knownMs
+      if (isLate && !isBack(id)) deleted.set(id, bookmark)
+      else this.#set(id, null)
+    }
+    return deleted
   }
 
   /** Deletes that were passed on before those that are held became many: they come back with them. */
   get recent(): readonly Readonly<PlaintextBookmark>[] {
-    const now = this.#askedAt ?? this.#clock.now()
-    const isRecent = ({ time, isApproved }: Passed) => !isApproved && Math.abs(now - time) < recentMs
-    return this.#passed.filter(isRecent).map(({ bookmark }) => bookmark)
+    const now = this.#askedAt
+    const isRecent = ({ time, isPassed, isApproved }: Removal) =>
+      isPassed && !isApproved && Math.abs(now - time) < recentMs
+    return [...this.#removals.values()].filter(isRecent).map(({ bookmark }) => bookmark)
   }
 
   approve(ids: readonly string[]): void {
-    for (const id of ids) this.#approved.add(id)
+    for (const id of ids) {
+      const removal = this.#removals.get(id)
+      if (removal) this.#set(id, { ...removal, isApproved: true })
+    }
+  }
+
+  /** Stores what has changed. */
+  async save(store: AgreedStore): Promise<void> {
+    if (this.#changed.size === 0) return
+    const rows = new Map<string, AgreedRow | null>()
+    for (const id of this.#changed) {
+      const removal = this.#removals.get(id)
+      rows.set(mark + id, removal ? toRow(id, removal) : null)
+    }
+    this.#changed.clear()
+    await store.write({ rows, orders: new Map() })
+  }
+
+  get #held(): Removal[] {
+    return [...this.#removals.values()].filter(({ isApproved, isPassed }) => !isApproved && !isPassed)
+  }
+
+  /** Deletes that the user is asked about belong together, however long the answer takes. */
+  get #askedAt(): number {
+    return this.#held[0]?.time ?? this.#clock.now()
+  }
+
+  #set(id: string, removal: Removal | null): void {
+    if (removal) this.#removals.set(id, removal)
+    else if (!this.#removals.delete(id)) return
+    this.#changed.add(id)
   }
 }

@@ -321,6 +321,42 @@ t.test('Deletes that wait for their user go on to wait once there are fewer of t
   t.equal(inChrome(other, 'bar').length, 3)
 })
 
+t.test('Deletes that wait for their user, and those shortly before them, outlive the worker', async (t) => {
+  const [one, other] = twoDevices()
+  const titles = titlesOf(21)
+  for (const title of titles) one.model.create(link('1', title))
+  await settle(one, other)
+  const removeFirst = (count: number) => {
+    for (const id of one.model.childrenOf('1').slice(0, count)) one.model.remove(id)
+  }
+  removeFirst(4)
+  await settle(one, other)
+  one.open()
+  removeFirst(6)
+  await settle(one, other)
+  t.equal(one.browserSync.heldRemovals().length, 6, 'together they are many')
+  for (const title of titlesOf(100)) one.model.create(link('2', `more-${title}`))
+  one.open()
+  await settle(one, other)
+  t.same(
+    one.browserSync.heldRemovals().map(({ title }) => title),
+    titles.slice(4, 10),
+  )
+  t.equal(inChrome(other, 'bar').length, 17)
+  one.open()
+  await one.browserSync.rejectRemovals()
+  await settle(one, other)
+  for (const device of [one, other]) t.same(inChrome(device, 'bar').toSorted(), titles.map(line).toSorted())
+  t.equal(one.browserSync.status().heldRemovals, undefined)
+
+  removeFirst(4)
+  await settle(one, other)
+  one.model.ahead += 700_000
+  await settle(one, other)
+  const { rows } = await one.agreed.load()
+  t.equal([...rows.values()].filter(({ removal }) => removal).length, 0, 'nothing of it stays in the store')
+})
+
 t.test('A folder that is left out stays as it is on both sides, and is joined when it is taken in', async (t) => {
   const [one, other] = twoDevices()
   const { id } = one.model.create({ parentId: '1', title: 'Work' })
