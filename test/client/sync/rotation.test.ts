@@ -119,6 +119,31 @@ t.test('an edit on top of one whose answer was lost wins over the rotation, too'
   t.same([a.conflicts, b.conflicts], [[], []])
 })
 
+t.test('an edit that only has the event id of one encrypted anew is an edit: what loses to it is told', async (t) => {
+  const { world, a, b } = await openVault(t)
+  await send(a, bookmark('x', 'ex'))
+  await sync(b)
+  let sent = ''
+  a.network.fate = (call) => {
+    if (call.name === 'push') sent = (call.body as { changes: Change[] }).changes[0]?.id ?? ''
+    return call.name === 'push' ? down(call) : up(call)
+  }
+  await a.sync.update('x', { title: "a's" })
+  await t.rejects(a.sync.syncNow(), { name: 'OfflineError' })
+  await world.pass(1000)
+  b.network.fate = (call) => {
+    if (call.name === 'push')
+      for (const change of (call.body as { changes: Change[] }).changes) change.id = `${sent}~001`
+    return up(call)
+  }
+  await b.sync.update('x', { title: "b's" })
+  await sync(b)
+  a.network.fate = up
+  await sync(a)
+  t.same(shown(a), { x: "b's" })
+  t.match(a.conflicts, [{ id: 'x', fields: ['title'], mine: { title: "a's" }, theirs: { title: "b's" } }])
+})
+
 t.test('a rotation that is cut off goes on where it was, on this device or another', async (t) => {
   const { user, vault, a, b, sealed, device } = await openVault(t)
   await a.sync.importBookmarks(Array.from({ length: 1001 }, (_, index) => bookmark(`b${index}`, `bookmark ${index}`)))

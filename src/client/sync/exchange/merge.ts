@@ -1,4 +1,3 @@
-import { editOf } from '../../../protocol/encrypted-anew.ts'
 import { compareVersions, isSameContent } from '../../../protocol/order.ts'
 import { differingFields, mergeBookmarks } from '../../bookmark/merge.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
@@ -100,9 +99,12 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   }
 }
 
-/** The version that both have seen. Of an edit whose answer was lost, another device may have sent on the same content under newer keys. */
+/**
+ * The version that both have seen. Of an edit whose answer was lost, another device may have sent on the same content under
+ * newer keys: the content shows it, while anybody can give an event the id of such a one.
+ */
 function baseOf({ version: known, waiting: [first] }: Row, version: Version, circumstances: Circumstances) {
-  if (first?.change.id === editOf(version.event_id)) return first.bookmark
+  if (first?.bookmark && version.bookmark && isSame(first.bookmark, version.bookmark)) return first.bookmark
   return known && circumstances.descendsFrom(known) ? known.bookmark : null
 }
 
