@@ -96,7 +96,7 @@ t.test('twenty thousand folders inside each other are no problem', async (t) => 
 t.test('a place between siblings: the moved one gets a position, and others only where they must', async (t) => {
   const at = (...positions: (string | undefined)[]) =>
     positions.map((position, index) => link(`s${index}`, position === undefined ? {} : { position }))
-  const place = (siblings: PlaintextBookmark[], before?: string) => placeBetween(siblings, 'm', before, 'device')
+  const place = (siblings: PlaintextBookmark[], before?: string) => placeBetween(siblings, ['m'], before, 'device')
   t.same([...place([]).keys()], ['m'])
   t.same([...place(at('a0', 'a1'), 's1').keys()], ['m'])
   t.match(place(at('a0', 'a1')), new Map([['m', /^a2/]]))
@@ -113,7 +113,7 @@ t.test('whatever the positions, the moved one lands where it was put, and the ot
       const list = positions.map((position, index) => link(`s${index}`, position === undefined ? {} : { position }))
       const siblings = buildTree(list).map(({ bookmark }) => bookmark)
       const before = siblings[place]?.id
-      const placed = placeBetween(siblings, 'm', before, 'device')
+      const placed = placeBetween(siblings, ['m'], before, 'device')
       const after = [...siblings, link('m')].map((one) => ({ ...one, position: placed.get(one.id) ?? one.position }))
       const ids = siblings.map(({ id }) => id)
       const expected = ids.toSpliced(before === undefined ? ids.length : place, 0, 'm')

@@ -7,8 +7,8 @@ import { type Clock, systemClock } from '../timing/clock.ts'
 import { onDemand } from '../timing/on-demand.ts'
 import { removeBookmarks } from './edits/edit.ts'
 import type { ImportOptions, ImportReport, RestoreOptions } from './edits/import.ts'
-import { moveBookmark, type Place } from './edits/move.ts'
-import { type PutOptions, putBookmarks, resolveConflicts, type Update, updateBookmark } from './edits/put.ts'
+import { moveBookmarks, type Place } from './edits/move.ts'
+import { type PutOptions, putBookmarks, resolveConflicts, type Update, updateBookmarks } from './edits/put.ts'
 import { dropRefused, listRefused, type Quarantined, retryRefused } from './edits/quarantine.ts'
 import { clientTransport, type OpenWebSocket, type Transport } from './exchange/transport.ts'
 import { createEngine } from './life/engine.ts'
@@ -126,14 +126,14 @@ export interface Sync {
    */
   put(bookmarks: PlaintextBookmark | readonly PlaintextBookmark[], options?: PutOptions): Promise<void>
   /**
-   * Changes fields of a bookmark: those of a patch, or of the patch that a function makes of the bookmark as it is once no
-   * other edit runs, in this tab or another. The function may be called again, and may return null to change nothing.
+   * Changes fields of bookmarks, all or none: those of a patch, or of the patch that a function makes of each bookmark as it is
+   * once no other edit runs, in this tab or another. The function may be called again, and may return null to change nothing.
    *
    * @throws RangeError there is no such bookmark, or `seen` is not a cursor
    * @throws RecordError `too-large`
    * @throws StorageFullError nothing was changed
    */
-  update(id: string, update: Update, options?: PutOptions): Promise<void>
+  update(ids: string | readonly string[], update: Update, options?: PutOptions): Promise<void>
   /**
    * Deletes bookmarks; all or none. The contents of a deleted folder move to the top level; to delete them too, pass their
    * ids as well.
@@ -142,13 +142,13 @@ export interface Sync {
    */
   remove(ids: string | readonly string[]): Promise<void>
   /**
-   * Moves a bookmark into a folder, either before one of the bookmarks there or to the end. Siblings without a position may
-   * get one.
+   * Moves bookmarks into a folder, either before one of the bookmarks there or to the end, in the order of the list; all or
+   * none. Siblings without a position may get one.
    *
-   * @throws RangeError there is no such bookmark or folder, or the folder is inside the bookmark
+   * @throws RangeError there is no such bookmark or folder, or the folder is inside one of the bookmarks
    * @throws StorageFullError nothing was moved
    */
-  move(id: string, place: Place): Promise<void>
+  move(ids: string | readonly string[], place: Place): Promise<void>
   /**
    * Adds many bookmarks in one step, such as those from `readBookmarkFile`, except those that fail. They go after what is
    * there, in the order of the list. Existing bookmarks stay as they are, but siblings without a position may get one.
@@ -315,12 +315,13 @@ export function createSyncOver(
       const copies = [bookmarks].flat().map((one) => ({ ...one }))
       return run.edit(() => putBookmarks(engine, copies, options))
     },
-    update(id, update, options) {
+    update(ids, update, options) {
       const copy = typeof update === 'function' ? update : { ...update }
-      return run.edit(() => updateBookmark(engine, id, copy, options))
+      const list = [ids].flat()
+      return run.edit(() => updateBookmarks(engine, list, copy, options))
     },
     remove: (ids) => run.edit(() => removeBookmarks(engine, [ids].flat())),
-    move: (id, place) => run.edit(() => moveBookmark(engine, id, place)),
+    move: (ids, place, list = [ids].flat()) => run.edit(() => moveBookmarks(engine, list, place)),
     importBookmarks: (bookmarks, options = {}) =>
       run.editWith(({ importList }, signal) => importList(engine, bookmarks, { ...options, signal }), options.signal),
     restoreExport: (opened, options = {}) =>

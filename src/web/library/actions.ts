@@ -31,7 +31,8 @@ export async function moveBefore(
   sibling: string | undefined,
 ): Promise<void> {
   const before = existing(sync, ids)
-  for (const { id } of before) await sync.move(id, { parentId, before: sibling })
+  const moved = before.map(({ id }) => id)
+  await sync.move(moved, { parentId, before: sibling })
   tell(`${countOf(before)} moved`, { undo: () => putBack(sync, before, ['parentId', 'position']) })
 }
 

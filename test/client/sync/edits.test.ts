@@ -1,7 +1,9 @@
 import t from 'tap'
 import { OfflineError, RecordError, type TreeNode } from '../../../src/client/index.ts'
-import { type MoveParts, moveBookmark } from '../../../src/client/sync/edits/move.ts'
+import { type MoveParts, moveBookmarks } from '../../../src/client/sync/edits/move.ts'
 import type { Change } from '../../../src/client/sync/exchange/transport.ts'
+import { memoryStore } from '../../../src/client/sync/store/memory.ts'
+import type { Store } from '../../../src/client/sync/store/store.ts'
 import { bookmark, type Device, openPeople, send, shown, sync } from './device.ts'
 import { answerLost, down, refused, up } from './network.ts'
 import { disks } from './stores.ts'
@@ -338,6 +340,55 @@ t.test('among bookmarks without positions, a new one still comes last', async (t
   t.same(order(a.sync.tree()), ['x', 'y', 'z'])
 })
 
+t.test('many are changed or moved in one write, in the order of the list, or none of them', async (t) => {
+  const person = await people.person(t)
+  const store = memoryStore()
+  let writes = 0
+  const write: Store['write'] = (...all) => {
+    writes++
+    return store.write(...all)
+  }
+  const a = person.device('a', { store: { ...store, write } })
+  const f = bookmark('f', 'folder', { url: undefined as never })
+  const in2 = (id: string) => bookmark(id, id, { parentId: 'g' })
+  await a.sync.put([
+    f,
+    bookmark('g', 'inside', { url: undefined as never, parentId: 'f' }),
+    in2('x'),
+    in2('y'),
+    in2('z'),
+  ])
+  await a.sync.put(['1', '2', '3'].map((id) => bookmark(id, id)))
+  const state = () => [order(a.sync.tree()), order(a.sync.tree()[0]?.children?.[0]?.children), shown(a), writes]
+  const before = state()
+
+  await t.rejects(a.sync.update(['x', 'y', 'gone'], { title: 'new' }), { message: /There is no bookmark gone/ })
+  await t.rejects(
+    a.sync.update(['x', '1'], ({ id }) => ({ title: id.repeat(id === '1' ? 200_000 : 1) })),
+    RecordError,
+  )
+  await t.rejects(a.sync.move(['3', 'gone'], { parentId: 'g' }), { message: /There is no bookmark gone/ })
+  await t.rejects(a.sync.move(['3', 'f'], { parentId: 'g' }), { message: /no folder g outside of what is moved/ })
+  await a.sync.update([], { title: 'new' })
+  await a.sync.move([], { parentId: 'g' })
+  t.same(state(), before)
+
+  await a.sync.update(['x', '1', '1'], ({ title, tags = [] }) => ({ title: `${title}!`, tags: [...tags, 'new'] }))
+  t.match(
+    [a.sync.get('x'), a.sync.get('1')],
+    [
+      { title: 'x!', tags: ['new'] },
+      { title: '1!', tags: ['new'] },
+    ],
+  )
+  await a.sync.move(['3', 'z', '1'], { parentId: 'g', before: 'y' })
+  t.same(state().slice(0, 2), [
+    ['f', '2'],
+    ['x', '3', 'z', '1', 'y'],
+  ])
+  t.equal(writes, (before[3] as number) + 2)
+})
+
 t.test('a move among many bookmarks without positions gives them some, keeping what is edited meanwhile', async (t) => {
   const { a } = await people.open(t)
   const ids = Array.from({ length: 30 }, (_, index) => `b${10 + index}`)
@@ -357,7 +408,7 @@ t.test('The folder to move into is looked for behind folders of any length', asy
   const tree = [node('long', many)]
   const live = new Map([['moved', bookmark('moved', '')]])
   const parts = { tree: { read: () => tree }, replica: { live, commit: async (plan: () => string[]) => plan() } }
-  await t.rejects(moveBookmark(parts as unknown as MoveParts, 'moved', { parentId: 'missing' }), {
-    message: 'There is no folder missing that moved could be moved into',
+  await t.rejects(moveBookmarks(parts as unknown as MoveParts, ['moved'], { parentId: 'missing' }), {
+    message: 'There is no folder missing outside of what is moved',
   })
 })

@@ -20,18 +20,20 @@ export interface MoveParts extends EditParts {
 /** More than these are sealed before it is their turn, without blocking the page. */
 const fewSiblings = 20
 
-/** @throws RangeError there is no such bookmark or folder, or the folder is inside the bookmark */
-export async function moveBookmark(parts: MoveParts, id: string, place: Place): Promise<void> {
+/** @throws RangeError there is no such bookmark or folder, or the folder is inside one of the bookmarks */
+export async function moveBookmarks(parts: MoveParts, list: readonly string[], place: Place): Promise<void> {
+  if (list.length === 0) return
   const { replica, keys } = parts
+  const ids = new Set(list)
   const sealed = new Map<string, SealedEdit>()
   let positions = new Map<string, string>()
   const plan = () => {
-    positions = findPositions(parts, id, place)
+    positions = findPositions(parts, ids, place)
     return [...positions.keys()]
   }
   const moved = (bookmark: PlaintextBookmark): PlaintextBookmark => {
     const { parentId: from, ...rest } = bookmark
-    const parentId = bookmark.id === id ? place.parentId : from
+    const parentId = ids.has(bookmark.id) ? place.parentId : from
     const position = positions.get(bookmark.id) as string
     return { ...rest, ...(parentId !== undefined && { parentId }), position }
   }
@@ -39,7 +41,7 @@ export async function moveBookmark(parts: MoveParts, id: string, place: Place): 
     if (positions.size > fewSiblings && sealed.size === 0) return false
     for (const row of [...positions.keys()].map((key) => draft.get(key))) {
       const { bookmark } = viewOf(row)
-      if (!bookmark && row.id === id) throw new RangeError(`There is no bookmark ${id}`)
+      if (!bookmark && ids.has(row.id)) throw new RangeError(`There is no bookmark ${row.id}`)
       if (!bookmark) continue
       const edit = sealAgain(keys, moved(bookmark), sealed.get(row.id))
       applyEdit(draft, row, edit, parts, { cursor: draft.meta.cursor })
@@ -52,45 +54,49 @@ export async function moveBookmark(parts: MoveParts, id: string, place: Place): 
   }
 }
 
-/** The positions that put the bookmark there, by id: its own, and those of siblings that need one. */
+/** The positions that put the bookmarks there, by id: their own, and those of siblings that need one. */
 function findPositions(
   { replica, tree, deviceId }: MoveParts,
-  id: string,
+  ids: ReadonlySet<string>,
   { parentId, before }: Place,
 ): Map<string, string> {
-  if (!replica.live.has(id)) throw new RangeError(`There is no bookmark ${id}`)
-  const siblings = findFolder(tree.read(), parentId, id).map((node) => node.bookmark)
+  for (const id of ids) if (!replica.live.has(id)) throw new RangeError(`There is no bookmark ${id}`)
+  const siblings = findFolder(tree.read(), parentId, ids).map((node) => node.bookmark)
   return placeBetween(
-    siblings.filter((sibling) => sibling.id !== id),
-    id,
+    siblings.filter(({ id }) => !ids.has(id)),
+    [...ids],
     before,
     deviceId,
   )
 }
 
-/** The folder's contents, found without searching inside the bookmark that moves. */
-function findFolder(tree: readonly TreeNode[], parentId: string | undefined, moved: string): readonly TreeNode[] {
+/** The folder's contents, found without searching inside the bookmarks that move. */
+function findFolder(
+  tree: readonly TreeNode[],
+  parentId: string | undefined,
+  moved: ReadonlySet<string>,
+): readonly TreeNode[] {
   if (parentId === undefined) return tree
   const pending = [...tree]
   for (let node = pending.pop(); node; node = pending.pop()) {
-    if (node.bookmark.id === moved) continue
+    if (moved.has(node.bookmark.id)) continue
     if (node.bookmark.id === parentId && node.bookmark.url === undefined) return node.children
     // One by one: a call takes no more than some 120,000 arguments.
     for (const child of node.children) pending.push(child)
   }
-  throw new RangeError(`There is no folder ${parentId} that ${moved} could be moved into`)
+  throw new RangeError(`There is no folder ${parentId} outside of what is moved`)
 }
 
 /**
- * The positions that put `moved` before the sibling `before`, or last if there is none: its own position, and positions
- * for siblings that had none or shared one and would otherwise be in the wrong place.
+ * The positions that put `moved` before the sibling `before`, or last if there is none: their own, and positions for
+ * siblings that had none or shared one and would otherwise be in the wrong place.
  *
  * @param siblings the folder's, in order, without `moved`
  * @returns positions by id
  */
 export function placeBetween(
   siblings: readonly Readonly<PlaintextBookmark>[],
-  moved: string,
+  moved: readonly string[],
   before: string | undefined,
   deviceId: string,
 ): Map<string, string> {
@@ -101,7 +107,8 @@ export function placeBetween(
   const lower = positionOf(siblings[start - 1])
   let end = index
   while (end < siblings.length && !comesAfter(siblings[end], lower)) end++
-  const ids = [...siblings.slice(start, index), { id: moved }, ...siblings.slice(index, end)].map(({ id }) => id)
+  const idsOf = (from: number, to: number) => siblings.slice(from, to).map(({ id }) => id)
+  const ids = [...idsOf(start, index), ...moved, ...idsOf(index, end)]
   const keys = positionsBetween(lower, positionOf(siblings[end]), ids.length, deviceId)
   return new Map(ids.map((id, place) => [id, keys[place] as string]))
 }

@@ -106,34 +106,42 @@ export type Patch = Partial<Pick<PlaintextBookmark, (typeof required)[number]>> 
 /** A patch, or a function that makes one of the bookmark as it is then; null changes nothing. */
 export type Update = Patch | ((current: Readonly<PlaintextBookmark>) => Patch | null)
 
-/** @throws RangeError there is no such bookmark */
-export async function updateBookmark(
+/** @throws RangeError there is no such bookmark, and none was changed */
+export async function updateBookmarks(
   parts: EditParts,
-  id: string,
+  ids: readonly string[],
   update: Update,
   { seen }: PutOptions = {},
 ): Promise<void> {
-  const { replica, keys } = parts
-  const sight = sightOf(parts, id, seen)
-  await replica.commit([id], 'local', (draft) => {
-    const row = draft.get(id)
-    const current = viewOf(row).bookmark
-    if (!current) throw new RangeError(`There is no bookmark ${id}`)
-    // A copy: if the app changes what it is given, `current` must still be what the others have.
-    const asks = typeof update === 'function' ? update(structuredClone(current)) : update
-    if (!asks) return
-    // The types cannot keep undefined out where an app's compiler takes it for a value of any optional field.
-    const patch = { ...asks }
-    for (const name of required) if (patch[name] === undefined) delete patch[name]
-    const position = 'parentId' in patch ? undefined : current.position
-    const [patched] = withPlaces(parts, [{ ...current, position, ...patch, id } as PlaintextBookmark])
-    const edit = sealOne(keys, patched as PlaintextBookmark)
-    const base = typeof update === 'function' ? current : sight.bookmark
-    const asked = { ...(base ?? current), ...patch } as PlaintextBookmark
-    const { lost } = mergeBookmarks(base, current, asked)
-    applyOver(parts, draft, row, edit, sight, lost)
-    replica.asked.set(id, asked)
+  if (ids.length === 0) return
+  const { replica } = parts
+  const sights = new Map(ids.map((id) => [id, sightOf(parts, id, seen)]))
+  const asked: PlaintextBookmark[] = []
+  await replica.commit([...sights.keys()], 'local', async (draft) => {
+    await paced(sights, ([id, sight]) => asked.push(...updateOne(parts, draft, id, update, sight)))
+    for (const one of asked) replica.asked.set(one.id, one)
   })
+}
+
+/** Returns the bookmark as it was asked for, if it was. */
+function updateOne(parts: EditParts, draft: Draft, id: string, update: Update, sight: Sight): PlaintextBookmark[] {
+  const row = draft.get(id)
+  const current = viewOf(row).bookmark
+  if (!current) throw new RangeError(`There is no bookmark ${id}`)
+  // A copy: if the app changes what it is given, `current` must still be what the others have.
+  const asks = typeof update === 'function' ? update(structuredClone(current)) : update
+  if (!asks) return []
+  // The types cannot keep undefined out where an app's compiler takes it for a value of any optional field.
+  const patch = { ...asks, id }
+  for (const name of required) if (patch[name] === undefined) delete patch[name]
+  const position = 'parentId' in patch ? undefined : current.position
+  const [patched] = withPlaces(parts, [{ ...current, position, ...patch } as PlaintextBookmark])
+  const edit = sealOne(parts.keys, patched as PlaintextBookmark)
+  const base = typeof update === 'function' ? current : sight.bookmark
+  const asked = { ...(base ?? current), ...patch } as PlaintextBookmark
+  const { lost } = mergeBookmarks(base, current, asked)
+  applyOver(parts, draft, row, edit, sight, lost)
+  return [asked]
 }
 
 /** Ends all conflicts of a bookmark. */
