@@ -45,6 +45,12 @@ export interface components {
              * @example 1763700000000
              */
             stamp: number;
+            /**
+             * Format: int64
+             * @description A sequence number below `stamp` (Unix ms), with no change between the two. A client whose cursor is lower lacks a change: it pulls, instead of going on from `stamp`. Absent in the acknowledgement of a change that the service had before.
+             * @example 1763699999000
+             */
+            previous_stamp?: number;
         };
         /**
          * ChangeMessage

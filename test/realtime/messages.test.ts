@@ -53,7 +53,8 @@ t.test('A retry is acknowledged too, with the same stamp as before, and changes 
   await push(ada, [own({ entity_id: 'y' })])
   await device.nextSync()
   device.send({ type: 'sync', event })
-  t.same(await device.nextSync(), first)
+  const { previous_stamp: _, ...message } = first
+  t.same(await device.nextSync(), message)
   device.send({ type: 'ping' })
   t.same(await device.next(), { type: 'pong' }, 'and only once')
 })

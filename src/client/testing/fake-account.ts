@@ -155,8 +155,8 @@ export class FakeSocket extends EventTarget implements RealtimeSocket {
   deliver(): void {
     if (this.#cursor === undefined) return
     for (const { event, stamp } of this.#records.changesAfter(this.#cursor)) {
+      this.#say({ type: 'sync', event, stamp, previous_stamp: this.#cursor })
       this.#cursor = stamp
-      this.#say({ type: 'sync', event, stamp })
     }
   }
 

@@ -1,6 +1,7 @@
 import { setImmediate as eventLoopTurn, setTimeout as sleep } from 'node:timers/promises'
 import { closeCodes } from '../../../generated/channel.ts'
 import { continueFrom } from '../../protocol/sequence.ts'
+import type { ServerMessage } from '../contract/schemas.ts'
 import type { Database } from '../db/engine/database.ts'
 import { type ChangeRow, listChangePage } from '../db/tables/changes.ts'
 import { findAliveLogins } from '../db/tables/logins.ts'
@@ -115,16 +116,22 @@ async function readPage({ database }: DeliveryParts, userId: string, cursor: num
   const rows = await listChangePage(database.db, userId, cursor, pageLimits)
   const bytes = rows.reduce((sum, { encrypted_data }) => sum + (encrypted_data?.length ?? 0), 0)
   const more = rows.length >= pageLimits.rows || bytes >= pageLimits.bytes
-  const changes = rows.map((row) => {
+  const changes = rows.map((row, index) => {
     let message: Buffer | undefined
-    return { row, message: () => (message ??= toMessage(row)) }
+    const previous = rows[index - 1]?.stamp ?? cursor
+    return { row, message: () => (message ??= toMessage(row, previous)) }
   })
   return { changes, end: more ? (rows.at(-1)?.stamp ?? cursor) : Number.POSITIVE_INFINITY, bytes, more }
 }
 
-/** As a frame. */
-export function toMessage(row: ChangeRow): Buffer {
-  return toFrame(JSON.stringify({ type: 'sync', event: toSyncEvent(row), stamp: row.stamp }))
+/**
+ * As a frame.
+ *
+ * @param previous_stamp below the row's, without a change between the two; undefined if the socket is past them
+ */
+export function toMessage(row: ChangeRow, previous_stamp?: number): Buffer {
+  const message: ServerMessage = { type: 'sync', event: toSyncEvent(row), stamp: row.stamp }
+  return toFrame(JSON.stringify({ ...message, previous_stamp }))
 }
 
 /** Never waits, so that one slow socket does not delay the others. Returns true if the socket was sent everything. */

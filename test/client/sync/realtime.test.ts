@@ -63,6 +63,22 @@ t.test('a change that was sent before an own one was accepted, and comes after i
   t.match(a.conflicts, [{ mine: { title: "a's" }, theirs: { title: "b's" } }])
 })
 
+t.test('a change that comes after one that is missing is pulled together with it', async (t) => {
+  const { person, a, b } = await people.open(t)
+  await online(person, b)
+  await send(a, bookmark('missed', 'one'))
+  const { stamp: previous_stamp } = await messageOf(person, 'missed')
+  await send(a, bookmark('x', 'two'))
+  b.network.socket?.say({ ...(await messageOf(person, 'x')), previous_stamp })
+  await until(() => b.sync.get('x') !== undefined)
+  t.same(shown(b), { missed: 'one', x: 'two' })
+  await send(a, bookmark('x', 'three'))
+  const pulls = b.network.calls.length
+  b.network.socket?.say({ ...(await messageOf(person, 'x')), previous_stamp })
+  await until(() => b.sync.get('x')?.title === 'three')
+  t.equal(b.network.calls.length, pulls, 'where nothing is missing, nothing is pulled')
+})
+
 t.test('an older change that is said again after a newer one is no step back', async (t) => {
   const { person, a, b } = await people.open(t)
   await online(person, b)

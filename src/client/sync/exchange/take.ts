@@ -24,6 +24,8 @@ export interface TakeParts extends OpenParts, Author {
 export interface NumberedEvent {
   event: SyncEvent
   stamp: number
+  /** There is nothing between this number and the event's. Services of version 2.0 do not tell it. */
+  previous?: number | undefined
 }
 
 /**
@@ -71,10 +73,11 @@ export async function takeMessages(
   const ids = messages.map(({ event }) => event.entity_id)
   return parts.replica.commit(ids, 'remote', (draft) => {
     if (draft.meta.cursor < since || draft.meta.isIncomplete) return 'doubt'
-    for (const { event, stamp } of messages) {
+    for (const { event, stamp, previous = 0 } of messages) {
       const one = opened.get(event)
       // Received twice, or already pulled.
       if (stamp <= draft.meta.cursor) continue
+      if (previous > draft.meta.cursor) return 'doubt'
       const older = one && takeEvent(parts, draft, one, { base: draft.meta.cursor, cursor: stamp })
       if (older && !older.confirmed) return 'doubt'
       if (older) reportRollback(draft, one, older)

@@ -84,7 +84,7 @@ export class Channel {
     if (message?.type === 'connected') this.#greet(message)
     if (message?.type === 'ping') this.#socket.send(JSON.stringify({ type: 'pong' } satisfies Messages['PongMessage']))
     if (message?.type === 'sync') {
-      this.#received.push({ event: message.event, stamp: message.stamp })
+      this.#received.push({ event: message.event, stamp: message.stamp, previous: message.previous_stamp })
       this.activity.ring()
     } else this.#heard.ring()
   }
