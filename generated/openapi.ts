@@ -2029,6 +2029,33 @@ export interface components {
              * @example a1
              */
             position?: string;
+            /**
+             * LineBetween
+             * @description A line between bookmarks. What has neither `url` nor `type` is a folder.
+             * @example separator
+             * @enum {string}
+             */
+            type?: "separator";
+            /**
+             * FileAttributes
+             * @description Attributes of a bookmark file that have no field of their own, by lower-case name.
+             * @example {
+             *       "personal_toolbar_folder": "true"
+             *     }
+             */
+            attributes?: {
+                [key: string]: string;
+            };
+            /**
+             * OwnFields
+             * @description An app's own fields.
+             * @example {
+             *       "color": "red"
+             *     }
+             */
+            extra?: {
+                [key: string]: unknown;
+            };
         } & {
             [key: string]: unknown;
         };

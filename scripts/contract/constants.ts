@@ -39,6 +39,21 @@ export function requiredList({ components }: Contract): string {
   return lines.join('')
 }
 
+/** The form of a schema's fields, for the client, which has no validator: see `isOf` in src/client/bookmark/form.ts. */
+export function formOf({ components }: Contract, name: string): string {
+  const form = formOfSchema(components?.schemas?.[name] ?? {})
+  return `export const form = ${JSON.stringify(form)} as const\n`
+}
+
+function formOfSchema(schema: Referable<Schema>): unknown {
+  const { type, enum: values, properties = {}, additionalProperties: others } = schema as Schema
+  if (values) return values.map((value) => `=${value}`).join(' ')
+  if ('items' in schema) return [formOfSchema(schema.items)]
+  if (type !== 'object') return [type].flat().join(' ')
+  const fields = Object.entries(properties).map(([name, property]) => [name, formOfSchema(property)])
+  return Object.fromEntries(typeof others === 'object' ? [...fields, ['*', formOfSchema(others)]] : fields)
+}
+
 function limitsOf(schema: Referable<Schema>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(schema).filter(([keyword]) => limits.includes(keyword)))
 }

@@ -5,6 +5,7 @@ import openapiTS, { astToString, type OpenAPI3, type OpenAPITSOptions } from 'op
 import {
   channelList,
   errorList,
+  formOf,
   limitList,
   loginFailureList,
   operationList,
@@ -33,6 +34,7 @@ export async function generatedFiles(root: URL): Promise<Record<string, string>>
     'generated/login-failures.ts': banner + loginFailureList(openapi),
     'generated/routes.json': await routeList(openapi),
     'generated/limits.ts': banner + limitList(openapi),
+    'generated/bookmark-form.ts': banner + formOf(openapi, 'PlaintextBookmark'),
     'generated/required.ts': banner + requiredList(openapi),
     'generated/paths.ts': banner + pathList(openapi),
   }

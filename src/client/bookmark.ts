@@ -1,8 +1,8 @@
 import type { components } from '../../generated/openapi.ts'
 
 /**
- * A bookmark in plaintext: the fields that the contract documents, and those of this package. Other clients may store more
- * of them. Those are not in this type, but every edit keeps them.
+ * A bookmark in plaintext: the fields that the contract documents. Other clients may store more of them. Those are not in this
+ * type, but every edit keeps them.
  */
 export type PlaintextBookmark = {
   // Without the index signature: with it, a misspelt name would compile.
@@ -11,13 +11,6 @@ export type PlaintextBookmark = {
     : number extends Name
       ? never
       : Name]: components['schemas']['PlaintextBookmark'][Name]
-} & {
-  /** A line between bookmarks. A bookmark without `url` and `type` is a folder. */
-  type?: 'separator'
-  /** The attributes of a bookmark file that have no field of their own, by lower-case name: `personal_toolbar_folder`, `last_visit`, … */
-  attributes?: Record<string, string>
-  /** An app's own fields, with what JSON can hold. */
-  extra?: Record<string, unknown>
 }
 
 /** The kind of a record. It is bound into the ciphertext, so a history entry cannot be passed off as a bookmark. */

@@ -30,7 +30,8 @@ export type KeyringFault =
  * The faults of a record.
  * - `invalid-id`: the id is not 1 to 128 printable ASCII characters, or is `.` or `..`
  * - `too-large`: `encrypted_data` would exceed 262,144 characters
- * - `malformed`: not base64, too short, or does not contain a bookmark
+ * - `malformed`: not base64, too short, or does not contain a bookmark; of a bookmark to store: a field is not what the contract
+ *   says
  * - `unknown-version`: a layout that this client does not know
  * - `unknown-key`: encrypted under a master key that is not among those given: another device may have rotated the keys
  * - `altered`: cannot be decrypted: altered ciphertext, another key, another id or another entity type

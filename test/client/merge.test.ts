@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import { differingFields, mergeBookmarks, withFieldsOf } from '../../src/client/bookmark/merge.ts'
-import { deriveKeys, encryptBookmark, type PlaintextBookmark } from '../../src/client/index.ts'
+import { sealJson, toJson } from '../../src/client/crypto/record.ts'
+import { deriveKeys, type PlaintextBookmark } from '../../src/client/index.ts'
 import { depth } from '../support/depth.ts'
 
 const keys = deriveKeys(randomBytes(32))
@@ -195,5 +196,5 @@ function shuffled(bookmark: PlaintextBookmark): PlaintextBookmark {
 }
 
 function hashOf(bookmark: PlaintextBookmark): string {
-  return encryptBookmark(keys, bookmark).data_hash
+  return sealJson(keys, 'x', toJson(bookmark)).data_hash
 }

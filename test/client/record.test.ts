@@ -178,6 +178,66 @@ t.test('an id that the service would not take is refused', async (t) => {
   }
 })
 
+t.test('fields that are not what the contract says are not sealed', async (t) => {
+  const cycle: Record<string, unknown> = {}
+  cycle.itself = [cycle]
+  const malformed: Record<string, unknown>[] = [
+    ...[
+      { title: undefined },
+      { title: 5 },
+      { title: null },
+      { source: 'weird' },
+      { source: undefined },
+      { url: ['x'] },
+    ],
+    ...[
+      { tags: 'abc' },
+      { tags: [1] },
+      { tags: { 0: 'a' } },
+      { owner: { login: 1 } },
+      { owner: [] },
+      { type: 'folder' },
+    ],
+    ...[{ stargazers_count: Number.NaN }, { stargazers_count: '1' }, { attributes: { a: 1 } }, { position: 1 }],
+    ...[
+      { extra: new Map() },
+      { extra: { deep: [new Date()] } },
+      { extra: { n: 1n } },
+      { extra: cycle },
+      { extra: 'x' },
+    ],
+    ...[
+      { unknown: Number.POSITIVE_INFINITY },
+      { unknown: () => 1 },
+      { unknown: [Symbol.iterator] },
+      { unknown: new Set() },
+    ],
+  ]
+  for (const fields of malformed) {
+    const [name = ''] = Object.keys(fields)
+    const message = `Bookmark a: ${name} is not what the contract says`
+    t.throws(() => encryptBookmark(keys, { ...bookmark, ...fields }), fault('malformed', new RegExp(message)), message)
+  }
+})
+
+t.test('what JSON can hold is sealed, in fields that nobody knows, too, and half a character', async (t) => {
+  const extra = { yes: true, none: null, deep: [[{ n: -1.5 }]], constructor: 'c', left: undefined }
+  const { left, ...kept } = extra
+  const fields = { description: null, title: 'a\ud800b', extra, unknown: [1, 'x', null], url: undefined as never }
+  const opened = decryptBookmark(keys, { id: 'a', ...encryptBookmark(keys, { ...bookmark, ...fields }) })
+  const { url, ...rest } = { ...bookmark, ...fields }
+  t.strictSame(opened, { ...rest, extra: kept })
+})
+
+t.test('what another client has sealed malformed is left out when it is read, and nothing else', async (t) => {
+  const read = (fields: object) => decryptBookmark(keys, sealed('a', JSON.stringify({ id: 'a', ...fields })))
+  t.same(read({ title: 5, tags: 'abc', url: null, unknown: { tags: 5 } }), {
+    ...{ id: 'a', title: '', source: 'bookmarks', unknown: { tags: 5 } },
+  })
+  const fine = { id: 'a', title: 'Example', source: 'stars', owner: { login: 'a', id: 7 }, description: null }
+  t.same(read({ ...fine, stargazers_count: '12', attributes: { a: 1 }, extra: [] }), fine)
+})
+
 t.test('the id in the associated data and the id inside are checked each on its own', async (t) => {
   const json = Buffer.from(JSON.stringify({ ...bookmark, id: 'a' }).padEnd(256))
   const unbound = Buffer.concat([Buffer.of(1), Buffer.alloc(24), seal(keys.recordKey, new Uint8Array(24), '', json)])

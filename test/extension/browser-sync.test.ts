@@ -1,10 +1,12 @@
 import t from 'tap'
 import { readBookmarkFile } from '../../src/client/bookmark-file/read.ts'
-import { type PlaintextBookmark, StorageFullError } from '../../src/client/index.ts'
+import { sealJson } from '../../src/client/crypto/record.ts'
+import { createClient, deriveKeys, StorageFullError, unwrap } from '../../src/client/index.ts'
 import { fakeService, memoryAgreedStore } from '../../src/extension/testing.ts'
+import { change } from '../support/changes.ts'
 import { pick } from '../support/pick.ts'
 import { BrowserModel } from './browser-model.ts'
-import { chromeAndFirefox, Device, idOf, recordOf, settle, textOf, titlesOf, twoDevices } from './device.ts'
+import { chromeAndFirefox, Device, idOf, masterKey, recordOf, settle, textOf, titlesOf, twoDevices } from './device.ts'
 
 const at = (path: string) => `https://example.org/${path}`
 const link = (parentId: string, title: string) => ({ parentId, title, url: at(title) })
@@ -527,7 +529,8 @@ t.test('A sign-out in the middle of a comparison takes nothing out of the browse
 })
 
 t.test('Whatever another client has written into the fields, the browser is in step', async (t) => {
-  const [one, other] = twoDevices()
+  const service = fakeService()
+  const [one, other] = [new Device(service, 'one'), new Device(service, 'other')]
   await settle(one, other)
   const odd = [
     { title: 5 },
@@ -535,8 +538,14 @@ t.test('Whatever another client has written into the fields, the browser is in s
     { title: { a: 1 }, url: at('odd') },
     { title: ['a'], url: 5, position: 7 },
   ]
-  const fields = odd.map((fields, index) => ({ id: `odd-${index}`, source: 'bookmarks', attributes: null, ...fields }))
-  await other.sync.put(fields as unknown as PlaintextBookmark[])
+  const changes = odd.map((fields, index) => {
+    const id = `odd-${index}`
+    const json = JSON.stringify({ id, source: 'bookmarks', attributes: null, ...fields })
+    return change({ entity_id: id, device_id: 'old', ...sealJson(deriveKeys(masterKey), id, json) })
+  })
+  const { fetch } = service.connect('ada')
+  const client = createClient({ baseUrl: service.baseUrl, deviceId: 'old', fetch })
+  unwrap(await client.POST('/api/v1/sync/push', { body: { changes } }))
   other.model.create(link('2', 'plain'))
   await settle(one, other)
   for (const { browserSync } of [one, other]) t.equal(browserSync.status().state, 'in-step')

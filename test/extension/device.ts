@@ -7,7 +7,7 @@ import { memoryAgreedStore } from '../../src/extension/testing.ts'
 import { BrowserModel, type Flavour } from './browser-model.ts'
 
 const ownFolders = ['Bookmarks bar/', 'Other bookmarks/']
-const masterKey = new Uint8Array(32).fill(7)
+export const masterKey = new Uint8Array(32).fill(7)
 
 /** The extension's worker from its start to its death, which may come at any of its calls. */
 class Life {

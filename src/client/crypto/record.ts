@@ -1,6 +1,7 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import * as limits from '../../../generated/limits.ts'
+import { demandForm, withoutMalformed } from '../bookmark/form.ts'
 import type { EntityType, PlaintextBookmark } from '../bookmark.ts'
 import { RecordError } from '../errors.ts'
 import { idForm, isId } from '../ids.ts'
@@ -44,7 +45,7 @@ const MAX_JSON =
  * of a user's devices, while `encrypted_data` differs each time.
  *
  * @param bookmark its `id` is the id under which the record must be stored
- * @throws RecordError `invalid-id`, `too-large`
+ * @throws RecordError `invalid-id`, `too-large`; `malformed`: a field is not what the contract says
  * @throws TypeError `signOut` has erased the keys
  */
 export function encryptBookmark(
@@ -52,6 +53,7 @@ export function encryptBookmark(
   bookmark: PlaintextBookmark,
   entityType: EntityType = 'bookmark',
 ): SealedRecord {
+  demandForm(bookmark)
   return sealJson(keys, bookmark.id, toJson(bookmark), entityType)
 }
 
@@ -171,7 +173,7 @@ function parseEnvelope(keys: Keys, { id, encrypted_data }: StoredRecord) {
   return { key, nonce, sealed }
 }
 
-/** @param hash of the plaintext */
+/** @param hash of the plaintext; its fields that are not what the contract says are left out */
 export function readBookmark(
   { id, data_hash }: StoredRecord,
   plaintext: Uint8Array,
@@ -185,7 +187,7 @@ export function readBookmark(
     throw new RecordError('malformed', `Record ${id} does not contain a bookmark`)
   }
   if (bookmark.id !== id) throw new RecordError('other-id', `Record ${id} contains a bookmark with another id`)
-  return bookmark as PlaintextBookmark
+  return withoutMalformed(bookmark)
 }
 
 function parseJson(json: Uint8Array): unknown {

@@ -120,7 +120,8 @@ export interface Sync {
    * Adds bookmarks, or changes those with the same ids in the fields that differ; all or none. An equal bookmark does not
    * count as an edit. A bookmark without a `position` stays where it is, or goes to the end of its folder.
    *
-   * @throws RecordError `invalid-id`, `too-large`
+   * @throws RecordError `invalid-id`, `too-large`; `malformed`: a field is not what the contract says, or nothing that JSON can
+   *   hold
    * @throws RangeError `seen` is not a cursor
    * @throws StorageFullError nothing was stored
    */
@@ -130,7 +131,7 @@ export interface Sync {
    * once no other edit runs, in this tab or another. The function may be called again, and may return null to change nothing.
    *
    * @throws RangeError there is no such bookmark, or `seen` is not a cursor
-   * @throws RecordError `too-large`
+   * @throws RecordError `too-large`, `malformed`
    * @throws StorageFullError nothing was changed
    */
   update(ids: string | readonly string[], update: Update, options?: PutOptions): Promise<void>
@@ -175,6 +176,7 @@ export interface Sync {
    * bookmark if it was deleted; `theirs` leaves the bookmark as it is. Does nothing if there are none.
    *
    * @param id the bookmark's id
+   * @throws RangeError `choice` is neither
    * @throws StorageFullError nothing was changed
    */
   resolve(id: string, choice: 'mine' | 'theirs'): Promise<void>
@@ -222,6 +224,8 @@ export interface Sync {
    *   StorageFullError, or ApiError without an id, which is retried later; RecordError `unknown-key` without an id, if another
    *   device has rotated the keys: the status has the reason `keys`; SignedOutError, if the session is another user's than
    *   `userId`. Emitted in the tab that talks to the service
+   *
+   * @throws RangeError there is no such event
    */
   on<Name extends keyof SyncEvents>(event: Name, listener: (event: SyncEvents[Name]) => void): () => void
 
@@ -247,6 +251,12 @@ export interface Sync {
    */
   signOut(options?: SignOutOptions): Promise<void>
 }
+
+/** To tell those who are not told by types of a name that would never be heard. */
+const eventNames = { change: 1, conflict: 1, restored: 1, mended: 1, status: 1, error: 1 } satisfies Record<
+  keyof SyncEvents,
+  1
+>
 
 /** The part of a sync that a selector can read. */
 export type SyncReader = Pick<Sync, 'get' | 'bookmarks' | 'tree' | 'contents' | 'status' | 'isWaiting' | 'conflicts'>
@@ -337,7 +347,10 @@ export function createSyncOver(
     dropQuarantined: (ids) => run.edit(() => dropRefused(engine, [ids].flat())),
     adoptKeys: (opened, options = {}) =>
       run.editWith(({ adoptKeys }, signal) => adoptKeys(engine, opened, { ...options, signal }), options.signal),
-    on: (event, listener) => emitter.on(event, listener),
+    on(event, listener) {
+      if (!Object.hasOwn(eventNames, event)) throw new RangeError(`There is no event ${event}`)
+      return emitter.on(event, listener)
+    },
     signOut: (options = {}) => run.signOut(options),
   }
 }

@@ -1,9 +1,11 @@
 import t from 'tap'
+import { sealJson } from '../../../src/client/crypto/record.ts'
 import { OfflineError, RecordError, type TreeNode } from '../../../src/client/index.ts'
 import { type MoveParts, moveBookmarks } from '../../../src/client/sync/edits/move.ts'
 import type { Change } from '../../../src/client/sync/exchange/transport.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
+import { change } from '../../support/changes.ts'
 import { bookmark, type Device, openPeople, send, shown, sync } from './device.ts'
 import { answerLost, down, refused, up } from './network.ts'
 import { disks } from './stores.ts'
@@ -65,6 +67,44 @@ t.test('all or none of several: one that cannot be sealed leaves none', async (t
   await t.rejects(a.sync.put([bookmark('x', 'one'), bookmark('y', 'x'.repeat(200_000))]), RecordError)
   t.same(shown(a), {})
   t.equal(a.sync.status().waiting, 0)
+})
+
+t.test('a field that is not what the contract says is refused, and changes nothing', async (t) => {
+  const { a } = await people.open(t)
+  const malformed = { name: 'RecordError', fault: 'malformed' }
+  await send(a, bookmark('x', 'one', { tags: ['a'], position: 'a0' }))
+  const bad = { tags: 'abc' } as unknown as { tags: string[] }
+  await t.rejects(a.sync.put([bookmark('y', 'two'), bookmark('x', 'one', bad)]), malformed)
+  await t.rejects(a.sync.update('x', bad), malformed)
+  await t.rejects(
+    a.sync.update('x', () => ({ extra: { at: new Map() } })),
+    malformed,
+  )
+  await t.rejects(a.sync.resolve('x', 'none' as 'mine'), RangeError)
+  t.throws(() => a.sync.on('nope' as 'change', () => {}), RangeError)
+  t.equal(a.sync.status().waiting, 0)
+  t.same(a.sync.get('x'), bookmark('x', 'one', { tags: ['a'], position: 'a0' }))
+
+  const list = [bookmark('y', 'two'), bookmark('z', 'three', bad)]
+  const failed = [{ id: 'z', error: malformed }]
+  t.match(await a.sync.importBookmarks(list), { imported: 1, failed, existing: [] })
+  t.match(await a.sync.restoreExport({ bookmarks: list }), { imported: 0, failed, existing: ['y'] })
+})
+
+t.test('what an older client has stored malformed is not shown, and gone with the next edit', async (t) => {
+  const { person, a, b } = await people.open(t)
+  const sealed = sealJson(person.keys, 'x', JSON.stringify({ ...bookmark('x', 'one'), tags: 'abc' }))
+  const stored = change({ entity_id: 'x', device_id: 'old', timestamp: person.world.time, ...sealed })
+  await person.user.call('POST', '/api/v1/sync/push', {
+    body: { changes: [stored] },
+    headers: { 'x-device-id': 'old' },
+  })
+  await sync(a)
+  t.same(a.sync.get('x'), bookmark('x', 'one'))
+  await a.sync.update('x', ({ tags = [] }) => ({ tags: [...tags, 'crypto'] }))
+  await sync(a, b)
+  t.same(b.sync.get('x')?.tags, ['crypto'])
+  t.same([a.errors, b.errors], [[], []])
 })
 
 for (const [where, makeDisk] of Object.entries(disks)) {

@@ -1,3 +1,4 @@
+import { demandForm } from '../../bookmark/form.ts'
 import { isPosition, positionsBetween } from '../../bookmark/positions.ts'
 import { kindOf, type TreeNode } from '../../bookmark/tree.ts'
 import type { OpenedExport, PlaintextBookmark } from '../../bookmark.ts'
@@ -44,7 +45,7 @@ export interface ImportReport {
   imported: number
   /** Ids of listed bookmarks that exist already, under this id or as a duplicate, and of which nothing was changed. */
   existing: string[]
-  /** Bookmarks left out: too large even without their icon and `attributes`, or without a valid id. */
+  /** Bookmarks left out: too large even without their icon and `attributes`, malformed, or without a valid id. */
   failed: { id: string; error: RecordError }[]
   /** Ids of imported bookmarks that were too large, and lack their icon (`favicon`) or, if need be, their `attributes` too. */
   reduced: string[]
@@ -64,8 +65,9 @@ export async function importList(
   const importNow = async () => {
     // Another tab may just have imported the same file.
     await replica.load()
-    const plan = await planImport(bookmarks, tree.read(), deviceId, options, options.signal)
-    return queueAccepted(parts, bookmarks, options, isMissing, plan)
+    const { formed, failed } = await sortByForm(bookmarks, options.signal)
+    const plan = await planImport(formed, tree.read(), deviceId, options, options.signal)
+    return queueAccepted(parts, formed, options, isMissing, plan, failed)
   }
   return tabs.exclusively('import', importNow, options.signal)
 }
@@ -76,8 +78,25 @@ export async function restoreList(
   { bookmarks }: Pick<OpenedExport, 'bookmarks'>,
   { overwrite = false, ...options }: RestoreOptions,
 ): Promise<ImportReport> {
-  const inTheirPlaces = { added: new Map(bookmarks.map((bookmark) => [bookmark, bookmark])), placed: [] }
-  return queueAccepted(parts, bookmarks, options, overwrite ? differs : isMissing, inTheirPlaces)
+  const { formed, failed } = await sortByForm(bookmarks, options.signal)
+  const inTheirPlaces = { added: new Map(formed.map((bookmark) => [bookmark, bookmark])), placed: [] }
+  return queueAccepted(parts, formed, options, overwrite ? differs : isMissing, inTheirPlaces, failed)
+}
+
+/** What one bookmark of a list has in a wrong form must not keep the others out. */
+async function sortByForm(bookmarks: readonly PlaintextBookmark[], signal: AbortSignal | undefined) {
+  const [formed, failed]: [PlaintextBookmark[], ImportReport['failed']] = [[], []]
+  const sort = (bookmark: PlaintextBookmark) => {
+    try {
+      demandForm(bookmark)
+      formed.push(bookmark)
+    } catch (error) {
+      if (!(error instanceof RecordError)) throw error
+      failed.push({ id: bookmark.id, error })
+    }
+  }
+  await paced(bookmarks, sort, signal)
+  return { formed, failed }
 }
 
 function isMissing(row: Row): boolean {
@@ -95,6 +114,7 @@ async function queueAccepted(
   { signal, onProgress }: Pick<ImportOptions, 'signal' | 'onProgress'>,
   accepts: (row: Row, edit: Edit) => boolean,
   { added, placed }: ImportPlan,
+  malformed: ImportReport['failed'],
 ): Promise<ImportReport> {
   const { rows, meta } = parts.replica
   const { cursor } = meta
@@ -133,7 +153,8 @@ async function queueAccepted(
     return false
   }
   await queueEdits(parts, [...moves, ...edits.values()], cursor, accepted)
-  return { imported: bookmarks.length - existing.length - failed.length, existing, failed, reduced: [...reduced] }
+  const imported = bookmarks.length - existing.length - failed.length
+  return { imported, existing, failed: [...malformed, ...failed], reduced: [...reduced] }
 }
 
 /** A bookmark must not be lost because its icon is too large, or what a browser says of it besides. */

@@ -1,4 +1,5 @@
 import { PlaintextBookmark as required } from '../../../../generated/required.ts'
+import { demandForm } from '../../bookmark/form.ts'
 import { differingFields, mergeBookmarks } from '../../bookmark/merge.ts'
 import { isPosition, positionsBetween } from '../../bookmark/positions.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
@@ -7,7 +8,7 @@ import { withMine } from '../store/conflicts.ts'
 import type { Draft, Replica } from '../store/replica.ts'
 import { viewOf } from '../store/row.ts'
 import type { Row } from '../store/store.ts'
-import { applyEdit, type EditParts, type SealedEdit, sealAgain, sealAll, sealOne } from './edit.ts'
+import { applyEdit, type EditParts, type SealedEdit, sealAgain, sealOne } from './edit.ts'
 
 /** The state that an edit was made on. */
 export interface PutOptions {
@@ -36,7 +37,11 @@ export async function putBookmarks(
 ): Promise<void> {
   if (bookmarks.length === 0) return
   const sights = new Map(bookmarks.map(({ id }) => [id, sightOf(parts, id, seen)]))
-  const edits = await sealAll(parts.keys, withPlaces(parts, bookmarks))
+  const edits: SealedEdit[] = []
+  await paced(withPlaces(parts, bookmarks), (bookmark) => {
+    demandForm(bookmark)
+    edits.push(sealOne(parts.keys, bookmark))
+  })
   await parts.replica.commit([...sights.keys()], 'local', (draft) =>
     paced(edits, (edit) => {
       putOne(parts, draft, edit, sights.get(edit.id) as Sight)
@@ -134,6 +139,7 @@ function updateOne(parts: EditParts, draft: Draft, id: string, update: Update, s
   // The types cannot keep undefined out where an app's compiler takes it for a value of any optional field.
   const patch = { ...asks, id }
   for (const name of required) if (patch[name] === undefined) delete patch[name]
+  demandForm(patch as Partial<PlaintextBookmark>, true)
   const position = 'parentId' in patch ? undefined : current.position
   const [patched] = withPlaces(parts, [{ ...current, position, ...patch } as PlaintextBookmark])
   const edit = sealOne(parts.keys, patched as PlaintextBookmark)
@@ -146,6 +152,7 @@ function updateOne(parts: EditParts, draft: Draft, id: string, update: Update, s
 
 /** Ends all conflicts of a bookmark. */
 export async function resolveConflicts(parts: EditParts, id: string, choice: 'mine' | 'theirs'): Promise<void> {
+  if (choice !== 'mine' && choice !== 'theirs') throw new RangeError(`choice must be mine or theirs, not ${choice}`)
   await parts.replica.commit([id], 'local', (draft) => {
     const { conflicts, ...row } = draft.get(id)
     if (conflicts.length === 0) return

@@ -1,8 +1,9 @@
 import { QuotaExceeded } from '../../../../generated/errors.ts'
 import type { Keys } from '../../crypto/keys.ts'
-import { encryptBookmark, sealedLength } from '../../crypto/record.ts'
+import { sealedLength } from '../../crypto/record.ts'
 import { ApiError } from '../../errors.ts'
 import type { Clock } from '../../timing/clock.ts'
+import { sealOne } from '../edits/edit.ts'
 import type { Draft, Replica } from '../store/replica.ts'
 import { latestTimestamp } from '../store/row.ts'
 import { correctedNow, isAhead, nextTick } from '../store/service-clock.ts'
@@ -66,7 +67,7 @@ export async function markSent(parts: BatchParts, ids: readonly string[]): Promi
 /** The change, which was never sent, under the newest keys if they were rotated since it was made. */
 function underNewest(keys: Keys, { change, bookmark }: Waiting): Waiting['change'] {
   const isOld = bookmark && keysOf(keys.older, change.encrypted_data?.slice(0, 12))
-  return isOld ? { ...change, ...encryptBookmark(keys, bookmark) } : change
+  return isOld ? { ...change, ...sealOne(keys, bookmark).sealed } : change
 }
 
 /** The change, which was never sent, as made now if it was made while this device's clock was far ahead. */

@@ -1,0 +1,2 @@
+// Written by `npm run generate`. Do not edit.
+export const form = {"id":"string","title":"string","url":"string","parentId":"string","dateAdded":"string","dateModified":"string","folder":"string","path":"string","tags":["string"],"favicon":"string","domain":"string","source":"=bookmarks =history =groups =stars","name":"string","full_name":"string","stargazers_count":"number","description":"string null","owner":{"login":"string","avatar_url":"string"},"position":"string","type":"=separator","attributes":{"*":"string"},"extra":{}} as const
