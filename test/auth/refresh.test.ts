@@ -1,13 +1,16 @@
+import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { InvalidGrantError, ProviderUnavailableError } from '../../src/service/provider/provider.ts'
 import { openDevice } from '../realtime/device.ts'
 import { openBrowser } from '../support/browser.ts'
 import { setCookies } from '../support/cookies.ts'
+import { isPostgres } from '../support/database-url.ts'
 import { holdIntervals } from '../support/intervals.ts'
 import { buildWithMock } from '../support/mock-service.ts'
 import { pick } from '../support/pick.ts'
 import type { MockProvider } from '../support/providers.ts'
 import { open } from '../support/relying-party.ts'
+import { until } from '../support/until.ts'
 
 const refresh = '/api/v1/auth/refresh'
 const session = '/api/v1/auth/session'
@@ -310,6 +313,29 @@ t.test('An instance whose clock is an hour ahead does not ask while another one 
   t.equal(asked(), 1)
   await release()
 })
+
+if (isPostgres)
+  t.test('A refresh that has waited for the lease of another instance does not ask', async (t) => {
+    const { browser, context, asked } = await signedInLongAgo(t)
+    const { db, now } = context.database
+    const isWaiting = async () => {
+      const waiting = sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+      return (await waiting.execute(db)).rows.length > 0
+    }
+    const waited = await db.transaction().execute(async (trx) => {
+      await trx.selectFrom('logins').select('id').forUpdate().execute()
+      const refreshing = browser.call('POST', refresh)
+      await until(isWaiting)
+      await trx
+        .updateTable('logins')
+        .set({ asking_until: sql`${now} + 30000`, unanswered: 1 })
+        .execute()
+      return { refreshing }
+    })
+    t.equal((await waited.refreshing).status, 200)
+    t.equal(asked(), 0)
+    await db.updateTable('logins').set({ asking_until: 0, unanswered: 0 }).execute()
+  })
 
 t.test('The lease of an instance that died with its clock an hour ahead holds off the others for 30 s', async (t) => {
   const before = Date.now()

@@ -2,7 +2,7 @@
  * A process of its own makes each scheduled backup: checking a large copy takes a while, in which the service must answer.
  * Its argument is what to copy and where to; it prints what it made, or on stderr why it did not.
  */
-import { setPriority } from 'node:os'
+import { getPriority, setPriority } from 'node:os'
 import type { Source } from './make.ts'
 import { makeBackup } from './make.ts'
 
@@ -19,7 +19,8 @@ process.stdin.on('end', () => process.exit(1)).resume()
 
 try {
   process.umask(0o077)
-  setPriority(lowPriority)
+  // Only root may take back what an operator has given the service (`Nice=`, `nice`).
+  setPriority(Math.max(getPriority(), lowPriority))
   const { source, path } = JSON.parse(process.argv[2] ?? '') as Order
   console.log(JSON.stringify(await makeBackup(source, path)))
 } catch (error) {

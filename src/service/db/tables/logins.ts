@@ -226,11 +226,12 @@ export async function leaseProviderToken(
     .where('logins.user_id', '=', login.userId)
     .where('logins.id', '=', login.loginId)
     .where('logins.provider_token_sealed', 'is not', null)
-    // Times further ahead than any can be were written by a clock that was wrong.
+    // Times far further ahead than any can be were written by a clock that was wrong. One that is a little further may be of
+    // a request for which this statement has waited.
     .where(({ or, eb }) =>
       or([
         eb('logins.asking_until', '<=', databaseNow),
-        eb('logins.asking_until', '>', sql<number>`${databaseNow} + ${leaseMs}`),
+        eb('logins.asking_until', '>', sql<number>`${databaseNow} + ${2 * leaseMs}`),
       ]),
     )
     .where(({ or, eb }) =>
