@@ -62,7 +62,8 @@ async function pairAgreed(
   let strangers = 0
   const pairRow = ({ id, browserId, dateAdded, kind, content, shown = content, step }: AgreedRow) => {
     const entry = entries.get(browserId ?? '')
-    if (entry?.kind !== kind) return
+    // What has become another one may have a row of its own yet.
+    if (entry?.kind !== kind || pairing.idOf.has(entry.browserId)) return
     const isStranger = kind === 'link' && entry.title !== shown.title && entry.url !== shown.url
     // After a crash Chrome gives the ids once more.
     if (step && (isStranger || (dateAdded ?? entry.dateAdded) !== entry.dateAdded)) return
