@@ -225,6 +225,16 @@ t.test('a device of an old version of the app loses nothing, and others lose not
   t.match(a.conflicts, [x, { id: 'y', fields: ['title'], mine: { title: 'under the new key' } }])
 })
 
+t.test('once the keys are adopted, nothing is told to be under way', async (t) => {
+  const { vault, a, b } = await openVault(t)
+  const keys = await vault.rotate()
+  await a.sync.adoptKeys(keys)
+  await send(a, numbered(10))
+  await b.sync.adoptKeys(keys)
+  t.match(b.sync.status(), { state: 'offline', progress: undefined })
+  t.same(Object.keys(shown(b)).length, 10)
+})
+
 t.test('a record under a key that is not in the keyring is skipped, and locks no device', async (t) => {
   const { vault, a, b, device } = await openVault(t)
   await vault.rotate()

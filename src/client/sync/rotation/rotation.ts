@@ -28,8 +28,13 @@ const longestId = 128
  */
 export async function adoptKeys(parts: ExchangeParts, opened: Keys, options: RotationOptions): Promise<void> {
   await takeKeys(parts.replica, opened, parts.keys)
-  await exchange(parts, options.signal)
-  await encryptAnew(parts, options)
+  try {
+    await exchange(parts, options.signal)
+    await encryptAnew(parts, options)
+  } finally {
+    // If another tab leads, no later exchange of this one would.
+    parts.progress.end()
+  }
 }
 
 /**
