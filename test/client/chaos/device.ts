@@ -40,10 +40,18 @@ interface DeviceTraits {
   isOlder: boolean
 }
 
+/** A form that a tab has opened for a bookmark, as it was then. */
+interface Form {
+  shown: PlaintextBookmark
+  /** The ledger's, when it opened. */
+  since: number
+}
+
 /** A page of the app. */
 export interface Tab {
   sync: Sync
   wire: Wire
+  form?: Form | undefined
   kill(): void
 }
 
@@ -147,6 +155,7 @@ export class Device {
       },
     }
     sync.on('conflict', (conflict) => ledger.tell(conflict))
+    sync.on('mended', (mended) => fail(`${this.id} had gone wrong`, mended))
     sync.on('error', ({ id, error }) => {
       const isExpected = expectedErrors.includes(error.name) || (id === undefined && lacksKeys(error))
       if (!isExpected) fail(`${this.id} reports ${error.name}`, error.stack)
@@ -295,6 +304,10 @@ class Disk {
   evict(afterOperations: number): void {
     this.#untilEvicted = afterOperations
     if (afterOperations === 0) this.#empty()
+  }
+
+  lose(): void {
+    this.#empty({ isEvicted: false })
   }
 
   /** An eviction that is still to come comes now. */

@@ -110,6 +110,52 @@ export const edits = {
     follow(device, tab, 'move', moved, ledger.begin(device.id, id, { parentId: undefined } as never, saw))
   },
 
+  /** Opens a form, or saves the one that is open, whatever has become of its bookmark since. */
+  async form(run, device, tab) {
+    await editable(device)
+    const { dice, ledger } = run
+    const { form } = tab
+    tab.form = undefined
+    if (!form) {
+      const shown = tab.sync.get(anId(run, tab) ?? '')
+      if (shown) tab.form = { shown, since: ledger.length }
+      return
+    }
+    const { shown, since } = form
+    // Its user knows what they did meanwhile.
+    if (ledger.hasEdited(device.id, shown.id, since)) return
+    const { title, description } = newContent(run)
+    saveForm(run, device, tab, shown, dice.pick([{ title }, { description }, { title, description }]))
+  },
+
+  /** Another device deletes or edits what somebody has open in a form. */
+  async underForm(run, device, tab) {
+    await editable(device)
+    const { dice, ledger, devices } = run
+    const forms = devices.flatMap((other) => (other === device ? [] : other.tabs.flatMap(({ form }) => form ?? [])))
+    const saw = forms.length > 0 ? tab.sync.get(dice.pick(forms).shown.id) : undefined
+    if (!saw) return
+    const { id } = saw
+    const patch = dice.happens(0.6) ? null : { title: newContent(run).title }
+    run.note(`${id} ${patch ? 'edited' : 'deleted'}`)
+    const answer = ledger.begin(device.id, id, patch, saw)
+    follow(device, tab, 'put', patch ? tab.sync.put({ ...saw, ...patch }) : tab.sync.remove(id), answer)
+    if (dice.happens(0.5)) await exchange([device, ...devices])
+  },
+
+  /** Two tabs have a form for the same bookmark, and one saves it, or deletes the bookmark, before the other. */
+  async twoForms(run, device, tab) {
+    await editable(device)
+    const { dice, ledger } = run
+    const other = dice.pick(device.tabs)
+    const shown = tab.sync.get(anId(run, tab) ?? '')
+    if (!shown || other === tab) return
+    if (dice.happens(0.5)) saveForm(run, device, other, shown, { title: run.unique('t') })
+    else follow(device, other, 'remove', other.sync.remove(shown.id), ledger.begin(device.id, shown.id, null, shown))
+    await settled()
+    saveForm(run, device, tab, shown, dice.pick([{ title: run.unique('t') }, { description: run.unique('d') }]))
+  },
+
   async resolve(run, device, tab) {
     await editable(device)
     const { dice, ledger } = run
@@ -126,6 +172,18 @@ export const edits = {
     })
   },
 } satisfies Record<string, Happening>
+
+function saveForm(
+  run: Run,
+  device: Device,
+  tab: Tab,
+  shown: PlaintextBookmark,
+  patch: Partial<PlaintextBookmark>,
+): void {
+  run.note(`${shown.id} ${Object.keys(patch).join(' ')}`)
+  const answer = run.ledger.begin(device.id, shown.id, patch, shown)
+  follow(device, tab, 'form', tab.sync.put({ ...shown, ...patch }, { seen: shown }), answer)
+}
 
 /** Deletes up to that many. */
 async function removeSome(run: Run, device: Device, tab: Tab, most: number): Promise<void> {

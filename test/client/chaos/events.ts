@@ -38,10 +38,15 @@ export const weights = {
   update: 14,
   tag: 7,
   together: 5,
+  form: 12,
+  underForm: 6,
+  twoForms: 3,
   resolve: 3,
   retryRefused: 2,
   dropRefused: 1,
   rotate: 2,
+  rotateUnderPull: 2,
+  loseStore: 2,
   unlock: 5,
   backUp: 4,
   restore: 4,
@@ -109,6 +114,14 @@ export const events: Record<EventName, Happening> = {
     if (device.tabs.length > 1) await settled()
     device.disk.evict(device.tabs.length > 1 ? 0 : run.dice.below(4))
   },
+  /** With it go the tabs, but not the device's id: what it had not sent, and what it was to be told, is lost. */
+  loseStore({ ledger }, device) {
+    if (device.session === 'leaving') return
+    device.crash()
+    device.disk.lose()
+    ledger.signOut(device.id)
+    device.openTab()
+  },
   fillDisk(_, { disk }) {
     disk.isFull = true
   },
@@ -158,6 +171,20 @@ export const events: Record<EventName, Happening> = {
     await turns(dice.below(8))
     await vault.rotate()
     dice.pick(devices.filter(({ session }) => session === 'in')).unlock()
+  },
+  /** The new keys come to all tabs of a device that pulls what is under them. */
+  async rotateUnderPull(run, device) {
+    const { vault, dice, devices } = run
+    const other = dice.pick(devices.filter(({ session, tab }) => session === 'in' && tab))
+    if (device.session !== 'in' || !other) return
+    await vault.rotate()
+    device.unlock()
+    await settled()
+    await edits.put(run, device, dice.pick(device.tabs))
+    await settled()
+    for (const tab of other.tabs) other.call('syncNow', tab, tab.sync.syncNow())
+    await turns(dice.below(12))
+    other.unlock()
   },
   unlock: (_, device) => (device.session === 'in' ? device.unlock() : undefined),
 

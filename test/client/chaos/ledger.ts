@@ -68,6 +68,15 @@ export class Ledger {
     }
   }
 
+  get length(): number {
+    return this.#entries.length
+  }
+
+  /** True if the device has called for an edit of the bookmark since there were so many entries. */
+  hasEdited(device: string, id: string, since: number): boolean {
+    return this.#entries.slice(since).some((entry) => entry.device === device && entry.id === id)
+  }
+
   /** A device, or another one after a recovery, sends a version. */
   send(id: string, made: Made, open: () => PlaintextBookmark | null): void {
     const key = versionKey(id, made)
