@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
-import { constants, setPriority } from 'node:os'
+import { constants, getPriority, setPriority } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { cacheFolder, isProgram } from './program.ts'
@@ -43,7 +43,8 @@ async function build(cache: string, env: NodeJS.ProcessEnv): Promise<string> {
   try {
     const building = run('go', ['install', source], { env: { ...env, GOBIN: folder } })
     // Whatever else runs comes first, such as the tests. The compilers that Go starts inherit it.
-    if (building.child.pid !== undefined) setPriority(building.child.pid, constants.priority.PRIORITY_LOW)
+    if (building.child.pid !== undefined)
+      setPriority(building.child.pid, Math.max(getPriority(), constants.priority.PRIORITY_LOW))
     await building
     await rename(join(folder, 'minio'), join(cache, 'minio'))
   } catch (error) {

@@ -175,7 +175,7 @@ function fateOf(current: Current, version: Kept | undefined, until: number): Fat
 function toVersion(kept: Kept): Schemas['Version'] {
   const { event_id: version_id, seq: _, at, began, ended, data, data_hash, was_deleted: __, ...rest } = kept
   return {
-    ...{ ...rest, version_id, began: began && began.at, ended: ended.at, erased_at: at + keptMs },
+    ...{ ...rest, version_id, began: began?.at ?? null, ended: ended.at, erased_at: at + keptMs },
     ...(data !== null && { encrypted_data: data.ciphertext }),
     ...(data_hash !== null && { data_hash }),
   }
