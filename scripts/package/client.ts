@@ -15,6 +15,7 @@ export const entryPoints = {
   './account': 'client/account',
   './extension': 'extension/index',
   './react': 'client/react',
+  './undo': 'client/undo',
   './worker': 'client/worker',
   './node': 'client/node',
   './testing': 'extension/testing',

@@ -10,6 +10,7 @@ const extension = new URL('../../docs/extension.md', import.meta.url)
 const sections = {
   'vault.ts': 'The vault',
   'edits.ts': 'Edits',
+  'undo.ts': 'Undo and redo',
   'deletes.ts': 'Deletes by other devices',
   'history.ts': 'History',
   'account.ts': 'The account',

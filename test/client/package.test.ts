@@ -214,6 +214,7 @@ import { useBookmark } from 'encrypted-bookmark-sync-client/react'
 import { openDevice } from 'encrypted-bookmark-sync-client/node'
 import { storeCases } from 'encrypted-bookmark-sync-client/testing'
 import { createClient as createCalls } from 'encrypted-bookmark-sync-client/calls'
+import { undoable } from 'encrypted-bookmark-sync-client/undo'
 import { createSync as createWorkerSync } from 'encrypted-bookmark-sync-client/worker'
 import { createBrowserSync } from 'encrypted-bookmark-sync-client/extension'
 const keys = deriveKeys(new Uint8Array(32))
@@ -221,7 +222,7 @@ const bookmark = { id: 'one', title: 'A title', source: 'bookmarks' }
 if (typeof createBrowserSync !== 'function') throw new Error('/extension')
 const opened = decryptBookmark(keys, { id: 'one', ...encryptBookmark(keys, bookmark) })
 const client = createClient({ baseUrl: 'http://127.0.0.1:9', deviceId: 'd' })
-createSync({ client, keys, userId: 'u', deviceId: 'd', store: memoryStore() })
+undoable(createSync({ client, keys, userId: 'u', deviceId: 'd', store: memoryStore() }))
 createWorkerSync({ client, keys, userId: 'u', deviceId: 'd', store: memoryStore() })
 if (typeof openDevice !== 'function' || typeof createHistory !== 'function' || typeof openAccount !== 'function' || createCalls !== createClient) throw new Error('/node, /history, /account, /calls')
 await Promise.all(storeCases.slice(0, 1).map(({ run }) => run(() => memoryStore())))
@@ -238,8 +239,9 @@ import * as extension from 'encrypted-bookmark-sync-client/extension'
 import * as history from 'encrypted-bookmark-sync-client/history'
 import * as node from 'encrypted-bookmark-sync-client/node'
 import * as testing from 'encrypted-bookmark-sync-client/testing'
+import * as undo from 'encrypted-bookmark-sync-client/undo'
 import * as worker from 'encrypted-bookmark-sync-client/worker'
-console.log(client, account, calls, crypto, files, extension, history, node, testing, worker)
+console.log(client, account, calls, crypto, files, extension, history, node, testing, undo, worker)
 const known: client.PlaintextBookmark = { id: 'one', title: 'A title', source: 'bookmarks', extra: { colour: 'red' } }
 // @ts-expect-error: it is dateAdded
 export const misspelt: client.PlaintextBookmark = { ...known, dateadded: '2026-11-22' }

@@ -1,0 +1,120 @@
+import t from 'tap'
+import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
+import { memoryStore } from '../../../src/client/sync/store/memory.ts'
+import { undoable } from '../../../src/client/undo.ts'
+import { bookmark, openPeople, shown, sync } from './device.ts'
+
+const people = await openPeople()
+
+const contents = (bookmarks: ReadonlyMap<string, PlaintextBookmark>) => Object.fromEntries(bookmarks)
+
+t.test('each kind of edit is taken back and done again, as new edits that other devices get', async (t) => {
+  const { a, b } = await people.open(t)
+  const edits = undoable(a.sync)
+  const folder = bookmark('f', 'folder', { url: undefined as never })
+  await a.sync.put([folder, bookmark('x', 'one', { tags: ['old'] }), bookmark('y', 'other')])
+  const states = [contents(a.sync.bookmarks())]
+  const told: unknown[] = []
+  edits.steps.subscribe(() => told.push(edits.steps.read()))
+  for (const make of [
+    () => edits.put([bookmark('z', 'new'), bookmark('y', 'another', { description: 'a note' })]),
+    () => edits.update(['x', 'y'], ({ title }) => ({ title: `${title}!`, tags: undefined })),
+    () => edits.update('x', { title: 'patched' }),
+    () => edits.move(['y', 'x'], { parentId: 'f' }),
+    () => edits.remove(['f', 'x']),
+  ]) {
+    await make()
+    states.push(contents(a.sync.bookmarks()))
+  }
+  t.same(told.at(-1), { undo: 5, redo: 0 })
+  await sync(a, b)
+  for (const state of states.slice(0, -1).toReversed()) {
+    t.same(await edits.undo(), { changed: [] })
+    t.same(contents(a.sync.bookmarks()), state)
+    await sync(a, b)
+    t.same(contents(b.sync.bookmarks()), state)
+  }
+  t.equal(await edits.undo(), undefined)
+  t.same(told.at(-1), { undo: 0, redo: 5 })
+  for (const state of states.slice(1)) {
+    t.same(await edits.redo(), { changed: [] })
+    t.same(contents(a.sync.bookmarks()), state)
+  }
+  await edits.undo()
+  await edits.put(bookmark('z', 'edited since'))
+  t.same([await edits.redo(), edits.steps.read()], [undefined, { undo: 5, redo: 0 }])
+})
+
+t.test('what another device has changed since stays, and is told; the rest is taken back', async (t) => {
+  const { a, b } = await people.open(t)
+  const edits = undoable(a.sync)
+  await a.sync.put(['x', 'y', 'z', 'w'].map((id) => bookmark(id, 'before', { tags: ['t'] })))
+  await edits.update(['x', 'y', 'z', 'w'], ({ tags = [] }) => ({ title: 'mine', tags: [...tags, 'mine'] }))
+  await sync(a, b)
+  await b.sync.update('x', { title: 'theirs', tags: ['t', 'mine', 'theirs'] })
+  await b.sync.update('y', { description: 'theirs' })
+  await b.sync.remove('z')
+  await sync(b, a)
+  const report = await edits.undo()
+  t.same(report?.changed.toSorted(), ['x', 'z'])
+  t.match(contents(a.sync.bookmarks()), {
+    x: { title: 'theirs', tags: ['t', 'theirs'] },
+    y: { title: 'before', tags: ['t'], description: 'theirs' },
+    w: { title: 'before', tags: ['t'] },
+  })
+  t.same((await edits.redo())?.changed.toSorted(), ['x', 'z'])
+  t.same(shown(a), { w: 'mine', x: 'theirs', y: 'mine' })
+  t.equal(a.sync.get('y')?.description, 'theirs')
+  t.same([a.conflicts, b.conflicts], [[], []])
+})
+
+t.test(
+  'what was added here and edited elsewhere is not deleted; what was deleted here and is back is not replaced',
+  async (t) => {
+    const { a, b } = await people.open(t)
+    const edits = undoable(a.sync)
+    await a.sync.put(bookmark('old', 'before'))
+    await edits.remove('old')
+    await edits.put([bookmark('x', 'added'), bookmark('y', 'added')])
+    await sync(a, b)
+    await b.sync.put([bookmark('old', 'theirs'), bookmark('x', 'theirs')])
+    await sync(b, a)
+    t.same(await edits.undo(), { changed: ['x'] })
+    t.same(await edits.undo(), { changed: ['old'] })
+    t.same(shown(a), { old: 'theirs', x: 'theirs' })
+  },
+)
+
+t.test('an edit takes back no more than it has asked for, also before the store was read', async (t) => {
+  const person = await people.person(t)
+  const store = memoryStore()
+  const first = person.device('a', { store })
+  const opened = bookmark('x', 'opened')
+  await first.sync.put([opened, bookmark('y', 'one')])
+  await first.sync.update('x', { description: 'of meanwhile' })
+  await first.sync.stop()
+  const { sync } = person.device('a', { store })
+  const edits = undoable(sync)
+  const making = edits.put({ ...opened, title: 'form' }, { seen: opened })
+  t.same([await edits.undo(), await making], [{ changed: [] }, undefined])
+  t.match(sync.get('x'), { title: 'opened', description: 'of meanwhile' })
+  await t.rejects(edits.update(['y', 'gone'], { title: 'never' }), RangeError)
+  await edits.put({ ...(sync.get('y') as PlaintextBookmark) })
+  t.same(edits.steps.read(), { undo: 0, redo: 1 }, 'an edit that failed or changed nothing is none')
+})
+
+t.test('without room, an edit can be taken back later; after signing out, none', async (t) => {
+  const { a } = await people.open(t, { a: { disk: () => memoryStore() } })
+  const edits = undoable(a.sync)
+  await edits.put(bookmark('x', 'one'))
+  const { write } = a.store
+  a.store.write = async () => {
+    throw new Error('No room')
+  }
+  await t.rejects(edits.undo(), { message: 'No room' })
+  a.store.write = write
+  t.same(edits.steps.read(), { undo: 1, redo: 0 })
+  t.same([await edits.undo(), shown(a)], [{ changed: [] }, {}])
+  await a.sync.signOut({ discardUnsent: true })
+  t.same(edits.steps.read(), { undo: 0, redo: 0 })
+})
