@@ -384,8 +384,9 @@ export interface paths {
          * @description Lists the kept versions that lost to one that had not seen them and that nobody has settled yet, newest first:
          *     those that were overwritten unseen, and those that were rejected when they arrived. Every device gets the same list.
          *
-         *     A conflict is settled when somebody settles it, when its version is restored, or when the device that made the
-         *     version has pulled the change that it lost to: that device then knows, and holds the text. A page ends early after
+         *     A conflict is settled when somebody settles it or restores its version. The device that made the version settles it,
+         *     too, once it has told its user: a pull alone proves nothing, because that device may have been emptied, or be a copy
+         *     of before. A page ends early after
          *     512 KiB of ciphertext; only `next` tells whether it was the last.
          */
         get: operations["listConflicts"];
@@ -412,7 +413,7 @@ export interface paths {
         post?: never;
         /**
          * Settle a conflict
-         * @description Takes a conflict off the list and leaves the bookmark as it is. The version itself is kept as long as any other. Of several conflicts with one `version_id`, the first that arrived is meant.
+         * @description Takes a conflict off the list and leaves the bookmark as it is. A device calls it when its user knows of the loss. The version itself is kept as long as any other. Of several conflicts with one `version_id`, the first that arrived is meant.
          */
         delete: operations["settleConflict"];
         options?: never;

@@ -77,12 +77,7 @@ t.test('Push, pull and status reach the rows that they need by an index, and no 
     [
       'ciphertexts (user_id=? AND stamp=?)',
       'index of rejections (user_id=? AND device_id=?)',
-      `index of rejections ${entity}`,
-      'index of versions (user_id=? AND seq=?)',
       'records (user_id=? AND stamp>? AND stamp<?)',
-      'rejections (user_id=? AND device_id=? AND winner_stamp<?)',
-      'versions (user_id=? AND device_id=? AND ended<?)',
-      'versions (user_id=? AND device_id=?)',
     ],
     'a pull: the ciphertext of what it returns',
   )

@@ -68,7 +68,7 @@ const first = {
 }
 
 const then = {
-  'a pull settles what the device had lost': pull('watch'),
+  'a pull of a device that has lost': pull('watch'),
   'a conflict is settled': remove('/api/v1/sync/conflicts/x%20at%2020'),
   'a pull of its device': pull('laptop'),
   'a device is forgotten': remove('/api/v1/account/devices/screen'),

@@ -187,21 +187,14 @@ t.test('conflict_count: versions that lost to one that had not seen them, until 
   t.equal(await conflicts(), 3, 'a later change by one that does not know of it settles nothing')
   await push(ada, { entity_id: 'y', timestamp: 7000, device_id: 'd', operation: 'update' }, 'd')
   t.equal(await conflicts(), 4, 'one that overwrites a version unseen is another conflict')
-  await pull(ada, 'c')
-  t.equal(await conflicts(), 3, 'settled by a pull of the device that was overwritten')
-  const first = await pull(ada, 'b', { limit: 1 })
-  t.equal(first.changes[0]?.entity_id, 'x')
-  t.equal(await conflicts(), 2, 'settled when the losing device pulls past the winner')
-  await pull(ada, 'a', { limit: 1 })
-  t.equal(await conflicts(), 1, 'not by a pull that ends before the winner')
-  await pull(ada, 'a')
-  t.equal(await conflicts(), 0)
+  for (const device of ['a', 'b', 'c']) await pull(ada, device)
+  t.equal(await conflicts(), 4, 'not settled by a pull of the device that lost: its store may have been emptied')
 
   await lose('z', 'a')
   await ada.call('PUT', '/api/v1/bookmarks/z', { body: content })
-  t.equal(await conflicts(), 1, 'not settled by a REST write')
+  t.equal(await conflicts(), 5, 'nor by a REST write')
   await lose('z', 'e')
-  t.equal(await conflicts(), 2)
+  t.equal(await conflicts(), 6)
   const { version_id } = (await ada.call('GET', '/api/v1/sync/conflicts')).body.conflicts[0]
   for (const status of [200, 404]) {
     t.equal(
@@ -210,7 +203,7 @@ t.test('conflict_count: versions that lost to one that had not seen them, until 
       'settled by anybody, once',
     )
   }
-  t.equal(await conflicts(), 1)
+  t.equal(await conflicts(), 5)
 })
 
 t.test('A loser and its winner in one push', async (t) => {
@@ -223,8 +216,6 @@ t.test('A loser and its winner in one push', async (t) => {
   const { body } = await ada.call('POST', '/api/v1/sync/push', { body: { changes }, ...as('relay') })
   t.equal(body.conflicts.length, 1)
   t.equal((await statusOf(ada)).conflict_count, 1)
-  await pull(ada, 'a')
-  t.equal((await statusOf(ada)).conflict_count, 0, "settled once the loser's device has pulled the winner")
 })
 
 t.test('Rejections for the user_id or the clock are not conflicts', async (t) => {

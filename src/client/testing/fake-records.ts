@@ -95,14 +95,11 @@ export class FakeRecords {
     const changes = this.changesAfter(since)
     const sent = changes.slice(0, limit)
     const cursor = sent.at(-1)?.stamp ?? this.lastStamp
-    const lost = this.kept.filter((one) => isOpen(one) && one.device_id === deviceId && one.ended.stamp <= cursor)
     if (deviceId !== unknownDevice) {
       const before = this.#devices.get(deviceId)
       // A pull that changes nothing is written once a minute.
       const isFresh = before?.cursor === cursor && Math.abs(now - before.lastSync) < cursorAgeMs
-      if (!isFresh || lost.length > 0) this.#devices.set(deviceId, { cursor, lastSync: now })
-      // A device that has pulled what its version lost to knows of it.
-      for (const version of lost) version.settled_at = now
+      if (!isFresh) this.#devices.set(deviceId, { cursor, lastSync: now })
     }
     const has_more = changes.length > sent.length
     const page = { last_sync_timestamp: cursor, has_more, epoch: this.epoch }

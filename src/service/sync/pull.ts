@@ -5,7 +5,7 @@ import type { Database, Db } from '../db/engine/database.ts'
 import { type Answer, onceAnswered } from '../db/engine/query.ts'
 import { listChangePage, partLimits } from '../db/tables/changes.ts'
 import { bytesOf } from '../db/tables/ciphertexts.ts'
-import { settleConflictsOf } from '../db/tables/conflicts.ts'
+import { removeRejectionsOf } from '../db/tables/conflicts.ts'
 import { type End, type Progress, readEnd, readProgress, saveCursor } from '../db/tables/devices.ts'
 import { lockUser } from '../db/tables/users.ts'
 import { type Caller, unknownDevice } from './change.ts'
@@ -104,14 +104,13 @@ function keepCursor(
   const now = clock()
   const isKnown = before.last_sync !== null
   const isFresh = before.cursor === cursor && Math.abs(now - (before.last_sync ?? 0)) < cursorAgeMs
-  // A device that has pulled the winner over its change knows that it lost, and holds what it lost.
-  const settles = [before.first_winner, before.first_rejecting].some((winner) => winner !== null && winner <= cursor)
+  const settles = before.first_rejecting !== null && before.first_rejecting <= cursor
   if (isFresh && !settles) return undefined
   return database.write(async (trx) => {
     // A push writes the same rows under the user's lock; without it, the two could lock in opposite orders.
     if (!isKnown || settles) await lockUser(trx, userId)
     await demandLogin(trx, { userId, loginId })
-    if (settles) await settleConflictsOf(trx, { userId, deviceId, cursor, now })
+    if (settles) await removeRejectionsOf(trx, { userId, deviceId, cursor })
     await saveCursor(trx, { user_id: userId, device_id: deviceId, cursor, last_sync: now })
   }, userId)
 }

@@ -3,7 +3,7 @@ import type { BookmarkVersion } from '../../client/history.ts'
 import type { Conflict, PlaintextBookmark } from '../../client/index.ts'
 import { useBookmark, useConflicts, useSync, useSyncStatus } from '../../client/react.ts'
 import { withMine } from '../../client/sync/store/conflicts.ts'
-import { useApp, useDeviceName } from '../app/context.ts'
+import { useDeviceName } from '../app/context.ts'
 import { Answer, useLoaded } from '../app/loaded.tsx'
 import { unsentOf } from '../app/network.ts'
 import { hrefOf } from '../app/route.ts'
@@ -140,21 +140,21 @@ const graceMs = 600_000
  */
 function ServerConflicts({ children }: { children: ComponentChildren }) {
   const history = useHistory()
-  const { device } = useApp()
   const here = new Set(useConflicts().map(({ id }) => id))
   const isSent = unsentOf(useSyncStatus()) === 0
   const conflicts = useLoaded(() => history.serverConflicts(), [isSent])
   return (
     <Answer of={conflicts}>
       {({ conflicts: open, next }) => {
-        const versions = open.filter(
-          ({ id, deviceId, ended }) => deviceId !== device.id && !here.has(id) && ended < serviceNow() - graceMs,
-        )
+        const versions = open.filter(({ id, ended }) => !here.has(id) && ended < serviceNow() - graceMs)
         if (versions.length === 0) return children
         return (
           <section class="history-section" aria-labelledby="server-conflicts-title">
             <h2 id="server-conflicts-title">On other devices</h2>
-            <p>Edits that lost to another one. Their devices have not been back since to ask about them.</p>
+            <p>
+              Edits that lost to another one. Their devices have not been back since to ask about them, or had forgotten
+              them.
+            </p>
             <ul class="plain history-section">
               {versions.map((version) => (
                 <LostElsewhere key={version.versionId} version={version} settled={conflicts.load} />

@@ -1,5 +1,12 @@
 import t, { type Test } from 'tap'
-import { memoryStore, OfflineError, type PlaintextBookmark, type Row, type Store } from '../../../src/client/index.ts'
+import {
+  type Meta,
+  memoryStore,
+  OfflineError,
+  type PlaintextBookmark,
+  type Row,
+  type Store,
+} from '../../../src/client/index.ts'
 import { pick } from '../../support/pick.ts'
 import { bookmark, type Device, openPeople, type Person, shown, sync } from './device.ts'
 import { down, older, up } from './network.ts'
@@ -90,6 +97,66 @@ t.test('an overwritten edit is told to whoever edited it further, also after a m
   const shown = [a, b, c].map(({ sync }) => sync.get('x'))
   t.match(shown, Array(3).fill({ title: "a's", tags: ['c'] }))
   t.match(c.sync.conflicts(), [{ fields: ['title'], mine: { title: "b's" } }])
+})
+
+/** `a` has sent an edit, over which `b` writes unseen while `a` is away. */
+async function overwritten(t: Test, store: Store) {
+  const { person, b } = await people.open(t)
+  const a = person.device('a', { store })
+  await a.sync.put(bookmark('x', 'original'))
+  await sync(a, b)
+  const before = await store.load()
+  await b.sync.update('x', { title: "b's" })
+  await a.sync.update('x', { title: "a's" })
+  await sync(a)
+  const edited = await store.load()
+  await person.world.pass(1000)
+  await b.sync.update('x', { title: "b's, later" })
+  await sync(b)
+  const open = async () => (await person.user.call('GET', '/api/v1/sync/status')).body.conflict_count
+  t.equal(await open(), 1)
+  return { person, before, edited, open }
+}
+
+t.test('the conflict on the service ends when the device has told its user of the loss, for good', async (t) => {
+  const { person, edited, open } = await overwritten(t, memoryStore())
+  const store = memoryStore()
+  await store.write(edited.rows, edited.meta as Meta)
+  const a = person.device('a', { store })
+  a.network.fate = (call) => (call.name === 'settleConflict' ? down(call) : up(call))
+  await sync(a)
+  t.match(a.conflicts, [{ mine: { title: "a's" }, theirs: { title: "b's, later" } }])
+  t.equal(await open(), 1, 'it could not say so')
+  await a.sync.stop()
+  const again = person.device('a', { store })
+  await sync(again)
+  t.same([await open(), again.conflicts], [0, []])
+})
+
+t.test('a store that has forgotten the edit settles nothing: new, or as it was before the edit', async (t) => {
+  const { person, before, open } = await overwritten(t, memoryStore())
+  const older = memoryStore()
+  await older.write(before.rows, before.meta as Meta)
+  for (const store of [memoryStore(), older]) {
+    const a = person.device('a', { store })
+    await sync(a, a)
+    t.same([shown(a), a.conflicts, await open()], [{ x: "b's, later" }, [], 1])
+  }
+})
+
+t.test('an edit that lost as it arrived is told, and settled', async (t) => {
+  const { person, a, b } = await edited(t, { title: "a's" }, { title: "b's" })
+  const pushed = Promise.withResolvers<void>()
+  a.network.fate = async (call) => {
+    if (call.name === 'push') await pushed.promise
+    return up(call)
+  }
+  const sending = a.sync.syncNow()
+  await sync(b)
+  pushed.resolve()
+  await sending
+  t.match(a.conflicts, [{ fields: ['title'], mine: { title: "a's" } }])
+  t.equal((await person.user.call('GET', '/api/v1/sync/status')).body.conflict_count, 0)
 })
 
 t.test('an edit that loses to a delete is kept, and can be had back', async (t) => {

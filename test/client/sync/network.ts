@@ -7,7 +7,7 @@ import { counted } from './clock.ts'
 
 /** A call on its way; `send` brings it to the service, with its body as it is then, and its answer back. */
 export interface Call {
-  name: 'getUserId' | 'getStatus' | 'pull' | 'push' | 'getKeyring' | 'logout'
+  name: 'getUserId' | 'getStatus' | 'pull' | 'push' | 'getKeyring' | 'settleConflict' | 'logout'
   body: unknown
   send(): Promise<unknown>
 }
@@ -71,6 +71,8 @@ export class Network implements Transport {
   getKeyring: Transport['getKeyring'] = async (options) => {
     return (await this.#call('getKeyring', 'GET', '/api/v1/account/keyring', undefined, options)).keyring
   }
+  settleConflict: Transport['settleConflict'] = (id, options) =>
+    this.#call('settleConflict', 'DELETE', `/api/v1/sync/conflicts/${encodeURIComponent(id)}`, undefined, options)
   logout: Transport['logout'] = (options) => this.#call('logout', 'POST', '/api/v1/auth/logout', undefined, options)
 
   openSocket: Transport['openSocket'] = ({ since }) => {

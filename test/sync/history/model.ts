@@ -91,7 +91,6 @@ export class Model {
   pull(device: string): number {
     const cursor = Math.max(0, ...[...this.entities.values()].map(({ current }) => current.stamp))
     this.cursors.set(device, cursor)
-    for (const version of this.open()) if (version.device_id === device) version.isOpen = false
     return cursor
   }
 

@@ -2,6 +2,7 @@ import type { Tabs } from '../store/tabs.ts'
 import { takeKeys } from './key-marks.ts'
 import { demandUser, pullAll } from './pull.ts'
 import { type PushParts, pushAll } from './push.ts'
+import { settleTold } from './told.ts'
 
 export interface ExchangeParts extends PushParts {
   tabs: Tabs
@@ -20,6 +21,7 @@ export async function exchange(parts: ExchangeParts, signal: AbortSignal): Promi
     await takeKeys(replica, parts.keys)
     await pullAll(parts, signal)
     await pushAll(parts, signal)
+    await settleTold(parts, signal)
   }
   await tabs.exclusively('exchange', task, signal)
 }

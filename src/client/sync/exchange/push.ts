@@ -1,4 +1,4 @@
-import { isFarAhead } from '../../../protocol/order.ts'
+import { compareVersions, isFarAhead } from '../../../protocol/order.ts'
 import { isEqual } from '../../bookmark/equal.ts'
 import type { ApiError } from '../../errors.ts'
 import { uuidv7 } from '../../ids.ts'
@@ -11,6 +11,7 @@ import { keyMarkOf } from './key-marks.ts'
 import { lostWhole, overwriting, settleFirst } from './merge.ts'
 import type { Outbox } from './outbox.ts'
 import { demandUser, type PullParts, pullAll } from './pull.ts'
+import { markTold } from './told.ts'
 import type { Change, PushResponse } from './transport.ts'
 
 /** A clock that was wrong by less does little harm, and most edits are sent within it after the last answer. */
@@ -167,6 +168,15 @@ async function resolveRejected(
   const { replica } = parts
   await pullAll(parts, signal)
   const unexplained = rejected.filter((one) => isAsBefore(replica.rows.get(one.change.entity_id), one))
+  const lost = rejected.filter(
+    (one) => !unexplained.includes(one) && hasLost(replica.rows.get(one.change.entity_id), one),
+  )
+  await replica.commit([], 'remote', (draft) =>
+    markTold(
+      draft,
+      lost.map(({ change }) => change.id),
+    ),
+  )
   if (unexplained.length === 0) return
   await demandUser(parts, signal)
   const ids = unexplained.map(({ change }) => change.entity_id)
@@ -177,9 +187,17 @@ async function resolveRejected(
       const dropped = { ...row, waiting: row.waiting.slice(1) }
       const next = restamp(row, one, serverTime) ?? (one.overwrites ? dropped : overwriting(row))
       draft.set(next)
-      if (next.waiting.length === 0) draft.lose(next, lostWhole(row, viewOf(next)))
+      if (next.waiting.length > 0) continue
+      draft.lose(next, lostWhole(row, viewOf(next)))
+      markTold(draft, [one.change.id])
     }
   })
+}
+
+/** The service keeps what is below the winner; the rest was only held back. */
+function hasLost(row: Row | undefined, rejected: Waiting): boolean {
+  const winner = row?.held ?? row?.version
+  return winner ? compareVersions(versionOf(rejected), winner) < 0 : false
 }
 
 function isAsBefore(row: Row | undefined, rejected: Waiting): boolean {

@@ -11,6 +11,7 @@ import { demandTimes } from './correct-clock.ts'
 import { keyMarkOf, keyNamedBy, missesKeys } from './key-marks.ts'
 import { lostWhole, type MergedEdit, mergeUnreadable, mergeVersion } from './merge.ts'
 import type { Progress } from './progress.ts'
+import { markTold } from './told.ts'
 import type { SyncEvent, Transport } from './transport.ts'
 
 export interface TakeParts extends OpenParts, Author {
@@ -138,6 +139,8 @@ function takeEvent(
     return undefined
   }
   draft.set(merged.row)
+  const { version: mine } = row
+  if (mine?.device_id === deviceId && namesOverwritten(event, mine)) markTold(draft, [mine.event_id])
   const lost = merged.edit && !makeEdit(parts, draft, merged.row, merged.edit) ? lostWhole(row, version) : merged.lost
   if (lost) draft.lose(draft.get(row.id), { theirs: version.bookmark, ...lost })
   return undefined

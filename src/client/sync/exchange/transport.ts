@@ -34,6 +34,8 @@ export interface Transport {
   push(body: { changes: Change[] }, options: CallOptions): Promise<PushResponse>
   /** The keyring as the service has it. */
   getKeyring(options: CallOptions): Promise<string>
+  /** Rejects with ApiError 404 if there is no open conflict about the version. */
+  settleConflict(versionId: string, options: CallOptions): Promise<void>
   logout(options: CallOptions): Promise<void>
   /** Opens the realtime channel. Changes missed since the cursor `since` come first. */
   openSocket(query: { userId: string; deviceId: string; since: number }): RealtimeSocket
@@ -47,6 +49,10 @@ export function clientTransport(client: Client, openWebSocket: OpenWebSocket = (
     pull: async (body, { signal }) => unwrap(await answer(client.POST('/api/v1/sync/pull', { body, signal }))),
     push: async (body, { signal }) => unwrap(await answer(client.POST('/api/v1/sync/push', { body, signal }))),
     getKeyring: async ({ signal }) => unwrap(await answer(client.GET('/api/v1/account/keyring', { signal }))).keyring,
+    settleConflict: async (id, { signal }) => {
+      const params = { path: { id } }
+      unwrap(await answer(client.DELETE('/api/v1/sync/conflicts/{id}', { params, signal })))
+    },
     logout: async ({ signal }) => void unwrap(await answer(client.POST('/api/v1/auth/logout', { signal }))),
     openSocket: ({ userId, deviceId, since }) => {
       const url = new URL(openRealtime, client.baseUrl)
@@ -85,6 +91,7 @@ export function withDeadlines(transport: Transport, clock: Clock): Transport {
     pull: (body, options) => limited(options, (limits) => transport.pull(body, limits)),
     push: (body, options) => limited(options, (limits) => transport.push(body, limits)),
     getKeyring: (options) => limited(options, (limits) => transport.getKeyring(limits)),
+    settleConflict: (id, options) => limited(options, (limits) => transport.settleConflict(id, limits)),
     logout: (options) => limited(options, (limits) => transport.logout(limits)),
     openSocket: (query) => transport.openSocket(query),
   }

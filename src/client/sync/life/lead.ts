@@ -6,6 +6,7 @@ import { exchange } from '../exchange/exchange.ts'
 import { pullAll } from '../exchange/pull.ts'
 import { pushAll } from '../exchange/push.ts'
 import { type NumberedEvent, takeMessages } from '../exchange/take.ts'
+import { settleTold } from '../exchange/told.ts'
 import { encryptAnew } from '../rotation/rotation.ts'
 import { Channel } from './channel.ts'
 import type { Engine } from './engine.ts'
@@ -137,4 +138,5 @@ async function takeAndPush(
     else await settleDeletions(engine)
   }
   await pushAll(engine, signal)
+  await settleTold(engine, signal)
 }

@@ -109,6 +109,8 @@ export interface Meta {
   key?: string
   /** The same of all keys before it: nothing is sent under them, even if the service offers an old keyring again. */
   replaced?: readonly string[]
+  /** Edits of this device that have lost, and of which its user was told, by their event ids: the service is to settle them. */
+  told?: readonly string[]
   /** When the last pull ended (Unix ms); 0 if there was none. */
   lastSync: number
   /** True while deletes are held until the user approves them. */

@@ -143,46 +143,24 @@ const settledRestored = query(
       .where(isOpen),
 )
 
-/** Of each kind at most so many, so that none holds the database for long; the next pull settles the others. */
-const settledByPull = 10_000
+/** At most so many, so that it does not hold the database for long; the next pull removes the others. */
+const removedByPull = 10_000
 
 interface Puller {
   userId: string
   deviceId: string
   /** How far the device has pulled. */
   cursor: number
-  now: number
 }
 
-/** A device that has pulled what its version lost to knows of it, and holds its text. */
-export async function settleConflictsOf(trx: Trx, puller: Puller): Promise<void> {
-  for (const some of [settledOfDevice, removedOfDevice]) {
-    let settled = rowsOfStatement
-    for (let all = 0; settled === rowsOfStatement && all < settledByPull; all += settled) {
-      await pause()
-      settled = await some.run(trx, { ...puller, max: rowsOfStatement })
-    }
+/** Where no version is kept there is nothing to decide about: it counts until the device has pulled what it lost to. */
+export async function removeRejectionsOf(trx: Trx, puller: Puller): Promise<void> {
+  let removed = rowsOfStatement
+  for (let all = 0; removed === rowsOfStatement && all < removedByPull; all += removed) {
+    await pause()
+    removed = await removedOfDevice.run(trx, { ...puller, max: rowsOfStatement })
   }
 }
-
-const settledOfDevice = query((db, { userId, deviceId, cursor, now, max }: Placeholders<Puller & { max: number }>) =>
-  db
-    .updateTable('versions')
-    .set({ settled_at: now })
-    .where('user_id', '=', userId)
-    .where(
-      'seq',
-      'in',
-      db
-        .selectFrom('versions')
-        .select('seq')
-        .where('user_id', '=', userId)
-        .where('device_id', '=', deviceId)
-        .where('ended', '<=', cursor)
-        .where(isOpen)
-        .limit(max),
-    ),
-)
 
 const removedOfDevice = query((db, { userId, deviceId, cursor, max }: Placeholders<Puller & { max: number }>) => {
   const removed = db

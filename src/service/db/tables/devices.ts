@@ -4,7 +4,6 @@ import { flatMapInParts, pause } from '../../thread/loop.ts'
 import type { Db, Trx } from '../engine/database.ts'
 import { type Answer, isOneOf, type Placeholders, query, rowsOfStatement } from '../engine/query.ts'
 import type { Schema } from '../schema.ts'
-import { isOpen } from './conflicts.ts'
 import { currentEpoch } from './epoch.ts'
 import { lockUser } from './users.ts'
 
@@ -158,8 +157,7 @@ export interface Progress extends End {
   /** As in `devices`; null if the device is not known. */
   cursor: number | null
   last_sync: number | null
-  /** The first winner over a version of the device in an open conflict: in `versions`, and in `rejections`. */
-  first_winner: number | null
+  /** The first winner over a change of the device in `rejections`. */
   first_rejecting: number | null
 }
 
@@ -194,12 +192,6 @@ const progress = query(
           .where('rejections.user_id', '=', userId)
           .where('rejections.device_id', '=', deviceId)
           .as('first_rejecting'),
-        selectFrom('versions')
-          .select(({ fn }) => fn.min('ended').as('first'))
-          .where('versions.user_id', '=', userId)
-          .where('versions.device_id', '=', deviceId)
-          .where(isOpen)
-          .as('first_winner'),
       ])
       .where('users.id', '=', userId),
   { userId: 'text', deviceId: 'text' },
