@@ -77,6 +77,7 @@ class Gone {
   readonly #alike = new Map<string, Map<string, string[]>>()
   /** By the folder in which they were: what they show. */
   readonly #inside = new Map<string, string[]>()
+  readonly #taken = new Set<string>()
 
   constructor(parts: MoveParts, pairing: Pairing) {
     this.#parts = parts
@@ -85,8 +86,12 @@ class Gone {
     for (const row of agreed.rows.values()) {
       const { id, browserId, kind, content, shown = content, parent } = row
       const wasThere = browserId !== null || !(row.refused || row.step?.kind === 'creating')
-      const isGone = wasThere && !pairing.browserIdOf.has(id) && service.entries.get(id)?.kind === kind
-      if (isGone && !row.leftOut) this.#enter(id, { kind, ...shown }, parent)
+      const there = service.entries.get(id)
+      if (!wasThere || pairing.browserIdOf.has(id) || there?.kind !== kind || row.leftOut) continue
+      const before = { kind, ...shown }
+      this.#enter(id, before, parent)
+      // After a crash, the browser may show what is newer than the row.
+      if (showing(before) !== showing(there)) this.#enter(id, there, parent)
     }
     for (const [id, bookmark] of deleted) {
       const isGone = !agreed.rows.has(id) && !pairing.browserIdOf.has(id)
@@ -113,24 +118,22 @@ class Gone {
     const { entries, lists } = this.#parts.browser
     const here = (lists.get(entry.browserId) ?? []).flatMap((id) => entries.get(id) ?? []).map(showing)
     if (here.filter((likeness) => this.#alike.has(likeness)).length < leastShare * here.length) return undefined
-    const found = [...places].flatMap(([parent, ids]) =>
-      (entry.kind === 'folder' ? ids : ids.slice(0, 1)).flatMap((id) => {
+    const found = [...places].flatMap(([parent, all]) => {
+      const ids = all.filter((id) => !this.#taken.has(id))
+      return (entry.kind === 'folder' ? ids : ids.slice(0, 1)).flatMap((id) => {
         const inside = new Set(this.#inside.get(id))
         const shared = here.filter((likeness) => inside.has(likeness)).length
         return here.length > 0 || inside.size === 0 ? [{ parent, id, shared }] : []
-      }),
-    )
+      })
+    })
     if (found.length > 1) {
       const far = new Map(found.map(({ parent }) => [parent, this.#distance(entry, parent)]))
       const distance = ({ parent }: { parent: string }) => far.get(parent) as number
       found.sort((one, other) => other.shared - one.shared || distance(one) - distance(other))
     }
-    const [nearest] = found
-    if (!nearest) return undefined
-    const ids = places.get(nearest.parent) as string[]
-    ids.splice(ids.indexOf(nearest.id), 1)
-    if (ids.length === 0) places.delete(nearest.parent)
-    return nearest.id
+    const id = found[0]?.id
+    if (id !== undefined) this.#taken.add(id)
+    return id
   }
 
   /** By how many folders one goes up and down from the one to the other. */
