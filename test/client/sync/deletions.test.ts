@@ -96,6 +96,33 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       t.same([a.conflicts, b.conflicts], [[], []], 'the delete was seen')
     })
 
+    t.test('what is there again under another id is not lost, and a no does not double it', async (t) => {
+      const { a, b } = await pair(t, 30)
+      const anew = numbered(12).map((one) => ({ ...one, id: `new-${one.id}` }))
+      const titles = ({ sync }: Device) => pick([...sync.bookmarks().values()], 'title').toSorted()
+      const before = titles(b)
+      await a.sync.remove(ids(0, 12))
+      await sync(a, b)
+      await a.sync.put(anew.slice(0, 3))
+      await sync(a, b)
+      t.match(b.sync.status(), { heldDeletions: { count: 12 } }, 'nine of them are many')
+      await b.sync.rejectDeletions()
+      await sync(b, a)
+      t.same([titles(a), titles(b)], [before, before])
+
+      await a.sync.remove(ids(18, 30))
+      await sync(a, b)
+      t.match(b.sync.status(), { heldDeletions: { count: 12 } })
+      await a.sync.put(
+        numbered(30)
+          .slice(18)
+          .map((one) => ({ ...one, id: `new-${one.id}` })),
+      )
+      await sync(a, b)
+      t.equal(b.sync.status().heldDeletions, undefined, 'once all are there again, nobody is asked')
+      t.same([titles(a), titles(b)], [before, before])
+    })
+
     t.test('a newer version of a held bookmark takes the place of its delete', async (t) => {
       const { a, b } = await pair(t, 10)
       await a.sync.remove(ids(0, 8))

@@ -24,13 +24,38 @@ export async function settleDeletions({ replica, clock, recentDeletes }: Deletio
   const now = correctedNow(clock, meta)
   let recent = recentDeletes.filter(([, time]) => Math.abs(now - time) < recentMs)
   const rejected = recent.filter(([{ id }]) => live.has(id))
-  const deletes = ids.length + recent.length
-  const guarding = ids.length > 0 && areManyDeletes(deletes, live.size + recent.length - rejected.length)
+  const areMany = (lost: number) =>
+    lost > 0 && areManyDeletes(lost + recent.length, live.size + recent.length - rejected.length)
+  const guarding = areMany(ids.length) && areMany(ids.length - (await findMoved(replica)).size)
   if (guarding) {
     await holdAgain(replica, recent)
     recent = rejected
   } else for (const row of await applyHeld(replica, ids)) recent.push([row, now])
   recentDeletes.splice(0, recentDeletes.length, ...recent)
+}
+
+/** Of the held deletes, those of addresses that were put elsewhere, or there again, at about that time: nobody has lost them. */
+async function findMoved({ rows, held }: Replica): Promise<ReadonlySet<string>> {
+  const lost = new Map<string, Row[]>()
+  for (const row of [...held].flatMap((id) => rows.get(id) ?? [])) {
+    const name = nameOf(row)
+    if (name !== undefined) lost.set(name, [...(lost.get(name) ?? []), row])
+  }
+  const moved = new Set<string>()
+  await paced(rows.values(), (row) => {
+    const same = lost.get(row.held ? '' : (nameOf(row) ?? '')) ?? []
+    const isSoon = ({ held }: Row) => viewOf(row).timestamp > (held?.timestamp ?? 0) - recentMs
+    const at = same.findIndex(isSoon)
+    // One stands for one.
+    for (const { id } of at === -1 ? [] : same.splice(at, 1)) moved.add(id)
+  })
+  return moved
+}
+
+/** By what a link is known again; undefined of all others. */
+function nameOf(row: Row): string | undefined {
+  const { title, url } = viewOf(row).bookmark ?? {}
+  return url === undefined ? undefined : JSON.stringify([title, url])
 }
 
 async function holdAgain(replica: Replica, recent: DeletionParts['recentDeletes']): Promise<void> {
@@ -62,11 +87,16 @@ export async function approveDeletions(
   await applyHeld(replica, typeof shown === 'number' ? held.slice(0, shown).map(({ id }) => id) : shown)
 }
 
-/** The user rejects: each bookmark is undeleted by an edit on top of its delete. What follows belongs to the same. */
+/**
+ * The user rejects: each bookmark is undeleted by an edit on top of its delete, unless it is there again under another id. What
+ * follows belongs to the same.
+ */
 export async function rejectDeletions(parts: DeletionParts): Promise<void> {
   const { replica, keys, clock, recentDeletes } = parts
   const { cursor } = replica.meta
-  const bookmarks = [...replica.held].flatMap((id) => viewOf(replica.rows.get(id)).bookmark ?? [])
+  const moved = await findMoved(replica)
+  const lost = [...replica.held].filter((id) => !moved.has(id))
+  const bookmarks = lost.flatMap((id) => viewOf(replica.rows.get(id)).bookmark ?? [])
   const edits = await sealAll(keys, bookmarks)
   const now = correctedNow(clock, replica.meta)
   await replica.commit([...replica.held], 'local', async (draft) => {
@@ -76,6 +106,7 @@ export async function rejectDeletions(parts: DeletionParts): Promise<void> {
       recentDeletes.push([row, now])
       applyEdit(draft, releaseHeld(row), edit, parts, { cursor })
     })
+    for (const row of [...moved].map((id) => draft.get(id))) draft.set(releaseHeld(row))
     draft.setMeta({ guarding: false })
   })
 }
