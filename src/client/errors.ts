@@ -109,7 +109,7 @@ export class ExportError extends Faulty<ExportFault> {
   override readonly name = 'ExportError'
 }
 
-/** No response arrived: no network, no service, or a timeout. `cause` is the platform's error, if it reports one. */
+/** No response arrived, or only a part of one: no network, no service, or a timeout. `cause` is the platform's error, if it reports one. */
 export class OfflineError extends Error {
   override readonly name = 'OfflineError'
 
@@ -140,11 +140,15 @@ export class ApiError extends Error {
   /** The response's X-Request-Id, by which the operator can find the request in the log. */
   readonly requestId: string | undefined
 
+  /** How long the service asks to wait before the next call (`Retry-After`), if it does: a call waits for up to a minute itself. */
+  readonly retryAfterMs: number | undefined
+
   /** @param message the contract's text, as the service sent it */
-  constructor(status: number, message: string, requestId?: string) {
+  constructor(status: number, message: string, requestId?: string, retryAfterMs?: number) {
     super(message)
     this.status = status
     this.requestId = requestId
+    this.retryAfterMs = retryAfterMs
   }
 }
 

@@ -60,6 +60,17 @@ t.test('a call says that a web page came, and hasVault does not take its 404 for
   await offline.stop()
 })
 
+t.test('an answer that was cut off is as none', async (t) => {
+  const fetch = async () => new Response('{"changes":[', { headers: { 'content-type': 'application/json' } })
+  const cut = sync({ client: createClient({ ...valid, fetch }) })
+  const errors: string[] = []
+  cut.on('error', ({ error }) => errors.push(error.name))
+  await t.rejects(cut.syncNow(), { name: 'OfflineError', cause: { name: 'SyntaxError' } })
+  t.match(cut.status(), { state: 'offline', reason: 'network' })
+  t.strictSame(errors, [])
+  await cut.stop()
+})
+
 t.test('on a page without Web Locks, as over plain HTTP, createSync says what is missing', async (t) => {
   const { navigator } = globalThis
   Object.defineProperty(globalThis, 'navigator', { value: {}, configurable: true })

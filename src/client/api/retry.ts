@@ -1,10 +1,13 @@
 import { systemClock } from '../timing/clock.ts'
+import { retryAfterMs } from './retry-after.ts'
 
 /** A `fetch` function that takes a Request. */
 export type SendRequest = (request: Request) => Promise<Response>
 
 const mostRetries = 3
-const mostWaitMs = 60_000
+const jitterMs = 250
+/** The service asks for a minute at most. */
+const mostWaitMs = 60_000 + jitterMs
 
 /** After a 429 or 503, waits as long as the service asks for (RFC 9110, section 10.2.3), then sends the request again. */
 export function withRetries(send: SendRequest): SendRequest {
@@ -21,9 +24,9 @@ export function withRetries(send: SendRequest): SendRequest {
   }
 }
 
-/** The service always sends seconds, never a date. The jitter keeps devices refused together from returning together. */
-function waitOf({ status, headers }: Response): number | undefined {
-  const seconds = headers.get('retry-after')
-  if ((status !== 429 && status !== 503) || seconds === null || !/^\d+$/.test(seconds)) return undefined
-  return Number(seconds) * 1000 + Math.random() * 250
+/** The jitter keeps devices refused together from returning together. */
+function waitOf(response: Response): number | undefined {
+  const { status } = response
+  const waitMs = status === 429 || status === 503 ? retryAfterMs(response) : undefined
+  return waitMs === undefined ? undefined : waitMs + Math.random() * jitterMs
 }

@@ -1,6 +1,7 @@
 import { SignInAgain } from '../../../generated/errors.ts'
 import { ApiError, OfflineError, SignedOutError, SignInAgainError } from '../errors.ts'
 import type { Client } from './client.ts'
+import { retryAfterMs } from './retry-after.ts'
 
 /** A call with openapi-fetch resolves to this. */
 export interface CallResult<Data> {
@@ -22,15 +23,16 @@ export function unwrap<Data>({ data, error, response }: CallResult<Data>): NonNu
   const message = typeof text === 'string' ? text : `The service responded with status ${response.status}`
   if (response.status === 401) throw new SignedOutError()
   if (response.status === SignInAgain[0] && text === SignInAgain[1]) throw new SignInAgainError()
-  throw new ApiError(response.status, message, response.headers.get('x-request-id') ?? undefined)
+  const requestId = response.headers.get('x-request-id') ?? undefined
+  throw new ApiError(response.status, message, requestId, retryAfterMs(response))
 }
 
-/** `fetch` rejects with a TypeError if no response arrived. @throws OfflineError instead */
+/** `fetch` rejects with a TypeError if no response arrived; what was cut off is no JSON. @throws OfflineError instead */
 export async function answer<T>(call: Promise<T>): Promise<T> {
   try {
     return await call
   } catch (cause) {
-    throw cause instanceof TypeError ? new OfflineError(undefined, { cause }) : cause
+    throw cause instanceof TypeError || cause instanceof SyntaxError ? new OfflineError(undefined, { cause }) : cause
   }
 }
 

@@ -28,43 +28,29 @@ export function withoutMalformed(bookmark: object): PlaintextBookmark {
   return { title: '', source: 'bookmarks', ...Object.fromEntries(kept) } as PlaintextBookmark
 }
 
-function malformedFields(bookmark: object): string[] {
-  return fieldsNotOf(formOfBookmark, bookmark)
-}
-
-function fieldsNotOf(forms: Fields, object: object): string[] {
-  const isOfForm = ([name, value]: [string, unknown]) => {
+function malformedFields(object: object, forms: Fields = formOfBookmark): string[] {
+  return Object.entries(object).flatMap(([name, value]) => {
     try {
-      return value === undefined || isOf(forms[Object.hasOwn(forms, name) ? name : '*'], value)
+      return value === undefined || isOf(forms[Object.hasOwn(forms, name) ? name : '*'], value) ? [] : name
     } catch {
       // It contains itself, and so has no end.
-      return false
+      return name
     }
-  }
-  return Object.entries(object).flatMap((field) => (isOfForm(field) ? [] : field[0]))
+  })
 }
 
 function isOf(form: Form | undefined, value: unknown): boolean {
-  if (Array.isArray(value)) {
-    const items = form ?? [undefined]
-    return Array.isArray(items) && value.every((item) => isOf(items[0], item))
+  const isList = Array.isArray(value)
+  if (typeof value !== 'object' || !value) {
+    const type = value === null ? 'null' : typeof value
+    const isJson = ['string', 'boolean', 'null'].includes(type) || Number.isFinite(value)
+    const isOne = (kind: string) => kind === type || kind === `=${value}`
+    return isJson && (!form || (typeof form === 'string' && form.split(' ').some(isOne)))
   }
-  if (typeof value === 'object' && value !== null) {
-    const prototype = Object.getPrototypeOf(value)
-    // Of this page, or of another of the same app.
-    const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null
-    const fields = form ?? {}
-    return (
-      isPlain &&
-      typeof fields === 'object' &&
-      !Array.isArray(fields) &&
-      fieldsNotOf(fields as Fields, value).length === 0
-    )
-  }
-  const type = value === null ? 'null' : typeof value
-  if (!['string', 'boolean', 'null'].includes(type) && !Number.isFinite(value)) return false
-  return (
-    form === undefined ||
-    (typeof form === 'string' && form.split(' ').some((one) => one === type || one === `=${value}`))
-  )
+  if (form && (typeof form !== 'object' || Array.isArray(form) !== isList)) return false
+  if (isList) return value.every((item) => isOf((form as readonly [Form] | undefined)?.[0], item))
+  const prototype = Object.getPrototypeOf(value)
+  // An object of this page, or of another one of the app.
+  const isPlain = !prototype || !Object.getPrototypeOf(prototype)
+  return isPlain && malformedFields(value, (form ?? {}) as Fields).length === 0
 }

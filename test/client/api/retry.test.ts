@@ -45,9 +45,21 @@ t.test('the fourth refusal is the answer', async (t) => {
   t.same(error, { error: 'Service unavailable' })
 })
 
-t.test('a wait of more than a minute is the caller’s to decide', async (t) => {
+t.test('waits for a minute, the longest that the service asks for', async (t) => {
+  const tab = await refusing(1, () => busy(429, '60'))
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const answer = tab.client.GET('/api/v1/sync/status').then(({ response }) => response.status)
+  await turns()
+  mock.timers.tick(60_250)
+  mock.timers.reset()
+  t.equal(await answer, 200)
+})
+
+t.test('a wait of more than a minute is the caller’s to decide, who is told how long', async (t) => {
   const tab = await refusing(1, () => busy(429, '61'))
-  t.equal((await tab.client.GET('/api/v1/sync/status')).response.status, 429)
+  const answer = await tab.client.GET('/api/v1/sync/status')
+  t.throws(() => unwrap(answer), { name: 'ApiError', status: 429, retryAfterMs: 61_000 })
 })
 
 t.test('so are several that come to more than a minute', async (t) => {

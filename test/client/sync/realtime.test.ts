@@ -302,6 +302,19 @@ t.test('an error of the service is told, and tried again', async (t) => {
   await until(() => a.sync.status().state === 'polling')
 })
 
+t.test('a service that asks for a longer wait than usual is left alone for as long', async (t) => {
+  const { person, a } = await people.open(t)
+  a.network.fate = failing(new ApiError(503, 'Service unavailable', 'request-1', 600_000))
+  await a.sync.start()
+  await until(() => a.errors.length === 1)
+  const tries = a.network.calls.length
+  await person.world.pass(599_000)
+  t.equal(a.network.calls.length, tries)
+  a.network.fate = up
+  await person.world.pass(1000)
+  await until(() => a.sync.status().state === 'polling')
+})
+
 t.test('the channel is closed because the session is over: signed out, unless it can be refreshed', async (t) => {
   const { person, a } = await people.open(t)
   await online(person, a)

@@ -1,3 +1,4 @@
+import { ApiError } from '../../errors.ts'
 import { pause } from '../../timing/clock.ts'
 import { settleDeletions } from '../edits/deletions.ts'
 import { checkDigest, untilCheck } from '../exchange/check-digest.ts'
@@ -67,7 +68,8 @@ export async function lead(engine: Engine, signal: AbortSignal): Promise<void> {
       const isHopeless = signal.aborted || !status.fail(error)
       progress.end()
       if (isHopeless) return
-      await pause(clock, backoff(), [network.rung], signal)
+      const askedMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0
+      await pause(clock, Math.max(backoff(), askedMs), [network.rung], signal)
     }
   }
 }
