@@ -22,6 +22,7 @@ t.test('What starts the worker of the example is listened to as soon as it runs'
     ...['onChanged', 'onChildrenReordered', 'onCreated', 'onImportBegan', 'onImportEnded', 'onMoved', 'onRemoved'].map(
       (event) => `bookmarks.${event}`,
     ),
+    ...['permissions.onAdded', 'permissions.onRemoved'],
     ...['onInstalled', 'onMessage', 'onStartup'].map((event) => `runtime.${event}`),
   ])
 })

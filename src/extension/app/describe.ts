@@ -1,4 +1,4 @@
-import type { Held, WorkerState } from './platform.ts'
+import type { Fault, Held, WorkerState } from './platform.ts'
 
 export interface Situation {
   headline: string
@@ -12,13 +12,18 @@ export interface Situation {
 
 /** Says in words how the extension is. */
 export function describe(state: WorkerState): Situation {
-  const { setup, isPaused, sync, browser } = state
+  const { setup, fault, forbidden, isPaused, sync, browser } = state
   if (setup === 'new') {
     return { headline: 'Not set up yet', detail: 'Name your server and sign in: it takes a minute.', mood: 'needs' }
   }
   if (isPaused) {
     const detail = 'Nothing is sent or fetched. Press “Go on”, and everything that was changed meanwhile follows.'
     return { headline: 'Paused', detail, mood: 'still' }
+  }
+  if (setup === 'failed' && fault) return describeFault(fault)
+  if (forbidden) {
+    const detail = `Press “Allow” to let the extension talk to ${new URL(forbidden).host} again.`
+    return { headline: 'This browser keeps the extension from your server', detail, mood: 'needs' }
   }
   if (setup === 'locked' || sync?.state === 'signed-out') {
     const detail = 'Your bookmarks stay here. What you change is sent once you have signed in again.'
@@ -28,13 +33,8 @@ export function describe(state: WorkerState): Situation {
     const detail = 'Type the passphrase once more, and the sync goes on.'
     return { headline: 'Your keys were replaced on another device', detail, mood: 'needs' }
   }
-  if (sync?.reason === 'storage') {
-    return { headline: 'This device is full', detail: 'Free some space, then press “Sync now”.', mood: 'needs' }
-  }
-  if (browser?.state === 'failed') {
-    const error = shortened(browser.error ?? 'The browser does not answer').replace(/\.$/, '')
-    return { headline: 'Stopped', detail: `${error}. It is tried again at the next change.`, mood: 'needs' }
-  }
+  if (sync?.reason === 'storage') return describeFault({ kind: 'full', message: '' })
+  if (browser?.state === 'failed' && fault) return describeFault(fault)
   if (sync?.heldDeletions || browser?.heldRemovals) {
     return { headline: 'Many bookmarks were deleted: do you mean it?', mood: 'needs' }
   }
@@ -42,6 +42,18 @@ export function describe(state: WorkerState): Situation {
     return { headline: 'Offline', detail: 'What you change is sent once your server answers again.', mood: 'still' }
   }
   return describeWork(state)
+}
+
+function describeFault({ kind, message }: Fault): Situation {
+  if (kind === 'full') {
+    return { headline: 'This device is full', detail: 'Free some space, then press “Sync now”.', mood: 'needs' }
+  }
+  if (kind === 'newer') {
+    const detail = 'Update it: a newer version has stored your bookmarks here. Nothing is lost.'
+    return { headline: 'This extension is out of date', detail, mood: 'needs' }
+  }
+  const detail = `This browser says: ${shortened(message).replace(/\.$/, '')}. It is tried again by itself.`
+  return { headline: 'Stopped', detail, mood: 'needs' }
 }
 
 function describeWork({ sync, browser, refused, conflicts }: WorkerState): Situation {

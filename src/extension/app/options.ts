@@ -2,6 +2,7 @@
 import { createHistory, type History } from '../../client/history.ts'
 import { createBackup, deriveKeys, loadMasterKey } from '../../client/index.ts'
 import type { BrowserNode } from '../index.ts'
+import { describe } from './describe.ts'
 import { act, ask, attempt, element } from './page.ts'
 import { platform } from './platform.ts'
 import { changeSettings, deviceIdOf, nameOf, openClient, readSettings, returnPermission } from './settings.ts'
@@ -21,10 +22,10 @@ async function show(): Promise<void> {
   const { baseUrl, deviceId = '' } = await readSettings()
   const { state } = await ask({ ask: 'state' })
   const isReady = state?.setup === 'ready' && baseUrl !== undefined
-  const who = state?.setup === 'locked' ? 'You are signed out' : 'Not set up yet'
-  element('who').textContent = isReady ? `Server: ${baseUrl}` : who
+  const { headline, detail = '' } = state ? describe(state) : { headline: '' }
+  element('who').textContent = isReady ? `Server: ${baseUrl}` : `${headline}. ${state?.fault ? detail : ''}`.trim()
   element('set-up').textContent = state?.setup === 'locked' ? 'Sign in' : 'Set up'
-  element('set-up').hidden = isReady
+  element('set-up').hidden = isReady || state?.setup === 'failed'
   for (const id of ['kept', 'way-out']) element(id).hidden = !isReady
   // Only a sync that runs can change these.
   for (const id of ['device', 'left-out']) element(id).hidden = !isReady || state.isPaused

@@ -17,6 +17,8 @@ export interface Platform {
     request(asked: { origins: string[] }): Promise<boolean>
     contains(asked: { origins: string[] }): Promise<boolean>
     remove(given: { origins: string[] }): Promise<boolean>
+    onAdded: { addListener(listener: () => void): void }
+    onRemoved: { addListener(listener: () => void): void }
   }
   runtime: {
     getURL(path: string): string
@@ -63,12 +65,29 @@ interface ShownConflict {
   theirs: string
 }
 
+/**
+ * Why something stands still:
+ * - `full`: this device has no space left
+ * - `newer`: what is stored here is of a newer version of the extension
+ */
+export interface Fault {
+  kind: 'full' | 'newer' | 'other'
+  message: string
+}
+
 export interface WorkerState {
-  /** `new`: no server has been chosen; `locked`: the user must sign in, or type the passphrase */
-  setup: 'new' | 'locked' | 'ready'
+  /**
+   * - `new`: no server has been chosen
+   * - `locked`: the user must sign in, or type the passphrase
+   * - `failed`: what is stored here does not open (`fault`)
+   */
+  setup: 'new' | 'locked' | 'failed' | 'ready'
+  fault?: Fault
+  /** The server's address, if the browser keeps the extension from it. */
+  forbidden?: string
   isPaused: boolean
   sync: SyncStatus | null
-  browser: (Omit<BrowserSyncStatus, 'error' | 'refused'> & { error?: string }) | null
+  browser: Omit<BrowserSyncStatus, 'error' | 'refused'> | null
   refused: Refused[]
   conflicts: ShownConflict[]
   leftOut: string[]

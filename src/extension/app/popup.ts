@@ -11,17 +11,21 @@ import {
 } from './describe.ts'
 import { act, ask, attempt, element } from './page.ts'
 import { type Held, platform, type WorkerState } from './platform.ts'
+import { originsOf } from './settings.ts'
 
 let isPaused = false
+let forbidden = ''
 let shown = ''
 
 act('set-up', 'click', () => platform.tabs.create({ url: platform.runtime.getURL('start.html') }))
+// At once: a browser shows its question only right after the click.
+act('allow', 'click', () => platform.permissions.request({ origins: originsOf(forbidden) }))
 act('options', 'click', async () => platform.runtime.openOptionsPage())
 act('sync-now', 'click', async () => show(await ask({ ask: 'sync-now' })))
 act('pause', 'click', async () => show(await ask({ ask: isPaused ? 'resume' : 'pause' })))
 
 for (;;) {
-  await ask({ ask: 'held' }).then(show, () => {})
+  await ask({ ask: 'held' }).then(show, showSilence)
   await new Promise((resolve) => setTimeout(resolve, 1000))
 }
 
@@ -30,13 +34,15 @@ function show({ state, held = { browser: [], devices: [] } }: { state?: WorkerSt
   shown = JSON.stringify([state, held])
   const { setup, sync } = state
   isPaused = state.isPaused
-  const isOut = setup !== 'ready' || sync?.state === 'signed-out'
+  forbidden = state.forbidden ?? ''
+  const isOut = setup === 'new' || setup === 'locked' || sync?.state === 'signed-out'
   showSituation(describe(state))
   const lacksKeys = sync?.reason === 'keys'
-  element('set-up').hidden = !isOut && !lacksKeys
+  element('allow').hidden = !forbidden || isPaused
+  element('set-up').hidden = !!forbidden || (!isOut && !lacksKeys)
   element('set-up').textContent = setup === 'new' ? 'Set up' : lacksKeys && !isOut ? 'Open the vault' : 'Sign in'
-  element('sync-now').hidden = isOut || isPaused || lacksKeys
-  element('pause').hidden = isOut
+  element('sync-now').hidden = !!forbidden || setup === 'new' || setup === 'locked' || isPaused || lacksKeys
+  element('pause').hidden = isOut || setup === 'failed'
   element('pause').textContent = isPaused ? 'Go on' : 'Pause'
   element('pause').className = isPaused ? 'main' : ''
   const figures = {
@@ -45,6 +51,11 @@ function show({ state, held = { browser: [], devices: [] } }: { state?: WorkerSt
   }
   element('figures').replaceChildren(...pairs(figures))
   element('wishes').replaceChildren(...wishesOf(state, held))
+}
+
+/** The worker does not answer, and never has. */
+function showSilence({ message }: Error): void {
+  if (shown === '') showSituation({ headline: 'Stopped', detail: message, mood: 'needs' })
 }
 
 function showSituation({ headline, detail = '', mood, progress }: Situation): void {

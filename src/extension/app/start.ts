@@ -129,7 +129,8 @@ async function follow(): Promise<void> {
   for (;;) {
     const { state } = await ask({ ask: 'state' })
     if (state?.sync?.reason === 'keys') return show('unlock')
-    if (state) element('progress').textContent = describe(state).headline
+    const { headline, detail, mood } = state ? describe(state) : { headline: '' }
+    element('progress').textContent = [headline, mood === 'needs' && detail].filter(Boolean).join('. ')
     await new Promise((resolve) => setTimeout(resolve, 1000))
   }
 }

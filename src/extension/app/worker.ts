@@ -8,6 +8,7 @@ import {
   OfflineError,
   type PlaintextBookmark,
   SignedOutError,
+  StorageFullError,
   type Sync,
 } from '../../client/index.ts'
 import { createSync } from '../../client/worker.ts'
@@ -21,18 +22,22 @@ import {
   wakefulSocket,
   watchBookmarks,
 } from '../index.ts'
-import { type Answer, platform, type Question, type WorkerState } from './platform.ts'
-import { changeSettings, openClient, readSettings, type Settings } from './settings.ts'
+import { type Answer, type Fault, platform, type Question, type WorkerState } from './platform.ts'
+import { changeSettings, openClient, originsOf, readSettings, type Settings } from './settings.ts'
 
 /** How often the worker is started if it has no socket that keeps it awake. */
 const wakeMinutes = 5
 
 const watch = watchBookmarks(platform.bookmarks)
+/** Why the device does not run: then the next question, or alarm, opens it anew. */
+let fault: unknown
 let opened = open()
 
 platform.alarms.create('wake', { periodInMinutes: wakeMinutes })
 platform.alarms.onAlarm.addListener(() => void withDevice(syncUnlessOnline).catch(() => {}))
 // It does nothing, but the browser starts the worker for it, not only for the first alarm or change.
+platform.permissions.onAdded.addListener(() => void reopen())
+platform.permissions.onRemoved.addListener(() => void opened.then(readState).then(showBadge))
 platform.runtime.onStartup.addListener(() => {})
 platform.runtime.onInstalled.addListener(({ reason }) => {
   if (reason === 'install') platform.tabs.create({ url: platform.runtime.getURL('start.html') })
@@ -42,50 +47,81 @@ platform.runtime.onMessage.addListener((question, _sender, respond) => {
   return true
 })
 
-/** Undefined if the user has to do something first, or has paused it. */
+/** Undefined if the user has to do something first, or has paused it, or if it fails. */
 async function open(): Promise<Device | undefined> {
-  const settings = await readSettings()
-  const device = settings.isPaused ? undefined : await openDevice(settings, watch)
-  if (device) {
+  const hasFailed = fault !== undefined
+  fault = undefined
+  let device: Device | undefined
+  try {
+    const settings = await readSettings()
+    if (!settings.isPaused) device = await openDevice(settings, watch)
     const show = () => void readState(device).then(showBadge)
-    device.sync.on('status', show)
-    device.sync.on('conflict', show)
-    device.browserSync.on('status', show)
-    // Not waited for: without a network it takes a while.
-    startDevice(device, settings).catch(console.error)
-  } else await showBadge(await readState(device))
-  return device
+    device?.sync.on('status', show)
+    device?.sync.on('conflict', show)
+    device?.browserSync.on('status', show)
+    if (device && hasFailed) await startDevice(device, settings)
+    // Not waited for: it may have much to compare.
+    else if (device) startDevice(device, settings).catch(fail)
+    show()
+    return device
+  } catch (error) {
+    await stopDevice(device)
+    await fail(error)
+    return undefined
+  }
 }
 
 /** One after the other: two pages may ask at once, and two devices in one worker would bring everything twice. */
-async function reopen(): Promise<void> {
-  const before = opened.catch(() => undefined)
-  opened = before.then(async (device) => {
-    await device?.browserSync.stop()
-    await device?.sync.stop()
+function reopen(isNeeded = () => true): Promise<Device | undefined> {
+  opened = opened.then(async (device) => {
+    if (!isNeeded()) return device
+    await stopDevice(device)
     return open()
   })
-  await opened
+  return opened
+}
+
+/** The device, opened anew if it has failed: there may be space now. */
+function current(): Promise<Device | undefined> {
+  return reopen(() => fault !== undefined)
+}
+
+/** What the service answers, or that it does not, the sync tells; what is stored here may have to be opened anew. */
+async function fail(error: unknown): Promise<void> {
+  const isTold = [ApiError, OfflineError, SignedOutError].some((kind) => error instanceof kind)
+  // A device that is stopped says so.
+  if (isTold || (error instanceof Error && error.name === 'AbortError')) return
+  fault = error
+  await showBadge(await readState(undefined))
 }
 
 async function withDevice<T>(work: (device: Device) => Promise<T>): Promise<T | undefined> {
-  const device = await opened
+  const device = await current()
   return device && work(device)
 }
 
 /** Whoever is online hears of everything by itself. */
 async function syncUnlessOnline(device: Device): Promise<void> {
-  if (device.sync.status().state !== 'online') await syncNow(device)
+  const { sync, browserSync } = device
+  if (sync.status().state !== 'online' || browserSync.status().state === 'failed') await syncNow(device)
 }
 
-async function syncNow({ sync, browserSync }: Device): Promise<void> {
-  await sync.syncNow()
+async function syncNow(device: Device): Promise<void> {
+  const { sync, browserSync } = device
+  try {
+    await sync.syncNow()
+    // It had stopped if the service said that the session had ended, which may only have seemed so.
+    await sync.start()
+  } catch (error) {
+    await fail(error)
+    throw error
+  }
   await browserSync.compareNow()
 }
 
 async function answer(question: Question): Promise<Answer> {
   await act(question)
-  const device = await opened
+  const device = await current()
   const held = {
     browser: device?.browserSync.heldRemovals() ?? [],
     devices: (device?.sync.heldDeletions() ?? []).map(({ id, title }) => ({ id, title })),
@@ -127,7 +163,7 @@ async function decide({ sync, browserSync }: Device, { side, deletes, ids }: Que
 
 /** Also while it is paused. */
 async function signOut(discardUnsent: boolean): Promise<void> {
-  const device = (await opened) ?? (await openDevice(await readSettings(), watch))
+  const device = (await current()) ?? (await openDevice(await readSettings(), watch))
   try {
     const isEnded = !device || (await forgetDevice(device, discardUnsent))
     await platform.storage.local.clear()
@@ -143,17 +179,27 @@ const notEnded =
 const noStatus: BrowserSyncStatus = { state: 'waiting', refused: [] }
 
 async function readState(device: Device | undefined): Promise<WorkerState> {
-  const { userId, isPaused = false } = await readSettings()
-  const { error, refused, ...browser } = device?.browserSync.status() ?? noStatus
+  const { baseUrl, userId, isPaused = false } = await readSettings()
+  const { error = fault, refused, ...browser } = device?.browserSync.status() ?? noStatus
+  const isAllowed = !baseUrl || (await platform.permissions.contains({ origins: originsOf(baseUrl) }))
   return {
-    setup: device || isPaused ? 'ready' : userId ? 'locked' : 'new',
+    setup: fault !== undefined ? 'failed' : device || isPaused ? 'ready' : userId ? 'locked' : 'new',
+    ...(error !== undefined && { fault: toFault(error) }),
+    ...(!isAllowed && { forbidden: baseUrl }),
     isPaused,
     sync: device?.sync.status() ?? null,
-    browser: device ? { ...browser, ...(error && { error: error.message }) } : null,
+    browser: device ? browser : null,
     refused,
     conflicts: device ? readConflicts(device.sync) : [],
     leftOut: device?.browserSync.leftOut() ?? [],
   }
+}
+
+function toFault(error: unknown): Fault {
+  const { name, message, cause } = error instanceof Error ? error : new Error(String(error))
+  const names = [name, cause instanceof Error && cause.name]
+  const isFull = names.includes('QuotaExceededError') || error instanceof StorageFullError
+  return { kind: isFull ? 'full' : names.includes('VersionError') ? 'newer' : 'other', message }
 }
 
 /** This browser as one of the user's devices. */
@@ -183,6 +229,11 @@ async function startDevice({ sync, browserSync }: Device, { baseUrl = '' }: Sett
   await browserSync.start()
   await shareSessionWithSockets(platform.cookies, baseUrl).catch(() => {})
   await sync.start()
+}
+
+async function stopDevice(device: Device | undefined): Promise<void> {
+  await device?.browserSync.stop()
+  await device?.sync.stop()
 }
 
 /**
@@ -229,13 +280,13 @@ function isOrder({ fields, mine, theirs }: Conflict): boolean {
 }
 
 /** How many things need the user; 0 if none does, so that the badge stays away. */
-function countWishes({ setup, sync, browser, refused, conflicts }: WorkerState): number {
-  const isSignedOut = setup === 'locked' || sync?.state === 'signed-out'
+function countWishes({ setup, fault, forbidden, sync, browser, refused, conflicts }: WorkerState): number {
+  const isOut = forbidden !== undefined || setup === 'locked' || sync?.state === 'signed-out'
   const lacksKeys = sync?.reason === 'keys'
-  const isFull = sync?.reason === 'storage' || browser?.state === 'failed'
+  const isFull = sync?.reason === 'storage' || fault !== undefined
   const held = [sync?.heldDeletions, browser?.heldRemovals].filter((one) => one !== undefined).length
   const quarantined = sync?.quarantined ? 1 : 0
-  const stopped = Number(isSignedOut) + Number(lacksKeys) + Number(isFull)
+  const stopped = Number(isOut) + Number(lacksKeys) + Number(isFull)
   return stopped + held + quarantined + Math.min(1, refused.length) + conflicts.length
 }
 

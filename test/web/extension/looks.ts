@@ -39,7 +39,18 @@ export const looks: Look[] = [
   { title: 'signed out', state: { ...inStep, setup: 'locked', sync: null, browser: null } },
   { title: 'keys replaced', state: { ...inStep, sync: { ...sync, state: 'offline', reason: 'keys' } } },
   { title: 'device full', state: { ...inStep, sync: { ...sync, state: 'offline', reason: 'storage' } } },
-  { title: 'stopped', state: { ...inStep, browser: { state: 'failed', error: 'The browser does not answer' } } },
+  {
+    title: 'stopped',
+    state: { ...inStep, browser: { state: 'failed' }, fault: { kind: 'other', message: 'No answer' } },
+  },
+  {
+    title: 'out of date',
+    state: { ...inStep, setup: 'failed', sync: null, browser: null, fault: { kind: 'newer', message: '' } },
+  },
+  {
+    title: 'not allowed',
+    state: { ...inStep, sync: { ...sync, state: 'signed-out' }, forbidden: origin },
+  },
   { title: 'conflicts', state: { ...inStep, conflicts } },
   { title: 'many deletes', state: { ...inStep, sync: { ...sync, heldDeletions: { count: 1, of: 9 } } }, held },
   {

@@ -1,0 +1,183 @@
+import 'fake-indexeddb/auto'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import t, { type Test } from 'tap'
+import { keepMasterKey } from '../../src/client/index.ts'
+import { fakeService } from '../../src/client/testing.ts'
+import { describe } from '../../src/extension/app/describe.ts'
+import type { Answer, Question, WorkerState } from '../../src/extension/app/platform.ts'
+import type { Settings } from '../../src/extension/app/settings.ts'
+import { until } from '../support/until.ts'
+import { BrowserModel } from './browser-model.ts'
+
+const entry = fileURLToPath(new URL('../../src/extension/app/worker.ts', import.meta.url))
+const { outputFiles } = await build({ entryPoints: [entry], bundle: true, format: 'iife', write: false })
+const code = outputFiles[0]?.text ?? ''
+
+/** The example's worker in a browser that exists in memory, set up by a user of a fake service. */
+class Installed {
+  readonly service = fakeService()
+  readonly connection = this.service.connect('ada')
+  readonly model = new BrowserModel('chrome')
+  readonly #listeners = new Map<string, (...values: never[]) => void>()
+  isAllowed = true
+  badge = ''
+
+  /** The browser starts the worker. */
+  run(): void {
+    const listenTo = (name: string) => ({ addListener: (listener: () => void) => this.#listeners.set(name, listener) })
+    const settings: Settings = { baseUrl: this.service.baseUrl, deviceId: 'device', userId: 'ada' }
+    const session = {}
+    const chrome = {
+      bookmarks: this.model.api(),
+      cookies: { onChanged: listenTo('cookie'), get: async () => null },
+      alarms: { create() {}, onAlarm: listenTo('alarm') },
+      action: { setBadgeText: async ({ text }: { text: string }) => (this.badge = text), setBadgeBackgroundColor() {} },
+      permissions: {
+        contains: async () => this.isAllowed,
+        onAdded: listenTo('allowed'),
+        onRemoved: listenTo('forbidden'),
+      },
+      runtime: {
+        getPlatformInfo: async () => ({}),
+        ...{ onStartup: listenTo('startup'), onInstalled: listenTo('installed'), onMessage: listenTo('message') },
+      },
+      storage: {
+        session: { get: async () => session, set: async (values: object) => void Object.assign(session, values) },
+        local: { get: async () => settings, set: async (values: Settings) => void Object.assign(settings, values) },
+      },
+    }
+    const { connection } = this
+    const fetch = (request: Request) => connection.fetch(request)
+    // biome-ignore lint/complexity/useArrowFunction: it is called by `new`
+    const WebSocket = function (url: string) {
+      return connection.webSocket(url)
+    }
+    new Function('chrome', 'fetch', 'WebSocket', code)(chrome, fetch, WebSocket)
+  }
+
+  happens(event: 'alarm' | 'allowed' | 'forbidden'): void {
+    this.#listeners.get(event)?.()
+  }
+
+  async ask(question: Question): Promise<Answer> {
+    const listener = this.#listeners.get('message') as unknown as (
+      question: Question,
+      sender: object,
+      respond: (answer: Answer) => void,
+    ) => void
+    return new Promise((resolve) => listener(question, {}, resolve))
+  }
+
+  /** Until the popup, which asks each second, has this headline. */
+  async shows(headline: string): Promise<void> {
+    await until(async () => describe(await this.state()).headline === headline)
+  }
+
+  async state(): Promise<WorkerState> {
+    const { state } = await this.ask({ ask: 'state' })
+    if (!state) throw new Error('The worker has answered with an error')
+    return state
+  }
+}
+
+async function install(t: Test): Promise<Installed> {
+  globalThis.indexedDB = new IDBFactory()
+  await keepMasterKey('ada', new Uint8Array(32).fill(7))
+  const installed = new Installed()
+  // Then nothing of it runs any more.
+  t.teardown(() => installed.ask({ ask: 'pause' }))
+  return installed
+}
+
+/** Until then, what is stored with such a name does not open. */
+function breakStores(t: Test, prefix: string, error: Error): () => void {
+  const { indexedDB } = globalThis
+  const open = indexedDB.open.bind(indexedDB)
+  const mend = () => {
+    indexedDB.open = open
+  }
+  indexedDB.open = (name, version) => {
+    if (!name.startsWith(prefix)) return open(name, version)
+    const request = { error } as { error: Error; onerror?: () => void }
+    queueMicrotask(() => request.onerror?.())
+    return request as unknown as IDBOpenDBRequest
+  }
+  t.teardown(mend)
+  return mend
+}
+
+for (const prefix of [
+  'encrypted-bookmark-sync-keys',
+  'encrypted-bookmark-sync-ada',
+  'encrypted-bookmark-sync-browser',
+]) {
+  t.test(`A worker on a full disk says so, and goes on once there is space: ${prefix}`, async (t) => {
+    const installed = await install(t)
+    const mend = breakStores(t, prefix, new DOMException('Quota exceeded', 'QuotaExceededError'))
+    installed.run()
+    await installed.shows('This device is full')
+    await until(() => installed.badge === '1')
+    mend()
+    if (prefix.endsWith('browser')) installed.happens('alarm')
+    await installed.shows('In step')
+    await until(() => installed.badge === '')
+  })
+}
+
+t.test(
+  'A worker that finds what a newer version has stored says so, and anything else in the words of the browser',
+  async (t) => {
+    const installed = await install(t)
+    await new Promise((resolve) => {
+      indexedDB.open('encrypted-bookmark-sync-keys', 9).onsuccess = ({ target }) => {
+        ;(target as IDBOpenDBRequest).result.close()
+        resolve(undefined)
+      }
+    })
+    installed.run()
+    await installed.shows('This extension is out of date')
+    const unknown = new DOMException('Internal error opening backing store', 'UnknownError')
+    const mend = breakStores(t, 'encrypted-bookmark-sync-keys', unknown)
+    await installed.shows('Stopped')
+    t.match(
+      describe(await installed.state()).detail,
+      /This browser says: Internal error opening backing store\. It is tried/,
+    )
+    mend()
+  },
+)
+
+for (const way of ['an alarm', 'a button'] as const) {
+  t.test(`After a 401 that has passed, ${way} lets everything go on`, async (t) => {
+    const installed = await install(t)
+    installed.run()
+    await installed.shows('In step')
+    installed.connection.endSession()
+    await installed.shows('You are signed out')
+    t.equal(installed.badge, '1')
+    installed.connection.signIn()
+    if (way === 'an alarm') installed.happens('alarm')
+    else await installed.ask({ ask: 'sync-now' })
+    await installed.shows('In step')
+    await until(async () => (await installed.state()).sync?.state === 'online')
+    t.equal(installed.badge, '')
+  })
+}
+
+t.test('A permission that was taken away is told as such; given back, everything goes on by itself', async (t) => {
+  const installed = await install(t)
+  installed.run()
+  await installed.shows('In step')
+  // Without it, the browser sends no cookie.
+  installed.isAllowed = false
+  installed.connection.endSession()
+  installed.happens('forbidden')
+  await installed.shows('This browser keeps the extension from your server')
+  await until(() => installed.badge === '1')
+  installed.isAllowed = true
+  installed.connection.signIn()
+  installed.happens('allowed')
+  await until(() => installed.badge === '')
+  await installed.shows('In step')
+})
