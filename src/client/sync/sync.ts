@@ -9,7 +9,7 @@ import { removeBookmarks } from './edits/edit.ts'
 import type { ImportOptions, ImportReport, RestoreOptions } from './edits/import.ts'
 import { moveBookmarks, type Place } from './edits/move.ts'
 import { type PutOptions, putBookmarks, resolveConflicts, type Update, updateBookmarks } from './edits/put.ts'
-import { dropRefused, listRefused, type Quarantined, retryRefused } from './edits/quarantine.ts'
+import { listRefused, type Quarantined } from './edits/quarantine.ts'
 import { clientTransport, type OpenWebSocket, type Transport } from './exchange/transport.ts'
 import { createEngine } from './life/engine.ts'
 import { type LoadDeferred, Run, type SignOutOptions } from './life/run.ts'
@@ -343,8 +343,8 @@ export function createSyncOver(
       run.editWith((deferred) => deferred.approveDeletions(engine, shown, held)),
     rejectDeletions: () => run.editWith((deferred) => deferred.rejectDeletions(engine)),
     quarantined: () => listRefused(replica),
-    retryQuarantined: (ids) => run.edit(() => retryRefused(engine, ids === undefined ? undefined : [ids].flat())),
-    dropQuarantined: (ids) => run.edit(() => dropRefused(engine, [ids].flat())),
+    retryQuarantined: (ids) => run.editWith(({ retryRefused }) => retryRefused(engine, ids)),
+    dropQuarantined: (ids) => run.editWith(({ dropRefused }) => dropRefused(engine, ids)),
     adoptKeys: (opened, options = {}) =>
       run.editWith(({ adoptKeys }, signal) => adoptKeys(engine, opened, { ...options, signal }), options.signal),
     on(event, listener) {

@@ -1,0 +1,49 @@
+import { paced } from '../../timing/paced.ts'
+import type { Replica } from '../store/replica.ts'
+import { isQuarantined } from '../store/row.ts'
+import type { Row, Waiting } from '../store/store.ts'
+import { listRefused } from './quarantine.ts'
+
+/** The user tries refused edits again. */
+export async function retryRefused(parts: { replica: Replica }, ids?: string | readonly string[]): Promise<void> {
+  await changeRefused(
+    parts.replica,
+    ids === undefined ? [...parts.replica.quarantined] : [ids].flat(),
+    'local',
+    released,
+  )
+}
+
+/** Tries again what exceeded the quota, which may have room by now. */
+export async function retryOverQuota({ replica }: { replica: Replica }): Promise<void> {
+  const ids = listRefused(replica).flatMap(({ id, reason }) => (reason === 'quota' ? id : []))
+  await changeRefused(replica, ids, 'remote', released)
+}
+
+/** The user gives refused edits up. */
+export async function dropRefused(parts: { replica: Replica }, ids: string | readonly string[]): Promise<void> {
+  await changeRefused(parts.replica, [ids].flat(), 'local', (row) => ({ ...row, waiting: [] }))
+}
+
+async function changeRefused(
+  replica: Replica,
+  ids: readonly string[],
+  origin: 'local' | 'remote',
+  change: (row: Row) => Row,
+): Promise<void> {
+  if (ids.length === 0) return
+  await replica.commit(ids, origin, (draft) =>
+    paced(ids, (id) => {
+      const row = draft.get(id)
+      if (isQuarantined(row)) draft.set(change(row))
+    }),
+  )
+}
+
+function released(row: Row): Row {
+  return { ...row, waiting: row.waiting.map(withoutRefusal) }
+}
+
+function withoutRefusal({ refusal: _, ...waiting }: Waiting): Waiting {
+  return waiting
+}
