@@ -76,8 +76,8 @@ export interface History {
    */
   rewind(options: RewindOptions): Promise<RewindCounts>
   /**
-   * Versions that lost to one that had not seen them, on any device, and that nobody has settled; newest first. A conflict
-   * leaves the list by itself once the device that lost has pulled the winner: it then has it among its `conflicts`.
+   * Versions that lost to one that had not seen them, on any device, and that nobody has settled; newest first. The device
+   * that lost takes a conflict off the list once it has it among its `conflicts`.
    */
   serverConflicts(options?: PageOptions): Promise<{ conflicts: BookmarkVersion[]; next: string | null }>
   /**
