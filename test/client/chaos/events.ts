@@ -2,7 +2,7 @@ import { settled, turns } from '../sync/clock.ts'
 import type { Device, Tab } from './device.ts'
 import { approveLate, editable, edits } from './edits.ts'
 import type { Run } from './run.ts'
-import { type Weather, weathers } from './wire.ts'
+import type { Weather } from './wire.ts'
 
 /** The events, and how likely it is compared to the others. */
 export const weights = {
@@ -138,7 +138,7 @@ export const events: Record<EventName, Happening> = {
     device.skewMs = run.skewMs()
   },
   weather({ dice }, { line }) {
-    line.weather = dice.pick(Object.keys(weathers).filter((name) => name !== 'good') as Weather[])
+    line.weather = dice.pick(['fair', 'bad', 'dead'])
   },
 
   approve: approveLate,
@@ -175,16 +175,22 @@ export const events: Record<EventName, Happening> = {
   /** The new keys come to all tabs of a device that pulls what is under them. */
   async rotateUnderPull(run, device) {
     const { vault, dice, devices } = run
-    const other = dice.pick(devices.filter(({ session, tab }) => session === 'in' && tab))
+    const other = dice.pick(devices.filter((one) => one !== device && one.session === 'in'))
     if (device.session !== 'in' || !other) return
+    const lines = [device.line, other.line]
+    const before = lines.map(({ weather }) => weather)
+    for (const line of lines) line.weather = 'good'
+    await edits.put(run, device, dice.pick(device.tabs))
     await vault.rotate()
     device.unlock()
     await settled()
-    await edits.put(run, device, dice.pick(device.tabs))
-    await settled()
+    other.line.weather = 'keyless'
     for (const tab of other.tabs) other.call('syncNow', tab, tab.sync.syncNow())
-    await turns(dice.below(12))
+    await settled()
     other.unlock()
+    await turns(dice.below(12))
+    for (const { wire } of other.tabs) wire.release()
+    for (const [place, line] of lines.entries()) line.weather = before[place] as Weather
   },
   unlock: (_, device) => (device.session === 'in' ? device.unlock() : undefined),
 
