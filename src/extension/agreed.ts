@@ -339,6 +339,23 @@ export class Restart {
     return { ...after, content, shown, refused, parent: (isBack ? before : after).parent }
   }
 
+  /**
+   * Ids of all that is not there, if the newest is not: then somebody may have put back an older file of bookmarks. None
+   * otherwise, because then their user has deleted them.
+   *
+   * @param rows of which what a crash may have lost is no longer expected to be there
+   */
+  missing(rows: ReadonlyMap<string, AgreedRow>): string[] {
+    let newest: AgreedRow | undefined
+    const missing: string[] = []
+    for (const row of rows.values()) {
+      if (row.browserId === null || row.leftOut) continue
+      if (!this.#browser.entries.has(row.browserId)) missing.push(row.id)
+      if ((row.dateAdded ?? 0) > (newest?.dateAdded ?? 0)) newest = row
+    }
+    return newest && missing.includes(newest.id) ? missing : []
+  }
+
   order(key: string, after: readonly string[] | null, before: readonly string[] | null): readonly string[] | null {
     return !this.#isShown(key, after ?? []) && this.#isShown(key, before ?? []) ? before : after
   }

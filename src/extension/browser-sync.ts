@@ -232,12 +232,15 @@ class InStep implements BrowserSync {
 
   async #load(): Promise<AgreedDraft> {
     if (this.#agreed) return this.#agreed
-    const { store, session } = this.#options
+    const { store, session, sync } = this.#options
     const isRestarted = !(await session.get(sessionKey))[sessionKey]
     const stored = await store.load()
     const guard = new RemovalGuard(this.#clock, stored)
-    const agreed = new AgreedDraft(stored, isRestarted ? await this.#readRestart(stored) : undefined)
-    if (isRestarted) {
+    const restart = isRestarted ? await this.#readRestart(stored) : undefined
+    const agreed = new AgreedDraft(stored, restart)
+    if (restart) {
+      guard.hold(restart.missing(agreed.rows).flatMap((id) => sync.get(id) ?? []))
+      await guard.save(store)
       await agreed.settleAll(store)
       await session.set({ [sessionKey]: true })
     }

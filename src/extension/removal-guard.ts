@@ -40,7 +40,6 @@ export class RemovalGuard {
 
   /** Those of the deletes that may be passed on. @param of how many bookmarks there were */
   release(deleted: readonly ServiceEntry[], of: number): readonly ServiceEntry[] {
-    const time = this.#askedAt
     const { length: recent } = this.recent
     const isApproved = ({ id }: ServiceEntry) => this.#removals.get(id)?.isApproved === true
     const asked = deleted.filter((entry) => !isApproved(entry))
@@ -51,10 +50,17 @@ export class RemovalGuard {
     const ids = new Set(deleted.map(({ id }) => id))
     for (const [id, { isPassed }] of this.#removals) if (!isPassed && !ids.has(id)) this.#set(id, null)
     if (!isMany) return deleted
-    for (const { id, bookmark } of asked) {
-      if (!held.has(id)) this.#set(id, { bookmark, time, isApproved: false, isPassed: false })
-    }
+    this.hold(asked.map(({ bookmark }) => bookmark))
     return deleted.filter(isApproved)
+  }
+
+  /** Deletes that wait, however few they are, unless the user has answered. */
+  hold(bookmarks: readonly Readonly<PlaintextBookmark>[]): void {
+    const time = this.#askedAt
+    for (const bookmark of bookmarks) {
+      const isKnown = this.#removals.get(bookmark.id)?.isPassed === false
+      if (!isKnown) this.#set(bookmark.id, { bookmark, time, isApproved: false, isPassed: false })
+    }
   }
 
   /** Deletes that are passed on. */

@@ -76,6 +76,34 @@ t.test('What was cut and pasted is there after a crash between the two, and stay
   t.same([...one.sync.bookmarks().keys()], records)
 })
 
+t.test('What an older file of bookmarks lacks waits for an answer, however little it is', async (t) => {
+  for (const isMeant of [false, true]) {
+    const devices = twoDevices()
+    const [one, other] = devices
+    for (const title of titlesOf(30)) one.model.create(link(title))
+    await settleLong(devices)
+    const older = one.model.save()
+    for (const title of ['later', 'latest']) one.model.create(link(title))
+    one.model.remove(idOf(one, 'b0'))
+    await settleLong(devices)
+    one.crash(older)
+    // The worker dies before anybody has answered.
+    await settle(...devices)
+    one.open()
+    await settle(...devices)
+    const held = one.browserSync.heldRemovals()
+    t.same(
+      held.map(({ title }) => title),
+      ['later', 'latest'],
+    )
+    t.ok(idOf(other, 'latest'))
+    if (isMeant) await one.browserSync.approveRemovals(held.map(({ id }) => id))
+    else await one.browserSync.rejectRemovals()
+    const isThere = (await shownIn(devices)).map((lines) => lines.includes(`  latest ${at('latest')}`))
+    t.same(isThere, [!isMeant, !isMeant])
+  }
+})
+
 t.test('A browser that is closed right after a sync takes what was changed elsewhere meanwhile', async (t) => {
   const devices = twoDevices()
   const [one, other] = devices
