@@ -5,7 +5,7 @@ import { withProgress } from '../src/service/terminal/progress.ts'
 import type { Part } from './package/parts.ts'
 
 const made: Record<Part, string> = {
-  client: 'the client package; install it with: npm install --install-links FOLDER',
+  client: 'the client package; src/client/README.md tells how to install it',
   web: 'the web page',
   docs: 'the documentation, for /docs of the service; a static host that has it elsewhere needs --base',
   extension: 'the browser extension for Chrome and Firefox; examples/extension/README.md tells how to load it',

@@ -2,7 +2,7 @@ import type { components } from '../../generated/openapi.ts'
 
 /**
  * A bookmark in plaintext: the fields that the contract documents. Other clients may store more of them. Those are not in this
- * type, but every edit keeps them.
+ * type, but `update`, `move` and a copy of what was read keep them.
  */
 export type PlaintextBookmark = {
   // Without the index signature: with it, a misspelt name would compile.

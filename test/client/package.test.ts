@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -148,13 +148,16 @@ t.test("The guide's Node script keeps a copy, live, then offline; the README's a
 /** As an app installs it, by the README's commands: first the folder, then a tarball. */
 async function installByReadme(): Promise<void> {
   const readme = await readFile(join(dist, 'README.md'), 'utf8')
-  const [build, ...commands] = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, lines = '']) => lines)
-  if (build !== 'npm ci && npm run build\n' || commands.length !== 2) throw new Error('The README installs otherwise')
+  const [build, install, ...others] = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, lines = '']) => lines)
+  if (build !== 'npm ci && npm run build\n' || !install || others.length > 0)
+    throw new Error('The README installs otherwise')
   const env = { ...process.env, npm_config_audit: 'false', npm_config_fund: 'false', npm_config_prefer_offline: 'true' }
-  for (const command of [...commands, 'npm install react@19 @types/react@19 @types/node@24']) {
+  for (const command of [install, 'npm install react@19 @types/react@19 @types/node@24']) {
     const script = command.replaceAll('../encrypted-bookmark-sync/', `'${root}'`)
     await run('sh', ['-ec', script], { cwd: project, env })
-    await readFile(join(project, 'node_modules', name, 'README.md'))
+    // A link to the folder would use this repository's React.
+    if ((await lstat(join(project, 'node_modules', name))).isSymbolicLink())
+      throw new Error('The package is only linked')
   }
 }
 

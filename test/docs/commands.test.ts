@@ -20,7 +20,6 @@ const runBy: Record<string, string> = {
   '(\n  set -e\n  home=': 'test/deploy/upgrade-lines.test.ts',
   'npm ci && npm run build': 'test/client/package.test.ts',
   '(cd ../encrypted-bookmark-sync && npm run build': 'test/client/package.test.ts',
-  'npm install --install-links': 'test/docs/operating.test.ts',
   'npm pack ../encrypted-bookmark-sync': 'test/client/package.test.ts',
   'npm run demo': 'test/demo.test.ts',
   '# 1. Start signing in': 'test/docs/start.test.ts',

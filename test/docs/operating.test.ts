@@ -43,7 +43,7 @@ t.test('From an empty folder, and on empty machines: what the pages say to type 
   await t.test('README: the client package in a folder beside', async () => {
     const app = join(at, 'app')
     await mkdir(app)
-    shell(linesOf('README.md', 'npm install --install-links'), app)
+    shell(linesOf('README.md', 'npm pack'), app)
     await stat(join(app, 'node_modules/encrypted-bookmark-sync-client/package.json'))
   })
 

@@ -118,7 +118,9 @@ export interface Sync {
   seen(): number
   /**
    * Adds bookmarks, or changes those with the same ids in the fields that differ; all or none. An equal bookmark does not
-   * count as an edit. A bookmark without a `position` stays where it is, or goes to the end of its folder.
+   * count as an edit. A bookmark without a `position` stays where it is, or goes to the end of its folder. Any other field that
+   * the object lacks is removed, also those that other clients store and your types do not know: `update` keeps them, and so
+   * does a copy (`{ ...sync.get(id), title }`).
    *
    * @throws RecordError `invalid-id`, `too-large`; `malformed`: a field is not what the contract says, or nothing that JSON can
    *   hold
