@@ -28,6 +28,8 @@ export type { ImportOptions, ImportReport, ImportRules, RestoreOptions } from '.
 export type { Place } from './sync/edits/move.ts'
 export type { Patch, PutOptions, Update } from './sync/edits/put.ts'
 export type { Quarantined } from './sync/edits/quarantine.ts'
+export type { SyncExplanation, WaitingEdits } from './sync/exchange/explain.ts'
+export type { ExchangeNote } from './sync/exchange/journal.ts'
 export type { OpenWebSocket, RealtimeSocket } from './sync/exchange/transport.ts'
 export type { SignOutOptions } from './sync/life/run.ts'
 export type { SearchOptions, SearchQuery } from './sync/search/search.ts'

@@ -10,6 +10,7 @@ import type { ImportOptions, ImportReport, RestoreOptions } from './edits/import
 import { moveBookmarks, type Place } from './edits/move.ts'
 import { type PutOptions, putBookmarks, resolveConflicts, type Update, updateBookmarks } from './edits/put.ts'
 import { listRefused, type Quarantined } from './edits/quarantine.ts'
+import type { SyncExplanation } from './exchange/explain.ts'
 import { clientTransport, type OpenWebSocket, type Transport } from './exchange/transport.ts'
 import { createEngine } from './life/engine.ts'
 import { type LoadDeferred, Run, type SignOutOptions } from './life/run.ts'
@@ -208,6 +209,8 @@ export interface Sync {
   /** Gives up refused edits: each bookmark is again as the service has it, or gone. */
   dropQuarantined(ids: string | readonly string[]): Promise<void>
 
+  /** Why edits wait, how the last exchanges ended, and so on: for reports of faults. It has no content and no ids. */
+  explain(): Promise<SyncExplanation>
   /**
    * Calls the listener at each event; returns a function that removes the listener.
    *
@@ -349,6 +352,7 @@ export function createSyncOver(
     dropQuarantined: (ids) => run.editWith(({ dropRefused }) => dropRefused(engine, ids)),
     adoptKeys: (opened, options = {}) =>
       run.editWith(({ adoptKeys }, signal) => adoptKeys(engine, opened, { ...options, signal }), options.signal),
+    explain: () => run.editWith((deferred) => deferred.explain(engine)),
     on(event, listener) {
       if (!Object.hasOwn(eventNames, event)) throw new RangeError(`There is no event ${event}`)
       return emitter.on(event, listener)

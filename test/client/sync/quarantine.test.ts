@@ -222,3 +222,23 @@ function changesOf({ name, body }: Call): Change[] {
 function pushes({ network }: Device): number {
   return network.calls.filter((name) => name === 'push').length
 }
+
+t.test('explain tells why edits wait and how exchanges ended, without content and ids', async (t) => {
+  const { a } = await people.open(t)
+  await a.sync.put(bookmark('sent-id', 'Secret title'))
+  await a.sync.syncNow()
+  a.network.fate = down
+  await a.sync.put([bookmark('one-id', 'Secret title'), bookmark('two-id', 'Secret title')])
+  await t.rejects(a.sync.syncNow(), { name: 'OfflineError' })
+  const explained = await a.sync.explain()
+  t.match(explained, {
+    ...{ status: { state: 'offline', reason: 'network', waiting: 2 }, bookmarks: 3, unreadable: 0, held: 0 },
+    ...{ waiting: [{ why: 'not-sent', count: 2 }], isStopped: false },
+    exchanges: [
+      { kind: 'exchange', outcome: 'done' },
+      { kind: 'exchange', outcome: 'OfflineError' },
+    ],
+  })
+  t.equal(explained.waiting.length, 1)
+  t.notMatch(JSON.stringify(explained), /Secret|-id|example/)
+})

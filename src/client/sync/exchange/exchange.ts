@@ -1,4 +1,5 @@
 import type { Tabs } from '../store/tabs.ts'
+import { noted } from './journal.ts'
 import { takeKeys } from './key-marks.ts'
 import { demandUser, pullAll } from './pull.ts'
 import { type PushParts, pushAll } from './push.ts'
@@ -23,5 +24,5 @@ export async function exchange(parts: ExchangeParts, signal: AbortSignal): Promi
     await pushAll(parts, signal)
     await settleTold(parts, signal)
   }
-  await tabs.exclusively('exchange', task, signal)
+  await tabs.exclusively('exchange', () => noted(parts, 'exchange', task), signal)
 }

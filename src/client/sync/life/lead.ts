@@ -4,6 +4,7 @@ import { settleDeletions } from '../edits/deletions.ts'
 import { checkDigest, untilCheck } from '../exchange/check-digest.ts'
 import { correctClock } from '../exchange/correct-clock.ts'
 import { exchange } from '../exchange/exchange.ts'
+import { noted } from '../exchange/journal.ts'
 import { pullAll } from '../exchange/pull.ts'
 import { pushAll } from '../exchange/push.ts'
 import { type NumberedEvent, takeMessages } from '../exchange/take.ts'
@@ -116,7 +117,7 @@ async function follow(
       const news = channel.drain().filter(({ stamp }) => stamp > replica.meta.cursor)
       await takeAndPush(engine, news, position, signal).finally(() => progress.end())
     }
-    await tabs.exclusively('exchange', task, signal)
+    await tabs.exclusively('exchange', () => noted(engine, 'live', task), signal)
     // It falls when the browser has emptied the store, but the channel goes on from where it was.
     cursor = Math.max(cursor, replica.meta.cursor)
     const checkAt = clock.now() + untilCheck(engine)

@@ -1,0 +1,71 @@
+import type { SyncStatus } from '../store/emitter.ts'
+import type { Replica } from '../store/replica.ts'
+import { type ExchangeNote, notesOf } from './journal.ts'
+import type { Outbox } from './outbox.ts'
+
+/** Edits that wait for the same reason. */
+export interface WaitingEdits {
+  /**
+   * - `not-sent`: the next exchange sends them
+   * - `no-answer`: they were sent, and no answer has settled them; the next exchange sends them again
+   * - `other-user`: they were made by another user than the sync's, and are never sent
+   * - `quota`, `refused`: the service did not take them; see `quarantined`
+   */
+  why: 'not-sent' | 'no-answer' | 'other-user' | 'quota' | 'refused'
+  count: number
+  /** When the oldest was made (Unix ms, by the service's clock). */
+  oldest: number
+}
+
+/** How a sync stands, for a report of a fault. It has no content and no ids. */
+export interface SyncExplanation {
+  status: SyncStatus
+  /** The sequence number up to which changes have been applied, and whether more must be pulled again. */
+  cursor: number
+  isIncomplete: boolean
+  /** The service's time minus this device's (ms). */
+  clockOffset: number
+  bookmarks: number
+  /** Records that cannot be decrypted, and deletes that are held. */
+  unreadable: number
+  held: number
+  waiting: WaitingEdits[]
+  /** True if the service refused so many edits in a row that no other is sent until the next edit or `syncNow`. */
+  isStopped: boolean
+  /** The last exchanges of this tab; another tab may have the others. */
+  exchanges: readonly ExchangeNote[]
+}
+
+export async function explain(parts: {
+  replica: Replica
+  outbox: Outbox
+  userId: string
+  status: { read(): SyncStatus }
+}): Promise<SyncExplanation> {
+  const { replica, outbox, userId, status } = parts
+  const { meta, rows, live, held } = replica
+  const waiting = new Map<WaitingEdits['why'], WaitingEdits>()
+  let unreadable = 0
+  for (const row of rows.values()) {
+    if (row.unreadable) unreadable++
+    const last = row.waiting.at(-1)
+    if (!last) continue
+    const isOthers = row.waiting.some(({ change }) => change.user_id !== userId)
+    const isSent = row.waiting.some(({ sent }) => sent)
+    const why = isOthers ? 'other-user' : (last.refusal?.reason ?? (isSent ? 'no-answer' : 'not-sent'))
+    const { count, oldest } = waiting.get(why) ?? { count: 0, oldest: Number.POSITIVE_INFINITY }
+    waiting.set(why, { why, count: count + 1, oldest: Math.min(oldest, row.waiting[0]?.change.timestamp ?? oldest) })
+  }
+  return {
+    status: status.read(),
+    cursor: meta.cursor,
+    isIncomplete: meta.isIncomplete ?? false,
+    clockOffset: meta.clockOffset,
+    bookmarks: live.size,
+    unreadable,
+    held: held.size,
+    waiting: [...waiting.values()],
+    isStopped: outbox.isRefused,
+    exchanges: notesOf(replica),
+  }
+}

@@ -1,0 +1,41 @@
+import type { Clock } from '../../timing/clock.ts'
+import type { Replica } from '../store/replica.ts'
+
+/** An exchange with the service that this tab has had. */
+export interface ExchangeNote {
+  /** When it began (Unix ms), and how long it took. */
+  at: number
+  ms: number
+  /** `exchange`: pull and push; `live`: changes over the realtime channel, and the edits sent meanwhile */
+  kind: 'exchange' | 'live'
+  /** `done`, or the name of the error, with the HTTP status if the service gave one. */
+  outcome: string
+}
+
+const mostNotes = 20
+const journals = new WeakMap<Replica, ExchangeNote[]>()
+
+/** The last exchanges of this tab, the newest last. */
+export function notesOf(replica: Replica): readonly ExchangeNote[] {
+  return journals.get(replica) ?? []
+}
+
+/** Runs an exchange and notes how it ended. */
+export async function noted(
+  { replica, clock }: { replica: Replica; clock: Clock },
+  kind: ExchangeNote['kind'],
+  run: () => Promise<void>,
+): Promise<void> {
+  const at = clock.now()
+  let outcome = 'done'
+  try {
+    await run()
+  } catch (error) {
+    const { name, status } = error as { name?: string; status?: number }
+    outcome = [name ?? 'Error', status].filter((part) => part !== undefined).join(' ')
+    throw error
+  } finally {
+    const note = { at, ms: clock.now() - at, kind, outcome }
+    journals.set(replica, [...notesOf(replica), note].slice(-mostNotes))
+  }
+}
