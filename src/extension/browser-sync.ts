@@ -1,5 +1,5 @@
 import { uuidv7 } from '../client/ids.ts'
-import { Emitter } from '../client/sync/store/emitter.ts'
+import { Emitter, type SyncProgress } from '../client/sync/store/emitter.ts'
 import type { Sync } from '../client/sync/sync.ts'
 import { Alarm, type Clock, pause, systemClock } from '../client/timing/clock.ts'
 import { type Agreed, AgreedDraft, type AgreedRow, type AgreedStore, Restart, settlingMs } from './agreed.ts'
@@ -36,6 +36,8 @@ export interface BrowserSyncStatus {
   state: BrowserSyncState
   /** In the state `failed`. */
   error?: Error
+  /** In the state `comparing`: of all that are new on one side, how many the other side has; the sync may not have sent them yet. */
+  progress?: SyncProgress
   /** The bookmarks that one side did not take from the other. */
   refused: Refused[]
   /** Deletes in this browser that wait for `approveRemovals` or `rejectRemovals`: how many, and of how many bookmarks. */
@@ -97,6 +99,7 @@ class InStep implements BrowserSync {
   #agreed: AgreedDraft | undefined
   #state: BrowserSyncState = 'waiting'
   #error: Error | undefined
+  #progress: SyncProgress | undefined
   #failures: Refused[] = []
   /** The looks and decisions, one after the other. */
   #tail: Promise<void> = Promise.resolve()
@@ -143,6 +146,7 @@ class InStep implements BrowserSync {
     return {
       state: this.#state,
       ...(this.#state === 'failed' && this.#error && { error: this.#error }),
+      ...(this.#progress && { progress: this.#progress }),
       refused: [...refused, ...this.#failures],
       ...(held.length > 0 && { heldRemovals: { count: held.length, of: rows.length } }),
     }
@@ -265,10 +269,11 @@ class InStep implements BrowserSync {
       const agreed = await this.#load()
       await agreed.settle(this.#options.store, this.#clock.now())
       this.#show('comparing')
+      const tell = (progress: SyncProgress) => this.#show('comparing', progress)
       let isStale = true
       for (let looks = 0; isStale && looks < mostLooks && !this.#ended.signal.aborted; looks++) {
         const result = await look(
-          { ...this.#options, clock: this.#clock, guard: this.#guard, mirror: this.#mirror },
+          { ...this.#options, clock: this.#clock, guard: this.#guard, mirror: this.#mirror, tell },
           agreed,
         )
         this.#failures = result.failures
@@ -306,8 +311,9 @@ class InStep implements BrowserSync {
     }
   }
 
-  #show(state: BrowserSyncState): void {
+  #show(state: BrowserSyncState, progress?: SyncProgress): void {
     this.#state = state
+    this.#progress = progress
     this.#emitter.emit('status', undefined)
   }
 }

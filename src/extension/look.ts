@@ -1,5 +1,6 @@
 import type { PlaintextBookmark } from '../client/bookmark.ts'
 import { RecordError } from '../client/errors.ts'
+import type { SyncProgress } from '../client/sync/store/emitter.ts'
 import type { Sync } from '../client/sync/sync.ts'
 import type { Clock } from '../client/timing/clock.ts'
 import type { AgreedDraft, AgreedRow, AgreedStore } from './agreed.ts'
@@ -28,6 +29,8 @@ interface LookParts {
   watch: Pick<BookmarkWatch, 'created' | 'touched' | 'removed'>
   clock: Clock
   guard: RemovalGuard
+  /** Hears how many of all that are new on one side the other side has. */
+  tell: (progress: SyncProgress) => void
 }
 
 /** A bookmark that one side did not take from the other. */
@@ -70,7 +73,10 @@ export async function look(parts: LookParts, agreed: AgreedDraft): Promise<{ isS
   await guard.save(store)
   const step = new Look(parts, agreed, merged)
   await step.forget(merged.forgotten)
-  await step.changeService(await planService(merged, browser, service, sync.deviceId))
+  const plan = await planService(merged, browser, service, sync.deviceId)
+  const created = [...merged.entries.values()].filter((entry) => !entry.browser)
+  step.total = plan.added.length + created.length
+  await step.changeService(plan)
   await changeBrowser(mirror.changes, merged, browser, step)
   for (const key of [...agreed.orders.keys()]) if (!merged.orders.has(key)) agreed.setOrder(key, [])
   await agreed.flush(store)
@@ -108,6 +114,9 @@ function settleRemoved(agreed: AgreedDraft, { created, touched, removed }: LookP
 
 class Look {
   isStale = false
+  /** How many are to be added, on both sides. */
+  total = 0
+  #done = 0
   readonly failures: Refused[] = []
   readonly #parts: LookParts
   readonly #agreed: AgreedDraft
@@ -159,6 +168,12 @@ class Look {
     }
     for (const entry of entries) if (!this.#open.has(entry.id)) this.#agreed.set(toRow(entry))
     await this.#agreed.flush(store)
+    this.#advance(added.length)
+  }
+
+  #advance(count: number): void {
+    this.#done += count
+    this.#parts.tell({ done: this.#done, total: this.total })
   }
 
   async #addAlone(bookmark: PlaintextBookmark): Promise<void> {
@@ -200,6 +215,7 @@ class Look {
       return [entry.id, { ...toRow(entry), browserId: null, step: { kind: 'creating', since, behind } }]
     }
     await this.#agreed.announce(store, new Map(entries.map(rowOf)))
+    this.#advance(entries.length)
   }
 
   done(entry: MergedEntry, browserId: string, { dateAdded, ...shown }: Shown): void {

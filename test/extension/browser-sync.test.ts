@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readBookmarkFile } from '../../src/client/bookmark-file/read.ts'
 import { sealJson } from '../../src/client/crypto/record.ts'
-import { createClient, deriveKeys, StorageFullError, unwrap } from '../../src/client/index.ts'
+import { createClient, deriveKeys, StorageFullError, type SyncProgress, unwrap } from '../../src/client/index.ts'
 import { fakeService, memoryAgreedStore } from '../../src/extension/testing.ts'
 import { change } from '../support/changes.ts'
 import { pick } from '../support/pick.ts'
@@ -142,6 +142,26 @@ t.test('What is added one by one at one place in two browsers while apart stays 
     runs.filter((run, index) => run !== runs[index - 1]),
     expected,
   )
+})
+
+t.test('A first sync tells how many of all there are to bring over, on both sides', async (t) => {
+  const [one, other] = twoDevices()
+  for (const title of titlesOf(1200)) one.model.create(link('1', title))
+  await one.step()
+  const seen = async (device: Device) => {
+    const told: (SyncProgress | undefined)[] = []
+    device.browserSync.on('status', () => told.push(device.browserSync.status().progress))
+    await settle(device)
+    return told.filter((one) => one !== undefined)
+  }
+  other.model.create(link('2', 'another'))
+  const here = await seen(other)
+  t.ok(here.length >= 13 && here.every(({ total }) => total === 1201))
+  t.same(
+    here.map(({ done }) => done),
+    here.map(({ done }) => done).toSorted((one, other) => one - other),
+  )
+  t.same([here.at(-1), other.browserSync.status().progress], [{ done: 1201, total: 1201 }, undefined])
 })
 
 t.test('Only folders that were touched are read again, and all where they do not fit together', async (t) => {

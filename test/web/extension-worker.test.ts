@@ -55,6 +55,15 @@ t.test(
   },
 )
 
+t.test('The popup of the example counts all that the first sync has to send, and what of it is sent', async (t) => {
+  const { headline, progress } = describe({
+    ...{ setup: 'ready', isPaused: false, refused: [], conflicts: [], leftOut: [] },
+    browser: { state: 'comparing', progress: { done: 1500, total: 5000 } },
+    sync: { state: 'syncing', progress: { done: 500, total: 1000 }, lastSync: 1, waiting: 700 },
+  })
+  t.same([headline.replace(/\D+/g, ' ').trim(), progress], ['800 5 000', { done: 800, total: 5000 }])
+})
+
 t.test('What a browser says of an address of 70,000 letters does not push the buttons out of the popup', async (t) => {
   const title = '🦊'.repeat(20_000)
   const message = `Invalid bookmark: ${'a'.repeat(70_000)}`

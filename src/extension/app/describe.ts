@@ -1,3 +1,4 @@
+import type { SyncProgress } from '../../client/index.ts'
 import type { Fault, Held, WorkerState } from './platform.ts'
 
 export interface Situation {
@@ -57,8 +58,8 @@ function describeFault({ kind, message }: Fault): Situation {
 }
 
 function describeWork({ sync, browser, refused, conflicts }: WorkerState): Situation {
-  if (sync?.state === 'syncing') {
-    const { progress } = sync
+  if (sync?.state === 'syncing' || browser?.progress) {
+    const progress = browser?.progress ? sentOf(browser.progress, sync?.waiting) : sync?.progress
     if (!progress?.total) return { headline: 'Syncing', mood: 'busy' }
     const headline = `Syncing ${progress.done.toLocaleString()} of ${progress.total.toLocaleString()}`
     return { headline, mood: 'busy', progress }
@@ -76,6 +77,11 @@ function describeWork({ sync, browser, refused, conflicts }: WorkerState): Situa
     mood: isOpen ? 'needs' : 'good',
     ...(isOpen && { detail: 'Except for what is below.' }),
   }
+}
+
+/** What the sync has not sent yet is not done. */
+function sentOf({ done, total }: SyncProgress, waiting = 0): SyncProgress {
+  return { done: Math.max(0, done - waiting), total }
 }
 
 /** The time of today, or the day as well. */
