@@ -12,11 +12,6 @@ export const PullRequest = {"since":{"minimum":0,"maximum":9007199254740991},"li
 export const PushRequest = {"changes":{"maxItems":10000}} as const
 export const ImportRequest = {"bookmarks":{"maxItems":10000}} as const
 export const ExportKey = {"key":{"minLength":44,"maxLength":44,"pattern":"^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$"}} as const
-export const Keyring = {"keyring":{"minLength":1,"maxLength":16384,"pattern":"^[ -~]+$"},"revision":{"minimum":1,"maximum":9007199254740991}} as const
-export const KeyringContent = {"key_id":{"pattern":"^[A-Za-z0-9+/]{10}[AEIMQUYcgkosw048]=$"}} as const
-export const PassphraseWrap = {"memory_kib":{"minimum":65536,"maximum":262144},"iterations":{"minimum":3,"maximum":10},"parallelism":{"minimum":1,"maximum":4},"salt":{"pattern":"^[A-Za-z0-9+/]{21}[AQgw]==$"},"nonce":{"pattern":"^[A-Za-z0-9+/]{32}$"},"wrapped_key":{"pattern":"^[A-Za-z0-9+/]{64}$"}} as const
-export const RecoveryWrap = {"nonce":{"pattern":"^[A-Za-z0-9+/]{32}$"},"wrapped_key":{"pattern":"^[A-Za-z0-9+/]{64}$"}} as const
-export const OlderWrap = {"nonce":{"pattern":"^[A-Za-z0-9+/]{32}$"},"wrapped_keys":{"pattern":"^([A-Za-z0-9+/]{128})*([A-Za-z0-9+/]{64}|[A-Za-z0-9+/]{106}[AEIMQUYcgkosw048]=|[A-Za-z0-9+/]{149}[AQgw]==)$"}} as const
 
 /** Of a user. */
 export const quotas = {"storedBytes":2147483648,"rowBytes":512,"storedRecords":1000000,"versionDays":30,"versionsOfRecord":50,"newestVersionsOfRecord":10,"requestsPerMinute":1200,"devices":1000,"logins":1000,"socketsPerInstance":256,"exportsUnfinished":3,"exportsKept":10,"exportBytes":4294967296,"bodyBytes":1048576,"batchBodyBytes":33554432,"youngLoginSeconds":600,"purgesOfOldLogin":20,"keyringVersions":20} as const

@@ -9,7 +9,8 @@
  *   generated/channel.ts                    the realtime channel's close codes and limits
  *   generated/errors.ts                     the errors: name, status and text
  *   generated/login-failures.ts             the messages of a failed sign-in
- *   generated/limits.ts, paths.ts           the limits of the schemas and the operations' paths, for the client's bundle
+ *   generated/limits.ts, keyring-limits.ts  the limits of the schemas; a keyring's are apart, for the client's bundle
+ *   generated/paths.ts                      the operations' paths, for the client's bundle
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { command, run } from '../src/service/terminal/command.ts'

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { components as messages } from '../../generated/asyncapi.ts'
-import { EncryptedData, Keyring, quotas } from '../../generated/limits.ts'
+import { Keyring } from '../../generated/keyring-limits.ts'
+import { EncryptedData, quotas } from '../../generated/limits.ts'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import type { OperationId, Schemas } from '../../src/service/contract/schemas.ts'
 import { type FilledAccount, stampOf, tokenOf } from './accounts.ts'

@@ -21,14 +21,27 @@ function securityOf(security: Operation['security']): string {
 const limits = ['minLength', 'maxLength', 'pattern', 'minItems', 'maxItems', 'minimum', 'maximum']
 
 /** The limits of each named schema and its properties: a constant each, so that a bundle contains only what it uses. */
-export function limitList({ components, 'x-limits': limits = {} }: Contract): string {
+export function limitList(contract: Contract): string {
+  const quotas = JSON.stringify(contract['x-limits'] ?? {})
+  return `${limitsOfSchemas(contract, (name) => !isOfKeyring(name))}\n/** Of a user. */\nexport const quotas = ${quotas} as const\n`
+}
+
+/** Those of a keyring, in a file of their own: a page loads them once it opens a vault. */
+export function keyringLimitList(contract: Contract): string {
+  return limitsOfSchemas(contract, isOfKeyring)
+}
+
+const isOfKeyring = (name: string) => /^Keyring|Wrap$/.test(name)
+
+function limitsOfSchemas({ components }: Contract, isWanted: (name: string) => boolean): string {
   const lines = Object.entries(components?.schemas ?? {}).flatMap(([name, schema]) => {
     const properties = Object.entries(schema.properties ?? {}).map(([key, value]) => [key, limitsOf(value)] as const)
     const limited = properties.filter(([, value]) => Object.keys(value).length > 0)
     const constant = { ...limitsOf(schema), ...Object.fromEntries(limited) }
-    return Object.keys(constant).length > 0 ? [`export const ${name} = ${JSON.stringify(constant)} as const`] : []
+    const isListed = isWanted(name) && Object.keys(constant).length > 0
+    return isListed ? [`export const ${name} = ${JSON.stringify(constant)} as const`] : []
   })
-  return `${lines.join('\n')}\n\n/** Of a user. */\nexport const quotas = ${JSON.stringify(limits)} as const\n`
+  return `${lines.join('\n')}\n`
 }
 
 /** The required properties of each named schema: a constant each, so that a bundle contains only what it uses. */

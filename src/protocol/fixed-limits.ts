@@ -1,4 +1,5 @@
-import { EncryptedData, ImportRequest, Keyring, PullRequest, PushRequest, quotas } from '../../generated/limits.ts'
+import { Keyring } from '../../generated/keyring-limits.ts'
+import { EncryptedData, ImportRequest, PullRequest, PushRequest, quotas } from '../../generated/limits.ts'
 
 /** The limits of an account that no operator can set. */
 export const fixedLimits = {

@@ -1,5 +1,5 @@
 import { utf8ToBytes } from '@noble/hashes/utils.js'
-import * as limits from '../../../generated/limits.ts'
+import * as limits from '../../../generated/keyring-limits.ts'
 import { KeyringError, WeakPassphraseError, WrongKeyError } from '../errors.ts'
 import { idForm, isId } from '../ids.ts'
 import { onDemand } from '../timing/on-demand.ts'

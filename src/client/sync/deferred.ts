@@ -1,7 +1,9 @@
 /** The sync's second file: `start` loads it while the page already shows and edits the stored bookmarks. */
 export { approveDeletions, rejectDeletions } from './edits/deletions.ts'
 export { importList, restoreList } from './edits/import.ts'
+export { moveBookmarks } from './edits/move.ts'
 export { dropRefused, retryRefused } from './edits/refused.ts'
+export { resolveConflicts } from './edits/resolve.ts'
 export { exchange } from './exchange/exchange.ts'
 export { explain } from './exchange/explain.ts'
 export { lead } from './life/lead.ts'

@@ -4,7 +4,6 @@ import { differingFields, mergeBookmarks } from '../../bookmark/merge.ts'
 import { isPosition, positionsBetween } from '../../bookmark/positions.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { paced } from '../../timing/paced.ts'
-import { withMine } from '../store/conflicts.ts'
 import type { Draft, Replica } from '../store/replica.ts'
 import { viewOf } from '../store/row.ts'
 import type { Row } from '../store/store.ts'
@@ -148,21 +147,6 @@ function updateOne(parts: EditParts, draft: Draft, id: string, update: Update, s
   const { lost } = mergeBookmarks(base, current, asked)
   applyOver(parts, draft, row, edit, sight, lost)
   return [asked]
-}
-
-/** Ends all conflicts of a bookmark. */
-export async function resolveConflicts(parts: EditParts, id: string, choice: 'mine' | 'theirs'): Promise<void> {
-  if (choice !== 'mine' && choice !== 'theirs') throw new RangeError(`choice must be mine or theirs, not ${choice}`)
-  await parts.replica.commit([id], 'local', (draft) => {
-    const { conflicts, ...row } = draft.get(id)
-    if (conflicts.length === 0) return
-    const settled = { ...row, conflicts: [] }
-    draft.set(settled)
-    if (choice === 'theirs') return
-    const bookmark = withMine(viewOf(settled).bookmark, conflicts)
-    const edit = bookmark ? sealOne(parts.keys, bookmark) : { id, bookmark: null, sealed: null }
-    applyEdit(draft, settled, edit, parts, { cursor: draft.meta.cursor })
-  })
 }
 
 /** The last position in each folder; null if it has bookmarks without one. The key `undefined` stands for the top level. */

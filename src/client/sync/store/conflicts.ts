@@ -1,6 +1,6 @@
 import { compareVersions } from '../../../protocol/order.ts'
 import { isEqual } from '../../bookmark/equal.ts'
-import { differingFields, mergeBookmarks, withFieldsOf } from '../../bookmark/merge.ts'
+import { differingFields, mergeBookmarks } from '../../bookmark/merge.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import type { Conflict } from './emitter.ts'
 import { isBlank, versionOf, viewOf } from './row.ts'
@@ -18,13 +18,6 @@ export function withoutEnded(row: Row): Row {
   if (row.conflicts.length === 0 || row.held) return row
   const { bookmark } = viewOf(row)
   return { ...row, conflicts: row.conflicts.filter((conflict) => !hasMine(bookmark, conflict)) }
-}
-
-/** The bookmark once the losing edits have been made again; if several changed a field, the last of them. */
-export function withMine(bookmark: PlaintextBookmark | null, conflicts: readonly Conflict[]): PlaintextBookmark | null {
-  return conflicts.reduce((current, { mine, fields }) => {
-    return mine && current && fields.length > 0 ? withFieldsOf(mine, fields, current) : mine
-  }, bookmark)
 }
 
 /** The fields that a version without a common base loses to another one; none if either is a delete. */
