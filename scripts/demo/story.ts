@@ -188,10 +188,10 @@ function expectEqual(what: string, actual: unknown, expected: unknown): void {
 
 type Item = { id: string; title: string } & Record<string, unknown>
 
-/** Every bookmark and folder by its id: none may be missing, none added, and every field must be equal. */
+/** Every bookmark and folder by its id: none may be missing, none added, and every field must be equal, and the order. */
 function compareBookmarks(where: string, actual: Iterable<Item>, expected: Iterable<Item>): void {
-  const found = new Map(Array.from(actual, (item) => [item.id, item]))
-  for (const wanted of expected) {
+  const found = new Map(withRanks(actual).map((item) => [item.id, item]))
+  for (const wanted of withRanks(expected)) {
     const what = `${where}: ${inspect(wanted.title)}`
     const item = found.get(wanted.id)
     if (!item) throw new Error(`${what} is missing`)
@@ -202,6 +202,17 @@ function compareBookmarks(where: string, actual: Iterable<Item>, expected: Itera
   }
   const [surplus] = found.values()
   if (surplus) throw new Error(`${where}: ${inspect(surplus.title)} was not there before`)
+}
+
+/** The items, each with its place among its siblings as `position`: where an import puts them is the client's business. */
+function withRanks(items: Iterable<Item>): Item[] {
+  const folders = Map.groupBy(items, ({ parentId }) => parentId)
+  const positionOf = ({ position }: Item) => String(position)
+  return [...folders.values()].flatMap((siblings) =>
+    siblings
+      .sort((one, other) => (positionOf(one) < positionOf(other) ? -1 : 1))
+      .map((item, position) => ({ ...item, position })),
+  )
 }
 
 /** The items of a bookmark file in their order; on each reading they get other ids. */

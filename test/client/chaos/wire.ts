@@ -10,7 +10,7 @@ import type { Dice } from './dice.ts'
 type Fate = 'arrives' | 'cut' | 'lost' | 'doubled' | 'truncated' | 'busy' | 'portal' | 'slow' | 'held'
 
 /** How likely each fate is. */
-export const weathers = {
+const weathers = {
   good: { arrives: 1 },
   fair: { arrives: 60, slow: 3, held: 5, lost: 5, doubled: 4, truncated: 3, cut: 3, busy: 2, portal: 1 },
   bad: { arrives: 20, slow: 6, held: 8, lost: 16, doubled: 8, truncated: 8, cut: 10, busy: 6, portal: 4 },
