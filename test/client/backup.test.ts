@@ -52,7 +52,7 @@ t.test('what goes wrong is told, and a backup that fails leaves nothing at the s
   }
   const full = { status: 429, headers: { 'retry-after': '86400', 'content-type': 'application/json' } }
   around = onCall('POST', /exports$/, async () => Response.json({ error: 'Too many exports kept' }, full))
-  await t.rejects(createBackup(client), new ApiError(429, 'Too many exports kept'))
+  await t.rejects(createBackup(client), new ApiError(429, 'Too many exports kept', undefined, 86_400_000))
   around = onCall('GET', /exports$/, async () => Response.json({ exports: [] }))
   await t.rejects(createBackup(client), BackupFailedError)
   around = onCall('GET', /exports\/./, () => Promise.reject(new TypeError('fetch failed')))

@@ -58,7 +58,7 @@ export function NewPassphraseField({ person, autofocus = false }: { person: stri
           void weigh(currentTarget.value)
         }}
       />
-      {strength && <StrengthMeter strength={strength} />}
+      {strength ? <StrengthMeter strength={strength} /> : <div class="strength" />}
       <Field
         label="The same once more"
         name="repeated"
