@@ -70,31 +70,29 @@ const answered = 'answered'
 
 /** Limits how long a call waits: without a response in time, it rejects with OfflineError. */
 export function withDeadlines(transport: Transport, clock: Clock): Transport {
-  const limited =
-    <Body extends unknown[], T>(call: (...args: [...Body, CallOptions]) => Promise<T>) =>
-    async (...args: [...Body, CallOptions]): Promise<T> => {
-      const { signal } = args.pop() as CallOptions
-      const over = new AbortController()
-      const limit = AbortSignal.any([signal, over.signal])
-      clock.sleep(patienceMs, limit).then(
-        () => over.abort(new OfflineError('The service did not respond in time')),
-        () => {},
-      )
-      try {
-        // Node's `fetch` may miss the signal, once memory was cleaned up.
-        return await abortable(call(...(args as unknown as Body), { signal: limit }), limit)
-      } finally {
-        over.abort(answered)
-      }
+  async function limited<T>({ signal }: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
+    const over = new AbortController()
+    const limit = AbortSignal.any([signal, over.signal])
+    clock.sleep(patienceMs, limit).then(
+      () => over.abort(new OfflineError('The service did not respond in time')),
+      () => {},
+    )
+    try {
+      // Node's `fetch` may miss the signal, once memory was cleaned up.
+      return await abortable(call({ signal: limit }), limit)
+    } finally {
+      over.abort(answered)
     }
+  }
+
   return {
-    ...transport,
-    getUserId: limited(transport.getUserId),
-    getStatus: limited(transport.getStatus),
-    pull: limited(transport.pull),
-    push: limited(transport.push),
-    getKeyring: limited(transport.getKeyring),
-    settleConflict: limited(transport.settleConflict),
-    logout: limited(transport.logout),
+    getUserId: (options) => limited(options, (limits) => transport.getUserId(limits)),
+    getStatus: (options) => limited(options, (limits) => transport.getStatus(limits)),
+    pull: (body, options) => limited(options, (limits) => transport.pull(body, limits)),
+    push: (body, options) => limited(options, (limits) => transport.push(body, limits)),
+    getKeyring: (options) => limited(options, (limits) => transport.getKeyring(limits)),
+    settleConflict: (id, options) => limited(options, (limits) => transport.settleConflict(id, limits)),
+    logout: (options) => limited(options, (limits) => transport.logout(limits)),
+    openSocket: (query) => transport.openSocket(query),
   }
 }
