@@ -151,6 +151,7 @@ export interface Sync {
    *
    * @throws RangeError there is no such bookmark or folder, or the folder is inside one of the bookmarks
    * @throws StorageFullError nothing was moved
+   * @throws OfflineError nothing was moved: there is no network, and the sync's second file has not loaded yet
    */
   move(ids: string | readonly string[], place: Place): Promise<void>
   /**
