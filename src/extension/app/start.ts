@@ -1,15 +1,8 @@
 /** The first-run page, step by step: the server, the sign-in, the vault. It goes on where it was left. */
 
 import { unwrap } from '../../client/calls.ts'
-import {
-  createVault,
-  hasVault,
-  judgePassphrase,
-  keepMasterKey,
-  loadMasterKey,
-  openVault,
-  type PassphraseStrength,
-} from '../../client/index.ts'
+import { describeStrength } from '../../client/crypto/strength-words.ts'
+import { createVault, hasVault, judgePassphrase, keepMasterKey, loadMasterKey, openVault } from '../../client/index.ts'
 import { describe } from './describe.ts'
 import { act, ask, attempt, element } from './page.ts'
 import { platform } from './platform.ts'
@@ -26,13 +19,6 @@ import {
 /** By step, which of those on top it belongs to. */
 const steps = { server: 0, 'sign-in': 1, unlock: 2, create: 2, recovery: 2, done: 3 }
 const recoveryCode = /^(?:[0-9A-Za-z]{3}-){8}[0-9A-Za-z*~$=]{3}$/
-
-const words: Record<PassphraseStrength['level'], string> = {
-  refused: 'Too easy to guess',
-  weak: 'Weak',
-  good: 'Good',
-  strong: 'Strong',
-}
 
 let signInTab: number | undefined
 let onPaper = () => {}
@@ -135,16 +121,11 @@ async function follow(): Promise<void> {
   }
 }
 
-/** In the words of the web page. */
 async function showStrength(): Promise<void> {
   const passphrase = fieldOf('create', 'secret').value
-  const { level, advice } = await judgePassphrase(passphrase, knownWords())
+  const { verdict, advice } = describeStrength(await judgePassphrase(passphrase, knownWords()))
   if (passphrase !== fieldOf('create', 'secret').value) return
-  const isWeak = level === 'refused' || level === 'weak'
-  const text = [`${words[level]}.`, isWeak && (advice.join(' ') || 'Add another word or two.')]
-    .filter(Boolean)
-    .join(' ')
-  element('strength').textContent = passphrase && `Passphrase strength: ${text}`
+  element('strength').textContent = passphrase && `Passphrase strength: ${verdict}. ${advice}`.trim()
 }
 
 /** The person, as they signed in, and their server, whose names are tried first. */

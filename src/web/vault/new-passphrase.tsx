@@ -1,4 +1,5 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { describeStrength } from '../../client/crypto/strength-words.ts'
 import type { PassphraseStrength } from '../../client/index.ts'
 import { Field, useCheck } from '../ui/form.tsx'
 import { useJudge } from './strength.ts'
@@ -80,15 +81,7 @@ function questionOf(passphrase: string, person: string): Question {
   return { passphrase, known: [person, location.host] }
 }
 
-type Level = PassphraseStrength['level']
-
-const levels: readonly Level[] = ['refused', 'weak', 'good', 'strong']
-const words: Record<Level, string> = {
-  refused: 'Too easy to guess',
-  weak: 'Weak',
-  good: 'Good',
-  strong: 'Strong',
-}
+const levels: readonly PassphraseStrength['level'][] = ['refused', 'weak', 'good', 'strong']
 
 /** A screen reader says it once the person has stopped typing. */
 const pauseMs = 1000
@@ -96,9 +89,8 @@ const pauseMs = 1000
 /** How hard a passphrase is to guess, in words and as a bar; and what would make it harder. */
 function StrengthMeter({ strength }: { strength: PassphraseStrength }) {
   const { level } = strength
-  const isWeak = level === 'refused' || level === 'weak'
-  const advice = isWeak ? strength.advice.join(' ') || 'Add another word or two.' : ''
-  const text = `Passphrase strength: ${words[level]}. ${advice}`
+  const { verdict, advice } = describeStrength(strength)
+  const text = `Passphrase strength: ${verdict}. ${advice}`
   const [said, setSaid] = useState('')
   useEffect(() => {
     const timer = setTimeout(() => setSaid(text), pauseMs)
@@ -112,7 +104,7 @@ function StrengthMeter({ strength }: { strength: PassphraseStrength }) {
         ))}
       </div>
       <p aria-hidden="true">
-        <strong>{words[level]}.</strong> {advice}
+        <strong>{verdict}.</strong> {advice}
       </p>
       <p class="unseen" role="status">
         {said}
