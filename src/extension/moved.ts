@@ -107,8 +107,9 @@ class Gone {
   #enter(id: string, content: Content & { kind: Kind }, parent: string): void {
     const likeness = showing(content)
     const places = this.#alike.get(likeness) ?? new Map<string, string[]>()
-    this.#alike.set(likeness, places.set(parent, [...(places.get(parent) ?? []), id]))
-    this.#inside.set(parent, [...(this.#inside.get(parent) ?? []), likeness])
+    this.#alike.set(likeness, places)
+    append(places, parent, id)
+    append(this.#inside, parent, likeness)
   }
 
   /** Returns the id of the one that this entry is, and gives it to no other one. */
@@ -155,6 +156,13 @@ class Gone {
     const role = [...this.#parts.service.marked].find(([, id]) => id === parentId)?.[0]
     return role ? rootKey(role) : (parentId ?? topLevel)
   }
+}
+
+/** In place: of a folder, thousands may be gone. */
+function append(lists: Map<string, string[]>, key: string, item: string): void {
+  const list = lists.get(key)
+  if (list) list.push(item)
+  else lists.set(key, [item])
 }
 
 function wayUp(start: string, around: (key: string) => string | undefined): string[] {
