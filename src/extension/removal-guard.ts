@@ -104,12 +104,19 @@ export class RemovalGuard {
   async save(store: AgreedStore): Promise<void> {
     if (this.#changed.size === 0) return
     const rows = new Map<string, AgreedRow | null>()
-    for (const id of this.#changed) {
+    const ids = [...this.#changed]
+    for (const id of ids) {
       const removal = this.#removals.get(id)
       rows.set(mark + id, removal ? toRow(id, removal) : null)
     }
     this.#changed.clear()
-    await store.write({ rows, orders: new Map() })
+    try {
+      await store.write({ rows, orders: new Map() })
+    } catch (error) {
+      // The next time, as when the disk was full.
+      for (const id of ids) this.#changed.add(id)
+      throw error
+    }
   }
 
   get #held(): Removal[] {
