@@ -4,6 +4,7 @@ import { InvalidGrantError, ProviderUnavailableError } from '../../src/service/p
 import { openDevice } from '../realtime/device.ts'
 import { openBrowser } from '../support/browser.ts'
 import { setCookies } from '../support/cookies.ts'
+import { isWaitingForLock } from '../support/database.ts'
 import { isPostgres } from '../support/database-url.ts'
 import { holdIntervals } from '../support/intervals.ts'
 import { buildWithMock } from '../support/mock-service.ts'
@@ -318,14 +319,10 @@ if (isPostgres)
   t.test('A refresh that has waited for the lease of another instance does not ask', async (t) => {
     const { browser, context, asked } = await signedInLongAgo(t)
     const { db, now } = context.database
-    const isWaiting = async () => {
-      const waiting = sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-      return (await waiting.execute(db)).rows.length > 0
-    }
     const waited = await db.transaction().execute(async (trx) => {
       await trx.selectFrom('logins').select('id').forUpdate().execute()
       const refreshing = browser.call('POST', refresh)
-      await until(isWaiting)
+      await until(() => isWaitingForLock(db))
       await trx
         .updateTable('logins')
         .set({ asking_until: sql`${now} + 30000`, unanswered: 1 })

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { buildApp, type TestApp } from '../support/app.ts'
-import { interceptWrites } from '../support/database.ts'
+import { interceptWrites, isWaitingForLock } from '../support/database.ts'
 import { isPostgres } from '../support/database-url.ts'
 import { pick } from '../support/pick.ts'
 import { until } from '../support/until.ts'
@@ -28,13 +28,6 @@ function holdCommits({ context: { database } }: TestApp) {
   return { begun: begun.promise, commit: committed.resolve }
 }
 
-async function isWaiting({ context: { database } }: TestApp): Promise<boolean> {
-  const { rows } = await sql`
-    SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
-  `.execute(database.db)
-  return rows.length > 0
-}
-
 if (!isPostgres) t.comment('instances share a Postgres: `npm test` runs this file there')
 else {
   for (const [title, first, second, statuses] of [
@@ -59,7 +52,7 @@ else {
       const answers = [requests[first](one)]
       await begun
       answers.push(requests[second](two))
-      await until(() => isWaiting(two))
+      await until(() => isWaitingForLock(two.context.database.db))
       commit()
       t.same(pick(await Promise.all(answers), 'status'), statuses)
     })

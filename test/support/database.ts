@@ -133,3 +133,9 @@ export function breakTable({ database }: Context, table: string, error: () => Er
   database.db = intercept(db)
   return () => Object.assign(database, { db })
 }
+
+/** On Postgres: true while a statement of this database waits for a row that another transaction has locked. */
+export async function isWaitingForLock(db: Context['database']['db']): Promise<boolean> {
+  const waiting = sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+  return (await waiting.execute(db)).rows.length > 0
+}
