@@ -182,6 +182,7 @@ export interface Sync {
    * @param id the bookmark's id
    * @throws RangeError `choice` is neither
    * @throws StorageFullError nothing was changed
+   * @throws OfflineError nothing was changed: there is no network, and the sync's second file has not loaded yet
    */
   resolve(id: string, choice: 'mine' | 'theirs'): Promise<void>
 
