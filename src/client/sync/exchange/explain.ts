@@ -43,11 +43,9 @@ export async function explain(parts: {
   status: { read(): SyncStatus }
 }): Promise<SyncExplanation> {
   const { replica, outbox, userId, status } = parts
-  const { meta, rows, live, held } = replica
+  const { meta, rows, live, held, waiting: unsent } = replica
   const waiting = new Map<WaitingEdits['why'], WaitingEdits>()
-  let unreadable = 0
-  for (const row of rows.values()) {
-    if (row.unreadable) unreadable++
+  for (const row of [...unsent].flatMap((id) => rows.get(id) ?? [])) {
     const last = row.waiting.at(-1)
     if (!last) continue
     const isOthers = row.waiting.some(({ change }) => change.user_id !== userId)
@@ -62,7 +60,7 @@ export async function explain(parts: {
     isIncomplete: meta.isIncomplete ?? false,
     clockOffset: meta.clockOffset,
     bookmarks: live.size,
-    unreadable,
+    unreadable: replica.unreadable.size,
     held: held.size,
     waiting: [...waiting.values()],
     isStopped: outbox.isRefused,

@@ -58,7 +58,7 @@ function early<T>(page: Promise<T>): Promise<T> {
 async function pullUnread(parts: PullParts, signal: AbortSignal): Promise<void> {
   const { replica, keys } = parts
   const isOpenable = ({ unreadable }: Row) => keysOf(keys, unreadable?.key) !== undefined
-  const rows = [...replica.rows.values()].filter(isOpenable)
+  const rows = [...replica.unreadable].flatMap((id) => replica.rows.get(id) ?? []).filter(isOpenable)
   if (rows.length === 0) return
   const { cursor, epoch } = replica.meta
   const from = Math.min(...rows.map(({ unreadable }) => unreadable?.base ?? cursor))

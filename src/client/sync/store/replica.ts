@@ -36,6 +36,7 @@ export class Replica {
   /** Those of them whose last edit the service refused. */
   readonly quarantined = new Set<string>()
   readonly held = new Set<string>()
+  readonly unreadable = new Set<string>()
   /** Ids with conflicts that nobody has resolved. */
   readonly conflicted = new Set<string>()
   meta: Readonly<Meta>
@@ -135,8 +136,8 @@ export class Replica {
 
   /** Clears this copy in memory; the store stays as it is. */
   forget(): void {
-    const { rows, live, waiting, quarantined, held, conflicted, asked } = this
-    for (const all of [rows, live, waiting, quarantined, held, conflicted, asked]) all.clear()
+    const { rows, live, waiting, quarantined, held, unreadable, conflicted, asked } = this
+    for (const all of [rows, live, waiting, quarantined, held, unreadable, conflicted, asked]) all.clear()
     this.meta = newMeta(this.#parts.userId)
   }
 
@@ -248,6 +249,7 @@ export class Replica {
       keep(this.waiting, row.id, row.waiting.length > 0)
       keep(this.quarantined, row.id, isQuarantined(row))
       keep(this.held, row.id, row.held !== null)
+      keep(this.unreadable, row.id, !!row.unreadable)
       keep(this.conflicted, row.id, row.conflicts.length > 0)
       // A version that is only encrypted anew has another hash.
       const isSame = before.data_hash === after.data_hash || isEqual(before.bookmark, after.bookmark)
