@@ -106,8 +106,8 @@ export interface paths {
         /**
          * Get a new session cookie
          * @description Call this when a request returned 401, then repeat that request once. The refresh cookie does not change, so tabs
-         *     that refresh at the same moment all stay signed in. Older session cookies of the login stay valid for another
-         *     60 s, but only the newest 1,000 of them.
+         *     that refresh at the same moment all stay signed in. Session cookies of the login that are more than 60 s old stay
+         *     valid for another 60 s, newer ones for all of their time, and of all of them only the newest 1,000.
          *
          *     503 means that the identity provider is unreachable. Nobody is signed out; try again later.
          */
@@ -904,7 +904,7 @@ export interface components {
             data_hash: components["schemas"]["DataHash"];
         };
         /** @description A bookmark to create. */
-        NewBookmark: {
+        BookmarkToCreate: {
             id?: components["schemas"]["Id"];
             encrypted_data: components["schemas"]["EncryptedData"];
             data_hash: components["schemas"]["DataHash"];
@@ -2083,8 +2083,18 @@ export interface components {
         };
     };
     responses: {
-        /** @description The request is malformed. The error names the part and the fault, unless the operation has its own error text for its body. */
+        /** @description The request is malformed. The error names the part and the fault, if it has a name. */
         BadRequest: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The body is malformed, or a parameter is, which the error then names. */
+        InvalidBody: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2443,7 +2453,28 @@ export interface operations {
                     "application/json": components["schemas"]["LoginResponse"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            /** @description The return URL is not allowed, or the body is malformed. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description A human-readable sentence; those listed in this contract are exact.
+                         * @example Invalid returnTo
+                         * @enum {string}
+                         */
+                        error: "Invalid returnTo";
+                        /**
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
+                    };
+                };
+            };
             403: components["responses"]["ForbiddenOrigin"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
@@ -2695,7 +2726,7 @@ export interface operations {
         /** @description The encrypted bookmark. */
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NewBookmark"];
+                "application/json": components["schemas"]["BookmarkToCreate"];
             };
         };
         responses: {
@@ -2709,7 +2740,7 @@ export interface operations {
                     "application/json": components["schemas"]["Bookmark"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["InvalidBody"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["ForbiddenOrigin"];
             408: components["responses"]["RequestTimeout"];
@@ -2802,7 +2833,7 @@ export interface operations {
                     "application/json": components["schemas"]["Bookmark"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["InvalidBody"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["ForbiddenOrigin"];
             404: components["responses"]["BookmarkNotFound"];
@@ -2937,7 +2968,7 @@ export interface operations {
                     "application/json": components["schemas"]["Bookmark"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["InvalidBody"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["ForbiddenOrigin"];
             /** @description The user has no bookmark with this id, live or deleted, or no kept version with data has this `version_id`. */
@@ -3171,7 +3202,16 @@ export interface operations {
                     "application/json": components["schemas"]["PushResponse"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            /** @description A change is malformed, or the request is. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["ForbiddenOrigin"];
             408: components["responses"]["RequestTimeout"];
@@ -3209,7 +3249,16 @@ export interface operations {
                     "application/json": components["schemas"]["ImportResponse"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            /** @description The body is malformed, or a bookmark has no id, or the request is malformed. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["ForbiddenOrigin"];
             408: components["responses"]["RequestTimeout"];
@@ -3333,7 +3382,7 @@ export interface operations {
                     "application/json": components["schemas"]["RewindResponse"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["InvalidBody"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["ForbiddenOrigin"];
             408: components["responses"]["RequestTimeout"];
@@ -3714,7 +3763,28 @@ export interface operations {
                     "application/json": components["schemas"]["Done"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            /** @description The key is malformed. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description A human-readable sentence; those listed in this contract are exact.
+                         * @example Invalid export key
+                         * @enum {string}
+                         */
+                        error: "Invalid export key";
+                        /**
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
+                    };
+                };
+            };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["ForbiddenOrOld"];
             408: components["responses"]["RequestTimeout"];
@@ -3797,7 +3867,7 @@ export interface operations {
                     "application/json": components["schemas"]["Keyring"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["InvalidBody"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["ForbiddenOrOld"];
             408: components["responses"]["RequestTimeout"];

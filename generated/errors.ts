@@ -1,4 +1,6 @@
 // Written by `npm run generate`. Do not edit.
+export const MalformedRequest = [400, "Malformed request"] as const
+export const MalformedUrl = [400, "Malformed URL"] as const
 export const InvalidRequestBody = [400, "Invalid request body"] as const
 export const InvalidChanges = [400, "Invalid changes format"] as const
 export const InvalidBookmarks = [400, "Invalid bookmarks format"] as const

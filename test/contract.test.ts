@@ -8,6 +8,7 @@ import asyncapi from '../generated/asyncapi.json' with { type: 'json' }
 import * as errors from '../generated/errors.ts'
 import openapi from '../generated/openapi.json' with { type: 'json' }
 import packageJson from '../package.json' with { type: 'json' }
+import { pick } from './support/pick.ts'
 
 const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default
 
@@ -46,6 +47,10 @@ t.test('An import takes bookmarks, so that a generated client can send all their
   t.match(bookmarks, { items: { $ref: '#/components/schemas/ImportBookmark' }, 'x-strict-fields': ['id'] })
 })
 
+t.test('A generated client sends the cookies when it signs out, and may do so without any', async (t) => {
+  t.same(openapi.paths['/api/v1/auth/logout'].post.security, [{ sessionCookie: [] }, { refreshCookie: [] }, {}])
+})
+
 t.test('No keyword promises that text which is opaque to the service can be decoded', async (t) => {
   t.notMatch(JSON.stringify([openapi, asyncapi]), /contentEncoding|contentMediaType|"format":"byte"/)
 })
@@ -70,6 +75,33 @@ t.test("The realtime document's examples agree with themselves and with each oth
   t.ok(Number(/of (\d+) by/.exec(refused.error)?.[1]) > sent.event.timestamp)
 })
 
+t.test("The contract's examples of a request and of its answer are of one story", async (t) => {
+  const [pushes, outcomes] = shown(openapi.paths['/api/v1/sync/push'].post)
+  for (const name of ['accepted', 'conflict'] as const) {
+    const { changes } = pushes[name].value
+    const { accepted, accepted_ids, conflicts } = outcomes[name].value
+    const lost = conflicts.map(({ event_id: id, entity_id }) => ({ id, entity_id }))
+    t.equal(accepted, accepted_ids.length, name)
+    t.match(changes, [...accepted_ids.map((id) => ({ id })), ...lost], name)
+    t.equal(changes.length, accepted + lost.length, name)
+  }
+  const [pulls, pages] = shown(openapi.paths['/api/v1/sync/pull'].post)
+  for (const name of ['first', 'nothingNew'] as const) {
+    const { changes, last_sync_timestamp } = pages[name].value
+    t.equal(last_sync_timestamp > pulls[name].value.since, changes.length > 0, name)
+  }
+  const [imports, reports] = shown(openapi.paths['/api/v1/sync/import'].post)
+  const { imported, imported_ids, errors } = reports.partly.value
+  t.equal(imported, imported_ids.length)
+  t.same([...imported_ids, ...pick(errors, 'id')], pick(imports.partly.value.bookmarks, 'id'))
+  const { get: list, post: create } = openapi.paths['/api/v1/exports']
+  const { id, created_at } = create.responses['201'].content['application/json'].examples.processing.value
+  const { exports } = list.responses['200'].content['application/json'].examples.completed.value
+  t.match(exports, [
+    { id, created_at, status: 'completed', size_bytes: Number, bookmark_count: Number, expires_at: Number },
+  ])
+})
+
 t.test('Each error text stands once in the contract, and nowhere in the service', async (t) => {
   const texts = Object.values(errors).map(([, text]) => text)
   const contract = readFileSync(new URL('openapi.yaml', root), 'utf8')
@@ -83,3 +115,13 @@ t.test('Each error text stands once in the contract, and nowhere in the service'
     })
   t.same([inContract, elsewhere], [[], []], `${texts.length} texts`)
 })
+
+interface Shown<Sent, Answered> {
+  requestBody: { content: { 'application/json': { examples: Sent } } }
+  responses: { '200': { content: { 'application/json': { examples: Answered } } } }
+}
+
+/** The examples of an operation's request and of its response. */
+function shown<Sent, Answered>({ requestBody, responses }: Shown<Sent, Answered>): [Sent, Answered] {
+  return [requestBody.content['application/json'].examples, responses['200'].content['application/json'].examples]
+}

@@ -10,12 +10,16 @@ export function operationList(contract: Contract): string {
   return `export const operations = {\n${lines.join('\n')}\n} as const\n\nexport type OperationId = keyof typeof operations\n`
 }
 
-/** By default the document's own requirement applies: the session cookie. */
+/**
+ * By default the document's own requirement applies: the session cookie. Nothing is checked of an operation that takes any
+ * cookie or none, as signing out does: it reads them itself.
+ */
 function securityOf(security: Operation['security']): string {
   if (security === undefined) return 'sessionCookie'
-  const [scheme] = security.flatMap(Object.keys)
+  const [scheme, other] = security.flatMap(Object.keys)
+  if (scheme === undefined) return 'none'
   const optional = security.some((requirement) => Object.keys(requirement).length === 0)
-  return scheme === undefined ? 'none' : optional ? 'optional' : scheme
+  return optional ? (other ? 'none' : 'optional') : scheme
 }
 
 const limits = ['minLength', 'maxLength', 'pattern', 'minItems', 'maxItems', 'minimum', 'maximum']

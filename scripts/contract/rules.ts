@@ -40,6 +40,7 @@ import {
   integerWidth,
   namedSchemas,
   plainBooleans,
+  portablePatterns,
   requestMaximum,
   timeUnit,
   titledSchemas,
@@ -53,6 +54,7 @@ const lint = {
   'lower-case-headers': lowerCaseHeaders,
   'no-bare-ref-component': noBareRefComponent,
   'plain-booleans': plainBooleans,
+  'portable-patterns': portablePatterns,
   'request-maximum': requestMaximum,
   'time-unit': timeUnit,
 }

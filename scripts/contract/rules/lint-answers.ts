@@ -3,7 +3,7 @@ import addFormatsModule from 'ajv-formats'
 import { type Contract, type Example, type Operation, type Referable, type Schema, youngLogins } from '../openapi.ts'
 import { type Context, type Location, placed, typesOf } from './lint-schemas.ts'
 
-/** An operation that requires a session must document 401 and 429. */
+/** An operation that requires a session must document 401 and 429; one that takes it or none has neither to. */
 export function securedAnswers() {
   let inherited: Operation['security']
   return {
@@ -11,7 +11,7 @@ export function securedAnswers() {
       inherited = root.security
     },
     Operation({ operationId, security = inherited, responses = {} }: Operation, { report, location }: Context) {
-      if (!security?.some((requirement) => Object.keys(requirement).length > 0)) return
+      if (!security?.length || security.some((requirement) => Object.keys(requirement).length === 0)) return
       for (const status of ['401', '429'].filter((status) => !(status in responses)))
         report({
           message: `${operationId} requires credentials but does not document ${status}.`,
@@ -82,8 +82,17 @@ export function errorTexts({ general = [] }: { general?: string[] }) {
   return {
     Operation(operation: Operation, context: Context) {
       const { operationId, responses = {}, 'x-invalid': invalid, 'x-not-found': notFound } = operation
-      if (invalid) check(invalid, '400', context.location.child(['x-invalid']), context)
-      if (notFound) check(notFound, '404', context.location.child(['x-not-found']), context)
+      for (const [field, code, status] of [
+        ['x-invalid', invalid, '400'],
+        ['x-not-found', notFound, '404'],
+      ] as const) {
+        const response = responses[status] && context.resolve(responses[status]).node
+        if (code && !(code in (response?.content?.['application/json']?.examples ?? {})))
+          context.report({
+            message: `${operationId} does not list \`${code}\` for ${status}.`,
+            location: context.location.child([field]),
+          })
+      }
       for (const [status, response] of Object.entries(responses)) {
         const { node, location: shared } = context.resolve(response)
         const location = ('$ref' in response && shared) || context.location.child(['responses', status])

@@ -89,11 +89,54 @@ const taken = ['ApiResponse', 'ClientError', 'Informational', 'Redirection', 'Se
 
 export function freeNames() {
   return {
-    NamedSchemas(schemas: Record<string, object>, { report, location }: Context) {
-      for (const name of Object.keys(schemas).filter((name) => taken.includes(name)))
-        report({ message: `\`${name}\` is a class of generated clients.`, location: location.child([name]).key() })
+    NamedSchemas(schemas: Record<string, Schema>, { report, location }: Context) {
+      const constants = new Set<string>()
+      const refuse = (name: string, why: string) =>
+        report({ message: `\`${name}\` ${why}.`, location: location.child([name]).key() })
+      for (const [name, schema] of Object.entries(schemas)) {
+        if (taken.includes(name)) refuse(name, 'is a class of generated clients')
+        const [, made = ''] = /^New(.+)/.exec(name) ?? []
+        if (made in schemas) refuse(name, `is the function that makes a \`${made}\` in Go`)
+        const own = constantsOf(schema)
+        for (const constant of own.filter((one) => constants.has(one)))
+          refuse(name, `has the constant ${constant} of another type, which Go has once: name it by x-enum-varnames`)
+        for (const constant of own) constants.add(constant)
+      }
     },
   }
+}
+
+/** The names that generators give to the values of an enum, which Go does not put into a class. */
+function constantsOf(schema: Schema & { 'x-enum-varnames'?: string[] }): string[] {
+  const values: unknown[] = schema.enum ?? []
+  return schema['x-enum-varnames'] ?? values.map((value) => String(value).toUpperCase())
+}
+
+/** A pattern must mean the same in every language. */
+export function portablePatterns() {
+  return {
+    Schema({ pattern }: Schema, { report, location }: Context) {
+      const fault = pattern === undefined ? undefined : dialectOf(pattern)
+      if (fault) report({ message: `The pattern ${fault}.`, location: location.child(['pattern']) })
+    },
+  }
+}
+
+/** By what a pattern is only one language's. */
+function dialectOf(pattern: string): string | undefined {
+  for (const flags of ['u', 'v']) {
+    try {
+      new RegExp(pattern, flags)
+    } catch (error) {
+      return `does not compile with the flag ${flags}: ${(error as Error).message}`
+    }
+  }
+  const plain = pattern.replaceAll(/\\[^A-Za-z0-9]/g, '_')
+  const [, sets] = /\[[^\]]*?(--|&&|~~|\|\||\[)/.exec(plain) ?? []
+  if (sets) return `has \`${sets}\` in a class, which some languages take for an operation of sets`
+  if (plain.includes('\\'))
+    return 'has an escape that stands for other characters elsewhere: `\\d` is any digit in Python'
+  return /\(\?(?!:)/.test(plain) ? 'looks around, which Go and Rust cannot' : undefined
 }
 
 /** Most languages have no type for one of the two values. */

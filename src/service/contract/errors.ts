@@ -9,9 +9,6 @@ const errors = {
   Overloaded: listed.Unavailable,
 } as const
 
-/** The texts of a 400 that can name no part of the request. */
-export const malformedTexts = { request: 'Malformed request', url: 'Malformed URL' }
-
 export type ErrorCode = keyof typeof errors
 
 export interface ErrorOptions {

@@ -1,10 +1,10 @@
 import { _, Ajv, type CodeKeywordDefinition, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { FastifySchemaCompiler } from 'fastify'
 import asyncapi from '../../../generated/asyncapi.json' with { type: 'json' }
+import { MalformedRequest } from '../../../generated/errors.ts'
 import openapi from '../../../generated/openapi.json' with { type: 'json' }
 import { pause } from '../thread/loop.ts'
 import { count, uncounted } from '../thread/work.ts'
-import { malformedTexts } from './errors.ts'
 
 /** A part of the request violates the contract; `validationContext` (set by Fastify) says which part. */
 export class InvalidRequest extends Error {
@@ -156,7 +156,7 @@ interface Shape {
 
 /** Names the faulty part and what it should be, such as `limit must be an integer from 1 to 1000`. */
 function describeFault(error: ErrorObject | undefined, path: string): string {
-  if (!error) return malformedTexts.request
+  if (!error) return MalformedRequest[1]
   const { keyword, instancePath, params, data, parentSchema = {} } = error
   const names = `${path}${instancePath}`.split('/').slice(1)
   if (keyword === 'required') return `${[...names, params.missingProperty].join('.')} is required`
@@ -168,7 +168,7 @@ function describeFault(error: ErrorObject | undefined, path: string): string {
 function describe({ type, minimum, maximum, minLength = 0, maxLength, maxItems, pattern, enum: values }: Shape) {
   if (values) return `one of: ${values.join(', ')}`
   if (type === 'integer') return `an integer from ${minimum} to ${maximum}`
-  const [, fewest, most] = /^\^\\d\{(\d+),(\d+)\}\$$/.exec(pattern ?? '') ?? []
+  const [, fewest, most] = /^\^\[0-9\]\{(\d+),(\d+)\}\$$/.exec(pattern ?? '') ?? []
   if (fewest !== undefined) return `a string of ${fewest} to ${most} digits`
   if (type === 'string')
     return `a string of ${minLength} to ${maxLength}${pattern?.includes('[ -~]') ? ' printable ASCII' : ''} characters`

@@ -162,7 +162,7 @@ function readText(payload: IncomingMessage, { progress, check, hold, refuse }: R
     hold.keep()
     resolve(Buffer.concat(chunks.splice(0)).toString())
   })
-  payload.on('error', (cause) => stop(new ServiceError('BadRequest', { cause })))
+  payload.on('error', (cause) => stop(new ServiceError('MalformedRequest', { cause })))
   payload.on('close', arrival.end)
   return promise
 }

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { HeadersTooLarge, RequestTimeout } from '../../../generated/errors.ts'
-import { type ErrorCode, malformedTexts, ServiceError, toServiceError } from '../contract/errors.ts'
+import { HeadersTooLarge, MalformedRequest, RequestTimeout } from '../../../generated/errors.ts'
+import { type ErrorCode, ServiceError, toServiceError } from '../contract/errors.ts'
 import { InvalidRequest } from '../contract/validation.ts'
 import type { Database } from '../db/engine/database.ts'
 
@@ -23,7 +23,7 @@ interface ErrorParts {
 export function registerErrors(app: FastifyInstance, parts: ErrorParts): void {
   const methodsOf = collectMethods(app)
   const unmatched = ({ url, method, raw }: FastifyRequest) => {
-    if (malformed.has(raw)) return new ServiceError('BadRequest', { message: malformedTexts.url })
+    if (malformed.has(raw)) return new ServiceError('MalformedUrl')
     const allowed = methodsOf(url)
     // A folder's route has the method, but not the file.
     if (allowed.length === 0 || allowed.includes(method)) return new ServiceError('NotFound')
@@ -32,7 +32,7 @@ export function registerErrors(app: FastifyInstance, parts: ErrorParts): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const found = fromRequest(error, request, parts)
     // Fastify demands a content type of some methods, whatever the path.
-    return answer(request.is404 && found.code === 'BadRequest' ? unmatched(request) : found, request, reply)
+    return answer(request.is404 && found.code === 'MalformedRequest' ? unmatched(request) : found, request, reply)
   })
   app.setNotFoundHandler((request, reply) => answer(unmatched(request), request, reply))
 }
@@ -86,7 +86,7 @@ function fromRequest(error: FastifyError, request: FastifyRequest, { database }:
   if (error instanceof InvalidRequest) return fromFault(error, request)
   if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new ServiceError('UnsupportedMediaType', { cause: error })
   const isCallers = error.statusCode !== undefined && error.statusCode < 500
-  if (isCallers && !(error instanceof ServiceError)) return new ServiceError('BadRequest', { cause: error })
+  if (isCallers && !(error instanceof ServiceError)) return new ServiceError('MalformedRequest', { cause: error })
   return toServiceError(error, database.isUnavailable)
 }
 
@@ -116,7 +116,7 @@ export function answerClientErrors(headers: Record<string, string>) {
       socket.destroy()
       return
     }
-    const [status, message] = faults[error.code ?? ''] ?? [400, malformedTexts.request]
+    const [status, message] = faults[error.code ?? ''] ?? MalformedRequest
     const body = JSON.stringify({ error: message })
     const head = [
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import cors from '@fastify/cors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { malformedTexts, ServiceError } from '../contract/errors.ts'
+import { ServiceError } from '../contract/errors.ts'
 
 interface HeadConfig {
   secureCookies: boolean
@@ -42,7 +42,7 @@ export async function registerHeads(app: FastifyInstance, config: HeadConfig): P
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.addHook('onRequest', (request, reply, next) => {
     reply.headers(headers).header('x-request-id', request.id)
-    next(isSound(request.raw) ? undefined : new ServiceError('BadRequest', { message: malformedTexts.request }))
+    next(isSound(request.raw) ? undefined : new ServiceError('MalformedRequest'))
   })
   await app.register(cors, {
     origin: (origin, allow) => allow(null, origin !== undefined && isAllowed(config, origin) ? origin : false),

@@ -83,6 +83,32 @@ export const openapiViolations: Violation[] = [
     rule: 'house/free-names',
   },
   {
+    name: 'a type with the name of a Go function',
+    put: [schema('NewExport'), openapi.components.schemas.Done],
+    rule: 'house/free-names',
+  },
+  {
+    name: 'an enum with a constant that another one has in Go',
+    put: [schema('VersionReason', 'x-enum-varnames')],
+    rule: 'house/free-names',
+    at: '#/components/schemas/Resolution',
+  },
+  {
+    name: 'a pattern that means something else in Rust',
+    put: [['components', 'parameters', 'DeviceId', 'schema', 'pattern'], '^[ --/-~]+$'],
+    rule: 'house/portable-patterns',
+  },
+  {
+    name: 'a pattern that JavaScript refuses with the flag v',
+    put: [field('ExportKey', 'key', 'pattern'), '^[A-Za-z0-9+/]+=$'],
+    rule: 'house/portable-patterns',
+  },
+  {
+    name: 'a pattern that takes more digits in Python',
+    put: [['components', 'parameters', 'After', 'schema', 'pattern'], '^\\d{1,16}$'],
+    rule: 'house/portable-patterns',
+  },
+  {
     name: 'a boolean with one value',
     put: [field('Session', 'authenticated', 'const'), true],
     rule: 'house/plain-booleans',
@@ -97,7 +123,7 @@ export const openapiViolations: Violation[] = [
   },
   {
     name: 'a time in 32 bits',
-    put: [field('Export', 'expires_at', 'format'), 'int32'],
+    put: [field('Version', 'settled_at', 'format'), 'int32'],
     rule: 'house/integer-width',
   },
   {
@@ -192,7 +218,7 @@ export const openapiViolations: Violation[] = [
   },
   {
     name: 'a sibling of a $ref',
-    put: [field('NewBookmark', 'id', 'description'), 'Its id.'],
+    put: [field('BookmarkToCreate', 'id', 'description'), 'Its id.'],
     rule: 'house/no-ref-siblings',
   },
   {

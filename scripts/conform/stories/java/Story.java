@@ -27,7 +27,7 @@ class Story {
     var now = System.currentTimeMillis();
 
     // Create and list.
-    var created = bookmarks.createBookmark(new NewBookmark().id("one").encryptedData(data).dataHash(hash), laptop);
+    var created = bookmarks.createBookmark(new BookmarkToCreate().id("one").encryptedData(data).dataHash(hash), laptop);
     is(created.getCreatedAt() >= now - 60_000, true);
     is(created.getDeletedAt(), null);
     var page = new BookmarksApi(service).listBookmarks(1, 10);

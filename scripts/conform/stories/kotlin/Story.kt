@@ -20,7 +20,7 @@ fun main() {
     val now = System.currentTimeMillis()
 
     // Create and list.
-    val created = bookmarks.createBookmark(NewBookmark(id = "one", encryptedData = data, dataHash = hash), laptop)
+    val created = bookmarks.createBookmark(BookmarkToCreate(id = "one", encryptedData = data, dataHash = hash), laptop)
     require(created.createdAt >= now - 60_000)
     require(created.deletedAt == null)
     val page = bookmarks.listBookmarks(limit = 10)

@@ -26,7 +26,7 @@ func main() {
 
 	// Create and list.
 	created, err := service.CreateBookmarkWithResponse(ctx, &api.CreateBookmarkParams{XDeviceId: &laptop},
-		api.NewBookmark{Id: &one, EncryptedData: data, DataHash: hash})
+		api.BookmarkToCreate{Id: &one, EncryptedData: data, DataHash: hash})
 	must(err)
 	is(created.StatusCode(), 201)
 	is(created.JSON201.CreatedAt >= now-60_000, true)

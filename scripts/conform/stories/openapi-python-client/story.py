@@ -11,7 +11,7 @@ from client.api.exports import create_export, download_export, list_exports
 from client.api.history import list_trash, list_versions, restore_bookmark, rewind_bookmarks
 from client.api.sync import get_sync_status, import_bookmarks, pull_changes, push_changes
 from client.models import Change, EntityType, ExportStatus, ImportBookmark, ImportRequest
-from client.models import NewBookmark, Operation, PullRequest, PushRequest, RestoreRequest, RewindRequest
+from client.models import BookmarkToCreate, Operation, PullRequest, PushRequest, RestoreRequest, RewindRequest
 from client.types import UNSET
 
 service = Client(base_url=os.environ["BASE_URL"], cookies={"service_session": os.environ["SESSION"]})
@@ -20,7 +20,7 @@ content = {"encrypted_data": "opaque, not base64", "data_hash": "e3b0c442"}
 now = int(time.time() * 1000)
 
 # Create and list.
-created = create_bookmark.sync(body=NewBookmark(id="one", **content), **laptop)
+created = create_bookmark.sync(body=BookmarkToCreate(id="one", **content), **laptop)
 assert created.created_at >= now - 60_000
 assert created.deleted_at is None
 page = list_bookmarks.sync(client=service, limit=10)

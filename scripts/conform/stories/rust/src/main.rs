@@ -25,7 +25,7 @@ fn main() -> Outcome<()> {
     let now = SystemTime::UNIX_EPOCH.elapsed()?.as_millis() as i64;
 
     // Create and list.
-    let mut first = NewBookmark::new(DATA.into(), HASH.into());
+    let mut first = BookmarkToCreate::new(DATA.into(), HASH.into());
     first.id = Some("one".into());
     let created = bookmarks_api::create_bookmark(&service, first, LAPTOP)?;
     assert!(created.created_at >= now - 60_000);
