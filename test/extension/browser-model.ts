@@ -84,6 +84,15 @@ export class BrowserModel {
     }
   }
 
+  /** Another browser with the same bookmarks, whose extension has not been started. */
+  copy(): BrowserModel {
+    const copy = new BrowserModel(this.flavour)
+    copy.nodes = structuredClone(this.nodes)
+    copy.#lastId = this.#lastId
+    copy.ahead = this.ahead
+    return copy
+  }
+
   now(): number {
     return Date.now() + this.ahead
   }

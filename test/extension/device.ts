@@ -48,8 +48,8 @@ class Life {
 export class Device {
   readonly model: BrowserModel
   readonly connection: FakeConnection
+  readonly #service: FakeService
   readonly #id: string
-  readonly #baseUrl: string
   readonly #store: Store = memoryStore()
   #session = {}
   agreed = memoryAgreedStore()
@@ -59,11 +59,20 @@ export class Device {
   watch!: BookmarkWatch
 
   constructor(service: FakeService, id: string, model: BrowserModel | Flavour = 'chrome') {
+    this.#service = service
     this.#id = id
-    this.#baseUrl = service.baseUrl
     this.connection = service.connect('ada')
     this.model = typeof model === 'string' ? new BrowserModel(model) : model
     this.open()
+  }
+
+  /** As from a backup of its profile: a second browser with all that this one has stored, and so with its device id. */
+  async copy(): Promise<Device> {
+    const copy = new Device(this.#service, this.#id, this.model.copy())
+    const { rows, meta } = await this.#store.load()
+    if (meta) await copy.#store.write(rows, meta)
+    await copy.agreed.write(await this.agreed.load())
+    return copy
   }
 
   /** The browser crashes, and is started again. */
@@ -85,7 +94,7 @@ export class Device {
     const { agreed } = this
     this.life = life
     const sync = createSync({
-      client: createClient({ baseUrl: this.#baseUrl, deviceId: this.#id, fetch: this.connection.fetch }),
+      client: createClient({ baseUrl: this.#service.baseUrl, deviceId: this.#id, fetch: this.connection.fetch }),
       keys: deriveKeys(masterKey),
       userId: 'ada',
       deviceId: this.#id,
@@ -169,17 +178,15 @@ export async function settle(...devices: Device[]): Promise<void> {
 
 /** A browser's bookmarks as text, a line each: `toolbar`, `  F/`, `    title url`. */
 export function textOf({ model }: Device): string[] {
-  const lines: string[] = []
-  const [top] = model.flavour === 'chrome' ? ['0'] : ['root________']
-  const write = (id: string, indent: string) => {
-    for (const child of model.childrenOf(id)) {
-      const { title, url, type } = model.nodes.get(child) as NonNullable<ReturnType<typeof model.nodes.get>>
-      lines.push(`${indent}${type === 'folder' ? `${title}/` : type === 'separator' ? '---' : `${title} ${url}`}`)
-      write(child, `${indent}  `)
-    }
-  }
-  write(top as string, '')
-  return lines
+  return linesIn(model, model.flavour === 'chrome' ? '0' : 'root________', '')
+}
+
+function linesIn(model: BrowserModel, folder: string, indent: string): string[] {
+  return model.childrenOf(folder).flatMap((id) => {
+    const { title, url, type } = model.nodes.get(id) as NonNullable<ReturnType<typeof model.nodes.get>>
+    const line = type === 'folder' ? `${title}/` : type === 'separator' ? '---' : `${title} ${url}`
+    return [indent + line, ...linesIn(model, id, `${indent}  `)]
+  })
 }
 
 /** Their users' bookmarks, as sorted lines of text, once all have what the others have. */
@@ -190,4 +197,57 @@ export async function shownIn(devices: [Device, Device]): Promise<string[][]> {
       .filter((line) => !ownFolders.includes(line))
       .sort(),
   )
+}
+
+/** Where these are not in step: by what they hold of the service's records, and by what their browsers show, in order. */
+export function differences(devices: readonly Device[]): string[] {
+  const failures: string[] = []
+  const [first = '', ...others] = devices.map((device) => serviceText(device))
+  for (const text of others) {
+    if (text !== first) failures.push(`the devices hold different records:\n${first}\n---\n${text}`)
+  }
+  for (const device of devices) {
+    const [shown, held] = [rootsText(device), serviceText(device, device.model)]
+    if (shown !== held) failures.push(`${device.model.flavour} shows\n${shown}\ninstead of\n${held}`)
+    const { state, error, refused } = device.browserSync.status()
+    if (state !== 'in-step' || refused.length > 0) failures.push(`${state} ${error?.stack} ${JSON.stringify(refused)}`)
+  }
+  return failures
+}
+
+/** By the ids of the browsers' own folders, Chrome's and Firefox's. */
+const roleOf: Record<string, string> = {
+  ...{ 1: 'toolbar', 2: 'other', 3: 'mobile' },
+  ...{ toolbar_____: 'toolbar', unfiled_____: 'other', mobile______: 'mobile', menu________: 'menu' },
+}
+
+/** The tree of the service's records, or of what this browser is to show of them. */
+function serviceText({ sync }: Device, model?: BrowserModel): string {
+  const own = new Set([...(model?.nodes.keys() ?? [])].map((id) => roleOf[id]))
+  const marks = { personal_toolbar_folder: 'toolbar', mobile_bookmarks_folder: 'mobile', bookmarks_menu_folder: 'menu' }
+  const roots = new Map<string, string[]>()
+  const write = (nodes: ReturnType<typeof sync.tree>, root: string, indent: string) => {
+    for (const { bookmark, children } of nodes) {
+      const { title, url, type, attributes = {} } = bookmark
+      const [, role] = Object.entries(marks).find(([mark, role]) => own.has(role) && attributes[mark]) ?? []
+      if (role) write(children, role, '  ')
+      else if (type !== 'separator' || model?.flavour !== 'chrome') {
+        const line = type === 'separator' ? '---' : url === undefined ? `${title}/` : `${title} ${url}`
+        roots.set(root, [...(roots.get(root) ?? []), `${indent}${line}`])
+        write(children, root, `${indent}  `)
+      }
+    }
+  }
+  write(sync.tree(), 'other', '  ')
+  return toText(roots)
+}
+
+function rootsText({ model }: Device): string {
+  const ids = [...model.nodes.keys()].filter((id) => roleOf[id])
+  return toText(new Map(ids.map((id) => [roleOf[id] as string, linesIn(model, id, '  ')])))
+}
+
+function toText(roots: Map<string, string[]>): string {
+  const filled = [...roots].filter(([, lines]) => lines.length > 0).sort()
+  return filled.flatMap(([role, lines]) => [role, ...lines]).join('\n')
 }

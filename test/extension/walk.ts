@@ -1,7 +1,7 @@
 import type { FakeService } from '../../src/client/testing.ts'
 import { fakeService } from '../../src/client/testing.ts'
 import { Dice } from '../client/chaos/dice.ts'
-import { copyOf, Device, textOf } from './device.ts'
+import { copyOf, Device, differences, textOf } from './device.ts'
 import { Marks } from './marks.ts'
 
 /**
@@ -307,22 +307,7 @@ class Walk {
       if (now === before && round > 3) break
       before = now
     }
-    return [...this.#differences(), ...this.#losses()]
-  }
-
-  #differences(): string[] {
-    const [one, other] = this.#devices as [Device, Device]
-    const failures: string[] = []
-    const [trees, others] = [serviceText(one), serviceText(other)]
-    if (trees !== others) failures.push(`the devices hold different records:\n${trees}\n---\n${others}`)
-    for (const device of this.#devices) {
-      const [shown, held] = [rootsText(device), serviceText(device, device.model.flavour)]
-      if (shown !== held) failures.push(`${device.model.flavour} shows\n${shown}\ninstead of\n${held}`)
-      const { state, error, refused } = device.browserSync.status()
-      if (state !== 'in-step' || refused.length > 0)
-        failures.push(`${state} ${error?.stack} ${JSON.stringify(refused)}`)
-    }
-    return failures
+    return [...differences(this.#devices), ...this.#losses()]
   }
 
   #losses(): string[] {
@@ -340,48 +325,4 @@ function isInside(model: Device['model'], id: string, folder: string): boolean {
 function titlesIn(model: Device['model'], id: string): string[] {
   const title = model.nodes.get(id)?.title ?? ''
   return [title, ...model.childrenOf(id).flatMap((child) => titlesIn(model, child))]
-}
-
-/** The tree that a browser of this flavour is to show, by the service's records. */
-function serviceText({ sync }: Device, flavour?: 'chrome' | 'firefox'): string {
-  const marks: Record<string, string> = {
-    personal_toolbar_folder: 'toolbar',
-    ...(flavour === 'firefox' && { mobile_bookmarks_folder: 'mobile', bookmarks_menu_folder: 'menu' }),
-  }
-  const roots = new Map<string, string[]>()
-  const write = (nodes: ReturnType<typeof sync.tree>, root: string, indent: string) => {
-    for (const { bookmark, children } of nodes) {
-      const { title, url, type, attributes = {} } = bookmark
-      const role = flavour && Object.keys(marks).find((mark) => attributes[mark])
-      if (role) write(children, marks[role] as string, '  ')
-      else if (type !== 'separator' || flavour !== 'chrome') {
-        const line = type === 'separator' ? '---' : url === undefined ? `${title}/` : `${title} ${url}`
-        roots.set(root, [...(roots.get(root) ?? []), `${indent}${line}`])
-        write(children, root, `${indent}  `)
-      }
-    }
-  }
-  write(sync.tree(), 'other', '  ')
-  return toText(roots)
-}
-
-function rootsText(device: Device): string {
-  const roleOf: Record<string, string> = {
-    ...{ 'Bookmarks bar/': 'toolbar', 'Other bookmarks/': 'other', 'Bookmarks Menu/': 'menu' },
-    ...{ 'Bookmarks Toolbar/': 'toolbar', 'Other Bookmarks/': 'other', 'Mobile Bookmarks/': 'mobile' },
-  }
-  const roots = new Map<string, string[]>()
-  let lines: string[] = []
-  for (const line of textOf(device)) {
-    if (!line.startsWith(' ')) {
-      lines = []
-      roots.set(roleOf[line] as string, lines)
-    } else lines.push(line)
-  }
-  return toText(roots)
-}
-
-function toText(roots: Map<string, string[]>): string {
-  const filled = [...roots].filter(([, lines]) => lines.length > 0).sort()
-  return filled.flatMap(([role, lines]) => [role, ...lines]).join('\n')
 }
