@@ -55,6 +55,10 @@ ok 5 - test/e.test.ts # time=4.116ms
 
 `
 
+t.test('No test, nor what it starts, is slowed down by a count of what it executes', async (t) => {
+  t.equal(process.env.NODE_OPTIONS, undefined)
+})
+
 t.test('Everything passed', async (t) => {
   t.same(countTests(`${passing}${summary('total: 2, pass: 2')}`), answer('2 passed, 0 failed\n', 0))
 })

@@ -35,15 +35,11 @@ const production = {
 }
 
 /** Its findings; it must change nothing in the folder. */
-async function examine(
-  t: Test,
-  env: Env,
-  under: string[] = [],
-): Promise<{ code: number | null; findings: Finding[]; text: string }> {
+async function examine(t: Test, env: Env): Promise<{ code: number | null; findings: Finding[]; text: string }> {
   const { DATA_DIR = await folder(t) } = env
   const port = env.PORT ?? String(await freePort())
   const before = await contents(DATA_DIR)
-  const { code, stdout, stderr } = await runCommand(t, 'doctor', ['--json'], { ...env, DATA_DIR, PORT: port }, under)
+  const { code, stdout, stderr } = await runCommand(t, 'doctor', ['--json'], { ...env, DATA_DIR, PORT: port })
   t.equal(stderr, '')
   t.same(await contents(DATA_DIR), before, 'nothing is made or changed')
   t.notMatch(stdout, new RegExp(`the client secret|${key(7)}`), 'no secret is told')
@@ -116,7 +112,7 @@ t.test('A secret that cannot be read is told as all else is, also to root on dat
     [{ SECRET_KEY, DATABASE_URL_FILE: empty }, `DATABASE_URL_FILE: ${empty} is empty`, /^correct this first/],
   ]
   for (const [env, says, todo] of faults) {
-    const { code, findings } = await examine(t, { OIDC_CLIENT_SECRET, ...settings, ...env }, alone)
+    const { code, findings } = await examine(t, { OIDC_CLIENT_SECRET, ...settings, ...env })
     t.match([code, findings], [1, [{ about: 'settings', state: 'error', says, todo }]])
     t.equal(findings.length, 1)
   }
@@ -250,9 +246,6 @@ t.test('Behind a pooler, the database is looked at through it, as the service us
   t.match([code, about(findings, 'database')], [1, [{ state: 'error', says: /^DATABASE_URL: .*127\.0\.0\.1:9\b/ }]])
 })
 
-/** The test runner's own part of a process cannot write as another user. */
-const alone = ['env', '--unset=NODE_OPTIONS']
-
 t.test('A folder in which the service may write nothing', async (t) => {
   if (process.getuid?.() !== 0) return t.comment('only root can give a folder to somebody else')
   const at = await folder(t)
@@ -262,7 +255,7 @@ t.test('A folder in which the service may write nothing', async (t) => {
   await chown(DATA_DIR, 10001, 10001)
   await mkdir(others, { mode: 0o700 })
   for (const BACKUP_TO of [others, join(others, 'backups'), join(at, 'backups')]) {
-    const { code, findings } = await examine(t, { DATA_DIR, BACKUP_EVERY: '1d', BACKUP_TO }, alone)
+    const { code, findings } = await examine(t, { DATA_DIR, BACKUP_EVERY: '1d', BACKUP_TO })
     const todo = `install -d -m 0700 -o 10001 -g 10001 '${BACKUP_TO}'`
     const [finding] = about(findings, 'owner')
     t.match([code, finding], [1, { state: 'error', says: /^BACKUP_TO: \S+ is not for user 10001 / }])
@@ -346,7 +339,7 @@ t.test('What the unit does not let the service do is told, with the line that le
   const look = async (properties: Env, env: Env = {}) => {
     const PATH = await withUnit(t, { ...strict, ...properties })
     const given = { DATA_DIR, BACKUP_TO, BACKUP_EVERY: '1d', PORT: String(await freePort()), PATH, ...env }
-    const { stdout } = await runCommand(t, 'doctor', ['--json', '--unit', 'bookmarks'], given, alone)
+    const { stdout } = await runCommand(t, 'doctor', ['--json', '--unit', 'bookmarks'], given)
     return JSON.parse(stdout) as Finding[]
   }
   const refused = await look({ ReadWritePaths: `-${DATA_DIR}` })

@@ -12,9 +12,6 @@ const [uid, gid] = [10001, 10002]
 const isRoot = process.getuid?.() === 0
 const onlyForRoot = isRoot ? {} : { skip: 'only root can become another user' }
 
-/** The test runner's own part of a process cannot write as another user. */
-const alone = ['env', '--unset=NODE_OPTIONS']
-
 /** A folder of the service's user, and a key that only root can read. */
 async function prepare(t: Test) {
   const home = await folder(t)
@@ -41,7 +38,7 @@ async function strangersIn(dir: string): Promise<string[]> {
 t.test('Commands that root runs on an empty folder leave nothing that its owner cannot use', onlyForRoot, async (t) => {
   const { dataDir, env } = await prepare(t)
   const done = async (name: string, args: string[] = []) => {
-    const result = await runCommand(t, name, args, env, alone)
+    const result = await runCommand(t, name, args, env)
     t.match(result, { code: 0, stderr: '' }, `${name} ${args.join(' ')}`)
     t.same(await strangersIn(dataDir), [], name)
   }
@@ -56,7 +53,7 @@ t.test('Commands that root runs on an empty folder leave nothing that its owner 
 
   const SECRET_KEY = Buffer.alloc(32, 7).toString('base64')
   // With less priority than its backups take by themselves, which it may not raise.
-  const under = [...alone, 'nice', '-n', '15']
+  const under = ['nice', '-n', '15']
   const service = await startService(t, dataDir, { SECRET_KEY, BACKUP_EVERY: '1d' }, { under })
   const backups = () => readdir(join(dataDir, 'backups')).catch(() => [])
   await until(async () => (await backups()).some((name) => name.endsWith('Z')))
@@ -64,12 +61,12 @@ t.test('Commands that root runs on an empty folder leave nothing that its owner 
   t.same(await service.kill('SIGTERM'), { code: 0, signal: null })
   t.ok(existsSync(join(dataDir, 'compile-cache')))
   t.same(await strangersIn(dataDir), [], 'nor does the service, if root starts it')
-  t.match(await runCommand(t, 'restore', ['latest'], env, alone), { code: 0, stderr: '' })
+  t.match(await runCommand(t, 'restore', ['latest'], env), { code: 0, stderr: '' })
   const { DATA_DIR } = env
   const own = run(
     t,
     { DATA_DIR, SECRET_KEY, PORT: '0', DEV_IDP_PORT: '0' },
-    { under: [...alone, 'setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups'] },
+    { under: ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups'] },
   )
   await serving(own)
   t.same(await own.kill('SIGTERM'), { code: 0, signal: null }, 'the service starts on it as its own user')
@@ -82,7 +79,7 @@ t.test('A database elsewhere than DATA_DIR stays that of its owner', onlyForRoot
   await mkdir(env.DATA_DIR)
   for (const args of [['migrate'], ['backup', join(dataDir, 'backup')], ['restore', join(dataDir, 'backup')]]) {
     const [name = '', ...words] = args
-    t.match(await runCommand(t, name, words, env, alone), { code: 0, stderr: '' }, name)
+    t.match(await runCommand(t, name, words, env), { code: 0, stderr: '' }, name)
     t.same(await strangersIn(dataDir), [], name)
   }
 })
@@ -103,20 +100,20 @@ t.test('Root begins no data in production where no folder tells whose it is', on
   await mkdir(empty)
   for (const place of [absent, empty]) {
     for (const words of [['migrate'], ['restore', '--check'], ['restore', 'latest'], ['admin', 'users'], ['reseal']]) {
-      const { code, stderr } = await runCommand(t, words[0] ?? '', words.slice(1), of(place), alone)
+      const { code, stderr } = await runCommand(t, words[0] ?? '', words.slice(1), of(place))
       t.equal(code, 1, words.join(' '))
       t.match(stderr, `DATA_DIR: what root makes in ${place}, the service could not use.`)
       t.match(stderr, `install -d -m 0700 -o USER '${place}'`)
     }
-    const { code, stderr } = await runCommand(t, 'migrate', [], of(empty, join(place, 'b.db')), alone)
+    const { code, stderr } = await runCommand(t, 'migrate', [], of(empty, join(place, 'b.db')))
     t.match([code, stderr], [1, /^DATABASE_URL: what root makes in /])
-    const looked = await runCommand(t, 'doctor', ['--json'], { ...of(place), PORT: '0' }, alone)
+    const looked = await runCommand(t, 'doctor', ['--json'], { ...of(place), PORT: '0' })
     const owner = JSON.parse(looked.stdout).find(({ about }: { about: string }) => about === 'owner')
     t.match(owner, { state: 'error', says: /^DATA_DIR: \S+ is root's/, todo: `install -d -m 0700 -o USER '${place}'` })
   }
   t.same([existsSync(absent), await readdir(empty)], [false, []])
 
-  const elsewhere = await runCommand(t, 'migrate', [], of(dataDir, join(at, 'b.db')), alone)
+  const elsewhere = await runCommand(t, 'migrate', [], of(dataDir, join(at, 'b.db')))
   t.match(
     elsewhere,
     { code: 1, stderr: new RegExp(`^DATABASE_URL: ${at}\\S* cannot be `) },
@@ -127,14 +124,14 @@ t.test('Root begins no data in production where no folder tells whose it is', on
 
 t.test('A backup that root has copied is there, but cannot be read: who, and what to do', onlyForRoot, async (t) => {
   const { home, dataDir, env } = await prepare(t)
-  await runCommand(t, 'migrate', [], env, alone)
-  await runCommand(t, 'backup', [join(dataDir, 'backup')], env, alone)
+  await runCommand(t, 'migrate', [], env)
+  await runCommand(t, 'backup', [join(dataDir, 'backup')], env)
   const BACKUP_TO = join(home, 'backups')
   await mkdir(BACKUP_TO)
   const copied = join(BACKUP_TO, '2026-11-24T20-00-00-000Z')
   await cp(join(dataDir, 'backup'), copied, { recursive: true })
   await chmod(copied, 0o700)
-  const called = (...args: string[]) => runCommand(t, 'restore', args, { ...env, BACKUP_TO }, alone)
+  const called = (...args: string[]) => runCommand(t, 'restore', args, { ...env, BACKUP_TO })
   for (const args of [[copied], ['--check', copied], ['latest']]) {
     const { code, stderr } = await called(...args)
     t.equal(code, 1, args.join(' '))
@@ -145,8 +142,8 @@ t.test('A backup that root has copied is there, but cannot be read: who, and wha
 
 t.test('Where that user may not write, the command says so and makes nothing', onlyForRoot, async (t) => {
   const { home, env } = await prepare(t)
-  await runCommand(t, 'migrate', [], env, alone)
-  const { code, stderr } = await runCommand(t, 'backup', [join(home, 'of-root')], env, alone)
+  await runCommand(t, 'migrate', [], env)
+  const { code, stderr } = await runCommand(t, 'backup', [join(home, 'of-root')], env)
   t.same([code, existsSync(join(home, 'of-root'))], [1, false])
   t.match(
     stderr,

@@ -83,7 +83,7 @@ t.test('Built by buildah, it serves as its user on a root that nobody can write,
   /** As `docker exec` does it. */
   const exec = (...command: string[]) => {
     const into = ['--target', String(service.pid), '--mount', '--root', '--wd', '--setuid', user, '--setgid', group]
-    return spawnSync('nsenter', [...into, ...alone, ...command], {
+    return spawnSync('nsenter', [...into, ...command], {
       env: { ...env, PATH: String(own.PATH) },
       encoding: 'utf8',
     })
@@ -127,9 +127,6 @@ async function makeBases(debian: string, buildah: (...words: string[]) => string
   buildah('commit', '--rm', container, node)
 }
 
-/** The test runner gives every process an option of Node, which means nothing there. */
-const alone = ['env', '-u', 'NODE_OPTIONS']
-
 /** Words: root, volume, user, working folder, command. */
 const readOnly = `
 root=$0 volume=$1 user=$2 at=$3
@@ -139,6 +136,5 @@ mount -o remount,bind,ro "$root"
 mount -t tmpfs tmpfs "$root/tmp"
 mount --bind "$volume" "$root/data"
 for each in proc dev; do mount --rbind "/$each" "$root/$each"; done
-unset NODE_OPTIONS
 exec setpriv --no-new-privs chroot --userspec="$user" "$root" sh -c 'cd "$0"; PATH=/usr/local/bin:$PATH exec "$@"' "$at" "$@"
 `

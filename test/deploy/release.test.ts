@@ -166,7 +166,7 @@ function releaseIn(place: string, from: string, env = {}): string {
   // The same files where that can be, for there are many.
   if (spawnSync('cp', ['-al', join(top, 'node_modules'), place]).status !== 0)
     execFileSync('cp', ['-a', join(top, 'node_modules'), place])
-  const options = { cwd: place, env: { ...process.env, NODE_OPTIONS: '', ...env } }
+  const options = { cwd: place, env: { ...process.env, ...env } }
   execFileSync('npm', ['run', 'release'], { ...options, stdio: ['ignore', 'ignore', 'inherit'] })
   return join(place, 'dist/release')
 }
@@ -202,10 +202,7 @@ async function serveDebian(t: Test, released: string): Promise<void> {
   await cp(join(released, deb), join(at, deb))
   const inside = (...args: string[]) => {
     const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' }
-    const { status, stdout, stderr } = spawnSync('chroot', [at, 'env', '-u', 'NODE_OPTIONS', ...args], {
-      env,
-      encoding: 'utf8',
-    })
+    const { status, stdout, stderr } = spawnSync('chroot', [at, ...args], { env, encoding: 'utf8' })
     if (status !== 0) throw new Error(`${args.join(' ')}: ${stdout}${stderr}`)
     return stdout.trim()
   }
@@ -248,7 +245,7 @@ async function serveDebian(t: Test, released: string): Promise<void> {
   await rename(join(etc, 'secret_key'), join(at, 'copy'))
   t.match(inside('dpkg', '-i', `/${deb}`), 'put your copy of /etc/encrypted-bookmark-sync/secret_key back')
   t.notOk(existsSync(join(etc, 'secret_key')))
-  const call = [at, 'env', '-u', 'NODE_OPTIONS', 'PATH=/usr/bin:/bin', 'ebs', 'doctor', '--json']
+  const call = [at, 'env', 'PATH=/usr/bin:/bin', 'ebs', 'doctor', '--json']
   const examined = spawnSync('chroot', call, { encoding: 'utf8' })
   t.match(examined.stdout, /secret_key cannot be read \(ENOENT\).*put the old key back/s)
   await rename(join(at, 'copy'), join(etc, 'secret_key'))
@@ -279,8 +276,7 @@ interface Serving {
 /** Starts it, waits until it serves, and stops it. Returns the page at `/`. */
 async function served(t: Test, port: string, command: string, args: string[], options: Serving): Promise<string> {
   const { uidOf, ...how } = options
-  // The test runner gives every process an option of Node, which means nothing there.
-  const service = spawn('env', ['-u', 'NODE_OPTIONS', command, ...args], { ...how, stdio: ['ignore', 'pipe', 'pipe'] })
+  const service = spawn(command, args, { ...how, stdio: ['ignore', 'pipe', 'pipe'] })
   t.teardown(() => service.kill('SIGKILL'))
   let printed = ''
   for (const stream of [service.stdout, service.stderr]) stream.on('data', (chunk) => (printed += chunk))

@@ -86,7 +86,7 @@ async function run(t: Test, settings: Record<string, string> = {}) {
   // Postgres, which does not run as root, must be able to reach its own folder.
   await chmod(tmpdir, 0o711)
   const ports = { PORT: String(await freePort()), DEV_IDP_PORT: String(await freePort()) }
-  const env = { ...process.env, NODE_OPTIONS: '', TMPDIR: tmpdir, ...ports, ...settings }
+  const env = { ...process.env, TMPDIR: tmpdir, ...ports, ...settings }
   // In a separate process group, as in a terminal.
   const child = spawn(process.execPath, [script], { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''

@@ -13,20 +13,9 @@ export interface Command {
   kill(signal: NodeJS.Signals): void
 }
 
-/**
- * Starts a command of `ebs` in a separate process, with only these environment variables.
- *
- * @param under a command that runs the process
- */
-export function startCommand(
-  t: Test,
-  name: string,
-  args: string[],
-  env: Record<string, string>,
-  under: string[] = [],
-): Command {
-  const [program = '', ...words] = [...under, process.execPath, ebs, name, ...args]
-  const child = spawn(program, words, {
+/** Starts a command of `ebs` in a separate process, with only these environment variables. */
+export function startCommand(t: Test, name: string, args: string[], env: Record<string, string>): Command {
+  const child = spawn(process.execPath, [ebs, name, ...args], {
     env: { ...compileCache, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
