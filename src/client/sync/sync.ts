@@ -346,7 +346,10 @@ export function createSyncOver(
     retryQuarantined: (ids) => run.editWith(({ retryRefused }) => retryRefused(engine, ids)),
     dropQuarantined: (ids) => run.editWith(({ dropRefused }) => dropRefused(engine, ids)),
     adoptKeys: (opened, options = {}) =>
-      run.editWith(({ adoptKeys }, signal) => adoptKeys(engine, opened, { ...options, signal }), options.signal),
+      run.editWith(
+        ({ adoptKeys, withDeadlines }, signal) => adoptKeys(withDeadlines(engine), opened, { ...options, signal }),
+        options.signal,
+      ),
     explain: () => run.editWith((deferred) => deferred.explain(engine)),
     on: (event, listener) => emitter.on(event, listener),
     signOut: (options = {}) => run.signOut(options),

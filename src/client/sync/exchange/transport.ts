@@ -2,8 +2,6 @@ import type { components } from '../../../../generated/client.ts'
 import { openRealtime } from '../../../../generated/paths.ts'
 import type { Client } from '../../api/client.ts'
 import { answer, unwrap } from '../../api/unwrap.ts'
-import { OfflineError } from '../../errors.ts'
-import { abortable, type Clock } from '../../timing/clock.ts'
 
 type Schemas = components['schemas']
 
@@ -18,7 +16,7 @@ export type RealtimeSocket = Pick<WebSocket, 'addEventListener' | 'close' | 'sen
 /** Opens a WebSocket to a URL. In Node, which has no cookie jar, it must send the session cookie. */
 export type OpenWebSocket = (url: string) => RealtimeSocket
 
-interface CallOptions {
+export interface CallOptions {
   signal: AbortSignal
 }
 
@@ -60,39 +58,5 @@ export function clientTransport(client: Client, openWebSocket: OpenWebSocket = (
       url.search = new URLSearchParams({ user_id: userId, device_id: deviceId, since: String(since) }).toString()
       return openWebSocket(url.href)
     },
-  }
-}
-
-/** Long enough for a page of 8 MiB over a slow connection, including a busy service's delays. */
-const patienceMs = 120_000
-/** Without a reason, each `abort` would create an error with a stack trace. */
-const answered = 'answered'
-
-/** Limits how long a call waits: without a response in time, it rejects with OfflineError. */
-export function withDeadlines(transport: Transport, clock: Clock): Transport {
-  async function limited<T>({ signal }: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
-    const over = new AbortController()
-    const limit = AbortSignal.any([signal, over.signal])
-    clock.sleep(patienceMs, limit).then(
-      () => over.abort(new OfflineError('The service did not respond in time')),
-      () => {},
-    )
-    try {
-      // Node's `fetch` may miss the signal, once memory was cleaned up.
-      return await abortable(call({ signal: limit }), limit)
-    } finally {
-      over.abort(answered)
-    }
-  }
-
-  return {
-    getUserId: (options) => limited(options, (limits) => transport.getUserId(limits)),
-    getStatus: (options) => limited(options, (limits) => transport.getStatus(limits)),
-    pull: (body, options) => limited(options, (limits) => transport.pull(body, limits)),
-    push: (body, options) => limited(options, (limits) => transport.push(body, limits)),
-    getKeyring: (options) => limited(options, (limits) => transport.getKeyring(limits)),
-    settleConflict: (id, options) => limited(options, (limits) => transport.settleConflict(id, limits)),
-    logout: (options) => limited(options, (limits) => transport.logout(limits)),
-    openSocket: (query) => transport.openSocket(query),
   }
 }

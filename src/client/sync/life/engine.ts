@@ -6,7 +6,6 @@ import type { ExchangeParts } from '../exchange/exchange.ts'
 import { Outbox } from '../exchange/outbox.ts'
 import { Progress } from '../exchange/progress.ts'
 import type { Transport } from '../exchange/transport.ts'
-import { withDeadlines } from '../exchange/transport.ts'
 import { Emitter } from '../store/emitter.ts'
 import { Replica } from '../store/replica.ts'
 import type { Store } from '../store/store.ts'
@@ -41,7 +40,7 @@ export interface Engine extends EditParts, ExchangeParts {
 }
 
 export function createEngine({ store, ...options }: EngineOptions): Engine {
-  const { userId, tabs, clock } = options
+  const { userId, tabs } = options
   const emitter = new Emitter()
   const outbox = new Outbox()
   const selections = new Selections(emitter)
@@ -54,7 +53,6 @@ export function createEngine({ store, ...options }: EngineOptions): Engine {
   const status = new StatusBoard(replica, emitter, tabs)
   return {
     ...options,
-    transport: withDeadlines(options.transport, clock),
     replica,
     recentDeletes: [],
     outbox,

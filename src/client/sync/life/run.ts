@@ -93,8 +93,8 @@ export class Run {
     const signal = this.#signalFor(caller)
     outbox.reopen()
     try {
-      const { exchange } = await abortable(this.#loadDeferred(), signal)
-      const exchanging = exchange(this.#engine, signal)
+      const { exchange, withDeadlines } = await abortable(this.#loadDeferred(), signal)
+      const exchanging = exchange(withDeadlines(this.#engine), signal)
       this.#exchanges = Promise.allSettled([this.#exchanges, exchanging])
       await abortable(exchanging, signal)
     } catch (error) {
@@ -152,7 +152,7 @@ export class Run {
    * that: a page that reloads at it would otherwise still find the session.
    */
   async signOut({ discardUnsent = false, first, signal }: SignOutOptions): Promise<void> {
-    const { replica, tabs, userId, transport, status } = this.#engine
+    const { replica, tabs, userId, status } = this.#engine
     signal?.throwIfAborted()
     await this.load()
     const begin = () => {
@@ -178,11 +178,16 @@ export class Run {
       }
       // A browser that refuses the page its storage keeps no key for it.
       await erase().catch((error) => error.name === 'SecurityError' || failures.push(error))
-      await transport.logout({ signal: signal ?? new AbortController().signal }).catch((error) => failures.push(error))
+      await this.#logout(signal).catch((error) => failures.push(error))
       status.hear({ state: 'signed-out' })
       if (failures.length > 1) throw new AggregateError(failures, 'The key may be left, and the session goes on')
       if (failures.length > 0) throw failures[0]
     })
+  }
+
+  async #logout(signal = new AbortController().signal): Promise<void> {
+    const { withDeadlines } = await abortable(this.#loadDeferred(), signal)
+    await withDeadlines(this.#engine).transport.logout({ signal })
   }
 
   async #load(): Promise<void> {
@@ -201,8 +206,8 @@ export class Run {
       this.#isLeader = true
       // A sleeping tab may have missed messages of other tabs.
       await this.#engine.replica.load()
-      const { lead } = await this.#untilDeferredLoaded()
-      await lead(this.#engine, signal)
+      const { lead, withDeadlines } = await this.#untilDeferredLoaded()
+      await lead(withDeadlines(this.#engine), signal)
     }
     await this.#engine.tabs
       .exclusively('sync', task, signal)
