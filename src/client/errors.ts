@@ -200,6 +200,23 @@ export class StorageFullError extends Error {
   }
 }
 
+/**
+ * A newer version of the app has changed the store on this device, which this one can neither read nor write. All that is in it
+ * is intact, unsent edits too.
+ */
+export class StoreVersionError extends Error {
+  override readonly name = 'StoreVersionError'
+
+  constructor(options?: ErrorOptions) {
+    super('The store on this device is of a newer version of the app', options)
+  }
+}
+
+/** Another process, or another store in this one, uses the file. */
+export class StoreInUseError extends Error {
+  override readonly name = 'StoreInUseError'
+}
+
 /** Signing out would lose edits that have not been sent yet. */
 export class UnsentChangesError extends Error {
   override readonly name = 'UnsentChangesError'

@@ -14,6 +14,7 @@ export {
   SignedOutError,
   SignInAgainError,
   StorageFullError,
+  StoreVersionError,
   UnsentChangesError,
   VaultExistsError,
 } from './errors.ts'

@@ -115,8 +115,7 @@ export function indexedDbAgreedStore(userId: string): AgreedStore {
       })
     },
     async wipe() {
-      const database = await open()
-      database.close()
+      await opened?.then((database) => database.close()).catch(() => {})
       opened = undefined
       await deleteDatabase(name)
     },

@@ -26,7 +26,7 @@ class Installed {
   /** The browser starts the worker. */
   run(): void {
     const listenTo = (name: string) => ({ addListener: (listener: () => void) => this.#listeners.set(name, listener) })
-    const settings: Settings = { baseUrl: this.service.baseUrl, deviceId: 'device', userId: 'ada' }
+    let settings: Settings = { baseUrl: this.service.baseUrl, deviceId: 'device', userId: 'ada' }
     const session = {}
     const chrome = {
       bookmarks: this.model.api(),
@@ -44,7 +44,13 @@ class Installed {
       },
       storage: {
         session: { get: async () => session, set: async (values: object) => void Object.assign(session, values) },
-        local: { get: async () => settings, set: async (values: Settings) => void Object.assign(settings, values) },
+        local: {
+          get: async () => settings,
+          set: async (values: Settings) => void Object.assign(settings, values),
+          clear: async () => {
+            settings = {}
+          },
+        },
       },
     }
     const { connection } = this
@@ -125,16 +131,34 @@ for (const prefix of [
   })
 }
 
+/** As a newer version of the extension leaves it. */
+async function openNewer(name: string): Promise<void> {
+  await new Promise((resolve) => {
+    indexedDB.open(name, 9).onsuccess = ({ target }) => {
+      ;(target as IDBOpenDBRequest).result.close()
+      resolve(undefined)
+    }
+  })
+}
+
+t.test('A store of a newer version is told as such, and given up only if its user says so', async (t) => {
+  const installed = await install(t)
+  await openNewer('encrypted-bookmark-sync-ada')
+  installed.run()
+  await installed.shows('This extension is out of date')
+  await until(() => installed.badge === '1')
+  const { error } = await installed.ask({ ask: 'sign-out', discardUnsent: false })
+  t.equal(error?.name, 'StoreVersionError', 'the page asks first')
+  await installed.ask({ ask: 'sign-out', discardUnsent: true })
+  await installed.shows('Not set up yet')
+  t.same(await indexedDB.databases(), [{ name: 'encrypted-bookmark-sync-keys', version: 1 }])
+})
+
 t.test(
   'A worker that finds what a newer version has stored says so, and anything else in the words of the browser',
   async (t) => {
     const installed = await install(t)
-    await new Promise((resolve) => {
-      indexedDB.open('encrypted-bookmark-sync-keys', 9).onsuccess = ({ target }) => {
-        ;(target as IDBOpenDBRequest).result.close()
-        resolve(undefined)
-      }
-    })
+    await openNewer('encrypted-bookmark-sync-keys')
     installed.run()
     await installed.shows('This extension is out of date')
     const unknown = new DOMException('Internal error opening backing store', 'UnknownError')

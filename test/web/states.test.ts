@@ -323,6 +323,11 @@ else {
       await page.getByRole('button', { name: 'Cancel' }).click()
       await page.getByRole('button', { name: 'Reload the page' }).click()
       await page.getByRole('heading', { name: 'This tab is out of date' }).waitFor()
+      t.same(await faultsIn(page, 'out-of-date'), [])
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByRole('dialog').getByText('cannot read if there are edits to be sent').waitFor()
+      await page.getByRole('button', { name: 'Sign out and lose them' }).click()
+      await page.getByRole('button', { name: 'Sign in' }).waitFor()
     })
   })
 }

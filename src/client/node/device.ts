@@ -54,7 +54,9 @@ export interface Device {
  * that is to be there the next time, in plaintext: the bookmarks, the cookies, the master key. `signOut` deletes it. While a
  * sync uses it, no other process can.
  *
- * @throws Error another process uses the file, or it is no such file
+ * @throws StoreInUseError another process uses the file
+ * @throws StoreVersionError a newer version of the package has changed it
+ * @throws Error it is no such file
  */
 export function openDevice(path: string, { baseUrl, cookie }: DeviceOptions): Device {
   const file = new DatabaseFile(path)

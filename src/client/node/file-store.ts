@@ -1,12 +1,12 @@
 import { chmodSync, closeSync, openSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { StorageFullError } from '../errors.ts'
+import { StorageFullError, StoreInUseError, StoreVersionError } from '../errors.ts'
 import { isBlank } from '../sync/store/row.ts'
 import type { Meta, Row, Store } from '../sync/store/store.ts'
 
 /**
  * Keeps the bookmarks in one SQLite file, which only its owner may read (0600). They are stored in plaintext; `signOut`
- * deletes the file. A file holds one user's bookmarks. The store's methods reject while another process uses the file.
+ * deletes the file. A file holds one user's bookmarks. The store's methods throw StoreInUseError while another process uses the file.
  */
 export function fileStore(path: string): Store {
   return storeIn(new DatabaseFile(path))
@@ -79,6 +79,8 @@ const full = 13
 
 /** Marks the files of this package: "EBSD" in ASCII. */
 const applicationId = 0x45_42_53_44
+/** Whoever changes the schema raises it (`user_version`), so that this version leaves the file alone. */
+const fileVersion = 0
 
 const schema = `
   create table rows (id text primary key, row text not null);
@@ -167,7 +169,9 @@ function openLocked(path: string): DatabaseSync {
     return database
   } catch (cause) {
     database.close()
-    throw codeOf(cause) === busy ? new Error(`${path} is in use, perhaps by another process`, { cause }) : cause
+    throw codeOf(cause) === busy
+      ? new StoreInUseError(`${path} is in use, perhaps by another process`, { cause })
+      : cause
   }
 }
 
@@ -186,7 +190,11 @@ function create(path: string): void {
 /** Whoever mistypes a path must not find another program's database changed, or deleted at the next sign-out. */
 function isNew(database: DatabaseSync, path: string): boolean {
   const marked = database.prepare('pragma application_id').get()?.application_id
-  if (marked === applicationId) return false
+  if (marked === applicationId) {
+    const version = Number(database.prepare('pragma user_version').get()?.user_version)
+    if (version > fileVersion) throw new StoreVersionError()
+    return false
+  }
   const { tables } = database.prepare('select count(*) as tables from sqlite_schema').get() as { tables: number }
   if (tables > 0) throw new Error(`${path} is another program's database`)
   return true

@@ -230,7 +230,8 @@ export interface Sync {
    *   that the service sent in an older version; ApiError with an id, an edit that the service refused (`quarantined`);
    *   StorageFullError, or ApiError without an id, which is retried later; RecordError `unknown-key` without an id, if another
    *   device has rotated the keys: the status has the reason `keys`; SignedOutError, if the session is another user's than
-   *   `userId`. Emitted in the tab that talks to the service
+   *   `userId`. Emitted in the tab that talks to the service. StoreVersionError, in every tab: a newer version of the app has
+   *   changed the store, and this sync has stopped
    */
   on<Name extends keyof SyncEvents>(event: Name, listener: (event: SyncEvents[Name]) => void): () => void
 
@@ -250,6 +251,7 @@ export interface Sync {
    * This includes the keys passed to `createSync` and the key stored by `keepMasterKey`.
    *
    * @throws UnsentChangesError there are unsent edits, and nothing was done; `discardUnsent` discards them
+   * @throws StoreVersionError there may be some that only a newer version can read, and nothing was done; the same discards them
    * @throws OfflineError, ApiError: everything was deleted here, but the session could not be ended
    * @throws the browser's error: the session was ended, but the stored key may be left
    * @throws AggregateError both; `errors` has the browser's first
@@ -257,7 +259,6 @@ export interface Sync {
   signOut(options?: SignOutOptions): Promise<void>
 }
 
-/** To tell those who are not told by types of a name that would never be heard. */
 /** The part of a sync that a selector can read. */
 export type SyncReader = Pick<Sync, 'get' | 'bookmarks' | 'tree' | 'contents' | 'status' | 'isWaiting' | 'conflicts'>
 

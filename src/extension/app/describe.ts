@@ -35,6 +35,7 @@ export function describe(state: WorkerState): Situation {
     return { headline: 'Your keys were replaced on another device', detail, mood: 'needs' }
   }
   if (sync?.reason === 'storage') return describeFault({ kind: 'full', message: '' })
+  if (sync?.reason === 'outdated') return describeFault({ kind: 'newer', message: '' })
   if (browser?.state === 'failed' && fault) return describeFault(fault)
   if (sync?.heldDeletions || browser?.heldRemovals) {
     return { headline: 'Many bookmarks were deleted: do you mean it?', mood: 'needs' }

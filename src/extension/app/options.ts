@@ -26,7 +26,8 @@ async function show(): Promise<void> {
   element('who').textContent = isReady ? `Server: ${baseUrl}` : `${headline}. ${state?.fault ? detail : ''}`.trim()
   element('set-up').textContent = state?.setup === 'locked' ? 'Sign in' : 'Set up'
   element('set-up').hidden = isReady || state?.setup === 'failed'
-  for (const id of ['kept', 'way-out']) element(id).hidden = !isReady
+  element('kept').hidden = !isReady
+  element('way-out').hidden = !isReady && state?.fault?.kind !== 'newer'
   // Only a sync that runs can change these.
   for (const id of ['device', 'left-out']) element(id).hidden = !isReady || state.isPaused
   element('paused').hidden = !state?.isPaused
@@ -108,7 +109,7 @@ async function signOut(discardUnsent: boolean): Promise<void> {
   try {
     await ask({ ask: 'sign-out', discardUnsent })
   } catch (error) {
-    const isKept = (error as Error).name === 'UnsentChangesError'
+    const isKept = ['UnsentChangesError', 'StoreVersionError'].includes((error as Error).name)
     element('discard').hidden = !isKept
     if (!isKept) await show()
     throw error

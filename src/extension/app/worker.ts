@@ -9,6 +9,7 @@ import {
   type PlaintextBookmark,
   SignedOutError,
   StorageFullError,
+  StoreVersionError,
   type Sync,
 } from '../../client/index.ts'
 import { createSync } from '../../client/worker.ts'
@@ -199,7 +200,7 @@ function toFault(error: unknown): Fault {
   const { name, message, cause } = error instanceof Error ? error : new Error(String(error))
   const names = [name, cause instanceof Error && cause.name]
   const isFull = names.includes('QuotaExceededError') || error instanceof StorageFullError
-  return { kind: isFull ? 'full' : names.includes('VersionError') ? 'newer' : 'other', message }
+  return { kind: isFull ? 'full' : error instanceof StoreVersionError ? 'newer' : 'other', message }
 }
 
 /** This browser as one of the user's devices. */

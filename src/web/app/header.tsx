@@ -1,7 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { SyncProgress, SyncReason, SyncState, SyncStatus } from '../../client/index.ts'
 import { useSync, useSyncStatus } from '../../client/react.ts'
-import { useOutdated } from '../offline/register.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import {
   BookmarkIcon,
@@ -120,6 +119,7 @@ const stateNames: Record<SyncState, string> = {
 const reasonNames: Record<SyncReason, string> = {
   network: 'no connection',
   storage: 'this browser’s storage is full',
+  outdated: 'a newer version of this page has taken over',
   keys: 'the keys were replaced on another device',
   deletions: 'deletions wait for you',
   quota: 'no room left on the service',
@@ -130,12 +130,12 @@ const reasonNames: Record<SyncReason, string> = {
 function Status() {
   const status = useSyncStatus()
   const { state, reason, progress, waiting, quarantined = 0 } = status
-  const isOutdated = useOutdated() === 'store'
+  const isOutdated = reason === 'outdated'
   const unsent = unsentOf(status)
   const words = isOutdated ? 'Reload needed' : wordsOf({ state, reason })
   const steps = progress ? ` ${stepsText(progress)}` : ''
   return (
-    <span class="status" id="status" data-state={isOutdated ? 'offline' : state} data-waiting={waiting} title={words}>
+    <span class="status" id="status" data-state={state} data-waiting={waiting} title={words}>
       <span aria-hidden="true">
         {isOutdated ? words : `${stateNames[state]}${steps}`}
         {unsent > 0 && <span class="waiting-count">, {count(unsent)} to send</span>}

@@ -35,7 +35,7 @@ function Connection() {
   const isSlowedDown = useIsSlowedDown()
   const isSlow = useLong(state === 'connecting')
   // Then nothing helps but to reload the page.
-  if (useOutdated() === 'store') return null
+  if (reason === 'outdated') return null
   if (reason === 'storage') {
     return (
       <Notice isAlert title="The storage of this browser is full">
@@ -121,18 +121,18 @@ function ClockNotice() {
   )
 }
 
-const texts = {
-  page: 'This page has a newer version. Some parts may not open until it is reloaded.',
-  store:
-    'Another tab has opened a newer version of this page. Here nothing can be saved any more until it is reloaded.',
-}
-
+/** A newer page can wait until somebody has time for it; a newer store cannot. */
 function NewVersion() {
-  const outdated = useOutdated()
-  if (!outdated) return null
+  const isPageOld = useOutdated()
+  const isStoreNew = useSyncStatus().reason === 'outdated'
+  if (!isPageOld && !isStoreNew) return null
   return (
-    <section class={outdated === 'store' ? 'notice' : 'notice calm'} id="outdated" aria-label="New version">
-      <p role="status">{texts[outdated]}</p>
+    <section class={isStoreNew ? 'notice' : 'notice calm'} id="outdated" aria-label="New version">
+      <p role="status">
+        {isStoreNew
+          ? 'Another tab has opened a newer version of this page. Here nothing can be saved any more until it is reloaded.'
+          : 'This page has a newer version. Some parts may not open until it is reloaded.'}
+      </p>
       <Button onClick={() => location.reload()}>Reload the page</Button>
     </section>
   )

@@ -8,28 +8,30 @@ import {
   loadMasterKey,
   OfflineError,
   StorageFullError,
+  StoreVersionError,
+  type Sync,
   type Vault,
 } from '../../client/index.ts'
-import { setOutdated } from '../offline/register.ts'
 import { Front, SignIn } from '../sign-in/sign-in.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialogs } from '../ui/dialogs.tsx'
-import { isOutdated, messageOf } from '../ui/failure.ts'
+import { messageOf } from '../ui/failure.ts'
 import { lazily } from '../ui/lazily.tsx'
 import { Toasts } from '../ui/toasts.tsx'
 import { Waiting } from '../ui/waiting.tsx'
 import type { App } from './context.ts'
 import type { Device } from './device.ts'
 import { followTrouble, openWebSocket } from './network.ts'
-import { areKeysReplaced, findUser, leaveWhenSignedOut, noteReplacedKeys, type User } from './session.ts'
+import { areKeysReplaced, findUser, leaveWhenSignedOut, noteReplacedKeys, signOut, type User } from './session.ts'
 import { Shell } from './shell.tsx'
 
-/** How far the page is: nobody signed in, the vault locked, or open. */
+/** How far the page is: nobody signed in, the vault locked, the store of a newer version, or open. */
 type Stage =
   | { name: 'starting' }
   | { name: 'failed'; error: unknown }
   | { name: 'signed out' }
   | { name: 'locked'; user: User }
+  | { name: 'outdated'; sync: Sync }
   | { name: 'open'; app: App }
 
 /** A browser that keeps its keys does without. */
@@ -77,8 +79,12 @@ export function Root({ client, device }: RootProps) {
       if (device.keepsKey) noteReplacedKeys(userId)
       location.reload()
     })
-    await sync.start()
-    if (device.keepsKey) void watchStoreVersion(userId)
+    try {
+      await sync.start()
+    } catch (error) {
+      if (!(error instanceof StoreVersionError)) throw error
+      return setStage({ name: 'outdated', sync })
+    }
     setStage({ name: 'open', app: { client, sync, keys, userId, person, device } })
   }
 
@@ -100,6 +106,7 @@ export function Root({ client, device }: RootProps) {
           opened={(vault) => attempt(unlock(stage.user, vault))}
         />
       )}
+      {stage.name === 'outdated' && <OutOfDate sync={stage.sync} />}
       {stage.name === 'open' && <Shell app={stage.app} />}
       <Dialogs />
       <Toasts />
@@ -109,42 +116,40 @@ export function Root({ client, device }: RootProps) {
 
 /** Why the page could not open the bookmarks, and the way on. */
 export function StartFailure({ error, again }: { error: unknown; again: () => void }) {
-  const mustReload = isOutdated(error)
   return (
     <Front>
       <h1>{titleOf(error)}</h1>
-      <p role="alert">{mustReload ? 'Another tab has a newer version of this page.' : messageOf(error)}</p>
-      <Button look="primary" class="large" onClick={mustReload ? () => location.reload() : again}>
-        {mustReload ? 'Reload the page' : 'Try again'}
+      <p role="alert">{messageOf(error)}</p>
+      <Button look="primary" class="large" onClick={again}>
+        Try again
       </Button>
     </Front>
   )
 }
 
+/** It may only be an old tab, or the service has gone back to an older version, which nothing here can tell. */
+function OutOfDate({ sync }: { sync: Sync }) {
+  return (
+    <Front>
+      <h1>This tab is out of date</h1>
+      <p role="alert">A newer version of this page has stored your bookmarks in this browser. Reload the page.</p>
+      <Button look="primary" class="large" onClick={() => location.reload()}>
+        Reload the page
+      </Button>
+      <p>
+        If that does not help, the service has gone back to an older version. When it has the newer one again, your
+        bookmarks open, and edits that wait here are sent. Or sign out, which deletes all that is stored here, and begin
+        anew.
+      </p>
+      <Button onClick={() => signOut(sync)}>Sign out</Button>
+    </Front>
+  )
+}
+
 function titleOf(error: unknown): string {
-  if (isOutdated(error)) return 'This tab is out of date'
   if (error instanceof OfflineError) return 'No connection to the service'
   if (error instanceof StorageFullError) return 'There is no room on this device'
   return 'Your bookmarks could not be opened'
-}
-
-/**
- * Notices when another tab opens the person's bookmarks with a newer version of the page: from then on, this one can save
- * nothing. Only what has the database open is told, and what holds it open would keep the other tab out.
- */
-async function watchStoreVersion(userId: string): Promise<void> {
-  const databases = await indexedDB.databases?.()
-  const name = databases?.find(({ name }) => name?.endsWith(userId))?.name
-  if (name === undefined) return
-  const request = indexedDB.open(name)
-  request.onsuccess = () => {
-    const database = request.result
-    database.onversionchange = ({ newVersion }) => {
-      database.close()
-      // It is null when the bookmarks are deleted, by signing out.
-      if (newVersion !== null) setOutdated('store')
-    }
-  }
 }
 
 const focusable = 'a[href], button:not(:disabled), input:not(:disabled), select, textarea, [tabindex]'

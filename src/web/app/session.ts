@@ -6,6 +6,7 @@ import {
   forgetMasterKey,
   OfflineError,
   type SignOutOptions,
+  StoreVersionError,
   type Sync,
   UnsentChangesError,
   unwrap,
@@ -129,20 +130,29 @@ export async function signOut(sync: Sync): Promise<void> {
   try {
     await leave(sync)
   } catch (error) {
-    if (!(error instanceof UnsentChangesError)) throw error
+    if (!mayLoseEdits(error)) throw error
     confirmFirst({
       title: 'Sign out and lose edits?',
-      text: `${error.count === 1 ? 'One edit has' : `${error.count} edits have`} not been sent yet. Signing out deletes everything from this browser.`,
+      text: `${unsentText(error)} Signing out deletes everything from this browser.`,
       action: 'Sign out and lose them',
       run: () => leave(sync, { discardUnsent: true }),
     })
   }
 }
 
+function mayLoseEdits(error: unknown): error is UnsentChangesError | StoreVersionError {
+  return error instanceof UnsentChangesError || error instanceof StoreVersionError
+}
+
+function unsentText(error: UnsentChangesError | StoreVersionError): string {
+  if (error instanceof StoreVersionError) return 'This version of the page cannot read if there are edits to be sent.'
+  return error.count === 1 ? 'One edit has not been sent yet.' : `${error.count} edits have not been sent yet.`
+}
+
 /**
  * Signs out in this tab, which ends at the sign-in.
  *
- * @throws UnsentChangesError nothing was done
+ * @throws UnsentChangesError, StoreVersionError: nothing was done
  */
 async function leave(sync: Sync, options?: SignOutOptions): Promise<void> {
   isLeaving = true
@@ -150,7 +160,7 @@ async function leave(sync: Sync, options?: SignOutOptions): Promise<void> {
     await sync.signOut(options)
     forgetUser()
   } catch (error) {
-    isLeaving = !(error instanceof UnsentChangesError)
+    isLeaving = !mayLoseEdits(error)
     if (!isLeaving) throw error
     // Everything here is deleted, but the service could not be told.
     endSessionLater()

@@ -1,16 +1,9 @@
 import { sharedValue } from '../ui/shared-value.ts'
 
-/** Names the thing that is newer than the page that is shown: the service's page, or the store that another tab has opened. */
-type Newer = 'page' | 'store'
-
-const outdated = sharedValue<Newer | undefined>(undefined)
+/** True if the service has a newer page than the one that is shown. */
+const outdated = sharedValue(false)
 
 export const useOutdated = outdated.use
-
-/** A newer page can wait until somebody has time for it; a newer store cannot. */
-export function setOutdated(by: Newer): void {
-  if (outdated.get() !== 'store') outdated.set(by)
-}
 
 /** Lets the browser keep the page itself, so that it opens without a network. Without that it works as well. */
 export function keepForOffline(): void {
@@ -19,7 +12,7 @@ export function keepForOffline(): void {
   let isFirst = container?.controller === null
   container?.addEventListener('controllerchange', () => {
     if (isFirst) isFirst = false
-    else setOutdated('page')
+    else outdated.set(true)
   })
   const register = () => void container?.register('/service-worker.js').catch(() => {})
   register()

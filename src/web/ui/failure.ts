@@ -1,7 +1,14 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import { ForbiddenOrigin } from '../../../generated/errors.ts'
-import { ApiError, OfflineError, SignedOutError, SignInAgainError, StorageFullError } from '../../client/index.ts'
+import {
+  ApiError,
+  OfflineError,
+  SignedOutError,
+  SignInAgainError,
+  StorageFullError,
+  StoreVersionError,
+} from '../../client/index.ts'
 import { tell } from './tell.ts'
 
 /** Shows why something did not work: at the bottom of the page or, inside a dialog or a form, there. */
@@ -29,17 +36,12 @@ export function messageOf(error: unknown): string {
   if (error instanceof DOMException && error.name === 'SecurityError') {
     return 'This browser lets this page store nothing. Allow cookies and other data for it, then try again.'
   }
-  if (isOutdated(error)) return 'This tab is out of date, so nothing was saved. Reload the page.'
+  if (error instanceof StoreVersionError) return 'This tab is out of date, so nothing was saved. Reload the page.'
   if (error instanceof ApiError && error.message === ForbiddenOrigin[1]) {
     return `The service refuses pages from ${location.origin}. Open the address that its operator gave you, or ask for this one to be allowed.`
   }
   if (error instanceof ApiError) return `${sentence(error.message)}${adviceOn(error)}`
   return error instanceof Error ? error.message : String(error)
-}
-
-/** Another tab has opened the store with a newer version of the page. */
-export function isOutdated(error: unknown): boolean {
-  return error instanceof Error && /newer version/.test(error.message)
 }
 
 /** A fault in the service itself is for its operator to find by the request's id. */

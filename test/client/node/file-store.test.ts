@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { type Row, StorageFullError } from '../../../src/client/index.ts'
+import { type Row, StorageFullError, StoreVersionError } from '../../../src/client/index.ts'
 import { fileStore } from '../../../src/client/node/file-store.ts'
+import { StoreInUseError } from '../../../src/client/node.ts'
 import { blankRow } from '../../../src/client/sync/store/row.ts'
 import { metaOf } from '../../../src/client/testing/store-cases.ts'
 
@@ -48,7 +49,8 @@ t.test('A second process is refused, until the first has closed the file', async
     (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code, path])).stdout.trim()
   const refusal = `${path} is in use, perhaps by another process`
   t.equal(await open(), refusal)
-  await t.rejects(fileStore(path).load(), { message: refusal }, 'nor does this one open it twice')
+  const inUse = { constructor: StoreInUseError, message: refusal }
+  await t.rejects(fileStore(path).load(), inUse, 'nor does this one open it twice')
   t.equal(await open(), refusal, 'and its attempt has not given up the lock')
   store.close()
   t.equal(await open(), 'read')
@@ -93,6 +95,23 @@ t.test('A process that is killed while it writes leaves whole writes, at least t
   t.same(rounds, [cursor, cursor, cursor])
   t.ok(cursor >= Number(printed.trim().split('\n').at(-1)))
   store.close()
+})
+
+t.test('A file that a newer version has changed is refused, and stays as it was until it is wiped', async (t) => {
+  const folder = t.testdir()
+  const path = join(folder, 'a.db')
+  const old = fileStore(path)
+  await old.write([held('a', 10)], meta)
+  old.close()
+  const database = new DatabaseSync(path)
+  database.exec('pragma user_version = 1')
+  database.close()
+  const before = readFileSync(path)
+  const store = fileStore(path)
+  await t.rejects(store.load(), StoreVersionError)
+  t.same(readFileSync(path), before)
+  await store.wipe()
+  t.same(readdirSync(folder), [])
 })
 
 t.test("A text, and another program's database, are refused and stay as they were", async (t) => {

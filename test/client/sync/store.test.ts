@@ -1,5 +1,5 @@
 import t from 'tap'
-import { indexedDbStore, type Row, StorageFullError } from '../../../src/client/index.ts'
+import { indexedDbStore, type Row, StorageFullError, StoreVersionError } from '../../../src/client/index.ts'
 import { blankRow } from '../../../src/client/sync/store/row.ts'
 import { metaOf, storeCases } from '../../../src/client/testing/store-cases.ts'
 import { pick } from '../../support/pick.ts'
@@ -66,13 +66,18 @@ t.test('a store that something else deletes is closed at once, and opened again 
   await store.wipe()
 })
 
-t.test('a newer version of the app takes the store over: the older one lets go and says: reload', async (t) => {
+t.test('a newer version of the app takes the store over: the older one lets go, and says so at once', async (t) => {
   const store = indexedDbStore('gil')
+  let told = 0
+  store.onOutdated?.(() => told++)
   await store.write([known('a')], meta)
   const opening = indexedDB.open('encrypted-bookmark-sync-gil', 3)
   await once(opening, 'success')
-  await t.rejects(store.load(), { message: /reload the page/, cause: { name: 'VersionError' } })
+  t.equal(told, 1)
+  await t.rejects(store.load(), { constructor: StoreVersionError, cause: { name: 'VersionError' } })
   opening.result.close()
+  await store.wipe()
+  t.notMatch(pick(await indexedDB.databases(), 'name').join(), /gil/, 'it can be deleted unread')
 })
 
 t.test('a store of version 1, which kept each row by itself, keeps its rows', async (t) => {

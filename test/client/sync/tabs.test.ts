@@ -1,15 +1,15 @@
 import t, { type Test } from 'tap'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
-import { UnsentChangesError } from '../../../src/client/errors.ts'
+import { StoreVersionError, UnsentChangesError } from '../../../src/client/errors.ts'
 import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
-import { createTabs } from '../../../src/client/sync/store/tabs.ts'
+import { createTabs, type TabMessage } from '../../../src/client/sync/store/tabs.ts'
 import { pullAll } from '../../support/changes.ts'
 import { turns, until } from './clock.ts'
 import { bookmark, type Device, online, openPeople, type Person, send, shown, sync } from './device.ts'
 import { answerLost, down, hanging, Network } from './network.ts'
+import { once } from './stores.ts'
 import { Browser } from './tab-locks.ts'
-import './stores.ts'
 
 const people = await openPeople()
 
@@ -251,6 +251,41 @@ t.test('signing out in one wipes both, and asks about unsent edits of both', asy
   t.equal((await person.user.call('GET', '/api/v1/auth/session')).status, 401, 'the session is over')
 })
 
+t.test('a newer version takes the store over: an older tab says why it stops, and gives up the lead', async (t) => {
+  const { person, open, tabsOf } = await browser(t)
+  const [one, two] = [open(), open()]
+  const newer = tabsOf()
+  const heard: TabMessage[] = []
+  await online(person, one)
+  await one.sync.put(bookmark('x', 'sent'))
+  await until(() => one.sync.status().waiting === 0)
+  const name = `encrypted-bookmark-sync-${person.user.userId}`
+  const opening = indexedDB.open(name, 9)
+  await once(opening, 'success')
+  opening.result.close()
+  newer.listen((message) => heard.push(message))
+  const outdated = { state: 'offline', reason: 'outdated' }
+  t.match(one.sync.status(), outdated, 'at once')
+  t.match(one.errors, [{ error: { name: 'StoreVersionError' } }])
+  await t.rejects(one.sync.put(bookmark('y', 'late')), StoreVersionError)
+  await t.rejects(one.sync.syncNow(), StoreVersionError)
+  await newer.exclusively('sync', async () => {})
+  newer.post({ type: 'state', state: 'online' })
+  await turns()
+  t.match([one.sync.status(), one.errors.length], [outdated, 1], 'what the newer version says is not true here')
+  t.same(heard, [], 'nor is it true there that it is outdated')
+
+  // The app has gone back a version: nothing was read or changed, until the user gives it up.
+  await t.rejects(two.sync.start(), StoreVersionError)
+  t.match([two.sync.status(), two.errors], [outdated, [{ error: { name: 'StoreVersionError' } }]])
+  await t.rejects(two.sync.signOut(), StoreVersionError)
+  t.equal((await indexedDB.databases()).find((one) => one.name === name)?.version, 9)
+  await two.sync.signOut({ discardUnsent: true })
+  t.equal(two.sync.status().state, 'signed-out')
+  t.notMatch((await indexedDB.databases()).map(({ name }) => name).join(), name)
+  t.equal((await person.user.call('GET', '/api/v1/auth/session')).status, 401)
+})
+
 t.test("with the platform's own locks and channel", async (t) => {
   const person = await people.person(t)
   const open = () => person.device('shared', { store: indexedDbStore(person.user.userId) })
@@ -274,11 +309,11 @@ interface Tab extends Device {
 }
 
 /** A browser in which the person is signed in. */
-async function browser(t: Test): Promise<{ person: Person; open(options?: { isDeaf?: boolean }): Tab }> {
+async function browser(t: Test) {
   const person = await people.person(t)
   const { userId } = person.user
   const locks = new Browser()
-  const open = ({ isDeaf = false } = {}) => {
+  const open = ({ isDeaf = false } = {}): Tab => {
     const tab = locks.tab()
     const store = mortal(indexedDbStore(userId))
     const channel = new BroadcastChannel(isDeaf ? `nobody-${userId}` : `test-${userId}`)
@@ -294,7 +329,13 @@ async function browser(t: Test): Promise<{ person: Person; open(options?: { isDe
     }
     return { ...device, kill, onRead: store.onRead }
   }
-  return { person, open }
+  /** What another version of the app, in a tab of its own, says and waits for. */
+  const tabsOf = () => {
+    const channel = new BroadcastChannel(`test-${userId}`) as unknown as globalThis.BroadcastChannel
+    t.teardown(() => channel.close())
+    return createTabs(userId, { locks: locks.tab().locks, channel })
+  }
+  return { person, open, tabsOf }
 }
 
 /** Two tabs that were started, the first one first. */

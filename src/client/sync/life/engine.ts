@@ -1,4 +1,5 @@
 import type { Keys } from '../../crypto/keys.ts'
+import { StoreVersionError } from '../../errors.ts'
 import type { Clock } from '../../timing/clock.ts'
 import { Alarm } from '../../timing/clock.ts'
 import type { EditParts } from '../edits/edit.ts'
@@ -51,6 +52,7 @@ export function createEngine({ store, ...options }: EngineOptions): Engine {
   const tree = new TreeCache()
   const replica = new Replica({ userId, store, tabs, emitter, tree, onChange, onEdit: () => outbox.ring() })
   const status = new StatusBoard(replica, emitter, tabs)
+  store.onOutdated?.(() => status.fail(new StoreVersionError()))
   return {
     ...options,
     replica,

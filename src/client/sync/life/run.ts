@@ -1,5 +1,6 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { eraseKeys } from '../../crypto/keys.ts'
+import { StoreVersionError } from '../../errors.ts'
 import { abortable, pause } from '../../timing/clock.ts'
 import { forgetMasterKey } from '../../vault/master-key.ts'
 import type { Search, SearchOptions, SearchQuery } from '../search/search.ts'
@@ -48,13 +49,18 @@ export class Run {
     this.#engine = engine
     this.#loadDeferred = loadDeferred
     engine.tabs.listen((message) => this.#hear(message))
+    // It gives the lead to the newer version, and hears nothing of it that would not be true here.
+    engine.emitter.on('error', ({ error }) => {
+      if (error instanceof StoreVersionError) this.#ended.abort(error)
+    })
   }
 
   /** Resolves once the store has been read; from then on this tab listens to the others. */
-  load(): Promise<void> {
+  async load(): Promise<void> {
     this.#ended.signal.throwIfAborted()
     this.#loaded ??= this.#load().catch((error) => {
       this.#loaded = undefined
+      if (error instanceof StoreVersionError) this.#engine.status.fail(error)
       throw error
     })
     return this.#loaded
@@ -154,7 +160,9 @@ export class Run {
   async signOut({ discardUnsent = false, first, signal }: SignOutOptions): Promise<void> {
     const { replica, tabs, userId, status } = this.#engine
     signal?.throwIfAborted()
-    await this.load()
+    await this.load().catch((error) => {
+      if (!(discardUnsent && error instanceof StoreVersionError)) throw error
+    })
     const begin = () => {
       tabs.post({ type: 'signed-out' })
       this.#abort()

@@ -1,4 +1,4 @@
-import { OfflineError, RecordError, SignedOutError, StorageFullError } from '../../errors.ts'
+import { OfflineError, RecordError, SignedOutError, StorageFullError, StoreVersionError } from '../../errors.ts'
 import type { Emitter, SyncProgress, SyncReason, SyncState, SyncStatus } from '../store/emitter.ts'
 import type { Replica } from '../store/replica.ts'
 import type { Tabs } from '../store/tabs.ts'
@@ -48,11 +48,11 @@ export class StatusBoard {
     }
   }
 
-  /** Sets a state that this tab found out. */
+  /** Sets a state that this tab found out. Tabs of a newer version are not outdated, and the others find out for themselves. */
   set(state: SyncState, reason?: SyncReason): void {
     const progress = state === 'offline' ? undefined : this.#report.progress
     const isNew = state !== this.#report.state || reason !== this.#report.reason
-    this.#change({ state, ...(reason && { reason }), ...(progress && { progress }) }, isNew)
+    this.#change({ state, ...(reason && { reason }), ...(progress && { progress }) }, isNew && reason !== 'outdated')
   }
 
   /** Shows how far this tab's exchange with the service is; undefined if there is none, or nothing to do in it. */
@@ -78,12 +78,12 @@ export class StatusBoard {
       this.set('signed-out')
       return false
     }
-    const isLocked = error instanceof RecordError && error.fault === 'unknown-key'
-    this.set('offline', isLocked ? 'keys' : error instanceof StorageFullError ? 'storage' : 'network')
+    const reason = reasonOf(error)
+    this.set('offline', reason)
     if (!(error instanceof OfflineError)) {
       this.#emitter.emit('error', { error: error instanceof Error ? error : new Error(String(error)) })
     }
-    return !isLocked
+    return reason !== 'keys' && reason !== 'outdated'
   }
 
   /** Must be called after each change of the replica. */
@@ -109,4 +109,10 @@ export class StatusBoard {
     for (const id of quarantined) if (rows.get(id)?.waiting.at(-1)?.refusal?.reason === 'quota') return 'quota'
     return 'refused'
   }
+}
+
+function reasonOf(error: unknown): SyncReason {
+  if (error instanceof RecordError && error.fault === 'unknown-key') return 'keys'
+  if (error instanceof StoreVersionError) return 'outdated'
+  return error instanceof StorageFullError ? 'storage' : 'network'
 }

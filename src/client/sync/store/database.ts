@@ -1,13 +1,20 @@
+import { StoreVersionError } from '../../errors.ts'
+
 /** IndexedDB by promises. A transaction ends by itself once none of its requests is pending. */
 
 interface DatabaseOptions {
   version?: number
   /** Makes or changes the object stores; requests of the transaction may be awaited. `before` is 0 for a new database. */
   upgrade(database: IDBDatabase, transaction: IDBTransaction, before: number): void | Promise<void>
-  /** Called when another tab or the browser has closed it, or when it could not be opened. */
-  onClosed?(): void
+  /**
+   * Called when another tab or the browser has closed it, or when it could not be opened.
+   *
+   * @param isNewer true if another tab has taken it over with a newer version of this package
+   */
+  onClosed?(isNewer: boolean): void
 }
 
+/** @throws StoreVersionError it is of a newer version of this package */
 export async function openDatabase(
   name: string,
   { version = 1, upgrade, onClosed = () => {} }: DatabaseOptions,
@@ -24,15 +31,15 @@ export async function openDatabase(
   try {
     const database = await resultOf(opening)
     // Another tab is deleting the database, or has a newer version of this package.
-    database.onversionchange = () => {
-      onClosed()
+    database.onversionchange = ({ newVersion }) => {
       database.close()
+      onClosed(newVersion !== null)
     }
-    database.onclose = onClosed
+    database.onclose = () => onClosed(false)
     return database
-  } catch (error) {
-    onClosed()
-    throw error
+  } catch (cause) {
+    onClosed(false)
+    throw (cause as Error).name === 'VersionError' ? new StoreVersionError({ cause }) : cause
   }
 }
 

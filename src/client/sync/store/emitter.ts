@@ -26,15 +26,16 @@ export interface Conflict {
 export type SyncState = 'connecting' | 'syncing' | 'online' | 'polling' | 'offline' | 'signed-out'
 
 /**
- * Why something waits. The first three make the state `offline`; with the others, everything else continues.
+ * Why something waits. The first four make the state `offline`; with the others, everything else continues.
  * - `network`: the service does not respond, or only with errors
  * - `storage`: this device's storage is full
+ * - `outdated`: a newer version of the app has changed the store, and this one has stopped: start the newer one
  * - `keys`: another device has rotated the keys: open the vault again and call `adoptKeys`, then `start`. Edits are kept
  * - `deletions`: deletes wait for approval (`heldDeletions`)
  * - `quota`: edits would exceed the user's quota (`quarantined`)
  * - `refused`: the service refused edits (`quarantined`)
  */
-export type SyncReason = 'network' | 'storage' | 'keys' | 'deletions' | 'quota' | 'refused'
+export type SyncReason = 'network' | 'storage' | 'outdated' | 'keys' | 'deletions' | 'quota' | 'refused'
 
 /** How many changes were decrypted or pushed, of those known so far: the total rises with each page of a long pull. */
 export interface SyncProgress {

@@ -1,4 +1,4 @@
-import { StorageFullError } from '../../errors.ts'
+import { StorageFullError, StoreVersionError } from '../../errors.ts'
 import { deleteDatabase, endOf, openDatabase, resultOf } from './database.ts'
 import { isBlank } from './row.ts'
 import { type Meta, type Row, type Store, type Stored, StoreEmptiedError } from './store.ts'
@@ -18,15 +18,20 @@ export function indexedDbStore(userId: string): Store {
   const name = `encrypted-bookmark-sync-${userId}`
   let opened: Promise<IDBDatabase> | undefined
   let isWiped = false
+  let tellOutdated = () => {}
   /** The database that was read last, and its rows. */
   let known: IDBDatabase | undefined
   const log = new RowLog()
   /** True if it held something when it was last read or written. */
   let wasStored = false
+  const onClosed = (isNewer: boolean) => {
+    opened = undefined
+    if (isNewer) tellOutdated()
+  }
   const open = async () => {
     // Opening it would create it again.
     if (isWiped) throw new DOMException('The store was wiped', 'InvalidStateError')
-    opened ??= openDatabase(name, { version, upgrade, onClosed: () => (opened = undefined) })
+    opened ??= openDatabase(name, { version, upgrade, onClosed })
     return opened
   }
   const read = (rowsOf: (rows: ReadonlyMap<string, Row>) => Row[]): Promise<Stored> =>
@@ -43,6 +48,9 @@ export function indexedDbStore(userId: string): Store {
 
   return {
     shared: true,
+    onOutdated(listener) {
+      tellOutdated = listener
+    },
     load: () => read((rows) => [...rows.values()]),
     read: (ids) => read((rows) => ids.flatMap((id) => rows.get(id) ?? [])),
     write: (rows, meta) =>
@@ -66,13 +74,17 @@ export function indexedDbStore(userId: string): Store {
         appended()
       }),
     async wipe() {
-      const database = await open()
+      const database = await open().catch((error) => {
+        if (!(error instanceof StoreVersionError)) throw error
+      })
       isWiped = true
       log.reset()
-      const transaction = database.transaction(['rows', 'meta'], 'readwrite')
-      for (const store of ['rows', 'meta']) transaction.objectStore(store).clear()
-      await endOf(transaction)
-      database.close()
+      if (database) {
+        const transaction = database.transaction(['rows', 'meta'], 'readwrite')
+        for (const store of ['rows', 'meta']) transaction.objectStore(store).clear()
+        await endOf(transaction)
+        database.close()
+      }
       opened = undefined
       await deleteDatabase(name)
     },
@@ -128,9 +140,6 @@ async function translated<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (cause) {
-    if (cause instanceof Error && cause.name === 'VersionError') {
-      throw new Error('A tab with a newer version of the app uses this store: reload the page', { cause })
-    }
     throw isFull(cause) ? new StorageFullError({ cause }) : cause
   }
 }

@@ -109,10 +109,7 @@ export class Replica {
   async wipe({ discardUnsent, begin }: { discardUnsent: boolean; begin(): void }): Promise<void> {
     const { store } = this.#parts
     const seen = await this.#inTurn(async () => {
-      const stored = await completed(await store.load())
-      // If the browser has emptied the store, this copy holds what there was.
-      const { meta, rows } = this.#isEmptied(stored.meta) ? { ...(await this.#join(stored)), meta: this.meta } : stored
-      const changed = meta ? await this.#adoptAll({ meta, rows }) : []
+      const changed = discardUnsent ? [] : await this.#adoptStored()
       if (discardUnsent || this.waiting.size === 0) {
         begin()
         this.#refuse()
@@ -122,6 +119,13 @@ export class Replica {
     })
     this.#tell(seen, 'local')
     if (!this.#closed.signal.aborted) throw new UnsentChangesError(this.waiting.size)
+  }
+
+  async #adoptStored(): Promise<string[]> {
+    const stored = await completed(await this.#parts.store.load())
+    // If the browser has emptied the store, this copy holds what there was.
+    const { meta, rows } = this.#isEmptied(stored.meta) ? { ...(await this.#join(stored)), meta: this.meta } : stored
+    return meta ? this.#adoptAll({ meta, rows }) : []
   }
 
   /** Refuses every later commit, and those that wait for their turn. */

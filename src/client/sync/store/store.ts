@@ -130,11 +130,14 @@ export class StoreEmptiedError extends Error {
 
 /**
  * Where the engine keeps one user's bookmarks on this device, in plaintext, and the changes that have not been sent yet.
- * All methods throw StorageFullError if there is no room.
+ * All methods throw StorageFullError if there is no room, and those that read or write StoreVersionError if a newer version of
+ * the app has changed it.
  */
 export interface Store {
   /** True if other tabs may use the same store: the engine then takes turns with them. */
   readonly shared: boolean
+  /** Has the listener called when a newer version of the app takes it over; only for stores that others may use meanwhile. */
+  onOutdated?(listener: () => void): void
   load(): Promise<Stored>
   /** Reads those of the rows that exist, and the meta. */
   read(ids: readonly string[]): Promise<Stored>
@@ -145,7 +148,7 @@ export interface Store {
    * a browser may empty
    */
   write(rows: readonly Row[], meta: Meta): Promise<void>
-  /** Deletes everything. The store cannot be used afterwards. */
+  /** Deletes everything, also what a newer version has stored. The store cannot be used afterwards. */
   wipe(): Promise<void>
   close(): void
 }
