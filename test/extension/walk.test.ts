@@ -1,5 +1,5 @@
 /**
- * Two browsers, a Chrome and a Firefox, in which people edit at once, and which are closed and crash, while workers die: see
+ * Two browsers, a Chrome and a Firefox, in which people edit at once, and which are closed and crash, while workers die and the extension is off at times: see
  * walk.ts. SEED=<number> repeats one walk and says what happened.
  */
 import { depth } from '../support/depth.ts'

@@ -41,6 +41,8 @@ class Walk {
   readonly #devices: Device[]
   readonly #marks: Marks
   readonly #offline = new Set<Device>()
+  /** Browsers in which the extension is off. */
+  readonly #disabled = new Set<Device>()
   /** The users' changes and removals since their browser was last compared. */
   readonly #edited = new Map<Device, Edited>()
   /** Pastes what was cut. */
@@ -62,19 +64,32 @@ class Walk {
       this.#save(device)
     }
     const kind = this.#dice.roll()
+    const isOff = this.#disabled.has(device)
     if (kind < 0.68) await this.#act(device)
+    else if (kind > (isOff ? 0.9 : 0.99)) await this.#toggle(device)
+    else if (isOff) return
     else if (kind < 0.9) await this.#compare(device)
     else if (kind < 0.95) await this.#exchange(device)
     else if (kind < 0.96) {
       this.#note(`${device.model.flavour} is closed, and opened again`)
       await this.#lose(device)
       device.restart()
-    } else if (kind < 0.98) await this.#crash(device)
+    } else if (kind < 0.975) await this.#crash(device)
     else if (this.#offline.delete(device)) device.connection.goOnline()
     else {
       this.#offline.add(device)
       device.connection.goOffline()
     }
+  }
+
+  /** Turns the extension off, or on again: nobody hears of what is done meanwhile. */
+  async #toggle(device: Device): Promise<void> {
+    const isOff = this.#disabled.delete(device)
+    if (!isOff) this.#disabled.add(device)
+    this.#note(`the extension of ${device.model.flavour} is ${isOff ? 'enabled' : 'disabled'}`)
+    await this.#lose(device)
+    if (isOff) device.restart()
+    else device.life.kill()
   }
 
   #save(device: Device): void {
@@ -107,6 +122,7 @@ class Walk {
 
   /** The browser starts the worker for what the user does. */
   async #act(device: Device): Promise<void> {
+    if (this.#disabled.has(device)) return this.#edit(device)
     const wasDead = device.life.isDead
     if (wasDead) device.open()
     this.#edit(device)
@@ -293,8 +309,9 @@ class Walk {
 
   async end(): Promise<string[]> {
     for (const device of this.#devices) {
-      await this.#lose(device)
       device.connection.goOnline()
+      if (this.#disabled.has(device)) await this.#toggle(device)
+      await this.#lose(device)
       device.open()
     }
     let before = ''

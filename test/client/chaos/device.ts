@@ -28,7 +28,7 @@ interface Parts {
   /** Decides what devices, disks and connections meet. */
   dice: Dice
   onSend(body: PushBody): void
-  onPush(body: PushBody): void
+  onPush: Line['onPush']
   /** The service's. */
   epoch(): string
   fail(what: string, details: unknown): void
@@ -84,7 +84,7 @@ export class Device {
     this.id = id
     this.skewMs = skewMs
     this.#isShared = isShared
-    this.disk = new Disk(dice)
+    this.disk = new Disk(dice, parts.ledger)
     this.line = {
       app,
       world,
@@ -179,11 +179,24 @@ export class Device {
     this.call('stop', tab, tab.sync.stop())
   }
 
+  /** Copies the profile: its storage and its keys. What is returned puts the copy in its place. */
+  copy(): () => void {
+    const [keys, putBack, { ledger }] = [this.#keys, this.disk.copy(), this.#parts]
+    const { length } = ledger
+    return () => {
+      this.crash()
+      this.#keys = keys
+      putBack()
+      ledger.goBack(this.id, length)
+      this.openTab()
+    }
+  }
+
   /** The browser is killed as a whole: nothing is finished, nothing is said. */
   crash(): void {
     for (const tab of [...this.tabs]) tab.kill()
     if (this.session !== 'leaving') return
-    this.#parts.ledger.signOut(this.id)
+    if (this.disk.isEmpty) this.#parts.ledger.lose(this.id)
     this.expire()
   }
 
@@ -247,7 +260,7 @@ export class Device {
 
   #leave({ sync }: Tab, discardUnsent: boolean): void {
     const { ledger, fail } = this.#parts
-    const unsent = ledger.signOut(this.id)
+    const unsent = ledger.lose(this.id)
     if (!discardUnsent && unsent.length > 0) fail(`${this.id} has signed out and lost unsent edits`, unsent)
     if (!this.disk.isEmpty) fail(`${this.id} has signed out and left data`, [...this.disk.rows.keys()])
     if (sync.bookmarks().size > 0) fail(`${this.id} has signed out and shows data`, [...sync.bookmarks().keys()])
@@ -288,13 +301,15 @@ class Disk {
   meta: Meta | undefined
   isFull = false
   readonly #dice: Dice
+  readonly #ledger: Ledger
   /** How many operations remain until the browser empties it. */
   #untilEvicted = Number.POSITIVE_INFINITY
   /** It was emptied, and no tab has filled it again yet. */
   isEvicted = false
 
-  constructor(dice: Dice) {
+  constructor(dice: Dice, ledger: Ledger) {
     this.#dice = dice
+    this.#ledger = ledger
   }
 
   get isEmpty(): boolean {
@@ -308,6 +323,16 @@ class Disk {
 
   lose(): void {
     this.#empty({ isEvicted: false })
+  }
+
+  /** What is returned puts it back to where it is now. */
+  copy(): () => void {
+    const [rows, meta] = [new Map(this.rows), this.meta]
+    return () => {
+      this.lose()
+      for (const [id, row] of rows) this.rows.set(id, row)
+      this.meta = meta
+    }
   }
 
   /** An eviction that is still to come comes now. */
@@ -357,6 +382,7 @@ class Disk {
     for (const row of rows) {
       if (isBlank(row)) this.rows.delete(row.id)
       else this.rows.set(row.id, row)
+      for (const conflict of row.conflicts) this.#ledger.keep(conflict)
     }
     this.meta = { ...meta }
     this.isEvicted = false

@@ -9,15 +9,9 @@ import type { Run } from './run.ts'
 const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
 
 export const edits = {
-  async put(run, device, tab) {
-    await editable(device)
-    const { dice, ledger } = run
-    const id = dice.happens(0.3) ? dice.pick(ids) : (anId(run, tab) ?? dice.pick(ids))
-    const saw = tab.sync.get(id)
-    const patch = aPatch(run, tab, saw)
-    run.note(`${id} ${Object.keys(patch).join(' ')}`)
-    const base = saw ?? { id, source: 'bookmarks' as const, title: '' }
-    follow(device, tab, 'put', tab.sync.put({ ...base, ...patch }), ledger.begin(device.id, id, patch, saw))
+  put(run, device, tab) {
+    const { dice } = run
+    return putOne(run, device, tab, dice.happens(0.3) ? dice.pick(ids) : (anId(run, tab) ?? dice.pick(ids)))
   },
 
   async move(run, device, tab) {
@@ -51,6 +45,25 @@ export const edits = {
   },
 
   importFile,
+
+  /** Restores some of a backup over what has become of them since, deletes too; the first time, it is made. */
+  async restoreExport(run, device, tab) {
+    await editable(device)
+    const { dice, ledger } = run
+    const { backup } = run
+    run.backup ??= [...tab.sync.bookmarks().values()]
+    const bookmarks = (backup ?? []).filter(() => dice.happens(0.3))
+    const overwrite = dice.happens(0.5)
+    run.note(`${bookmarks.map(({ id }) => id).join(' ')}${overwrite ? ' over all' : ''}`)
+    const begin = (one: PlaintextBookmark) => ledger.repeat(device.id, one.id, whole(one), tab.sync.get(one.id))
+    const answers = bookmarks.map((one) => [one.id, begin(one)] as const)
+    const restored = tab.sync.restoreExport({ bookmarks }, { overwrite }).then(({ existing }) => {
+      for (const [id, answer] of answers) answer(existing.includes(id) ? 'refused' : 'kept')
+    })
+    follow(device, tab, 'restore', restored, (outcome) => {
+      if (outcome === 'refused') for (const [, answer] of answers) answer(outcome)
+    })
+  },
 
   /** Fields, as the bookmark is once nothing else edits it. */
   update(run, device, tab) {
@@ -173,6 +186,15 @@ export const edits = {
   },
 } satisfies Record<string, Happening>
 
+export async function putOne(run: Run, device: Device, tab: Tab, id: string): Promise<void> {
+  await editable(device)
+  const saw = tab.sync.get(id)
+  const patch = aPatch(run, tab, saw)
+  run.note(`${id} ${Object.keys(patch).join(' ')}`)
+  const base = saw ?? { id, source: 'bookmarks' as const, title: '' }
+  follow(device, tab, 'put', tab.sync.put({ ...base, ...patch }), run.ledger.begin(device.id, id, patch, saw))
+}
+
 function saveForm(
   run: Run,
   device: Device,
@@ -202,9 +224,15 @@ async function removeSome(run: Run, device: Device, tab: Tab, most: number): Pro
 /** The fields that `mine` puts back: also that a field was not there. */
 function withMine({ mine, fields }: SyncEvents['conflict'], saw: PlaintextBookmark | undefined) {
   if (!mine) return null
-  const names =
-    saw && fields.length > 0 ? fields : (['title', 'url', 'description', 'parentId', 'tags', 'newer'] as const)
-  return Object.fromEntries(names.map((name) => [name, mine[name as keyof PlaintextBookmark]]))
+  return saw && fields.length > 0 ? whole(mine, fields) : whole(mine)
+}
+
+/** A patch of these fields: also that a field is not there. */
+function whole(
+  bookmark: PlaintextBookmark,
+  names: readonly string[] = ['title', 'url', 'description', 'parentId', 'tags', 'newer'],
+): Partial<PlaintextBookmark> {
+  return Object.fromEntries(names.map((name) => [name, bookmark[name as keyof PlaintextBookmark]]))
 }
 
 /** `put` takes whole bookmarks: two at once, in two tabs, would be made on the same one. */
@@ -340,7 +368,7 @@ async function deleteElsewhere(run: Run, device: Device, most: number): Promise<
 }
 
 /** One after the other pulls and pushes, while the network is good. */
-async function exchange(devices: readonly Device[]): Promise<void> {
+export async function exchange(devices: readonly Device[]): Promise<void> {
   for (const device of devices) {
     const { line, tab } = device
     if (!tab) continue

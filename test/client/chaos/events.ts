@@ -1,6 +1,6 @@
 import { settled, turns } from '../sync/clock.ts'
 import type { Device, Tab } from './device.ts'
-import { approveLate, editable, edits } from './edits.ts'
+import { approveLate, editable, edits, exchange, putOne } from './edits.ts'
 import type { Run } from './run.ts'
 import type { Weather } from './wire.ts'
 
@@ -11,6 +11,7 @@ export const weights = {
   remove: 7,
   importMany: 3,
   importFile: 5,
+  restoreExport: 3,
   hear: 20,
   hearAgain: 3,
   release: 8,
@@ -47,6 +48,7 @@ export const weights = {
   rotate: 2,
   rotateUnderPull: 2,
   loseStore: 2,
+  profile: 5,
   unlock: 5,
   backUp: 4,
   restore: 4,
@@ -119,8 +121,25 @@ export const events: Record<EventName, Happening> = {
     if (device.session === 'leaving') return
     device.crash()
     device.disk.lose()
-    ledger.signOut(device.id)
+    ledger.lose(device.id)
     device.openTab()
+  },
+  /** An older copy of the profile takes its place, in which the person edits what they had edited since, before it hears of that. */
+  async profile(run, device, tab) {
+    if (device.session !== 'in' || device.disk.isEvicted) return
+    const { line } = device
+    const putBack = device.copy()
+    const id = run.dice.pick([...tab.sync.bookmarks().keys(), 'a'])
+    await putOne(run, device, tab, id)
+    await exchange(run.dice.happens(0.5) ? [device] : [device, ...run.devices])
+    const { weather } = line
+    line.weather = 'dead'
+    putBack()
+    const [again] = device.tabs
+    if (again && run.dice.happens(0.7)) await putOne(run, device, again, id)
+    if (again && run.dice.happens(0.2)) await edits.remove(run, device, again)
+    await settled()
+    line.weather = weather
   },
   fillDisk(_, { disk }) {
     disk.isFull = true

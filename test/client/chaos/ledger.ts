@@ -21,23 +21,18 @@ interface Entry {
   excuse?: string
 }
 
-/** Who made a version, and when. */
-interface Made {
-  device_id: string
-  timestamp: number
-}
-
 /** Every edit of a run, as the callers of the methods know it. */
 export class Ledger {
   readonly #entries: Entry[] = []
-  /** Fields that reached the service, as `keyOf` names them. */
-  readonly #arrived = new Set<string>()
-  /** Fields that a device was told of in a conflict, as the loser's. */
-  readonly #told = new Set<string>()
-  /** By `versionKey`, versions that devices have sent, and how often the device had signed out before. */
-  readonly #sent = new Map<string, { open: () => PlaintextBookmark | null; signOuts: number }>()
-  /** By device. */
-  readonly #signOuts = new Map<string, number>()
+  /** By `keyOf` and by device, how many entries there were when a field last reached the service. */
+  readonly #arrived = new Map<string, number>()
+  /** Of those, what the service has not forgotten. */
+  #held = new Map<string, number>()
+  #backup = new Map<string, number>()
+  /** The entries of which a device's store knows nothing more. */
+  readonly #forgotten: { device: string; from: number; to: number }[] = []
+  /** Fields that are kept in a conflict, as the loser's. */
+  readonly #kept = new Set<string>()
   /** Bookmarks that were put back as they had been, so that their values occur twice. */
   readonly #repeated = new Set<string>()
   readonly #wrong: unknown[] = []
@@ -77,30 +72,21 @@ export class Ledger {
     return this.#entries.slice(since).some((entry) => entry.device === device && entry.id === id)
   }
 
-  /** A device, or another one after a recovery, sends a version. */
-  send(id: string, made: Made, open: () => PlaintextBookmark | null): void {
-    const key = versionKey(id, made)
-    if (!this.#sent.has(key)) this.#sent.set(key, { open, signOuts: this.#signOutsOf(made) })
+  /** A device's version reached the service, and is current there or kept. */
+  arrive(device: string, id: string, bookmark: PlaintextBookmark | null): void {
+    for (const key of this.#keysOf(id, bookmark)) {
+      for (const name of [key, ownKey(device, key)]) this.#arrived.set(name, this.length)
+      this.#held.set(ownKey(device, key), this.length)
+    }
   }
 
-  /**
-   * The service tells the device that made a version that somebody replaced it unseen. A device that has signed out since
-   * holds it no more: then nobody can be told, not even of what that version had kept of other devices' edits.
-   */
-  overwrite(id: string, made: Made): void {
-    const { open, signOuts } = this.#sent.get(versionKey(id, made)) ?? {}
-    if (!open || signOuts === this.#signOutsOf(made)) return
-    for (const key of this.#keysOf(id, open())) this.#told.add(key)
+  /** What lost is kept for its user, by a device or by the service. */
+  keep({ id, mine }: Pick<SyncEvents['conflict'], 'id' | 'mine'>): void {
+    for (const key of this.#keysOf(id, mine)) this.#kept.add(key)
   }
 
-  /** A version reached the service. */
-  arrive(id: string, bookmark: PlaintextBookmark | null): void {
-    for (const key of this.#keysOf(id, bookmark)) this.#arrived.add(key)
-  }
-
-  /** A device was told that an edit lost. */
+  /** A device tells that an edit lost. */
   tell({ id, mine, theirs }: SyncEvents['conflict']): void {
-    for (const key of this.#keysOf(id, mine)) this.#told.add(key)
     if (!mine || !theirs || mine.position !== theirs.position) return
     if (this.#isMadeOn(id, contentOf(mine), contentOf(theirs))) this.#wrong.push({ id, mine, theirs })
   }
@@ -129,18 +115,40 @@ export class Ledger {
     for (const entry of this.#entries) if (!entry.field && ids.includes(entry.id)) entry.excuse ??= 'restored'
   }
 
-  /**
-   * A device signed out: nobody is told there about what had arrived, or was discarded, later. Returns the ids of edits
-   * that had not arrived.
-   */
-  signOut(device: string): string[] {
-    this.#signOuts.set(device, this.#signOutsOf({ device_id: device }) + 1)
+  /** The device's store is deleted, at a sign-out or by accident. Returns the ids of edits that had not arrived. */
+  lose(device: string): string[] {
     const own = this.#entries.filter((entry) => entry.device === device)
-    const hasArrived = ({ id, saw }: Entry) =>
+    const wasThere = ({ id, saw }: Entry) =>
       unique.some((field) => this.#arrived.has(keyOf({ id, field, value: saw?.[field] ?? null })))
-    const unsent = this.#unaccounted((entry) => this.#arrived.has(keyOf(entry)) || (!entry.field && !hasArrived(entry)))
-    for (const entry of own) entry.excuse ??= 'signed out'
+    const unsent = this.#unaccounted((entry) => isIn(this.#arrived, entry) || (!entry.field && !wasThere(entry)))
+    this.goBack(device, 0)
     return [...new Set(own.filter((entry) => unsent.includes(entry)).map(({ id }) => id))]
+  }
+
+  /** The device's store is as it was when there were so many entries: what it had not sent since is gone. */
+  goBack(device: string, from: number): void {
+    this.#forgotten.push({ device, from, to: this.length })
+    this.#excuse('gone with the store')
+  }
+
+  /** The service is backed up. */
+  backUp(): void {
+    this.#backup = new Map(this.#held)
+  }
+
+  /** The service goes back to its backup. What stores have forgotten they cannot send again. */
+  restore(): void {
+    this.#held = new Map(this.#backup)
+    this.#excuse('gone with the service')
+  }
+
+  /** What neither a store nor the service has. */
+  #excuse(why: string): void {
+    for (const entry of this.#entries) {
+      const { device, order } = entry
+      const isForgotten = this.#forgotten.some((one) => one.device === device && one.from <= order && order < one.to)
+      if (isForgotten && !isIn(this.#held, entry)) entry.excuse ??= why
+    }
   }
 
   /** The faults in the end: edits that are unaccounted for, and conflicts between an edit and what it was made on. */
@@ -148,14 +156,10 @@ export class Ledger {
     return [...this.#unaccounted((entry) => this.#isThere(entry, final.get(entry.id))), ...this.#wrong]
   }
 
-  #signOutsOf({ device_id }: Pick<Made, 'device_id'>): number {
-    return this.#signOuts.get(device_id) ?? 0
-  }
-
   #unaccounted(isThere: (entry: Entry) => boolean): Entry[] {
     const counted = this.#entries.filter(({ outcome }) => outcome !== 'refused')
     const byId = Map.groupBy(counted, ({ id }) => id)
-    const accounted = new Set(counted.filter((entry) => entry.excuse || isThere(entry) || this.#told.has(keyOf(entry))))
+    const accounted = new Set(counted.filter((entry) => entry.excuse || isThere(entry) || this.#kept.has(keyOf(entry))))
     const isFollowed = (entry: Entry) =>
       (byId.get(entry.id) ?? []).some((later) => accounted.has(later) && follows(later, entry))
     for (let size = -1; size < accounted.size; ) {
@@ -217,8 +221,13 @@ function contentOf(bookmark: Partial<PlaintextBookmark>): Content {
   return { title, url, description, parentId, ...members }
 }
 
-function versionKey(id: string, { device_id, timestamp }: Made): string {
-  return JSON.stringify([id, device_id, timestamp])
+/** True if the field reached the service from its device after the edit. */
+function isIn(arrived: ReadonlyMap<string, number>, entry: Entry): boolean {
+  return (arrived.get(ownKey(entry.device, keyOf(entry))) ?? -1) > entry.order
+}
+
+function ownKey(device: string, key: string): string {
+  return `${device} ${key}`
 }
 
 function keyOf({ id, field, value }: Pick<Entry, 'id' | 'field' | 'value'>): string {

@@ -11,7 +11,7 @@ import { Dice } from './dice.ts'
 import { checkEnd } from './end.ts'
 import { events, weights } from './events.ts'
 import { Ledger } from './ledger.ts'
-import type { PushBody } from './wire.ts'
+import type { PushAnswer, PushBody } from './wire.ts'
 
 type Sealed = Pick<PushBody['changes'][number], 'entity_id' | 'encrypted_data' | 'data_hash'>
 
@@ -28,6 +28,8 @@ export class Run {
   readonly devices: Device[]
   readonly journal: string[] = []
   readonly failures: string[] = []
+  /** What the person has exported. */
+  backup: readonly PlaintextBookmark[] | undefined
   readonly #app: TestApp
   #uniques = 0
   #restore: (() => Promise<string>) | undefined
@@ -53,13 +55,11 @@ export class Run {
       ledger,
       dice: new Dice(~seed),
       onSend: ({ changes }: PushBody) => {
-        for (const change of changes) {
-          this.#checkStamp(change)
-          ledger.send(change.entity_id, change, () => this.#contentOf(change))
-        }
+        for (const change of changes) this.#checkStamp(change)
       },
-      onPush: ({ changes }: PushBody) => {
-        for (const change of changes) this.#arrive(change)
+      onPush: ({ changes }: PushBody, { conflicts }: PushAnswer) => {
+        const why = new Map(conflicts.map(({ event_id, reason }) => [event_id, reason]))
+        for (const change of changes) if (isKept(why.get(change.id))) this.#arrive(change)
       },
       epoch: () => this.#epoch,
       fail: (what: string, details: unknown) => this.fail(what, details),
@@ -87,6 +87,7 @@ export class Run {
 
   async backUp(): Promise<void> {
     this.#restore = await backUp(this.#app, this.user.userId)
+    this.ledger.backUp()
   }
 
   /** The operator puts the service back to where it was at the last backup. */
@@ -96,6 +97,7 @@ export class Run {
     await this.world.pass(60_000)
     for (const { tabs } of this.devices) for (const { wire } of tabs) wire.socket?.close()
     this.#epoch = await this.#restore()
+    this.ledger.restore()
   }
 
   /** Adds to what the journal says of the event. */
@@ -117,11 +119,11 @@ export class Run {
     return this.dice.happens(0.4) ? 0 : Math.round((this.dice.roll() * 12 - 6) * hourMs)
   }
 
-  /** The live bookmarks that the service holds; the ledger hears what it tells of those that were replaced. */
+  /** The live bookmarks that the service holds; the ledger hears which versions it keeps as conflicts. */
   async readService(): Promise<Map<string, PlaintextBookmark>> {
     const { changes } = await pullAll(this.user)
-    for (const { entity_id, overwritten = [] } of changes) {
-      for (const made of overwritten) this.ledger.overwrite(entity_id, made)
+    for (const conflict of await this.#conflicts()) {
+      this.ledger.keep({ id: conflict.entity_id, mine: this.#contentOf(conflict) })
     }
     const live = changes.filter(({ operation }) => operation !== 'delete')
     const mark = markOf(this.vault.keys)
@@ -134,7 +136,17 @@ export class Run {
     return new Map(live.map((event) => [event.entity_id, this.#open(event)]))
   }
 
-  #contentOf(change: PushBody['changes'][number]): PlaintextBookmark | null {
+  async #conflicts(): Promise<PushBody['changes']> {
+    const conflicts: PushBody['changes'] = []
+    for (let next: string | null = '', path = '/api/v1/sync/conflicts'; next !== null; ) {
+      const { body } = await this.user.call('GET', next ? `${path}?after=${next}` : path)
+      conflicts.push(...body.conflicts)
+      next = body.next
+    }
+    return conflicts
+  }
+
+  #contentOf(change: Sealed & { operation: string }): PlaintextBookmark | null {
     return change.operation === 'delete' ? null : this.#open(change)
   }
 
@@ -143,9 +155,9 @@ export class Run {
   }
 
   #arrive(change: PushBody['changes'][number]): void {
-    const { entity_id: id } = change
+    const { entity_id: id, device_id } = change
     try {
-      this.ledger.arrive(id, this.#contentOf(change))
+      this.ledger.arrive(device_id, id, this.#contentOf(change))
     } catch {
       this.fail('A record was sealed with another key', id)
     }
@@ -159,6 +171,11 @@ export class Run {
     if (base === 0) this.#ahead.add(id)
     if (!this.#ahead.has(id)) this.fail(`${device_id} has sent an edit from the future`, { id, timestamp, now })
   }
+}
+
+/** True if a change is current at the service, or kept there as a conflict. */
+function isKept(conflict: string | undefined): boolean {
+  return conflict === undefined || /^(Last write wins|Equal timestamps)/.test(conflict)
 }
 
 /** One run, the same for the same seed; what went wrong in it, or nothing. */

@@ -39,7 +39,11 @@ export interface Line {
   /** Told the body of each push before anything becomes of it. */
   onSend(body: PushBody): void
   /** Told the body of each push that the service has taken. */
-  onPush(body: PushBody): void
+  onPush(body: PushBody, answer: PushAnswer): void
+}
+
+export interface PushAnswer {
+  conflicts: { event_id: string; reason: string }[]
 }
 
 export interface PushBody {
@@ -165,7 +169,7 @@ export class Wire {
     const response = await counted(async () =>
       app.app.inject({ method: request.method as 'GET', url: pathname, headers, ...(body && { payload: body }) }),
     )
-    if (pathname.endsWith('/sync/push') && response.statusCode === 200) onPush(JSON.parse(body ?? ''))
+    if (pathname.endsWith('/sync/push') && response.statusCode === 200) onPush(JSON.parse(body ?? ''), response.json())
     const kept = Object.fromEntries(Object.entries(response.headers).filter(([name]) => name !== 'content-length'))
     return { status: response.statusCode, headers: kept as Record<string, string>, text: response.payload }
   }

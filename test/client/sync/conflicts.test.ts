@@ -144,6 +144,23 @@ t.test('a store that has forgotten the edit settles nothing: new, or as it was b
   }
 })
 
+t.test('edits in an older copy of the store are merged with those that it has forgotten', async (t) => {
+  const { person, a, b } = await edited(t, {}, {})
+  const store = memoryStore()
+  const { rows, meta } = await a.store.load()
+  await store.write(rows, meta as Meta)
+  await a.sync.update('x', { title: 'forgotten', url: 'https://example.com/' })
+  await sync(a)
+  await person.world.pass(1000)
+  const older = person.device('a', { store })
+  await older.sync.update('x', { title: 'new', description: 'new' })
+  await sync(older, b)
+  const merged = { ...original, title: 'new', url: 'https://example.com/', description: 'new' }
+  t.same([older.sync.get('x'), b.sync.get('x')], [merged, merged])
+  t.match(older.conflicts, [{ fields: ['title'], mine: { title: 'forgotten' }, theirs: { title: 'new' } }])
+  t.same(b.conflicts, [])
+})
+
 t.test('an edit that lost as it arrived is told, and settled', async (t) => {
   const { person, a, b } = await edited(t, { title: "a's" }, { title: "b's" })
   const pushed = Promise.withResolvers<void>()

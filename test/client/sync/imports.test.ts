@@ -171,6 +171,39 @@ t.test('a backup brings back what is gone, and with overwrite what has changed',
   t.same([a.conflicts, b.conflicts], [[], []])
 })
 
+for (const kind of ['restored', 'imported']) {
+  t.test(
+    `what another device has deleted is ${kind}: it is there again, or the delete holds, and none is untold`,
+    async (t) => {
+      const { person, a, b } = await people.open(t)
+      const bring = (bookmarks: PlaintextBookmark[]) =>
+        kind === 'imported'
+          ? b.sync.importBookmarks(bookmarks)
+          : b.sync.restoreExport({ bookmarks }, { overwrite: true })
+      const [x, y] = [bookmark('x', 'x'), bookmark('y', 'y')]
+      await a.sync.put([x, y])
+      await sync(a, b)
+      await a.sync.remove(['x', 'y'])
+      await sync(a, b)
+      t.match(await bring([x, y]), { imported: 2, existing: [] })
+      await sync(b, a)
+      t.same([shown(a), shown(b), a.conflicts, b.conflicts], [...Array(2).fill({ x: 'x', y: 'y' }), [], []])
+
+      await a.sync.remove(['x', 'y'])
+      await sync(a)
+      await person.world.pass(1000)
+      t.match(await bring([x, { ...y, title: 'older' }]), { existing: kind === 'imported' ? ['x', 'y'] : ['x'] })
+      await sync(b, a)
+      const left = kind === 'imported' ? {} : { y: 'older' }
+      t.same([shown(a), shown(b), await person.stored()], Array(3).fill(left), 'the delete was not seen')
+      t.match(
+        a.conflicts,
+        Object.keys(left).map((id) => ({ id, mine: null })),
+      )
+    },
+  )
+}
+
 t.test('moving: into folders, before others; not into itself', async (t) => {
   const { a, b } = await people.open(t)
   const folder = (id: string, parentId?: string) => ({

@@ -13,8 +13,6 @@ export interface Circumstances {
   base: number
   /** The cursor after it. */
   cursor: number
-  /** True if nothing was pulled or pushed before: versions of this device are from before it was signed out or emptied. */
-  isFirstPull: boolean
   /**
    * True if the device that made the event had not seen this version of ours. `perhaps`: a recovered service does not know
    * whom a newer version has overwritten.
@@ -73,27 +71,28 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   const isLater = compareVersions(mine, version) > 0
   const winning = row.waiting.filter((one) => compareVersions(versionOf(one), version) > 0)
   const kept = { ...row, version, waiting: winning, held: null, unreadable: unreadableAfter(row, version) }
-  if (isLater && version.device_id === circumstances.deviceId) {
-    // Waiting edits were made on top of those that this device made before, as far as it remembers them.
-    return { kind: 'taken', row: kept, lost: circumstances.isFirstPull ? forgottenTo(mine, version) : undefined }
+  const [loser, winner] = isLater ? [version.bookmark, mine.bookmark] : [mine.bookmark, version.bookmark]
+  // One that this store has forgotten. The service tells no device of what it has done to its own versions.
+  const isOwn = version.device_id === circumstances.deviceId
+  const isToldHere = isOwn || !isLater
+  const losing = (fields: string[]) => ({ fields, mine: loser, theirs: winner })
+  if (!loser || !winner) {
+    const after = isOwn ? kept : overwriting(kept)
+    const lost = isToldHere && !isSameContent(mine, version) ? losing([]) : undefined
+    return { kind: 'taken', row: isLater ? after : taking(row, version, circumstances), lost }
   }
-  if (!mine.bookmark || !version.bookmark) {
-    if (isLater) return { kind: 'taken', row: overwriting(kept) }
-    const lost = isSameContent(mine, version) ? undefined : { fields: [], mine: mine.bookmark }
-    return { kind: 'taken', row: taking(row, version, circumstances), lost }
+  const { bookmark, lost: names } = mergeBookmarks(baseOf(row, version, circumstances), loser, winner)
+  const lost = isToldHere && names.length > 0 ? losing(names) : undefined
+  const overwrites = last.overwrites === true || (!isToldHere && names.length > 0)
+  if (isLater && (overwrites || isOwn) && isSame(bookmark, winner)) {
+    return { kind: 'taken', row: overwrites ? overwriting(kept) : kept, lost }
   }
-  const base = baseOf(row, version, circumstances)
-  const { bookmark, lost } = isLater
-    ? mergeBookmarks(base, version.bookmark, mine.bookmark)
-    : mergeBookmarks(base, mine.bookmark, version.bookmark)
-  const overwrites = last.overwrites === true || (isLater && lost.length > 0)
-  if (isLater && overwrites && isSame(bookmark, mine.bookmark)) return { kind: 'taken', row: overwriting(kept) }
   const cursor = overwrites ? last.change.base : circumstances.cursor
   return {
     kind: 'taken',
     row: taking(row, version, circumstances),
-    lost: !isLater && lost.length > 0 ? { fields: lost, mine: mine.bookmark } : undefined,
-    edit: isSame(bookmark, version.bookmark)
+    lost,
+    edit: isSame(bookmark, isLater ? loser : winner)
       ? undefined
       : { bookmark, basis: { cursor, overwrites, above: mine.timestamp } },
   }
@@ -145,12 +144,6 @@ function isSame(one: PlaintextBookmark, other: PlaintextBookmark): boolean {
 function isEncryptedAnew(known: Version | null, version: Version): boolean {
   const isSameEdit = known?.timestamp === version.timestamp && known.device_id === version.device_id
   return isSameEdit && !!known.bookmark && !!version.bookmark && isSame(known.bookmark, version.bookmark)
-}
-
-/** The loss of this device's own version, which it has forgotten, to a pending edit: the service tells a device nothing of itself. */
-function forgottenTo({ bookmark: theirs }: Version, { bookmark: mine }: Version): Lost | undefined {
-  const fields = fieldsLost(mine, theirs)
-  return mine && fields.length > 0 ? { fields, mine, theirs } : undefined
 }
 
 /** The pending edit, if none of it can be kept. */

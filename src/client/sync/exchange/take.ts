@@ -120,9 +120,8 @@ function takeEvent(
   const isRecovered = older !== undefined && !isSameHistory
   const overwrites = (mine: Version) =>
     namesOverwritten(event, mine) || (isRecovered && (namesEarlier(event, mine) || 'perhaps'))
-  const isFirstPull = draft.meta.lastSync === 0
   const descendsFrom = (mine: Version) => !isRecovered && certainlyDescends(event, mine)
-  const merged = mergeVersion(row, version, { deviceId, ...cursors, isFirstPull, overwrites, descendsFrom })
+  const merged = mergeVersion(row, version, { deviceId, ...cursors, overwrites, descendsFrom })
   if (merged.kind === 'older') {
     if (!older) return merged.than
     older.set(row.id, version)
