@@ -12,6 +12,8 @@ const sources = [
   'CHANGELOG.md',
   'openapi.yaml',
   'asyncapi.yaml',
+  'workflows.arazzo.yaml',
+  'test/vectors/*.json',
   'package-lock.json',
   'docs/**/*',
   'docs/.vitepress/{*.ts,theme/*}',

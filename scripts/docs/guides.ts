@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { glob, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path/posix'
 import { type Contract, operationsOf } from '../contract/openapi.ts'
@@ -15,6 +15,7 @@ const order = {
     'docs/conflicts.md',
     'docs/history.md',
     'docs/encryption.md',
+    'docs/formats.md',
     'docs/lost-device.md',
     'docs/sessions.md',
   ],
@@ -135,6 +136,15 @@ function listOf(guides: Guide[]): string {
     .join('')
 }
 
+/** What the site has as it is, for clients in other languages: its path in the repository, and there. */
+export const plainFiles = new Map([
+  ['workflows.arazzo.yaml', 'workflows.arazzo.yaml'],
+  ...readdirSync(new URL('test/vectors/', root)).map((name): [string, string] => [
+    `test/vectors/${name}`,
+    `vectors/${name}`,
+  ]),
+])
+
 /** Where a link leads; undefined for a file of the repository that is none of the pages. */
 export type Resolve = (to: string) => string | undefined
 
@@ -152,6 +162,7 @@ export function linksBetween(
     ...contractPages(contract),
     ...entries.map(({ path, page }): [string, string] => [path, page]),
     ['CHANGELOG.md', 'changelog.html'],
+    ...plainFiles,
   ])
   return (from) => (to) => {
     // The assets are files of the built folder, which the site has at its root.

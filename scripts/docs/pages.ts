@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import { type Contract, operationsOf, resolve } from '../contract/openapi.ts'
 import { apiPage, readApi } from './api.ts'
-import { linksBetween, readGuides, withLinks } from './guides.ts'
+import { linksBetween, plainFiles, readGuides, withLinks } from './guides.ts'
 import { realtimePage } from './realtime.ts'
 import { samplesOf, withSamples } from './samples.ts'
 
@@ -51,15 +51,13 @@ export async function writePages(): Promise<Site> {
     'public/redoc.standalone.js': await readRedoc(),
   }
   await rm(folder, { recursive: true, force: true })
-  await mkdir(new URL('public/', folder), { recursive: true })
+  await mkdir(new URL('public/vectors/', folder), { recursive: true })
   for (const [name, content] of Object.entries(files))
     await writeFile(new URL(name.replace('.html', '.md'), folder), content)
-  for (const name of [
-    'openapi.yaml',
-    'asyncapi.yaml',
-    ...(await readdir(new URL('docs/assets/', root))).map((name) => `docs/assets/${name}`),
-  ])
-    await copyFile(new URL(name, root), new URL(`public/${name.replace('docs/assets/', '')}`, folder))
+  const assets = (await readdir(new URL('docs/assets/', root))).map((name) => [`docs/assets/${name}`, name] as const)
+  const contracts = ['openapi.yaml', 'asyncapi.yaml'].map((name) => [name, name] as const)
+  for (const [path, name] of [...contracts, ...plainFiles, ...assets])
+    await copyFile(new URL(path, root), new URL(`public/${name}`, folder))
   const linkOf = ({ page, title }: { page: string; title: string }) => ({ text: title, link: `/${page}` })
   const groups = Map.groupBy(guides, ({ group }) => group)
   groups.delete('')

@@ -4,6 +4,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { answerClientErrors, unfinishedResponses } from '../../src/service/http/errors.ts'
+import { readVectors } from '../client/vectors.ts'
 import { sendRaw } from '../hostile/raw.ts'
 import { allOperations } from '../hostile/requests.ts'
 import { buildApp } from '../support/app.ts'
@@ -147,6 +148,13 @@ t.test('The documents come with local assets only', async (t) => {
   t.match((await call('GET', '/docs/redoc.standalone.js')).headers['cache-control'], /max-age=3600/)
   t.match((await call('GET', '/docs/sync.svg')).headers['content-type'], /^image\/svg\+xml/)
   t.equal((await call('GET', '/docs/page.png')).headers['content-type'], 'image/png')
+  for (const name of ['record', 'keys', 'keyring', 'rotated', 'export-file'])
+    t.same(
+      (await call('GET', `/docs/vectors/${name}.json`)).body,
+      readVectors(name),
+      'a client in another language needs them',
+    )
+  t.match((await call('GET', '/docs/workflows.arazzo.yaml')).raw.toString(), /^arazzo: 1\.0/)
   t.match((await call('GET', '/openapi.yaml')).raw.toString(), /^openapi: 3\.1/)
   t.match((await call('GET', '/asyncapi.yaml')).raw.toString(), /^asyncapi: 3\.0/)
 })

@@ -1,0 +1,348 @@
+"""A client in Python, written from docs/formats.md, docs/encryption.md and the contract alone.
+
+python formats.py vectors           checks the vectors that the service has
+python formats.py make PASSPHRASE   makes a vault and some bookmarks, and prints the recovery code
+python formats.py read CREDENTIAL   prints all live bookmarks by id, as they come from a pull and from an export
+
+BASE_URL is the service's origin, SESSION the value of the session cookie.
+"""
+
+import base64
+import hashlib
+import hmac
+import json
+import os
+import re
+import sys
+import time
+import unicodedata
+import urllib.request
+from decimal import Decimal
+
+import argon2.low_level as argon2
+from nacl import bindings as sodium
+
+BASE_URL = os.environ["BASE_URL"]
+
+
+def to_base64(data):
+    return base64.b64encode(data).decode()
+
+
+def seal(key, nonce, associated, plaintext):
+    return sodium.crypto_aead_xchacha20poly1305_ietf_encrypt(plaintext, associated, nonce, key)
+
+
+def unseal(key, nonce, associated, sealed):
+    return sodium.crypto_aead_xchacha20poly1305_ietf_decrypt(sealed, associated, nonce, key)
+
+
+def hkdf(secret, info):
+    extracted = hmac.digest(bytes(32), secret, "sha256")
+    return hmac.digest(extracted, info.encode() + b"\x01", "sha256")
+
+
+# JSON in a record
+
+
+def canonical(value):
+    if isinstance(value, dict):
+        fields = sorted(((name, item) for name, item in value.items()), key=lambda field: order(field[0]))
+        return "{" + ",".join(f"{quoted(name)}:{canonical(item)}" for name, item in fields) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(canonical, value)) + "]"
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, bool) or value is None:
+        return json.dumps(value)
+    return number(float(value))
+
+
+def order(name):
+    if re.fullmatch("0|[1-9][0-9]{0,9}", name) and int(name) <= 4294967294:
+        return (0, int(name), b"")
+    return (1, 0, name.encode("utf-16-be", "surrogatepass"))
+
+
+def quoted(text):
+    # json.dumps writes the same short escapes and lower-case hex; of the others, only halves of pairs stay escaped.
+    escaped = json.dumps(text)
+    pair = r"\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})"
+    code = r"(?<!\\)((?:\\\\)*)"
+    escaped = re.sub(code + pair, lambda m: m[1] + bytes.fromhex(m[2] + m[3]).decode("utf-16-be"), escaped)
+    plain = r"\\u((?!d[89a-f]|00[01])[0-9a-f]{4})"
+    return re.sub(code + plain, lambda m: m[1] + chr(int(m[2], 16)), escaped)
+
+
+def number(value):
+    if value == 0:
+        return "0"
+    _, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    sign, text = "-" if value < 0 else "", "".join(map(str, digits))
+    point = len(text) + exponent
+    if 0 < point <= 21:
+        whole = text.ljust(point, "0")
+        return sign + whole[:point] + ("." + whole[point:] if whole[point:] else "")
+    if -6 < point <= 0:
+        return f"{sign}0.{'0' * -point}{text}"
+    mantissa = text[0] + ("." + text[1:] if text[1:] else "")
+    return f"{sign}{mantissa}e{'+' if point > 0 else '-'}{abs(point - 1)}"
+
+
+# Records
+
+
+class Keys:
+    def __init__(self, masters):
+        """All master keys, the newest first."""
+        self.by_prefix = {}
+        for index, master in enumerate(masters):
+            is_first = index == len(masters) - 1
+            prefix = b"\x01" if is_first else b"\x02" + hkdf(master, "ebs/key-id/1")[:8]
+            self.by_prefix[prefix] = {name: hkdf(master, f"ebs/{name}/1") for name in ("record", "hash", "export")}
+        self.prefix, self.newest = next(iter(self.by_prefix.items()))
+
+
+def seal_record(keys, bookmark, entity_type="bookmark", nonce=None):
+    text = canonical(bookmark).encode()
+    text += b" " * (-len(text) % 256)
+    plaintext = hmac.digest(keys.newest["hash"], text, "sha256") + text
+    nonce = nonce or os.urandom(24)
+    sealed = seal(keys.newest["record"], nonce, f"ebs/1\0{entity_type}\0{bookmark['id']}".encode(), plaintext)
+    return {
+        "encrypted_data": to_base64(keys.prefix + nonce + sealed),
+        "data_hash": hashlib.sha256(plaintext).hexdigest(),
+    }
+
+
+def open_record(keys, id, record, entity_type="bookmark"):
+    data = base64.b64decode(record["encrypted_data"])
+    prefix = data[: 1 if data[0] == 1 else 9]
+    nonce, sealed = data[len(prefix) : len(prefix) + 24], data[len(prefix) + 24 :]
+    plaintext = unseal(keys.by_prefix[prefix]["record"], nonce, f"ebs/1\0{entity_type}\0{id}".encode(), sealed)
+    assert hashlib.sha256(plaintext).hexdigest() == record["data_hash"]
+    bookmark = json.loads(plaintext[32:])
+    assert bookmark["id"] == id
+    return bookmark
+
+
+# The recovery code and the keyring
+
+DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+CHECKS = DIGITS + "*~$=U"
+
+
+def write_code(code):
+    value = int.from_bytes(code)
+    text = "".join(DIGITS[value >> 5 * place & 31] for place in range(25, -1, -1)) + CHECKS[value % 37]
+    return "-".join(text[start : start + 3] for start in range(0, 27, 3))
+
+
+def read_code(typed):
+    text = unicodedata.normalize("NFKC", typed).upper()
+    text = "".join(c for c in text if unicodedata.category(c) not in ("Pd", "Cf") and not c.isspace() and c not in ".,_")
+    text = text.replace("O", "0").replace("I", "1").replace("L", "1")
+    if len(text) != 27 or any(digit not in DIGITS for digit in text[:26]):
+        return None
+    value = sum(DIGITS.index(digit) << 5 * (25 - place) for place, digit in enumerate(text[:26]))
+    return value.to_bytes(16) if value < 1 << 128 and CHECKS[value % 37] == text[26] else None
+
+
+def passphrase_key(passphrase, wrap):
+    return argon2.hash_secret_raw(
+        secret=unicodedata.normalize("NFKC", passphrase).encode(),
+        salt=base64.b64decode(wrap["salt"]),
+        time_cost=wrap["iterations"],
+        memory_cost=wrap["memory_kib"],
+        parallelism=wrap["parallelism"],
+        hash_len=32,
+        type=argon2.Type.ID,
+    )
+
+
+def binding(*parts):
+    return "\0".join(map(str, parts)).encode()
+
+
+def passphrase_binding(format, user, wrap):
+    names = ("kdf", "memory_kib", "iterations", "parallelism", "salt")
+    return binding(format, user, *(wrap[name] for name in names))
+
+
+def make_keyring(user, passphrase):
+    master, code = os.urandom(32), os.urandom(16)
+    wrap = {"kdf": "argon2id", "memory_kib": 65536, "iterations": 3, "parallelism": 1, "salt": to_base64(os.urandom(16))}
+    format = "ebs/keyring/1"
+
+    def wrapped(key, associated):
+        nonce = os.urandom(24)
+        return {"nonce": to_base64(nonce), "wrapped_key": to_base64(seal(key, nonce, associated, master))}
+
+    recovery = wrapped(hkdf(code, "ebs/recovery/1"), binding(format, user, "hkdf-sha256"))
+    keyring = {
+        "format": format,
+        "passphrase": wrap | wrapped(passphrase_key(passphrase, wrap), passphrase_binding(format, user, wrap)),
+        "recovery": {"kdf": "hkdf-sha256"} | recovery,
+    }
+    return json.dumps(keyring), write_code(code), Keys([master])
+
+
+def open_keyring(text, user, credential):
+    """All master keys, the newest first. `credential` is the passphrase or the recovery code."""
+    keyring = json.loads(text)
+    format, code = keyring["format"], read_code(credential)
+    if code:
+        wrap, key = keyring["recovery"], hkdf(code, "ebs/recovery/1")
+        associated = binding(format, user, "hkdf-sha256")
+    else:
+        wrap = keyring["passphrase"]
+        key, associated = passphrase_key(credential, wrap), passphrase_binding(format, user, wrap)
+    master = unwrap(key, associated, wrap, "wrapped_key")
+    if format == "ebs/keyring/1":
+        return [master]
+    assert base64.b64decode(keyring["key_id"]) == hkdf(master, "ebs/key-id/1")[:8]
+    older = unwrap(hkdf(master, "ebs/older/1"), binding(format, user, "older"), keyring["older"], "wrapped_keys")
+    return [master] + [older[start : start + 32] for start in range(0, len(older), 32)]
+
+
+def unwrap(key, associated, wrap, name):
+    return unseal(key, base64.b64decode(wrap["nonce"]), associated, base64.b64decode(wrap[name]))
+
+
+# The export file
+
+
+def open_export(export_key, data):
+    header, rest = data[:32], data[32:]
+    assert header[:5] == b"EBSX\x01"
+    assert header[5:13] == hashlib.sha256(b"ebs/key-id" + export_key).digest()[:8]
+    size = 65536 + 16
+    chunks = [rest[start : start + size] for start in range(0, len(rest), size)]
+    plaintext = b""
+    for index, chunk in enumerate(chunks):
+        is_last = index == len(chunks) - 1
+        nonce = header[13:] + index.to_bytes(4) + (b"\x01" if is_last else b"\x00")
+        plaintext += unseal(export_key, nonce, header, chunk)
+    return json.loads(plaintext)
+
+
+# The service
+
+
+def call(method, path, body=None):
+    headers = {"X-Device-ID": "python", "Content-Type": "application/json"}
+    headers["Cookie"] = f"service_session={os.environ['SESSION']}"
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(BASE_URL + path, data=data, headers=headers, method=method)
+    with urllib.request.urlopen(request) as response:
+        content = response.read()
+    return json.loads(content) if response.headers["Content-Type"].startswith("application/json") else content
+
+
+def user_id():
+    return call("GET", "/api/v1/auth/session")["user"]["user_id"]
+
+
+def make(passphrase):
+    keyring, code, keys = make_keyring(user_id(), passphrase)
+    call("PUT", "/api/v1/account/keyring", {"keyring": keyring, "revision": 1})
+    call("PUT", "/api/v1/account/export-key", {"key": to_base64(keys.newest["export"])})
+    bookmarks = [
+        {"id": "folder", "title": "Émile / 本", "source": "bookmarks", "position": "a0"},
+        {"id": "first", "title": "1", "url": "https://example.org/", "source": "bookmarks", "parentId": "folder", "position": "a0"},
+        {"id": "third", "title": "3", "url": "https://example.net/", "source": "bookmarks", "parentId": "folder", "position": "a1"},
+        # Between the two others.
+        {"id": "line", "title": "", "type": "separator", "source": "bookmarks", "parentId": "folder", "position": "a0V"},
+    ]
+    changes = [change(keys, bookmark) for bookmark in bookmarks]
+    answer = call("POST", "/api/v1/sync/push", {"changes": changes})
+    assert answer["accepted"] == len(changes), answer
+    print(code)
+
+
+def change(keys, bookmark):
+    now = int(time.time() * 1000)
+    return {
+        "id": f"{now}-{bookmark['id']}",
+        "entity_type": "bookmark",
+        "entity_id": bookmark["id"],
+        "operation": "create",
+        "timestamp": now,
+        "device_id": "python",
+        **seal_record(keys, bookmark),
+    }
+
+
+def read(credential):
+    keyring = call("GET", "/api/v1/account/keyring")["keyring"]
+    keys = Keys(open_keyring(keyring, user_id(), credential))
+    pulled, since = {}, 0
+    while True:
+        page = call("POST", "/api/v1/sync/pull", {"since": since, "limit": 2})
+        for event in page["changes"]:
+            id = event["entity_id"]
+            pulled.pop(id, None)
+            if event["operation"] != "delete" and event["entity_type"] == "bookmark":
+                pulled[id] = open_record(keys, id, event)
+        since = page["last_sync_timestamp"]
+        if not page["has_more"]:
+            break
+    print(json.dumps({"pulled": pulled, "exported": exported(keys)}))
+
+
+def exported(keys):
+    export = call("POST", "/api/v1/exports")
+    while export["status"] != "completed":
+        time.sleep(0.1)
+        export = next(each for each in call("GET", "/api/v1/exports")["exports"] if each["id"] == export["id"])
+    content = open_export(keys.newest["export"], call("GET", f"/api/v1/exports/{export['id']}"))
+    assert content["bookmark_count"] == len(content["bookmarks"])
+    return {record["id"]: open_record(keys, record["id"], record) for record in content["bookmarks"]}
+
+
+# The vectors
+
+
+def vectors(name):
+    with urllib.request.urlopen(f"{BASE_URL}/docs/vectors/{name}.json") as response:
+        return json.loads(response.read())
+
+
+def check_vectors():
+    of_records = vectors("record")
+    keys = Keys([bytes.fromhex(of_records["master_key"])])
+    for case in of_records["cases"]:
+        bookmark, type = case["bookmark"], case["entity_type"]
+        assert canonical(bookmark) == case["json"], case["label"]
+        sealed = {name: case[name] for name in ("encrypted_data", "data_hash")}
+        assert seal_record(keys, bookmark, type, bytes.fromhex(case["nonce"])) == sealed, case["label"]
+        assert open_record(keys, bookmark["id"], case, type) == bookmark, case["label"]
+    for case in vectors("keys")["cases"]:
+        master = bytes.fromhex(case["master_key"])
+        assert all(hkdf(master, f"ebs/{name}/1").hex() == case[f"{name}_key"] for name in ("record", "hash", "export"))
+    keyring = vectors("keyring")
+    for credential in (keyring["passphrase"], keyring["passphrase_nfd"], keyring["recovery_code"]):
+        assert open_keyring(keyring["keyring"], keyring["user_id"], credential)[0].hex() == keyring["master_key"]
+    for case in keyring["recovery_codes"]:
+        assert write_code(bytes.fromhex(case["code"])) == case["written"]
+        typed = case["written"].lower().replace("-", " – ").replace("1", "l").replace("0", "o")
+        assert read_code(typed).hex() == case["code"], typed
+    rotated = vectors("rotated")
+    for credential in (rotated["passphrase"], rotated["recovery_code"]):
+        masters = open_keyring(rotated["keyring"], rotated["user_id"], credential)
+        assert b"".join(masters).hex() == rotated["master_key"]
+    for case in rotated["cases"]:
+        bookmark = rotated["bookmark"]
+        assert open_record(Keys(masters), bookmark["id"], case) == bookmark, case["label"]
+    exports = vectors("export-file")
+    content = open_export(bytes.fromhex(exports["export_key"]), base64.b64decode(exports["file"]))
+    assert content == json.loads(exports["json"])
+    keys = Keys([bytes.fromhex(exports["master_key"])])
+    opened = [open_record(keys, record["id"], record) for record in content["bookmarks"]]
+    assert opened == exports["opened"]["bookmarks"]
+    print("every vector holds")
+
+
+if __name__ == "__main__":
+    command, *arguments = sys.argv[1:]
+    {"vectors": check_vectors, "make": make, "read": read}[command](*arguments)
