@@ -9,7 +9,13 @@ const root = new URL('../../', import.meta.url)
 /** The guides in reading order, by their paths in the repository. A new guide needs its file and its place here. */
 const order = {
   'Get started': ['docs/start.md', 'docs/demo.md'],
-  'The client package': ['docs/client.md', 'docs/extension.md', 'src/client/README.md', 'docs/languages.md'],
+  'The client package': [
+    'docs/client.md',
+    'docs/extension.md',
+    'docs/privacy.md',
+    'src/client/README.md',
+    'docs/languages.md',
+  ],
   'How it works': [
     'docs/sync.md',
     'docs/conflicts.md',

@@ -34,14 +34,13 @@ const manifests = {
 /** Builds the example of a browser extension, unpacked and zipped, for each browser. */
 export async function buildExtension(): Promise<void> {
   await rm(dist, { recursive: true, force: true })
-  const common = JSON.parse(await readFile(new URL('manifest.json', source), 'utf8'))
-  for (const [browser, own] of Object.entries(manifests)) {
+  for (const [browser, manifest] of Object.entries(await readManifests())) {
     const folder = new URL(`${browser}/`, dist)
     await bundle(folder)
     await copyAll(folder)
+    await drawIcons(folder, manifest.icons)
     // The dictionaries by which a passphrase is judged may be passed on with it alone.
     await copyFile(notice, new URL('NOTICE.md', folder))
-    const manifest = { ...common, ...own }
     await writeFile(new URL('manifest.json', folder), toJson(manifest))
     const files = await Array.fromAsync(glob('**/*.*', { cwd: folder }))
     // A store gives the extension its own key.
@@ -50,6 +49,20 @@ export async function buildExtension(): Promise<void> {
     const entries = files.sort().map(async (name) => ({ name, data: await read(name) }))
     await writeFile(new URL(`${browser}.zip`, dist), zip(await Promise.all(entries)))
   }
+}
+
+/** What a test or a build reads of a manifest. */
+interface Manifest {
+  icons: Record<string, string>
+  permissions: string[]
+  optional_host_permissions: string[]
+  content_security_policy: { extension_pages: string }
+}
+
+/** The manifest for each browser, as one loads it unpacked. */
+export async function readManifests(): Promise<{ chrome: Manifest; firefox: Manifest & typeof manifests.firefox }> {
+  const common: Manifest = JSON.parse(await readFile(new URL('manifest.json', source), 'utf8'))
+  return { chrome: { ...common, ...manifests.chrome }, firefox: { ...common, ...manifests.firefox } }
 }
 
 function toJson(manifest: object): string {
@@ -80,6 +93,9 @@ async function copyAll(folder: URL): Promise<void> {
     await mkdir(new URL(`${dirname(name)}/`, folder), { recursive: true })
     await copyFile(new URL(name, source), new URL(name, folder))
   }
+}
+
+async function drawIcons(folder: URL, icons: Manifest['icons']): Promise<void> {
   await mkdir(new URL('icons/', folder))
-  for (const size of [16, 48, 128]) await writeFile(new URL(`icons/${size}.png`, folder), drawIcon(size))
+  for (const [size, path] of Object.entries(icons)) await writeFile(new URL(path, folder), drawIcon(Number(size)))
 }

@@ -9,7 +9,10 @@ import type { Answer, Question, WorkerState } from '../../src/extension/app/plat
 import type { Settings } from '../../src/extension/app/settings.ts'
 import { until } from '../support/until.ts'
 import { BrowserModel } from './browser-model.ts'
+import { i18nOf } from './texts.ts'
 
+// The popup's words, which this process shows.
+Object.assign(globalThis, { chrome: { i18n: i18nOf('en') } })
 const entry = fileURLToPath(new URL('../../src/extension/app/worker.ts', import.meta.url))
 const { outputFiles } = await build({ entryPoints: [entry], bundle: true, format: 'iife', write: false })
 const code = outputFiles[0]?.text ?? ''
@@ -38,6 +41,7 @@ class Installed {
         onAdded: listenTo('allowed'),
         onRemoved: listenTo('forbidden'),
       },
+      i18n: i18nOf('en'),
       runtime: {
         getPlatformInfo: async () => ({}),
         ...{ onStartup: listenTo('startup'), onInstalled: listenTo('installed'), onMessage: listenTo('message') },

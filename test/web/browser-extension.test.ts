@@ -8,12 +8,13 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { buildExtension } from '../../scripts/package/extension.ts'
+import { openExtensionPage } from '../../scripts/picture/extension-page.ts'
 import { isDeep } from '../support/depth.ts'
 import { until } from '../support/until.ts'
 import { accessibilityFaults, overflow } from './docs-page.ts'
 import { measureCrowd } from './extension/crowd.ts'
 import { closeAndOpen, origin, startKept } from './extension/installed.ts'
-import { looks, show } from './extension/looks.ts'
+import { looks } from './extension/looks.ts'
 import { openStage, scenarios } from './extension/stage.ts'
 import { openWalks } from './extension/walk.ts'
 import { openChromium, openContext, screenshot } from './fixture.ts'
@@ -61,16 +62,19 @@ else {
     }
   })
 
-  t.test('What popup and settings show fits, and axe finds nothing, whatever the state, light and dark', async (t) => {
-    for (const colorScheme of ['light', 'dark'] as const) {
+  t.test('What popup and settings show fits, and axe finds nothing, whatever the state and language', async (t) => {
+    for (const [colorScheme, language] of [
+      ['light', 'en'],
+      ['dark', 'de'],
+    ] as const) {
       const context = await openContext(t, browser, { colorScheme, viewport: { width: 390, height: 560 } })
-      for (const look of looks) {
-        for (const name of look.title === 'new' ? ['start', 'popup', 'options'] : ['popup', 'options']) {
-          const page = await show(context, name, look)
+      for (const { title, ...answer } of looks) {
+        for (const name of title === 'new' ? ['start', 'popup', 'options'] : ['popup', 'options']) {
+          const page = await openExtensionPage(context, name, answer, language)
           await page.locator('h1:not(:text("…"))').waitFor()
           const faults = [...(await accessibilityFaults(page, 'html')), await overflow(page)]
-          t.same(faults, [0], `${name}: ${look.title}, ${colorScheme}`)
-          await screenshot(page, `extension-${name}-${look.title.replaceAll(' ', '-')}-${colorScheme}`)
+          t.same(faults, [0], `${name}: ${title}, ${colorScheme}, ${language}`)
+          await screenshot(page, `extension-${name}-${title.replaceAll(' ', '-')}-${colorScheme}`)
           await page.close()
         }
       }

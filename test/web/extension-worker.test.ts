@@ -4,6 +4,9 @@ import t from 'tap'
 import type { SyncStatus } from '../../src/client/index.ts'
 import { describe, describeDeletes, describeRefused, describeUnsent } from '../../src/extension/app/describe.ts'
 import type { BrowserSyncState } from '../../src/extension/index.ts'
+import { i18nOf } from '../extension/texts.ts'
+
+Object.assign(globalThis, { chrome: { i18n: i18nOf('en') } })
 
 t.test('What starts the worker of the example is listened to as soon as it runs', async (t) => {
   const listened: string[] = []
@@ -27,14 +30,11 @@ t.test('What starts the worker of the example is listened to as soon as it runs'
   ])
 })
 
-t.test('The popup of the example counts one bookmark as one, and names the first three', async (t) => {
-  t.equal(describeDeletes(['a'], 'browser'), '1 bookmark was deleted in this browser: a')
-  const four = '4 bookmarks were deleted on another device: a, b, c, …'
-  t.equal(describeDeletes(['a', 'b', 'c', 'd'], 'devices'), four)
-  const refused = 'The server does not take'
-  t.equal(describeUnsent(1, 'too-large'), `${refused} 1 bookmark: it is too large`)
-  t.equal(describeUnsent(2, 'too-large'), `${refused} 2 bookmarks: they are too large`)
-  t.equal(describeUnsent(1, 'quota'), `${refused} 1 bookmark: your space is used up`)
+t.test('The popup of the example counts bookmarks, and names the first three', async (t) => {
+  t.equal(describeDeletes(['a'], 'browser'), 'Deleted in this browser (1): a')
+  t.equal(describeDeletes(['a', 'b', 'c', 'd'], 'devices'), 'Deleted on another device (4): a, b, c, …')
+  t.equal(describeUnsent(2, 'too-large'), 'The server does not take some bookmarks (2): too large')
+  t.equal(describeUnsent(1, 'quota'), 'The server does not take some bookmarks (1): your space is used up')
 })
 
 t.test(

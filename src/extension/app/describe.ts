@@ -1,5 +1,6 @@
 import type { SyncProgress } from '../../client/index.ts'
 import type { Fault, Held, WorkerState } from './platform.ts'
+import { text } from './text.ts'
 
 export interface Situation {
   headline: string
@@ -14,69 +15,52 @@ export interface Situation {
 /** Says in words how the extension is. */
 export function describe(state: WorkerState): Situation {
   const { setup, fault, forbidden, isPaused, sync, browser } = state
-  if (setup === 'new') {
-    return { headline: 'Not set up yet', detail: 'Name your server and sign in: it takes a minute.', mood: 'needs' }
-  }
-  if (isPaused) {
-    const detail = 'Nothing is sent or fetched. Press “Go on”, and everything that was changed meanwhile follows.'
-    return { headline: 'Paused', detail, mood: 'still' }
-  }
+  if (setup === 'new') return { headline: text('newHeadline'), detail: text('newDetail'), mood: 'needs' }
+  if (isPaused) return { headline: text('pausedHeadline'), detail: text('pausedDetail'), mood: 'still' }
   if (setup === 'failed' && fault) return describeFault(fault)
   if (forbidden) {
-    const detail = `Press “Allow” to let the extension talk to ${new URL(forbidden).host} again.`
-    return { headline: 'This browser keeps the extension from your server', detail, mood: 'needs' }
+    const detail = text('forbiddenDetail', new URL(forbidden).host)
+    return { headline: text('forbiddenHeadline'), detail, mood: 'needs' }
   }
   if (setup === 'locked' || sync?.state === 'signed-out') {
-    const detail = 'Your bookmarks stay here. What you change is sent once you have signed in again.'
-    return { headline: 'You are signed out', detail, mood: 'needs' }
+    return { headline: text('signedOutHeadline'), detail: text('signedOutDetail'), mood: 'needs' }
   }
-  if (sync?.reason === 'keys') {
-    const detail = 'Type the passphrase once more, and the sync goes on.'
-    return { headline: 'Your keys were replaced on another device', detail, mood: 'needs' }
-  }
+  if (sync?.reason === 'keys') return { headline: text('keysHeadline'), detail: text('keysDetail'), mood: 'needs' }
   if (sync?.reason === 'storage') return describeFault({ kind: 'full', message: '' })
   if (sync?.reason === 'outdated') return describeFault({ kind: 'newer', message: '' })
   if (browser?.state === 'failed' && fault) return describeFault(fault)
-  if (sync?.heldDeletions || browser?.heldRemovals) {
-    return { headline: 'Many bookmarks were deleted: do you mean it?', mood: 'needs' }
-  }
+  if (sync?.heldDeletions || browser?.heldRemovals) return { headline: text('heldHeadline'), mood: 'needs' }
   if (sync?.state === 'offline' && sync.reason) {
-    return { headline: 'Offline', detail: 'What you change is sent once your server answers again.', mood: 'still' }
+    return { headline: text('offlineHeadline'), detail: text('offlineDetail'), mood: 'still' }
   }
   return describeWork(state)
 }
 
 function describeFault({ kind, message }: Fault): Situation {
-  if (kind === 'full') {
-    return { headline: 'This device is full', detail: 'Free some space, then press “Sync now”.', mood: 'needs' }
-  }
-  if (kind === 'newer') {
-    const detail = 'Update it: a newer version has stored your bookmarks here. Nothing is lost.'
-    return { headline: 'This extension is out of date', detail, mood: 'needs' }
-  }
-  const detail = `This browser says: ${shortened(message).replace(/\.$/, '')}. It is tried again by itself.`
-  return { headline: 'Stopped', detail, mood: 'needs' }
+  if (kind === 'full') return { headline: text('fullHeadline'), detail: text('fullDetail'), mood: 'needs' }
+  if (kind === 'newer') return { headline: text('newerHeadline'), detail: text('newerDetail'), mood: 'needs' }
+  const detail = text('stoppedDetail', shortened(message).replace(/\.$/, ''))
+  return { headline: text('stoppedHeadline'), detail, mood: 'needs' }
 }
 
 function describeWork({ sync, browser, refused, conflicts }: WorkerState): Situation {
   if (sync?.state === 'syncing' || browser?.progress) {
     const progress = browser?.progress ? sentOf(browser.progress, sync?.waiting) : sync?.progress
-    if (!progress?.total) return { headline: 'Syncing', mood: 'busy' }
-    const headline = `Syncing ${progress.done.toLocaleString()} of ${progress.total.toLocaleString()}`
+    if (!progress?.total) return { headline: text('syncing'), mood: 'busy' }
+    const headline = text('syncingOf', progress.done.toLocaleString(), progress.total.toLocaleString())
     return { headline, mood: 'busy', progress }
   }
   const isConnecting = sync?.state === 'connecting' || sync?.state === 'offline'
-  if (isConnecting || browser?.state === 'waiting') return { headline: 'Connecting', mood: 'busy' }
-  if (browser?.state === 'comparing') return { headline: 'Comparing', mood: 'busy' }
+  if (isConnecting || browser?.state === 'waiting') return { headline: text('connecting'), mood: 'busy' }
+  if (browser?.state === 'comparing') return { headline: text('comparing'), mood: 'busy' }
   if (sync && sync.waiting > (sync.quarantined ?? 0)) {
-    const detail = 'What waits is sent by itself, as soon as your server takes it.'
-    return { headline: 'Not everything is sent yet', detail, mood: 'busy' }
+    return { headline: text('unsentHeadline'), detail: text('unsentDetail'), mood: 'busy' }
   }
   const isOpen = conflicts.length + refused.length + (sync?.quarantined ?? 0) > 0
   return {
-    headline: 'In step',
+    headline: text('inStep'),
     mood: isOpen ? 'needs' : 'good',
-    ...(isOpen && { detail: 'Except for what is below.' }),
+    ...(isOpen && { detail: text('exceptDetail') }),
   }
 }
 
@@ -96,26 +80,22 @@ export function describeTime(time: number, now = new Date()): string {
 const fewTitles = 3
 
 export function describeDeletes(titles: readonly string[], side: keyof Held): string {
-  const were = titles.length === 1 ? 'bookmark was' : 'bookmarks were'
-  const where = side === 'browser' ? 'in this browser' : 'on another device'
   const named = [...titles.slice(0, fewTitles).map(shortened), ...(titles.length > fewTitles ? ['…'] : [])]
-  return `${titles.length} ${were} deleted ${where}: ${named.join(', ')}`
+  return text(side === 'browser' ? 'deletedHere' : 'deletedElsewhere', titles.length, named.join(', '))
 }
 
 export function describeUnsent(count: number, reason: string | undefined): string {
-  const [bookmarks, size] = count === 1 ? ['bookmark', 'it is too large'] : ['bookmarks', 'they are too large']
-  return `The server does not take ${count} ${bookmarks}: ${reason === 'quota' ? 'your space is used up' : size}`
+  return text(reason === 'quota' ? 'unsentQuota' : 'unsentSize', count)
 }
 
 export function describeRefused({ title, by, message }: WorkerState['refused'][number]): string {
-  const who = by === 'browser' ? 'This browser' : 'The server'
-  return `${who} does not take “${shortened(title)}”: ${shortened(message)}`
+  return text(by === 'browser' ? 'refusedByBrowser' : 'refusedByServer', shortened(title), shortened(message))
 }
 
 /** A title, or an address in a browser's message, may have tens of thousands of letters, and what is below must stay in reach. */
-export function shortened(text: string): string {
-  const letters = [...text.slice(0, 2 * mostLetters + 2)]
-  return letters.length > mostLetters ? `${letters.slice(0, mostLetters).join('')}…` : text
+export function shortened(title: string): string {
+  const letters = [...title.slice(0, 2 * mostLetters + 2)]
+  return letters.length > mostLetters ? `${letters.slice(0, mostLetters).join('')}…` : title
 }
 
 const mostLetters = 120

@@ -6,6 +6,7 @@ import { describe } from './describe.ts'
 import { act, ask, attempt, element } from './page.ts'
 import { platform } from './platform.ts'
 import { changeSettings, deviceIdOf, nameOf, openClient, readSettings, returnPermission } from './settings.ts'
+import { text } from './text.ts'
 
 /** The browser reads the file of a backup meanwhile. */
 const keptMs = 60_000
@@ -23,8 +24,8 @@ async function show(): Promise<void> {
   const { state } = await ask({ ask: 'state' })
   const isReady = state?.setup === 'ready' && baseUrl !== undefined
   const { headline, detail = '' } = state ? describe(state) : { headline: '' }
-  element('who').textContent = isReady ? `Server: ${baseUrl}` : `${headline}. ${state?.fault ? detail : ''}`.trim()
-  element('set-up').textContent = state?.setup === 'locked' ? 'Sign in' : 'Set up'
+  element('who').textContent = isReady ? text('server', baseUrl) : `${headline}. ${state?.fault ? detail : ''}`.trim()
+  element('set-up').textContent = text(state?.setup === 'locked' ? 'signIn' : 'setUp')
   element('set-up').hidden = isReady || state?.setup === 'failed'
   element('kept').hidden = !isReady
   element('way-out').hidden = !isReady && state?.fault?.kind !== 'newer'
@@ -51,7 +52,7 @@ async function rename(): Promise<void> {
   const deviceId = deviceIdOf(element<HTMLInputElement>('name').value, before)
   if (deviceId !== before) {
     const { state } = await ask({ ask: 'sync-now' })
-    if (state?.sync?.waiting) throw new Error('Not everything is sent yet. Try again once it is')
+    if (state?.sync?.waiting) throw new Error(text('renameLater'))
     await changeSettings({ deviceId })
     await ask({ ask: 'start' })
     const id = { params: { path: { id: before } } }
@@ -60,18 +61,18 @@ async function rename(): Promise<void> {
       .catch(() => {})
   }
   await show()
-  element('renamed').textContent = 'Saved'
+  element('renamed').textContent = text('renamed')
 }
 
 async function showDeleted(): Promise<void> {
   const trash = await openTrash()
   const { bookmarks } = await trash.trash()
   const lines = bookmarks.map(({ id, bookmark }) => {
-    const button = Object.assign(document.createElement('button'), { type: 'button', textContent: 'Put back' })
+    const button = Object.assign(document.createElement('button'), { type: 'button', textContent: text('putBack') })
     button.id = `restore-${id}`
     const item = Object.assign(document.createElement('li'), { className: 'row' })
-    item.append(button, bookmark?.title || bookmark?.url || 'It opens with other keys')
-    button.setAttribute('aria-label', `Put back ${item.lastChild?.textContent}`)
+    item.append(button, bookmark?.title || bookmark?.url || text('otherKeys'))
+    button.setAttribute('aria-label', text('putBackTitle', item.lastChild?.textContent ?? ''))
     return { item, id }
   })
   element('deleted').replaceChildren(...lines.map(({ item }) => item))
@@ -99,7 +100,7 @@ function line({ id, title }: BrowserNode, isOut: boolean): HTMLElement {
       if (state?.isPaused) await show()
     }),
   )
-  label.append(box, title || 'A folder without a name')
+  label.append(box, title || text('namelessFolder'))
   item.append(label)
   return item
 }
@@ -123,7 +124,7 @@ async function openTrash(): Promise<Pick<History, 'trash' | 'restoreVersion'>> {
   const settings = await readSettings()
   const userId = settings.userId ?? ''
   const masterKey = await loadMasterKey(userId)
-  if (!masterKey) throw new Error('Type your passphrase first')
+  if (!masterKey) throw new Error(text('passphraseFirst'))
   const sync = {
     syncNow: async () => void (await ask({ ask: 'sync-now' })),
     heldDeletions: () => [],

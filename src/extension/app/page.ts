@@ -1,4 +1,26 @@
 import { type Answer, platform, type Question } from './platform.ts'
+import { type TextName, text } from './text.ts'
+
+// The pages have the names of their texts, in the manifest's notation.
+const words = document.createTreeWalker(document, NodeFilter.SHOW_TEXT)
+for (let node = words.nextNode(); node; node = words.nextNode()) node.nodeValue = inWords(node.nodeValue)
+for (const labelled of document.querySelectorAll('[aria-label]')) labelled.ariaLabel = inWords(labelled.ariaLabel)
+document.documentElement.lang = text('language')
+document.documentElement.classList.remove('wordless')
+
+/** By its fault or its name, what an error of the client package is called. Of what only the service knows, its own words are shown. */
+const errors: Record<string, TextName> = {
+  OfflineError: 'errorOffline',
+  SignedOutError: 'signedOutHeadline',
+  StorageFullError: 'fullHeadline',
+  UnsentChangesError: 'errorUnsent',
+  BackupFailedError: 'errorBackup',
+  VaultExistsError: 'errorVaultExists',
+  'weak-passphrase': 'errorWeak',
+  'wrong-passphrase': 'errorPassphrase',
+  'wrong-recovery-code': 'errorCode',
+  'mistyped-recovery-code': 'errorMistyped',
+}
 
 /** Asks the worker. @throws Error what the worker threw, with its name and text */
 export async function ask(question: Question): Promise<Answer> {
@@ -27,6 +49,15 @@ export async function attempt(work: () => Promise<unknown>): Promise<void> {
   try {
     await work()
   } catch (error) {
-    element('fault').textContent = error instanceof Error ? error.message : String(error)
+    element('fault').textContent = wordsOf(error instanceof Error ? error : new Error(String(error)))
   }
+}
+
+function wordsOf(error: Error & { fault?: string }): string {
+  const name = errors[error.fault ?? ''] ?? errors[error.name]
+  return name ? text(name) : error.message
+}
+
+function inWords(content: string | null): string {
+  return (content ?? '').replaceAll(/__MSG_(\w+)__/g, (_, name: TextName) => text(name))
 }

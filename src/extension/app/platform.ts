@@ -20,6 +20,7 @@ export interface Platform {
     onAdded: { addListener(listener: () => void): void }
     onRemoved: { addListener(listener: () => void): void }
   }
+  i18n: { getMessage(name: string, values: string[]): string }
   runtime: {
     getURL(path: string): string
     getPlatformInfo(): Promise<unknown>

@@ -12,6 +12,7 @@ import {
 import { act, ask, attempt, element } from './page.ts'
 import { type Held, platform, type WorkerState } from './platform.ts'
 import { originsOf } from './settings.ts'
+import { text } from './text.ts'
 
 let isPaused = false
 let forbidden = ''
@@ -40,14 +41,14 @@ function show({ state, held = { browser: [], devices: [] } }: { state?: WorkerSt
   const lacksKeys = sync?.reason === 'keys'
   element('allow').hidden = !forbidden || isPaused
   element('set-up').hidden = !!forbidden || (!isOut && !lacksKeys)
-  element('set-up').textContent = setup === 'new' ? 'Set up' : lacksKeys && !isOut ? 'Open the vault' : 'Sign in'
+  element('set-up').textContent = text(setup === 'new' ? 'setUp' : lacksKeys && !isOut ? 'openVault' : 'signIn')
   element('sync-now').hidden = !!forbidden || setup === 'new' || setup === 'locked' || isPaused || lacksKeys
   element('pause').hidden = isOut || setup === 'failed'
-  element('pause').textContent = isPaused ? 'Go on' : 'Pause'
+  element('pause').textContent = text(isPaused ? 'goOn' : 'pause')
   element('pause').className = isPaused ? 'main' : ''
   const figures = {
-    ...(sync?.lastSync && { 'Last sync': describeTime(sync.lastSync) }),
-    ...(sync?.waiting && { 'Waiting to be sent': sync.waiting.toLocaleString() }),
+    ...(sync?.lastSync && { [text('lastSync')]: describeTime(sync.lastSync) }),
+    ...(sync?.waiting && { [text('waiting')]: sync.waiting.toLocaleString() }),
   }
   element('figures').replaceChildren(...pairs(figures))
   element('wishes').replaceChildren(...wishesOf(state, held))
@@ -55,7 +56,7 @@ function show({ state, held = { browser: [], devices: [] } }: { state?: WorkerSt
 
 /** The worker does not answer, and never has. */
 function showSilence({ message }: Error): void {
-  if (shown === '') showSituation({ headline: 'Stopped', detail: message, mood: 'needs' })
+  if (shown === '') showSituation({ headline: text('stoppedHeadline'), detail: message, mood: 'needs' })
 }
 
 function showSituation({ headline, detail = '', mood, progress }: Situation): void {
@@ -75,18 +76,22 @@ function wishesOf({ sync, conflicts, refused }: WorkerState, held: Held): HTMLEl
       const ids = held[side].map(({ id }) => id)
       const titles = held[side].map(({ title }) => title)
       return card([made('p', describeDeletes(titles, side))], {
-        'Delete them everywhere': () => ask({ ask: 'decide', side, deletes: true, ids }),
-        'Put them back': () => ask({ ask: 'decide', side, deletes: false, ids }),
+        [text('deleteEverywhere')]: () => ask({ ask: 'decide', side, deletes: true, ids }),
+        [text('putThemBack')]: () => ask({ ask: 'decide', side, deletes: false, ids }),
       })
     })
   const lost = conflicts.map(({ id, mine, theirs }) =>
-    card([made('p', 'Changed on two devices'), lostAndKept(mine, theirs)], {
-      'Take the one from here': () => ask({ ask: 'resolve', id, choice: 'mine' }),
-      'Keep the other one': () => ask({ ask: 'resolve', id, choice: 'theirs' }),
+    card([made('p', text('changedTwice')), lostAndKept(mine, theirs)], {
+      [text('takeMine')]: () => ask({ ask: 'resolve', id, choice: 'mine' }),
+      [text('keepTheirs')]: () => ask({ ask: 'resolve', id, choice: 'theirs' }),
     }),
   )
   const unsent = sync?.quarantined
-    ? [card([made('p', describeUnsent(sync.quarantined, sync.reason))], { 'Try again': () => ask({ ask: 'retry' }) })]
+    ? [
+        card([made('p', describeUnsent(sync.quarantined, sync.reason))], {
+          [text('tryAgain')]: () => ask({ ask: 'retry' }),
+        }),
+      ]
     : []
   const untaken = refused.map((one) => card([made('p', describeRefused(one))], {}))
   return [...deletes, ...lost, ...unsent, ...untaken]
@@ -94,7 +99,12 @@ function wishesOf({ sync, conflicts, refused }: WorkerState, held: Held): HTMLEl
 
 function lostAndKept(mine: string, theirs: string): HTMLElement {
   const list = made('dl', '')
-  list.append(...pairs({ Here: shortened(mine) || 'deleted', Elsewhere: shortened(theirs) || 'deleted' }))
+  list.append(
+    ...pairs({
+      [text('here')]: shortened(mine) || text('deleted'),
+      [text('elsewhere')]: shortened(theirs) || text('deleted'),
+    }),
+  )
   return list
 }
 
@@ -117,8 +127,8 @@ function card(content: HTMLElement[], choices: Record<string, () => Promise<obje
   return box
 }
 
-function made(name: string, text: string): HTMLElement {
+function made(name: string, content: string): HTMLElement {
   const made = document.createElement(name)
-  made.textContent = text
+  made.textContent = content
   return made
 }

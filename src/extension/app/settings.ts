@@ -1,5 +1,6 @@
 import { type Client, createClient } from '../../client/calls.ts'
 import { platform } from './platform.ts'
+import { text } from './text.ts'
 
 export interface Settings {
   baseUrl?: string
@@ -51,5 +52,5 @@ export function guessName(userAgent = navigator.userAgent): string {
     Object.entries(names).find(([part]) => userAgent.includes(part))?.[1] ?? ''
   const browser = first({ Firefox: 'Firefox', 'Edg/': 'Edge', Chrome: 'Chrome' })
   const system = first({ Android: 'Android', Windows: 'Windows', Mac: 'Mac', Linux: 'Linux' })
-  return [browser || 'browser', system && `on ${system}`].filter(Boolean).join(' ')
+  return browser && system ? text('deviceOn', browser, system) : browser || system
 }

@@ -1,8 +1,15 @@
 /** The first-run page, step by step: the server, the sign-in, the vault. It goes on where it was left. */
 
 import { unwrap } from '../../client/calls.ts'
-import { describeStrength } from '../../client/crypto/strength-words.ts'
-import { createVault, hasVault, judgePassphrase, keepMasterKey, loadMasterKey, openVault } from '../../client/index.ts'
+import {
+  createVault,
+  hasVault,
+  judgePassphrase,
+  keepMasterKey,
+  loadMasterKey,
+  openVault,
+  type PassphraseStrength,
+} from '../../client/index.ts'
 import { describe } from './describe.ts'
 import { act, ask, attempt, element } from './page.ts'
 import { platform } from './platform.ts'
@@ -15,11 +22,21 @@ import {
   readSettings,
   returnPermission,
 } from './settings.ts'
+import { type TextName, text } from './text.ts'
 
 /** By step, which of those on top it belongs to. */
 const steps = { server: 0, 'sign-in': 1, unlock: 2, create: 2, recovery: 2, done: 3 }
 const recoveryCode = /^(?:[0-9A-Za-z]{3}-){8}[0-9A-Za-z*~$=]{3}$/
 
+const verdicts: Record<PassphraseStrength['level'], TextName> = {
+  refused: 'strengthRefused',
+  weak: 'strengthWeak',
+  good: 'strengthGood',
+  strong: 'strengthStrong',
+}
+
+/** The person, as they signed in, and their server: a passphrase of their names is guessed first. */
+let [person, server] = ['', '']
 let signInTab: number | undefined
 let onPaper = () => {}
 
@@ -27,9 +44,9 @@ act('server', 'submit', async () => {
   const baseUrl = new URL(fieldOf('server', 'address').value).origin
   // Asked first: a browser shows its question only right after the click.
   const isAllowed = await platform.permissions.request({ origins: originsOf(baseUrl) }).catch((cause) => {
-    throw new Error('The address must begin with https://. Only this machine’s own may begin with http://', { cause })
+    throw new Error(text('wrongAddress'), { cause })
   })
-  if (!isAllowed) throw new Error('Without this permission, the extension cannot talk to your server')
+  if (!isAllowed) throw new Error(text('notPermitted'))
   const { baseUrl: before, deviceId = deviceIdOf(guessName()) } = await readSettings()
   await changeSettings({ baseUrl, deviceId })
   if (before && originsOf(before).join() !== originsOf(baseUrl).join()) await returnPermission(before)
@@ -55,8 +72,8 @@ act('unlock', 'submit', async () => {
 act('create', 'submit', async () => {
   const { userId, client } = await signedIn()
   const passphrase = fieldOf('create', 'secret').value
-  if (passphrase !== fieldOf('create', 'again').value) throw new Error('These are two different passphrases')
-  const draft = await createVault(client, { userId, passphrase, known: knownWords() })
+  if (passphrase !== fieldOf('create', 'again').value) throw new Error(text('twoPassphrases'))
+  const draft = await createVault(client, { userId, passphrase, known: [person, server] })
   show('recovery')
   const code = element('recovery').querySelector('code')
   if (code) code.textContent = draft.recoveryCode
@@ -72,7 +89,7 @@ fieldOf('create', 'secret').addEventListener('input', () => attempt(showStrength
 act('recovery', 'submit', async () => onPaper())
 act('sign-out', 'click', async () => {
   const { response } = await (await signedIn()).client.POST('/api/v1/auth/logout')
-  if (!response.ok && response.status !== 401) throw new Error('Your server did not answer as it should. Try again')
+  if (!response.ok && response.status !== 401) throw new Error(text('oddAnswer'))
   await goOn()
 })
 act('options', 'click', async () => platform.runtime.openOptionsPage())
@@ -83,12 +100,12 @@ async function goOn(): Promise<void> {
   const settings = await readSettings()
   const { baseUrl, userId: before } = settings
   if (!baseUrl || !(await platform.permissions.contains({ origins: originsOf(baseUrl) }))) return showServer(baseUrl)
-  for (const server of document.querySelectorAll('.server')) server.textContent = new URL(baseUrl).host
+  server = new URL(baseUrl).host
+  element('sign-in-at').textContent = text('signInAt', server)
   const client = openClient(settings)
   const session = await client.GET('/api/v1/auth/session').catch((cause) => {
     showServer(baseUrl)
-    const host = new URL(baseUrl).host
-    throw new Error(`${host} does not answer as it should. Is the address right, and are you online?`, { cause })
+    throw new Error(text('noAnswer', server), { cause })
   })
   if (session.response.status === 401) return show('sign-in')
   if (!session.data) showServer(baseUrl)
@@ -98,9 +115,7 @@ async function goOn(): Promise<void> {
   // The bookmarks of one person do not go into the account of another.
   if (before && before !== userId && (await loadMasterKey(before))) {
     show('sign-in')
-    throw new Error(
-      'You have signed in as somebody else than before. To change, press “Sign out and forget” in the settings',
-    )
+    throw new Error(text('somebodyElse'))
   }
   await changeSettings({ userId })
   // They may have taken the wrong account, which nothing else on this page or in the settings would let them leave.
@@ -123,14 +138,13 @@ async function follow(): Promise<void> {
 
 async function showStrength(): Promise<void> {
   const passphrase = fieldOf('create', 'secret').value
-  const { verdict, advice } = describeStrength(await judgePassphrase(passphrase, knownWords()))
+  const { level, advice } = await judgePassphrase(passphrase, [person, server])
   if (passphrase !== fieldOf('create', 'secret').value) return
-  element('strength').textContent = passphrase && `Passphrase strength: ${verdict}. ${advice}`.trim()
-}
-
-/** The person, as they signed in, and their server, whose names are tried first. */
-function knownWords(): string[] {
-  return [element('person'), element('sign-in').querySelector('.server')].map((shown) => shown?.textContent ?? '')
+  const verdict = text('strength', text(verdicts[level]))
+  const isWeak = level === 'refused' || level === 'weak'
+  // The judge speaks English alone.
+  const known = text('language') === 'en' ? advice.join(' ') : ''
+  element('strength').textContent = passphrase && (isWeak ? `${verdict} ${known || text('strengthAdvice')}` : verdict)
 }
 
 function showServer(baseUrl = ''): void {
@@ -143,10 +157,11 @@ async function signedIn() {
   return { userId: settings.userId ?? '', client: openClient(settings) }
 }
 
-/** @param person who may sign out again */
-function show(step: keyof typeof steps, person = ''): void {
-  element('whose').hidden = person === ''
-  element('person').textContent = person
+/** @param whose the person who may sign out again */
+function show(step: keyof typeof steps, whose = ''): void {
+  person = whose
+  element('whose').hidden = whose === ''
+  element('signed-in-as').textContent = text('signedInAs', whose)
   for (const one of Object.keys(steps)) element(one).hidden = one !== step
   for (const [index, stage] of [...element('stages').children].entries()) {
     if (index === steps[step]) stage.setAttribute('aria-current', 'step')

@@ -25,6 +25,7 @@ import {
 } from '../index.ts'
 import { type Answer, type Fault, platform, type Question, type WorkerState } from './platform.ts'
 import { changeSettings, openClient, originsOf, readSettings, type Settings } from './settings.ts'
+import { text } from './text.ts'
 
 /** How often the worker is started if it has no socket that keeps it awake. */
 const wakeMinutes = 5
@@ -168,14 +169,11 @@ async function signOut(discardUnsent: boolean): Promise<void> {
   try {
     const isEnded = !device || (await forgetDevice(device, discardUnsent))
     await platform.storage.local.clear()
-    if (!isEnded) throw new Error(notEnded)
+    if (!isEnded) throw new Error(text('notEnded'))
   } finally {
     await reopen()
   }
 }
-
-const notEnded =
-  'All is deleted here, but your server did not answer: the session goes on. End it on your server’s page, among your sessions.'
 
 const noStatus: BrowserSyncStatus = { state: 'waiting', refused: [] }
 
@@ -261,7 +259,7 @@ async function forgetDevice({ userId, sync, browserSync }: Device, discardUnsent
 /** The conflicts that the user is to decide, each side in one line, with the folder if that is what differs. */
 function readConflicts(sync: Pick<Sync, 'conflicts' | 'get'>): WorkerState['conflicts'] {
   const folderOf = ({ parentId }: PlaintextBookmark) =>
-    (parentId !== undefined && sync.get(parentId)?.title) || 'the top level'
+    (parentId !== undefined && sync.get(parentId)?.title) || text('topLevel')
   return sync
     .conflicts()
     .filter((conflict) => !isOrder(conflict))
@@ -269,7 +267,7 @@ function readConflicts(sync: Pick<Sync, 'conflicts' | 'get'>): WorkerState['conf
       const lineOf = (bookmark: PlaintextBookmark | null) => {
         if (!bookmark) return ''
         const name = [bookmark.title, bookmark.url].filter(Boolean).join(' · ')
-        return fields.includes('parentId') ? `${name}, in ${folderOf(bookmark)}` : name
+        return fields.includes('parentId') ? text('inFolder', name, folderOf(bookmark)) : name
       }
       return { id, mine: lineOf(mine), theirs: lineOf(theirs) }
     })

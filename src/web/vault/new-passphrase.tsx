@@ -1,5 +1,4 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import { describeStrength } from '../../client/crypto/strength-words.ts'
 import type { PassphraseStrength } from '../../client/index.ts'
 import { Field, useCheck } from '../ui/form.tsx'
 import { useJudge } from './strength.ts'
@@ -81,7 +80,13 @@ function questionOf(passphrase: string, person: string): Question {
   return { passphrase, known: [person, location.host] }
 }
 
-const levels: readonly PassphraseStrength['level'][] = ['refused', 'weak', 'good', 'strong']
+const verdicts: Record<PassphraseStrength['level'], string> = {
+  refused: 'Too easy to guess',
+  weak: 'Weak',
+  good: 'Good',
+  strong: 'Strong',
+}
+const levels = Object.keys(verdicts) as PassphraseStrength['level'][]
 
 /** A screen reader says it once the person has stopped typing. */
 const pauseMs = 1000
@@ -89,8 +94,9 @@ const pauseMs = 1000
 /** How hard a passphrase is to guess, in words and as a bar; and what would make it harder. */
 function StrengthMeter({ strength }: { strength: PassphraseStrength }) {
   const { level } = strength
-  const { verdict, advice } = describeStrength(strength)
-  const text = `Passphrase strength: ${verdict}. ${advice}`
+  const isWeak = level === 'refused' || level === 'weak'
+  const advice = isWeak ? strength.advice.join(' ') || 'Add another word or two.' : ''
+  const text = `Passphrase strength: ${verdicts[level]}. ${advice}`
   const [said, setSaid] = useState('')
   useEffect(() => {
     const timer = setTimeout(() => setSaid(text), pauseMs)
@@ -104,7 +110,7 @@ function StrengthMeter({ strength }: { strength: PassphraseStrength }) {
         ))}
       </div>
       <p aria-hidden="true">
-        <strong>{verdict}.</strong> {advice}
+        <strong>{verdicts[level]}.</strong> {advice}
       </p>
       <p class="unseen" role="status">
         {said}

@@ -1,10 +1,4 @@
-import { fileURLToPath } from 'node:url'
-import type { BrowserContext, Page } from 'playwright-core'
 import type { Answer, Held, WorkerState } from '../../../src/extension/app/platform.ts'
-import type { Settings } from '../../../src/extension/app/settings.ts'
-
-const built = new URL('../../../dist/extension/chrome/', import.meta.url)
-const origin = 'http://127.0.0.1:9'
 
 /** The extension's pages, if the worker answers this. */
 interface Look extends Answer {
@@ -49,7 +43,7 @@ export const looks: Look[] = [
   },
   {
     title: 'not allowed',
-    state: { ...inStep, sync: { ...sync, state: 'signed-out' }, forbidden: origin },
+    state: { ...inStep, sync: { ...sync, state: 'signed-out' }, forbidden: 'http://127.0.0.1:9' },
   },
   { title: 'conflicts', state: { ...inStep, conflicts } },
   { title: 'many deletes', state: { ...inStep, sync: { ...sync, heldDeletions: { count: 1, of: 9 } } }, held },
@@ -62,30 +56,3 @@ export const looks: Look[] = [
     },
   },
 ]
-
-/** A page of the extension whose worker gives this answer, in a browser without extensions. */
-export async function show(context: BrowserContext, name: string, { title: _, ...answer }: Look): Promise<Page> {
-  const page = await context.newPage()
-  await page.route(`${origin}/**`, (route) =>
-    route.fulfill({ path: fileURLToPath(new URL(new URL(route.request().url()).pathname.slice(1), built)) }),
-  )
-  const isNew = answer.state?.setup === 'new'
-  const settings: Settings = isNew ? {} : { baseUrl: origin, deviceId: 'Chrome on Linux', userId: 'ada' }
-  await page.addInitScript(standIn, { answer, settings })
-  await page.goto(`${origin}/${name}.html`)
-  return page
-}
-
-/** In place of what a browser offers to an extension. */
-function standIn({ answer, settings }: { answer: Answer; settings: Settings }): void {
-  const folder = { id: 'folder', title: 'Cooking', children: [] }
-  const children = [{ id: '1', title: 'Bookmarks bar', children: [folder] }]
-  const platform = {
-    runtime: { sendMessage: async () => answer },
-    storage: { local: { get: async () => settings } },
-    bookmarks: { getTree: async () => [{ id: '0', title: '', children }] },
-    permissions: { contains: async () => false },
-    cookies: { onChanged: { addListener() {} } },
-  }
-  Object.assign(globalThis, { chrome: platform })
-}

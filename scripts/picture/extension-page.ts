@@ -1,0 +1,54 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import type { BrowserContext, Page } from 'playwright-core'
+import type { Answer } from '../../src/extension/app/platform.ts'
+import type { Settings } from '../../src/extension/app/settings.ts'
+
+/** What `npm run build -- extension` has made. */
+const built = new URL('../../dist/extension/chrome/', import.meta.url)
+/** Nothing listens there. */
+const origin = 'http://127.0.0.1:9'
+
+/** A page of the extension in a browser without extensions, in this language; its worker gives this answer to all questions. */
+export async function openExtensionPage(
+  context: BrowserContext,
+  name: string,
+  answer: Answer,
+  language: string,
+): Promise<Page> {
+  const page = await context.newPage()
+  await page.route(`${origin}/**`, (route) =>
+    route.fulfill({ path: fileURLToPath(new URL(new URL(route.request().url()).pathname.slice(1), built)) }),
+  )
+  const isNew = answer.state?.setup === 'new'
+  const settings: Settings = isNew
+    ? {}
+    : { baseUrl: 'https://bookmarks.example.org', deviceId: 'Chrome on Linux', userId: 'ada' }
+  const texts = JSON.parse(await readFile(new URL(`_locales/${language}/messages.json`, built), 'utf8'))
+  await page.addInitScript(standIn, { answer, settings, texts })
+  await page.goto(`${origin}/${name}.html`)
+  return page
+}
+
+interface StandIn {
+  answer: Answer
+  settings: Settings
+  texts: Record<string, { message: string }>
+}
+
+/** In place of what a browser offers to an extension. */
+function standIn({ answer, settings, texts }: StandIn): void {
+  const folder = { id: 'folder', title: 'Cooking', children: [] }
+  const children = [{ id: '1', title: 'Bookmarks bar', children: [folder] }]
+  const getMessage = (name: string, values: string[]) =>
+    texts[name]?.message.replaceAll(/\$(\d)/g, (_, number) => values[number - 1] ?? '')
+  const platform = {
+    i18n: { getMessage },
+    runtime: { sendMessage: async () => answer },
+    storage: { local: { get: async () => settings } },
+    bookmarks: { getTree: async () => [{ id: '0', title: '', children }] },
+    permissions: { contains: async () => false },
+    cookies: { onChanged: { addListener() {} } },
+  }
+  Object.assign(globalThis, { chrome: platform })
+}
