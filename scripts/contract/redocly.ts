@@ -13,10 +13,3 @@ export async function redocly(folder: URL, ...args: string[]): Promise<{ stdout:
     maxBuffer: 256 * 1024 * 1024,
   })
 }
-
-/** The report of `redocly diff`. */
-export async function redoclyDiff<Report>(folder: URL, before: URL, after: URL, ...options: string[]): Promise<Report> {
-  const files = [before, after].map((file) => fileURLToPath(file))
-  const { stdout } = await redocly(folder, 'diff', ...files, '--format=json', '--fail-on=none', ...options)
-  return JSON.parse(stdout)
-}

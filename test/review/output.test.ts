@@ -1,6 +1,7 @@
 /** The output of a review: Markdown for people, annotations for GitHub. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
+import type { Finding } from '../../scripts/contract/review/impact.ts'
 import { annotations, markdown } from '../../scripts/contract/review/output.ts'
 import { runReview } from './command.ts'
 import type { Edit } from './contract.ts'
@@ -26,17 +27,20 @@ t.test('A breaking change without a major version: Markdown in a file, annotatio
   t.match(written, '**Verdict: major** (3 major, 1 minor, 1 patch).')
   t.match(
     written,
-    `| GET /notes › parameters › 0 | The default of \`limit\` changed from \`20\` to \`10\`. | openapi.yaml:${line} |`,
+    `| GET /notes › parameters › limit › default | The default of \`limit\` changed from \`20\` to \`10\`. | openapi.yaml:${line} |`,
   )
-  t.match(written, /<details><summary>1 patch<\/summary>\n\n.*was reworded.*\n\n<\/details>/s)
+  t.match(
+    written,
+    /<details><summary>1 patch<\/summary>\n\n.*<br>The notes, <ins>the<\/ins> newest first\.\n\n<\/details>/s,
+  )
   t.match(written, '- renamed: `getStatus` → `readStatus` (`GET /status`)')
   t.notMatch(written, /^::/m)
 
   const lines = stdout.trimEnd().split('\n').toSorted()
   t.match(lines, [
     /^::error file=asyncapi\.yaml::`info\.version` of asyncapi\.yaml stayed 1\.4\.2/,
-    /^::error file=openapi\.yaml,line=\d+,title=major%3A .*'getStatus' to 'readStatus'/,
-    `::error file=openapi.yaml,line=${line},title=major%3A GET /notes › parameters › 0::The default of \`limit\``,
+    /^::error file=openapi\.yaml,line=\d+,title=major%3A .*`getStatus` to `readStatus`/,
+    `::error file=openapi.yaml,line=${line},title=major%3A GET /notes › parameters › limit › default::The default of \`limit\``,
     /^::error file=openapi\.yaml,line=\d+,title=major%3A .*::The error 400 `Invalid note` is no longer returned\.$/,
     /^::error file=openapi\.yaml::`info\.version` of openapi\.yaml stayed 1\.4\.2/,
     /^::notice file=openapi\.yaml,line=\d+,title=minor%3A .*::The error 400 `Bad: note, 100%25` is new\.$/,
@@ -70,6 +74,47 @@ t.test('Stale generated files are refused; annotations appear only on request', 
   t.match(stdout, '**Nothing changed in the contract.**')
   t.match(stdout, '**generated/ is stale: run `npm run generate`.** Affected: generated/client.ts.\n')
   t.notMatch(stdout, /^::/m)
+})
+
+t.test('Words that may change a promise are shown, old beside new; what is written once is told once', (t) => {
+  const reworded = (before: string, after: string): Finding => {
+    const message = '`description` of `GET /notes` was reworded.'
+    return {
+      file: 'openapi.yaml',
+      impact: 'patch',
+      place: 'GET /notes',
+      message,
+      operations: [],
+      words: [before, after],
+    }
+  }
+  const review = {
+    ...reviewOf('patch', '1.4.2', '1.4.3', '1.4.3'),
+    findings: [
+      reworded('Pages. A page has 64 notes. More.', 'Pages. A page has 4 notes. More.'),
+      reworded('It is stored. The greater `device_id` wins.', 'It is stored. The smaller `device_id` wins.'),
+      reworded('The server never asks.', 'The server sometimes asks.'),
+      reworded('All notes, big and small.', 'All notes, small and big.'),
+    ],
+  }
+  const written = markdown(review)
+  const [shown, folded] = written.split('<details><summary>1 patch</summary>')
+  t.match(shown, /## Words.*<br>… A page has <del>64<\/del> <ins>4<\/ins> notes\. …/s)
+  t.match(shown, '<br>… The <del>greater</del> <ins>smaller</ins> `device_id` wins.')
+  t.match(shown, 'The server <del>never</del> <ins>sometimes</ins> asks.')
+  t.match(folded, /All notes, .*big/)
+
+  const found = (name: string): Finding => ({
+    ...{ file: 'openapi.yaml', impact: 'major', place: `Unauthorized › ${name}`, message: `\`${name}\` is gone.` },
+    ...{ at: `#/components/responses/Unauthorized/${name}`, operations: ['listNotes', 'createNote'] },
+  })
+  const grouped = markdown({ ...review, findings: [found('headers'), found('content')] })
+  const reach = '<details><summary>reaches 2 operations</summary>listNotes, createNote</details>'
+  t.match(
+    grouped,
+    `| Unauthorized ${reach} | headers: \`headers\` is gone.<br>content: \`content\` is gone. | openapi.yaml |`,
+  )
+  t.end()
 })
 
 t.test('The version that a change requires', async (t) => {

@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
+import { parseYaml } from '@redocly/openapi-core'
 import { bundled } from '../generated.ts'
 import { type Git, gitIn } from '../git.ts'
 import type { Contract } from '../openapi.ts'
@@ -51,11 +52,21 @@ export interface Documents {
   after: Contract
 }
 
-/** The contracts in a folder: YAML files that are an OpenAPI or AsyncAPI document. */
+/** The contracts in a folder: YAML files that are an OpenAPI, AsyncAPI or Arazzo document. */
 export async function contractsIn(folder: URL): Promise<string[]> {
   const names = (await readdir(folder)).filter((name) => /\.ya?ml$/.test(name))
   const contents = await Promise.all(names.map((name) => readFile(new URL(encodeURIComponent(name), folder), 'utf8')))
-  return names.filter((_, index) => /^(openapi|asyncapi):/m.test(contents[index] ?? '')).sort()
+  return names.filter((_, index) => isContract(contents[index] ?? '')).sort()
+}
+
+/** What cannot be parsed is told where it is read. */
+function isContract(text: string): boolean {
+  try {
+    const document = parseYaml(text) as object | undefined
+    return ['openapi', 'asyncapi', 'arazzo'].some((name) => Object.hasOwn(document ?? {}, name))
+  } catch {
+    return /(openapi|asyncapi|arazzo)["']?:/.test(text)
+  }
 }
 
 export async function readBoth(base: URL, revision: URL, file: string): Promise<Documents> {

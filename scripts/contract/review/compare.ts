@@ -1,12 +1,11 @@
 import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
-import { methods } from '../openapi.ts'
-import { redoclyDiff } from '../redocly.ts'
-import { contractsIn, type Documents, isSame, ReviewError, readBoth } from './base.ts'
+import { getLineColLocation, parseYaml, Source } from '@redocly/openapi-core'
+import { contractsIn, type Documents, isSame, readBoth } from './base.ts'
+import { changesOf } from './changes.ts'
 import { type ClientChange, clientTypes, compareClients } from './clients.ts'
-import { compareData } from './data.ts'
 import { compareErrorTexts } from './error-texts.ts'
 import { type Finding, highest, type Impact } from './impact.ts'
+import { judge } from './judge.ts'
 
 export interface Comparison {
   /** Undefined if nothing changed. */
@@ -22,122 +21,109 @@ export async function compareContracts(base: URL, revision: URL): Promise<Compar
   const kept = await Promise.all(
     after.filter((file) => before.includes(file)).map((file) => readBoth(base, revision, file)),
   )
+  const workflows = kept.filter(({ after }) => 'arazzo' in after).map(({ file }) => file)
   const findings = [
     ...before.filter((file) => !after.includes(file)).map((file) => whole(file, 'major', 'The contract is gone.')),
     ...after.filter((file) => !before.includes(file)).map((file) => whole(file, 'minor', 'The contract is new.')),
-    ...(await Promise.all(kept.map((documents) => compare(base, revision, documents)))).flat(),
+    ...(await located(merged(kept.flatMap(compareDocuments)), revision)),
   ]
-  const verdict = highest(findings.map(({ impact }) => impact))
+  const impactOn = (has: (file: string) => boolean) =>
+    highest(findings.filter(({ file }) => has(file)).map(({ impact }) => impact))
   return {
-    verdict,
+    verdict: impactOn(() => true),
     findings,
-    versions: kept.map((documents) => versionOf(documents, verdict)),
+    // Both contracts have one version; workflows have their own.
+    versions: kept.map((documents) => {
+      const isWorkflows = 'arazzo' in documents.after
+      return versionOf(
+        documents,
+        impactOn((file) => (isWorkflows ? file === documents.file : !workflows.includes(file))),
+      )
+    }),
     client: await compareClientsOf(kept.find(({ file }) => file === 'openapi.yaml')),
   }
 }
 
-async function compare(base: URL, revision: URL, documents: Documents): Promise<Finding[]> {
-  if (isSame(documents)) return []
-  const { file, before, after } = documents
-  const texts = compareErrorTexts(before, after)
-  const source = await readFile(new URL(file, revision), 'utf8')
-  const findings = [
-    ...(await listFindings(base, revision, file)),
-    ...compareData(before, after).map((change) => ({ ...change, file })),
-    ...texts.map(({ calls, ...change }) => ({ ...change, file, line: lineOf(source, calls[0]), place: list(calls) })),
-  ]
-  return findings.length > 0 ? findings : [whole(file, 'patch', 'Only examples or the order changed.')]
+/** Each change once, however many operations it reaches. Exported for the tests, which compare hundreds of documents. */
+export function compareDocuments({ file, before, after }: Documents): Finding[] {
+  const findings = new Map<string, Finding>()
+  for (const change of changesOf(before, after)) {
+    const verdict = judge(change)
+    const fact = change.is ?? change.was
+    if (!verdict || !fact) continue
+    const known = findings.get(`${fact.at} ${verdict.message}`)
+    const operations = [...new Set([...(known?.operations ?? []), ...change.operations])]
+    const impact = highest([verdict.impact, known?.impact ?? 'patch']) ?? 'patch'
+    findings.set(`${fact.at} ${verdict.message}`, {
+      ...verdict,
+      impact,
+      file,
+      at: fact.at,
+      place: placeOf(fact.place),
+      operations,
+    })
+  }
+  const texts = compareErrorTexts(before, after).map(({ calls, ...change }) => {
+    const [method = '', path = ''] = (calls[0] ?? '').split(' ')
+    const at = `#/paths/${path.replaceAll('/', '~1')}/${method.toLowerCase()}`
+    return { ...change, file, at, place: calls.length > 1 ? 'errors' : (calls[0] ?? ''), operations: calls }
+  })
+  return [...findings.values(), ...texts]
 }
 
-/** The line where the operation begins. */
-function lineOf(source: string, call = ''): number {
-  const [method = '', path = ''] = call.toLowerCase().split(' ')
-  const lines = source.toLowerCase().split('\n')
-  const start = lines.findIndex((line) => line.trim() === `${path}:`)
-  return lines.findIndex((line, index) => index > start && line.trim() === `${method}:`) + 1
+const unsaid = ['content', 'application/json', 'schema', 'properties', 'payload']
+
+function placeOf(place: string[]): string {
+  return place.filter((name) => !unsaid.includes(name)).join(' › ') || 'the document'
 }
 
-function list(calls: string[]): string {
-  return calls.length > 3 ? `${calls.slice(0, 2).join(', ')} and ${calls.length - 2} more` : calls.join(', ')
+/** Those of a type that both contracts have are told once. */
+function merged(findings: Finding[]): Finding[] {
+  const all = new Map<string, Finding>()
+  for (const finding of findings) {
+    const { at, place, message, file } = finding
+    const key = at?.startsWith('#/components/schemas/') ? `${place} ${message}` : `${file} ${at} ${message}`
+    const known = all.get(key)
+    const operations = [...new Set([...(known?.operations ?? []), ...finding.operations])]
+    const impact = highest([finding.impact, known?.impact ?? 'patch']) ?? 'patch'
+    all.set(key, { ...(known?.line ? known : finding), impact, operations })
+  }
+  return [...all.values()]
+}
+
+/** With their lines, unless what they tell is gone or written in another file. */
+async function located(findings: Finding[], revision: URL): Promise<Finding[]> {
+  const files = [...new Set(findings.map(({ file }) => file))]
+  const bodies = await Promise.all(files.map((file) => readFile(new URL(file, revision), 'utf8')))
+  const sources = new Map(
+    files.map((file, index) => [
+      file,
+      { source: new Source(file, bodies[index] ?? ''), tree: parseYaml(bodies[index] ?? '') },
+    ]),
+  )
+  return findings.map((finding) => {
+    const { source, tree } = sources.get(finding.file) ?? {}
+    const pointer = finding.at
+    if (!source || !pointer || at(tree, pointer) === undefined) return finding
+    return { ...finding, line: getLineColLocation({ source, pointer, reportOnKey: true }).start.line }
+  })
+}
+
+function at(tree: unknown, pointer: string): unknown {
+  const steps = pointer
+    .slice(2)
+    .split('/')
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return steps.reduce<unknown>((node, step) => (node as Record<string, unknown> | undefined)?.[step], tree)
 }
 
 function whole(file: string, impact: Impact, message: string): Finding {
-  return { file, impact, message, place: 'the document' }
+  return { file, impact, message, place: 'the document', operations: [] }
 }
 
 async function compareClientsOf(documents: Documents | undefined): Promise<ClientChange[]> {
   if (!documents || isSame(documents)) return []
   return compareClients(await clientTypes(documents.before), await clientTypes(documents.after))
-}
-
-const config = fileURLToPath(new URL('../../../redocly.yaml', import.meta.url))
-
-/** These rules report every change. If another rule reports it too, that rule's message says more. */
-const general = ['house/harmless-changed', 'house/words-changed', 'house/carried-by-none-changed']
-
-interface Report {
-  changes: Change[]
-}
-
-interface Change {
-  path: string
-  typeName: string
-  property?: string
-  impact: Impact
-  verdicts: { ruleId: string; impact: Impact; message: string }[]
-  revision?: { file: string; line: number }
-}
-
-/** Every change that Redocly sees, with the impact that redocly.yaml gives it. */
-async function listFindings(base: URL, revision: URL, file: string): Promise<Finding[]> {
-  const sides = [new URL(file, base), new URL(file, revision)] as const
-  const { changes } = await redoclyDiff<Report>(revision, ...sides, '--config', config).catch(
-    (error: Error & { stderr?: string }) => {
-      throw new ReviewError(`${file} cannot be compared. ${error.stderr?.trim() || error.message}`)
-    },
-  )
-  return unique(changes.filter((change) => !isLeftOut(change)).map((change) => finding(change, file)))
-}
-
-/** One change can be reported twice: as a requirement that was removed and one that was added. */
-function unique(findings: Finding[]): Finding[] {
-  return [...new Map(findings.map((finding) => [JSON.stringify(finding), finding])).values()]
-}
-
-/** A new version number is not a change. Error texts are compared by operation, in `error-texts.ts`. */
-function isLeftOut({ path, typeName, property = '' }: Change): boolean {
-  if (typeName === 'Info') return property === 'version'
-  if (typeName === 'Operation') return ['x-invalid', 'x-not-found'].includes(property)
-  return property === 'enum' && /\/responses\/[45]\d\d\/content\/[^/]+\/schema\/properties\/error$/.test(path)
-}
-
-function finding({ path, impact, verdicts, revision }: Change, file: string): Finding {
-  const decisive = verdicts.filter((verdict) => verdict.impact === impact)
-  const special = decisive.find(({ ruleId }) => !general.includes(ruleId))
-  const { message = 'Changed.' } = special ?? decisive[0] ?? {}
-  const where = revision ? { file: revision.file, line: revision.line } : { file }
-  return { ...where, impact: isCookie(path) ? lower(impact) : impact, place: placeOf(path), message }
-}
-
-/** Browsers keep any cookie and send it back, and hide it from scripts: no client depends on what it looks like. */
-function isCookie(pointer: string): boolean {
-  return pointer.includes('/headers/Set-Cookie/')
-}
-
-function lower(impact: Impact): Impact {
-  return impact === 'major' ? 'minor' : impact
-}
-
-const unsaid = ['', 'content', 'application/json', 'schema', 'properties', 'paths', 'payload']
-
-/** A JSON pointer in readable form: `POST /api/v1/bookmarks › responses › 409 › error`. */
-function placeOf(pointer: string): string {
-  const steps = pointer.replace(/^#\/?/, '').split('/')
-  const names = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-  const [root, path = '', method = '', ...rest] = names
-  const isCall = root === 'paths' && methods.some((each) => each === method)
-  const said = isCall ? [`${method.toUpperCase()} ${path}`, ...rest] : names
-  return said.filter((name) => !unsaid.includes(name)).join(' › ') || 'the document'
 }
 
 export interface Version {

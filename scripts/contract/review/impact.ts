@@ -9,6 +9,12 @@ export interface Finding {
   /** The operation, message or type, and the path within it. */
   place: string
   message: string
+  /** The JSON pointer in the revision. */
+  at?: string
+  /** The operations that it reaches. */
+  operations: string[]
+  /** Of changed words: the old and the new text. */
+  words?: [before: string, after: string]
 }
 
 export const impacts: Impact[] = ['patch', 'minor', 'major']

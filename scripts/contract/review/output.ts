@@ -5,6 +5,7 @@ import type { ClientChange } from './clients.ts'
 import type { Version } from './compare.ts'
 import { type Finding, type Impact, impacts } from './impact.ts'
 import { isRefused, type Review, review } from './review.ts'
+import { wordDiff } from './words.ts'
 
 const signs: Record<Impact, string> = { major: '🔴 major', minor: '🟢 minor', patch: '⚪ patch' }
 
@@ -14,6 +15,7 @@ export function markdown(review: Review): string {
     '# Contract review',
     `Compared with ${review.base}.`,
     headline(review),
+    rulesSentence(review),
     ...review.versions.filter(({ isEnough }) => !isEnough).map(versionSentence),
     review.stale.length > 0 &&
       `**generated/ is stale: run \`npm run generate\`.** Affected: ${review.stale.join(', ')}.`,
@@ -42,25 +44,59 @@ function versionSentence({ file, before, after, wanted }: Version): string {
     : `**\`info.version\` of ${file} ${went}, and ${before} is not a semantic version.**`
 }
 
-/** Patches change only texts, so they are collapsed. */
+/** Words that say what holds are shown as they were and are; other patches are folded. */
 function changes(findings: Finding[]): string[] {
+  const reworded = findings.flatMap(({ words, ...finding }) => (words ? [{ ...finding, ...wordDiff(...words) }] : []))
+  const weighty = reworded.filter(({ isWeighty }) => isWeighty)
+  const light = reworded.filter(({ isWeighty }) => !isWeighty)
   const loud = findings.filter(({ impact }) => impact !== 'patch')
-  const words = findings.filter(({ impact }) => impact === 'patch')
+  const quiet = findings.filter(({ impact, words }) => impact === 'patch' && !words)
+  const folded = [quiet.length > 0 && table(quiet), ...light.map(wording)].filter(Boolean)
+  const count = quiet.length + light.length
   return [
     loud.length > 0 ? `## Changes\n\n${table(loud)}` : '',
-    words.length > 0
-      ? `<details><summary>${words.length} ${words.length === 1 ? 'patch' : 'patches'}</summary>\n\n${table(words)}\n\n</details>`
+    weighty.length > 0 ? `## Words\n\nDoes what they say change?\n\n${weighty.map(wording).join('\n')}` : '',
+    count > 0
+      ? `<details><summary>${count} ${count === 1 ? 'patch' : 'patches'}</summary>\n\n${folded.join('\n\n')}\n\n</details>`
       : '',
   ]
 }
 
+function wording({ place, file, line, text, operations }: Omit<Finding, 'words'> & { text: string }): string {
+  return `- ${place} (${line ? `${file}:${line}` : file})${reach(operations)}<br>${text}`
+}
+
+function reach(operations: string[]): string {
+  if (operations.length < 2) return ''
+  return ` <details><summary>reaches ${operations.length} operations</summary>${operations.join(', ')}</details>`
+}
+
+/** One line for each component and impact: what is written there once, is told once. */
 function table(findings: Finding[]): string {
   const sorted = findings.toSorted((one, other) => impacts.indexOf(other.impact) - impacts.indexOf(one.impact))
-  const rows = sorted.map(({ impact, place, file, line, message }) => {
-    const cells = [signs[impact], place, message, line ? `${file}:${line}` : file]
+  const lines = Map.groupBy(sorted, ({ impact, at, file, place, message }) => {
+    const [, component] = /^#\/components\/([^/]+\/[^/]+)/.exec(at ?? '') ?? []
+    return [impact, file, component ?? `${place} ${message}`].join('\n')
+  })
+  const rows = [...lines.values()].map((all) => {
+    const { impact, place, file, line } = all[0] as Finding
+    const where = all.length > 1 ? (place.split(' › ')[0] ?? place) : place
+    const said = all.map(({ place, message }) =>
+      (all.length > 1 ? `${place.split(' › ').slice(1).join(' › ')}: ${message}` : message).replace(/^: /, ''),
+    )
+    const operations = [...new Set(all.flatMap((finding) => finding.operations))]
+    const cells = [signs[impact], `${where}${reach(operations)}`, said.join('<br>'), line ? `${file}:${line}` : file]
     return `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`
   })
   return ['| | Where | What | |', '|---|---|---|---|', ...rows].join('\n')
+}
+
+function rulesSentence({ rules }: Review): string {
+  if (!rules) return ''
+  const by = rules.failed
+    ? `Those of the base cannot judge (${rules.failed}), so these are the verdicts of the new ones.`
+    : `The verdicts are those of the base's rules; by the new ones, it is ${rules.verdict ?? 'no change'}.`
+  return `**The rules of this review changed: ${rules.files.join(', ')}.** ${by}`
 }
 
 function clientChapter({ client, verdict }: Review): string[] {

@@ -2,7 +2,7 @@ import type { Case } from './case.ts'
 
 /** Names, error texts, credentials. */
 export const nameAndTextChanges: Case[] = [
-  { name: 'a removed path', edits: [[statusPath(), '']], verdict: 'major', says: /Path `\/status` was removed/ },
+  { name: 'a removed path', edits: [[statusPath(), '']], verdict: 'major', says: /`GET \/status` is gone/ },
   {
     name: 'a header parameter in another case',
     edits: [['name: x-device-id', 'name: X-Device-ID']],
@@ -13,7 +13,7 @@ export const nameAndTextChanges: Case[] = [
     name: 'a renamed operation',
     edits: [['operationId: listNotes', 'operationId: getNotes']],
     verdict: 'major',
-    says: /'listNotes' to 'getNotes'/,
+    says: /`listNotes` to `getNotes`/,
   },
   {
     name: 'a renamed path parameter',
@@ -22,7 +22,7 @@ export const nameAndTextChanges: Case[] = [
       ['name: id\n        in: path', 'name: note\n        in: path'],
     ],
     verdict: 'major',
-    says: /`\/notes\/\{note\}`/,
+    says: /parameter `id` is now `note`/,
   },
   { name: 'a removed type', edits: [[plaintext(), '']], verdict: 'major', says: /type `Plaintext` is gone/ },
   {
@@ -77,13 +77,13 @@ export const nameAndTextChanges: Case[] = [
     name: 'another cookie',
     edits: [['in: cookie, name: session,', 'in: cookie, name: sid,']],
     verdict: 'major',
-    says: /`name` of security scheme/,
+    says: /`name` of `session` changed from `session` to `sid`/,
   },
   {
     name: 'a removed server',
     edits: [['https://notes.example', 'https://api.notes.example']],
     verdict: 'major',
-    says: /Server/,
+    says: /`https:\/\/notes.example` is now/,
   },
 ]
 

@@ -16,7 +16,7 @@ export const requestChanges: Case[] = [
       ['required: [text]\n      properties:\n        id:', 'required: [text, colour]\n      properties:\n        id:'],
     ],
     verdict: 'major',
-    says: /became required: `colour`/,
+    says: /`NewNote` now requires `colour`/,
   },
   {
     name: 'a field that is no longer read',
@@ -28,13 +28,13 @@ export const requestChanges: Case[] = [
     name: 'a narrowed enum of a request',
     edits: [['[red, green, blue]', '[red, green]']],
     verdict: 'major',
-    says: /'blue'/,
+    says: /`colour` lost `blue`/,
   },
   {
     name: 'a tightened limit of a request',
     edits: [['id: { type: string, maxLength: 64,', 'id: { type: string, maxLength: 32,']],
     verdict: 'major',
-    says: /maxLength.*'64' to '32'/,
+    says: /`maxLength` of `id` changed from `64` to `32`/,
   },
   {
     name: 'another default',
@@ -53,13 +53,13 @@ export const requestChanges: Case[] = [
     name: 'a new parameter that is demanded',
     edits: [['\n        - name: x-device-id', required('q', true)]],
     verdict: 'major',
-    says: /Required `q`/,
+    says: /required parameter `q` is new/,
   },
   {
     name: 'a removed parameter',
     edits: [[deviceParameter(), '']],
     verdict: 'major',
-    says: /`x-device-id` header parameter was removed/,
+    says: /parameter `x-device-id` is gone/,
   },
   {
     name: 'a body that is now required',

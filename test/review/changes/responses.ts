@@ -6,19 +6,19 @@ export const responseChanges: Case[] = [
     name: 'a removed field of a response',
     edits: [['        author: { type: string, description: Who wrote it. }\n', '']],
     verdict: 'major',
-    says: /`author`.* was removed/,
+    says: /`author` is gone/,
   },
   {
     name: 'a field of a response that may be missing',
     edits: [['required: [id, text, created_at, state]', 'required: [id, text, created_at]']],
     verdict: 'major',
-    says: /no longer required: `state`/,
+    says: /`Note` no longer requires `state`/,
   },
   {
     name: 'a value more in a response',
     edits: [['[draft, final]', '[draft, final, gone]']],
     verdict: 'major',
-    says: /gained values: .gone./,
+    says: /`state` gained `gone`/,
   },
   {
     name: 'a wider type of a response',
@@ -29,7 +29,7 @@ export const responseChanges: Case[] = [
       ],
     ],
     verdict: 'major',
-    says: /Type of `text` widened/,
+    says: /`type` of `text` gained `null`/,
   },
   {
     name: 'a loosened limit of a response',
@@ -40,9 +40,9 @@ export const responseChanges: Case[] = [
       ],
     ],
     verdict: 'major',
-    says: /maxLength.*'1000' to '2000'/,
+    says: /`maxLength` of `text` changed from `1000` to `2000`/,
   },
-  { name: 'a changed status', edits: [['"201":', '"200":']], verdict: 'major', says: /Response `201` became `200`/ },
+  { name: 'a changed status', edits: [['"201":', '"200":']], verdict: 'major', says: /`201` is now `200`/ },
   {
     name: 'a second success',
     edits: [['        "201":', '        "202": { description: Later. }\n        "201":']],
@@ -53,7 +53,7 @@ export const responseChanges: Case[] = [
     name: 'a removed header',
     edits: [[totalHeader(), '']],
     verdict: 'major',
-    says: /headers? of response `200` were removed|`X-Total` was removed/,
+    says: /`headers` is gone/,
   },
   {
     name: 'a header that may be missing',

@@ -6,7 +6,7 @@ export const wordings: Case[] = [
     name: 'a changed description',
     edits: [['The notes, newest first.', 'The notes, the newest first.']],
     verdict: 'patch',
-    says: /`description` of `listNotes` was reworded/,
+    says: /`description` of `GET \/notes` was reworded/,
   },
   {
     name: 'a changed summary of a field',
@@ -45,7 +45,6 @@ export const wordings: Case[] = [
       ['responses/Unauthorized" }\n        "409"', 'responses/NoSession" }\n        "409"'],
       ['responses/Unauthorized" }\n  /status:', 'responses/NoSession" }\n  /status:'],
     ],
-    verdict: 'patch',
-    says: /`NoSession`/,
+    verdict: 'none',
   },
 ]

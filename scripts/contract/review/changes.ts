@@ -1,0 +1,156 @@
+import type { Contract } from '../openapi.ts'
+import { type Fact, type Facts, factsOf, keyOf, listOf } from './facts.ts'
+
+/** One difference of two contracts. */
+export interface Change {
+  /** What it was, and what it is; one is undefined if it is new or gone. With other names, they were renamed. */
+  was: Fact | undefined
+  is: Fact | undefined
+  /** What clients send, or what they read. Neither, of what no operation carries. */
+  directions: Set<Direction>
+  /** The operations that it reaches. */
+  operations: string[]
+  before: Facts
+  after: Facts
+}
+
+export type Direction = 'request' | 'response'
+
+/** All differences of two contracts in their normal form. What is within something new or gone is not told. */
+export function changesOf(base: Contract, revision: Contract): Change[] {
+  const after = factsOf(revision)
+  const plain = factsOf(base)
+  const renamed = twinsOf(plain, after, (steps) => steps.length === 2 && steps[0] === 'types')
+  const types = new Map([...renamed].map(([was, is]) => [was.steps[1] ?? '', is.steps[1] ?? '']))
+  const before = types.size > 0 ? factsOf(base, types) : plain
+  writeOut(before, after)
+  writeOut(after, before)
+  const twins = twinsOf(before, after, (steps) => steps.length > 1 || / /.test(steps[0] ?? ''))
+  const [used, uses] = [usesOf(before), usesOf(after)]
+  const found = [...new Set([...before.keys(), ...after.keys()])].flatMap((key): Change[] => {
+    const [was, is] = [before.get(key), after.get(key)]
+    const { steps } = (is ?? was) as Fact
+    if (JSON.stringify(was?.value) === JSON.stringify(is?.value) && Boolean(was) === Boolean(is)) return []
+    if (steps.some((_, length) => isOneSided(keyOf(steps.slice(0, length))))) return []
+    const twin = was && !is ? twins.get(was) : undefined
+    if (is && !was && [...twins.values()].includes(is)) return []
+    return [{ was, is: is ?? twin, ...reachOf(steps), before, after }]
+  })
+  const names = [...renamed].map(([was, is]) => ({ was, is, ...reachOf(is.steps), before, after }))
+  return [...names, ...found]
+
+  function isOneSided(key: string): boolean {
+    return before.has(key) !== after.has(key)
+  }
+
+  function reachOf(steps: string[]): Pick<Change, 'directions' | 'operations'> {
+    const [reached, reaches] = [used(steps), uses(steps)]
+    const directions = new Set((reached.length > 0 ? reached : reaches).map(({ direction }) => direction))
+    const operations = new Map([...reached, ...reaches].map(({ root, operation }) => [root, operation]))
+    return { directions, operations: [...operations.values()] }
+  }
+}
+
+/** What is gone, and what came in its place with the same content. */
+function twinsOf(before: Facts, after: Facts, applies: (steps: string[]) => boolean): Map<Fact, Fact> {
+  const alone = (from: Facts, to: Facts) =>
+    [...from.values()].filter(({ steps, value, of }) => {
+      const [key, parent] = [keyOf(steps), keyOf(steps.slice(0, -1))]
+      return (
+        value === undefined && of !== 'schema' && applies(steps) && !to.has(key) && (steps.length < 3 || to.has(parent))
+      )
+    })
+  const fresh = alone(after, before)
+  const pairs = alone(before, after).flatMap((was): [Fact, Fact][] => {
+    const text = contentOf(before, was)
+    const parent = keyOf(was.steps.slice(0, -1))
+    const is = fresh.find((one) => keyOf(one.steps.slice(0, -1)) === parent && contentOf(after, one) === text)
+    return is && text ? [[was, is]] : []
+  })
+  return new Map(pairs)
+}
+
+/** Fields that hold the name itself. */
+const named = ['path', 'operationId', 'name', 'url', 'workflowId', 'stepId', 'condition']
+
+/** Empty of what has none. */
+function contentOf(facts: Facts, { steps }: Fact): string {
+  const all = within(facts, steps).filter((fact) => fact.value !== undefined)
+  const content = all
+    .map((fact) => [fact.steps.slice(steps.length), fact.value] as const)
+    .filter(([path]) => !named.includes(String(path)))
+  return all.length > 0 ? JSON.stringify(content.sort()) : ''
+}
+
+function within(facts: Facts, steps: string[]): Fact[] {
+  const start = `${keyOf(steps)}\n`
+  return [...facts].flatMap(([key, fact]) => (key.startsWith(start) ? [fact] : []))
+}
+
+/** Where the other side has an object in place of a reference, so does this one: with the name as its title. */
+function writeOut(facts: Facts, other: Facts): void {
+  for (const [key, fact] of facts) {
+    const parent = keyOf(fact.steps.slice(0, -1))
+    if (fact.steps.at(-1) !== '$ref' || other.has(key) || !other.has(parent)) continue
+    if (!other.has(`${parent}\ntype`) && !other.has(`${parent}\nproperties`)) continue
+    facts.delete(key)
+    const steps = fact.steps.slice(0, -1)
+    const name = String(fact.value)
+    for (const one of within(facts, ['types', name])) {
+      const moved = { ...one, steps: [...steps, ...one.steps.slice(2)] }
+      if (!facts.has(keyOf(moved.steps))) facts.set(keyOf(moved.steps), moved)
+    }
+    facts.set(`${parent}\ntitle`, { ...fact, steps: [...steps, 'title'], value: name })
+  }
+}
+
+interface Use {
+  root: string
+  /** Its name, which may change. */
+  operation: string
+  direction: Direction
+}
+
+/** Which operations carry what is at some steps, and in which direction. */
+function usesOf(facts: Facts): (steps: string[]) => Use[] {
+  const uses = new Map<string, Map<string, Use>>()
+  const carried = new Map<string, Set<string>>()
+  const references = [...facts.values()].filter(({ steps }) => steps.at(-1) === '$ref')
+  for (const { steps, value } of references) {
+    const [root, name = ''] = steps
+    if (root === 'types') carried.set(name, (carried.get(name) ?? new Set()).add(String(value)))
+  }
+  for (const { steps, value } of references)
+    if (steps[0] !== 'types') for (const use of ofOperation(steps)) add(String(value), use)
+  return (steps) => (steps[0] === 'types' ? [...(uses.get(steps[1] ?? '') ?? new Map()).values()] : ofOperation(steps))
+
+  function add(type: string, use: Use): void {
+    const known = uses.get(type) ?? new Map()
+    uses.set(type, known)
+    const key = `${use.direction} ${use.root}`
+    if (known.has(key)) return
+    known.set(key, use)
+    for (const inner of carried.get(type) ?? []) add(inner, use)
+  }
+
+  function ofOperation([root = '', part = '']: string[]): Use[] {
+    if (root === 'workflows') return [{ root: part, operation: part, direction: 'request' }]
+    const operation = nameOf(root)
+    if (operation === undefined) return part === 'bindings' ? [{ root, operation: root, direction: 'request' }] : []
+    const sends = facts.get(keyOf([root, 'action']))?.value
+    const isAnswer = part === 'responses' || (part === 'messages' && sends === 'send')
+    return [{ root, operation, direction: isAnswer ? 'response' : 'request' }]
+  }
+
+  function nameOf(root: string): string | undefined {
+    const id = facts.get(keyOf([root, 'operationId']))?.value
+    if (id !== undefined) return String(id)
+    return facts.has(keyOf([root, 'action'])) || facts.has(keyOf([root, 'path'])) ? root : undefined
+  }
+}
+
+/** The elements of the first list that are not in the second. */
+export function missing(from: unknown, to: unknown): unknown[] {
+  const kept = listOf(to).map((one) => JSON.stringify(one))
+  return listOf(from).filter((one) => !kept.includes(JSON.stringify(one)))
+}

@@ -1,0 +1,520 @@
+import { type Change, type Direction, missing } from './changes.ts'
+import { type Fact, type Facts, keyOf, listOf } from './facts.ts'
+import { highest, type Impact } from './impact.ts'
+
+export interface Verdict {
+  impact: Impact
+  message: string
+  /** Of changed words: the old and the new text. */
+  words?: [before: string, after: string]
+}
+
+/** What a change does to those who use the contract as it was; undefined if another finding tells it. */
+export function judge(change: Change): Verdict | undefined {
+  const { was, is } = change
+  const fact = (is ?? was) as Fact
+  if (isToldByTexts(fact)) return undefined
+  if (isWords(fact, change)) return ofWords(change)
+  const condition = conditionAround(fact, change)
+  if (condition) return { impact: 'major', message: `A condition changed. ${sentence(change)}` }
+  if (was && is && keyOf(was.steps) !== keyOf(is.steps)) return ofName(was, is)
+  const verdict = key(fact) === '(order)' ? ofOrder(change) : (rules[fact.of]?.(change) ?? 'minor')
+  if (verdict === 'told') return undefined
+  return typeof verdict === 'string' ? { impact: verdict, message: sentence(change) } : verdict
+}
+
+/** `told` is what another finding tells; undefined what the general rule judges. */
+type Ruling = Verdict | Impact | 'told' | undefined
+type Rule = (change: Change) => Ruling
+
+/** By what the fact is a field of. The rules of semver are in docs/versioning.md. */
+const rules: Record<string, Rule> = {
+  schema: ofKeyword,
+  properties: (change) => {
+    const { was, is, directions, after } = change
+    if (is && directions.has('request') && isRequired(after, is.steps))
+      return { impact: 'major', message: `The required field ${named(is)} is new.` }
+    if (is) return isEarly(change) ? 'told' : 'minor'
+    const message = directions.has('request') ? `${named(was)} is no longer read.` : `${named(was)} is gone.`
+    return { impact: 'major', message }
+  },
+  ...Object.fromEntries(['oneOf', 'anyOf'].map((name) => [name, ofAlternative])),
+  types: ({ was, is }) => {
+    if (!was) return { impact: 'minor', message: `The type ${named(is)} is new.` }
+    return { impact: 'major', message: `The type ${named(was)} is gone.` }
+  },
+  calls: ({ was }) => (was ? 'major' : 'minor'),
+  operation: ofOperation,
+  parameters: (change) => {
+    const { was, is, after } = change
+    const name = `\`${argument((is ?? was) as Fact)}\``
+    if (was) return { impact: 'major', message: `The parameter ${name} is gone.` }
+    const isDemanded = is && after.get(keyOf([...is.steps, 'required']))?.value === true
+    if (!isDemanded && isEarly(change)) return 'told'
+    const message = `The ${isDemanded ? 'required ' : ''}parameter ${name} is new.`
+    return { impact: isDemanded ? 'major' : 'minor', message }
+  },
+  parameter: ({ was, is, directions }) => {
+    const name = key((is ?? was) as Fact)
+    if (name === 'required') {
+      const owner = ownerOf((is ?? was) as Fact)
+      const isBreaking = is ? directions.has('request') : directions.has('response')
+      return {
+        impact: isBreaking ? 'major' : 'minor',
+        message: is ? `${owner} is now required.` : `${owner} may be missing.`,
+      }
+    }
+    if (name === 'name' && directions.has('response')) return 'minor'
+    if (name === 'name') return { impact: 'major', message: `The parameter \`${was?.value}\` is now \`${is?.value}\`.` }
+    return ['in', 'style', 'explode', 'allowReserved'].includes(name) ? 'major' : undefined
+  },
+  body: ({ was, is }) => {
+    if (key((is ?? was) as Fact) !== 'required') return undefined
+    return is?.value === true ? { impact: 'major', message: 'The body is now required.' } : 'minor'
+  },
+  content: ({ was }) => (was ? 'major' : 'minor'),
+  media: ({ was, is, directions }) => (was && is ? undefined : was || directions.has('request') ? 'major' : 'minor'),
+  responses: ({ was, is }) => {
+    const status = key((is ?? was) as Fact)
+    if (was) return { impact: 'major', message: `The response \`${status}\` is gone.` }
+    if (!/^[23]/.test(status)) return { impact: 'minor', message: `The response \`${status}\` is new.` }
+    return { impact: 'major', message: `The operation may now respond with ${status}.` }
+  },
+  response: ({ was }) => (was ? 'major' : 'minor'),
+  headers: ({ was }) => (was ? 'major' : 'minor'),
+  messages: ({ was, is }) => {
+    const name = `The message \`${key((is ?? was) as Fact)}\``
+    return was ? { impact: 'major', message: `${name} is gone.` } : { impact: 'minor', message: `${name} is new.` }
+  },
+  message: ({ was, is }) => (['name', 'contentType'].includes(key((is ?? was) as Fact)) ? 'major' : undefined),
+  channel: ofData,
+  socket: ({ was, is }) => (key((is ?? was) as Fact) === 'method' ? 'major' : undefined),
+  credentials: ({ was }) => (was ? 'major' : 'minor'),
+  scheme: ({ was, is }) => (['type', 'in', 'name', 'scheme'].includes(key((is ?? was) as Fact)) ? 'major' : undefined),
+  servers: ({ was }) => (was ? 'major' : 'minor'),
+  server: ({ was, is }) => (['host', 'protocol', 'pathname'].includes(key((is ?? was) as Fact)) ? 'major' : undefined),
+  variable: ({ was, is }) => {
+    const name = key((is ?? was) as Fact)
+    if (name === 'default') return 'major'
+    if (name !== 'enum' || !is) return undefined
+    return !was || missing(was.value, is.value).length > 0 ? 'major' : 'minor'
+  },
+  codes: ({ was }) => (was ? 'major' : 'minor'),
+  code: ({ was, is }) => (key((is ?? was) as Fact) === 'code' ? 'major' : undefined),
+  cookie: ({ was, is }) => {
+    const isLonger = key((is ?? was) as Fact) === 'maxAge' && Number(is?.value) > Number(was?.value)
+    return isLonger || !was ? 'minor' : 'major'
+  },
+  // A limit that is new refuses what was accepted, and one that is gone leaves a name behind in code.
+  'x-limits': ({ was, is }) => (was && is && Number(is.value) > Number(was.value) ? 'minor' : 'major'),
+  'x-login-failures': ({ was }) => (was ? 'major' : 'minor'),
+  login: ({ was, is }) => (youngLogins.indexOf(is?.value) > youngLogins.indexOf(was?.value) ? 'major' : 'minor'),
+  info: ({ after }) => (after.has('arazzo') ? 'patch' : 'major'),
+  document: ofData,
+  workflows: ({ was }) => (was ? 'major' : 'minor'),
+  workflow: () => 'minor',
+}
+
+const youngLogins: unknown[] = ['never', 'sometimes', 'always']
+
+/** Limits that both documents contain as data. */
+function ofData({ was, is }: Change): Impact | undefined {
+  const name = key((is ?? was) as Fact)
+  if (['address', 'defaultContentType', 'x-strict-fields'].includes(name)) return 'major'
+  const [before, after] = [Number(was?.value), Number(is?.value)]
+  if (['x-max-message-bytes', 'x-silence-seconds'].includes(name)) return after >= before ? 'minor' : 'major'
+  return name === 'x-ping-seconds' ? (after <= before ? 'minor' : 'major') : undefined
+}
+
+function ofOperation(change: Change): Ruling {
+  const { was, is, before } = change
+  const fact = (is ?? was) as Fact
+  const name = key(fact)
+  if (name === 'x-invalid' || name === 'x-not-found') return 'told'
+  if (name === 'security') {
+    const refused = listOf(was?.value).filter((one) => !listOf(is?.value).some((other) => satisfies(one, other)))
+    const gained = missing(is?.value, was?.value).map((one) => `\`${one}\``)
+    if (refused.length > 0) return { impact: 'major', message: `No longer sufficient: ${refused.join('; ')}.` }
+    return { impact: 'minor', message: `Now sufficient, too: ${gained.join(', ')}.` }
+  }
+  if (name === 'tags') {
+    const [first, now] = [listOf(was?.value)[0], listOf(is?.value)[0]]
+    if (first === now) return 'patch'
+    return { impact: 'major', message: `The first tag of ${ownerOf(fact)} changed from \`${first}\` to \`${now}\`.` }
+  }
+  if (name === 'requestBody') {
+    const isDemanded = is && change.after.get(keyOf([...is.steps, 'required']))?.value === true
+    if (was) return { impact: 'major', message: 'The body is no longer read.' }
+    return isDemanded ? { impact: 'major', message: 'The body is now required.' } : 'minor'
+  }
+  if (name === 'x-body-limit') {
+    const [old, now] = [was, is].map((side) => Number(side?.value ?? commonBodyLimit))
+    const body = [...fact.steps.slice(0, -1), 'requestBody', 'content', 'application/json', 'schema']
+    const isLower = Number(now) < Number(old) && Number(now) < (before.has(keyOf(body)) ? largest(before, body) : 0)
+    return isLower ? { impact: 'major', message: `The limit of the body fell from ${old} to ${now} bytes.` } : 'minor'
+  }
+  return ['operationId', 'path', 'action', 'channel'].includes(name) ? 'major' : 'minor'
+}
+
+function satisfies(given: unknown, wanted: unknown): boolean {
+  const schemes = String(given).split(' and ')
+  return (
+    wanted === 'no credentials' ||
+    String(wanted)
+      .split(' and ')
+      .every((scheme) => schemes.includes(scheme))
+  )
+}
+
+const commonBodyLimit = 1024 * 1024
+/** UTF-8 needs this for any character of the world's languages, if the client does not escape it. */
+const bytesPerCharacter = 3
+/** Of a number, true, false or null. */
+const bytesOfScalar = 25
+
+/** How long the longest valid JSON of a schema is, without unknown fields (bytes); Infinity if nothing limits it. */
+function largest(facts: Facts, steps: string[]): number {
+  const value = (name: string) => facts.get(keyOf([...steps, name]))?.value
+  const limit = (name: string) => Number(value(name) ?? Number.POSITIVE_INFINITY)
+  const reference = value('$ref')
+  if (reference !== undefined) return largest(facts, ['types', String(reference)])
+  if (value('enum')) return Math.max(...listOf(value('enum')).map((one) => JSON.stringify(one).length))
+  const [type] = listOf(value('type'))
+  if (type === 'string') return 2 + bytesPerCharacter * limit('maxLength')
+  if (type === 'array') return 2 + limit('maxItems') * (largest(facts, [...steps, 'items']) + 1)
+  if (type !== 'object') return type === undefined ? Number.POSITIVE_INFINITY : bytesOfScalar
+  const fields = listOf(facts.get(keyOf([...steps, 'properties', '(order)']))?.value).map(String)
+  return 2 + fields.reduce((sum, name) => sum + name.length + 4 + largest(facts, [...steps, 'properties', name]), 0)
+}
+
+/** Positional arguments, constructors and what is tried first follow the order. */
+function ofOrder(change: Change): Ruling {
+  const { was, is } = change
+  const [before, after] = [listOf(was?.value), listOf(is?.value)].map((all) => all.map(String))
+  const of = (is ?? was)?.of ?? ''
+  const [old = [], now = []] = [before, after]
+  const shown = (all: string[]) => all.map((name) => `\`${plain(name, of)}\``).join(', ')
+  if (of === 'content' || of === 'servers') {
+    if (old[0] === now[0] || !now.includes(old[0] ?? '')) return 'told'
+    const noun = of === 'content' ? 'media type' : 'server'
+    return {
+      impact: 'major',
+      message: `The first ${noun}, which generated clients take, was ${shown(old.slice(0, 1))} and is ${shown(now.slice(0, 1))}.`,
+    }
+  }
+  if (of === 'steps') return { impact: 'minor', message: 'The steps are in another order.' }
+  const [kept, keeps] = [old.filter((name) => now.includes(name)), now.filter((name) => old.includes(name))]
+  const noun = { parameters: 'arguments', properties: 'fields' }[of] ?? 'alternatives'
+  if (kept.join('\n') !== keeps.join('\n')) {
+    if (!['parameters', 'properties', 'oneOf', 'anyOf'].includes(of)) return 'told'
+    return { impact: 'major', message: `The ${noun} are in another order: ${shown(kept)} are now ${shown(keeps)}.` }
+  }
+  if (of !== 'parameters' && of !== 'properties') return 'told'
+  const early = earlyIn(old, now)
+  const next = now.find(
+    (name, index) => old.includes(name) && now.slice(0, index).some((other) => early.includes(other)),
+  )
+  if (early.length === 0) return 'told'
+  return {
+    impact: 'major',
+    message: `${shown(early)} is new before \`${plain(next ?? '', of)}\`: positional ${noun} move.`,
+  }
+}
+
+/** What is new before something old. A name in the place of another one is told as that. */
+function earlyIn<Name>(old: Name[], now: Name[]): Name[] {
+  const early = now.filter(
+    (name, index) => !old.includes(name) && now.slice(index).some((other) => old.includes(other)),
+  )
+  return early.length > missing(old, now).length ? early : []
+}
+
+function isEarly({ is, before, after }: Change): boolean {
+  const order = keyOf([...(is?.steps.slice(0, -1) ?? []), '(order)'])
+  return earlyIn(listOf(before.get(order)?.value), listOf(after.get(order)?.value)).includes(is?.steps.at(-1))
+}
+
+/** The name of a parameter; one of the path is told apart by its place alone. */
+function argument({ steps, place }: Fact): string {
+  const name = plain(steps.at(-1) ?? '', 'parameters')
+  return name.startsWith('path ') ? (place.at(-1) ?? name) : name
+}
+
+function plain(name: string, of: string): string {
+  return of === 'parameters' ? name.replace(/^(query|header|cookie) /, '') : name
+}
+
+function ofAlternative({ was, directions }: Change): Impact {
+  return by(was ? 'narrower' : 'wider', directions)
+}
+
+function ofName(was: Fact, is: Fact): Verdict {
+  const [before, after] = [key(was), key(is)]
+  const isHeader = was.of === 'properties' && was.steps.at(-3) === 'headers'
+  const isSame = isHeader && before.toLowerCase() === after.toLowerCase()
+  const isStep = was.steps[0] === 'workflows' && was.steps.length > 2
+  const noun = was.of === 'types' ? 'The type ' : ''
+  return { impact: isSame || isStep ? 'minor' : 'major', message: `${noun}${named(was)} is now ${named(is)}.` }
+}
+
+type Width = 'narrower' | 'wider' | 'other'
+
+function by(width: Width, directions: Set<Direction>): Impact {
+  if (directions.size === 0 || width === 'other') return 'major'
+  return directions.has(width === 'narrower' ? 'request' : 'response') ? 'major' : 'minor'
+}
+
+const mostly = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties']
+const leastly = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties']
+
+/** Whether a keyword now allows less or more. */
+function widthOf(name: string, was: unknown, is: unknown): Width | undefined {
+  if (mostly.includes(name)) return Number(is ?? Infinity) < Number(was ?? Infinity) ? 'narrower' : 'wider'
+  if (leastly.includes(name)) return Number(is ?? -Infinity) > Number(was ?? -Infinity) ? 'narrower' : 'wider'
+  if (['enum', 'type'].includes(name) && was !== undefined && is !== undefined) {
+    const [lost, gained] = [remaining(was, is), remaining(is, was)]
+    if (lost.length > 0 && gained.length > 0) return 'other'
+    return gained.length > 0 ? 'wider' : 'narrower'
+  }
+  if (
+    [
+      'pattern',
+      'format',
+      'enum',
+      'type',
+      'multipleOf',
+      'uniqueItems',
+      'items',
+      'not',
+      'additionalProperties',
+      'contentEncoding',
+      'contentMediaType',
+    ].includes(name)
+  ) {
+    return was === undefined ? 'narrower' : is === undefined ? 'wider' : 'other'
+  }
+  return undefined
+}
+
+/** Every integer is a number. */
+function remaining(from: unknown, to: unknown): unknown[] {
+  return missing(from, to).filter((one) => !(one === 'integer' && listOf(to).includes('number')))
+}
+
+function ofKeyword(change: Change): Ruling {
+  const { was, is, directions, before, after } = change
+  const fact = (is ?? was) as Fact
+  const name = key(fact)
+  const node = fact.steps.slice(0, -1)
+  if (name === 'required') return ofRequired(change, node)
+  const [old, now] = [typeIn(before, node), typeIn(after, node)]
+  const isRetyped = old !== now && typing.includes(name)
+  const width = widthOf(name, was?.value, is?.value)
+  if (name === 'properties')
+    return { impact: was ? 'major' : 'minor', message: `The fields of ${ownerOf(fact)} are ${was ? 'gone' : 'new'}.` }
+  const impact = isRetyped ? 'major' : (ofOther(change, name, node) ?? (width ? by(width, directions) : 'minor'))
+  const typed = isRetyped ? ` Generated code has ${now} where it had ${old}.` : ''
+  return { impact, message: `${keywordSentence(change, name)}${typed}` }
+}
+
+/** Of fields that are new or gone, it is told with them. */
+function ofRequired({ was, is, directions, before, after }: Change, node: string[]): Ruling {
+  const isKept = (name: unknown) =>
+    before.has(keyOf([...node, 'properties', String(name)])) === after.has(keyOf([...node, 'properties', String(name)]))
+  const [lost, gained] = [missing(was?.value, is?.value).filter(isKept), missing(is?.value, was?.value).filter(isKept)]
+  if (lost.length + gained.length === 0) return 'told'
+  const impact = highest([...lost.map(() => by('wider', directions)), ...gained.map(() => by('narrower', directions))])
+  const owner = ownerOf((is ?? was) as Fact)
+  const parts = [
+    gained.length > 0 && `now requires ${gained.map(written).join(', ')}`,
+    lost.length > 0 && `no longer requires ${lost.map(written).join(', ')}`,
+  ]
+  return { impact: impact ?? 'major', message: `${owner} ${parts.filter(Boolean).join(' and ')}.` }
+}
+
+function keywordSentence(change: Change, name: string): string {
+  const { was, is } = change
+  const fact = (is ?? was) as Fact
+  if (name === 'title' && is?.at.endsWith('/$ref')) return `${ownerOf(fact)} is now the type \`${is.value}\`.`
+  if (name === 'title' && was?.at.endsWith('/$ref')) return `${ownerOf(fact)} is no longer the type \`${was.value}\`.`
+  if (name === '$ref') return `The type of ${ownerOf(fact)} ${happened(was?.value, is?.value)}.`
+  if (name === 'default') return `The default of ${ownerOf(fact)} ${happened(was?.value, is?.value)}.`
+  return sentence(change)
+}
+
+/** Keywords that allow neither less nor more, but change what happens. */
+function ofOther({ was, is, directions, before, after }: Change, name: string, node: string[]): Impact | undefined {
+  // Generated code fills it in.
+  if (name === 'default' || name === 'discriminator') return 'major'
+  if (name === 'x-enum-varnames') return was && is && missing(was.value, is.value).length === 0 ? 'minor' : 'major'
+  if (name === 'title') return isClass(typeIn(before, node)) || isClass(typeIn(after, node)) ? 'major' : 'patch'
+  if (name === 'readOnly')
+    return is && directions.has('request')
+      ? 'major'
+      : was && isRequired(after, node)
+        ? by('narrower', directions)
+        : 'minor'
+  if (name === 'writeOnly') return is && directions.has('response') ? 'major' : 'minor'
+  return undefined
+}
+
+function isRequired(facts: Facts, node: string[]): boolean {
+  return listOf(facts.get(keyOf([...node.slice(0, -2), 'required']))?.value).includes(node.at(-1))
+}
+
+const typing = [
+  'type',
+  'format',
+  'uniqueItems',
+  'title',
+  'enum',
+  '$ref',
+  'oneOf',
+  'anyOf',
+  'additionalProperties',
+  'items',
+]
+
+const formats: Record<string, string> = {
+  ...{ date: 'a date', 'date-time': 'a time', uuid: 'a UUID', uri: 'a URI', byte: 'bytes', binary: 'a file' },
+  ...{ int64: 'a long integer', int32: 'an integer', float: 'a float', double: 'a double', decimal: 'a decimal' },
+}
+
+const isClass = (type: string) => type.startsWith('the class') || type.startsWith('an unnamed class')
+
+/**
+ * What openapi-generator makes of a schema in Java, Kotlin, Go and Python, as far as they differ. Without a title it names a
+ * class after where it stands.
+ */
+function typeIn(facts: Facts, node: string[]): string {
+  const value = (name: string) => facts.get(keyOf([...node, name]))?.value
+  const has = (name: string) => facts.has(keyOf([...node, name]))
+  const title = value('title')
+  if (value('$ref')) return `the class ${value('$ref')}`
+  if (node.length === 2 && node[0] === 'types' && !has('enum') && has('properties'))
+    return `the class ${title ?? node[1]}`
+  if (has('properties') || has('oneOf') || has('anyOf')) return title ? `the class ${title}` : 'an unnamed class'
+  if (has('enum')) return title ? `the class ${title}` : 'an enum'
+  const types = listOf(value('type') ?? []).filter((type) => type !== 'null')
+  if (types.length !== 1) return 'any value'
+  const [type] = types
+  if (type === 'array') return value('uniqueItems') ? 'a set' : 'a list'
+  if (type === 'object') return 'a map'
+  return (
+    formats[String(value('format'))] ??
+    { integer: 'an integer', number: 'a decimal', boolean: 'a boolean' }[String(type)] ??
+    'a string'
+  )
+}
+
+const inWords = [
+  'description',
+  'summary',
+  'externalDocs',
+  'x-codeSamples',
+  'x-summary',
+  'because',
+  'meaning',
+  '$comment',
+]
+const inExamples = ['example', 'examples']
+
+function isWords({ steps, of }: Fact, { is }: Change): boolean {
+  if (of === 'properties' || of === 'types') return false
+  const name = steps.at(-1) ?? ''
+  if (inWords.includes(name) || steps.includes('examples') || inExamples.includes(name)) return true
+  if (steps[0] === 'tags' || (steps[0] === 'info' && name !== 'title')) return true
+  return name === 'title' && of !== 'schema' && of !== 'info' && is !== undefined
+}
+
+function ofWords(change: Change): Verdict {
+  const { was, is } = change
+  const fact = (is ?? was) as Fact
+  const index = fact.steps.findIndex((one) => inExamples.includes(one))
+  if (index >= 0)
+    return { impact: 'patch', message: `The examples of ${quoted(shownIn(fact, index - fact.steps.length))} changed.` }
+  if (typeof (was ?? is)?.value !== 'string') return { impact: 'patch', message: sentence(change) }
+  const words: [string, string] = [String(was?.value ?? ''), String(is?.value ?? '')]
+  return { impact: 'patch', message: `\`${key(fact)}\` of ${ownerOf(fact)} was reworded.`, words }
+}
+
+/** The texts of errors are compared by operation. */
+function isToldByTexts({ steps }: Fact): boolean {
+  const index = steps.indexOf('responses')
+  if (index !== 1 || !/^[45]/.test(steps[2] ?? '')) return false
+  const examples = steps.indexOf('examples')
+  if (examples > 0) return steps.length <= examples + 2 || steps.at(-1) === 'error'
+  return steps.at(-1) === 'enum' && steps.at(-2) === 'error'
+}
+
+function conditionAround({ steps }: Fact, { before, after }: Change): boolean {
+  return steps.some((name, index) => {
+    const fact = after.get(keyOf(steps.slice(0, index + 1))) ?? before.get(keyOf(steps.slice(0, index + 1)))
+    return fact?.of === 'schema' && conditions.includes(name)
+  })
+}
+
+const conditions = ['if', 'then', 'else', 'not', 'dependentSchemas', 'dependentRequired', 'contains', 'propertyNames']
+
+function key({ steps }: Fact): string {
+  return steps.at(-1) ?? ''
+}
+
+const unsaid = [
+  'x-limits',
+  'x-cookie',
+  'servers',
+  'schema',
+  'properties',
+  'items',
+  'content',
+  'application/json',
+  'payload',
+  'types',
+]
+
+/** The last name that says something. */
+function shownIn({ place }: Fact, end: number): string {
+  const names = end < 0 ? place.slice(0, end) : place
+  return names.findLast((name) => !unsaid.includes(name)) ?? 'the document'
+}
+
+function quoted(name: string): string {
+  return name === 'the document' ? name : `\`${name}\``
+}
+
+function named(fact: Fact | undefined): string {
+  return fact ? quoted(shownIn(fact, 0)) : ''
+}
+
+function ownerOf(fact: Fact): string {
+  return quoted(shownIn(fact, -1))
+}
+
+function sentence(change: Change): string {
+  const { was, is } = change
+  const fact = (is ?? was) as Fact
+  const isObject = fact.value === undefined
+  if (isObject && !was) return `${named(fact)} is new.`
+  if (isObject && !is) return `${named(fact)} is gone.`
+  const owner = ownerOf(fact) === 'the document' ? '' : ` of ${ownerOf(fact)}`
+  return `\`${key(fact)}\`${owner} ${happened(was?.value, is?.value)}.`
+}
+
+function happened(before: unknown, after: unknown): string {
+  if (before === undefined) return `is new: ${written(after)}`
+  if (after === undefined) return `is gone; it was ${written(before)}`
+  if (!Array.isArray(before) || !Array.isArray(after)) return `changed from ${written(before)} to ${written(after)}`
+  const [lost, gained] = [missing(before, after), missing(after, before)]
+  const parts = [
+    gained.length > 0 && `gained ${gained.map(written).join(', ')}`,
+    lost.length > 0 && `lost ${lost.map(written).join(', ')}`,
+  ]
+  return parts.filter(Boolean).join(' and ') || 'is in a different order'
+}
+
+function written(value: unknown): string {
+  if (Array.isArray(value)) return value.map(written).join(', ')
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return `\`${text.length > 200 ? `${text.slice(0, 199)}…` : text}\``
+}

@@ -1,0 +1,19 @@
+import { diffArrays } from 'diff'
+
+/** What a reader must decide on: a number, code, or what must, may or never does happen. */
+const weighty = /\d|`|\b(must|shall|should|may|can|cannot|never|always|only|at (most|least)|not)\b/i
+
+/** Old and new words side by side, in Markdown with HTML: the sentences that changed. */
+export function wordDiff(before: string, after: string): { text: string; isWeighty: boolean } {
+  const parts = diffArrays(before.split(' '), after.split(' '))
+  const shown = parts.map(({ value, added, removed }, index) => {
+    const words = value.join(' ').replaceAll('<', '&lt;')
+    if (removed) return words && `<del>${words}</del>`
+    if (added) return words && `<ins>${words}</ins>`
+    const start = index === 0 ? '' : (/^.*?[.!?:](?= |$)/.exec(words)?.[0] ?? words)
+    const end = index === parts.length - 1 ? '' : (/(?:^|[.!?:] )((?:(?![.!?:] ).)*)$/.exec(words)?.[1] ?? words)
+    return start.length + end.length < words.length - 1 ? `${start} … ${end}`.trim() : words
+  })
+  const text = shown.filter(Boolean).join(' ')
+  return { text, isWeighty: weighty.test(text.replaceAll(/<\/?(del|ins)>/g, '')) }
+}
