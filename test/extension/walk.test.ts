@@ -1,6 +1,6 @@
 /**
- * Two browsers, a Chrome and a Firefox, in which people edit at once, and which are closed and crash, while workers die and the extension is off at times: see
- * walk.ts. SEED=<number> repeats one walk and says what happened.
+ * Two browsers, a Chrome and a Firefox, in which people edit at once, and which are closed and crash, while workers die and the
+ * extension is off at times: see walk.ts. SEED=<number> repeats one walk and says what happened.
  */
 import { depth } from '../support/depth.ts'
 import { walk } from './walk.ts'

@@ -186,8 +186,7 @@ export class Device {
     return () => {
       this.crash()
       this.#keys = keys
-      putBack()
-      ledger.goBack(this.id, length)
+      ledger.goBack(this.id, length, putBack())
       this.openTab()
     }
   }
@@ -325,13 +324,15 @@ class Disk {
     this.#empty({ isEvicted: false })
   }
 
-  /** What is returned puts it back to where it is now. */
-  copy(): () => void {
+  /** What is returned puts it back to where it is now, and returns the ids of what it has, and the service has not. */
+  copy(): () => string[] {
     const [rows, meta] = [new Map(this.rows), this.meta]
+    const isUnsent = ({ version, waiting }: Row) => !version?.bookmark && !waiting.some(({ sent }) => sent)
     return () => {
       this.lose()
       for (const [id, row] of rows) this.rows.set(id, row)
       this.meta = meta
+      return [...rows.values()].filter(isUnsent).map(({ id }) => id)
     }
   }
 

@@ -126,6 +126,8 @@ export const events: Record<EventName, Happening> = {
   },
   /** An older copy of the profile takes its place, in which the person edits what they had edited since, before it hears of that. */
   async profile(run, device, tab) {
+    // The copy has what the ledger counts as made before.
+    await settled()
     if (device.session !== 'in' || device.disk.isEvicted) return
     const { line } = device
     const putBack = device.copy()

@@ -24,13 +24,15 @@ interface Entry {
 /** Every edit of a run, as the callers of the methods know it. */
 export class Ledger {
   readonly #entries: Entry[] = []
-  /** By `keyOf` and by device, how many entries there were when a field last reached the service. */
-  readonly #arrived = new Map<string, number>()
-  /** Of those, what the service has not forgotten. */
+  /** Fields that ever reached the service, as `keyOf` names them. */
+  readonly #arrived = new Set<string>()
+  /** By device and field, how many entries there were when it last reached the service, which has not forgotten it. */
   #held = new Map<string, number>()
   #backup = new Map<string, number>()
   /** The entries of which a device's store knows nothing more. */
   readonly #forgotten: { device: string; from: number; to: number }[] = []
+  /** By device and bookmark. */
+  readonly #takenForUnsent = new Set<string>()
   /** Fields that are kept in a conflict, as the loser's. */
   readonly #kept = new Set<string>()
   /** Bookmarks that were put back as they had been, so that their values occur twice. */
@@ -56,6 +58,8 @@ export class Ledger {
     const entries: Entry[] = patch
       ? changes(patch, common.saw ?? {}).map((change) => ({ ...common, ...change }))
       : [{ ...common, field: null, value: null }]
+    if (!patch && this.#takenForUnsent.has(ownKey(device, id)))
+      for (const one of entries) one.excuse = 'not sent, it seems'
     for (const { field } of entries) if (field && isMember(field)) this.#members.add(field)
     this.#entries.push(...entries)
     return (outcome) => {
@@ -75,7 +79,7 @@ export class Ledger {
   /** A device's version reached the service, and is current there or kept. */
   arrive(device: string, id: string, bookmark: PlaintextBookmark | null): void {
     for (const key of this.#keysOf(id, bookmark)) {
-      for (const name of [key, ownKey(device, key)]) this.#arrived.set(name, this.length)
+      this.#arrived.add(key)
       this.#held.set(ownKey(device, key), this.length)
     }
   }
@@ -120,14 +124,18 @@ export class Ledger {
     const own = this.#entries.filter((entry) => entry.device === device)
     const wasThere = ({ id, saw }: Entry) =>
       unique.some((field) => this.#arrived.has(keyOf({ id, field, value: saw?.[field] ?? null })))
-    const unsent = this.#unaccounted((entry) => isIn(this.#arrived, entry) || (!entry.field && !wasThere(entry)))
+    const unsent = this.#unaccounted((entry) => this.#arrived.has(keyOf(entry)) || (!entry.field && !wasThere(entry)))
     this.goBack(device, 0)
     return [...new Set(own.filter((entry) => unsent.includes(entry)).map(({ id }) => id))]
   }
 
-  /** The device's store is as it was when there were so many entries: what it had not sent since is gone. */
-  goBack(device: string, from: number): void {
+  /**
+   * The device's store is as it was when there were so many entries: what it had not sent since is gone. Whatever it had not
+   * sent then (`unsent`) it takes for unknown to everybody, so a delete of that only takes it back here.
+   */
+  goBack(device: string, from: number, unsent: readonly string[] = []): void {
     this.#forgotten.push({ device, from, to: this.length })
+    for (const id of unsent) this.#takenForUnsent.add(ownKey(device, id))
     this.#excuse('gone with the store')
   }
 
@@ -147,13 +155,18 @@ export class Ledger {
     for (const entry of this.#entries) {
       const { device, order } = entry
       const isForgotten = this.#forgotten.some((one) => one.device === device && one.from <= order && order < one.to)
-      if (isForgotten && !isIn(this.#held, entry)) entry.excuse ??= why
+      if (isForgotten && !this.#isHeld(entry)) entry.excuse ??= why
     }
   }
 
   /** The faults in the end: edits that are unaccounted for, and conflicts between an edit and what it was made on. */
   faults(final: ReadonlyMap<string, PlaintextBookmark>): unknown[] {
     return [...this.#unaccounted((entry) => this.#isThere(entry, final.get(entry.id))), ...this.#wrong]
+  }
+
+  /** True if it reached the service from its device, which may have made the same edit before. */
+  #isHeld(entry: Entry): boolean {
+    return (this.#held.get(ownKey(entry.device, keyOf(entry))) ?? -1) > entry.order
   }
 
   #unaccounted(isThere: (entry: Entry) => boolean): Entry[] {
@@ -219,11 +232,6 @@ function contentOf(bookmark: Partial<PlaintextBookmark>): Content {
   const newer = Object.entries(newerOf(bookmark)).map(([name, value]) => [`newer ${name}`, value])
   const members = Object.fromEntries([...tags.map((tag) => [`tag ${tag}`, tag]), ...newer])
   return { title, url, description, parentId, ...members }
-}
-
-/** True if the field reached the service from its device after the edit. */
-function isIn(arrived: ReadonlyMap<string, number>, entry: Entry): boolean {
-  return (arrived.get(ownKey(entry.device, keyOf(entry))) ?? -1) > entry.order
 }
 
 function ownKey(device: string, key: string): string {

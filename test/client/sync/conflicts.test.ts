@@ -145,21 +145,39 @@ t.test('a store that has forgotten the edit settles nothing: new, or as it was b
 })
 
 t.test('edits in an older copy of the store are merged with those that it has forgotten', async (t) => {
-  const { person, a, b } = await edited(t, {}, {})
-  const store = memoryStore()
-  const { rows, meta } = await a.store.load()
-  await store.write(rows, meta as Meta)
-  await a.sync.update('x', { title: 'forgotten', url: 'https://example.com/' })
-  await sync(a)
-  await person.world.pass(1000)
-  const older = person.device('a', { store })
+  const { b, older, conflicts } = await wentBack(t, ({ sync }) => {
+    return sync.update('x', { title: 'forgotten', url: 'https://example.com/' })
+  })
   await older.sync.update('x', { title: 'new', description: 'new' })
   await sync(older, b)
   const merged = { ...original, title: 'new', url: 'https://example.com/', description: 'new' }
   t.same([older.sync.get('x'), b.sync.get('x')], [merged, merged])
-  t.match(older.conflicts, [{ fields: ['title'], mine: { title: 'forgotten' }, theirs: { title: 'new' } }])
-  t.same(b.conflicts, [])
+  t.match(conflicts(), [[{ fields: ['title'], mine: { title: 'forgotten' }, theirs: { title: 'new' } }], []])
 })
+
+t.test('a delete there that undoes a forgotten edit is told, and an edit that undoes a forgotten delete', async (t) => {
+  const edit = await wentBack(t, ({ sync }) => sync.update('x', { title: 'forgotten' }))
+  await edit.older.sync.remove('x')
+  const remove = await wentBack(t, ({ sync }) => sync.remove('x'))
+  await remove.older.sync.update('x', { title: 'new' })
+  await sync(edit.older, edit.b, remove.older, remove.b)
+  t.same([shown(edit.b), shown(remove.b)], [{}, { x: 'new' }])
+  t.match(edit.conflicts(), [[{ fields: [], mine: { title: 'forgotten' }, theirs: null }], []])
+  t.match(remove.conflicts(), [[{ fields: [], mine: null, theirs: { title: 'new' } }], []])
+})
+
+/** Somebody has done and sent something on a, whose store is then as it was before. */
+async function wentBack(t: Test, act: (a: Device) => Promise<void>) {
+  const { person, a, b } = await edited(t, {}, {})
+  const store = memoryStore()
+  const { rows, meta } = await a.store.load()
+  await store.write(rows, meta as Meta)
+  await act(a)
+  await sync(a)
+  await person.world.pass(1000)
+  const older = person.device('a', { store })
+  return { b, older, conflicts: () => [older.conflicts, b.conflicts] }
+}
 
 t.test('an edit that lost as it arrived is told, and settled', async (t) => {
   const { person, a, b } = await edited(t, { title: "a's" }, { title: "b's" })
