@@ -15,6 +15,7 @@ interface Calls extends Pick<BookmarksApi, 'create' | 'update' | 'move' | 'remov
   getSubTree(id: string): Promise<BrowserNode[]>
 }
 interface More {
+  bookmarkManagerPrivate: { cut(ids: string[]): Promise<void>; paste(parentId: string): Promise<void> }
   runtime: { getManifest(): { version: string } }
   storage: { session: { remove(names: string[]): Promise<void> } }
 }
@@ -94,6 +95,15 @@ export class Installed {
     await page.goto(`${origin}/${name}.html`)
     await work(page)
     await page.close()
+  }
+
+  /** In Chromium's own bookmark manager. */
+  async cutAndPaste(ids: string[], folder: string): Promise<void> {
+    const manager = await this.page.context().newPage()
+    await manager.goto('chrome://bookmarks')
+    await manager.evaluate((ids) => chrome.bookmarkManagerPrivate.cut(ids), ids)
+    await manager.evaluate((folder) => chrome.bookmarkManagerPrivate.paste(folder), folder)
+    await manager.close()
   }
 
   /** Presses a button of the popup. */

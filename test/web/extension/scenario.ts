@@ -127,6 +127,13 @@ export class User {
     await this.browser.call('move', found?.id ?? '', { parentId, index })
   }
 
+  /** All that is in a folder, into another one. */
+  async cutAndPaste(from: string, to: string): Promise<void> {
+    const { children = [] } = await this.find(from)
+    const ids = children.map(({ id }) => id)
+    await this.browser.cutAndPaste(ids, (await this.find(to)).id)
+  }
+
   async remove(title: string): Promise<void> {
     await this.browser.call('removeTree', (await this.find(title)).id)
   }

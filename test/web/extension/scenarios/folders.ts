@@ -17,6 +17,16 @@ export const folders = [
     for (const [index, title] of titles.toReversed().entries()) await two.move(title, { index })
     return exactly(...titles.toReversed())
   }),
+  scenario('30 are cut and pasted in the bookmark manager: nobody is asked', async ({ one, same }) => {
+    const titles = Array.from({ length: 30 }, (_, index) => `n${index}`)
+    const lines = titles.map((title) => `  ${title}`)
+    await one.addFolder('from')
+    await one.addFolder('to')
+    await one.addMany(titles, { into: 'from' })
+    await same(exactly('from/', ...lines, 'to/'))
+    await one.cutAndPaste('from', 'to')
+    return exactly('from/', 'to/', ...lines)
+  }),
   scenario('folders in folders, and a move into the innermost', async ({ one, two, same }) => {
     await one.addFolder('outer')
     await one.addFolder('inner', { into: 'outer' })
