@@ -55,7 +55,7 @@ t.test('a call says that a web page came, and hasVault does not take its 404 for
   const messages: string[] = []
   offline.on('error', ({ error }) => messages.push(error.message))
   await t.rejects(offline.syncNow(), { name: 'ApiError', message })
-  t.match(offline.status(), { state: 'offline', reason: 'network' })
+  t.match(offline.status(), { state: 'offline', reason: 'service' })
   t.strictSame(messages, [message])
   await offline.stop()
 })

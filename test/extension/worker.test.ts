@@ -24,6 +24,8 @@ class Installed {
   readonly model = new BrowserModel('chrome')
   readonly #listeners = new Map<string, (...values: never[]) => void>()
   isAllowed = true
+  /** In the service's place. */
+  refuse: (request: Request) => Response | undefined = () => undefined
   badge = ''
 
   /** The browser starts the worker. */
@@ -58,7 +60,7 @@ class Installed {
       },
     }
     const { connection } = this
-    const fetch = (request: Request) => connection.fetch(request)
+    const fetch = async (request: Request) => this.refuse(request) ?? connection.fetch(request)
     // biome-ignore lint/complexity/useArrowFunction: it is called by `new`
     const WebSocket = function (url: string) {
       return connection.webSocket(url)
@@ -175,6 +177,32 @@ t.test(
     mend()
   },
 )
+
+t.test('A server that is busy, at fault or away is told apart, and the wait is told', async (t) => {
+  const installed = await install(t)
+  const refusal = { status: 0, after: '' }
+  installed.refuse = ({ url }) => {
+    if (!refusal.status || !url.endsWith('/sync/pull')) return undefined
+    const headers = { ...(refusal.after && { 'retry-after': refusal.after }) }
+    return Response.json({ error: 'Refused' }, { status: refusal.status, headers })
+  }
+  Object.assign(refusal, { status: 429, after: '50' })
+  const before = Date.now()
+  installed.run()
+  await installed.shows('Your server asks to wait')
+  const { retryAt = 0 } = (await installed.state()).sync ?? {}
+  t.ok(retryAt >= before + 50_000 && retryAt <= Date.now() + 50_000, 'during the wait itself')
+  Object.assign(refusal, { status: 500, after: '' })
+  await installed.ask({ ask: 'start' })
+  await installed.shows('Your server has a problem')
+  installed.connection.goOffline()
+  await installed.ask({ ask: 'sync-now' })
+  await installed.shows('Offline')
+  refusal.status = 0
+  installed.connection.goOnline()
+  await installed.ask({ ask: 'sync-now' })
+  await installed.shows('In step')
+})
 
 for (const way of ['an alarm', 'a button'] as const) {
   t.test(`After a 401 that has passed, ${way} lets everything go on`, async (t) => {

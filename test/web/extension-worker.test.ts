@@ -52,6 +52,9 @@ t.test(
     t.equal(headline({ waiting: 5, quarantined: 4 }), 'Not everything is sent yet')
     t.equal(headline({ state: 'offline', lastSync: 0 }, 'waiting'), 'Connecting')
     t.equal(headline({ state: 'offline', reason: 'network' }), 'Offline')
+    t.equal(headline({ state: 'offline', reason: 'service' }), 'Your server has a problem')
+    t.equal(headline({ state: 'offline', reason: 'limited' }), 'Your server asks to wait')
+    t.equal(headline({ state: 'offline', reason: 'outdated' }), 'This extension is out of date')
   },
 )
 

@@ -20,6 +20,8 @@ export interface ClientOptions {
 /** openapi-fetch's client for the contract: `client.GET('/api/v1/bookmarks', { params: { query: { page: 2 } } })`. */
 export interface Client extends OpenApiClient<paths> {
   readonly baseUrl: string
+  /** As `fetch` of a call: without the waits for `Retry-After`, for whoever waits by themselves, as a sync does. */
+  readonly sendOnce: SendRequest
 }
 
 /**
@@ -43,7 +45,8 @@ export function createClient({ baseUrl, deviceId, fetch: send = (request) => fet
   // Every request would fail with fetch's TypeError, as if there were no network.
   assertId(deviceId, 'deviceId')
   assertOrigin(baseUrl)
-  const client = createOpenApiClient<paths>({ baseUrl, credentials: 'include', fetch: withRefresh(withRetries(send)) })
+  const sendOnce = withRefresh(send)
+  const client = createOpenApiClient<paths>({ baseUrl, credentials: 'include', fetch: withRetries(sendOnce) })
   client.use({
     onRequest({ request, schemaPath }) {
       // Elsewhere the header would only cost a browser a preflight, as it does where a path is the beginning of one listed.
@@ -64,7 +67,7 @@ export function createClient({ baseUrl, deviceId, fetch: send = (request) => fet
         throw new ApiError(status, 'The sign-in has no web address')
     },
   })
-  return Object.assign(client, { baseUrl })
+  return Object.assign(client, { baseUrl, sendOnce })
 }
 
 const pageSent = (status: number, baseUrl: string) =>

@@ -11,9 +11,9 @@ import type { Place } from './edits/move.ts'
 import { type PutOptions, putBookmarks, type Update, updateBookmarks } from './edits/put.ts'
 import { listRefused, type Quarantined } from './edits/quarantine.ts'
 import type { SyncExplanation } from './exchange/explain.ts'
-import { clientTransport, type OpenWebSocket, type Transport } from './exchange/transport.ts'
+import type { OpenWebSocket, Transport } from './exchange/transport.ts'
 import { createEngine } from './life/engine.ts'
-import { type LoadDeferred, Run, type SignOutOptions } from './life/run.ts'
+import { type Deferred, type LoadDeferred, Run, type SignOutOptions } from './life/run.ts'
 import type { SearchOptions, SearchQuery } from './search/search.ts'
 import type { Conflict, SyncEvents, SyncStatus } from './store/emitter.ts'
 import type { Replica } from './store/replica.ts'
@@ -270,12 +270,12 @@ export type SyncReader = Pick<Sync, 'get' | 'bookmarks' | 'tree' | 'contents' | 
  *   HTTPS
  */
 export function createSync({ client, webSocket, ...options }: SyncOptions): Sync {
-  return createSyncOver(clientTransport(client, webSocket), options)
+  return createSyncOver(({ clientTransport }) => clientTransport(client, webSocket), options)
 }
 
 /** Like `createSync`, over any transport. */
 export function createSyncOver(
-  transport: Transport,
+  connect: (deferred: Deferred) => Transport,
   {
     keys,
     userId,
@@ -291,7 +291,6 @@ export function createSyncOver(
   assertId(userId, 'userId')
   assertId(deviceId, 'deviceId')
   const engine = createEngine({
-    transport,
     keys,
     userId,
     deviceId,
@@ -300,7 +299,7 @@ export function createSyncOver(
     clock: clock ?? systemClock,
     random: random ?? Math.random,
   })
-  const run = new Run(engine, loadDeferred)
+  const run = new Run(engine, loadDeferred, connect)
   const { replica, status, emitter, selections, tree } = engine
   if (signal) run.stopAt(signal)
   const reader: SyncReader = {
@@ -348,7 +347,7 @@ export function createSyncOver(
     dropQuarantined: (ids) => run.editWith(({ dropRefused }) => dropRefused(engine, ids)),
     adoptKeys: (opened, options = {}) =>
       run.editWith(
-        ({ adoptKeys, withDeadlines }, signal) => adoptKeys(withDeadlines(engine), opened, { ...options, signal }),
+        ({ adoptKeys }, signal, connected) => adoptKeys(connected, opened, { ...options, signal }),
         options.signal,
       ),
     explain: () => run.editWith((deferred) => deferred.explain(engine)),

@@ -30,6 +30,11 @@ export function describe(state: WorkerState): Situation {
   if (sync?.reason === 'outdated') return describeFault({ kind: 'newer', message: '' })
   if (browser?.state === 'failed' && fault) return describeFault(fault)
   if (sync?.heldDeletions || browser?.heldRemovals) return { headline: text('heldHeadline'), mood: 'needs' }
+  if (sync?.reason === 'limited' || sync?.reason === 'service') {
+    const headline = text(sync.reason === 'limited' ? 'limitedHeadline' : 'serviceHeadline')
+    const detail = sync.retryAt ? text('askedAgainAt', describeTime(sync.retryAt)) : text('askedAgain')
+    return { headline, detail, mood: 'still' }
+  }
   if (sync?.state === 'offline' && sync.reason) {
     return { headline: text('offlineHeadline'), detail: text('offlineDetail'), mood: 'still' }
   }

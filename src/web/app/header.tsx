@@ -118,6 +118,8 @@ const stateNames: Record<SyncState, string> = {
 
 const reasonNames: Record<SyncReason, string> = {
   network: 'no connection',
+  service: 'the service has a problem',
+  limited: 'the service asks to wait',
   storage: 'this browser’s storage is full',
   outdated: 'a newer version of this page has taken over',
   keys: 'the keys were replaced on another device',

@@ -10,20 +10,13 @@ const sockets = new Set<WebSocket>()
 
 export const useIsCut = isCut.use
 
-/** True if the service last asked this device to wait. The client package then waits as long as it was told. */
-const isSlowedDown = sharedValue(false)
-
-export const useIsSlowedDown = isSlowedDown.use
-
 export async function send(request: Request): Promise<Response> {
   if (isCut.get()) throw new OfflineError('This device was taken offline')
   try {
     const response = await fetch(request)
     hearTime(response.headers.get('date'))
-    isSlowedDown.set(response.status === 429)
     return response
   } catch (cause) {
-    isSlowedDown.set(false)
     throw cause instanceof TypeError ? new OfflineError(undefined, { cause }) : cause
   }
 }

@@ -8,7 +8,7 @@ import { useClockError } from '../ui/service-time.ts'
 import { tell } from '../ui/tell.ts'
 import { durationText } from '../ui/time.tsx'
 import { useLong } from '../ui/waiting.tsx'
-import { stillText, unsentOf, useIsCut, useIsSlowedDown, useTrouble } from './network.ts'
+import { stillText, unsentOf, useIsCut, useTrouble } from './network.ts'
 import { hrefOf, useRoute } from './route.ts'
 
 /** The notices above every view: all that waits for the person. */
@@ -28,11 +28,10 @@ export function SyncTrouble() {
 /** While nothing can be exchanged: why, what becomes of edits, and another attempt. */
 function Connection() {
   const status = useSyncStatus()
-  const { state, reason } = status
+  const { state, reason, retryAt } = status
   const edits = editsText(unsentOf(status))
   const trouble = useTrouble()
   const isCut = useIsCut()
-  const isSlowedDown = useIsSlowedDown()
   const isSlow = useLong(state === 'connecting')
   // Then nothing helps but to reload the page.
   if (reason === 'outdated') return null
@@ -43,15 +42,24 @@ function Connection() {
       </Notice>
     )
   }
-  if (isSlowedDown && (state === 'offline' || (state === 'connecting' && isSlow))) {
+  const again =
+    retryAt === undefined ? 'The page tries again by itself.' : `The page tries again at ${timeOf(retryAt)}.`
+  if (reason === 'limited') {
     return (
       <Notice title="The service asks this device to wait">
-        It has had too many requests from here. The page tries again by itself. {edits}
+        It has had too many requests from here. {again} {edits}
       </Notice>
     )
   }
   if (state === 'connecting' && isSlow) {
     return <Notice title="The service or the connection is slow">{edits}</Notice>
+  }
+  if (reason === 'service') {
+    return (
+      <Notice title="The service cannot sync at present" isAlert>
+        {trouble instanceof ApiError ? messageOf(trouble) : again} {edits}
+      </Notice>
+    )
   }
   if (state !== 'offline' || reason !== 'network') return null
   if (isCut) {
@@ -61,16 +69,13 @@ function Connection() {
       </Notice>
     )
   }
-  if (trouble instanceof ApiError) {
-    return (
-      <Notice title="The service cannot sync at present" isAlert>
-        {messageOf(trouble)} {edits}
-      </Notice>
-    )
-  }
   return (
     <Notice title={navigator.onLine ? 'The service does not answer' : 'This device has no network'}>{edits}</Notice>
   )
+}
+
+function timeOf(time: number): string {
+  return new Date(time).toLocaleTimeString(undefined, { timeStyle: 'medium' })
 }
 
 function editsText(unsent: number): string {

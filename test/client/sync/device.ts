@@ -55,7 +55,7 @@ export function openDevice(options: DeviceOptions): Device {
   // Signing out overwrites them.
   const keys = structuredClone(options.keys)
   const network = options.network ?? new Network(user, id)
-  const sync = createSyncOver(network, {
+  const sync = createSyncOver(() => network, {
     keys,
     userId: user.userId,
     deviceId: id,

@@ -7,7 +7,7 @@ import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
 import { pick } from '../../support/pick.ts'
 import { turns, until } from './clock.ts'
-import { bookmark, type Device, numbered, openPeople, type Person, send, shown, sync } from './device.ts'
+import { bookmark, type Device, numbered, online, openPeople, type Person, send, shown, sync } from './device.ts'
 import { type Call, down, type Fate, failing, refused, up } from './network.ts'
 
 const people = await openPeople()
@@ -46,7 +46,8 @@ t.test('the state follows the network and the session, with the reason', async (
 
   for (const [fate, expected] of [
     [down, ['offline', 'network']],
-    [failing(new ApiError(503, 'Service unavailable')), ['offline', 'network']],
+    [failing(new ApiError(500, 'Internal server error')), ['offline', 'service']],
+    [failing(new ApiError(429, 'Too many requests')), ['offline', 'limited']],
     [failing(new StorageFullError()), ['offline', 'storage']],
     [up, ['polling', undefined]],
     [failing(new SignedOutError()), ['signed-out', undefined]],
@@ -57,6 +58,42 @@ t.test('the state follows the network and the session, with the reason', async (
     t.same(summary(a), expected)
   }
 })
+
+for (const [status, reason] of [
+  [429, 'limited'],
+  [503, 'service'],
+] as const) {
+  t.test(
+    `while a service asks to wait by ${status}, the status tells so and until when; then all is as before`,
+    async (t) => {
+      const { person, a } = await people.open(t)
+      await online(person, a)
+      const busy = (ms: number) => new ApiError(status, 'Busy', undefined, ms)
+      let left = 2
+      a.network.fate = (call) => (call.name === 'push' && left-- > 0 ? Promise.reject(busy(20_000)) : call.send())
+      await a.sync.put(bookmark('x', 'one'))
+      await until(() => a.sync.status().state === 'offline')
+      t.match(a.sync.status(), { state: 'offline', reason, retryAt: person.world.time + 20_000, waiting: 1 })
+      t.same(a.errors, [], 'nothing has failed')
+      for (let waits = 0; waits < 2; waits++) await person.world.pass(21_000)
+      await until(() => a.sync.status().waiting === 0)
+      t.same([summary(a), a.sync.status().retryAt], [['online', undefined], undefined], 'on the same channel')
+      t.equal(a.network.sockets.length, 1)
+
+      a.network.fate = failing(busy(600_000))
+      await a.sync.put(bookmark('y', 'two'))
+      await until(() => a.errors.length > 0)
+      t.match(a.sync.status(), { state: 'offline', reason, retryAt: person.world.time + 600_000 }, 'as long as it asks')
+      const calls = a.network.calls.length
+      await person.world.pass(599_000)
+      t.equal(a.network.calls.length, calls)
+      a.network.fate = up
+      await person.world.pass(2000)
+      await until(() => a.sync.status().waiting === 0)
+      t.equal(a.sync.status().retryAt, undefined)
+    },
+  )
+}
 
 t.test('edits beyond the quota, and those that were refused, are the reason while the rest goes on', async (t) => {
   const { a } = await people.open(t)

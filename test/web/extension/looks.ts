@@ -29,6 +29,10 @@ export const looks: Look[] = [
   { title: 'in step', state: inStep },
   { title: 'not sent yet', state: { ...inStep, sync: { ...sync, waiting: 61 } } },
   { title: 'offline', state: { ...inStep, sync: { ...sync, state: 'offline', reason: 'network', waiting: 3 } } },
+  {
+    title: 'asked to wait',
+    state: { ...inStep, sync: { ...sync, state: 'offline', reason: 'limited', retryAt: Date.now(), waiting: 3 } },
+  },
   { title: 'paused', state: { ...inStep, isPaused: true, sync: null, browser: null } },
   { title: 'signed out', state: { ...inStep, setup: 'locked', sync: null, browser: null } },
   { title: 'keys replaced', state: { ...inStep, sync: { ...sync, state: 'offline', reason: 'keys' } } },

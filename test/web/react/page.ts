@@ -19,7 +19,7 @@ import { createSyncOver, type Sync, type SyncReader } from '../../../src/client/
 const crowd = 400
 
 /** Nothing is sent: the test is about this device's own edits. */
-const engine = createSyncOver({} as Transport, {
+const engine = createSyncOver(() => ({}) as Transport, {
   ...{ keys: deriveKeys(new Uint8Array(32).fill(1)), userId: 'u', deviceId: 'd', store: memoryStore() },
 })
 let subscribed = 0

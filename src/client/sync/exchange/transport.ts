@@ -41,17 +41,21 @@ export interface Transport {
 
 /** The transport over the client and the platform's WebSocket. */
 export function clientTransport(client: Client, openWebSocket: OpenWebSocket = (url) => new WebSocket(url)): Transport {
+  // What waits here waits unseen.
+  const { sendOnce: fetch } = client
   return {
-    getUserId: async ({ signal }) => unwrap(await answer(client.GET('/api/v1/auth/session', { signal }))).user.user_id,
-    getStatus: async ({ signal }) => unwrap(await answer(client.GET('/api/v1/sync/status', { signal }))),
-    pull: async (body, { signal }) => unwrap(await answer(client.POST('/api/v1/sync/pull', { body, signal }))),
-    push: async (body, { signal }) => unwrap(await answer(client.POST('/api/v1/sync/push', { body, signal }))),
-    getKeyring: async ({ signal }) => unwrap(await answer(client.GET('/api/v1/account/keyring', { signal }))).keyring,
+    getUserId: async ({ signal }) =>
+      unwrap(await answer(client.GET('/api/v1/auth/session', { signal, fetch }))).user.user_id,
+    getStatus: async ({ signal }) => unwrap(await answer(client.GET('/api/v1/sync/status', { signal, fetch }))),
+    pull: async (body, { signal }) => unwrap(await answer(client.POST('/api/v1/sync/pull', { body, signal, fetch }))),
+    push: async (body, { signal }) => unwrap(await answer(client.POST('/api/v1/sync/push', { body, signal, fetch }))),
+    getKeyring: async ({ signal }) =>
+      unwrap(await answer(client.GET('/api/v1/account/keyring', { signal, fetch }))).keyring,
     settleConflict: async (id, { signal }) => {
       const params = { path: { id } }
-      unwrap(await answer(client.DELETE('/api/v1/sync/conflicts/{id}', { params, signal })))
+      unwrap(await answer(client.DELETE('/api/v1/sync/conflicts/{id}', { params, signal, fetch })))
     },
-    logout: async ({ signal }) => void unwrap(await answer(client.POST('/api/v1/auth/logout', { signal }))),
+    logout: async ({ signal }) => void unwrap(await answer(client.POST('/api/v1/auth/logout', { signal, fetch }))),
     openSocket: ({ userId, deviceId, since }) => {
       const url = new URL(openRealtime, client.baseUrl)
       url.protocol = url.protocol.replace('http', 'ws')

@@ -6,7 +6,6 @@ import type { EditParts } from '../edits/edit.ts'
 import type { ExchangeParts } from '../exchange/exchange.ts'
 import { Outbox } from '../exchange/outbox.ts'
 import { Progress } from '../exchange/progress.ts'
-import type { Transport } from '../exchange/transport.ts'
 import { Emitter } from '../store/emitter.ts'
 import { Replica } from '../store/replica.ts'
 import type { Store } from '../store/store.ts'
@@ -16,7 +15,6 @@ import { TreeCache } from '../view/tree-cache.ts'
 import { StatusBoard } from './status.ts'
 
 interface EngineOptions {
-  transport: Transport
   keys: Keys
   userId: string
   deviceId: string
@@ -28,7 +26,7 @@ interface EngineOptions {
 }
 
 /** All parts of a sync. Functions that use only some of them say so in their parameter's type. */
-export interface Engine extends EditParts, ExchangeParts {
+export interface Engine extends EditParts, Omit<ExchangeParts, 'transport'> {
   readonly emitter: Emitter
   readonly status: StatusBoard
   readonly selections: Selections

@@ -11,7 +11,7 @@ import { type NumberedEvent, takeMessages } from '../exchange/take.ts'
 import { settleTold } from '../exchange/told.ts'
 import { encryptAnew } from '../rotation/rotation.ts'
 import { Channel } from './channel.ts'
-import type { Engine } from './engine.ts'
+import type { Connected } from './connected.ts'
 
 const pollMs = 30_000
 /** After this many refused handshakes in a row, the client polls for changes and tries a handshake only now and then. */
@@ -27,7 +27,7 @@ const longestMs = 30_000
  * Keeps this device in sync with the service until the signal aborts, the session ends, or the keys are replaced. Whatever
  * a rotation, on any device, has left under older keys is encrypted anew.
  */
-export async function lead(engine: Engine, signal: AbortSignal): Promise<void> {
+export async function lead(engine: Connected, signal: AbortSignal): Promise<void> {
   const { clock, random, status, progress, network, outbox, keys } = engine
   let attempts = 0
   /** The wait before the next attempt: random, up to a ceiling that doubles from 1 s to 30 s (full jitter). */
@@ -66,10 +66,10 @@ export async function lead(engine: Engine, signal: AbortSignal): Promise<void> {
         await pause(clock, pollMs * (0.75 + random() / 2), [network.rung, outbox.rung], signal)
       }
     } catch (error) {
-      const isHopeless = signal.aborted || !status.fail(error)
+      const askedMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0
+      const isHopeless = signal.aborted || !status.fail(error, askedMs > 0 ? clock.now() + askedMs : undefined)
       progress.end()
       if (isHopeless) return
-      const askedMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0
       await pause(clock, Math.max(backoff(), askedMs), [network.rung], signal)
     }
   }
@@ -79,7 +79,7 @@ export async function lead(engine: Engine, signal: AbortSignal): Promise<void> {
 function nextTime(): void {}
 
 /** Follows the realtime channel until it closes; false if it was refused. */
-async function stayLive(engine: Engine, signal: AbortSignal): Promise<boolean> {
+async function stayLive(engine: Connected, signal: AbortSignal): Promise<boolean> {
   const { transport, replica, userId, deviceId, clock, status, disconnected } = engine
   signal.throwIfAborted()
   const since = replica.meta.cursor
@@ -100,7 +100,7 @@ async function stayLive(engine: Engine, signal: AbortSignal): Promise<boolean> {
 }
 
 async function follow(
-  engine: Engine,
+  engine: Connected,
   channel: Channel,
   epoch: string,
   since: number,
@@ -128,7 +128,7 @@ async function follow(
 
 /** @param position the cursor that the messages continue from, and the history of the service that it belongs to */
 async function takeAndPush(
-  engine: Engine,
+  engine: Connected,
   messages: readonly NumberedEvent[],
   { epoch, since }: { epoch: string; since: number },
   signal: AbortSignal,

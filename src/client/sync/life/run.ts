@@ -3,14 +3,16 @@ import { eraseKeys } from '../../crypto/keys.ts'
 import { StoreVersionError } from '../../errors.ts'
 import { abortable, pause } from '../../timing/clock.ts'
 import { forgetMasterKey } from '../../vault/master-key.ts'
+import type { Transport } from '../exchange/transport.ts'
 import type { Search, SearchOptions, SearchQuery } from '../search/search.ts'
 import type { TabMessage } from '../store/tabs.ts'
+import type { Connected } from './connected.ts'
 import type { Engine } from './engine.ts'
 
 /** After this, the sync's second file is asked for again. */
 const fileAgainMs = 10_000
 
-type Deferred = typeof import('../deferred.ts')
+export type Deferred = typeof import('../deferred.ts')
 
 /** @throws OfflineError the file did not arrive; the next call tries again */
 export type LoadDeferred = () => Promise<Deferred>
@@ -32,6 +34,7 @@ export interface SignOutOptions {
 export class Run {
   readonly #engine: Engine
   readonly #loadDeferred: LoadDeferred
+  readonly #connect: (deferred: Deferred) => Transport
   readonly #ended = new AbortController()
   readonly #stopped = new AbortController()
   /** The edits under way. */
@@ -45,9 +48,10 @@ export class Run {
   /** Null: this tab is not started; false: it is waiting while another tab leads. */
   #isLeader: boolean | null = null
 
-  constructor(engine: Engine, loadDeferred: LoadDeferred) {
+  constructor(engine: Engine, loadDeferred: LoadDeferred, connect: (deferred: Deferred) => Transport) {
     this.#engine = engine
     this.#loadDeferred = loadDeferred
+    this.#connect = connect
     engine.tabs.listen((message) => this.#hear(message))
     // It gives the lead to the newer version, and hears nothing of it that would not be true here.
     engine.emitter.on('error', ({ error }) => {
@@ -88,9 +92,14 @@ export class Run {
   }
 
   /** Like `edit`, with what is in the sync's second file. */
-  editWith<T>(work: (deferred: Deferred, signal: AbortSignal) => Promise<T>, caller?: AbortSignal): Promise<T> {
-    const loadAndWork = async (signal: AbortSignal) => work(await abortable(this.#loadDeferred(), signal), signal)
-    return this.edit(loadAndWork, caller)
+  editWith<T>(
+    work: (deferred: Deferred, signal: AbortSignal, connected: Connected) => Promise<T>,
+    caller?: AbortSignal,
+  ): Promise<T> {
+    return this.edit(async (signal) => {
+      const { deferred, connected } = await abortable(this.#reach(), signal)
+      return work(deferred, signal, connected)
+    }, caller)
   }
 
   async syncNow(caller: AbortSignal | undefined): Promise<void> {
@@ -99,8 +108,8 @@ export class Run {
     const signal = this.#signalFor(caller)
     outbox.reopen()
     try {
-      const { exchange, withDeadlines } = await abortable(this.#loadDeferred(), signal)
-      const exchanging = exchange(withDeadlines(this.#engine), signal)
+      const { deferred, connected } = await abortable(this.#reach(), signal)
+      const exchanging = deferred.exchange(connected, signal)
       this.#exchanges = Promise.allSettled([this.#exchanges, exchanging])
       await abortable(exchanging, signal)
     } catch (error) {
@@ -119,6 +128,12 @@ export class Run {
     const { Search } = await abortable(this.#loadDeferred(), options.signal)
     this.#search ??= new Search(this.#engine.replica, this.#engine.emitter)
     return this.#search.find(query, options)
+  }
+
+  /** The sync's second file, and the way to the service, which is in it. */
+  async #reach() {
+    const deferred = await this.#loadDeferred()
+    return { deferred, connected: deferred.connected(this.#engine, this.#connect(deferred)) }
   }
 
   #signalFor(caller: AbortSignal | undefined): AbortSignal {
@@ -194,8 +209,8 @@ export class Run {
   }
 
   async #logout(signal = new AbortController().signal): Promise<void> {
-    const { withDeadlines } = await abortable(this.#loadDeferred(), signal)
-    await withDeadlines(this.#engine).transport.logout({ signal })
+    const { connected } = await abortable(this.#reach(), signal)
+    await connected.transport.logout({ signal })
   }
 
   async #load(): Promise<void> {
@@ -214,8 +229,8 @@ export class Run {
       this.#isLeader = true
       // A sleeping tab may have missed messages of other tabs.
       await this.#engine.replica.load()
-      const { lead, withDeadlines } = await this.#untilDeferredLoaded()
-      await lead(withDeadlines(this.#engine), signal)
+      const { deferred, connected } = await this.#untilReached()
+      await deferred.lead(connected, signal)
     }
     await this.#engine.tabs
       .exclusively('sync', task, signal)
@@ -228,14 +243,14 @@ export class Run {
   }
 
   /** A page may have come from a cache without a network. */
-  async #untilDeferredLoaded() {
+  async #untilReached() {
     const { signal } = this.#ended
     const { clock, network, status } = this.#engine
     for (;;) {
       network.reset()
       if (status.state !== 'online') status.set('connecting')
       try {
-        return await abortable(this.#loadDeferred(), signal)
+        return await abortable(this.#reach(), signal)
       } catch (error) {
         signal.throwIfAborted()
         status.fail(error)

@@ -1,10 +1,17 @@
-import { OfflineError, RecordError, SignedOutError, StorageFullError, StoreVersionError } from '../../errors.ts'
+import {
+  ApiError,
+  OfflineError,
+  RecordError,
+  SignedOutError,
+  StorageFullError,
+  StoreVersionError,
+} from '../../errors.ts'
 import type { Emitter, SyncProgress, SyncReason, SyncState, SyncStatus } from '../store/emitter.ts'
 import type { Replica } from '../store/replica.ts'
 import type { Tabs } from '../store/tabs.ts'
 
 /** A tab's state of its exchange with the service, which it tells the others. */
-type Report = Pick<SyncStatus, 'state' | 'reason' | 'progress'>
+type Report = Pick<SyncStatus, 'state' | 'reason' | 'progress' | 'retryAt'>
 
 /** The sync's status. Emits `status` only when it differs from the one emitted last. */
 export class StatusBoard {
@@ -33,12 +40,13 @@ export class StatusBoard {
   read(): SyncStatus {
     const { meta, waiting, quarantined, held, live, conflicted, rows } = this.#replica
     const conflicts = [...conflicted].reduce((sum, id) => sum + (rows.get(id)?.conflicts.length ?? 0), 0)
-    const { state, progress } = this.#report
+    const { state, progress, retryAt } = this.#report
     const reason = this.#reason()
     const isSyncing = progress !== undefined && state !== 'signed-out'
     return {
       state: isSyncing ? 'syncing' : state,
       ...(reason && { reason }),
+      ...(retryAt && { retryAt }),
       ...(isSyncing && { progress }),
       lastSync: meta.lastSync,
       waiting: waiting.size,
@@ -49,10 +57,16 @@ export class StatusBoard {
   }
 
   /** Sets a state that this tab found out. Tabs of a newer version are not outdated, and the others find out for themselves. */
-  set(state: SyncState, reason?: SyncReason): void {
+  set(state: SyncState, reason?: SyncReason, retryAt?: number): void {
     const progress = state === 'offline' ? undefined : this.#report.progress
-    const isNew = state !== this.#report.state || reason !== this.#report.reason
-    this.#change({ state, ...(reason && { reason }), ...(progress && { progress }) }, isNew && reason !== 'outdated')
+    const report: Report = {
+      state,
+      ...(reason && { reason }),
+      ...(progress && { progress }),
+      ...(retryAt && { retryAt }),
+    }
+    const isNew = state !== this.#report.state || reason !== this.#report.reason || retryAt !== this.#report.retryAt
+    this.#change(report, isNew && reason !== 'outdated')
   }
 
   /** Shows how far this tab's exchange with the service is; undefined if there is none, or nothing to do in it. */
@@ -72,18 +86,28 @@ export class StatusBoard {
     this.#change(report, false)
   }
 
-  /** Reports why the sync cannot continue. Returns whether trying again can help. */
-  fail(error: unknown): boolean {
+  /**
+   * Reports why the sync cannot continue. Returns whether trying again can help.
+   *
+   * @param retryAt before when it is not tried again
+   */
+  fail(error: unknown, retryAt?: number): boolean {
     if (error instanceof SignedOutError) {
       this.set('signed-out')
       return false
     }
-    const reason = reasonOf(error)
-    this.set('offline', reason)
+    const reason = this.stop(error, retryAt)
     if (!(error instanceof OfflineError)) {
       this.#emitter.emit('error', { error: error instanceof Error ? error : new Error(String(error)) })
     }
     return reason !== 'keys' && reason !== 'outdated'
+  }
+
+  /** Shows why nothing can be exchanged, and until when. */
+  stop(error: unknown, retryAt?: number): SyncReason {
+    const reason = reasonOf(error)
+    this.set('offline', reason, retryAt)
+    return reason
   }
 
   /** Must be called after each change of the replica. */
@@ -114,5 +138,7 @@ export class StatusBoard {
 function reasonOf(error: unknown): SyncReason {
   if (error instanceof RecordError && error.fault === 'unknown-key') return 'keys'
   if (error instanceof StoreVersionError) return 'outdated'
-  return error instanceof StorageFullError ? 'storage' : 'network'
+  if (error instanceof StorageFullError) return 'storage'
+  if (error instanceof ApiError) return error.status === 429 ? 'limited' : 'service'
+  return 'network'
 }

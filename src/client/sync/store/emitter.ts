@@ -26,8 +26,10 @@ export interface Conflict {
 export type SyncState = 'connecting' | 'syncing' | 'online' | 'polling' | 'offline' | 'signed-out'
 
 /**
- * Why something waits. The first four make the state `offline`; with the others, everything else continues.
- * - `network`: the service does not respond, or only with errors
+ * Why something waits. The first six make the state `offline`; with the others, everything else continues.
+ * - `network`: nothing responds: no network, or no service
+ * - `service`: it responds, but with an error (`error`): the service is at fault or busy, or what responds is not the service
+ * - `limited`: the service has had too many requests from here (429), and is asked again at `retryAt`
  * - `storage`: this device's storage is full
  * - `outdated`: a newer version of the app has changed the store, and this one has stopped: start the newer one
  * - `keys`: another device has rotated the keys: open the vault again and call `adoptKeys`, then `start`. Edits are kept
@@ -35,7 +37,16 @@ export type SyncState = 'connecting' | 'syncing' | 'online' | 'polling' | 'offli
  * - `quota`: edits would exceed the user's quota (`quarantined`)
  * - `refused`: the service refused edits (`quarantined`)
  */
-export type SyncReason = 'network' | 'storage' | 'outdated' | 'keys' | 'deletions' | 'quota' | 'refused'
+export type SyncReason =
+  | 'network'
+  | 'service'
+  | 'limited'
+  | 'storage'
+  | 'outdated'
+  | 'keys'
+  | 'deletions'
+  | 'quota'
+  | 'refused'
 
 /** How many changes were decrypted or pushed, of those known so far: the total rises with each page of a long pull. */
 export interface SyncProgress {
@@ -48,6 +59,8 @@ export interface SyncStatus {
   state: SyncState
   /** The most important one, if there are several. */
   reason?: SyncReason
+  /** With `service` and `limited`, if the service has asked for it: when it is asked again (Unix ms, this device's clock). */
+  retryAt?: number
   /** In the state `syncing`. */
   progress?: SyncProgress
   /** When the last pull ended (Unix ms, by the service's clock); 0 if there was none. */

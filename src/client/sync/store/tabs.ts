@@ -4,7 +4,7 @@ import type { Conflict, SyncStatus } from './emitter.ts'
 /** Tabs tell each other these. */
 export type TabMessage =
   | { type: 'rows'; ids: string[]; origin: 'local' | 'remote'; conflicts: Conflict[] }
-  | ({ type: 'state' } & Pick<SyncStatus, 'state' | 'reason' | 'progress'>)
+  | ({ type: 'state' } & Pick<SyncStatus, 'state' | 'reason' | 'progress' | 'retryAt'>)
   | { type: 'hello' }
   | { type: 'signed-out' }
 

@@ -1,0 +1,77 @@
+import { ApiError, OfflineError } from '../../errors.ts'
+import { abortable } from '../../timing/clock.ts'
+import type { CallOptions, Transport } from '../exchange/transport.ts'
+import type { Engine } from './engine.ts'
+
+/** An engine with a way to the service. */
+export interface Connected extends Engine {
+  readonly transport: Transport
+}
+
+/** Long enough for a page of 8 MiB over a slow connection, including a busy service's delays. */
+const patienceMs = 120_000
+/** Without a reason, each `abort` would create an error with a stack trace. */
+const answered = 'answered'
+/** So often, and so long in all, a call waits if the service asks for it; then whoever made it decides. */
+const mostWaits = 3
+const mostWaitMs = 60_000
+/** Keeps devices that were refused together from returning together. */
+const jitterMs = 250
+
+/**
+ * Gives the engine the transport, with calls that end: without a response in time, they reject with OfflineError. They wait if
+ * the service asks for it, and the status says so.
+ */
+export function connected(engine: Engine, transport: Transport): Connected {
+  const { clock, random, status } = engine
+
+  async function inTime<T>({ signal }: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
+    const over = new AbortController()
+    const limit = AbortSignal.any([signal, over.signal])
+    clock.sleep(patienceMs, limit).then(
+      () => over.abort(new OfflineError('The service did not respond in time')),
+      () => {},
+    )
+    try {
+      // Node's `fetch` may miss the signal, once memory was cleaned up.
+      return await abortable(call({ signal: limit }), limit)
+    } finally {
+      over.abort(answered)
+    }
+  }
+
+  async function limited<T>(options: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
+    const before = status.report
+    let waitedMs = 0
+    try {
+      for (let waits = 0; ; waits++) {
+        try {
+          return await inTime(options, call)
+        } catch (error) {
+          const isBusy = error instanceof ApiError && (error.status === 429 || error.status === 503)
+          const askedMs = isBusy ? error.retryAfterMs : undefined
+          if (askedMs === undefined || waits === mostWaits || waitedMs + askedMs > mostWaitMs) throw error
+          status.stop(error, clock.now() + askedMs)
+          await clock.sleep(askedMs + random() * jitterMs, options.signal)
+          waitedMs += askedMs
+        }
+      }
+    } finally {
+      // Another call may wait, too: the first of them knows what was before.
+      const isShown = waitedMs > 0 && before.retryAt === undefined && status.report.retryAt !== undefined
+      if (isShown) status.set(before.state, before.reason)
+    }
+  }
+
+  const limits: Transport = {
+    getUserId: (options) => limited(options, (limits) => transport.getUserId(limits)),
+    getStatus: (options) => limited(options, (limits) => transport.getStatus(limits)),
+    pull: (body, options) => limited(options, (limits) => transport.pull(body, limits)),
+    push: (body, options) => limited(options, (limits) => transport.push(body, limits)),
+    getKeyring: (options) => limited(options, (limits) => transport.getKeyring(limits)),
+    settleConflict: (id, options) => limited(options, (limits) => transport.settleConflict(id, limits)),
+    logout: (options) => limited(options, (limits) => transport.logout(limits)),
+    openSocket: (query) => transport.openSocket(query),
+  }
+  return { ...engine, transport: limits }
+}
