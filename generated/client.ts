@@ -65,7 +65,7 @@ export interface paths {
         put?: never;
         /**
          * Sign out
-         * @description Ends every login that a valid session or refresh cookie of the request belongs to, on every instance at once: its next request and any write whose body is still arriving are refused, its open sockets are closed, and its lists, other long responses and downloads that are being sent are cut off. Clears both cookies. Also succeeds without a session.
+         * @description Ends every login that a valid session, as cookie or as bearer token, or refresh cookie of the request belongs to, on every instance at once: its next request and any write whose body is still arriving are refused, its open sockets are closed, and its lists, other long responses and downloads that are being sent are cut off. Clears both cookies. Also succeeds without a session.
          */
         post: operations["logout"];
         delete?: never;
@@ -83,7 +83,7 @@ export interface paths {
         };
         /**
          * Get the session
-         * @description Reports whether the session cookie is valid and which user it belongs to.
+         * @description Reports whether the session is valid and which user it belongs to.
          */
         get: operations["getSession"];
         put?: never;
@@ -2103,7 +2103,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The session cookie is missing, invalid or expired, or the request has valid cookies of several users. Refresh once and repeat the request; if that fails, sign in again. */
+        /** @description The session is missing, invalid or expired, or the request has valid ones of several users. Refresh once and repeat the request; if that fails, sign in again. */
         Unauthorized: {
             headers: {
                 "Set-Cookie": components["headers"]["ClearedCookies"];
@@ -2408,7 +2408,7 @@ export interface components {
     headers: {
         /** @description The request's id in the service's log. */
         "X-Request-Id": string;
-        /** @description Both session cookies with Max-Age 0, if the request has valid ones of more than one user: another host of the domain may have set one of them, and none is taken. Otherwise there is none. */
+        /** @description Both session cookies with Max-Age 0, if the request has valid ones, or a valid token and cookie, of more than one user: another host of the domain may have set one of them, and none is taken. Otherwise there is none. */
         ClearedCookies: string;
         /** @description Seconds to wait before trying again. */
         "Retry-After": number;

@@ -47,8 +47,9 @@ t.test('An import takes bookmarks, so that a generated client can send all their
   t.match(bookmarks, { items: { $ref: '#/components/schemas/ImportBookmark' }, 'x-strict-fields': ['id'] })
 })
 
-t.test('A generated client sends the cookies when it signs out, and may do so without any', async (t) => {
-  t.same(openapi.paths['/api/v1/auth/logout'].post.security, [{ sessionCookie: [] }, { refreshCookie: [] }, {}])
+t.test('A generated client sends the session when it signs out, and may do so without any', async (t) => {
+  const any = [{ sessionCookie: [] }, { sessionToken: [] }, { refreshCookie: [] }, {}]
+  t.same(openapi.paths['/api/v1/auth/logout'].post.security, any)
 })
 
 t.test('No keyword promises that text which is opaque to the service can be decoded', async (t) => {

@@ -45,6 +45,11 @@ t.test('No secret, cookie, token, code, state, query or ciphertext appears in th
     ],
     ['GET', '/api/v1/auth/session', { headers: { cookie: `service_session=${canary('Garbage')}` } }],
     ['GET', '/api/v1/auth/session', { headers: { authorization: `Bearer ${canary('Authorization')}` } }],
+    [
+      'GET',
+      '/api/v1/bookmarks?limit=0',
+      { headers: { cookie: '', authorization: `Bearer ${canaries.get('service_session')}` } },
+    ],
     ['PUT', '/api/v1/account/keyring', { body: { keyring: keyringOf(canary('Keyring')), revision: 1 } }],
     ['POST', '/api/v1/auth/login', { body: { returnTo: `/${canary('LoginReturnTo')}` } }],
     ['POST', '/api/v1/exports', {}],

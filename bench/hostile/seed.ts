@@ -78,7 +78,7 @@ async function signInAs(context: Context, subject: string): Promise<Person> {
   const attempt = { nonce: subject, expiresAt: Date.now() }
   const identity = { issuer: 'bench', subject, ...profile }
   const { session } = await signIn(context, { identity, refreshToken: null, authenticatedMsAgo: null }, attempt, '')
-  const [login] = await findLoginsOf(context.database.db, `service_session=${session}`, Date.now())
+  const [login] = await findLoginsOf(context.database.db, { authorization: `Bearer ${session}` }, Date.now())
   const { userId, loginId } = login as Session
   return { userId, loginId, session }
 }

@@ -16,7 +16,8 @@ export function operationList(contract: Contract): string {
  */
 function securityOf(security: Operation['security']): string {
   if (security === undefined) return 'sessionCookie'
-  const [scheme, other] = security.flatMap(Object.keys)
+  // The same session in another header.
+  const [scheme, other] = security.flatMap(Object.keys).filter((name) => name !== 'sessionToken')
   if (scheme === undefined) return 'none'
   const optional = security.some((requirement) => Object.keys(requirement).length === 0)
   return optional ? (other ? 'none' : 'optional') : scheme

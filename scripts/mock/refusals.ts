@@ -88,13 +88,9 @@ async function rivalOf(change: Change, call: MockCall, forward: Forward): Promis
   const rival = { id: uuidv7(), entity_type, entity_id, timestamp: timestamp + 1, device_id: rivalDevice }
   if (change.operation !== 'delete') return { ...rival, operation: 'delete' }
   const url = operations.getBookmark.path.replace('{id}', encodeURIComponent(entity_id))
-  const stored = await forward({
-    ...call,
-    method: 'GET',
-    url,
-    payload: Buffer.alloc(0),
-    headers: { cookie: call.headers.cookie },
-  })
+  const { cookie, authorization } = call.headers
+  const headers = { cookie, ...(authorization && { authorization }) }
+  const stored = await forward({ ...call, method: 'GET', url, payload: Buffer.alloc(0), headers })
   if (stored.status !== 200) return undefined
   const { encrypted_data, data_hash } = JSON.parse(stored.body.toString())
   return { ...rival, operation: 'update', encrypted_data, data_hash }

@@ -65,15 +65,18 @@ async function expireOnce(call: MockCall, forward: Forward): Promise<MockAnswer>
     for (const token of tokensIn([answer.headers['set-cookie'] ?? []].flat().join(';'))) refreshed.add(token)
     return answer
   }
-  const { cookie = '' } = call.headers
-  const isRefreshed = tokensIn(cookie).some((token) => refreshed.has(token))
+  const { cookie = '', authorization = '' } = call.headers
+  const sent = [...tokensIn(cookie), authorization.replace(/^Bearer +/i, '')]
+  const isRefreshed = sent.some((token) => refreshed.has(token))
   return forward(
-    isRefreshed ? call : withCookie(call, cookie.replace(/service_session=[^;]*/g, 'service_session=expired')),
+    isRefreshed ? call : withTokens(call, cookie.replace(/service_session=[^;]*/g, 'service_session=expired')),
   )
 }
 
-function withCookie(call: MockCall, cookie: string): MockCall {
-  return { ...call, headers: { ...call.headers, cookie } }
+/** Of a session that is sent as a bearer token, nothing stays valid. */
+function withTokens(call: MockCall, cookie: string): MockCall {
+  const { authorization } = call.headers
+  return { ...call, headers: { ...call.headers, cookie, ...(authorization && { authorization: 'Bearer expired' }) } }
 }
 
 function tokensIn(cookies: string): string[] {
@@ -86,7 +89,7 @@ async function slowRefresh(call: MockCall, forward: Forward): Promise<MockAnswer
 }
 
 async function signedOut(call: MockCall, forward: Forward): Promise<MockAnswer> {
-  return forward(withCookie(call, 'service_session=expired; service_refresh=expired'))
+  return forward(withTokens(call, 'service_session=expired; service_refresh=expired'))
 }
 
 async function exportsAre(status: 'processing' | 'failed', call: MockCall, forward: Forward): Promise<MockAnswer> {

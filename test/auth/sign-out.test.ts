@@ -6,6 +6,7 @@ import t from 'tap'
 import { followResponses } from '../../src/service/auth/in-flight.ts'
 import { endLogin } from '../../src/service/db/tables/logins.ts'
 import { allOperations, furnish, type Operation } from '../hostile/requests.ts'
+import { openDevice } from '../realtime/device.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { type Answered, checkAnswer } from '../support/contract.ts'
 import { snapshot } from '../support/database.ts'
@@ -28,16 +29,17 @@ const writes = allOperations(await furnish(ada, 'ada')).filter(
 )
 
 /** Begins a request whose session has been checked, and whose body lacks its last byte. */
-async function begin({ method, path, body = {} }: Operation, { cookie }: TestUser) {
+async function begin({ method, path, body = {} }: Operation, { cookie, token }: { cookie: string; token?: string }) {
   const text = JSON.stringify(body)
-  const headers = { cookie, 'content-type': 'application/json', 'content-length': text.length, 'x-device-id': 'phone' }
-  const sent = request(origin + path, { method, agent: false, headers })
+  const sent = token === undefined ? { cookie } : { authorization: `Bearer ${token}` }
+  const headers = { ...sent, 'content-type': 'application/json', 'content-length': text.length, 'x-device-id': 'phone' }
+  const begun = request(origin + path, { method, agent: false, headers })
   const before = bodies.held()
-  sent.write(text.slice(0, -1))
+  begun.write(text.slice(0, -1))
   await until(() => bodies.held() > before)
   return async (): Promise<Answered> => {
-    sent.end(text.slice(-1))
-    const [response] = (await once(sent, 'response')) as [IncomingMessage]
+    begun.end(text.slice(-1))
+    const [response] = (await once(begun, 'response')) as [IncomingMessage]
     return checkAnswer(method, path, response.statusCode ?? 0, response.headers, await buffer(response), text)
   }
 }
@@ -136,6 +138,27 @@ t.test('Logout ends every login that a valid cookie belongs to', async (t) => {
   }
   t.same(statuses, [...Array(8).fill(401), 200, 200])
 })
+
+t.test(
+  'Logout ends the login of a bearer token as exactly: its cookies, its socket and a write whose body is arriving',
+  async (t) => {
+    const [user, bystander] = [await app.user('bob'), await app.user('bob')]
+    const device = await openDevice(t, origin, { ...user, cookie: '' }, { token: user.session })
+    const operation = writes.find(({ operationId }) => operationId === 'createBookmark') as Operation
+    const finish = await begin(operation, { cookie: '', token: user.session })
+    const headers = { authorization: `Bearer ${user.session}` }
+    t.equal((await call('POST', logout, { headers })).status, 200)
+    t.equal(await device.closeCode, 4401)
+    const { status, body } = await finish()
+    t.same([status, body], [401, invalid])
+    t.equal((await user.call('GET', '/api/v1/bookmarks')).status, 401)
+    t.equal(
+      (await call('POST', '/api/v1/auth/refresh', { headers: { cookie: `service_refresh=${user.refresh}` } })).status,
+      401,
+    )
+    t.equal((await bystander.call('GET', '/api/v1/bookmarks')).status, 200)
+  },
+)
 
 t.test('A logout that fails ends no login, and can be repeated', async (t) => {
   const [one, other] = [await app.user('zoe'), await app.user('zoe')]

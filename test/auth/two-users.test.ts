@@ -56,11 +56,38 @@ t.test('Valid sessions of two users are nobody, whatever their order, and both c
   for (const user of [ada, bob]) t.equal((await user.call('GET', '/api/v1/bookmarks')).status, 200, 'each by itself')
 })
 
+t.test('A bearer token of one user beside a cookie of another is nobody', async (t) => {
+  const before = await countRows(app.context)
+  for (const [user, other] of [
+    [ada, bob],
+    [bob, ada],
+  ] as const) {
+    for (const cookies of [session(other), [...junk, ...session(other)], refresh(other), session(user, other)]) {
+      const headers = { authorization: `Bearer ${user.session}`, cookie: cookies.join('; ') }
+      const answer = await call('POST', '/api/v1/bookmarks', { headers, body: content })
+      t.same([answer.status, answer.body, clearedBy(answer)], [401, { error: 'Invalid or expired session' }, cleared])
+    }
+  }
+  t.same(await countRows(app.context), before)
+})
+
 t.test('No socket opens for two users', async (t) => {
   const origin = await app.listen()
   const both = { ...ada, cookie: session(bob, ada).join('; ') }
   await t.rejects(openDevice(t, origin, both))
+  await t.rejects(openDevice(t, origin, bob, { token: ada.session }))
   await openDevice(t, origin, ada)
+  await openDevice(t, origin, { ...ada, cookie: '' }, { token: ada.session })
+})
+
+t.test('A bearer token comes before a cookie of the same user, of whichever login that is', async (t) => {
+  const another = await app.user('ada')
+  const headers = { authorization: `bearer ${ada.session}`, cookie: another.cookie }
+  const { sessions } = (await call('GET', '/api/v1/account/sessions', { headers })).body
+  t.same(
+    sessions.flatMap(({ id, current }: { id: string; current: boolean }) => (current ? [id] : [])),
+    [ada.loginId],
+  )
 })
 
 t.test('Cookies that are of no use do not hide the one that is, before or after it', async (t) => {

@@ -22,7 +22,12 @@ const callers: [name: string, headers: Record<string, string>, expected: object]
   ['a cookie without a value', { cookie: 'service_session' }, missing],
   ['another name', { cookie: `session=${session}; xservice_session=${session}` }, missing],
   ['another spelling of the name', { cookie: `Service_Session=${session}` }, missing],
-  ['the session as a bearer token', { authorization: `Bearer ${session}` }, missing],
+  ['another scheme', { authorization: `Basic ${session}` }, missing],
+  ['a scheme without a token', { authorization: 'Bearer ' }, missing],
+  ['garbage as a bearer token', { authorization: 'Bearer garbage' }, invalid],
+  ['two bearer tokens', { authorization: `Bearer ${session} ${session}` }, invalid],
+  ['the refresh token as a bearer token', { authorization: `Bearer ${refresh}` }, invalid],
+  ['a signed-out session as a bearer token', { authorization: `Bearer ${left.session}` }, invalid],
   ['the ids alone', { 'x-user-id': ada.userId, 'x-device-id': 'device-a' }, missing],
   ['garbage', { cookie: 'service_session=garbage' }, invalid],
   ['garbage of the right length', { cookie: `service_session=${'A'.repeat(session.length)}` }, invalid],
@@ -65,6 +70,28 @@ t.test('Every data operation with an expired session: 401 and nothing changed', 
   t.equal(await snapshot(app.context), before)
   app.setClock(undefined)
   t.equal((await ada.call('GET', '/api/v1/bookmarks')).status, 200, 'seven days are not over')
+})
+
+/** They come last: they end the session. */
+const ending = ['deleteAccount', 'logout']
+
+t.test('As a cookie and as a bearer token, a session does the same in every operation', async (t) => {
+  const answersOf = async (headers: Record<string, string>, ids: Parameters<typeof allOperations>[0]) => {
+    const all = allOperations(ids)
+    const isLast = ({ operationId }: (typeof all)[0]) => ending.indexOf(operationId)
+    const answers: [string, number, unknown][] = []
+    for (const { operationId, method, path, body } of all.sort((one, other) => isLast(one) - isLast(other))) {
+      const { status, body: got } = await app.call(method, path, { headers, ...(body && { body }) })
+      answers.push([operationId, status, status < 300 ? Object.keys(got ?? {}) : got])
+    }
+    return answers
+  }
+  const [mia, noa] = [await app.user('mia'), await app.user('noa')]
+  const byCookie = await answersOf({ cookie: mia.cookie }, await furnish(mia, 'her'))
+  t.same(await answersOf({ authorization: `Bearer ${noa.session}` }, await furnish(noa, 'her')), byCookie)
+  t.ok(byCookie.filter(([, status]) => status < 300).length > 25, 'most succeed')
+  for (const { cookie } of [mia, noa])
+    t.equal((await app.call('GET', '/api/v1/bookmarks', { headers: { cookie } })).status, 401)
 })
 
 t.test('Without a session, a caller cannot tell what exists', async (t) => {

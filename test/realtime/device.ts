@@ -26,6 +26,8 @@ export interface Device {
 export interface DeviceOptions {
   deviceId?: string
   since?: number
+  /** Sent as a bearer token, beside the user's cookie. */
+  token?: string
   /** The certificate of the origin, if it is the test's own. */
   ca?: Buffer
 }
@@ -37,9 +39,10 @@ export async function openDevice(
   user: Pick<TestUser, 'userId' | 'cookie'>,
   options: DeviceOptions = {},
 ): Promise<Device> {
-  const { deviceId = 'device-b', since, ca } = options
+  const { deviceId = 'device-b', since, token, ca } = options
   const query = since === undefined ? '' : `?since=${since}`
-  const headers = { cookie: user.cookie, 'x-user-id': user.userId, 'x-device-id': deviceId }
+  const ids = { cookie: user.cookie, 'x-user-id': user.userId, 'x-device-id': deviceId }
+  const headers = token === undefined ? ids : { ...ids, authorization: `Bearer ${token}` }
   const socket = new WebSocket(realtimeUrl(origin) + query, { headers, ...(ca && { ca }) } satisfies ClientOptions)
   t.teardown(() => socket.terminate())
   socket.once('upgrade', ({ statusCode = 0, headers }) => {

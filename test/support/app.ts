@@ -155,7 +155,7 @@ async function signedIn(context: Context, name: string, call: TestApp['call']): 
     },
     `${name}'s browser`,
   )
-  const [found] = await findLoginsOf(context.database.db, `service_session=${session}`, context.clock())
+  const [found] = await findLoginsOf(context.database.db, { cookie: `service_session=${session}` }, context.clock())
   if (!found) throw new Error(`${name} could not be signed in`)
   const { userId, loginId } = found
   return sendingTo(call, { userId, loginId, session, refresh, cookie: `service_session=${session}` })

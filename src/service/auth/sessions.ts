@@ -1,4 +1,5 @@
 import { hash as hashOf, randomBytes } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyBaseLogger, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { parse } from 'uuid'
 import { operations } from '../../../generated/operations.ts'
@@ -27,7 +28,10 @@ export interface SessionParts {
 
 type Scheme = (typeof operations)[OperationId]['security']
 
-/** Each of the contract's security schemes reads a kind of token, and has a 401 for no cookie, and for a wrong one. */
+/** The headers that carry tokens. */
+export type TokenHeaders = Pick<IncomingHttpHeaders, 'cookie' | 'authorization'>
+
+/** Each of the contract's security schemes reads a kind of token, and has a 401 for none, and for a wrong one. */
 const schemes = {
   sessionCookie: { kind: 'session', missing: 'AuthenticationRequired', wrong: 'InvalidSession' },
   refreshCookie: { kind: 'refresh', missing: 'NoRefreshToken', wrong: 'RefreshFailed' },
@@ -46,8 +50,8 @@ const ofSessions: OperationId[] = [
 
 /**
  * Checks the operation's session, then the user's limit. A valid session passes whatever else its address does, and a
- * request without a cookie counts for nothing: any web page can make its visitors' browsers send those. Only wrong
- * cookies count for an address; beyond its limit they get 429. Each costs one query by primary key.
+ * request without a token counts for nothing: any web page can make its visitors' browsers send those. Only wrong
+ * tokens count for an address; beyond its limit they get 429. Each costs one query by primary key.
  */
 export function createSecurity(parts: SessionParts) {
   const { limits } = parts
@@ -66,14 +70,14 @@ export function createSecurity(parts: SessionParts) {
         limits.countUser(session.userId, endsSessions ? session.loginId : undefined)
         return
       }
-      const isTokenSent = hasCookie(request.headers.cookie, `service_${kind}`)
+      const isTokenSent = sendsToken(request.headers, kind)
       if (isTokenSent) limits.countWrongCookie(request.ip)
       const error = isTokenSent ? wrong : missing
       if (error) throw new ServiceError(error)
     }
 
     return (request, reply, next) => {
-      const found = findLoginsOf(parts.database.db, request.headers.cookie, parts.clock())
+      const found = findLoginsOf(parts.database.db, request.headers, parts.clock())
       const admitted = onceAnswered(found, (logins) => {
         const isOfOne = new Set(logins.map(({ userId }) => userId)).size <= 1
         // Another host of the domain may have set one of them, and nobody can tell which.
@@ -87,9 +91,17 @@ export function createSecurity(parts: SessionParts) {
   }
 }
 
-/** True if the browser presents any of the cookies, right or wrong. */
-export function hasCookie(header: string | undefined, ...names: CookieName[]): boolean {
-  return names.some((name) => cookieValues(header, name).some((value) => value !== ''))
+/** True if the request presents a token of any of the kinds, right or wrong. */
+export function sendsToken(headers: TokenHeaders, ...kinds: TokenKind[]): boolean {
+  return kinds.some((kind) => sentValues(headers, kind).some((value) => value !== ''))
+}
+
+/** A program names its session in the Authorization header; whatever else has put a cookie beside it comes after. */
+function sentValues({ cookie, authorization }: TokenHeaders, kind: TokenKind): string[] {
+  const cookies = cookieValues(cookie, `service_${kind}`)
+  // A proxy may have the header for itself, with another scheme.
+  const [, token] = (kind === 'session' && authorization?.match(/^Bearer +(.*)/i)) || []
+  return token === undefined ? cookies : [token, ...cookies]
 }
 
 /** All values of a cookie: a stale one from another domain or path may come first, so each is tried. */
@@ -110,16 +122,16 @@ const idBytes = 16
 const secretBytes = 16
 
 /**
- * All logins that valid tokens of the Cookie header belong to, of each kind in the order of its cookies. Looks them up
+ * All logins that valid tokens of the headers belong to, of each kind in the order in which they stand there. Looks them up
  * without a cache, so that signing out takes effect at once.
  */
-export function findLoginsOf(db: Db, cookieHeader: string | undefined, now: number): ReturnType<typeof findSessions> {
-  return findSessions(db, [...tokensOf(cookieHeader, 'session'), ...tokensOf(cookieHeader, 'refresh')], now)
+export function findLoginsOf(db: Db, headers: TokenHeaders, now: number): ReturnType<typeof findSessions> {
+  return findSessions(db, [...tokensOf(headers, 'session'), ...tokensOf(headers, 'refresh')], now)
 }
 
 /** As many as a head can have: of those that no sign-in has made, none may hide the one that is valid. */
-function tokensOf(cookieHeader: string | undefined, kind: TokenKind): SentToken[] {
-  const possible = cookieValues(cookieHeader, `service_${kind}`).filter(isPossible)
+function tokensOf(headers: TokenHeaders, kind: TokenKind): SentToken[] {
+  const possible = sentValues(headers, kind).filter(isPossible)
   return possible.map((token) => ({ kind, hash: hash(token), userId: userOf(token) }))
 }
 

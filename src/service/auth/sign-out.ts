@@ -5,7 +5,7 @@ import { type EndedLogin, endLogin, endLogins, type LoginKey, lockLogins, sorted
 import type { Notices } from '../notices/notices.ts'
 import type { Provider } from '../provider/provider.ts'
 import type { Seal } from '../seal/seal.ts'
-import { findLoginsOf } from './sessions.ts'
+import { findLoginsOf, type TokenHeaders } from './sessions.ts'
 
 export interface SignOutParts {
   database: Pick<Database, 'db' | 'write'>
@@ -16,17 +16,13 @@ export interface SignOutParts {
 }
 
 /**
- * Ends every login that a valid cookie belongs to, closes its sockets, and revokes the provider's token. A browser sends
+ * Ends every login that a valid token belongs to, closes its sockets, and revokes the provider's token. A browser sends
  * several cookies of one name if they have different domains or paths, and afterwards none of them may be of use.
  * Returns true if there was any.
  */
-export async function signOut(
-  parts: SignOutParts,
-  cookieHeader: string | undefined,
-  log: FastifyBaseLogger,
-): Promise<boolean> {
+export async function signOut(parts: SignOutParts, headers: TokenHeaders, log: FastifyBaseLogger): Promise<boolean> {
   const { database, clock, notices } = parts
-  const logins = sortedById(await findLoginsOf(database.db, cookieHeader, clock()))
+  const logins = sortedById(await findLoginsOf(database.db, headers, clock()))
   if (logins.length === 0) return false
   const ended = await database.write(async (trx) => {
     const rows = []

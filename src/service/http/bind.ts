@@ -119,9 +119,9 @@ function isDownload(responses: OpenAPIV3_1.ResponsesObject): boolean {
 
 function toOperationRequest(request: FastifyRequest): OperationRequest<HttpOperationId> {
   const { log, ip, session, params, query, headers, body, validationError } = request
-  const { cookie, 'user-agent': userAgent = '', 'x-device-id': deviceId } = headers
+  const { cookie, authorization, 'user-agent': userAgent = '', 'x-device-id': deviceId } = headers
   const caller = session && { userId: session.userId, loginId: session.loginId, deviceId }
   const isMalformed = validationError !== undefined
-  const parts = { log, address: ip, session, caller, cookie, userAgent, params, query, headers, body, isMalformed }
-  return parts as unknown as OperationRequest<HttpOperationId>
+  const sent = { cookie, authorization, userAgent, params, query, headers, body, isMalformed }
+  return { log, address: ip, session, caller, ...sent } as unknown as OperationRequest<HttpOperationId>
 }

@@ -4,7 +4,7 @@ import { type AttemptParts, findAttempts, startAttempt } from '../auth/attempts.
 import { clearedCookies, loginCookieName, refreshCookie, sessionCookie } from '../auth/cookies.ts'
 import { type RefreshParts, refreshLogin } from '../auth/refresh.ts'
 import { isProgram, parseReturnTo, redirectTarget } from '../auth/return-to.ts'
-import { findLoginsOf, hasCookie } from '../auth/sessions.ts'
+import { cookieValues, findLoginsOf, sendsToken } from '../auth/sessions.ts'
 import { ClosedError, DisabledUserError, type SignInParts, signIn, UsedAttemptError } from '../auth/sign-in.ts'
 import { type SignOutParts, signOut } from '../auth/sign-out.ts'
 import type { Access } from '../config/access.ts'
@@ -52,7 +52,7 @@ export const authOperations: Operations<
 
   async completeLogin(request, parts) {
     const { config, limits, metrics } = parts
-    const isPresent = hasCookie(request.cookie, loginCookieName(config))
+    const isPresent = cookieValues(request.cookie, loginCookieName(config)).some((value) => value !== '')
     // Each of these may cost a call to the provider.
     if (isPresent) limits.checkFailedSignIns(request.address)
     try {
@@ -74,12 +74,13 @@ export const authOperations: Operations<
     }
   },
 
-  async logout({ cookie, address, log }, parts) {
-    const isSignedOut = await signOut(parts, cookie, log).catch((cause) => {
+  async logout({ cookie, authorization, address, log }, parts) {
+    const headers = { cookie, authorization }
+    const isSignedOut = await signOut(parts, headers, log).catch((cause) => {
       throw new ServiceError('LogoutFailed', { cause })
     })
-    const isWrongCookie = !isSignedOut && hasCookie(cookie, 'service_session', 'service_refresh')
-    if (isWrongCookie) parts.limits.countWrongCookie(address)
+    const isWrong = !isSignedOut && sendsToken(headers, 'session', 'refresh')
+    if (isWrong) parts.limits.countWrongCookie(address)
     return { status: 200, body: { success: true }, cookies: clearedCookies(parts.config) }
   },
 
@@ -113,7 +114,7 @@ async function complete(request: OperationRequest<'completeLogin'>, parts: Parts
   }
   const { attempt, ...exchanged } = await parts.provider.exchangeCode(callback, newest, ...others)
   demandAllowed(parts.config.access, exchanged)
-  const replaced = await findLoginsOf(parts.database.db, cookie, parts.clock())
+  const replaced = await findLoginsOf(parts.database.db, { cookie }, parts.clock())
   const tokens = await signIn(parts, exchanged, attempt, userAgent, replaced)
   return { returnTo: attempt.returnTo, tokens }
 }

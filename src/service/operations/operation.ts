@@ -30,6 +30,8 @@ export interface OperationRequest<Op extends OperationId> {
   caller: contract[Op]['parameters']['header'] extends { 'x-device-id': string } ? Caller : undefined
   /** The Cookie header. */
   cookie: string | undefined
+  /** The Authorization header. */
+  authorization: string | undefined
   /** The User-Agent header; empty if there is none. */
   userAgent: string
   params: Exclude<contract[Op]['parameters']['path'], undefined>
