@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import t from 'tap'
 import { withProgress } from '../../src/service/terminal/progress.ts'
-import { buildForTests } from './build.ts'
+import { buildForTests, bundleForTests } from './build.ts'
 import { describeCount } from './count.ts'
 import type { Plan, TestProcess } from './plan.ts'
 import { Report } from './report.ts'
@@ -32,7 +32,7 @@ export async function runTests({ processes, recorded }: Plan, depth: 'quick' | '
   }
   await mkdir('.tap', { recursive: true })
   await rm(output, { force: true })
-  const built = buildForTests('web', 'docs')
+  const built = buildForTests('web', 'docs').then(() => bundleForTests())
   // Reported below, once the servers can be stopped.
   built.catch(() => {})
   await using servers = await startServers(processes, all)

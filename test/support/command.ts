@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import { compileCache } from './compile-cache.ts'
+import { bundleCache, bundleFolder } from '../../scripts/test/build.ts'
 
-const ebs = fileURLToPath(new URL('../../src/service/commands/ebs.ts', import.meta.url))
+const ebs = fileURLToPath(new URL('ebs.mjs', bundleFolder))
 
 export interface Command {
   /** How the command ended, and what it printed. */
@@ -13,10 +13,10 @@ export interface Command {
   kill(signal: NodeJS.Signals): void
 }
 
-/** Starts a command of `ebs` in a separate process, with only these environment variables. */
+/** Starts a command of `ebs`, as people run it, in a separate process, with only these environment variables. */
 export function startCommand(t: Test, name: string, args: string[], env: Record<string, string>): Command {
   const child = spawn(process.execPath, [ebs, name, ...args], {
-    env: { ...compileCache, ...env },
+    env: { ...bundleCache, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const printed = Promise.all([text(child.stdout), text(child.stderr)])

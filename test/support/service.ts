@@ -6,18 +6,18 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { freePort } from '../../scripts/servers/free-port.ts'
+import { bundleCache, bundleFolder } from '../../scripts/test/build.ts'
 import { buildApp, type CallOptions, sendingTo, type TestUser, unusedProvider } from './app.ts'
-import { compileCache } from './compile-cache.ts'
 import { type Answered, checkAnswer } from './contract.ts'
 
-const main = fileURLToPath(new URL('../../src/service/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('main.mjs', bundleFolder))
 
 interface Exit {
   code: number | null
   signal: NodeJS.Signals | null
 }
 
-/** `node src/service/main.ts` in a separate process. */
+/** The service as it is installed, `node main.mjs`, in a separate process. */
 export interface Run {
   pid: number
   stdout(): string
@@ -39,7 +39,7 @@ export interface RunOptions {
   cwd?: string
   /** A command that runs the process, such as `strace`. */
   under?: string[]
-  /** Instead of `src/service/main.ts`. */
+  /** Instead of `main.mjs`. */
   entry?: string
 }
 
@@ -49,7 +49,7 @@ export function run(t: Test, env: Record<string, string>, { cwd, under = [], ent
   const [command = '', ...args] = [...under, process.execPath, entry]
   const child = spawn(command, args, {
     cwd,
-    env: { PATH, HOME, ...compileCache, ...env },
+    env: { PATH, HOME, ...bundleCache, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const exited = once(child, 'close').then(([code, signal]) => ({ code, signal }) as Exit)
