@@ -111,7 +111,7 @@ function errorRows(contract: Contract): string {
   const rows = Map.groupBy(listedErrors(contract), ({ status, remedy }) => `${status} ${remedy}`)
   return [...rows.values()]
     .map((errors) => {
-      const texts = errors.map(({ text }) => `\`${text}\``).join(', ')
+      const texts = errors.map(({ code, text }) => `\`${text}\` (\`${code}\`)`).join(', ')
       return `| ${errors[0]?.status} | ${texts} | ${errors[0]?.remedy} |\n`
     })
     .join('')

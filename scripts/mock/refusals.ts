@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { components } from '../../generated/client.ts'
+import * as errors from '../../generated/errors.ts'
 import { BookmarkExists, KeyringChanged, QuotaExceeded, SignInAgain, Unavailable } from '../../generated/errors.ts'
 import { type OperationId, operations } from '../../generated/operations.ts'
 import {
@@ -16,13 +17,15 @@ import {
 type Refusal = readonly [status: number, text: string]
 
 /** The call does not reach its operation. The health report's answer provides the other headers. */
-export async function refuse([status, error]: Refusal, { headers }: MockCall, forward: Forward): Promise<MockAnswer> {
+export async function refuse(refusal: Refusal, { headers }: MockCall, forward: Forward): Promise<MockAnswer> {
   const { origin } = headers
+  const [status, error] = refusal
+  const [code = 'BadRequest'] = Object.entries(errors).find(([, one]) => one === refusal) ?? []
   const { path: url, method } = operations.getHealth
   const own = origin === undefined ? {} : { origin }
   const health = await forward({ method, url, headers: own, payload: Buffer.alloc(0) })
   const retry = status === 429 || status === 503 ? { 'retry-after': '1' } : {}
-  return replaced(health, status, { error }, retry)
+  return replaced(health, status, { error }, { ...retry, 'x-error-code': code })
 }
 
 export async function refuseDuplicates(call: MockCall, forward: Forward): Promise<MockAnswer> {

@@ -1,3 +1,4 @@
+import type * as listed from '../../generated/errors.ts'
 import { SignInAgain } from '../../generated/errors.ts'
 
 // Apart from the others, so that what decrypts records alone does not load those.
@@ -132,6 +133,9 @@ export class BookmarkFileError extends Error {
   override readonly name = 'BookmarkFileError'
 }
 
+/** The contract's word for an error. `BadRequest` is one whose text names a fault of the request. */
+export type ErrorCode = keyof typeof listed | 'BadRequest'
+
 /** The service returned an error. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
@@ -143,12 +147,16 @@ export class ApiError extends Error {
   /** How long the service asks to wait before the next call (`Retry-After`), if it does: a call waits for up to a minute itself. */
   readonly retryAfterMs: number | undefined
 
+  /** The error for programs (`X-Error-Code`). A later service may have others, and one before 2.1 sends none. */
+  readonly code: ErrorCode | undefined
+
   /** @param message the contract's text, as the service sent it */
-  constructor(status: number, message: string, requestId?: string, retryAfterMs?: number) {
+  constructor(status: number, message: string, requestId?: string, retryAfterMs?: number, code?: ErrorCode) {
     super(message)
     this.status = status
     this.requestId = requestId
     this.retryAfterMs = retryAfterMs
+    this.code = code
   }
 }
 

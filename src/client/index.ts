@@ -9,6 +9,7 @@ export * from './crypto.ts'
 export {
   ApiError,
   BackupFailedError,
+  type ErrorCode,
   OfflineError,
   RollbackError,
   SignedOutError,

@@ -32,7 +32,7 @@ t.test('CORS: credentials are allowed from the configured origins', async (t) =>
     t.equal(headers['access-control-allow-credentials'], 'true')
     t.equal(
       headers['access-control-expose-headers'],
-      'Retry-After, Content-Disposition, X-Request-Id, ETag, Content-Range, Accept-Ranges',
+      'Retry-After, Content-Disposition, X-Request-Id, X-Error-Code, ETag, Content-Range, Accept-Ranges',
     )
   }
   const preflight = {
@@ -290,7 +290,10 @@ t.test('In place of a response that has not begun, there is the refusal', async 
   await client.isRefused
   response.end('too late')
   await client.closed
-  t.match(client.received(), /^HTTP\/1\.1 400 Bad Request\r\n[\s\S]*\r\n\r\n\{"error":"Malformed request"\}$/)
+  t.match(
+    client.received(),
+    /^HTTP\/1\.1 400 Bad Request\r\nX-Error-Code: MalformedRequest\r\n[\s\S]*\r\n\r\n\{"error":"Malformed request"\}$/,
+  )
 })
 
 async function start(t: Test) {

@@ -39,7 +39,9 @@ const schemasOfMessages: Record<Message['kind'], Record<string, string>> = {
 export function openContract(documents: Documents): (traffic: Traffic) => void {
   const { asyncapi } = documents
   const openapi = withTexts(documents.openapi as Contract)
-  const errors = new Map(listedErrors(openapi).map(({ code, text }) => [code, text]))
+  const listed = listedErrors(openapi)
+  const errors = new Map(listed.map(({ code, text }) => [code, text]))
+  const codes = new Map(listed.map(({ code, text }) => [text, code]))
   // The linter checks the schemas themselves; compiling the meta-schema would take longer than all else here.
   const options = { strict: false, meta: false, validateSchema: false }
   const ajv = new Ajv2020(options)
@@ -104,6 +106,8 @@ export function openContract(documents: Documents): (traffic: Traffic) => void {
     const content = response.content[type]
     assert.ok(content, `${name}: the content type ${type} is not in the contract`)
     if (type !== 'application/json') return
+    if (typeof body?.error === 'string')
+      assert.equal(headers['x-error-code'], codes.get(body.error) ?? 'BadRequest', `${name}: ${body.error}`)
     const validate = compiled(content.schema)
     if (!validate(body)) assert.fail(`${name}: ${ajv.errorsText(validate.errors)} in ${abbreviated(body)}`)
   }

@@ -45,16 +45,17 @@ export function placedByLogin() {
   }
 }
 
-/** Every error response must have the one schema of errors: a generated client makes a class of each. */
+/** Every error response must have the one schema of errors, of each of which a generated client makes a class, and the header of its code. */
 export function errorAnswers({ except = [] }: { except?: string[] }) {
   return {
     Operation({ operationId, responses = {} }: Operation, context: Context) {
       for (const [status, response] of Object.entries(responses)) {
         if (!/^[45]/.test(status) || except.includes(`${operationId} ${status}`)) continue
-        const { content = {} } = context.resolve(response).node ?? {}
-        if (Object.keys(content).join() !== 'application/json' || !isError(content['application/json']?.schema))
+        const { content = {}, headers = {} } = context.resolve(response).node ?? {}
+        const isJson = Object.keys(content).join() === 'application/json'
+        if (!isJson || !isError(content['application/json']?.schema) || !('X-Error-Code' in headers))
           context.report({
-            message: `${operationId} does not return the Error schema with ${status}.`,
+            message: `${operationId} does not return the Error schema and X-Error-Code with ${status}.`,
             location: context.location.child(['responses', status]).key(),
           })
       }

@@ -1,5 +1,5 @@
 import { SignInAgain } from '../../../generated/errors.ts'
-import { ApiError, OfflineError, SignedOutError, SignInAgainError } from '../errors.ts'
+import { ApiError, type ErrorCode, OfflineError, SignedOutError, SignInAgainError } from '../errors.ts'
 import type { Client } from './client.ts'
 import { retryAfterMs } from './retry-after.ts'
 
@@ -19,12 +19,18 @@ export interface CallResult<Data> {
  */
 export function unwrap<Data>({ data, error, response }: CallResult<Data>): NonNullable<Data> {
   if (response.ok && data !== undefined && data !== null) return data
-  const text = typeof error === 'object' && error !== null && 'error' in error ? error.error : undefined
+  const text = (error as { error?: unknown } | null | undefined)?.error
   const message = typeof text === 'string' ? text : `The service responded with status ${response.status}`
   if (response.status === 401) throw new SignedOutError()
-  if (response.status === SignInAgain[0] && text === SignInAgain[1]) throw new SignInAgainError()
-  const requestId = response.headers.get('x-request-id') ?? undefined
-  throw new ApiError(response.status, message, requestId, retryAfterMs(response))
+  if (text === SignInAgain[1]) throw new SignInAgainError()
+  const header = (name: string) => response.headers.get(`x-${name}`) ?? undefined
+  throw new ApiError(
+    response.status,
+    message,
+    header('request-id'),
+    retryAfterMs(response),
+    header('error-code') as ErrorCode,
+  )
 }
 
 /** `fetch` rejects with a TypeError if no response arrived; what was cut off is no JSON. @throws OfflineError instead */

@@ -1,4 +1,4 @@
-import { InvalidSession, RefreshFailed } from '../../../generated/errors.ts'
+import * as errors from '../../../generated/errors.ts'
 import { getSession, logout, refreshSession, startLogin } from '../../../generated/paths.ts'
 import type { SendRequest } from '../api/retry.ts'
 import type { OpenWebSocket } from '../sync/exchange/transport.ts'
@@ -72,7 +72,7 @@ function connectTo(findAccount: () => FakeAccount): FakeConnection {
       if (!isOnline) throw new TypeError('The fake network is down')
       account.deliver()
       if (pathname === logout) endSession()
-      return Response.json(body, { status })
+      return Response.json(body, { status, headers: codeOf(body) })
     },
     webSocket(url) {
       const { searchParams } = new URL(url)
@@ -102,5 +102,12 @@ function connectTo(findAccount: () => FakeAccount): FakeConnection {
 
 function signedOut(pathname: string): FakeAnswer {
   if (pathname === getSession) return { status: 401, body: { authenticated: false } }
-  return failed(pathname === refreshSession ? RefreshFailed : InvalidSession)
+  return failed(pathname === refreshSession ? errors.RefreshFailed : errors.InvalidSession)
+}
+
+/** The header that names an error. */
+function codeOf(body: unknown): Record<string, string> {
+  const { error } = body as { error?: string }
+  const found = Object.entries(errors).find(([, [, text]]) => text === error)
+  return found ? { 'x-error-code': found[0] } : {}
 }

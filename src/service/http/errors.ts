@@ -3,7 +3,6 @@ import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { HeadersTooLarge, MalformedRequest, RequestTimeout } from '../../../generated/errors.ts'
 import { type ErrorCode, ServiceError, toServiceError } from '../contract/errors.ts'
 import { InvalidRequest } from '../contract/validation.ts'
 import type { Database } from '../db/engine/database.ts'
@@ -19,7 +18,7 @@ interface ErrorParts {
   database: Pick<Database, 'isUnavailable'>
 }
 
-/** Every error becomes the contract's `{error}`. It names the caller's faults; ours are logged instead. */
+/** Every error becomes the contract's `{error}`, with its code in a header. It names the caller's faults; ours are logged instead. */
 export function registerErrors(app: FastifyInstance, parts: ErrorParts): void {
   const methodsOf = collectMethods(app)
   const unmatched = ({ url, method, raw }: FastifyRequest) => {
@@ -49,6 +48,7 @@ function answer(error: ServiceError, request: FastifyRequest, reply: FastifyRepl
   reply
     .code(error.statusCode)
     .headers(error.headers)
+    .header('x-error-code', error.code === 'Overloaded' ? 'Unavailable' : error.code)
     // Whatever the route lets others keep, an error is not to be kept.
     .header('cache-control', 'private, no-store')
     .header('content-type', 'application/json; charset=utf-8')
@@ -103,9 +103,9 @@ function fromFault(
     : new ServiceError('BadRequest', { message: error.message, cause: error })
 }
 
-const faults: Record<string, readonly [status: number, error: string]> = {
-  HPE_HEADER_OVERFLOW: HeadersTooLarge,
-  ERR_HTTP_REQUEST_TIMEOUT: RequestTimeout,
+const faults: Record<string, ErrorCode> = {
+  HPE_HEADER_OVERFLOW: 'HeadersTooLarge',
+  ERR_HTTP_REQUEST_TIMEOUT: 'RequestTimeout',
 }
 
 /** For bytes that are not HTTP: no route matches them, so neither hooks nor the error handler run. None are logged. */
@@ -116,11 +116,12 @@ export function answerClientErrors(headers: Record<string, string>) {
       socket.destroy()
       return
     }
-    const [status, message] = faults[error.code ?? ''] ?? MalformedRequest
+    const { code, statusCode: status, message } = new ServiceError(faults[error.code ?? ''] ?? 'MalformedRequest')
     const body = JSON.stringify({ error: message })
     const head = [
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
       ...lines,
+      `X-Error-Code: ${code}`,
       'Connection: close',
       'Content-Type: application/json; charset=utf-8',
       `Content-Length: ${Buffer.byteLength(body)}`,

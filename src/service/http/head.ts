@@ -49,7 +49,15 @@ export async function registerHeads(app: FastifyInstance, config: HeadConfig): P
     credentials: true,
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
     allowedHeaders: ['Authorization', 'Content-Type', 'X-Device-ID', 'Range', 'If-Range'],
-    exposedHeaders: ['Retry-After', 'Content-Disposition', 'X-Request-Id', 'ETag', 'Content-Range', 'Accept-Ranges'],
+    exposedHeaders: [
+      'Retry-After',
+      'Content-Disposition',
+      'X-Request-Id',
+      'X-Error-Code',
+      'ETag',
+      'Content-Range',
+      'Accept-Ranges',
+    ],
     maxAge: 7200,
     strictPreflight: false,
   })

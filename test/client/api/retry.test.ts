@@ -62,6 +62,15 @@ t.test('a wait of more than a minute is the caller’s to decide, who is told ho
   t.throws(() => unwrap(answer), { name: 'ApiError', status: 429, retryAfterMs: 61_000 })
 })
 
+t.test('an error is told as a word for programs, by a service that has one', async (t) => {
+  const tab = await openTab()
+  const path = { params: { path: { id: 'nowhere' } } }
+  const answer = await tab.client.GET('/api/v1/bookmarks/{id}', path)
+  t.throws(() => unwrap(answer), { name: 'ApiError', status: 404, code: 'BookmarkNotFound' })
+  const error = { error: 'Service unavailable' }
+  t.throws(() => unwrap({ error, response: Response.json(error, { status: 503 }) }), { status: 503, code: undefined })
+})
+
 t.test('so are several that come to more than a minute', async (t) => {
   let calls = 0
   const tab = await openTab(() => async () => {

@@ -49,6 +49,12 @@ export const openapiViolations: Violation[] = [
     rule: 'house/error-answers',
   },
   {
+    name: 'an error without its code',
+    put: [['paths', '/api/v1/account/devices/{id}', 'delete', 'responses', '404', 'headers', 'X-Error-Code']],
+    rule: 'house/error-answers',
+    at: '#/paths/~1api~1v1~1account~1devices~1{id}/delete/responses/404',
+  },
+  {
     name: 'a time without a unit, by its name',
     put: [field('Bookmark', 'created_at', 'description'), 'Never moves.'],
     rule: 'house/time-unit',
@@ -282,7 +288,8 @@ function ref(type: string): object {
 }
 
 function answer(schema: object): object {
-  return { description: 'Out of order.', content: { 'application/json': { schema } } }
+  const headers = { 'X-Error-Code': { $ref: '#/components/headers/X-Error-Code' } }
+  return { description: 'Out of order.', headers, content: { 'application/json': { schema } } }
 }
 
 function example(code: string): object {
