@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { spawnService } from '../servers/service.ts'
 import { chooseTools, conformClients } from './clients/clients.ts'
-import { type Identity, signInAs, storeSecrets } from './identities.ts'
-import { findSchemathesis, runSchemathesis } from './schemathesis.ts'
+import { type SignedIn, signInAs, storeSecrets } from './identities.ts'
+import { findSchemathesis, runSchemathesis, type SchemathesisRun } from './schemathesis.ts'
 
 /** Returns whether all generated clients live through their story. */
 export async function conformToClients(names: string[], strict: boolean): Promise<boolean> {
@@ -12,30 +12,57 @@ export async function conformToClients(names: string[], strict: boolean): Promis
   return withService(({ url }) => conformClients(url, tools, strict))
 }
 
+/** They end logins, so they are tried as somebody whom no other operation needs. */
+const enders = ['logout', 'endSession', 'endOtherSessions', 'deleteAccount']
+
 /** Returns whether the service keeps to the contract, and tells nobody what is another user's. */
 export async function conformService(examples: number): Promise<boolean> {
   const program = await findSchemathesis()
   return withService(async ({ url, folder }) => {
-    const ada = await signInAs(url, 'Ada')
-    const secrets = await storeSecrets(ada)
-    const identities: Identity[] = [
-      { name: 'nobody', session: 'none', refresh: 'none' },
-      { name: 'another user', ...(await signInAs(url, 'Bob')) },
-      { name: 'the user', ...ada },
-    ]
-    let passes = true
-    for (const identity of identities) {
-      const report = join(folder, `${identity.name}.har`)
-      const status = await runSchemathesis(program, { url, identity, examples, report })
-      if (status !== 0) passes = false
-      if (identity.name === 'the user') continue
-      const leaks = await countLeaks(report, secrets)
-      console.log(`${identity.name}: ${leaks} answers hold data of the user`)
-      if (leaks > 0) passes = false
+    const faults: string[] = []
+    const play = async (name: string, identity: Pick<SignedIn, 'session' | 'refresh'>, which: Which) => {
+      console.log(`\nAs ${name}:`)
+      const report = join(folder, `${name}.har`)
+      const status = await runSchemathesis(program, { url, examples, report, ...identity, ...which })
+      if (status !== 0) faults.push(`schemathesis as ${name}`)
+      return readTraffic(report)
     }
-    return passes
+    /** Almost all requests must have a session that lives: otherwise it would be the 401 that is tried. */
+    const playSignedIn = async (person: string, { session }: SignedIn, which: Which) => {
+      // A refresh ends the older sessions of its login, so it has one of its own.
+      const { refresh } = await signInAs(url, person)
+      const traffic = await play(person, { session, refresh }, which)
+      const meant = traffic.filter(({ cookie }) => cookie.includes(session))
+      const taken = meant.filter(({ status, path }) => status !== 401 || path.startsWith('/api/v1/auth/'))
+      console.log(
+        `${person}: ${meant.length} of ${traffic.length} requests had the session, ${taken.length} were signed in`,
+      )
+      if (taken.length < 0.9 * meant.length || meant.length < traffic.length / 2)
+        faults.push(`the session of ${person}`)
+      return traffic
+    }
+
+    const ada = await signInAs(url, 'Ada')
+    const { secrets, id } = await storeSecrets(ada)
+    const exclude = enders.join('|')
+    const traffics = {
+      nobody: await play('nobody', { session: 'none', refresh: 'none' }, { exclude, id }),
+      Bob: await playSignedIn('Bob', await signInAs(url, 'Bob'), { exclude, id }),
+      Ada: await playSignedIn('Ada', ada, { exclude }),
+    }
+    for (const [name, traffic] of Object.entries(traffics)) {
+      const holding = traffic.filter(({ body }) => secrets.some((secret) => body.includes(secret))).length
+      console.log(`${name}: ${holding} answers hold data of Ada`)
+      // If she had not seen it herself, nobody's having it would not have been noticed.
+      if (holding > 0 !== (name === 'Ada')) faults.push(`the data of Ada in answers to ${name}`)
+    }
+    for (const include of enders) await play(include, await signInAs(url, include), { include })
+    if (faults.length > 0) console.log(`\nFaults: ${faults.join('; ')}.`)
+    return faults.length === 0
   })
 }
+
+type Which = Pick<SchemathesisRun, 'include' | 'exclude' | 'id'>
 
 async function withService<Result>(work: (service: { url: URL; folder: string }) => Promise<Result>): Promise<Result> {
   await using opened = new AsyncDisposableStack()
@@ -48,15 +75,28 @@ async function withService<Result>(work: (service: { url: URL; folder: string })
 }
 
 interface Har {
-  log: { entries: { response: { content: { text?: string; encoding?: string } } }[] }
+  log: {
+    entries: {
+      request: { url: string; headers: { name: string; value: string }[] }
+      response: { status: number; content: { text?: string; encoding?: string } }
+    }[]
+  }
 }
 
-/** How many responses of the recorded traffic contain one of the secrets. */
-async function countLeaks(report: string, secrets: string[]): Promise<number> {
+interface Exchange {
+  path: string
+  cookie: string
+  status: number
+  body: string
+}
+
+async function readTraffic(report: string): Promise<Exchange[]> {
   const { log } = JSON.parse(await readFile(report, 'utf8')) as Har
   if (log.entries.length === 0) throw new Error(`${report} holds no traffic`)
-  const bodies = log.entries.map(({ response: { content } }) =>
-    Buffer.from(content.text ?? '', content.encoding === 'base64' ? 'base64' : 'utf8').toString(),
-  )
-  return bodies.filter((body) => secrets.some((secret) => body.includes(secret))).length
+  return log.entries.map(({ request, response: { status, content } }) => ({
+    path: new URL(request.url).pathname,
+    cookie: request.headers.find(({ name }) => name.toLowerCase() === 'cookie')?.value ?? '',
+    status,
+    body: Buffer.from(content.text ?? '', content.encoding === 'base64' ? 'base64' : 'utf8').toString(),
+  }))
 }

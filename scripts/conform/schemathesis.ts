@@ -1,11 +1,10 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { cacheFolder, isProgram } from '../servers/program.ts'
-import type { Identity } from './identities.ts'
 
 const version = '4.32.5'
 const contract = fileURLToPath(new URL('../../openapi.yaml', import.meta.url))
@@ -33,9 +32,15 @@ export async function findSchemathesis(env = process.env): Promise<string> {
   return program
 }
 
-export interface RunOptions {
+export interface SchemathesisRun {
   url: URL
-  identity: Identity
+  session: string
+  refresh: string
+  /** Only these operations, or all but these: their ids, with `|` between them. */
+  include?: string
+  exclude?: string
+  /** In all paths, instead of ids that nobody has. */
+  id?: string
   /** Number of cases for each operation and phase. */
   examples: number
   /** Where the traffic is recorded (HAR). */
@@ -43,17 +48,24 @@ export interface RunOptions {
 }
 
 /** Runs all phases with the configuration file beside this one, and returns the exit status. */
-export async function runSchemathesis(program: string, options: RunOptions): Promise<number | null> {
-  const { url, identity, examples, report } = options
-  console.log(`\nAs ${identity.name}:`)
-  const args = ['--config-file', fileURLToPath(new URL('schemathesis.toml', import.meta.url)), 'run', contract]
-  const limits = ['--max-examples', `${examples}`, '--exclude-operation-id', 'openRealtime']
-  const output = ['--report', 'har', '--report-har-path', report, '--warnings', 'off', '--no-color']
-  const child = spawn(program, [...args, '--url', url.origin, ...limits, ...output], {
+export async function runSchemathesis(program: string, options: SchemathesisRun): Promise<number | null> {
+  const { url, session, refresh, include, exclude, id, examples, report } = options
+  const config = join(dirname(report), 'schemathesis.toml')
+  const fixed = id === undefined ? '' : `[parameters]\n"path.id" = "${id}"\n\n`
+  await writeFile(config, fixed + (await readFile(new URL('schemathesis.toml', import.meta.url), 'utf8')))
+  const which = [
+    ...(include ? ['--include-operation-id-regex', `^(${include})$`] : []),
+    ...['--exclude-operation-id-regex', `^(openRealtime${exclude ? `|${exclude}` : ''})$`],
+  ]
+  // Of nobody, all is refused.
+  const warnings = session === 'none' ? ['--warnings', 'off'] : []
+  const size = ['--max-examples', `${examples}`, ...warnings]
+  const args = ['--config-file', config, 'run', contract, '--url', url.origin, ...which, ...size]
+  const child = spawn(program, [...args, '--report', 'har', '--report-har-path', report, '--no-color'], {
     stdio: 'inherit',
     // It writes a folder of its own into the working directory.
     cwd: dirname(report),
-    env: { ...process.env, SESSION: identity.session, REFRESH: identity.refresh },
+    env: { ...process.env, SESSION: session, REFRESH: refresh },
   })
   const [status] = await once(child, 'exit')
   return status
