@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { buildApp, type TestApp } from '../support/app.ts'
-import { interceptWrites, isWaitingForLock } from '../support/database.ts'
+import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
+import { countWaitingForLock, interceptWrites, isWaitingForLock } from '../support/database.ts'
 import { isPostgres } from '../support/database-url.ts'
 import { pick } from '../support/pick.ts'
 import { until } from '../support/until.ts'
@@ -55,6 +55,37 @@ else {
       await until(() => isWaitingForLock(two.context.database.db))
       commit()
       t.same(pick(await Promise.all(answers), 'status'), statuses)
+    })
+  }
+
+  for (const [title, path, count, cookieOf] of [
+    ['Sign-outs', 'logout', 13, (own: TestUser, held: TestUser) => `${own.cookie}; ${held.cookie}`],
+    ['Refreshes', 'refresh', 12, ({ refresh }: TestUser) => `service_refresh=${refresh}`],
+  ] as const) {
+    t.test(`${title} of many logins of a user, which wait for a lock, leave connections to others`, async (t) => {
+      const [one, two] = (await instances(t, 2)) as [TestApp, TestApp]
+      const bob = await two.user('bob')
+      const logins = await Promise.all(Array.from({ length: count }, () => one.user('ada')))
+      // The greatest: of several, the others are locked before.
+      const held = logins.toSorted((a, b) => (a.loginId < b.loginId ? 1 : -1))[0] as TestUser
+      const [holding, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      const transaction = one.context.database.db.transaction().execute(async (trx) => {
+        const rows = trx.selectFrom('logins').select('id').where('user_id', '=', held.userId).forUpdate()
+        await (path === 'logout' ? rows.where('id', '=', held.loginId) : rows).execute()
+        holding.resolve()
+        await released.promise
+      })
+      await holding.promise
+      const waiting = logins
+        .filter((login) => path === 'refresh' || login !== held)
+        .map((login) => two.call('POST', `/api/v1/auth/${path}`, { headers: { cookie: cookieOf(login, held) } }))
+      const { db, load } = two.context.database
+      await until(async () => (await countWaitingForLock(db)) + load().waiting === waiting.length)
+      const body = { encrypted_data: 'x', data_hash: 'h' }
+      t.equal((await bob.call('POST', '/api/v1/bookmarks', { body })).status, 201)
+      released.resolve()
+      await transaction
+      t.same(new Set(pick(await Promise.all(waiting), 'status')), new Set([200]))
     })
   }
 

@@ -136,6 +136,11 @@ export function breakTable({ database }: Context, table: string, error: () => Er
 
 /** On Postgres: true while a statement of this database waits for a row that another transaction has locked. */
 export async function isWaitingForLock(db: Context['database']['db']): Promise<boolean> {
+  return (await countWaitingForLock(db)) > 0
+}
+
+/** How many do. */
+export async function countWaitingForLock(db: Context['database']['db']): Promise<number> {
   const waiting = sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-  return (await waiting.execute(db)).rows.length > 0
+  return (await waiting.execute(db)).rows.length
 }

@@ -6,6 +6,7 @@ import {
   holdLogin,
   type LoginKey,
   leaseProviderToken,
+  ownerOfLogins,
   releaseProviderToken,
   saveProviderAnswer,
 } from '../db/tables/logins.ts'
@@ -42,7 +43,8 @@ type Lease = NonNullable<Awaited<ReturnType<typeof leaseProviderToken>>>
 export async function refreshLogin(parts: RefreshParts, { userId, loginId }: Session): Promise<string> {
   const { database, clock } = parts
   const login = { userId, loginId }
-  const lease = await database.write((trx) => leaseProviderToken(trx, login, clock(), database.now, leaseMs), loginId)
+  const owner = ownerOfLogins(login)
+  const lease = await database.write((trx) => leaseProviderToken(trx, login, clock(), database.now, leaseMs), owner)
   if (lease) await askProvider(parts, login, lease)
   const now = clock()
   return database.write(async (trx) => {
@@ -51,15 +53,16 @@ export async function refreshLogin(parts: RefreshParts, { userId, loginId }: Ses
     await shortenSessions(trx, login, now - graceMs, now + graceMs)
     await dropOldestSessions(trx, login)
     return issueToken(trx, 'session', login, now, held.ends_at)
-  }, loginId)
+  }, owner)
 }
 
 /** No lock or transaction is held during the call: the lease keeps other requests from using the same token. */
 async function askProvider(parts: RefreshParts, login: LoginKey, lease: Lease): Promise<void> {
   const { userId, loginId } = login
   const { database, provider, seal, clock, notices } = parts
+  const owner = ownerOfLogins(login)
   const binding = { purpose: 'provider-token', userId, rowId: loginId } as const
-  const stopAsking = () => database.write((trx) => dropProviderToken(trx, login, clock() + uncheckedMs), loginId)
+  const stopAsking = () => database.write((trx) => dropProviderToken(trx, login, clock() + uncheckedMs), owner)
   const opened = seal.open(lease.sealed, binding)
   if (opened === null) return stopAsking()
   const token = Buffer.from(opened).toString()
@@ -67,16 +70,16 @@ async function askProvider(parts: RefreshParts, login: LoginKey, lease: Lease): 
     if (error instanceof InvalidGrantError) return error
     const isFromProvider = error instanceof ProviderUnavailableError || error instanceof ProviderRefusedError
     const unanswered = lease.unanswered || !isFromProvider || error.mayHaveActed
-    await database.write((trx) => releaseProviderToken(trx, login, unanswered), loginId)
+    await database.write((trx) => releaseProviderToken(trx, login, unanswered), owner)
     throw new ServiceError('Unavailable', { cause: error, headers: { 'retry-after': '10' } })
   })
   if (!(answer instanceof InvalidGrantError)) {
     const sealed = seal.seal(Buffer.from(answer.refreshToken ?? token), binding)
-    return database.write((trx) => saveProviderAnswer(trx, login, sealed, clock()), loginId)
+    return database.write((trx) => saveProviderAnswer(trx, login, sealed, clock()), owner)
   }
   // A token that never reached us may have replaced this one, so the refusal does not mean that the login ended.
   if (lease.unanswered) return stopAsking()
-  await database.write((trx) => endLogin(trx, login), loginId)
+  await database.write((trx) => endLogin(trx, login), owner)
   notices.publishEnd(login)
   throw new ServiceError('RefreshFailed', { cause: answer })
 }

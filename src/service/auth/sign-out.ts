@@ -1,7 +1,15 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/engine/database.ts'
-import { type EndedLogin, endLogin, endLogins, type LoginKey, lockLogins, sortedById } from '../db/tables/logins.ts'
+import {
+  type EndedLogin,
+  endLogin,
+  endLogins,
+  type LoginKey,
+  lockLogins,
+  ownerOfLogins,
+  sortedById,
+} from '../db/tables/logins.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { Provider } from '../provider/provider.ts'
 import type { Seal } from '../seal/seal.ts'
@@ -24,11 +32,12 @@ export async function signOut(parts: SignOutParts, headers: TokenHeaders, log: F
   const { database, clock, notices } = parts
   const logins = sortedById(await findLoginsOf(database.db, headers, clock()))
   if (logins.length === 0) return false
+  const owner = ownerOfLogins(logins[0] as LoginKey)
   const ended = await database.write(async (trx) => {
     const rows = []
     for (const login of logins) rows.push(await endLogin(trx, login))
     return rows.filter((row) => row !== undefined)
-  }, logins[0]?.loginId)
+  }, owner)
   for (const login of logins) notices.publishEnd(login)
   revokeTokens(parts, ended, log)
   return true

@@ -12,6 +12,14 @@ export interface LoginKey {
   loginId: string
 }
 
+/**
+ * Whose writes end and renew a user's logins: not the user, whose pushes they need not wait for, and one for all logins, because
+ * many may wait for one lock.
+ */
+export function ownerOfLogins({ userId }: LoginKey): string {
+  return `logins of ${userId}`
+}
+
 /** Each once, in the order in which all lock them who end several: so no two wait for each other. */
 export function sortedById(logins: LoginKey[]): LoginKey[] {
   const byId = new Map(logins.map((login) => [login.loginId, login]))
