@@ -10,11 +10,12 @@ import type { Database } from '../../src/service/db/engine/database.ts'
 import type { LoginKey } from '../../src/service/db/tables/logins.ts'
 import { createMetrics } from '../../src/service/operating/metrics.ts'
 import { startSweeps } from '../../src/service/upkeep/sweeps.ts'
+import { UnfinishedSweep } from '../../src/service/upkeep/unfinished-sweep.ts'
 import { openAdmin } from '../support/admin.ts'
 import { buildApp } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
-import { countRows } from '../support/database.ts'
-import { sweepExports, sweepRows } from '../support/sweeps.ts'
+import { countRows, diskError } from '../support/database.ts'
+import { sweepExports, sweepRows, sweepVersions } from '../support/sweeps.ts'
 import { until } from '../support/until.ts'
 
 const dayMs = 86_400_000
@@ -59,6 +60,31 @@ t.test('The hourly sweep: expired tokens, ended logins, old devices and rejectio
   await sweepRows(database, start + 400 * dayMs + 1)
   t.equal(await count('devices'), 0)
   t.equal(await count('records'), 1, 'bookmarks always stay')
+})
+
+t.test("A user whose versions cannot be swept keeps nobody else's from it", async (t) => {
+  const { user, context, log } = await buildApp(t)
+  const { database } = context
+  const people = [await user('ada'), await user('bob')]
+  for (const { call } of people)
+    for (const timestamp of [1, 2])
+      await call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'x', timestamp })] } })
+  const owners = async () =>
+    (await database.db.selectFrom('versions').select('user_id').execute()).map((row) => row.user_id)
+  t.equal((await owners()).length, 2)
+
+  const [first, second] = people.map(({ userId }) => userId).toSorted()
+  let writes = 0
+  const write: Database['write'] = async (work, owner) => {
+    if (writes++ === 0) throw diskError()
+    return database.write(work, owner)
+  }
+  const inAMonth = Date.now() + 31 * dayMs
+  await t.rejects(sweepVersions({ ...context, database: { ...database, write } }, inAMonth), UnfinishedSweep)
+  t.same(await owners(), [first], `${second} has none left`)
+  t.match(log.join(''), `"user":"${first}"`)
+  await sweepVersions(context, inAMonth)
+  t.same(await owners(), [])
 })
 
 t.test('It runs at the start', async (t) => {

@@ -1,3 +1,4 @@
+import type { FastifyBaseLogger } from 'fastify'
 import { sql } from 'kysely'
 import { v7 as uuidv7 } from 'uuid'
 import { dayMs } from '../../protocol/order.ts'
@@ -10,17 +11,21 @@ import { entityKey, isEmptyTombstone } from '../db/tables/records.ts'
 import { lockUser, saveCounters } from '../db/tables/users.ts'
 import { findKeptData, keptFrom, type VersionRow, versions } from '../db/tables/versions.ts'
 import { pause } from '../thread/loop.ts'
+import { UnfinishedSweep } from './unfinished-sweep.ts'
 
 /** Looking through all records of those who have written since takes long, and finds something only after an upgrade. */
 const checkMs = 7 * dayMs
 /** Users of a query, and versions of a transaction: some milliseconds each. */
 const pageUsers = 500
+/** One's rows may be locked or damaged; it is not that if it happens to so many. */
+const mostInARow = 10
 const batchRows = 500
 
 export interface VersionSweepParts {
   config: { keepVersionsDays: number }
   database: Pick<Database, 'db' | 'bulk' | 'write' | 'emptyLog'>
   clock: () => number
+  log: FastifyBaseLogger
 }
 
 export const versionSweeps = {
@@ -34,20 +39,28 @@ export const versionSweeps = {
 }
 
 async function sweepVersions(parts: VersionSweepParts, stop: AbortSignal): Promise<number> {
-  const { config, database, clock } = parts
+  const { config, database, clock, log } = parts
   const now = clock()
   const end = now - config.keepVersionsDays * dayMs
-  let total = 0
+  let [total, failed, failedInARow] = [0, 0, 0]
   for (let after: string | undefined = ''; after !== undefined; ) {
     const users: Due[] = await page.all(database.db, { after, end, now, checked: now - checkMs, users: pageUsers })
     for (const { id, due, unchecked, last_stamp } of users) {
       if (stop.aborted) return total
-      if (unchecked) await adoptTombstones(database, id, { now, to: last_stamp })
-      for (let erased = due || unchecked ? batchRows : 0; erased >= batchRows && !stop.aborted; total += erased)
-        erased = await database.write((trx) => sweepUser(trx, id, end, now))
+      try {
+        if (unchecked) await adoptTombstones(database, id, { now, to: last_stamp })
+        for (let erased = due || unchecked ? batchRows : 0; erased >= batchRows && !stop.aborted; total += erased)
+          erased = await database.write((trx) => sweepUser(trx, id, end, now))
+        failedInARow = 0
+      } catch (err) {
+        log.error({ err, user: id }, 'the versions of a user could not be swept, retrying within the hour')
+        failed++
+        if (++failedInARow === mostInARow) throw err
+      }
     }
     after = users.at(-1)?.id
   }
+  if (failed > 0) throw new UnfinishedSweep(total, `users whose versions could not be swept: ${failed}`)
   return total
 }
 
