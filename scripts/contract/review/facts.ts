@@ -49,11 +49,12 @@ const grammar: Record<string, Record<string, string>> = {
   servers: { '*': 'server' },
   server: { variables: 'variables' },
   variables: { '*': 'variable' },
-  operation: { 'x-login': 'login' },
+  operation: { 'x-login': 'login', 'x-login-failures': 'failures' },
   workflows: { '*': 'workflow' },
   workflow: { inputs: 'schema', steps: 'steps' },
 }
 const schemaHolders = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames']
+const deepest = 40
 const schemaMaps = ['properties', 'patternProperties', 'dependentSchemas', 'oneOf', 'anyOf']
 
 /** What is so without being written. */
@@ -112,7 +113,7 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
     }
     const { value, spot } = kind === 'any' ? { value: raw, spot: where } : followed(raw, where)
     const all = Array.isArray(value) && value.some(isObject) ? byName(value) : value
-    put(spot, isObject(all) ? undefined : leaf(all))
+    put(where.of === 'headers' ? where : spot, isObject(all) ? undefined : leaf(all))
     if (!isObject(all)) return
     if (['content', 'servers', 'steps'].includes(kind)) putOrder(spot, kind, Object.keys(all))
     for (const [key, child] of Object.entries(all)) {
@@ -237,7 +238,8 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
     }
     const target = followed({ $ref: only }, where)
     const name = nameOf(only)
-    if (isType(target.value))
+    // A list of itself has no end.
+    if (isType(target.value) || where.steps.length > deepest)
       return {
         keywords: new Map([['$ref', { value: renamed.get(name) ?? name, ...shownAt('$ref') }], ...written]),
         spot: where,

@@ -22,3 +22,13 @@ export const impacts: Impact[] = ['patch', 'minor', 'major']
 export function highest(all: Impact[]): Impact | undefined {
   return impacts.findLast((impact) => all.includes(impact))
 }
+
+export interface Verdict {
+  impact: Impact
+  message: string
+  /** Of changed words: the old and the new text. */
+  words?: [before: string, after: string]
+}
+
+/** `told` is what another finding tells; undefined what the general rule judges. */
+export type Ruling = Verdict | Impact | 'told' | undefined

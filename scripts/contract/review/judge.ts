@@ -1,13 +1,8 @@
-import { type Change, type Direction, missing } from './changes.ts'
-import { type Fact, type Facts, keyOf, listOf } from './facts.ts'
-import { highest, type Impact } from './impact.ts'
-
-export interface Verdict {
-  impact: Impact
-  message: string
-  /** Of changed words: the old and the new text. */
-  words?: [before: string, after: string]
-}
+import { type Change, missing } from './changes.ts'
+import { type Fact, keyOf, listOf } from './facts.ts'
+import type { Impact, Ruling, Verdict } from './impact.ts'
+import { by, commonBodyLimit, isRequired, largest, ofKeyword } from './keywords.ts'
+import { key, named, ownerOf, quoted, sentence, shownIn } from './sentences.ts'
 
 /** What a change does to those who use the contract as it was; undefined if another finding tells it. */
 export function judge(change: Change): Verdict | undefined {
@@ -23,8 +18,6 @@ export function judge(change: Change): Verdict | undefined {
   return typeof verdict === 'string' ? { impact: verdict, message: sentence(change) } : verdict
 }
 
-/** `told` is what another finding tells; undefined what the general rule judges. */
-type Ruling = Verdict | Impact | 'told' | undefined
 type Rule = (change: Change) => Ruling
 
 /** By what the fact is a field of. The rules of semver are in docs/versioning.md. */
@@ -107,7 +100,7 @@ const rules: Record<string, Rule> = {
   },
   // A limit that is new refuses what was accepted, and one that is gone leaves a name behind in code.
   'x-limits': ({ was, is }) => (was && is && Number(is.value) > Number(was.value) ? 'minor' : 'major'),
-  'x-login-failures': ({ was }) => (was ? 'major' : 'minor'),
+  failures: ({ was }) => (was ? 'major' : 'minor'),
   login: ({ was, is }) => (youngLogins.indexOf(is?.value) > youngLogins.indexOf(was?.value) ? 'major' : 'minor'),
   info: ({ after }) => (after.has('arazzo') ? 'patch' : 'major'),
   document: ofData,
@@ -164,27 +157,6 @@ function satisfies(given: unknown, wanted: unknown): boolean {
       .split(' and ')
       .every((scheme) => schemes.includes(scheme))
   )
-}
-
-const commonBodyLimit = 1024 * 1024
-/** UTF-8 needs this for any character of the world's languages, if the client does not escape it. */
-const bytesPerCharacter = 3
-/** Of a number, true, false or null. */
-const bytesOfScalar = 25
-
-/** How long the longest valid JSON of a schema is, without unknown fields (bytes); Infinity if nothing limits it. */
-function largest(facts: Facts, steps: string[]): number {
-  const value = (name: string) => facts.get(keyOf([...steps, name]))?.value
-  const limit = (name: string) => Number(value(name) ?? Number.POSITIVE_INFINITY)
-  const reference = value('$ref')
-  if (reference !== undefined) return largest(facts, ['types', String(reference)])
-  if (value('enum')) return Math.max(...listOf(value('enum')).map((one) => JSON.stringify(one).length))
-  const [type] = listOf(value('type'))
-  if (type === 'string') return 2 + bytesPerCharacter * limit('maxLength')
-  if (type === 'array') return 2 + limit('maxItems') * (largest(facts, [...steps, 'items']) + 1)
-  if (type !== 'object') return type === undefined ? Number.POSITIVE_INFINITY : bytesOfScalar
-  const fields = listOf(facts.get(keyOf([...steps, 'properties', '(order)']))?.value).map(String)
-  return 2 + fields.reduce((sum, name) => sum + name.length + 4 + largest(facts, [...steps, 'properties', name]), 0)
 }
 
 /** Positional arguments, constructors and what is tried first follow the order. */
@@ -257,156 +229,6 @@ function ofName(was: Fact, is: Fact): Verdict {
   return { impact: isSame || isStep ? 'minor' : 'major', message: `${noun}${named(was)} is now ${named(is)}.` }
 }
 
-type Width = 'narrower' | 'wider' | 'other'
-
-function by(width: Width, directions: Set<Direction>): Impact {
-  if (directions.size === 0 || width === 'other') return 'major'
-  return directions.has(width === 'narrower' ? 'request' : 'response') ? 'major' : 'minor'
-}
-
-const mostly = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties']
-const leastly = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties']
-
-/** Whether a keyword now allows less or more. */
-function widthOf(name: string, was: unknown, is: unknown): Width | undefined {
-  if (mostly.includes(name)) return Number(is ?? Infinity) < Number(was ?? Infinity) ? 'narrower' : 'wider'
-  if (leastly.includes(name)) return Number(is ?? -Infinity) > Number(was ?? -Infinity) ? 'narrower' : 'wider'
-  if (['enum', 'type'].includes(name) && was !== undefined && is !== undefined) {
-    const [lost, gained] = [remaining(was, is), remaining(is, was)]
-    if (lost.length > 0 && gained.length > 0) return 'other'
-    return gained.length > 0 ? 'wider' : 'narrower'
-  }
-  if (
-    [
-      'pattern',
-      'format',
-      'enum',
-      'type',
-      'multipleOf',
-      'uniqueItems',
-      'items',
-      'not',
-      'additionalProperties',
-      'contentEncoding',
-      'contentMediaType',
-    ].includes(name)
-  ) {
-    return was === undefined ? 'narrower' : is === undefined ? 'wider' : 'other'
-  }
-  return undefined
-}
-
-/** Every integer is a number. */
-function remaining(from: unknown, to: unknown): unknown[] {
-  return missing(from, to).filter((one) => !(one === 'integer' && listOf(to).includes('number')))
-}
-
-function ofKeyword(change: Change): Ruling {
-  const { was, is, directions, before, after } = change
-  const fact = (is ?? was) as Fact
-  const name = key(fact)
-  const node = fact.steps.slice(0, -1)
-  if (name === 'required') return ofRequired(change, node)
-  const [old, now] = [typeIn(before, node), typeIn(after, node)]
-  const isRetyped = old !== now && typing.includes(name)
-  const width = widthOf(name, was?.value, is?.value)
-  if (name === 'properties')
-    return { impact: was ? 'major' : 'minor', message: `The fields of ${ownerOf(fact)} are ${was ? 'gone' : 'new'}.` }
-  const impact = isRetyped ? 'major' : (ofOther(change, name, node) ?? (width ? by(width, directions) : 'minor'))
-  const typed = isRetyped ? ` Generated code has ${now} where it had ${old}.` : ''
-  return { impact, message: `${keywordSentence(change, name)}${typed}` }
-}
-
-/** Of fields that are new or gone, it is told with them. */
-function ofRequired({ was, is, directions, before, after }: Change, node: string[]): Ruling {
-  const isKept = (name: unknown) =>
-    before.has(keyOf([...node, 'properties', String(name)])) === after.has(keyOf([...node, 'properties', String(name)]))
-  const [lost, gained] = [missing(was?.value, is?.value).filter(isKept), missing(is?.value, was?.value).filter(isKept)]
-  if (lost.length + gained.length === 0) return 'told'
-  const impact = highest([...lost.map(() => by('wider', directions)), ...gained.map(() => by('narrower', directions))])
-  const owner = ownerOf((is ?? was) as Fact)
-  const parts = [
-    gained.length > 0 && `now requires ${gained.map(written).join(', ')}`,
-    lost.length > 0 && `no longer requires ${lost.map(written).join(', ')}`,
-  ]
-  return { impact: impact ?? 'major', message: `${owner} ${parts.filter(Boolean).join(' and ')}.` }
-}
-
-function keywordSentence(change: Change, name: string): string {
-  const { was, is } = change
-  const fact = (is ?? was) as Fact
-  if (name === 'title' && is?.at.endsWith('/$ref')) return `${ownerOf(fact)} is now the type \`${is.value}\`.`
-  if (name === 'title' && was?.at.endsWith('/$ref')) return `${ownerOf(fact)} is no longer the type \`${was.value}\`.`
-  if (name === '$ref') return `The type of ${ownerOf(fact)} ${happened(was?.value, is?.value)}.`
-  if (name === 'default') return `The default of ${ownerOf(fact)} ${happened(was?.value, is?.value)}.`
-  return sentence(change)
-}
-
-/** Keywords that allow neither less nor more, but change what happens. */
-function ofOther({ was, is, directions, before, after }: Change, name: string, node: string[]): Impact | undefined {
-  // Generated code fills it in.
-  if (name === 'default' || name === 'discriminator') return 'major'
-  if (name === 'x-enum-varnames') return was && is && missing(was.value, is.value).length === 0 ? 'minor' : 'major'
-  if (name === 'title') return isClass(typeIn(before, node)) || isClass(typeIn(after, node)) ? 'major' : 'patch'
-  if (name === 'readOnly')
-    return is && directions.has('request')
-      ? 'major'
-      : was && isRequired(after, node)
-        ? by('narrower', directions)
-        : 'minor'
-  if (name === 'writeOnly') return is && directions.has('response') ? 'major' : 'minor'
-  return undefined
-}
-
-function isRequired(facts: Facts, node: string[]): boolean {
-  return listOf(facts.get(keyOf([...node.slice(0, -2), 'required']))?.value).includes(node.at(-1))
-}
-
-const typing = [
-  'type',
-  'format',
-  'uniqueItems',
-  'title',
-  'enum',
-  '$ref',
-  'oneOf',
-  'anyOf',
-  'additionalProperties',
-  'items',
-]
-
-const formats: Record<string, string> = {
-  ...{ date: 'a date', 'date-time': 'a time', uuid: 'a UUID', uri: 'a URI', byte: 'bytes', binary: 'a file' },
-  ...{ int64: 'a long integer', int32: 'an integer', float: 'a float', double: 'a double', decimal: 'a decimal' },
-}
-
-const isClass = (type: string) => type.startsWith('the class') || type.startsWith('an unnamed class')
-
-/**
- * What openapi-generator makes of a schema in Java, Kotlin, Go and Python, as far as they differ. Without a title it names a
- * class after where it stands.
- */
-function typeIn(facts: Facts, node: string[]): string {
-  const value = (name: string) => facts.get(keyOf([...node, name]))?.value
-  const has = (name: string) => facts.has(keyOf([...node, name]))
-  const title = value('title')
-  if (value('$ref')) return `the class ${value('$ref')}`
-  if (node.length === 2 && node[0] === 'types' && !has('enum') && has('properties'))
-    return `the class ${title ?? node[1]}`
-  if (has('properties') || has('oneOf') || has('anyOf')) return title ? `the class ${title}` : 'an unnamed class'
-  if (has('enum')) return title ? `the class ${title}` : 'an enum'
-  const types = listOf(value('type') ?? []).filter((type) => type !== 'null')
-  if (types.length !== 1) return 'any value'
-  const [type] = types
-  if (type === 'array') return value('uniqueItems') ? 'a set' : 'a list'
-  if (type === 'object') return 'a map'
-  return (
-    formats[String(value('format'))] ??
-    { integer: 'an integer', number: 'a decimal', boolean: 'a boolean' }[String(type)] ??
-    'a string'
-  )
-}
-
 const inWords = [
   'description',
   'summary',
@@ -417,6 +239,7 @@ const inWords = [
   'meaning',
   '$comment',
 ]
+
 const inExamples = ['example', 'examples']
 
 function isWords({ steps, of }: Fact, { is }: Change): boolean {
@@ -455,66 +278,3 @@ function conditionAround({ steps }: Fact, { before, after }: Change): boolean {
 }
 
 const conditions = ['if', 'then', 'else', 'not', 'dependentSchemas', 'dependentRequired', 'contains', 'propertyNames']
-
-function key({ steps }: Fact): string {
-  return steps.at(-1) ?? ''
-}
-
-const unsaid = [
-  'x-limits',
-  'x-cookie',
-  'servers',
-  'schema',
-  'properties',
-  'items',
-  'content',
-  'application/json',
-  'payload',
-  'types',
-]
-
-/** The last name that says something. */
-function shownIn({ place }: Fact, end: number): string {
-  const names = end < 0 ? place.slice(0, end) : place
-  return names.findLast((name) => !unsaid.includes(name)) ?? 'the document'
-}
-
-function quoted(name: string): string {
-  return name === 'the document' ? name : `\`${name}\``
-}
-
-function named(fact: Fact | undefined): string {
-  return fact ? quoted(shownIn(fact, 0)) : ''
-}
-
-function ownerOf(fact: Fact): string {
-  return quoted(shownIn(fact, -1))
-}
-
-function sentence(change: Change): string {
-  const { was, is } = change
-  const fact = (is ?? was) as Fact
-  const isObject = fact.value === undefined
-  if (isObject && !was) return `${named(fact)} is new.`
-  if (isObject && !is) return `${named(fact)} is gone.`
-  const owner = ownerOf(fact) === 'the document' ? '' : ` of ${ownerOf(fact)}`
-  return `\`${key(fact)}\`${owner} ${happened(was?.value, is?.value)}.`
-}
-
-function happened(before: unknown, after: unknown): string {
-  if (before === undefined) return `is new: ${written(after)}`
-  if (after === undefined) return `is gone; it was ${written(before)}`
-  if (!Array.isArray(before) || !Array.isArray(after)) return `changed from ${written(before)} to ${written(after)}`
-  const [lost, gained] = [missing(before, after), missing(after, before)]
-  const parts = [
-    gained.length > 0 && `gained ${gained.map(written).join(', ')}`,
-    lost.length > 0 && `lost ${lost.map(written).join(', ')}`,
-  ]
-  return parts.filter(Boolean).join(' and ') || 'is in a different order'
-}
-
-function written(value: unknown): string {
-  if (Array.isArray(value)) return value.map(written).join(', ')
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return `\`${text.length > 200 ? `${text.slice(0, 199)}…` : text}\``
-}

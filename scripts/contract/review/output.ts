@@ -62,12 +62,14 @@ function changes(findings: Finding[]): string[] {
   ]
 }
 
-function wording({ place, file, line, text, operations }: Omit<Finding, 'words'> & { text: string }): string {
-  return `- ${place} (${line ? `${file}:${line}` : file})${reach(operations)}<br>${text}`
+function wording({ text, ...finding }: Omit<Finding, 'words'> & { text: string }): string {
+  const { place, file, line } = finding
+  return `- ${place} (${line ? `${file}:${line}` : file})${reach(finding)}<br>${text}`
 }
 
-function reach(operations: string[]): string {
-  if (operations.length < 2) return ''
+/** A component is told by its name, so it is said who has it. */
+function reach({ at, operations }: Pick<Finding, 'at' | 'operations'>): string {
+  if (operations.length < 2) return at?.startsWith('#/components/') && operations[0] ? ` in ${operations[0]}` : ''
   return ` <details><summary>reaches ${operations.length} operations</summary>${operations.join(', ')}</details>`
 }
 
@@ -79,13 +81,18 @@ function table(findings: Finding[]): string {
     return [impact, file, component ?? `${place} ${message}`].join('\n')
   })
   const rows = [...lines.values()].map((all) => {
-    const { impact, place, file, line } = all[0] as Finding
+    const { impact, place, file, line, at } = all[0] as Finding
     const where = all.length > 1 ? (place.split(' › ')[0] ?? place) : place
     const said = all.map(({ place, message }) =>
       (all.length > 1 ? `${place.split(' › ').slice(1).join(' › ')}: ${message}` : message).replace(/^: /, ''),
     )
     const operations = [...new Set(all.flatMap((finding) => finding.operations))]
-    const cells = [signs[impact], `${where}${reach(operations)}`, said.join('<br>'), line ? `${file}:${line}` : file]
+    const cells = [
+      signs[impact],
+      `${where}${reach({ ...(at && { at }), operations })}`,
+      said.join('<br>'),
+      line ? `${file}:${line}` : file,
+    ]
     return `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`
   })
   return ['| | Where | What | |', '|---|---|---|---|', ...rows].join('\n')

@@ -369,6 +369,25 @@ export const told: Case[] = (
       { reaches: 3 },
     ],
     [
+      'major',
+      'a message of a failed sign-in less',
+      [[', late: Too late', '']],
+      /`late` of .* is gone/,
+      { given: [[created, `${created}      x-login-failures: { denied: Denied, late: Too late }\n`]], findings: 1 },
+    ],
+    [
+      'minor',
+      'a list of itself',
+      [
+        [
+          '    Error:\n',
+          '    Tree: { type: array, description: A tree., items: { $ref: "#/components/schemas/Tree" } }\n    Error:\n',
+        ],
+      ],
+      /type `Tree` is new/,
+      { findings: 1 },
+    ],
+    [
       'patch',
       'words of a parameter',
       [['Notes on a page.', 'How many notes.']],

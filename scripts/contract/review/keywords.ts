@@ -1,0 +1,178 @@
+import { type Change, type Direction, missing } from './changes.ts'
+import { type Fact, type Facts, keyOf, listOf } from './facts.ts'
+import { highest, type Impact, type Ruling } from './impact.ts'
+import { happened, key, ownerOf, sentence, written } from './sentences.ts'
+
+type Width = 'narrower' | 'wider' | 'other'
+
+export function by(width: Width, directions: Set<Direction>): Impact {
+  if (directions.size === 0 || width === 'other') return 'major'
+  return directions.has(width === 'narrower' ? 'request' : 'response') ? 'major' : 'minor'
+}
+
+const mostly = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties']
+
+const leastly = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties']
+
+/** Whether a keyword now allows less or more. */
+function widthOf(name: string, was: unknown, is: unknown): Width | undefined {
+  if (mostly.includes(name)) return Number(is ?? Infinity) < Number(was ?? Infinity) ? 'narrower' : 'wider'
+  if (leastly.includes(name)) return Number(is ?? -Infinity) > Number(was ?? -Infinity) ? 'narrower' : 'wider'
+  if (['enum', 'type'].includes(name) && was !== undefined && is !== undefined) {
+    const [lost, gained] = [remaining(was, is), remaining(is, was)]
+    if (lost.length > 0 && gained.length > 0) return 'other'
+    return gained.length > 0 ? 'wider' : 'narrower'
+  }
+  if (
+    [
+      'pattern',
+      'format',
+      'enum',
+      'type',
+      'multipleOf',
+      'uniqueItems',
+      'items',
+      'not',
+      'additionalProperties',
+      'contentEncoding',
+      'contentMediaType',
+    ].includes(name)
+  ) {
+    return was === undefined ? 'narrower' : is === undefined ? 'wider' : 'other'
+  }
+  return undefined
+}
+
+/** Every integer is a number. */
+function remaining(from: unknown, to: unknown): unknown[] {
+  return missing(from, to).filter((one) => !(one === 'integer' && listOf(to).includes('number')))
+}
+
+export function ofKeyword(change: Change): Ruling {
+  const { was, is, directions, before, after } = change
+  const fact = (is ?? was) as Fact
+  const name = key(fact)
+  const node = fact.steps.slice(0, -1)
+  if (name === 'required') return ofRequired(change, node)
+  const [old, now] = [typeIn(before, node), typeIn(after, node)]
+  const isRetyped = old !== now && typing.includes(name)
+  const width = widthOf(name, was?.value, is?.value)
+  if (name === 'properties')
+    return { impact: was ? 'major' : 'minor', message: `The fields of ${ownerOf(fact)} are ${was ? 'gone' : 'new'}.` }
+  const impact = isRetyped ? 'major' : (ofOther(change, name, node) ?? (width ? by(width, directions) : 'minor'))
+  const typed = isRetyped ? ` Generated code has ${now} where it had ${old}.` : ''
+  return { impact, message: `${keywordSentence(change, name)}${typed}` }
+}
+
+/** Of fields that are new or gone, it is told with them. */
+function ofRequired({ was, is, directions, before, after }: Change, node: string[]): Ruling {
+  const isKept = (name: unknown) =>
+    before.has(keyOf([...node, 'properties', String(name)])) === after.has(keyOf([...node, 'properties', String(name)]))
+  const [lost, gained] = [missing(was?.value, is?.value).filter(isKept), missing(is?.value, was?.value).filter(isKept)]
+  if (lost.length + gained.length === 0) return 'told'
+  const impact = highest([...lost.map(() => by('wider', directions)), ...gained.map(() => by('narrower', directions))])
+  const owner = ownerOf((is ?? was) as Fact)
+  const parts = [
+    gained.length > 0 && `now requires ${gained.map(written).join(', ')}`,
+    lost.length > 0 && `no longer requires ${lost.map(written).join(', ')}`,
+  ]
+  return { impact: impact ?? 'major', message: `${owner} ${parts.filter(Boolean).join(' and ')}.` }
+}
+
+function keywordSentence(change: Change, name: string): string {
+  const { was, is } = change
+  const fact = (is ?? was) as Fact
+  if (name === 'title' && is?.at.endsWith('/$ref')) return `${ownerOf(fact)} is now the type \`${is.value}\`.`
+  if (name === 'title' && was?.at.endsWith('/$ref')) return `${ownerOf(fact)} is no longer the type \`${was.value}\`.`
+  if (name === '$ref') return `The type of ${ownerOf(fact)} ${happened(was?.value, is?.value)}.`
+  if (name === 'default') return `The default of ${ownerOf(fact)} ${happened(was?.value, is?.value)}.`
+  return sentence(change)
+}
+
+/** Keywords that allow neither less nor more, but change what happens. */
+function ofOther({ was, is, directions, before, after }: Change, name: string, node: string[]): Impact | undefined {
+  // Generated code fills it in.
+  if (name === 'default' || name === 'discriminator') return 'major'
+  if (name === 'x-enum-varnames') return was && is && missing(was.value, is.value).length === 0 ? 'minor' : 'major'
+  if (name === 'title') return isClass(typeIn(before, node)) || isClass(typeIn(after, node)) ? 'major' : 'patch'
+  if (name === 'readOnly')
+    return is && directions.has('request')
+      ? 'major'
+      : was && isRequired(after, node)
+        ? by('narrower', directions)
+        : 'minor'
+  if (name === 'writeOnly') return is && directions.has('response') ? 'major' : 'minor'
+  return undefined
+}
+
+export function isRequired(facts: Facts, node: string[]): boolean {
+  return listOf(facts.get(keyOf([...node.slice(0, -2), 'required']))?.value).includes(node.at(-1))
+}
+
+const typing = [
+  'type',
+  'format',
+  'uniqueItems',
+  'title',
+  'enum',
+  '$ref',
+  'oneOf',
+  'anyOf',
+  'additionalProperties',
+  'items',
+]
+
+const formats: Record<string, string> = {
+  ...{ date: 'a date', 'date-time': 'a time', uuid: 'a UUID', uri: 'a URI', byte: 'bytes', binary: 'a file' },
+  ...{ int64: 'a long integer', int32: 'an integer', float: 'a float', double: 'a double', decimal: 'a decimal' },
+}
+
+const isClass = (type: string) => type.startsWith('the class') || type.startsWith('an unnamed class')
+
+/**
+ * What openapi-generator makes of a schema in Java, Kotlin, Go and Python, as far as they differ. Without a title it names a
+ * class after where it stands.
+ */
+function typeIn(facts: Facts, node: string[]): string {
+  const value = (name: string) => facts.get(keyOf([...node, name]))?.value
+  const has = (name: string) => facts.has(keyOf([...node, name]))
+  const title = value('title')
+  if (value('$ref')) return `the class ${value('$ref')}`
+  if (node.length === 2 && node[0] === 'types' && !has('enum') && has('properties'))
+    return `the class ${title ?? node[1]}`
+  if (has('properties') || has('oneOf') || has('anyOf')) return title ? `the class ${title}` : 'an unnamed class'
+  if (has('enum')) return title ? `the class ${title}` : 'an enum'
+  const types = listOf(value('type') ?? []).filter((type) => type !== 'null')
+  if (types.length !== 1) return 'any value'
+  const [type] = types
+  if (type === 'array') return value('uniqueItems') ? 'a set' : 'a list'
+  if (type === 'object') return 'a map'
+  return (
+    formats[String(value('format'))] ??
+    { integer: 'an integer', number: 'a decimal', boolean: 'a boolean' }[String(type)] ??
+    'a string'
+  )
+}
+
+export const commonBodyLimit = 1024 * 1024
+
+/** UTF-8 needs this for any character of the world's languages, if the client does not escape it. */
+const bytesPerCharacter = 3
+
+/** Of a number, true, false or null. */
+const bytesOfScalar = 25
+
+/** How long the longest valid JSON of a schema is, without unknown fields (bytes); Infinity if nothing limits it. */
+export function largest(facts: Facts, steps: string[]): number {
+  const value = (name: string) => facts.get(keyOf([...steps, name]))?.value
+  const limit = (name: string) => Number(value(name) ?? Number.POSITIVE_INFINITY)
+  const reference = value('$ref')
+  if (reference !== undefined) return largest(facts, ['types', String(reference)])
+  if (value('enum')) return Math.max(...listOf(value('enum')).map((one) => JSON.stringify(one).length))
+  const [type] = listOf(value('type'))
+  if (type === 'string') return 2 + bytesPerCharacter * limit('maxLength')
+  if (type === 'array') return 2 + limit('maxItems') * (largest(facts, [...steps, 'items']) + 1)
+  if (type !== 'object') return type === undefined ? Number.POSITIVE_INFINITY : bytesOfScalar
+  const fields = listOf(facts.get(keyOf([...steps, 'properties', '(order)']))?.value).map(String)
+  return 2 + fields.reduce((sum, name) => sum + name.length + 4 + largest(facts, [...steps, 'properties', name]), 0)
+}

@@ -1,0 +1,65 @@
+import { type Change, missing } from './changes.ts'
+import type { Fact } from './facts.ts'
+
+export function key({ steps }: Fact): string {
+  return steps.at(-1) ?? ''
+}
+
+const unsaid = [
+  'x-limits',
+  'x-cookie',
+  'servers',
+  'schema',
+  'properties',
+  'items',
+  'content',
+  'application/json',
+  'payload',
+  'types',
+]
+
+/** The last name that says something. */
+export function shownIn({ place }: Fact, end: number): string {
+  const names = end < 0 ? place.slice(0, end) : place
+  return names.findLast((name) => !unsaid.includes(name)) ?? 'the document'
+}
+
+export function quoted(name: string): string {
+  return name === 'the document' ? name : `\`${name}\``
+}
+
+export function named(fact: Fact | undefined): string {
+  return fact ? quoted(shownIn(fact, 0)) : ''
+}
+
+export function ownerOf(fact: Fact): string {
+  return quoted(shownIn(fact, -1))
+}
+
+export function sentence(change: Change): string {
+  const { was, is } = change
+  const fact = (is ?? was) as Fact
+  const isObject = fact.value === undefined
+  if (isObject && !was) return `${named(fact)} is new.`
+  if (isObject && !is) return `${named(fact)} is gone.`
+  const owner = ownerOf(fact) === 'the document' ? '' : ` of ${ownerOf(fact)}`
+  return `\`${key(fact)}\`${owner} ${happened(was?.value, is?.value)}.`
+}
+
+export function happened(before: unknown, after: unknown): string {
+  if (before === undefined) return `is new: ${written(after)}`
+  if (after === undefined) return `is gone; it was ${written(before)}`
+  if (!Array.isArray(before) || !Array.isArray(after)) return `changed from ${written(before)} to ${written(after)}`
+  const [lost, gained] = [missing(before, after), missing(after, before)]
+  const parts = [
+    gained.length > 0 && `gained ${gained.map(written).join(', ')}`,
+    lost.length > 0 && `lost ${lost.map(written).join(', ')}`,
+  ]
+  return parts.filter(Boolean).join(' and ') || 'is in a different order'
+}
+
+export function written(value: unknown): string {
+  if (Array.isArray(value)) return value.map(written).join(', ')
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return `\`${text.length > 200 ? `${text.slice(0, 199)}…` : text}\``
+}
