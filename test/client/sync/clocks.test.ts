@@ -1,4 +1,6 @@
 import t, { type Test } from 'tap'
+import { QuotaExceeded } from '../../../generated/errors.ts'
+import { ApiError } from '../../../src/client/errors.ts'
 import { type Clock, memoryStore, type Store } from '../../../src/client/index.ts'
 import { StoreEmptiedError } from '../../../src/client/sync/store/store.ts'
 import { pullAll } from '../../support/changes.ts'
@@ -84,6 +86,23 @@ t.test('a clock put hours ahead during a push is found out before the edits made
   }
   await sync(a)
   t.same(await errorsOfTime(person, ['y']), [0])
+})
+
+t.test('a clock put hours ahead during a refused push is found out before what was edited then is sent', async (t) => {
+  const { person, clock, a } = await pair(t)
+  await a.sync.put([bookmark('x', 'before'), bookmark('y', 'before')])
+  const stamps: number[] = []
+  a.network.fate = async ({ name, body, send }) => {
+    const { changes = [] } = (body ?? {}) as { changes?: { timestamp: number }[] }
+    if (name === 'push') stamps.push(...changes.map(({ timestamp }) => timestamp))
+    if (name !== 'push' || changes.length < 2) return send()
+    clock.skew = 6 * hourMs
+    await a.sync.put(bookmark('x', 'edited then'))
+    throw new ApiError(...QuotaExceeded)
+  }
+  await sync(a)
+  t.same(await person.stored(), { x: 'edited then', y: 'before' })
+  t.ok(Math.max(...stamps) < person.world.time + hourMs)
 })
 
 t.test('a clock put hours ahead after the first edit of all is found out before the next one is sent', async (t) => {

@@ -8,6 +8,7 @@ import type { Draft, Replica } from '../store/replica.ts'
 import { latestTimestamp } from '../store/row.ts'
 import { correctedNow, isAhead, nextTick } from '../store/service-clock.ts'
 import type { Refusal, Row, Waiting } from '../store/store.ts'
+import { isClockTrusted } from './correct-clock.ts'
 import { demandNewest, keysOf } from './key-marks.ts'
 
 const mostChanges = 500
@@ -38,20 +39,22 @@ export function nextBatch({ replica, userId }: BatchParts): Waiting[] {
 }
 
 /**
- * Marks the changes of these bookmarks as sent before they are, because from then on the service may have them. Each is
- * returned as it was before, so its `sent` tells whether the service may have had it earlier.
+ * Marks changes as sent before they are, because from then on the service may have them. Each is returned as it was before, so
+ * its `sent` tells whether the service may have had it earlier. If the bookmark was edited since the batch was made, that is
+ * what goes, unless the clock was changed: then it waits until the clocks are compared.
  *
  * @throws RecordError `unknown-key`: another tab has newer keys
  */
-export async function markSent(parts: BatchParts, ids: readonly string[]): Promise<Waiting[]> {
-  if (ids.length === 0) return []
+export async function markSent(parts: BatchParts, batch: readonly Waiting[]): Promise<Waiting[]> {
+  if (batch.length === 0) return []
   const { replica, userId, keys, clock } = parts
-  return replica.commit(ids, 'remote', (draft) => {
+  return replica.commit(idsOf(batch), 'remote', (draft) => {
     demandNewest(draft.meta, keys)
-    return ids.flatMap((id) => {
-      const row = draft.get(id)
+    return batch.flatMap(({ change }) => {
+      const row = draft.get(change.entity_id)
       const next = nextOf(row)
       if (next?.change.user_id !== userId) return []
+      if (next.change.id !== change.id && !isClockTrusted(clock, draft.meta)) return []
       const place = row.waiting.indexOf(next)
       // It takes the place of the refused ones before it, of which the service may have one nevertheless.
       const sent = row.waiting.slice(0, place + 1).some((one) => one.sent)

@@ -74,7 +74,7 @@ async function pushBatch(
   const { sendable, hopeless } = refusals.sort(parts.replica, next)
   const decided = await returnBatch(parts.replica, hopeless, overQuota)
   if (decided > 0) parts.progress.advance(decided)
-  const batch = await markSent(parts, idsOf(sendable))
+  const batch = await markSent(parts, sendable)
   if (batch.length === 0) return decided > 0
   const sentAt = parts.clock.now()
   const answer = await send(parts, batch, signal)
