@@ -178,6 +178,19 @@ t.test(
   },
 )
 
+t.test(
+  'What the popup shows for a report of a fault has counts and states, and nothing of what is stored',
+  async (t) => {
+    const installed = await install(t)
+    installed.model.create({ parentId: '1', title: 'Secret', url: 'https://secret.example/' })
+    installed.run()
+    await installed.shows('In step')
+    const { explained } = await installed.ask({ ask: 'explain' })
+    t.match(explained, { setup: 'ready', fault: null, refused: 0, sync: { bookmarks: 2, waiting: [] } })
+    t.notMatch(JSON.stringify(explained), /secret|example|http|"ada"|"device"|BwcH|7,7/i)
+  },
+)
+
 t.test('A server that is busy, at fault or away is told apart, and the wait is told', async (t) => {
   const installed = await install(t)
   const refusal = { status: 0, after: '' }

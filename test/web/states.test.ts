@@ -143,11 +143,28 @@ else {
       await withoutNetwork(page, async () => {
         await page.reload()
         await page.getByText('This device has no network').waitFor()
+        await page.evaluate(() => {
+          StorageManager.prototype.persist = async () => {
+            document.title += ' (asked)'
+            return false
+          }
+        })
         await addBookmark(page, 'Made offline')
+        await page.waitForFunction(() => document.title.endsWith(' (asked)'))
         await page.getByText('One edit waits in this browser').waitFor()
         await page.getByRole('button', { name: 'Try again' }).click()
         await page.getByText('Still no connection').waitFor()
         t.same(await faultsIn(page, 'offline'), [])
+        await page.getByRole('button', { name: 'Details' }).click()
+        const details = page.getByRole('textbox', { name: 'Details' })
+        await page.waitForFunction(() => document.querySelector('textarea')?.value.includes('"exchanges"'))
+        t.match(await details.inputValue(), /"reason": "network"[\s\S]*"why": "not-sent"/)
+        t.notMatch(await details.inputValue(), /Made offline|http|example/)
+        t.same(await faultsIn(page, 'details'), [])
+        await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+        await page.getByRole('button', { name: 'Copy' }).click()
+        await page.getByRole('button', { name: 'Copied' }).waitFor()
+        await page.getByRole('button', { name: 'Close' }).click()
       })
       await live(page)
       await page.locator('#connection').waitFor({ state: 'detached' })

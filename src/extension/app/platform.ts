@@ -1,4 +1,4 @@
-import type { SyncStatus } from '../../client/index.ts'
+import type { SyncExplanation, SyncStatus } from '../../client/index.ts'
 import type { BookmarksApi, BrowserSyncStatus, CookiesApi, Refused, SessionStorageApi } from '../index.ts'
 
 /** The browser as the extension's worker and pages see it, and the messages between them. As much of `chrome` as the extension uses. Firefox has it under the same name. */
@@ -52,7 +52,7 @@ export const platform: Platform = chrome
 
 /** A question of a page to the worker. */
 export type Question =
-  | { ask: 'state' | 'start' | 'sync-now' | 'pause' | 'resume' | 'retry' }
+  | { ask: 'state' | 'start' | 'sync-now' | 'pause' | 'resume' | 'retry' | 'explain' }
   | { ask: 'held' }
   | { ask: 'decide'; side: 'browser' | 'devices'; deletes: boolean; ids: string[] }
   | { ask: 'resolve'; id: string; choice: 'mine' | 'theirs' }
@@ -97,8 +97,18 @@ export interface WorkerState {
 /** Deletes that were held back. */
 export type Held = Record<'browser' | 'devices', { id: string; title: string }[]>
 
+/** For a report of a fault: no title, address or key, and not who the user is. */
+export interface Explained extends Pick<WorkerState, 'setup' | 'isPaused' | 'browser'> {
+  fault: Fault['kind'] | null
+  /** How many folders stay out, and how many bookmarks were not taken. */
+  leftOut: number
+  refused: number
+  sync: SyncExplanation | SyncStatus | null
+}
+
 export interface Answer {
   state?: WorkerState
+  explained?: Explained
   held?: Held
   error?: { name: string; message: string }
 }

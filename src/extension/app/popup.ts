@@ -23,6 +23,11 @@ act('set-up', 'click', () => platform.tabs.create({ url: platform.runtime.getURL
 act('allow', 'click', () => platform.permissions.request({ origins: originsOf(forbidden) }))
 act('options', 'click', async () => platform.runtime.openOptionsPage())
 act('sync-now', 'click', async () => show(await ask({ ask: 'sync-now' })))
+element('details').addEventListener('toggle', () => attempt(explain))
+act('copy', 'click', async () => {
+  await navigator.clipboard.writeText(element<HTMLTextAreaElement>('explained').value)
+  element('copy').textContent = text('copied')
+})
 act('pause', 'click', async () => show(await ask({ ask: isPaused ? 'resume' : 'pause' })))
 
 for (;;) {
@@ -52,6 +57,12 @@ function show({ state, held = { browser: [], devices: [] } }: { state?: WorkerSt
   }
   element('figures').replaceChildren(...pairs(figures))
   element('wishes').replaceChildren(...wishesOf(state, held))
+}
+
+async function explain(): Promise<void> {
+  const { explained } = await ask({ ask: 'explain' })
+  element<HTMLTextAreaElement>('explained').value = JSON.stringify(explained, null, 2)
+  element('copy').textContent = text('copy')
 }
 
 /** The worker does not answer, and never has. */

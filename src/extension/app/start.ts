@@ -65,7 +65,7 @@ act('unlock', 'submit', async () => {
   const { userId, client } = await signedIn()
   const secret = fieldOf('unlock', 'secret').value.trim()
   const owner = recoveryCode.test(secret) ? { userId, recoveryCode: secret } : { userId, passphrase: secret }
-  await keepMasterKey(userId, (await openVault(client, owner)).masterKey)
+  await keepKey(userId, await openVault(client, owner))
   await ask({ ask: 'start' })
   await goOn()
 })
@@ -80,7 +80,7 @@ act('create', 'submit', async () => {
   await new Promise<void>((resolve) => {
     onPaper = resolve
   })
-  await keepMasterKey(userId, (await draft.confirm()).masterKey)
+  await keepKey(userId, await draft.confirm())
   await goOn()
 })
 // By the time that it is typed, the dictionaries are there.
@@ -150,6 +150,12 @@ async function showStrength(): Promise<void> {
 function showServer(baseUrl = ''): void {
   fieldOf('server', 'address').value = baseUrl
   show('server')
+}
+
+/** From here on, edits wait here that are not sent: the browser is asked to delete nothing, which only a page can do. */
+async function keepKey(userId: string, { masterKey }: { masterKey: Uint8Array }): Promise<void> {
+  await keepMasterKey(userId, masterKey)
+  navigator.storage.persist().catch(() => {})
 }
 
 async function signedIn() {

@@ -23,7 +23,7 @@ import {
   wakefulSocket,
   watchBookmarks,
 } from '../index.ts'
-import { type Answer, type Fault, platform, type Question, type WorkerState } from './platform.ts'
+import { type Answer, type Explained, type Fault, platform, type Question, type WorkerState } from './platform.ts'
 import { changeSettings, openClient, originsOf, readSettings, type Settings } from './settings.ts'
 import { text } from './text.ts'
 
@@ -128,7 +128,21 @@ async function answer(question: Question): Promise<Answer> {
     browser: device?.browserSync.heldRemovals() ?? [],
     devices: (device?.sync.heldDeletions() ?? []).map(({ id, title }) => ({ id, title })),
   }
-  return { state: await readState(device), ...(question.ask === 'held' && { held }) }
+  const state = await readState(device)
+  return {
+    state,
+    ...(question.ask === 'held' && { held }),
+    ...(question.ask === 'explain' && { explained: await explain(device, state) }),
+  }
+}
+
+async function explain(device: Device | undefined, state: WorkerState): Promise<Explained> {
+  const { setup, isPaused, browser, fault, leftOut, refused } = state
+  return {
+    ...{ setup, isPaused, browser, fault: fault?.kind ?? null, leftOut: leftOut.length, refused: refused.length },
+    // A sync that has stopped explains nothing more.
+    sync: device ? await device.sync.explain().catch(() => state.sync) : null,
+  }
 }
 
 async function act(question: Question): Promise<unknown> {

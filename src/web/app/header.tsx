@@ -4,6 +4,7 @@ import { useSync, useSyncStatus } from '../../client/react.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import {
   BookmarkIcon,
+  HistoryIcon,
   Icon,
   LockIcon,
   MenuIcon,
@@ -14,6 +15,7 @@ import {
 } from '../ui/icons.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { useApp } from './context.ts'
+import { showDetails } from './details.tsx'
 import { takeOffline, unsentOf, useIsCut } from './network.ts'
 import { go, hrefOf, readRoute, useRoute } from './route.ts'
 import type { Beside } from './second-device.tsx'
@@ -67,6 +69,7 @@ export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
         icon={UserIcon}
         items={[
           device.keepsKey && { label: 'Lock', icon: LockIcon, action: () => lock(userId) },
+          { label: 'Details of the sync', icon: HistoryIcon, action: () => showDetails(sync) },
           { label: 'Sign out', icon: SignOutIcon, action: () => signOut(sync) },
         ]}
       />

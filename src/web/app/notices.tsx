@@ -8,6 +8,7 @@ import { useClockError } from '../ui/service-time.ts'
 import { tell } from '../ui/tell.ts'
 import { durationText } from '../ui/time.tsx'
 import { useLong } from '../ui/waiting.tsx'
+import { showDetails } from './details.tsx'
 import { stillText, unsentOf, useIsCut, useTrouble } from './network.ts'
 import { hrefOf, useRoute } from './route.ts'
 
@@ -104,6 +105,7 @@ function Notice({ title, isAlert = false, canRetry = true, children }: NoticePro
         <p>{children}</p>
       </div>
       {canRetry && <Button onClick={retry}>Try again</Button>}
+      <Button onClick={() => showDetails(sync)}>Details</Button>
     </section>
   )
 }

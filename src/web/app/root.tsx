@@ -85,6 +85,7 @@ export function Root({ client, device }: RootProps) {
       if (!(error instanceof StoreVersionError)) throw error
       return setStage({ name: 'outdated', sync })
     }
+    if (device.keepsKey) keepUnsent(sync)
     setStage({ name: 'open', app: { client, sync, keys, userId, person, device } })
   }
 
@@ -150,6 +151,16 @@ function titleOf(error: unknown): string {
   if (error instanceof OfflineError) return 'No connection to the service'
   if (error instanceof StorageFullError) return 'There is no room on this device'
   return 'Your bookmarks could not be opened'
+}
+
+/** A browser that is short of space deletes what it may, edits too that are not sent. Some ask the person, who has just made one. */
+function keepUnsent(sync: Sync): void {
+  const end = sync.on('status', ({ waiting }) => {
+    if (waiting === 0) return
+    end()
+    // Without TLS there is none.
+    navigator.storage?.persist().catch(() => {})
+  })
 }
 
 const focusable = 'a[href], button:not(:disabled), input:not(:disabled), select, textarea, [tabindex]'
