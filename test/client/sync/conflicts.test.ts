@@ -118,6 +118,21 @@ async function overwritten(t: Test, store: Store) {
   return { person, before, edited, open }
 }
 
+t.test('a conflict names all that lost of several edits in a row, and `mine` puts it back', async (t) => {
+  const { person, a, b } = await edited(t, { title: "a's" }, {})
+  await sync(a)
+  await person.world.pass(1000)
+  await a.sync.update('x', { description: "a's" })
+  await sync(a)
+  await person.world.pass(1000)
+  await b.sync.update('x', { title: "b's", description: "b's" })
+  await sync(b, a)
+  t.match(a.conflicts, [{ fields: ['title', 'description'] }])
+  await a.sync.resolve('x', 'mine')
+  await sync(a, b)
+  t.match(b.sync.get('x'), { title: "a's", description: "a's" })
+})
+
 t.test('the conflict on the service ends when the device has told its user of the loss, for good', async (t) => {
   const { person, edited, open } = await overwritten(t, memoryStore())
   const store = memoryStore()

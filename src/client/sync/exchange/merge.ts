@@ -167,8 +167,13 @@ export function settleFirst(row: Row, version: Version): Row {
   const waiting = row.waiting.slice(1)
   const known = newestOf(row)
   if (known && compareVersions(known, version) > 0) return { ...row, waiting }
-  const before = row.version?.bookmark
-  const changed = before && version.bookmark ? differingFields(before, version.bookmark) : undefined
+  const { version: before } = row
+  // Whoever replaces it unseen may have seen none of the edits that were made here since another device's version.
+  const earlier = before?.device_id === version.device_id ? (before.changed ?? []) : []
+  const changed =
+    before?.bookmark && version.bookmark
+      ? [...new Set([...earlier, ...differingFields(before.bookmark, version.bookmark)])]
+      : undefined
   return {
     ...row,
     version: { ...version, ...(changed && { changed }) },
