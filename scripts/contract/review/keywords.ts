@@ -146,7 +146,8 @@ function typeIn(facts: Facts, node: string[]): string {
   if (types.length !== 1) return 'any value'
   const [type] = types
   if (type === 'array') return value('uniqueItems') ? 'a set' : 'a list'
-  if (type === 'object') return 'a map'
+  if (type === 'object')
+    return has('additionalProperties') && value('additionalProperties') !== false ? 'a map' : 'any object'
   return (
     formats[String(value('format'))] ??
     { integer: 'an integer', number: 'a decimal', boolean: 'a boolean' }[String(type)] ??

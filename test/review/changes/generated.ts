@@ -456,6 +456,13 @@ export const generated: Case[] = (
     ],
     [
       'major',
+      'an object of a response whose values have a type from now on',
+      [['author: { type: object,', 'author: { type: object, additionalProperties: { type: string },']],
+      /a map where it had any object/,
+      { given: [[author, author.replace('string', 'object')]], findings: 1 },
+    ],
+    [
+      'major',
       '`readOnly` of a field that is sent and read',
       [
         [
