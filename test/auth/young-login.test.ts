@@ -56,6 +56,14 @@ t.test('From an old login, nothing is done that cannot be undone; from a young o
   }
 })
 
+t.test('A login that was made with the clock ahead is not young until then', async (t) => {
+  for (const one of new Set([app, there])) one.setClock(Date.now() + dayMs)
+  const cleo = await app.user('cleo')
+  const ids = await furnish(cleo, 'cleo')
+  for (const one of new Set([app, there])) one.setClock(undefined)
+  t.same(await ask(cleo, 'endOtherSessions', ids), tooOld)
+})
+
 t.test('What a session with a valid cookie asks for comes after origin, session, size and body', async (t) => {
   const bob = await app.user('bob')
   const path = '/api/v1/account/keyring'
