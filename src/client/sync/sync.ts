@@ -176,15 +176,15 @@ export interface Sync {
   restoreExport(opened: Pick<OpenedExport, 'bookmarks'>, options?: RestoreOptions): Promise<ImportReport>
 
   /**
-   * Ends all conflicts of a bookmark. `mine` puts back what lost, as an edit: the `fields` of each conflict, or the whole
-   * bookmark if it was deleted; `theirs` leaves the bookmark as it is. Does nothing if there are none.
+   * Ends a conflict. `mine` puts back what lost, as an edit: its `fields`, or the whole bookmark if it was deleted; `theirs`
+   * leaves the bookmark as it is. Does nothing if it has ended.
    *
-   * @param id the bookmark's id
+   * @param conflict one of `conflicts`, as the user was shown it; or a bookmark's id, for all that it has by now
    * @throws RangeError `choice` is neither
    * @throws StorageFullError nothing was changed
    * @throws OfflineError nothing was changed: there is no network, and the sync's second file has not loaded yet
    */
-  resolve(id: string, choice: 'mine' | 'theirs'): Promise<void>
+  resolve(conflict: Conflict | string, choice: 'mine' | 'theirs'): Promise<void>
 
   /** The bookmarks of `status().heldDeletions`, those first whose deletes came first. */
   heldDeletions(): Readonly<PlaintextBookmark>[]
@@ -336,7 +336,7 @@ export function createSyncOver(
       run.editWith(({ importList }, signal) => importList(engine, bookmarks, { ...options, signal }), options.signal),
     restoreExport: (opened, options = {}) =>
       run.editWith(({ restoreList }, signal) => restoreList(engine, opened, { ...options, signal }), options.signal),
-    resolve: (id, choice) => run.editWith((deferred) => deferred.resolveConflicts(engine, id, choice)),
+    resolve: (which, choice) => run.editWith((deferred) => deferred.resolveConflicts(engine, which, choice)),
     heldDeletions: () => listHeld(replica),
     // Those held at the call: by the time that the edit runs, there may be others.
     approveDeletions: (shown, held = listHeld(replica)) =>

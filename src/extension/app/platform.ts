@@ -55,7 +55,7 @@ export type Question =
   | { ask: 'state' | 'start' | 'sync-now' | 'pause' | 'resume' | 'retry' | 'explain' }
   | { ask: 'held' }
   | { ask: 'decide'; side: 'browser' | 'devices'; deletes: boolean; ids: string[] }
-  | { ask: 'resolve'; id: string; choice: 'mine' | 'theirs' }
+  | { ask: 'resolve'; conflict: ShownConflict; choice: 'mine' | 'theirs' }
   | { ask: 'leave-out' | 'take-in'; browserId: string }
   | { ask: 'sign-out'; discardUnsent: boolean }
 

@@ -91,10 +91,10 @@ function wishesOf({ sync, conflicts, refused }: WorkerState, held: Held): HTMLEl
         [text('putThemBack')]: () => ask({ ask: 'decide', side, deletes: false, ids }),
       })
     })
-  const lost = conflicts.map(({ id, mine, theirs }) =>
-    card([made('p', text('changedTwice')), lostAndKept(mine, theirs)], {
-      [text('takeMine')]: () => ask({ ask: 'resolve', id, choice: 'mine' }),
-      [text('keepTheirs')]: () => ask({ ask: 'resolve', id, choice: 'theirs' }),
+  const lost = conflicts.map((conflict) =>
+    card([made('p', text('changedTwice')), lostAndKept(conflict.mine, conflict.theirs)], {
+      [text('takeMine')]: () => ask({ ask: 'resolve', conflict, choice: 'mine' }),
+      [text('keepTheirs')]: () => ask({ ask: 'resolve', conflict, choice: 'theirs' }),
     }),
   )
   const unsent = sync?.quarantined

@@ -158,7 +158,7 @@ async function act(question: Question): Promise<unknown> {
     case 'retry':
       return withDevice(({ sync }) => sync.retryQuarantined())
     case 'resolve':
-      return withDevice(({ sync }) => sync.resolve(question.id, question.choice))
+      return withDevice(({ sync }) => resolveShown(sync, question))
     case 'decide':
       return withDevice((device) => decide(device, question))
     case 'leave-out':
@@ -203,7 +203,7 @@ async function readState(device: Device | undefined): Promise<WorkerState> {
     sync: device?.sync.status() ?? null,
     browser: device ? browser : null,
     refused,
-    conflicts: device ? readConflicts(device.sync) : [],
+    conflicts: device ? readConflicts(device.sync).map(({ shown }) => shown) : [],
     leftOut: device?.browserSync.leftOut() ?? [],
   }
 }
@@ -270,20 +270,33 @@ async function forgetDevice({ userId, sync, browserSync }: Device, discardUnsent
   return isEnded
 }
 
+/** Ends the one that the user was shown, and no other of the same bookmark. */
+async function resolveShown(sync: Sync, { conflict: { id, mine, theirs }, choice }: Question & { ask: 'resolve' }) {
+  const isMeant = ({ shown }: ReadConflict) => shown.id === id && shown.mine === mine && shown.theirs === theirs
+  const found = readConflicts(sync).find(isMeant)
+  if (found) await sync.resolve(found.conflict, choice)
+}
+
+interface ReadConflict {
+  conflict: Conflict
+  shown: WorkerState['conflicts'][number]
+}
+
 /** The conflicts that the user is to decide, each side in one line, with the folder if that is what differs. */
-function readConflicts(sync: Pick<Sync, 'conflicts' | 'get'>): WorkerState['conflicts'] {
+function readConflicts(sync: Pick<Sync, 'conflicts' | 'get'>): ReadConflict[] {
   const folderOf = ({ parentId }: PlaintextBookmark) =>
     (parentId !== undefined && sync.get(parentId)?.title) || text('topLevel')
   return sync
     .conflicts()
     .filter((conflict) => !isOrder(conflict))
-    .map(({ id, fields, mine, theirs }) => {
+    .map((conflict) => {
+      const { id, fields, mine, theirs } = conflict
       const lineOf = (bookmark: PlaintextBookmark | null) => {
         if (!bookmark) return ''
         const name = [bookmark.title, bookmark.url].filter(Boolean).join(' · ')
         return fields.includes('parentId') ? text('inFolder', name, folderOf(bookmark)) : name
       }
-      return { id, mine: lineOf(mine), theirs: lineOf(theirs) }
+      return { conflict, shown: { id, mine: lineOf(mine), theirs: lineOf(theirs) } }
     })
 }
 

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import {
+  type Conflict,
   type Meta,
   memoryStore,
   OfflineError,
@@ -294,13 +295,29 @@ t.test('a conflict ends when the bookmark has the lost values again', async (t) 
   t.same(a.sync.conflicts(), [])
 })
 
-t.test('several conflicts of a bookmark are all kept, and resolved together', async (t) => {
+async function conflictedTwice(t: Test) {
   const { person, a, b } = await conflicted(t)
   await a.sync.update('x', { url: 'https://example.com/a' })
   await person.world.pass(1000)
   await b.sync.update('x', { url: 'https://example.com/b' })
   await sync(a, b, a)
   t.same(pick(a.sync.conflicts(), 'fields'), [['title'], ['url']])
+  return a
+}
+
+t.test('several conflicts of a bookmark are all kept, and decided one by one', async (t) => {
+  const a = await conflictedTwice(t)
+  const [title, url] = structuredClone(a.sync.conflicts()) as [Conflict, Conflict]
+  await a.sync.resolve(title, 'theirs')
+  t.same(a.sync.conflicts(), [url], 'what the user was not asked about stays')
+  await a.sync.resolve(url, 'mine')
+  t.match(a.sync.get('x'), { title: "b's", url: 'https://example.com/a' })
+  await a.sync.resolve(title, 'mine')
+  t.match([a.sync.get('x'), a.sync.conflicts()], [{ title: "b's" }, []], 'one that has ended cannot be decided again')
+})
+
+t.test('or all together', async (t) => {
+  const a = await conflictedTwice(t)
   await a.sync.resolve('x', 'mine')
   t.match(a.sync.get('x'), { title: "a's", url: 'https://example.com/a' })
   t.same(a.sync.conflicts(), [])

@@ -154,7 +154,7 @@ export class Installed {
   /** So that none of an earlier scenario is shown: all stays as it is. */
   async decideConflicts(): Promise<void> {
     const { conflicts = [] } = (await this.ask({ ask: 'state' })).state ?? {}
-    for (const { id } of conflicts) await this.ask({ ask: 'resolve', id, choice: 'theirs' })
+    for (const conflict of conflicts) await this.ask({ ask: 'resolve', conflict, choice: 'theirs' })
   }
 
   async stopWorker(): Promise<void> {
