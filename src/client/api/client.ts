@@ -20,6 +20,8 @@ export interface ClientOptions {
 /** openapi-fetch's client for the contract: `client.GET('/api/v1/bookmarks', { params: { query: { page: 2 } } })`. */
 export interface Client extends OpenApiClient<paths> {
   readonly baseUrl: string
+  /** What calls name this device by: the option, until a sync takes another id for it. */
+  deviceId: () => string
   /** As `fetch` of a call: without the waits for `Retry-After`, for whoever waits by themselves, as a sync does. */
   readonly sendOnce: SendRequest
 }
@@ -46,11 +48,12 @@ export function createClient({ baseUrl, deviceId, fetch: send = (request) => fet
   assertId(deviceId, 'deviceId')
   assertOrigin(baseUrl)
   const sendOnce = withRefresh(send)
-  const client = createOpenApiClient<paths>({ baseUrl, credentials: 'include', fetch: withRetries(sendOnce) })
+  const calls = createOpenApiClient<paths>({ baseUrl, credentials: 'include', fetch: withRetries(sendOnce) })
+  const client = Object.assign(calls, { baseUrl, sendOnce, deviceId: () => deviceId })
   client.use({
     onRequest({ request, schemaPath }) {
       // Elsewhere the header would only cost a browser a preflight, as it does where a path is the beginning of one listed.
-      if (takeDeviceId.includes(request.method + schemaPath)) request.headers.set('x-device-id', deviceId)
+      if (takeDeviceId.includes(request.method + schemaPath)) request.headers.set('x-device-id', client.deviceId())
     },
     // A server of pages may answer every path with 200, or with a 404 that looks like the service's own. What a proxy of the
     // service refuses in HTML, such as a large body with 413, is told by its status.
@@ -67,7 +70,7 @@ export function createClient({ baseUrl, deviceId, fetch: send = (request) => fet
         throw new ApiError(status, 'The sign-in has no web address')
     },
   })
-  return Object.assign(client, { baseUrl, sendOnce })
+  return client
 }
 
 const pageSent = (status: number, baseUrl: string) =>

@@ -64,7 +64,7 @@ export interface AdoptKeysOptions {
  * (StorageFullError, for example), or with an AbortError after `stop`.
  */
 export interface Sync {
-  /** This device's id. */
+  /** This device's id: the option's, or the one taken instead because another store, such as a copy, makes edits under that. */
   readonly deviceId: string
   /** Resolves once the store has been read into `bookmarks`; syncs until `stop`. Call it again after signing in again. */
   start(): Promise<void>
@@ -270,7 +270,9 @@ export type SyncReader = Pick<Sync, 'get' | 'bookmarks' | 'tree' | 'contents' | 
  *   HTTPS
  */
 export function createSync({ client, webSocket, ...options }: SyncOptions): Sync {
-  return createSyncOver(({ clientTransport }) => clientTransport(client, webSocket), options)
+  const sync = createSyncOver(({ clientTransport }) => clientTransport(client, webSocket), options)
+  client.deviceId = () => sync.deviceId
+  return sync
 }
 
 /** Like `createSync`, over any transport. */
@@ -313,7 +315,9 @@ export function createSyncOver(
   }
   return {
     ...reader,
-    deviceId,
+    get deviceId() {
+      return engine.deviceId
+    },
     start: () => run.start(),
     stop: () => run.stop(),
     syncNow: (options) => run.syncNow(options?.signal),

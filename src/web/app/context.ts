@@ -24,8 +24,8 @@ export function useApp(): App {
 
 /** A device's name: what its id says of it and, so that two of a kind differ, the end of the id. */
 export function useDeviceName(): (id: string) => string {
-  const { device } = useApp()
-  return (id) => (id === device.id ? 'This browser' : nameOfDevice(id))
+  const { client } = useApp()
+  return (id) => (id === client.deviceId() ? 'This browser' : nameOfDevice(id))
 }
 
 function nameOfDevice(id: string): string {

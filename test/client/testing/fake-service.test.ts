@@ -54,6 +54,10 @@ t.test('Two copies of a device, with one device id, are in sync live', async (t)
   await copy.put(bookmark('y', 'by the copy'))
   await until(() => one.get('y') !== undefined)
   t.equal(pulls(), before)
+  await Promise.all(copies.map(({ sync }) => sync.syncNow()))
+  const { devices } = unwrap(await copies[1].client.GET('/api/v1/account/devices'))
+  const listed = devices.map(({ id, current }) => `${id} ${current}`)
+  t.same(listed, [`laptop false`, `${copy.deviceId} true`], 'the person sees both')
 })
 
 t.test('The network fails and comes back, the session ends: the states that an app shows', async (t) => {

@@ -70,7 +70,8 @@ function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
   const { userId, deviceId, tick, cursor, above = 0 } = context
   const last = row.waiting.at(-1)
   const change = {
-    id: uuidv7(),
+    // With the letter, it is no id that the service gives (see `isOfSecondLife`).
+    id: `e${uuidv7()}`,
     user_id: userId,
     entity_type: 'bookmark' as const,
     entity_id: edit.id,

@@ -10,6 +10,7 @@ import { correctedNow, isAhead, nextTick } from '../store/service-clock.ts'
 import type { Refusal, Row, Waiting } from '../store/store.ts'
 import { isClockTrusted } from './correct-clock.ts'
 import { demandNewest, keysOf } from './key-marks.ts'
+import { presentId } from './second-life.ts'
 
 const mostChanges = 500
 /** Many times as much as one change may have. */
@@ -20,6 +21,7 @@ const overheadBytes = 600
 interface BatchParts {
   replica: Replica
   userId: string
+  deviceId: string
   keys: Keys
   clock: Clock
 }
@@ -47,9 +49,10 @@ export function nextBatch({ replica, userId }: BatchParts): Waiting[] {
  */
 export async function markSent(parts: BatchParts, batch: readonly Waiting[]): Promise<Waiting[]> {
   if (batch.length === 0) return []
-  const { replica, userId, keys, clock } = parts
+  const { replica, userId, deviceId, keys, clock } = parts
   return replica.commit(idsOf(batch), 'remote', (draft) => {
     demandNewest(draft.meta, keys)
+    const device_id = presentId(draft.meta, deviceId)
     return batch.flatMap(({ change }) => {
       const row = draft.get(change.entity_id)
       const next = nextOf(row)
@@ -58,7 +61,9 @@ export async function markSent(parts: BatchParts, batch: readonly Waiting[]): Pr
       const place = row.waiting.indexOf(next)
       // It takes the place of the refused ones before it, of which the service may have one nevertheless.
       const sent = row.waiting.slice(0, place + 1).some((one) => one.sent)
-      const before = next.sent ? next : { ...next, sent, change: restamped(draft, row, underNewest(keys, next), clock) }
+      const before = next.sent
+        ? next
+        : { ...next, sent, change: { ...restamped(draft, row, underNewest(keys, next), clock), device_id } }
       if (place > 0 || !next.sent) {
         draft.set({ ...row, waiting: [{ ...before, sent: true }, ...row.waiting.slice(place + 1)] })
       }

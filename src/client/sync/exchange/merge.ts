@@ -8,7 +8,9 @@ import type { Row, Version, Waiting } from '../store/store.ts'
 
 /** The circumstances of an event, besides its version. */
 export interface Circumstances {
+  /** This store's present id, under which all edits are its own, and all that it has had: a copy may make edits under the others. */
   deviceId: string
+  ownIds: ReadonlySet<string>
   /** The cursor before the event arrived. */
   base: number
   /** The cursor after it. */
@@ -74,7 +76,8 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   const [loser, winner] = isLater ? [version.bookmark, mine.bookmark] : [mine.bookmark, version.bookmark]
   // One that this store has forgotten. The service tells no device of what it has done to its own versions.
   const isOwn = version.device_id === circumstances.deviceId
-  const isToldHere = isOwn || !isLater
+  // Nor may a copy that has made it still be there.
+  const isToldHere = circumstances.ownIds.has(version.device_id) || !isLater
   const losing = (fields: string[]) => ({ fields, mine: loser, theirs: winner })
   if (!loser || !winner) {
     const after = isOwn ? kept : overwriting(kept)
@@ -83,7 +86,7 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   }
   const { bookmark, lost: names } = mergeBookmarks(baseOf(row, version, circumstances), loser, winner)
   const lost = isToldHere && names.length > 0 ? losing(names) : undefined
-  const overwrites = last.overwrites === true || (!isToldHere && names.length > 0)
+  const overwrites = last.overwrites === true || (isLater && !isOwn && names.length > 0)
   if (isLater && (overwrites || isOwn) && isSame(bookmark, winner)) {
     return { kind: 'taken', row: overwrites ? overwriting(kept) : kept, lost }
   }
@@ -125,8 +128,8 @@ export function overwriting(row: Row): Row {
  * to name. If they are there, it had perhaps seen the edit.
  */
 function overwrittenBy(theirs: Version, { version: mine }: Row, circumstances: Circumstances): Lost | undefined {
-  const { deviceId, overwrites } = circumstances
-  if (!mine || mine.device_id !== deviceId || theirs.device_id === deviceId) return undefined
+  const { deviceId, ownIds, overwrites } = circumstances
+  if (!mine || !ownIds.has(mine.device_id) || theirs.device_id === deviceId) return undefined
   const isUnseen = overwrites(mine)
   if (!isUnseen || isSameContent(mine, theirs)) return undefined
   if (!mine.bookmark || !theirs.bookmark) return { fields: [], mine: mine.bookmark }

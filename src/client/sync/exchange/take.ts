@@ -11,6 +11,7 @@ import { demandTimes } from './correct-clock.ts'
 import { keyMarkOf, keyNamedBy, missesKeys } from './key-marks.ts'
 import { lostWhole, type MergedEdit, mergeUnreadable, mergeVersion } from './merge.ts'
 import type { Progress } from './progress.ts'
+import { isOfSecondLife, ownIds, presentId, withNewId } from './second-life.ts'
 import { markTold } from './told.ts'
 import type { SyncEvent, Transport } from './transport.ts'
 
@@ -116,12 +117,19 @@ function takeEvent(
   cursors: { base: number; cursor: number },
 ): Version | undefined {
   const row = draft.get(event.entity_id)
-  const { deviceId, older, isSameHistory } = parts
+  const { older, isSameHistory } = parts
+  const isFirstPull = draft.meta.lastSync === 0
+  const before = presentId(draft.meta, parts.deviceId)
+  // Where not all is known, its own edits would look like another's.
+  const knowsAll = !isFirstPull && !older && !draft.meta.isIncomplete
+  if (knowsAll && !fault && isOfSecondLife(row, version, before)) draft.setMeta(withNewId(draft.meta, before))
+  const deviceId = presentId(draft.meta, before)
+  const own = ownIds(draft.meta, deviceId)
   const isRecovered = older !== undefined && !isSameHistory
   const overwrites = (mine: Version) =>
     namesOverwritten(event, mine) || (isRecovered && (namesEarlier(event, mine) || 'perhaps'))
   const descendsFrom = (mine: Version) => !isRecovered && certainlyDescends(event, mine)
-  const merged = mergeVersion(row, version, { deviceId, ...cursors, overwrites, descendsFrom })
+  const merged = mergeVersion(row, version, { deviceId, ownIds: own, ...cursors, overwrites, descendsFrom })
   if (merged.kind === 'older') {
     if (!older) return merged.than
     older.set(row.id, version)
@@ -131,15 +139,15 @@ function takeEvent(
   if (merged.kind === 'known') return undefined
   if (fault) {
     const key = fault.fault === 'unknown-key' ? keyNamedBy(event) : undefined
-    const before = row.unreadable?.event_id === event.id ? row.unreadable : undefined
-    if (before && before.key === key) return undefined
-    draft.set(mergeUnreadable(row, version, before?.base ?? cursors.base, key))
+    const known = row.unreadable?.event_id === event.id ? row.unreadable : undefined
+    if (known && known.key === key) return undefined
+    draft.set(mergeUnreadable(row, version, known?.base ?? cursors.base, key))
     draft.errors.push({ error: fault, id: row.id })
     return undefined
   }
   draft.set(merged.row)
   const { version: mine } = row
-  if (mine?.device_id === deviceId && namesOverwritten(event, mine)) markTold(draft, [mine.event_id])
+  if (mine && own.has(mine.device_id) && namesOverwritten(event, mine)) markTold(draft, [mine.event_id])
   const lost = merged.edit && !makeEdit(parts, draft, merged.row, merged.edit) ? lostWhole(row, version) : merged.lost
   if (lost) draft.lose(draft.get(row.id), { theirs: version.bookmark, ...lost })
   return undefined

@@ -73,5 +73,12 @@ export function connected(engine: Engine, transport: Transport): Connected {
     logout: (options) => limited(options, (limits) => transport.logout(limits)),
     openSocket: (query) => transport.openSocket(query),
   }
-  return { ...engine, transport: limits }
+  return {
+    ...engine,
+    // It may change.
+    get deviceId() {
+      return engine.deviceId
+    },
+    transport: limits,
+  }
 }

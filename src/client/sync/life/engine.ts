@@ -17,6 +17,7 @@ import { StatusBoard } from './status.ts'
 interface EngineOptions {
   keys: Keys
   userId: string
+  /** The app's. */
   deviceId: string
   store: Store
   tabs: Tabs
@@ -39,7 +40,7 @@ export interface Engine extends EditParts, Omit<ExchangeParts, 'transport'> {
 }
 
 export function createEngine({ store, ...options }: EngineOptions): Engine {
-  const { userId, tabs } = options
+  const { userId, deviceId, tabs } = options
   const emitter = new Emitter()
   const outbox = new Outbox()
   const selections = new Selections(emitter)
@@ -53,6 +54,9 @@ export function createEngine({ store, ...options }: EngineOptions): Engine {
   store.onOutdated?.(() => status.fail(new StoreVersionError()))
   return {
     ...options,
+    get deviceId() {
+      return replica.meta.deviceIds?.[deviceId] ?? deviceId
+    },
     replica,
     recentDeletes: [],
     outbox,

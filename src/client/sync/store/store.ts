@@ -111,6 +111,8 @@ export interface Meta {
   replaced?: readonly string[]
   /** Edits of this device that have lost, and of which its user was told, by their event ids: the service is to settle them. */
   told?: readonly string[]
+  /** Once another store, such as a copy, made edits under this one's device id: by each id that it has had, the one taken instead. */
+  deviceIds?: Readonly<Record<string, string>>
   /** When the last pull ended (Unix ms); 0 if there was none. */
   lastSync: number
   /** True while deletes are held until the user approves them. */
