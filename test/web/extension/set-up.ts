@@ -140,13 +140,15 @@ export async function openAccount(service: Service, name: string): Promise<Accou
   const { keys } = await openVault(client, { userId, passphrase })
   const sync = createSync({ client, keys, userId, deviceId: 'elsewhere', store: memoryStore() })
   await sync.syncNow()
+  // What cannot be undone takes a sign-in of the last 10 minutes, and the scenarios before may have taken longer.
+  const signInAnew = async () => (await signInElsewhere(service, name)).client
   return {
     sync,
     async replaceKeys() {
-      const { keys } = await (await rotateKeys(client, { userId, passphrase }, passphrase)).confirm()
+      const { keys } = await (await rotateKeys(await signInAnew(), { userId, passphrase }, passphrase)).confirm()
       await sync.adoptKeys(keys)
     },
-    changePassphrase: (from, to) => changeVaultPassphrase(client, { userId, passphrase: from }, to),
+    changePassphrase: async (from, to) => changeVaultPassphrase(await signInAnew(), { userId, passphrase: from }, to),
     async forgetOthers() {
       const { devices } = unwrap(await client.GET('/api/v1/account/devices', {}))
       const others = devices.filter(({ id }) => id !== 'elsewhere')

@@ -2,13 +2,15 @@ import { until } from '../../../support/until.ts'
 import { exactly, link, scenario } from '../scenario.ts'
 
 const few = ['s1', 's2', 's3']
-const many = Array.from({ length: 300 }, (_, index) => `n${index}`)
+/** Others in each scenario: what stands elsewhere, too, and was made within a minute, would count as moved. */
+const manyOf = (name: string) => Array.from({ length: 300 }, (_, index) => `${name}${index}`)
 const refuse = 'Put them back'
 const agree = 'Delete them everywhere'
 
 /** The extension's questions to its user, and its reports. */
 export const asked = [
   scenario('many are deleted: the browser asks, and its user wants them back', async ({ one, same }) => {
+    const many = manyOf('back-')
     await one.addFolder('many')
     await one.addMany(many, { into: 'many' })
     await same(exactly('many/', ...many.map((title) => `  ${title}`)))
@@ -17,6 +19,7 @@ export const asked = [
     return exactly('many/', ...many.map((title) => `  ${title}`))
   }),
   scenario('many are deleted: both browsers ask, and their users agree', async ({ one, two, same }) => {
+    const many = manyOf('agreed-')
     await one.addMany(few)
     await one.addFolder('many')
     await one.addMany(many, { into: 'many' })
@@ -27,6 +30,7 @@ export const asked = [
     return exactly(...few)
   }),
   scenario('many are deleted: the other browser asks, and its user wants them back', async ({ one, two, same }) => {
+    const many = manyOf('other-')
     const all = ['many/', ...many.map((title) => `  ${title}`)]
     await one.addFolder('many')
     await one.addMany(many, { into: 'many' })
