@@ -123,6 +123,34 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       t.same([titles(a), titles(b)], [before, before])
     })
 
+    t.test(
+      'an equal one that stood in another folder does not stand for it, though it was just made or edited',
+      async (t) => {
+        const { person, a, b } = await pair(t, 12)
+        const twins = numbered(12).map((one) => ({ ...one, id: `later-${one.id}`, parentId: 'other' }))
+        await a.sync.put(twins)
+        await sync(a, b)
+        const all = shown(b)
+        await a.sync.remove(pick(twins, 'id'))
+        await sync(a, b)
+        t.match(b.sync.status(), { heldDeletions: { count: 12 } })
+        await b.sync.rejectDeletions()
+        await sync(b, a)
+        t.same([shown(a), shown(b)], [all, all], 'made a moment earlier')
+
+        await person.world.pass(61_000)
+        await a.sync.remove(ids(0, 12))
+        await sync(a, b)
+        t.match(b.sync.status(), { heldDeletions: { count: 12 } })
+        for (const { id } of twins) await a.sync.update(id, { tags: ['edited'] })
+        await sync(a, b)
+        t.match(b.sync.status(), { heldDeletions: { count: 12 } })
+        await b.sync.rejectDeletions()
+        await sync(b, a)
+        t.same([shown(a), shown(b)], [all, all], 'edited since')
+      },
+    )
+
     t.test('a newer version of a held bookmark takes the place of its delete', async (t) => {
       const { a, b } = await pair(t, 10)
       await a.sync.remove(ids(0, 8))

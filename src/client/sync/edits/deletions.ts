@@ -34,18 +34,26 @@ export async function settleDeletions({ replica, clock, recentDeletes }: Deletio
   recentDeletes.splice(0, recentDeletes.length, ...recent)
 }
 
-/** Of the held deletes, those of addresses that were put elsewhere, or there again, at about that time: nobody has lost them. */
+/**
+ * Of the held deletes, those of links that were made anew, or put into the same folder, at about that time: nobody has lost
+ * them. Any other equal one stood beside the lost one, and does not stand for it.
+ */
 async function findMoved({ rows, held }: Replica): Promise<ReadonlySet<string>> {
   const lost = new Map<string, Row[]>()
-  for (const row of [...held].flatMap((id) => rows.get(id) ?? [])) {
+  for (const id of held) {
+    const row = rows.get(id) as Row
     const name = nameOf(row)
     if (name !== undefined) lost.set(name, [...(lost.get(name) ?? []), row])
   }
   const moved = new Set<string>()
   await paced(rows.values(), (row) => {
     const same = lost.get(row.held ? '' : (nameOf(row) ?? '')) ?? []
-    const isSoon = ({ held }: Row) => viewOf(row).timestamp > (held?.timestamp ?? 0) - recentMs
-    const at = same.findIndex(isSoon)
+    const { operation, timestamp, bookmark } = viewOf(row)
+    const at = same.findIndex((one) => {
+      const before = viewOf(one)
+      const isThere = operation === 'create' || bookmark?.parentId === before.bookmark?.parentId
+      return isThere && timestamp > Math.max(before.timestamp, (one.held?.timestamp ?? 0) - recentMs)
+    })
     // One stands for one.
     for (const { id } of at === -1 ? [] : same.splice(at, 1)) moved.add(id)
   })

@@ -8,6 +8,7 @@ export interface View {
   data_hash: string | null
   /** The timestamp of the visible version (Unix ms); 0 if there is none. */
   timestamp: number
+  operation?: Version['operation']
 }
 
 const nothing: View = { bookmark: null, data_hash: null, timestamp: 0 }
