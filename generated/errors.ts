@@ -31,6 +31,7 @@ export const TooLarge = [413, "Request body too large"] as const
 export const QuotaExceeded = [413, "Storage quota exceeded"] as const
 export const UnsupportedMediaType = [415, "Unsupported media type"] as const
 export const RangeNotSatisfiable = [416, "Range not satisfiable"] as const
+export const IdempotencyKeyUsed = [422, "Idempotency key already used"] as const
 export const UpgradeRequired = [426, "WebSocket upgrade required"] as const
 export const TooManyRequests = [429, "Too many requests"] as const
 export const TooManyExports = [429, "Too many exports in progress"] as const

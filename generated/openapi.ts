@@ -133,7 +133,7 @@ export interface paths {
         put?: never;
         /**
          * Create a bookmark
-         * @description Stores a new record. A client that binds its ciphertext to the id (as the client package does) sends the `id`; otherwise the server generates a UUIDv7. Recorded as a change with operation `create` by the device in `X-Device-ID`.
+         * @description Stores a new record. A client that binds its ciphertext to the id (as the client package does) sends the `id`; otherwise the server generates a UUIDv7. Recorded as a change with operation `create` by the device in `X-Device-ID`. Without an `id`, a request with the `Idempotency-Key` of an earlier one, and its body, stores nothing: it is answered as that one was.
          */
         post: operations["createBookmark"];
         delete?: never;
@@ -500,6 +500,9 @@ export interface paths {
          *     unfinished ones count with the size that is expected of them, the user's stored ciphertext and 200 bytes for each
          *     bookmark. An export beside which none is kept is never refused for its size. Failed exports do not count: once there
          *     are 10 exports in all, a new one replaces the oldest failed one.
+         *
+         *     A request with the `Idempotency-Key` of an export that `listExports` has makes none: it is answered as the one that
+         *     made it was.
          *
          *     The work for it counts for the user's rate. As long as that is used up, exports that have not begun wait.
          */
@@ -2740,6 +2743,8 @@ export interface operations {
             header: {
                 /** @description The device that makes the request. `unknown` does not count as a device, and its changes are broadcast to all devices. */
                 "x-device-id": components["parameters"]["DeviceId"];
+                /** @description New for each bookmark, such as a UUID. It counts as long as the service has a record of that bookmark, deleted or not, and is ignored beside an `id`. */
+                "idempotency-key"?: components["schemas"]["Id"];
             };
             path?: never;
             cookie?: never;
@@ -2765,7 +2770,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["ForbiddenOrigin"];
             408: components["responses"]["RequestTimeout"];
-            /** @description A live or deleted bookmark already has this id. */
+            /** @description A live or deleted bookmark already has this id, or the one that was created with this `Idempotency-Key` was changed or deleted since. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2790,6 +2795,29 @@ export interface operations {
             };
             413: components["responses"]["TooMuch"];
             415: components["responses"]["UnsupportedMediaType"];
+            /** @description The `Idempotency-Key` has created a bookmark with another body. */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Error-Code": components["headers"]["X-Error-Code"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description A human-readable sentence; those listed in this contract are exact.
+                         * @example Idempotency key already used
+                         * @enum {string}
+                         */
+                        error: "Idempotency key already used";
+                        /**
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
+                    };
+                };
+            };
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -3568,7 +3596,10 @@ export interface operations {
     createExport: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description New for each export, such as a UUID. */
+                "idempotency-key"?: components["schemas"]["Id"];
+            };
             path?: never;
             cookie?: never;
         };

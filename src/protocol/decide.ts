@@ -58,7 +58,7 @@ export function decide<Stored extends Current>(
 }
 
 /** Leaves what is stored as it is. */
-function unchanged<Stored>(stored: Stored | undefined): Verdict<Stored> {
+export function unchanged<Stored>(stored: Stored | undefined): Verdict<Stored> {
   return { stored, winner: undefined, resolution: undefined, unseen: false, lost: nothing, heldBack: nothing }
 }
 

@@ -43,7 +43,10 @@ t.test('CORS: credentials are allowed from the configured origins', async (t) =>
   const { status, headers } = await call('OPTIONS', `${list}/x`, { headers: preflight })
   t.equal(status, 204)
   t.equal(headers['access-control-max-age'], '7200')
-  t.equal(headers['access-control-allow-headers'], 'Authorization, Content-Type, X-Device-ID, Range, If-Range')
+  t.equal(
+    headers['access-control-allow-headers'],
+    'Authorization, Content-Type, X-Device-ID, Range, If-Range, Idempotency-Key',
+  )
   t.match(headers['access-control-allow-methods'], /GET.*HEAD.*POST.*PUT.*DELETE/)
 })
 

@@ -1,4 +1,3 @@
-import { v7 as uuidv7 } from 'uuid'
 import { ServiceError } from '../contract/errors.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Database } from '../db/engine/database.ts'
@@ -23,8 +22,8 @@ export const bookmarkOperations: Operations<
     return { status: 200, parts: listInParts(database, session.userId, page, limit) }
   },
 
-  async createBookmark({ caller, body }, parts) {
-    return { status: 201, body: toBookmark(await createRecord(parts, caller, body.id ?? uuidv7(), body)) }
+  async createBookmark({ caller, headers, body }, parts) {
+    return { status: 201, body: toBookmark(await createRecord(parts, caller, body, headers['idempotency-key'])) }
   },
 
   async getBookmark({ session, params }, { database: { db } }) {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { v7 as uuidv7 } from 'uuid'
 import { demandLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
@@ -29,18 +30,22 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
     return { status: 200, body: { exports: rows.map(toExport) } }
   },
 
-  async createExport({ session: { userId, loginId } }, { config, database, clock, seal, exportWorker }) {
-    const id = uuidv7()
+  async createExport({ session: { userId, loginId }, headers }, { config, database, clock, seal, exportWorker }) {
+    const random = uuidv7()
+    const mark = markOf(userId, headers['idempotency-key'])
+    const id = mark === undefined ? random : random.slice(0, -mark.length) + mark
     const row = await database.write(async (trx) => {
       const user = await lockUser(trx, userId)
       await demandLogin(trx, { userId, loginId })
+      const made = mark && (await listExports(trx, userId, clock())).find((one) => one.id.endsWith(mark))
+      if (made) return made
       await makeRoomForExport(trx, user, config, clock())
       const key = openExportKey(seal, userId, userId, (await findExportKey(trx, userId)).sealed)
       const key_sealed = sealExportKey(seal, userId, id, key)
       return saveExport(trx, { id, user_id: userId, status: 'processing', created_at: clock(), key_sealed })
     }, userId)
     exportWorker.wake()
-    return { status: 201, body: toExport(row) }
+    return { status: 201, body: toExport({ ...row, ...begun }) }
   },
 
   async downloadExport({ session: { userId }, params: { id }, headers }, parts) {
@@ -76,6 +81,17 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
     await exportWorker.stop(id)
     return { status: 200, body: { success: true } }
   },
+}
+
+/** As it is answered, also to a repeat that comes when there is more to tell. */
+const begun = { status: 'processing', size_bytes: null, bookmark_count: null, expires_at: null } as const
+
+/**
+ * The end of the id of an export that is made with this key, by which a repeat finds it. The rest of the id is new each time:
+ * a worker that is still at one that was deleted must not take the next for it.
+ */
+function markOf(userId: string, key: string | undefined): string | undefined {
+  return key && createHash('sha256').update(`${userId} ${key}`).digest('hex').slice(0, 12)
 }
 
 /** Compares the file's size with the row's, so that a file other than the stored one is not sent. */

@@ -1,8 +1,10 @@
-import { v7 as uuidv7 } from 'uuid'
-import { decide } from '../../protocol/decide.ts'
+import { createHash } from 'node:crypto'
+import { stringify, v7 as uuidv7 } from 'uuid'
+import { decide, unchanged } from '../../protocol/decide.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Schemas } from '../contract/schemas.ts'
-import { entityKey, type RecordRow, type Stored } from '../db/tables/records.ts'
+import type { BookmarkRow } from '../db/tables/bookmarks.ts'
+import { entityKey, type Stored } from '../db/tables/records.ts'
 import type { Caller } from './change.ts'
 import { baseOf, type WriteParts, writeRecords } from './write.ts'
 
@@ -11,13 +13,46 @@ type Content = Schemas['BookmarkContent']
 export type RestParts = WriteParts
 
 /** A write over REST is a change that always wins: its timestamp is above the stored one, whatever the clocks say. */
-export async function createRecord(parts: RestParts, caller: Caller, id: string, content: Content): Promise<RecordRow> {
-  return writeRecord(parts, caller, id, 'create', content, (stored) => {
+export async function createRecord(
+  parts: RestParts,
+  caller: Caller,
+  { id, ...content }: Schemas['BookmarkToCreate'],
+  key: string | undefined,
+): Promise<BookmarkRow> {
+  if (id === undefined && key !== undefined) return createOnce(parts, caller, key, content)
+  return writeRecord(parts, caller, id ?? uuidv7(), 'create', content, (stored) => {
     if (stored) throw new ServiceError('BookmarkExists')
   })
 }
 
-export async function updateRecord(parts: RestParts, caller: Caller, id: string, content: Content): Promise<RecordRow> {
+/**
+ * The key says which id the bookmark has, and the body which event id: so a repeat finds the bookmark, and knows that it is its
+ * own as long as nothing has changed it.
+ */
+function createOnce(parts: RestParts, caller: Caller, key: string, content: Content): Promise<BookmarkRow> {
+  const id = uuidOf(caller.userId, key)
+  const eventId = uuidOf(id, content.data_hash, content.encrypted_data)
+  const check = (stored: Stored | undefined) => {
+    if (stored && stored.stamp !== stored.first_stamp) throw new ServiceError('BookmarkExists')
+    if (stored && stored.event_id !== eventId) throw new ServiceError('IdempotencyKeyUsed')
+  }
+  return writeRecord(parts, caller, id, 'create', content, check, eventId)
+}
+
+/** A UUIDv8 (RFC 9562, section 5.8). */
+function uuidOf(...names: string[]): string {
+  const bytes = createHash('sha256').update(JSON.stringify(names)).digest().subarray(0, 16)
+  bytes[6] = 0x80 | ((bytes[6] as number) & 0x0f)
+  bytes[8] = 0x80 | ((bytes[8] as number) & 0x3f)
+  return stringify(bytes)
+}
+
+export async function updateRecord(
+  parts: RestParts,
+  caller: Caller,
+  id: string,
+  content: Content,
+): Promise<BookmarkRow> {
   return writeRecord(parts, caller, id, 'update', content, assertLive)
 }
 
@@ -36,23 +71,25 @@ async function writeRecord(
   operation: Schemas['Operation'],
   content: Content | undefined,
   check: (stored: Stored | undefined) => void,
-): Promise<RecordRow> {
+  eventId = uuidv7(),
+): Promise<BookmarkRow> {
   const { deviceId } = caller
   const now = parts.clock()
   const bookmark = { entity_type: 'bookmark', entity_id: id, device_id: deviceId } as const
-  const { rows } = await writeRecords(parts, {
+  const { rows, verdicts } = await writeRecords(parts, {
     caller,
     entities: new Map([[entityKey(bookmark), [bookmark]]]),
     bytes: content?.encrypted_data.length ?? 0,
     syncedBy: undefined,
     decide(_, stored, seenUpTo) {
       check(stored)
+      if (stored?.event_id === eventId) return unchanged(stored)
       const timestamp = Math.max(now, stored ? stored.timestamp + 1 : 0)
       // Only these two of the body's fields: it may hold others, with the names of a change's.
       const data = content && { encrypted_data: content.encrypted_data, data_hash: content.data_hash }
-      const change = { ...bookmark, id: uuidv7(), operation, timestamp, ...data, ...baseOf(deviceId, stored) }
+      const change = { ...bookmark, id: eventId, operation, timestamp, ...data, ...baseOf(deviceId, stored) }
       return decide([change], stored, seenUpTo)
     },
   })
-  return rows[0] as RecordRow
+  return rows[0] ?? { ...(verdicts[0]?.stored as Stored), encrypted_data: content?.encrypted_data ?? null }
 }
