@@ -197,6 +197,36 @@ t.test('a yes by number is for what was shown at the call, though one of those i
   t.same(pick(kept, 'id'), ['b3', ...ids(8, 20)])
 })
 
+t.test('a delete that comes while a no is under way is asked about, and does not stay between the two', async (t) => {
+  const person = await people.person(t)
+  const rejectDeletions: typeof deferred.rejectDeletions = async (parts) => {
+    const { replica } = parts
+    const commit = replica.commit.bind(replica)
+    // The no has been prepared: before it takes effect, the exchange brings one more.
+    replica.commit = async (...args) => {
+      replica.commit = commit
+      await a.sync.remove(['b19'])
+      await sync(a, b)
+      return commit(...args)
+    }
+    await deferred.rejectDeletions(parts)
+  }
+  const [a, b] = [
+    person.device('a'),
+    person.device('b', { loadDeferred: async () => ({ ...deferred, rejectDeletions }) }),
+  ]
+  await a.sync.put(numbered(20))
+  await sync(a, b)
+  await a.sync.remove(ids(0, 10))
+  await sync(a, b)
+  await b.sync.rejectDeletions()
+  t.match(b.sync.status(), { heldDeletions: { count: 1 } })
+  await b.sync.approveDeletions(1)
+  await sync(b, a)
+  t.same([shown(a), shown(b)], [shown(b), shown(a)])
+  t.equal(b.sync.bookmarks().size, 19)
+})
+
 t.test('a burst on the realtime channel counts as one, over a minute', async (t) => {
   const { person, a, b } = await people.open(t)
   await send(a, numbered(20))

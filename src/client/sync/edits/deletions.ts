@@ -103,11 +103,12 @@ export async function rejectDeletions(parts: DeletionParts): Promise<void> {
   const { replica, keys, clock, recentDeletes } = parts
   const { cursor } = replica.meta
   const moved = await findMoved(replica)
-  const lost = [...replica.held].filter((id) => !moved.has(id))
+  const answered = new Set(replica.held)
+  const lost = [...answered].filter((id) => !moved.has(id))
   const bookmarks = lost.flatMap((id) => viewOf(replica.rows.get(id)).bookmark ?? [])
   const edits = await sealAll(keys, bookmarks)
   const now = correctedNow(clock, replica.meta)
-  await replica.commit([...replica.held], 'local', async (draft) => {
+  await replica.commit([...answered], 'local', async (draft) => {
     await paced(edits, (edit) => {
       const row = draft.get(edit.id)
       if (!row.held) return
@@ -115,7 +116,8 @@ export async function rejectDeletions(parts: DeletionParts): Promise<void> {
       applyEdit(draft, releaseHeld(row), edit, parts, { cursor })
     })
     for (const row of [...moved].map((id) => draft.get(id))) draft.set(releaseHeld(row))
-    draft.setMeta({ guarding: false })
+    // Others may have come while these were sealed.
+    draft.setMeta({ guarding: [...replica.held].some((id) => !answered.has(id)) })
   })
 }
 
