@@ -16,6 +16,7 @@ export const entryPoints = {
   './extension': 'extension/index',
   './react': 'client/react',
   './undo': 'client/undo',
+  './extra': 'client/extra',
   './worker': 'client/worker',
   './node': 'client/node',
   './testing': 'extension/testing',

@@ -56,6 +56,11 @@ export async function runGuide(t: Test, load: Load, app: RunningApp): Promise<vo
   input.dispatchEvent(new Event('input'))
   await until(() => list.textContent === 'Two\nTwo')
 
+  await run('extra.ts', 'rate', sync, one, 4)
+  t.equal(await run('extra.ts', 'starsOf', sync, one), 4)
+  await t.rejects(run('extra.ts', 'rate', sync, one, 6), { name: 'ExtraError' })
+  t.equal(await run('extra.ts', 'starsOf', sync, one), 4)
+
   const passing = Array.from({ length: 8 }, (_, index) => ({ id: `passing-${index}`, title: 'Passing' }))
   await sync.put(passing.map((bookmark) => ({ ...bookmark, source: 'bookmarks' })))
   t.equal(counts.at(-1), 15)

@@ -11,6 +11,7 @@ const sections = {
   'vault.ts': 'The vault',
   'edits.ts': 'Edits',
   'undo.ts': 'Undo and redo',
+  'extra.ts': 'Own fields of an app',
   'deletes.ts': 'Deletes by other devices',
   'history.ts': 'History',
   'account.ts': 'The account',

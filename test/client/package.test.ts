@@ -157,7 +157,7 @@ async function installByReadme(): Promise<void> {
   if (build !== 'npm ci && npm run build\n' || !install || others.length > 0)
     throw new Error('The README installs otherwise')
   const env = { ...process.env, npm_config_audit: 'false', npm_config_fund: 'false', npm_config_prefer_offline: 'true' }
-  for (const command of [install, 'npm install react@19 @types/react@19 @types/node@24']) {
+  for (const command of [install, 'npm install react@19 @types/react@19 @types/node@24 zod@4']) {
     const script = command.replaceAll('../encrypted-bookmark-sync/', `'${root}'`)
     await run('sh', ['-ec', script], { cwd: project, env })
     // A link to the folder would use this repository's React.
@@ -166,12 +166,12 @@ async function installByReadme(): Promise<void> {
   }
 }
 
-/** Without npm and the registry: the package finds only those dependencies of this repository that it declares. */
+/** Without npm and the registry: the package finds only those dependencies of this repository that it declares, and those of the samples. */
 async function linkDependencies(): Promise<void> {
   await cp(dist, join(project, 'node_modules', name), { recursive: true })
   const { dependencies, peerDependencies } = JSON.parse(await readFile(join(dist, 'package.json'), 'utf8'))
-  const types = ['@types/react', '@types/node']
-  for (const dependency of [...Object.keys({ ...dependencies, ...peerDependencies }), ...types]) {
+  const used = ['@types/react', '@types/node', 'zod']
+  for (const dependency of [...Object.keys({ ...dependencies, ...peerDependencies }), ...used]) {
     const link = join(project, 'node_modules', dependency)
     await mkdir(dirname(link), { recursive: true })
     await symlink(join(root, 'node_modules', dependency), link)
@@ -223,6 +223,7 @@ import { openDevice } from 'encrypted-bookmark-sync-client/node'
 import { storeCases } from 'encrypted-bookmark-sync-client/testing'
 import { createClient as createCalls } from 'encrypted-bookmark-sync-client/calls'
 import { undoable } from 'encrypted-bookmark-sync-client/undo'
+import { defineExtra } from 'encrypted-bookmark-sync-client/extra'
 import { createSync as createWorkerSync } from 'encrypted-bookmark-sync-client/worker'
 import { createBrowserSync } from 'encrypted-bookmark-sync-client/extension'
 const keys = deriveKeys(new Uint8Array(32))
@@ -232,7 +233,7 @@ const opened = decryptBookmark(keys, { id: 'one', ...encryptBookmark(keys, bookm
 const client = createClient({ baseUrl: 'http://127.0.0.1:9', deviceId: 'd' })
 undoable(createSync({ client, keys, userId: 'u', deviceId: 'd', store: memoryStore() }))
 createWorkerSync({ client, keys, userId: 'u', deviceId: 'd', store: memoryStore() })
-if (typeof openDevice !== 'function' || typeof createHistory !== 'function' || typeof openAccount !== 'function' || createCalls !== createClient) throw new Error('/node, /history, /account, /calls')
+if (typeof defineExtra !== 'function' || typeof openDevice !== 'function' || typeof createHistory !== 'function' || typeof openAccount !== 'function' || createCalls !== createClient) throw new Error('/extra, /node, /history, /account, /calls')
 await Promise.all(storeCases.slice(0, 1).map(({ run }) => run(() => memoryStore())))
 console.log(opened.title, writeBookmarkFile([bookmark]).match('<DL><p>')[0], useBookmark.name)
 `
@@ -242,6 +243,7 @@ import * as client from 'encrypted-bookmark-sync-client'
 import * as account from 'encrypted-bookmark-sync-client/account'
 import * as calls from 'encrypted-bookmark-sync-client/calls'
 import * as crypto from 'encrypted-bookmark-sync-client/crypto'
+import * as extra from 'encrypted-bookmark-sync-client/extra'
 import * as files from 'encrypted-bookmark-sync-client/bookmark-file'
 import * as extension from 'encrypted-bookmark-sync-client/extension'
 import * as history from 'encrypted-bookmark-sync-client/history'
@@ -249,7 +251,7 @@ import * as node from 'encrypted-bookmark-sync-client/node'
 import * as testing from 'encrypted-bookmark-sync-client/testing'
 import * as undo from 'encrypted-bookmark-sync-client/undo'
 import * as worker from 'encrypted-bookmark-sync-client/worker'
-console.log(client, account, calls, crypto, files, extension, history, node, testing, undo, worker)
+console.log(client, account, calls, crypto, extra, files, extension, history, node, testing, undo, worker)
 const known: client.PlaintextBookmark = { id: 'one', title: 'A title', source: 'bookmarks', extra: { colour: 'red' } }
 // @ts-expect-error: it is dateAdded
 export const misspelt: client.PlaintextBookmark = { ...known, dateadded: '2026-11-22' }

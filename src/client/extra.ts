@@ -1,0 +1,102 @@
+/** `encrypted-bookmark-sync-client/extra`: an app's own fields of bookmarks, as its schema says. */
+import type { PlaintextBookmark } from './bookmark.ts'
+
+/** A bookmark's `extra`, which may also have fields of the user's other apps, and of other versions of this one. */
+export type StoredExtra = NonNullable<PlaintextBookmark['extra']>
+
+/**
+ * A schema of any library that follows [Standard Schema](https://standardschema.dev), such as zod, Valibot and ArkType.
+ * `Input` is what is stored, `Output` what the schema makes of it.
+ */
+export interface ExtraSchema<Input, Output> {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined
+    readonly validate: (value: unknown) => ExtraResult<Output> | Promise<ExtraResult<Output>>
+  }
+}
+
+/** What a schema says of a value. */
+export type ExtraResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly ExtraIssue[] }
+
+/** A fault that a schema has found, in its own words. */
+export interface ExtraIssue {
+  readonly message: string
+  /** The names and indexes that lead to it. */
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
+}
+
+/** Fields to change. One that is undefined is removed. */
+export type ExtraPatch<Input> = { [Name in keyof Input]?: Input[Name] | undefined }
+
+/** An app's own fields. */
+export interface ExtraFields<Input, Output> {
+  /**
+   * The fields as the schema reads them, of a bookmark without `extra` as of an empty one. Undefined if what is stored does not
+   * fit: another app, another version of this one, or the merge of two devices' edits has left it.
+   */
+  read(extra: Readonly<StoredExtra> | undefined): Output | undefined
+  /**
+   * The `extra` of a new bookmark.
+   *
+   * @throws ExtraError the fields do not fit
+   */
+  write(fields: Input): StoredExtra
+  /**
+   * The `extra` of a bookmark with some fields changed. All others stay, also those that the schema does not know.
+   *
+   * @throws ExtraError the result does not fit
+   */
+  patch(extra: Readonly<StoredExtra> | undefined, changes: ExtraPatch<Input>): StoredExtra
+}
+
+/** An app's own fields are not what its schema says. */
+export class ExtraError extends Error {
+  override readonly name = 'ExtraError'
+  /** What the schema said. */
+  readonly issues: readonly ExtraIssue[]
+
+  constructor(issues: readonly ExtraIssue[]) {
+    super(issues.map(describe).join('; '))
+    this.issues = issues
+  }
+}
+
+function describe({ path = [], message }: ExtraIssue): string {
+  const names = path.map((part) => String(typeof part === 'object' ? part.key : part))
+  return `${['extra', ...names].join('.')}: ${message}`
+}
+
+/**
+ * Reads and writes an app's own fields by a schema. Fields are stored as they are written, not as the schema reads them, so
+ * that they can be read again.
+ *
+ * All methods throw a TypeError if the schema is asynchronous: bookmarks are read and changed without waiting.
+ */
+export function defineExtra<Input extends object, Output>(
+  schema: ExtraSchema<Input, Output>,
+): ExtraFields<Input, Output> {
+  const validate = (extra: object) => {
+    const result = schema['~standard'].validate(extra)
+    if (result instanceof Promise) throw new TypeError('The schema of extra must not be asynchronous')
+    return result
+  }
+  const patch: ExtraFields<Input, Output>['patch'] = (extra, changes) => {
+    const fields = Object.entries({ ...extra, ...changes }).filter(([, value]) => value !== undefined)
+    const patched = Object.fromEntries(fields)
+    const { issues } = validate(patched)
+    if (issues) throw new ExtraError(issues)
+    return patched
+  }
+  return {
+    read(extra = {}) {
+      const result = validate(extra)
+      return result.issues ? undefined : result.value
+    },
+    write: (fields) => patch({}, fields),
+    patch,
+  }
+}
