@@ -27,7 +27,7 @@ class Story {
     var now = System.currentTimeMillis();
 
     // Create and list.
-    var created = bookmarks.createBookmark(new BookmarkToCreate().id("one").encryptedData(data).dataHash(hash), laptop);
+    var created = bookmarks.createBookmark(new BookmarkToCreate().id("one").encryptedData(data).dataHash(hash), laptop, null);
     is(created.getCreatedAt() >= now - 60_000, true);
     is(created.getDeletedAt(), null);
     var page = new BookmarksApi(service).listBookmarks(1, 10);
@@ -62,7 +62,7 @@ class Story {
     is(bookmarks.getBookmark("three").getCreatedAt(), 1_700_000_000_000L);
 
     // Export.
-    var export = exports.createExport();
+    var export = exports.createExport(null);
     is(export.getSizeBytes(), null);
     while (export.getStatus() != ExportStatus.COMPLETED) {
       Thread.sleep(100);

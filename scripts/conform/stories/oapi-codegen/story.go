@@ -81,7 +81,7 @@ func main() {
 	is(three.JSON200.CreatedAt, milliseconds)
 
 	// Export.
-	started, err := service.CreateExportWithResponse(ctx)
+	started, err := service.CreateExportWithResponse(ctx, &api.CreateExportParams{})
 	must(err)
 	is(started.JSON201.SizeBytes == nil, true)
 	finished := *started.JSON201

@@ -26,7 +26,7 @@ const content = { encryptedData: 'opaque, not base64', dataHash: 'e3b0c442' }
 const now = Date.now()
 
 // Create and list.
-const created = await bookmarks.createBookmark({ newBookmark: { id: 'one', ...content }, xDeviceId })
+const created = await bookmarks.createBookmark({ bookmarkToCreate: { id: 'one', ...content }, xDeviceId })
 assert(created.createdAt >= now - 60_000)
 assert.equal(created.deletedAt, null)
 const page = await bookmarks.listBookmarks({ limit: 10 })

@@ -27,7 +27,7 @@ fn main() -> Outcome<()> {
     // Create and list.
     let mut first = BookmarkToCreate::new(DATA.into(), HASH.into());
     first.id = Some("one".into());
-    let created = bookmarks_api::create_bookmark(&service, first, LAPTOP)?;
+    let created = bookmarks_api::create_bookmark(&service, first, LAPTOP, None)?;
     assert!(created.created_at >= now - 60_000);
     assert_eq!(created.deleted_at, None);
     let page = bookmarks_api::list_bookmarks(&service, None, Some(10))?;
@@ -66,7 +66,7 @@ fn main() -> Outcome<()> {
     assert_eq!(bookmarks_api::get_bookmark(&service, "three")?.created_at, 1_700_000_000_000);
 
     // Export.
-    let mut export = exports_api::create_export(&service)?;
+    let mut export = exports_api::create_export(&service, None)?;
     assert_eq!(export.size_bytes, None);
     while export.status != ExportStatus::Completed {
         thread::sleep(Duration::from_millis(100));
