@@ -61,6 +61,18 @@ t.test('nor does what it does to it while the edit is being made', async (t) => 
   t.same(shown(a), { x: 'three', y: 'two' })
 })
 
+t.test('edits that nobody waits for are made in the order of the calls', async (t) => {
+  const { a } = await people.open(t)
+  await Promise.all([
+    a.sync.put([bookmark('x', 'one'), bookmark('y', 'one')]),
+    a.sync.remove('x'),
+    a.sync.update('y', { title: 'two' }),
+    a.sync.put(bookmark('y', 'three')),
+    a.sync.update('y', { title: 'four' }),
+  ])
+  t.same([shown(a), a.sync.conflicts()], [{ y: 'four' }, []])
+})
+
 t.test('all or none of several: one that cannot be sealed leaves none', async (t) => {
   const { a } = await people.open(t)
   await t.rejects(a.sync.put([bookmark('x', 'one'), bookmark('ü', 'no id')]), RecordError)

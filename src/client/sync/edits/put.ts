@@ -28,6 +28,9 @@ interface Sight {
   isEarlier: boolean
 }
 
+/** So many are encrypted at once, without blocking the page. */
+const few = 20
+
 /** Bookmarks are encrypted before it is their turn; those that have changed by then are merged and encrypted again. */
 export async function putBookmarks(
   parts: EditParts,
@@ -37,10 +40,14 @@ export async function putBookmarks(
   if (bookmarks.length === 0) return
   const sights = new Map(bookmarks.map(({ id }) => [id, sightOf(parts, id, seen)]))
   const edits: SealedEdit[] = []
-  await paced(withPlaces(parts, bookmarks), (bookmark) => {
+  const seal = (bookmark: PlaintextBookmark) => {
     demandForm(bookmark)
     edits.push(sealOne(parts.keys, bookmark))
-  })
+  }
+  const placed = withPlaces(parts, bookmarks)
+  // A few are not waited for: edits that an app calls for one after the other are made in this order.
+  if (placed.length <= few) placed.forEach(seal)
+  else await paced(placed, seal)
   await parts.replica.commit([...sights.keys()], 'local', (draft) =>
     paced(edits, (edit) => {
       putOne(parts, draft, edit, sights.get(edit.id) as Sight)
