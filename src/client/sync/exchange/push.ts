@@ -75,7 +75,8 @@ async function pushBatch(
   const decided = await returnBatch(parts.replica, hopeless, overQuota)
   if (decided > 0) parts.progress.advance(decided)
   const batch = await markSent(parts, sendable)
-  if (batch.length === 0) return decided > 0
+  // All were edited meanwhile, or sent by another tab: what waits now is looked at anew.
+  if (batch.length === 0) return decided > 0 || sendable.length > 0
   const sentAt = parts.clock.now()
   const answer = await send(parts, batch, signal)
   const heardAt = parts.clock.now()
