@@ -1,6 +1,9 @@
 /** `npm run conform -- --clients`; with --deep, the stories of those generators that need nothing but npm. */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
-import { chooseTools, conformClients } from '../scripts/conform/clients/clients.ts'
+import { chooseTools, conformClients, writeTable } from '../scripts/conform/clients/clients.ts'
 import type { Tool } from '../scripts/conform/clients/tool.ts'
 import { spawnService } from '../scripts/servers/service.ts'
 import { isDeep } from './support/depth.ts'
@@ -11,7 +14,7 @@ const trial: Tool = { name: 'trial', version: '1', language: 'None', needs: ['no
 /** Tries one tool, and returns the lines below the table's head. */
 async function conform(t: Test, tool: Tool, strict = false) {
   const log = t.capture(console, 'log')
-  const passes = await conformClients(nowhere, { orval: tool }, strict)
+  const { passes } = await conformClients(nowhere, { orval: tool }, strict)
   const [, ...lines] = log().flatMap(({ args }) => `${args[0]}`.split('\n'))
   return { passes, lines }
 }
@@ -35,6 +38,23 @@ t.test('A tool without a story passes when what it generates builds', async (t) 
   t.match(await conform(t, tool, true), { passes: true, lines: [/^trial +1 +None +yes +none$/] })
 })
 
+t.test('A tool that is known not to build fails once it does', async (t) => {
+  const tool: Tool = { ...trial, breaks: 'no int in line 7' }
+  t.match(await conform(t, { ...tool, build: ['false'] }, true), { passes: true })
+  t.match(await conform(t, { ...tool, build: ['true'] }, true), { passes: false })
+})
+
+t.test('The table of the guide gets the rows of the tools that were run', async (t) => {
+  const folder = t.testdir({ 'guide.md': 'Before\n\n| T | V |\n|---|---|---|---|---|\n| gone | 1 |\n\nAfter\n' })
+  const guide = pathToFileURL(join(folder, 'guide.md'))
+  const rows = async () => (await readFile(guide, 'utf8')).split('\n').filter((line) => /orval|hey-api|gone/.test(line))
+  await writeTable(guide, new Map([['orval', { builds: 'yes', story: 'no' }]]))
+  t.match(await rows(), [/^\| hey-api .* \| not run \| not run \|$/, /^\| orval .* \| yes \| no \|$/])
+  await writeTable(guide, new Map([['hey-api', { builds: 'generated', story: 'none' }]]))
+  t.match(await rows(), [/^\| hey-api .* \| generated \| – \|$/, /^\| orval .* \| yes \| no \|$/])
+  t.match(await readFile(guide, 'utf8'), /^Before\n\n\| T.*\n\nAfter\n$/s)
+})
+
 t.test('Only tools that are known can be chosen', async (t) => {
   t.strictSame(Object.keys(chooseTools(['rust', 'java'])), ['java', 'rust'])
   t.throws(() => chooseTools(['cobol', 'java']), /^cobol: the tools are hey-api, /)
@@ -44,5 +64,9 @@ t.test('Generated clients live through their story', { skip: !isDeep && 'only wi
   const service = await spawnService(t.testdir())
   t.teardown(() => service.stop())
   await service.ready()
-  t.equal(await conformClients(service.url, chooseTools(['hey-api', 'orval']), true), true)
+  const chosen = chooseTools(['hey-api', 'orval'])
+  t.match(await conformClients(service.url, chosen, true), { passes: true })
+  const idle = { orval: { ...trial, story: 'true' } }
+  const { attempts } = await conformClients(service.url, idle, true)
+  t.match(attempts.get('orval'), { story: 'no', complaint: 'the session outlives the sign-out' })
 })

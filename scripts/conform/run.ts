@@ -2,14 +2,18 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { spawnService } from '../servers/service.ts'
-import { chooseTools, conformClients } from './clients/clients.ts'
+import { chooseTools, conformClients, writeTable } from './clients/clients.ts'
 import { type SignedIn, signInAs, storeSecrets } from './identities.ts'
 import { findSchemathesis, runSchemathesis, type SchemathesisRun } from './schemathesis.ts'
 
-/** Returns whether all generated clients live through their story. */
+const guide = new URL('../../docs/languages.md', import.meta.url)
+
+/** Returns whether all generated clients live through their story, and writes the guide's table anew. */
 export async function conformToClients(names: string[], strict: boolean): Promise<boolean> {
   const tools = chooseTools(names)
-  return withService(({ url }) => conformClients(url, tools, strict))
+  const { passes, attempts } = await withService(({ url }) => conformClients(url, tools, strict))
+  await writeTable(guide, attempts)
+  return passes
 }
 
 /** They end logins, so they are tried as somebody whom no other operation needs. */

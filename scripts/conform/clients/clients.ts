@@ -1,3 +1,4 @@
+import { readFile, writeFile } from 'node:fs/promises'
 import { UsageError } from '../../../src/service/terminal/command.ts'
 import { withProgress } from '../../../src/service/terminal/progress.ts'
 import { type Attempt, attempt } from './attempt.ts'
@@ -11,23 +12,48 @@ export function chooseTools(names: string[]): Record<string, Tool> {
   return Object.fromEntries(Object.entries(tools).filter(([name]) => names.length === 0 || names.includes(name)))
 }
 
+export interface Conformed {
+  passes: boolean
+  /** By the tool's name in `tools`. */
+  attempts: Map<string, Attempt>
+}
+
 /** Tries the tools one after another, and prints a table. `strict` means that none may be left out. */
-export async function conformClients(service: URL, chosen: Record<string, Tool>, strict: boolean): Promise<boolean> {
+export async function conformClients(service: URL, chosen: Record<string, Tool>, strict: boolean): Promise<Conformed> {
   console.log(row('tool', 'version', 'language', 'builds', 'story passes'))
-  const attempts: Attempt[] = []
+  const attempts: Conformed['attempts'] = new Map()
   await withProgress(async (progress) => {
     for (const [index, [name, tool]] of Object.entries(chosen).entries()) {
       progress.report(`generating, building and running ${name}`, index, Object.keys(chosen).length)
       const tried = await attempt(name, tool, service)
       progress.print(row(tool.name, tool.version, tool.language, tried.builds, tried.story))
       if (tried.complaint !== undefined) progress.print(tried.complaint.replaceAll(/^/gm, '    '))
-      attempts.push(tried)
+      attempts.set(name, tried)
     }
   })
-  return attempts.every(({ builds, story }) => {
+  const passes = Object.entries(chosen).every(([name, { breaks }]) => {
+    const { builds, story } = attempts.get(name) ?? { builds: 'not run' }
     if (builds === 'not run') return !strict
-    return builds === 'yes' && story !== 'no'
+    return breaks === undefined ? builds !== 'no' && story !== 'no' : builds === 'no'
   })
+  return { passes, attempts }
+}
+
+/** Writes the table of a guide anew. The row of a tool that was not run stays as it is. */
+export async function writeTable(guide: URL, attempts: Conformed['attempts']): Promise<void> {
+  const text = await readFile(guide, 'utf8')
+  const rows = Object.entries(tools).map(([name, { version, language, breaks, ...tool }]) => {
+    const start = `| ${tool.name} | ${version} | ${language} | `
+    const { builds, story } = attempts.get(name) ?? { builds: 'not run', story: 'not run' }
+    const stayed = text.split('\n').find((line) => line.startsWith(start))
+    if (builds === 'not run' && stayed !== undefined) return stayed
+    const why = builds === 'no' && breaks !== undefined ? `no: ${breaks}` : builds
+    return `${start}${why} | ${story === 'none' ? '–' : story} |`
+  })
+  await writeFile(
+    guide,
+    text.replace(/(?<=^\|(?:---\|){5}\n)(?:\|.*\n)+/m, () => `${rows.join('\n')}\n`),
+  )
 }
 
 function row(...[tool = '', version = '', language = '', builds = '', story = '']: string[]): string {

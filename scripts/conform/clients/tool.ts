@@ -12,4 +12,6 @@ export interface Tool {
   build: string[]
   /** Left out where the generated code makes no calls. */
   story?: string
+  /** Why it is known not to build, as the guide says it. A run fails once it builds. */
+  breaks?: string
 }

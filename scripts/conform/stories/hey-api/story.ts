@@ -13,6 +13,7 @@ import {
   importBookmarks,
   listBookmarks,
   listExports,
+  logout,
   pullChanges,
   pushChanges,
   type SyncEvent,
@@ -107,3 +108,10 @@ assert.deepEqual([session.authenticated, session.user.user_id], [true, status.us
 const { response, error } = await getBookmark({ path: { id: 'nothing' } })
 assert.equal(response?.status, 404)
 assert.deepEqual(error, { error: 'Bookmark not found' })
+
+// Sign out.
+const { data: ended } = await logout({ throwOnError })
+assert.equal(ended.success, true)
+const { response: refused, error: signedOut } = await getSession()
+assert.equal(refused?.status, 401)
+assert.deepEqual(signedOut, { authenticated: false })

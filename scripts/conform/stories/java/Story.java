@@ -24,6 +24,7 @@ class Story {
     var bookmarks = new BookmarksApi(service);
     var sync = new SyncApi(service);
     var exports = new ExportsApi(service);
+    var auth = new AuthApi(service);
     var now = System.currentTimeMillis();
 
     // Create and list.
@@ -80,8 +81,7 @@ class Story {
     var status = sync.getSyncStatus(laptop);
     is(status.getTotalBookmarks(), 2);
     is(status.getLastSync() >= now - 60_000, true);
-    var user = new AuthApi(service).getSession().getUser();
-    is(user.getUserId(), status.getUserId());
+    is(auth.getSession().getUser().getUserId(), status.getUserId());
 
     // An error.
     try {
@@ -90,6 +90,15 @@ class Story {
     } catch (ApiException exception) {
       is(exception.getCode(), 404);
       is(exception.getResponseBody(), "{\"error\":\"Bookmark not found\"}");
+    }
+
+    // Sign out.
+    is(auth.logout().getSuccess(), true);
+    try {
+      auth.getSession();
+      throw new AssertionError("still signed in");
+    } catch (ApiException exception) {
+      is(exception.getCode(), 401);
     }
   }
 

@@ -17,6 +17,7 @@ fun main() {
     val bookmarks = BookmarksApi(baseUrl, http)
     val sync = SyncApi(baseUrl, http)
     val exports = ExportsApi(baseUrl, http)
+    val auth = AuthApi(baseUrl, http)
     val now = System.currentTimeMillis()
 
     // Create and list.
@@ -73,12 +74,17 @@ fun main() {
     val status = sync.getSyncStatus(laptop)
     require(status.totalBookmarks.toInt() == 2)
     require(status.lastSync >= now - 60_000)
-    require(AuthApi(baseUrl, http).getSession().user.userId == status.userId)
+    require(auth.getSession().user.userId == status.userId)
 
     // An error.
     val error = runCatching { bookmarks.getBookmark("nothing") }.exceptionOrNull() as ClientException
     require(error.statusCode == 404)
     require((error.response as ClientError<*>).body == "{\"error\":\"Bookmark not found\"}")
+
+    // Sign out.
+    require(auth.logout().success)
+    val refusal = runCatching { auth.getSession() }.exceptionOrNull() as ClientException
+    require(refusal.statusCode == 401)
 }
 
 private const val data = "opaque, not base64"

@@ -114,6 +114,14 @@ func main() {
 	must(err)
 	is(nothing.StatusCode(), 404)
 	is(nothing.JSON404.Error, "Bookmark not found")
+
+	// Sign out.
+	ended, err := service.LogoutWithResponse(ctx)
+	must(err)
+	is(ended.JSON200.Success, true)
+	refused, err := service.GetSessionWithResponse(ctx)
+	must(err)
+	is(refused.StatusCode(), 401)
 }
 
 func must(err error) {

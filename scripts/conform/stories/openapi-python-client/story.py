@@ -5,7 +5,7 @@ import time
 from collections import Counter
 
 from client import Client
-from client.api.auth import get_session
+from client.api.auth import get_session, logout
 from client.api.bookmarks import create_bookmark, delete_bookmark, get_bookmark, list_bookmarks
 from client.api.exports import create_export, download_export, list_exports
 from client.api.history import list_trash, list_versions, restore_bookmark, rewind_bookmarks
@@ -98,3 +98,7 @@ assert list_bookmarks.sync(client=service).data == []
 nothing = get_bookmark.sync_detailed("nothing", client=service)
 assert nothing.status_code == 404
 assert nothing.parsed.error == "Bookmark not found"
+
+# Sign out.
+assert logout.sync(client=service).success
+assert get_session.sync_detailed(client=service).status_code == 401

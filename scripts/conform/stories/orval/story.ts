@@ -13,6 +13,7 @@ import {
   importBookmarks,
   listBookmarks,
   listExports,
+  logout,
   pullChanges,
   pushChanges,
   type SyncEvent,
@@ -110,3 +111,11 @@ assert.deepEqual([session.data.authenticated, session.data.user.user_id], [true,
 const nothing = await getBookmark('nothing')
 assert(nothing.status === 404)
 assert.deepEqual(nothing.data, { error: 'Bookmark not found' })
+
+// Sign out.
+const ended = await logout()
+assert(ended.status === 200)
+assert.equal(ended.data.success, true)
+const refused = await getSession()
+assert(refused.status === 401)
+assert.deepEqual(refused.data, { authenticated: false })

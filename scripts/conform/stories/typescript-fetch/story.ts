@@ -107,3 +107,10 @@ const error = await bookmarks.getBookmark({ id: 'nothing' }).catch((reason: unkn
 assert(error instanceof ResponseError)
 assert.equal(error.response.status, 404)
 assert.deepEqual(await error.response.json(), { error: 'Bookmark not found' })
+
+// Sign out.
+const ended = await auth.logout()
+assert.equal(ended.success, true)
+const refusal = await auth.getSession().catch((reason: unknown) => reason)
+assert(refusal instanceof ResponseError)
+assert.equal(refusal.response.status, 401)

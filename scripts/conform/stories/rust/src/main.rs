@@ -93,6 +93,13 @@ fn main() -> Outcome<()> {
         }
         other => panic!("{other:?}"),
     }
+
+    // Sign out.
+    assert!(auth_api::logout(&service)?.success);
+    match auth_api::get_session(&service) {
+        Err(Error::ResponseError(answer)) => assert_eq!(answer.status.as_u16(), 401),
+        other => panic!("{other:?}"),
+    }
     Ok(())
 }
 
