@@ -1,13 +1,13 @@
 import t, { type Test } from 'tap'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
-import { StoreVersionError, UnsentChangesError } from '../../../src/client/errors.ts'
+import { RecordError, SignedOutError, StoreVersionError, UnsentChangesError } from '../../../src/client/errors.ts'
 import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
 import { createTabs, type TabMessage } from '../../../src/client/sync/store/tabs.ts'
 import { pullAll } from '../../support/changes.ts'
 import { turns, until } from './clock.ts'
 import { bookmark, type Device, online, openPeople, type Person, send, shown, sync } from './device.ts'
-import { answerLost, down, hanging, Network } from './network.ts'
+import { answerLost, down, failing, hanging, Network, up } from './network.ts'
 import { once } from './stores.ts'
 import { Browser } from './tab-locks.ts'
 
@@ -203,6 +203,25 @@ t.test('the one that leads stops: the other leads', async (t) => {
   await live(person, two)
   t.equal(two.sync.status().state, 'online')
 })
+
+for (const error of [new RecordError('unknown-key', 'Other keys'), new SignedOutError()]) {
+  t.test(
+    `one that has failed by itself (${error.name}) and starts behind the other shows what that one knows`,
+    async (t) => {
+      const { person, open } = await browser(t)
+      const [one, two] = [open(), open()]
+      await online(person, one)
+      await two.sync.syncNow()
+      await until(() => two.sync.status().state === 'online')
+      two.network.fate = failing(error)
+      await t.rejects(two.sync.syncNow(), error)
+      two.network.fate = up
+      await two.sync.start()
+      await until(() => two.sync.status().state === 'online')
+      t.same(two.sync.status(), one.sync.status())
+    },
+  )
+}
 
 t.test('signing out in one is told in both once the session is over, not before', async (t) => {
   const { person, open, one, two } = await twoTabs(t)

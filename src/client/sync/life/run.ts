@@ -223,19 +223,22 @@ export class Run {
 
   async #lead(): Promise<void> {
     const { signal } = this.#ended
+    const { tabs, replica, status } = this.#engine
     this.#isLeader = false
-    this.#engine.status.begin()
+    status.begin()
+    // This tab may have found out something else by itself, and a tab that leads tells only what changes.
+    tabs.post({ type: 'hello' })
     const task = async () => {
       this.#isLeader = true
       // A sleeping tab may have missed messages of other tabs.
-      await this.#engine.replica.load()
+      await replica.load()
       const { deferred, connected } = await this.#untilReached()
       await deferred.lead(connected, signal)
     }
-    await this.#engine.tabs
+    await tabs
       .exclusively('sync', task, signal)
       .catch((error) => {
-        if (!signal.aborted) this.#engine.status.fail(error)
+        if (!signal.aborted) status.fail(error)
       })
       .finally(() => {
         this.#isLeader = null
