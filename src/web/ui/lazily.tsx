@@ -34,6 +34,8 @@ export function lazily<P extends object>(load: () => Promise<ComponentType<P>>):
       }
       const startOnline = () => startUntilLoaded(againMs.first)
       addEventListener('online', startOnline)
+      // The network may have come back before anybody listened.
+      if (navigator.onLine) startOnline()
       return () => {
         removeEventListener('online', startOnline)
         clearTimeout(timer)
