@@ -177,7 +177,8 @@ export interface Sync {
 
   /**
    * Ends a conflict. `mine` puts back what lost, as an edit: its `fields`, or the whole bookmark if it was deleted; `theirs`
-   * leaves the bookmark as it is. Does nothing if it has ended.
+   * leaves the bookmark as it is. What somebody has changed there since `theirs` is merged with `mine`, and what that loses is
+   * the next conflict. Does nothing if it has ended.
    *
    * @param conflict one of `conflicts`, as the user was shown it; or a bookmark's id, for all that it has by now
    * @throws RangeError `choice` is neither

@@ -295,6 +295,54 @@ t.test('a conflict ends when the bookmark has the lost values again', async (t) 
   t.same(a.sync.conflicts(), [])
 })
 
+for (const patch of [{ title: "b's, later" }, null]) {
+  t.test(`\`mine\` over ${patch ? 'an edit' : 'a delete'} that nobody was shown: the next conflict`, async (t) => {
+    const { a, b } = await conflicted(t)
+    const [shown] = a.sync.conflicts() as [Conflict]
+    await (patch ? b.sync.update('x', patch) : b.sync.remove('x'))
+    await sync(b, a)
+    await a.sync.resolve(shown, 'mine')
+    t.equal(a.sync.get('x')?.title, "a's")
+    const lost = patch ? { fields: ['title'], mine: patch } : { fields: [], mine: null }
+    t.match(a.sync.conflicts(), [{ ...lost, theirs: { title: "a's" } }])
+    t.equal(a.sync.conflicts().length, 1)
+    await a.sync.resolve('x', 'mine')
+    t.same([a.sync.get('x')?.title, a.sync.conflicts()], [patch?.title, []], 'and can be had back')
+  })
+}
+
+t.test('`mine` that deletes or brings back takes no later edit with it untold', async (t) => {
+  const remove = await edited(t, {}, { title: "b's" })
+  await remove.a.sync.remove('x')
+  await remove.b.sync.update('x', { title: "b's, later" })
+  const edit = await edited(t, { title: "a's" }, {})
+  await edit.b.sync.remove('x')
+  for (const { a, b } of [remove, edit]) {
+    await sync(b, a)
+    await b.sync.put({ ...original, title: 'the last' })
+    await sync(b, a)
+    await a.sync.resolve('x', 'mine')
+  }
+  t.match(remove.a.sync.conflicts(), [{ fields: [], mine: { title: 'the last' }, theirs: null }])
+  t.match(edit.a.sync.conflicts(), [{ fields: ['title'], mine: { title: 'the last' }, theirs: { title: "a's" } }])
+  t.same([shown(remove.a), shown(edit.a)], [{}, { x: "a's" }])
+})
+
+t.test('`mine` over what this tab has asked for since, or a later conflict has shown, is none', async (t) => {
+  const { person, a, b } = await conflicted(t)
+  await a.sync.update('x', { title: "a's, later" })
+  await person.world.pass(1000)
+  await b.sync.update('x', { title: "b's, later" })
+  await sync(b, a)
+  t.equal(a.sync.conflicts().length, 2)
+  await a.sync.resolve('x', 'mine')
+  t.same([shown(a), a.sync.conflicts()], [{ x: "a's, later" }, []])
+  const own = await conflicted(t)
+  await own.a.sync.update('x', { title: "a's, later" })
+  await own.a.sync.resolve('x', 'mine')
+  t.same([shown(own.a), own.a.sync.conflicts()], [{ x: "a's" }, []])
+})
+
 async function conflictedTwice(t: Test) {
   const { person, a, b } = await conflicted(t)
   await a.sync.update('x', { url: 'https://example.com/a' })

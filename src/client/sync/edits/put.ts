@@ -66,7 +66,8 @@ function sightOf({ replica }: EditParts, id: string, seen: PutOptions['seen']): 
   return { bookmark: replica.live.get(id) ?? null, cursor: isEarlier ? seen : replica.meta.cursor, isEarlier }
 }
 
-function putOne(parts: EditParts, draft: Draft, edit: SealedEdit, sight: Sight): void {
+/** Merges an edit with what its maker had not seen, and tells of what that loses. */
+export function putOne(parts: EditParts, draft: Draft, edit: SealedEdit, sight: Sight): void {
   const row = draft.get(edit.id)
   const current = viewOf(row).bookmark
   if (!current) {

@@ -1,9 +1,10 @@
 import { isEqual } from '../../bookmark/equal.ts'
-import { withFieldsOf } from '../../bookmark/merge.ts'
+import { differingFields, withFieldsOf } from '../../bookmark/merge.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import type { Conflict } from '../store/emitter.ts'
 import { viewOf } from '../store/row.ts'
 import { applyEdit, type EditParts, sealOne } from './edit.ts'
+import { putOne } from './put.ts'
 
 /** Ends one conflict, or all of a bookmark. */
 export async function resolveConflicts(
@@ -21,9 +22,16 @@ export async function resolveConflicts(
     const settled = { ...row, conflicts: row.conflicts.filter((conflict) => !isMeant(conflict)) }
     draft.set(settled)
     if (choice === 'theirs') return
-    const bookmark = withMine(viewOf(settled).bookmark, ended)
-    const edit = bookmark ? sealOne(parts.keys, bookmark) : { id, bookmark: null, sealed: null }
-    applyEdit(draft, settled, edit, parts, { cursor: draft.meta.cursor })
+    const { bookmark: current } = viewOf(settled)
+    const mine = withMine(current, ended)
+    // What was shown has lost knowingly, what has come since has not.
+    const asShown = ended.map((conflict) => ({ ...conflict, mine: conflict.theirs }))
+    const shown = withMine(current, asShown)
+    const { cursor } = draft.meta
+    if (mine) return putOne(parts, draft, sealOne(parts.keys, mine), { bookmark: shown, cursor, isEarlier: false })
+    applyEdit(draft, settled, { id, bookmark: null, sealed: null }, parts, { cursor })
+    const isShown = !current || (shown && differingFields(shown, current).length === 0)
+    if (!isShown) draft.lose(draft.get(id), { fields: [], mine: current, theirs: null })
   })
 }
 
