@@ -30,6 +30,8 @@ function openapiGeneratorFor(options: string): string[] {
   ]
 }
 
+const pydanticIds = 'from models import *; BookmarkToCreate(id="laptop-1", encrypted_data="data", data_hash="hash")'
+
 /** By name: those with a story have it in the folder of that name. */
 export const tools: Record<string, Tool> = {
   'hey-api': {
@@ -52,6 +54,15 @@ export const tools: Record<string, Tool> = {
     version: openapiGenerator,
     needs: ['java', 'mvn'],
     generate: openapiGeneratorFor('-g typescript-fetch'),
+  },
+  'swagger-typescript-api': {
+    ...inNode,
+    name: 'swagger-typescript-api',
+    version: '13.13.0',
+    needs: ['npm'],
+    generate: [
+      `${withTypescript} --package=swagger-typescript-api@13.13.0 -- swagger-typescript-api generate -p openapi.yaml -o . -n client.ts`,
+    ],
   },
   java: {
     ...byMaven,
@@ -79,6 +90,15 @@ export const tools: Record<string, Tool> = {
     build: ['cargo build -q --target-dir "$CACHE/conform-rust"'],
     story: '"$CACHE/conform-rust/debug/story"',
   },
+  go: {
+    name: 'openapi-generator (go)',
+    version: openapiGenerator,
+    language: 'Go',
+    needs: ['java', 'mvn', 'go'],
+    generate: openapiGeneratorFor('-g go --additional-properties=packageName=client,withGoMod=false'),
+    build: ['go build -mod=mod -o story .'],
+    story: './story',
+  },
   'oapi-codegen': {
     name: 'oapi-codegen',
     version: '2.8.2',
@@ -90,6 +110,28 @@ export const tools: Record<string, Tool> = {
     ],
     build: ['go build -mod=mod -o story .'],
     story: './story',
+  },
+  ogen: {
+    name: 'ogen',
+    version: '1.24.0',
+    language: 'Go',
+    needs: ['go'],
+    generate: ['go run github.com/ogen-go/ogen/cmd/ogen@v1.24.0 -target client -package client openapi.yaml'],
+    build: ['go build -mod=mod -o story .'],
+    story: './story',
+  },
+  python: {
+    name: 'openapi-generator (python)',
+    version: openapiGenerator,
+    language: 'Python',
+    needs: ['java', 'mvn', 'python3'],
+    generate: openapiGeneratorFor('-g python'),
+    build: [
+      'python3 -m venv python',
+      'python/bin/pip install --quiet ./client',
+      'python/bin/python -m compileall -q client story.py',
+    ],
+    story: 'python/bin/python story.py',
   },
   'openapi-python-client': {
     name: 'openapi-python-client',
@@ -103,6 +145,19 @@ export const tools: Record<string, Tool> = {
     ],
     build: ['python/bin/python -m compileall -q client story.py'],
     story: 'python/bin/python story.py',
+  },
+  'datamodel-code-generator': {
+    name: 'datamodel-code-generator',
+    version: '0.89.0',
+    language: 'Python',
+    needs: ['python3'],
+    generate: [
+      'python3 -m venv python',
+      'python/bin/pip install --quiet datamodel-code-generator==0.89.0',
+      'python/bin/datamodel-codegen --input openapi.yaml --input-file-type openapi --output-model-type pydantic_v2.BaseModel --output models.py',
+    ],
+    // Pydantic reads patterns as Rust does, and checks each value.
+    build: [`python/bin/python -c '${pydanticIds}'`],
   },
   ...modelina,
 }
