@@ -112,9 +112,8 @@ export interface Sync {
   search(query: SearchQuery, options?: SearchOptions): Promise<Readonly<PlaintextBookmark>[]>
 
   /**
-   * The cursor up to which other devices' changes have been applied (a sequence number, Unix ms). If an edit takes a while,
-   * as in a form, call this when the form opens and pass the result to `put`: a change that another device makes meanwhile
-   * is still overwritten, but reported to that device as a `conflict`. To merge the two, pass the bookmark instead.
+   * The cursor up to which other devices' changes have been applied (a sequence number, Unix ms), for example to go back to
+   * after a rewind. To say what an edit was made on, pass the bookmark instead: this number shows `put` and `update` less.
    */
   seen(): number
   /**

@@ -12,9 +12,12 @@ import { applyEdit, type EditParts, type SealedEdit, sealAgain, sealOne } from '
 /** The state that an edit was made on. */
 export interface PutOptions {
   /**
-   * The state that the edit was made on. If it takes a while, as in a form, pass what was there when the form opened: the
-   * bookmark, so that only the fields that differ from it are changed, or the result of `seen`. Default: the bookmark as
-   * it is when the method is called.
+   * The state that the edit was made on. If it takes a while, as in a form, pass the bookmark that was there when the form
+   * opened, so that only the fields that differ from it are changed. Default: the bookmark as it is when the method is called.
+   *
+   * The result of `seen` is deprecated, because it shows less: what another device has changed since is overwritten, and that
+   * device is told by a `conflict` for certain only if this one has not edited the bookmark after that. What another tab has
+   * changed or deleted before the call is overwritten, and nobody is told.
    */
   seen?: number | Readonly<PlaintextBookmark> | undefined
 }
