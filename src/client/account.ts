@@ -1,7 +1,8 @@
 /** `encrypted-bookmark-sync-client/account`: what the user stores, their devices and sessions, deleting the account. */
 import type { components } from '../../generated/client.ts'
 import type { Client } from './api/client.ts'
-import { answer, type CallResult, demandOwner, unwrap } from './api/unwrap.ts'
+import { demandOwner } from './api/ours.ts'
+import { answer, type CallResult, unwrap } from './api/unwrap.ts'
 import { ApiError, OfflineError } from './errors.ts'
 import type { Sync } from './sync/sync.ts'
 

@@ -42,6 +42,27 @@ function timesOf({ timestamp, base }: { timestamp: unknown; base: unknown }): un
   return [timestamp, base]
 }
 
+t.test('JSON that is not the service’s is told as such, wherever it comes; an edit stays as it was', async (t) => {
+  for (const path of ['auth/session', 'sync/pull', 'sync/push']) {
+    for (const foreign of [{ hello: 1 }, { user: 'ann', changes: {}, accepted_ids: 'x' }, ['portal'], 'portal', 1]) {
+      const { sync, bent } = open()
+      const errors: unknown[] = []
+      sync.on('error', (event) => errors.push(event))
+      await sync.put(bookmark('x', 'mine'))
+      bent.set(`/api/v1/${path}`, () => foreign)
+      await t.rejects(sync.syncNow(), { name: 'ApiError', status: 200 })
+      t.match(errors, [{ error: { name: 'ApiError', status: 200 } }])
+      t.match(sync.status(), { state: 'offline', reason: 'service', waiting: 1 })
+      bent.clear()
+      await sync.syncNow()
+      t.match([sync.status(), sync.conflicts(), sync.get('x')], [{ waiting: 0 }, [], { title: 'mine' }])
+    }
+  }
+  const { history, bent } = open()
+  bent.set('/api/v1/auth/session', () => ({ hello: 1 }))
+  await t.rejects(history.history('x'), { name: 'ApiError', status: 200 })
+})
+
 t.test("Another bookmark's versions do not open as those of the one that was asked for", async (t) => {
   const { sync, history, bent } = open()
   for (const title of ['first', 'second']) {

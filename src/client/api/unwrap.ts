@@ -1,6 +1,5 @@
 import { SignInAgain } from '../../../generated/errors.ts'
 import { ApiError, type ErrorCode, OfflineError, SignedOutError, SignInAgainError } from '../errors.ts'
-import type { Client } from './client.ts'
 import { retryAfterMs } from './retry-after.ts'
 
 /** A call with openapi-fetch resolves to this. */
@@ -40,13 +39,4 @@ export async function answer<T>(call: Promise<T>): Promise<T> {
   } catch (cause) {
     throw cause instanceof TypeError || cause instanceof SyntaxError ? new OfflineError(undefined, { cause }) : cause
   }
-}
-
-/** The session must be this user's; `syncNow` checks the same. @throws SignedOutError */
-export async function demandOwner(
-  { client, userId }: { client: Client; userId: string },
-  signal?: AbortSignal,
-): Promise<void> {
-  const { user } = unwrap(await answer(client.GET('/api/v1/auth/session', { signal: signal ?? null })))
-  if (user.user_id !== userId) throw new SignedOutError('Another user is signed in')
 }

@@ -1,6 +1,7 @@
 import type { components } from '../../../../generated/client.ts'
 import { openRealtime } from '../../../../generated/paths.ts'
 import type { Client } from '../../api/client.ts'
+import { askUserId, unwrapOurs } from '../../api/ours.ts'
 import { answer, unwrap } from '../../api/unwrap.ts'
 
 type Schemas = components['schemas']
@@ -44,11 +45,16 @@ export function clientTransport(client: Client, openWebSocket: OpenWebSocket = (
   // What waits here waits unseen.
   const { sendOnce: fetch } = client
   return {
-    getUserId: async ({ signal }) =>
-      unwrap(await answer(client.GET('/api/v1/auth/session', { signal, fetch }))).user.user_id,
+    getUserId: ({ signal }) => askUserId(client, { signal, fetch }),
     getStatus: async ({ signal }) => unwrap(await answer(client.GET('/api/v1/sync/status', { signal, fetch }))),
-    pull: async (body, { signal }) => unwrap(await answer(client.POST('/api/v1/sync/pull', { body, signal, fetch }))),
-    push: async (body, { signal }) => unwrap(await answer(client.POST('/api/v1/sync/push', { body, signal, fetch }))),
+    pull: async (body, { signal }) => {
+      const page = await answer(client.POST('/api/v1/sync/pull', { body, signal, fetch }))
+      return unwrapOurs(page, ({ changes }) => Array.isArray(changes))
+    },
+    push: async (body, { signal }) => {
+      const outcome = await answer(client.POST('/api/v1/sync/push', { body, signal, fetch }))
+      return unwrapOurs(outcome, ({ accepted_ids }) => Array.isArray(accepted_ids))
+    },
     getKeyring: async ({ signal }) =>
       unwrap(await answer(client.GET('/api/v1/account/keyring', { signal, fetch }))).keyring,
     settleConflict: async (id, { signal }) => {

@@ -1,0 +1,31 @@
+import { ApiError, SignedOutError } from '../errors.ts'
+import type { Client } from './client.ts'
+import type { SendRequest } from './retry.ts'
+import { answer, type CallResult, unwrap } from './unwrap.ts'
+
+/** Like `unwrap`, of what a portal or another server may answer in JSON of its own. @throws ApiError then */
+export function unwrapOurs<Data>(
+  result: CallResult<Data>,
+  isOurs: (body: NonNullable<Data>) => boolean,
+): NonNullable<Data> {
+  const body = unwrap(result)
+  if (!isOurs(body)) throw new ApiError(result.response.status, 'What came is not from the service')
+  return body
+}
+
+/** The `user_id` of whose session it is. */
+export async function askUserId(
+  client: Client,
+  init: { signal: AbortSignal | null; fetch?: SendRequest },
+): Promise<string> {
+  const session = await answer(client.GET('/api/v1/auth/session', init))
+  return unwrapOurs(session, ({ user }) => typeof user?.user_id === 'string').user.user_id
+}
+
+/** The session must be this user's; `syncNow` checks the same. @throws SignedOutError */
+export async function demandOwner(
+  { client, userId }: { client: Client; userId: string },
+  signal: AbortSignal | null = null,
+): Promise<void> {
+  if ((await askUserId(client, { signal })) !== userId) throw new SignedOutError('Another user is signed in')
+}
