@@ -57,5 +57,5 @@ export async function writeTable(guide: URL, attempts: Conformed['attempts']): P
 }
 
 function row(...[tool = '', version = '', language = '', builds = '', story = '']: string[]): string {
-  return `${tool.padEnd(38)}${version.padEnd(10)}${language.padEnd(12)}${builds.padEnd(9)}${story}`
+  return `${tool.padEnd(38)}${version.padEnd(10)}${language.padEnd(12)}${builds.padEnd(11)}${story}`
 }

@@ -30,6 +30,9 @@ function openapiGeneratorFor(options: string): string[] {
   ]
 }
 
+/** Machines seldom have the compiler, so the code is only generated. */
+const uncompiled = { version: openapiGenerator, needs: ['java', 'mvn'], build: [] }
+
 const pydanticIds = 'from models import *; BookmarkToCreate(id="laptop-1", encrypted_data="data", data_hash="hash")'
 
 /** By name: those with a story have it in the folder of that name. */
@@ -145,6 +148,39 @@ export const tools: Record<string, Tool> = {
     ],
     build: ['python/bin/python -m compileall -q client story.py'],
     story: 'python/bin/python story.py',
+  },
+  php: {
+    name: 'openapi-generator (php)',
+    version: openapiGenerator,
+    language: 'PHP',
+    needs: ['java', 'mvn', 'php'],
+    generate: openapiGeneratorFor('-g php'),
+    build: ["find client/lib -name '*.php' -print0 | xargs -0 -n 1 php -l"],
+  },
+  ruby: {
+    name: 'openapi-generator (ruby)',
+    version: openapiGenerator,
+    language: 'Ruby',
+    needs: ['java', 'mvn', 'ruby'],
+    generate: openapiGeneratorFor('-g ruby'),
+    build: [
+      "find client/lib -name '*.rb' -print0 | xargs -0 -n 1 ruby -c",
+      // Each call with a session asks for these.
+      'ruby -rdate -rlogger -e \'module OpenapiClient; end; require "./client/lib/openapi_client/configuration"; OpenapiClient::Configuration.new.auth_settings\'',
+    ],
+    breaks: 'calls with a session end at `in: ,` in its settings',
+  },
+  csharp: {
+    ...uncompiled,
+    name: 'openapi-generator (csharp)',
+    language: 'C#',
+    generate: openapiGeneratorFor('-g csharp'),
+  },
+  swift: {
+    ...uncompiled,
+    name: 'openapi-generator (swift6)',
+    language: 'Swift',
+    generate: openapiGeneratorFor('-g swift6'),
   },
   'datamodel-code-generator': {
     name: 'datamodel-code-generator',
