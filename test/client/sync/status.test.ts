@@ -84,6 +84,8 @@ for (const [status, reason] of [
       await a.sync.put(bookmark('y', 'two'))
       await until(() => a.errors.length > 0)
       t.match(a.sync.status(), { state: 'offline', reason, retryAt: person.world.time + 600_000 }, 'as long as it asks')
+      await t.rejects(a.sync.syncNow(), { name: 'ApiError' })
+      t.match(a.sync.status(), { reason, retryAt: person.world.time + 600_000 }, 'also if somebody has asked meanwhile')
       const calls = a.network.calls.length
       await person.world.pass(599_000)
       t.equal(a.network.calls.length, calls)

@@ -51,7 +51,7 @@ export function connected(engine: Engine, transport: Transport): Connected {
           const isBusy = error instanceof ApiError && (error.status === 429 || error.status === 503)
           const askedMs = isBusy ? error.retryAfterMs : undefined
           if (askedMs === undefined || waits === mostWaits || waitedMs + askedMs > mostWaitMs) throw error
-          status.stop(error, clock.now() + askedMs)
+          status.stop(error)
           await clock.sleep(askedMs + random() * jitterMs, options.signal)
           waitedMs += askedMs
         }

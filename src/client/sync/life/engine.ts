@@ -40,7 +40,7 @@ export interface Engine extends EditParts, Omit<ExchangeParts, 'transport'> {
 }
 
 export function createEngine({ store, ...options }: EngineOptions): Engine {
-  const { userId, deviceId, tabs } = options
+  const { userId, deviceId, tabs, clock } = options
   const emitter = new Emitter()
   const outbox = new Outbox()
   const selections = new Selections(emitter)
@@ -50,7 +50,7 @@ export function createEngine({ store, ...options }: EngineOptions): Engine {
   }
   const tree = new TreeCache()
   const replica = new Replica({ userId, store, tabs, emitter, tree, onChange, onEdit: () => outbox.ring() })
-  const status = new StatusBoard(replica, emitter, tabs)
+  const status = new StatusBoard(replica, emitter, tabs, clock)
   store.onOutdated?.(() => status.fail(new StoreVersionError()))
   return {
     ...options,

@@ -67,7 +67,7 @@ export async function lead(engine: Connected, signal: AbortSignal): Promise<void
       }
     } catch (error) {
       const askedMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0
-      const isHopeless = signal.aborted || !status.fail(error, askedMs > 0 ? clock.now() + askedMs : undefined)
+      const isHopeless = signal.aborted || !status.fail(error)
       progress.end()
       if (isHopeless) return
       await pause(clock, Math.max(backoff(), askedMs), [network.rung], signal)

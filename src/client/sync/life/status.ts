@@ -6,6 +6,7 @@ import {
   StorageFullError,
   StoreVersionError,
 } from '../../errors.ts'
+import type { Clock } from '../../timing/clock.ts'
 import type { Emitter, SyncProgress, SyncReason, SyncState, SyncStatus } from '../store/emitter.ts'
 import type { Replica } from '../store/replica.ts'
 import type { Tabs } from '../store/tabs.ts'
@@ -18,13 +19,15 @@ export class StatusBoard {
   readonly #replica: Replica
   readonly #emitter: Emitter
   readonly #tabs: Tabs
+  readonly #clock: Clock
   #report: Report = { state: 'offline' }
   #shown: string
 
-  constructor(replica: Replica, emitter: Emitter, tabs: Tabs) {
+  constructor(replica: Replica, emitter: Emitter, tabs: Tabs, clock: Clock) {
     this.#replica = replica
     this.#emitter = emitter
     this.#tabs = tabs
+    this.#clock = clock
     this.#shown = JSON.stringify(this.read())
   }
 
@@ -86,27 +89,24 @@ export class StatusBoard {
     this.#change(report, false)
   }
 
-  /**
-   * Reports why the sync cannot continue. Returns whether trying again can help.
-   *
-   * @param retryAt before when it is not tried again
-   */
-  fail(error: unknown, retryAt?: number): boolean {
+  /** Reports why the sync cannot continue. Returns whether trying again can help. */
+  fail(error: unknown): boolean {
     if (error instanceof SignedOutError) {
       this.set('signed-out')
       return false
     }
-    const reason = this.stop(error, retryAt)
+    const reason = this.stop(error)
     if (!(error instanceof OfflineError)) {
       this.#emitter.emit('error', { error: error instanceof Error ? error : new Error(String(error)) })
     }
     return reason !== 'keys' && reason !== 'outdated'
   }
 
-  /** Shows why nothing can be exchanged, and until when. */
-  stop(error: unknown, retryAt?: number): SyncReason {
+  /** Shows why nothing can be exchanged, and until when, if the service asks to wait. */
+  stop(error: unknown): SyncReason {
     const reason = reasonOf(error)
-    this.set('offline', reason, retryAt)
+    const askedMs = error instanceof ApiError ? error.retryAfterMs : undefined
+    this.set('offline', reason, askedMs === undefined ? undefined : this.#clock.now() + askedMs)
     return reason
   }
 
