@@ -67,6 +67,16 @@ export const tools: Record<string, Tool> = {
       `${withTypescript} --package=swagger-typescript-api@13.13.0 -- swagger-typescript-api generate -p openapi.yaml -o . -n client.ts`,
     ],
   },
+  kubb: {
+    ...inNode,
+    name: 'kubb',
+    version: '4.39.3',
+    needs: ['npm'],
+    generate: [
+      `npm install --silent --no-save --prefix . typescript@5.9.3 ${['cli', 'core', 'plugin-oas', 'plugin-ts', 'plugin-client'].map((part) => `@kubb/${part}@4.39.3`).join(' ')}`,
+      'node_modules/.bin/kubb generate',
+    ],
+  },
   java: {
     ...byMaven,
     name: 'openapi-generator (java, native)',

@@ -1,0 +1,34 @@
+/** How the calls that kubb generates are sent: to the service, with the session, as the laptop. */
+export interface RequestConfig<Data = unknown> {
+  url?: string
+  method?: string
+  params?: unknown
+  data?: Data
+  headers?: object
+}
+
+export interface ResponseConfig<Answer> {
+  status: number
+  data: Answer
+}
+
+export type ResponseErrorConfig<Answer> = Answer
+
+export type Client = typeof send
+
+export default async function send<Answer, _Error = unknown, Data = unknown>({
+  url = '',
+  method,
+  params = {},
+  data,
+  headers,
+}: RequestConfig<Data>): Promise<ResponseConfig<Answer>> {
+  const target = new URL(url, process.env.BASE_URL)
+  for (const [name, value] of Object.entries(params ?? {})) target.searchParams.set(name, `${value}`)
+  const sent = new Headers({ ...headers, authorization: `Bearer ${process.env.SESSION}`, 'x-device-id': 'laptop' })
+  if (data !== undefined) sent.set('content-type', 'application/json')
+  const body = data === undefined ? null : JSON.stringify(data)
+  const response = await fetch(target, { method, headers: sent, body })
+  const isJson = response.headers.get('content-type')?.startsWith('application/json')
+  return { status: response.status, data: (isJson ? await response.json() : await response.blob()) as Answer }
+}
