@@ -97,6 +97,20 @@ for (const [status, reason] of [
   )
 }
 
+t.test('a service that asks to come again at once leaves the state as it was', async (t) => {
+  const { person, a } = await people.open(t)
+  await online(person, a)
+  let left = 1
+  const busy = new ApiError(503, 'Busy', undefined, 0)
+  a.network.fate = (call) => (call.name === 'push' && left-- > 0 ? Promise.reject(busy) : call.send())
+  await a.sync.put(bookmark('x', 'one'))
+  await until(() => a.sync.status().state === 'offline')
+  await person.world.pass(1000)
+  await until(() => a.sync.status().waiting === 0)
+  await turns()
+  t.same([summary(a), a.sync.status().retryAt], [['online', undefined], undefined])
+})
+
 t.test('edits beyond the quota, and those that were refused, are the reason while the rest goes on', async (t) => {
   const { a } = await people.open(t)
   await a.sync.put(bookmark('x', 'one'))

@@ -42,9 +42,10 @@ export function connected(engine: Engine, transport: Transport): Connected {
 
   async function limited<T>(options: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
     const before = status.report
+    let waits = 0
     let waitedMs = 0
     try {
-      for (let waits = 0; ; waits++) {
+      for (; ; waits++) {
         try {
           return await inTime(options, call)
         } catch (error) {
@@ -58,7 +59,7 @@ export function connected(engine: Engine, transport: Transport): Connected {
       }
     } finally {
       // Another call may wait, too: the first of them knows what was before.
-      const isShown = waitedMs > 0 && before.retryAt === undefined && status.report.retryAt !== undefined
+      const isShown = waits > 0 && before.retryAt === undefined && status.report.retryAt !== undefined
       if (isShown) status.set(before.state, before.reason)
     }
   }
