@@ -144,7 +144,7 @@ function listOf(guides: Guide[]): string {
 
 /** What the site has as it is, for clients in other languages: its path in the repository, and there. */
 export const plainFiles = new Map([
-  ['workflows.arazzo.yaml', 'workflows.arazzo.yaml'],
+  ...['openapi.yaml', 'asyncapi.yaml', 'workflows.arazzo.yaml'].map((name): [string, string] => [name, name]),
   ...readdirSync(new URL('test/vectors/', root)).map((name): [string, string] => [
     `test/vectors/${name}`,
     `vectors/${name}`,
@@ -164,11 +164,12 @@ export function linksBetween(
   entries: { path: string; page: string }[],
 ): (path: string) => Resolve {
   const targets = new Map([
+    // A contract's link leads to its page instead.
+    ...plainFiles,
     ...guides.flatMap(placesIn),
     ...contractPages(contract),
     ...entries.map(({ path, page }): [string, string] => [path, page]),
     ['CHANGELOG.md', 'changelog.html'],
-    ...plainFiles,
   ])
   return (from) => (to) => {
     // The assets are files of the built folder, which the site has at its root.

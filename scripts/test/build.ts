@@ -15,6 +15,8 @@ export const sources = [
   'docs/{**,.vitepress/**}/*.*',
   'src/{client,extension,protocol,web}/**/*.*',
   'scripts/{contract,docs,package}/**/*.ts',
+  'workflows.arazzo.yaml',
+  'test/vectors/*.json',
 ]
 
 const withService = [...sources, 'src/service/**/*.*']
