@@ -1,4 +1,4 @@
-/** The story of ../README.md with the client that orval generates. */
+/** The story of ../README.md with the client that orval generates, or kubb. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
