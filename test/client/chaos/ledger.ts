@@ -84,9 +84,13 @@ export class Ledger {
     }
   }
 
-  /** What lost is kept for its user, by a device or by the service. */
-  keep({ id, mine }: Pick<SyncEvents['conflict'], 'id' | 'mine'>): void {
-    for (const key of this.#keysOf(id, mine)) this.#kept.add(key)
+  /** What lost is kept for its user: by the service as a whole, by a device only the fields that it names, if any. */
+  keep({
+    id,
+    mine,
+    fields: names = [],
+  }: Pick<SyncEvents['conflict'], 'id' | 'mine'> & { fields?: readonly string[] }): void {
+    for (const key of this.#keysOf(id, mine, names)) this.#kept.add(key)
   }
 
   /** A device tells that an edit lost. */
@@ -183,10 +187,12 @@ export class Ledger {
     return counted.filter((entry) => entry.outcome === 'kept' && !accounted.has(entry))
   }
 
-  #keysOf(id: string, bookmark: PlaintextBookmark | null): string[] {
+  #keysOf(id: string, bookmark: PlaintextBookmark | null, names: readonly string[] = []): string[] {
     if (!bookmark) return [keyOf({ id, field: null, value: null })]
     const content = contentOf(bookmark)
-    return [...fields, ...this.#members].map((field) => keyOf({ id, field, value: content[field] ?? null }))
+    const isNamed = (field: Field) => names.length === 0 || names.includes(nameOf(field))
+    const all = [...fields, ...this.#members].filter(isNamed)
+    return all.map((field) => keyOf({ id, field, value: content[field] ?? null }))
   }
 
   /** A delete is there if nothing remains of what was deleted, or if there was nothing to be deleted for others. */
@@ -250,6 +256,11 @@ function changes(patch: Partial<PlaintextBookmark>, saw: Content): { field: Fiel
   const members = ([...Object.keys(given), ...Object.keys(saw)] as Field[]).filter(isGiven)
   const all = [...new Set([...named, ...members])].map((field) => ({ field, value: given[field] ?? null }))
   return all.filter(({ field, value }) => value !== (saw[field] ?? null))
+}
+
+/** As conflicts call it. */
+function nameOf(field: Field): string {
+  return field.startsWith('tag ') ? 'tags' : field.startsWith('newer ') ? 'newer' : field
 }
 
 function isMember(field: Field): boolean {

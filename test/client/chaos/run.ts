@@ -43,7 +43,7 @@ export class Run {
     this.#epoch = epoch
     this.dice = new Dice(seed)
     this.user = user
-    this.vault = new VaultKeys(user)
+    this.vault = new VaultKeys({ call: async (...request) => (await app.user(name)).call(...request) })
     this.world = new World((time) => app.setClock(time))
     const { world, ledger, dice, vault } = this
     const parts = {

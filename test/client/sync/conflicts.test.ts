@@ -134,6 +134,22 @@ t.test('a conflict names all that lost of several edits in a row, and `mine` put
   t.match(b.sync.get('x'), { title: "a's", description: "a's" })
 })
 
+t.test('what was made here loses all its fields to another one that was made unseen under its id', async (t) => {
+  const { person, a, b } = await people.open(t)
+  await b.sync.syncNow()
+  await a.sync.put(bookmark('star', "a's", { description: "a's" }))
+  await sync(a)
+  await a.sync.update('star', { tags: ['a'] })
+  await sync(a)
+  await person.world.pass(1000)
+  await b.sync.put(bookmark('star', "b's", { description: "b's" }))
+  await sync(b, a)
+  t.match(a.conflicts, [{ fields: ['title', 'description', 'tags'] }])
+  await a.sync.resolve('star', 'mine')
+  await sync(a, b)
+  t.match(b.sync.get('star'), { title: "a's", description: "a's", tags: ['a'] })
+})
+
 t.test('the conflict on the service ends when the device has told its user of the loss, for good', async (t) => {
   const { person, edited, open } = await overwritten(t, memoryStore())
   const store = memoryStore()

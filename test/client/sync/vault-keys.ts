@@ -7,9 +7,10 @@ import rotated from '../../vectors/rotated.json' with { type: 'json' }
 export class VaultKeys {
   #masterKey: Buffer = randomBytes(32)
   #revision = 0
-  readonly #user: TestUser
+  readonly #user: Pick<TestUser, 'call'>
 
-  constructor(user: TestUser) {
+  /** @param user a login that is young enough for new keys */
+  constructor(user: Pick<TestUser, 'call'>) {
     this.#user = user
   }
 

@@ -29,6 +29,8 @@ interface Basis {
   cursor: number
   /** True if it overwrites a version that had not been seen. */
   overwrites?: boolean | undefined
+  /** True if its maker knew of no bookmark under this id. */
+  isNew?: boolean | undefined
   /** A timestamp that the edit must exceed, besides those in the row. */
   above?: number | undefined
 }
@@ -84,7 +86,7 @@ function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
   const state = { sent: false, ...(overwrites && { overwrites: true }) }
   if (edit.bookmark === null) return { change: { ...change, operation: 'delete' }, bookmark: null, ...state }
   const there = row.waiting.findLast(({ sent }) => sent) ?? releaseHeld(row).version
-  const operation = there?.bookmark ? 'update' : 'create'
+  const operation = context.isNew || !there?.bookmark ? 'create' : 'update'
   return { change: { ...change, operation, ...edit.sealed }, bookmark: edit.bookmark, ...state }
 }
 

@@ -27,7 +27,7 @@ export interface Circumstances {
 /** The edit that holds what both sides have changed. */
 export interface MergedEdit {
   bookmark: PlaintextBookmark
-  basis: { cursor: number; overwrites: boolean; above: number }
+  basis: { cursor: number; overwrites: boolean; isNew: boolean; above: number }
 }
 
 export type Merged =
@@ -91,13 +91,14 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
     return { kind: 'taken', row: overwrites ? overwriting(kept) : kept, lost }
   }
   const cursor = overwrites ? last.change.base : circumstances.cursor
+  const isNew = overwrites && row.waiting[0]?.change.operation === 'create'
   return {
     kind: 'taken',
     row: taking(row, version, circumstances),
     lost,
     edit: isSame(bookmark, isLater ? loser : winner)
       ? undefined
-      : { bookmark, basis: { cursor, overwrites, above: mine.timestamp } },
+      : { bookmark, basis: { cursor, overwrites, isNew, above: mine.timestamp } },
   }
 }
 
@@ -125,7 +126,7 @@ export function overwriting(row: Row): Row {
 /**
  * An edit of this device, which the service had accepted, may lose to a device that had not seen it. That may not have
  * seen what the edit was made on either, so all fields that differ may be lost; those that the edit changed are the ones
- * to name. If they are there, it had perhaps seen the edit.
+ * to name, and all if it knew of no bookmark. If they are there, it had perhaps seen the edit.
  */
 function overwrittenBy(theirs: Version, { version: mine }: Row, circumstances: Circumstances): Lost | undefined {
   const { deviceId, ownIds, overwrites } = circumstances
@@ -134,7 +135,7 @@ function overwrittenBy(theirs: Version, { version: mine }: Row, circumstances: C
   if (!isUnseen || isSameContent(mine, theirs)) return undefined
   if (!mine.bookmark || !theirs.bookmark) return { fields: [], mine: mine.bookmark }
   const fields = fieldsLost(mine.bookmark, theirs.bookmark)
-  const own = fields.filter((name) => mine.changed?.includes(name))
+  const own = fields.filter((name) => theirs.operation === 'create' || mine.changed?.includes(name))
   if (fields.length === 0 || (isUnseen === 'perhaps' && mine.changed && own.length === 0)) return undefined
   return { fields: own.length > 0 ? own : fields, mine: mine.bookmark }
 }
