@@ -5,7 +5,7 @@ import { copyFile, glob, mkdir, readFile, stat, writeFile } from 'node:fs/promis
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { sources as buildSources } from '../../scripts/test/build.ts'
+import { sources as buildSources } from '../../scripts/package/unless-built.ts'
 import { secretNames } from '../../src/service/config/values.ts'
 import { folder } from '../support/service.ts'
 import { configure, deploy, read, readLines, readYaml, root, stopSeconds } from './files.ts'

@@ -20,6 +20,8 @@ export async function openIdentityProvider(config: Config): Promise<Provider> {
   const provider = openProvider({ ...client, issuer: embedded.issuer, scopes, ...common })
   return {
     ...provider,
+    // It is in this process, and need not be loaded to be there.
+    async probe() {},
     async close() {
       await provider.close()
       await embedded.close()
@@ -27,7 +29,7 @@ export async function openIdentityProvider(config: Config): Promise<Provider> {
   }
 }
 
-/** Imported only here and only when needed: it is a development dependency. */
+/** Imported only when needed: it is made of a development dependency. */
 async function startEmbedded(config: Config, client: { clientId: string; clientSecret: string; redirectUri: string }) {
   try {
     const { startDevelopmentProvider } = await import('./development/provider.ts')

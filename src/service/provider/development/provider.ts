@@ -1,202 +1,40 @@
-import { createHash, generateKeyPair, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { text } from 'node:stream/consumers'
-import { promisify } from 'node:util'
-import Provider, {
-  type Adapter,
-  type AdapterFactory,
-  type AdapterPayload,
-  type Configuration,
-  errors,
-  interactionPolicy,
-  type KoaContextWithOIDC,
-} from 'oidc-provider'
-import { faultPage, signInPage } from './page.ts'
+import type { DevelopmentClient } from './openid-provider.ts'
 
 const host = '127.0.0.1'
-const daySeconds = 86_400
 
 export interface DevelopmentProvider {
   issuer: string
   close(): Promise<void>
 }
 
-interface DevelopmentProviderOptions {
-  port: number
-  redirectUri: string
-  clientId: string
-  clientSecret: string
-}
-
-interface Person {
-  sub: string
-  name: string
-  email: string
-}
-
 /**
- * A real OpenID provider for development on http://127.0.0.1:PORT, where a name is all it takes to sign in. It keeps
- * everything in memory: after a restart it knows nobody and refuses its earlier refresh tokens.
+ * A real OpenID provider for development on http://127.0.0.1:PORT, where a name is all it takes to sign in. The package
+ * that it is made of is loaded when the first asks it: it takes a seventh of what the service needs to start.
  */
-export async function startDevelopmentProvider(options: DevelopmentProviderOptions): Promise<DevelopmentProvider> {
-  const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
+export async function startDevelopmentProvider({
+  port,
+  ...client
+}: DevelopmentClient & { port: number }): Promise<DevelopmentProvider> {
+  // Throws where it is not installed.
+  import.meta.resolve('oidc-provider')
   const server = createServer()
-  await once(server.listen(options.port, host), 'listening')
+  await once(server.listen(port, host), 'listening')
   const issuer = `http://${host}:${(server.address() as AddressInfo).port}`
-  const people = new Map<string, Person>()
-  const provider = new Provider(issuer, configuration(options, privateKey.export({ format: 'jwk' }), people))
-  provider.use((ctx, next) => (ctx.path.startsWith('/sign-in/') ? signIn(provider, people, ctx) : next()))
-  server.on('request', provider.callback())
+  let provider: Promise<RequestListener> | undefined
+  server.on('request', async (request, response) => {
+    provider ??= import('./openid-provider.ts').then(({ createOpenIdProvider }) => createOpenIdProvider(issuer, client))
+    const answer = await provider
+    answer(request, response)
+  })
   return {
     issuer,
     async close() {
       server.close()
       server.closeAllConnections()
       await once(server, 'close')
-    },
-  }
-}
-
-function configuration(options: DevelopmentProviderOptions, key: object, people: Map<string, Person>): Configuration {
-  const policy = interactionPolicy.base()
-  policy.add(new interactionPolicy.Prompt({ name: 'select_account', requestable: true }), 0)
-  return {
-    adapter: memoryStore(),
-    clients: [
-      {
-        client_id: options.clientId,
-        client_secret: options.clientSecret,
-        redirect_uris: [options.redirectUri],
-        grant_types: ['authorization_code', 'refresh_token'],
-        id_token_signed_response_alg: 'ES256',
-        require_auth_time: true,
-      },
-    ],
-    jwks: { keys: [{ ...key, alg: 'ES256', use: 'sig' }] },
-    cookies: { keys: [randomBytes(32).toString('base64url')] },
-    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
-    features: {
-      devInteractions: { enabled: false },
-      rpInitiatedLogout: { enabled: false },
-      revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
-    },
-    pkce: { required: () => true },
-    findAccount(_ctx, sub) {
-      const person = people.get(sub)
-      return person && { accountId: sub, claims: () => ({ ...person, email_verified: true }) }
-    },
-    interactions: { policy, url: (_ctx, interaction) => `/sign-in/${interaction.uid}` },
-    // There is no consent page, but a refresh token, although offline_access is dropped without prompt=consent.
-    loadExistingGrant: grantEverything,
-    issueRefreshToken: () => true,
-    rotateRefreshToken: true,
-    expiresWithSession: () => false,
-    ttl: {
-      AccessToken: 3600,
-      AuthorizationCode: 60,
-      Grant: 30 * daySeconds,
-      IdToken: 3600,
-      Interaction: 3600,
-      RefreshToken: 30 * daySeconds,
-      Session: daySeconds,
-    },
-    renderError(ctx, { error, error_description: description }) {
-      page(ctx, faultPage(description ?? error))
-    },
-  }
-}
-
-async function grantEverything({ oidc }: KoaContextWithOIDC) {
-  const { provider, client, session, params } = oidc
-  if (client === undefined || session?.accountId === undefined) return undefined
-  const grant = new provider.Grant({ clientId: client.clientId, accountId: session.accountId })
-  grant.addOIDCScope(String(params?.scope))
-  await grant.save()
-  return grant
-}
-
-type Context = Parameters<Parameters<Provider['use']>[0]>[0]
-
-async function signIn(provider: Provider, people: Map<string, Person>, ctx: Context): Promise<void> {
-  try {
-    await provider.interactionDetails(ctx.req, ctx.res)
-  } catch (error) {
-    if (!(error instanceof errors.SessionNotFound)) throw error
-    ctx.status = 400
-    page(ctx, faultPage('This sign-in has ended. Go back to the app and start again.'))
-    return
-  }
-  if (ctx.method !== 'POST') {
-    page(ctx, signInPage())
-    return
-  }
-  const typed = new URLSearchParams(await text(ctx.req)).get('name') ?? ''
-  const person = personCalled(typed)
-  if (person === null) {
-    ctx.status = 400
-    page(ctx, signInPage('The name must contain a letter or digit and have at most 64 characters.'))
-    return
-  }
-  people.set(person.sub, person)
-  const done = { login: { accountId: person.sub }, select_account: {}, consent: {} }
-  const returnTo = await provider.interactionResult(ctx.req, ctx.res, done, { mergeWithLastSubmission: false })
-  ctx.status = 303
-  ctx.redirect(returnTo)
-}
-
-/** Names that differ only in spaces, case, punctuation or Unicode forms belong to the same person. */
-function personCalled(typed: string): Person | null {
-  const name = typed
-    .normalize('NFC')
-    .replace(/[\s\p{C}]+/gu, ' ')
-    .trim()
-  const account = name
-    .normalize('NFKC')
-    .toLowerCase()
-    .match(/[\p{L}\p{M}\p{N}]+/gu)
-    ?.join('.')
-  if (account === undefined || name.length > 64) return null
-  const sub = createHash('sha256').update(account).digest('base64url')
-  return { sub, name, email: `${account}@dev.localhost` }
-}
-
-function page(ctx: Pick<Context, 'type' | 'body' | 'set'>, html: string): void {
-  ctx.set(
-    'Content-Security-Policy',
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'",
-  )
-  ctx.set('Cache-Control', 'no-store')
-  ctx.type = 'html'
-  ctx.body = html
-}
-
-/** The provider's memory ends when it stops. It checks by itself if a record has expired. */
-function memoryStore(): AdapterFactory {
-  // Sessions are forgotten at once, so that each sign-in asks for a name and can be somebody else's.
-  return (model) => storeOf(model === 'Session' ? null : new Map())
-}
-
-function storeOf(records: Map<string, AdapterPayload> | null): Adapter {
-  return {
-    async upsert(id, payload) {
-      records?.set(id, payload)
-    },
-    async find(id) {
-      return records?.get(id)
-    },
-    async findByUid() {},
-    async findByUserCode() {},
-    async consume(id) {
-      const record = records?.get(id)
-      if (record !== undefined) record.consumed = Math.floor(Date.now() / 1000)
-    },
-    async destroy(id) {
-      records?.delete(id)
-    },
-    async revokeByGrantId(grantId) {
-      for (const [id, record] of records ?? []) if (record.grantId === grantId) records?.delete(id)
     },
   }
 }

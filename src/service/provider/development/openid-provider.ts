@@ -1,0 +1,179 @@
+import { createHash, generateKeyPair, randomBytes } from 'node:crypto'
+import type { RequestListener } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import Provider, {
+  type Adapter,
+  type AdapterFactory,
+  type AdapterPayload,
+  type Configuration,
+  errors,
+  interactionPolicy,
+  type KoaContextWithOIDC,
+} from 'oidc-provider'
+import { faultPage, signInPage } from './page.ts'
+
+const daySeconds = 86_400
+
+export interface DevelopmentClient {
+  redirectUri: string
+  clientId: string
+  clientSecret: string
+}
+
+interface Person {
+  sub: string
+  name: string
+  email: string
+}
+
+/** It keeps everything in memory: after a restart it knows nobody and refuses its earlier refresh tokens. */
+export async function createOpenIdProvider(issuer: string, client: DevelopmentClient): Promise<RequestListener> {
+  const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
+  const people = new Map<string, Person>()
+  const provider = new Provider(issuer, configuration(client, privateKey.export({ format: 'jwk' }), people))
+  provider.use((ctx, next) => (ctx.path.startsWith('/sign-in/') ? signIn(provider, people, ctx) : next()))
+  return provider.callback()
+}
+
+function configuration(client: DevelopmentClient, key: object, people: Map<string, Person>): Configuration {
+  const policy = interactionPolicy.base()
+  policy.add(new interactionPolicy.Prompt({ name: 'select_account', requestable: true }), 0)
+  return {
+    adapter: memoryStore(),
+    clients: [
+      {
+        client_id: client.clientId,
+        client_secret: client.clientSecret,
+        redirect_uris: [client.redirectUri],
+        grant_types: ['authorization_code', 'refresh_token'],
+        id_token_signed_response_alg: 'ES256',
+        require_auth_time: true,
+      },
+    ],
+    jwks: { keys: [{ ...key, alg: 'ES256', use: 'sig' }] },
+    cookies: { keys: [randomBytes(32).toString('base64url')] },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+    features: {
+      devInteractions: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      revocation: { enabled: true, allowedPolicy: (_ctx, { clientId }, token) => token.clientId === clientId },
+    },
+    pkce: { required: () => true },
+    findAccount(_ctx, sub) {
+      const person = people.get(sub)
+      return person && { accountId: sub, claims: () => ({ ...person, email_verified: true }) }
+    },
+    interactions: { policy, url: (_ctx, interaction) => `/sign-in/${interaction.uid}` },
+    // There is no consent page, but a refresh token, although offline_access is dropped without prompt=consent.
+    loadExistingGrant: grantEverything,
+    issueRefreshToken: () => true,
+    rotateRefreshToken: true,
+    expiresWithSession: () => false,
+    ttl: {
+      AccessToken: 3600,
+      AuthorizationCode: 60,
+      Grant: 30 * daySeconds,
+      IdToken: 3600,
+      Interaction: 3600,
+      RefreshToken: 30 * daySeconds,
+      Session: daySeconds,
+    },
+    renderError(ctx, { error, error_description: description }) {
+      page(ctx, faultPage(description ?? error))
+    },
+  }
+}
+
+async function grantEverything({ oidc }: KoaContextWithOIDC) {
+  const { provider, client, session, params } = oidc
+  if (client === undefined || session?.accountId === undefined) return undefined
+  const grant = new provider.Grant({ clientId: client.clientId, accountId: session.accountId })
+  grant.addOIDCScope(String(params?.scope))
+  await grant.save()
+  return grant
+}
+
+type Context = Parameters<Parameters<Provider['use']>[0]>[0]
+
+async function signIn(provider: Provider, people: Map<string, Person>, ctx: Context): Promise<void> {
+  try {
+    await provider.interactionDetails(ctx.req, ctx.res)
+  } catch (error) {
+    if (!(error instanceof errors.SessionNotFound)) throw error
+    ctx.status = 400
+    page(ctx, faultPage('This sign-in has ended. Go back to the app and start again.'))
+    return
+  }
+  if (ctx.method !== 'POST') {
+    page(ctx, signInPage())
+    return
+  }
+  const typed = new URLSearchParams(await text(ctx.req)).get('name') ?? ''
+  const person = personCalled(typed)
+  if (person === null) {
+    ctx.status = 400
+    page(ctx, signInPage('The name must contain a letter or digit and have at most 64 characters.'))
+    return
+  }
+  people.set(person.sub, person)
+  const done = { login: { accountId: person.sub }, select_account: {}, consent: {} }
+  const returnTo = await provider.interactionResult(ctx.req, ctx.res, done, { mergeWithLastSubmission: false })
+  ctx.status = 303
+  ctx.redirect(returnTo)
+}
+
+/** Names that differ only in spaces, case, punctuation or Unicode forms belong to the same person. */
+function personCalled(typed: string): Person | null {
+  const name = typed
+    .normalize('NFC')
+    .replace(/[\s\p{C}]+/gu, ' ')
+    .trim()
+  const account = name
+    .normalize('NFKC')
+    .toLowerCase()
+    .match(/[\p{L}\p{M}\p{N}]+/gu)
+    ?.join('.')
+  if (account === undefined || name.length > 64) return null
+  const sub = createHash('sha256').update(account).digest('base64url')
+  return { sub, name, email: `${account}@dev.localhost` }
+}
+
+function page(ctx: Pick<Context, 'type' | 'body' | 'set'>, html: string): void {
+  ctx.set(
+    'Content-Security-Policy',
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'",
+  )
+  ctx.set('Cache-Control', 'no-store')
+  ctx.type = 'html'
+  ctx.body = html
+}
+
+/** The provider's memory ends when it stops. It checks by itself if a record has expired. */
+function memoryStore(): AdapterFactory {
+  // Sessions are forgotten at once, so that each sign-in asks for a name and can be somebody else's.
+  return (model) => storeOf(model === 'Session' ? null : new Map())
+}
+
+function storeOf(records: Map<string, AdapterPayload> | null): Adapter {
+  return {
+    async upsert(id, payload) {
+      records?.set(id, payload)
+    },
+    async find(id) {
+      return records?.get(id)
+    },
+    async findByUid() {},
+    async findByUserCode() {},
+    async consume(id) {
+      const record = records?.get(id)
+      if (record !== undefined) record.consumed = Math.floor(Date.now() / 1000)
+    },
+    async destroy(id) {
+      records?.delete(id)
+    },
+    async revokeByGrantId(grantId) {
+      for (const [id, record] of records ?? []) if (record.grantId === grantId) records?.delete(id)
+    },
+  }
+}

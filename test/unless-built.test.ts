@@ -1,0 +1,28 @@
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { unlessBuilt } from '../scripts/package/unless-built.ts'
+import { folder } from './support/service.ts'
+
+t.test(
+  'A part of dist/ is built anew when a source has changed, was renamed or is gone, or the build had failed',
+  async (t) => {
+    const at = await folder(t)
+    const name = `test-${process.pid}`
+    t.teardown(() => rm(`dist/.built-${name}`, { force: true }))
+    let builds = 0
+    const start = async (build = async () => void builds++) => {
+      await unlessBuilt(name, [join(at, '*')], build)
+      return builds
+    }
+    await writeFile(join(at, 'one'), '1')
+    t.same([await start(), await start()], [1, 1])
+    await writeFile(join(at, 'one'), '2')
+    await t.rejects(start(() => Promise.reject(new Error('no build'))))
+    t.same([await start(), await start()], [2, 2])
+    await writeFile(join(at, 'two'), await readFile(join(at, 'one')))
+    t.same([await start(), await start()], [3, 3])
+    await rm(join(at, 'one'))
+    t.same([await start(), await start()], [4, 4])
+  },
+)
