@@ -53,7 +53,7 @@ else {
         for (const nowhere of ['not an address', '   ', 'http://']) {
           await address.fill(nowhere)
           await dialog.getByRole('button', { name: 'Save' }).click()
-          await dialog.getByText(/leads nowhere/).waitFor()
+          await dialog.getByText('That is not a web address. Try example.com.').waitFor()
         }
         await address.fill('sqlite.org/src')
         await dialog.getByLabel('Folder').fill('kit')

@@ -39,14 +39,16 @@ else {
     await makeVault(laptop)
     await signIn(phone, origin, 'Ada')
     const arriving = phone.getByRole('heading', { name: 'Getting your bookmarks' }).waitFor()
-    const sent = Promise.withResolvers<void>()
-    await phone.route('**/api/v1/sync/pull', (route) => sent.promise.then(() => route.fallback()))
+    const cut = Promise.withResolvers<void>()
+    await phone.route('**/api/v1/sync/pull', (route) => cut.promise.then(() => route.abort()))
     const opening = openVault(phone)
     await arriving
-    sent.resolve()
+    cut.resolve()
+    await phone.getByRole('heading', { name: 'Your bookmarks are not on this device yet' }).waitFor()
+    await phone.unroute('**/api/v1/sync/pull')
+    await phone.locator('#connection').getByRole('button', { name: 'Try again' }).click()
     await opening
     await phone.getByRole('heading', { name: 'No bookmarks yet' }).waitFor()
-    await phone.unroute('**/api/v1/sync/pull')
 
     await importFile(laptop, file)
     await laptop.getByText('31 bookmarks and folders imported').waitFor()

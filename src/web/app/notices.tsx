@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact'
 import { ApiError, type Quarantined } from '../../client/index.ts'
 import { useSync, useSyncStatus } from '../../client/react.ts'
+import { quoted } from '../library/kind.ts'
 import { useOutdated } from '../offline/register.ts'
 import { Button } from '../ui/button.tsx'
-import { messageOf } from '../ui/failure.ts'
+import { messageOf, sentence } from '../ui/failure.ts'
 import { useClockError } from '../ui/service-time.ts'
 import { tell } from '../ui/tell.ts'
 import { durationText } from '../ui/time.tsx'
@@ -191,7 +192,8 @@ function Refused() {
         {refused.slice(0, mostShown).map((one) => (
           <li key={one.id} class="bar" data-id={one.id}>
             <span>
-              {one.bookmark ? `“${one.bookmark.title || one.bookmark.url}”` : 'A deletion'}: {one.message}.
+              {one.bookmark ? quoted(one.bookmark) : 'A deletion'}
+              {refusalText(one)}
             </span>
             <Button onClick={() => drop(one)}>Drop the edit</Button>
           </li>
@@ -201,6 +203,12 @@ function Refused() {
       <Button onClick={() => sync.retryQuarantined()}>Try again</Button>
     </section>
   )
+}
+
+/** Of a text that only the service knows, its own words are shown. */
+function refusalText({ reason, status, message: told }: Quarantined): string {
+  if (reason === 'quota') return ''
+  return status === 413 ? ' is too big to be saved: shorten its description.' : `: ${sentence(told)}`
 }
 
 export function ConflictCount() {

@@ -1,6 +1,7 @@
 import { useEffect } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
 import { openNew } from '../library/editor.tsx'
+import { messageOf } from '../ui/failure.ts'
 import { sharedValue } from '../ui/shared-value.ts'
 import { tell, undo } from '../ui/tell.ts'
 import { go, readRoute } from './route.ts'
@@ -33,7 +34,7 @@ const actions: Record<string, (sync: Sync) => void> = {
 }
 
 const commands: Record<string, () => void> = {
-  z: () => undo().catch((error: Error) => tell(error.message, { isAlert: true })),
+  z: () => undo().catch((error: unknown) => tell(messageOf(error), { isAlert: true })),
 }
 
 /** A new bookmark goes into the folder that is shown. */

@@ -1,5 +1,6 @@
 /** The actions of a person on bookmarks. Each tells what it did, and can be taken back. */
 import type { Sync } from '../../client/index.ts'
+import { ToldError } from '../ui/failure.ts'
 import { counted } from '../ui/figures.ts'
 import { tell } from '../ui/tell.ts'
 import { type Bookmark, isFolder, quoted } from './kind.ts'
@@ -15,7 +16,7 @@ export async function remove(sync: Sync, ids: readonly string[]): Promise<void> 
 /** Moves bookmarks to the end of a folder, or of the top level. */
 export async function moveInto(sync: Sync, ids: readonly string[], parentId: string | undefined): Promise<void> {
   const inside = new Set(withContents(sync, ids).map(({ id }) => id))
-  if (parentId !== undefined && inside.has(parentId)) throw new RangeError('A folder cannot be moved into itself')
+  if (parentId !== undefined && inside.has(parentId)) throw new ToldError('A folder cannot be moved into itself.')
   const before = existing(sync, ids).filter((bookmark) => bookmark.parentId !== parentId)
   if (before.length === 0) return
   await sync.put(before.map((bookmark) => placed(bookmark, parentId)))

@@ -1,5 +1,6 @@
 import { type RefObject, useEffect, useRef } from 'preact/compat'
 import type { Sync } from '../../client/index.ts'
+import { messageOf } from '../ui/failure.ts'
 import { tell } from '../ui/tell.ts'
 import { moveBefore, moveInto } from './actions.ts'
 import { nameOf } from './kind.ts'
@@ -80,7 +81,7 @@ function follow(start: PointerEvent, id: string, { sync, ids, selected, folder }
     // A click follows at once, if any.
     setTimeout(() => removeEventListener('click', swallow, { capture: true }))
     end()
-    if (picture && place) put(sync, moving, place).catch((error: Error) => tell(error.message, { isAlert: true }))
+    if (picture && place) put(sync, moving, place).catch((error: unknown) => tell(messageOf(error), { isAlert: true }))
   }
   addEventListener('pointermove', move, { signal })
   addEventListener('pointerup', drop, { signal })

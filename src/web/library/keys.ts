@@ -1,6 +1,7 @@
 import type { TargetedKeyboardEvent } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
+import { messageOf } from '../ui/failure.ts'
 import { tell } from '../ui/tell.ts'
 import { moveBefore } from './actions.ts'
 import { openEditor } from './editor.tsx'
@@ -26,7 +27,7 @@ export function pressed(event: KeyEvent, parts: KeyParts): void {
   const action = actionOf(event, parts, id)
   if (!action) return
   event.preventDefault()
-  Promise.resolve(action()).catch((error: Error) => tell(error.message, { isAlert: true }))
+  Promise.resolve(action()).catch((error: unknown) => tell(messageOf(error), { isAlert: true }))
 }
 type Action = (() => unknown) | undefined
 

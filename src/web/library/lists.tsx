@@ -164,10 +164,14 @@ interface NoBookmarksProps {
 /** Stands where bookmarks would be: on a new device that they are on their way, otherwise the two ways to the first ones. */
 function NoBookmarks({ icon, isFolderMissing = false }: NoBookmarksProps) {
   const { lastSync, state } = useSyncStatus()
-  if (lastSync === 0 && (state === 'connecting' || state === 'syncing')) {
-    return (
+  if (lastSync === 0) {
+    return state === 'connecting' || state === 'syncing' ? (
       <Empty icon={icon} title="Getting your bookmarks">
         <p>They appear as they arrive. You can add some meanwhile.</p>
+      </Empty>
+    ) : (
+      <Empty icon={icon} title="Your bookmarks are not on this device yet">
+        <p>They appear as soon as the service answers. You can add some meanwhile.</p>
       </Empty>
     )
   }

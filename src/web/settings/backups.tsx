@@ -1,11 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
-import { TooManyExports, TooManyExportsKept } from '../../../generated/errors.ts'
 import { ApiError, type Client, type components, type Sync, unwrap } from '../../client/index.ts'
 import { useApp } from '../app/context.ts'
 import { Answer, useLoaded } from '../app/loaded.tsx'
 import { Button } from '../ui/button.tsx'
 import { confirmFirst } from '../ui/dialogs.tsx'
-import { messageOf } from '../ui/failure.ts'
+import { messageOf, ToldError } from '../ui/failure.ts'
 import { bytes, counted } from '../ui/figures.ts'
 import { FileButton, saveFile } from '../ui/files.tsx'
 import { Progress } from '../ui/progress.tsx'
@@ -164,14 +163,14 @@ async function makeBackup(client: Client, sync: Sync): Promise<void> {
   try {
     unwrap(await client.POST('/api/v1/exports'))
   } catch (error) {
-    const text = error instanceof ApiError ? refusals[error.message] : undefined
-    throw text === undefined ? error : new Error(text, { cause: error })
+    const text = error instanceof ApiError ? refusals[error.code ?? ''] : undefined
+    throw text === undefined ? error : new ToldError(text, { cause: error })
   }
 }
 
 const refusals: Record<string, string | undefined> = {
-  [TooManyExports[1]]: 'Other backups of yours are still being made. Wait until one of them is done.',
-  [TooManyExportsKept[1]]: 'The service keeps no more backups of yours. Delete one below, then try again.',
+  TooManyExports: 'Other backups of yours are still being made. Wait until one of them is done.',
+  TooManyExportsKept: 'The service keeps no more backups of yours. Delete one below, then try again.',
 }
 
 async function downloadBackup(client: Client, { id }: ServiceBackup): Promise<Blob> {

@@ -36,7 +36,7 @@ export async function importFile(sync: Sync, file: File): Promise<void> {
         job.set({ what: 'Encrypting', done, total, share: between(ends.reading, ends.encrypting, done / total) }),
     })
     const byId = new Map(bookmarks.map((bookmark) => [bookmark.id, bookmark]))
-    const failed = report.failed.map(({ id, error }) => ({ bookmark: byId.get(id), why: error.message }))
+    const failed = report.failed.map(({ id, error }) => ({ bookmark: byId.get(id), why: messageOf(error) }))
     const isOffline = await untilSent(sync, report.imported)
     job.set({ what: 'Done', share: 1, report, failed, isOffline })
   } catch (error) {

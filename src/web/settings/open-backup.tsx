@@ -70,7 +70,7 @@ function OpenBackup({ app, name, load, close }: OpenBackupProps) {
 }
 
 function textOf(error: unknown): string {
-  if (error instanceof RecordError) return `${error.message}. Nothing was changed.`
+  if (error instanceof RecordError) return `${messageOf(error)} Nothing was changed.`
   if (!(error instanceof ExportError)) return messageOf(error)
   switch (error.fault) {
     case 'not-an-export':

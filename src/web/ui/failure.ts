@@ -3,13 +3,37 @@ import { useContext } from 'preact/hooks'
 import { ForbiddenOrigin } from '../../../generated/errors.ts'
 import {
   ApiError,
+  BackupFailedError,
+  BookmarkFileError,
+  ExportError,
+  KeyringError,
   OfflineError,
+  RecordError,
+  RollbackError,
   SignedOutError,
   SignInAgainError,
   StorageFullError,
   StoreVersionError,
-} from '../../client/index.ts'
+  UnsentChangesError,
+  VaultExistsError,
+} from '../../client/errors.ts'
 import { tell } from './tell.ts'
+
+/** Its text is a sentence for the person. */
+export class ToldError extends Error {}
+
+/** So are the texts of these. All others are written for programs and those who make them. */
+const told = [
+  ToldError,
+  BackupFailedError,
+  BookmarkFileError,
+  ExportError,
+  KeyringError,
+  RecordError,
+  RollbackError,
+  UnsentChangesError,
+  VaultExistsError,
+]
 
 /** Shows why something did not work: at the bottom of the page or, inside a dialog or a form, there. */
 export const ShowFailure = createContext((error: unknown) => tell(messageOf(error), { isAlert: true }))
@@ -36,12 +60,17 @@ export function messageOf(error: unknown): string {
   if (error instanceof DOMException && error.name === 'SecurityError') {
     return 'This browser lets this page store nothing. Allow cookies and other data for it, then try again.'
   }
+  if (error instanceof DOMException && /^Not(Found|Readable)Error$/.test(error.name)) {
+    return 'The file cannot be read. Look whether it is still there, then choose it again.'
+  }
   if (error instanceof StoreVersionError) return 'This tab is out of date, so nothing was saved. Reload the page.'
   if (error instanceof ApiError && error.message === ForbiddenOrigin[1]) {
     return `The service refuses pages from ${location.origin}. Open the address that its operator gave you, or ask for this one to be allowed.`
   }
   if (error instanceof ApiError) return `${sentence(error.message)}${adviceOn(error)}`
-  return error instanceof Error ? error.message : String(error)
+  if (error instanceof Error && told.some((kind) => error instanceof kind)) return sentence(error.message)
+  console.warn(error)
+  return 'Something went wrong in this page. Reload it, then try again.'
 }
 
 /** A fault in the service itself is for its operator to find by the request's id. */

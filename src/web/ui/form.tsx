@@ -8,7 +8,7 @@ import {
 } from 'preact'
 import { useContext, useEffect, useId, useMemo, useRef, useState } from 'preact/hooks'
 import { Button } from './button.tsx'
-import { ShowFailure, useFailure } from './failure.ts'
+import { messageOf, ShowFailure, ToldError, useFailure } from './failure.ts'
 import { useLong } from './waiting.tsx'
 
 interface FormProps {
@@ -47,7 +47,7 @@ export function Form({ onSubmit, children, class: name }: FormProps) {
       await onSubmit(fields)
     } catch (error) {
       if (error instanceof FieldFault) {
-        setFaults({ [error.field]: error.message })
+        setFaults({ [error.field]: messageOf(error) })
         ;(form.elements.namedItem(error.field) as HTMLElement).focus()
       } else showFailure(error)
     } finally {
@@ -148,7 +148,7 @@ export function Field({ label, hint, error: own, rows, onInput, ...input }: Fiel
 }
 
 /** One field's entry cannot be used. The form shows it there, with the focus. */
-export class FieldFault extends Error {
+export class FieldFault extends ToldError {
   readonly field: string
 
   constructor(field: string, message: string) {

@@ -15,7 +15,7 @@ import { hrefOf } from '../app/route.ts'
 import { areKeysReplaced, noteReplacedKeys } from '../app/session.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialogs.tsx'
-import { messageOf } from '../ui/failure.ts'
+import { messageOf, ToldError } from '../ui/failure.ts'
 import { FieldFault, Form, FormEnd } from '../ui/form.tsx'
 import { tell } from '../ui/tell.ts'
 import { Time } from '../ui/time.tsx'
@@ -137,7 +137,7 @@ function Repair({ owner, close }: OwnerProps) {
   const [areReplaced, setReplaced] = useState(areKeysReplaced(userId))
   const prepare = async ({ passphrase = '' }: Record<string, string>) => {
     const masterKey = await loadMasterKey(userId)
-    if (!masterKey) throw new Error('This browser does not keep the keys. Try it in the one that you use most.')
+    if (!masterKey) throw new ToldError('This browser does not keep the keys. Try it in the one that you use most.')
     try {
       setDraft(await repairVault(client, { userId, masterKey, passphrase, replacesKeys: areReplaced, ...judgedHere }))
     } catch (error) {

@@ -44,7 +44,7 @@ export function VaultDoor({ owner, device, opened }: DoorProps) {
     await opened(await tryCredentials(owner.userId, fields, (credentials) => openVault(owner.client, credentials)))
   }
   const existsAlready = (error: VaultExistsError) => {
-    tell(error.message, { isAlert: true })
+    tell(messageOf(error), { isAlert: true })
     setExists(true)
   }
   return (
