@@ -4,40 +4,20 @@ import t from 'tap'
 import type { Contract } from '../../scripts/contract/openapi.ts'
 import { compareDocuments } from '../../scripts/contract/review/compare.ts'
 import { highest } from '../../scripts/contract/review/impact.ts'
-import { additions } from './changes/additions.ts'
-import type { Case } from './changes/case.ts'
-import { channelDataChanges, dataChanges } from './changes/data.ts'
-import { generated } from './changes/generated.ts'
-import { nameAndTextChanges } from './changes/names-and-texts.ts'
-import { realtimeChanges } from './changes/realtime.ts'
-import { requestChanges } from './changes/requests.ts'
-import { responseChanges } from './changes/responses.ts'
-import { sameDocuments } from './changes/same.ts'
-import { channelTold, told, workflowsTold } from './changes/told.ts'
-import { wordings } from './changes/words.ts'
+import { casesIn } from './cases.ts'
 import { edited, original } from './contract.ts'
 
 const types = parseYaml(original('openapi.yaml')) as Contract
 
-const cases: Record<string, Case[]> = {
-  'openapi.yaml': [
-    ...responseChanges,
-    ...requestChanges,
-    ...nameAndTextChanges,
-    ...additions,
-    ...wordings,
-    ...dataChanges,
-    ...sameDocuments,
-    ...generated,
-    ...told,
-  ],
-  'asyncapi.yaml': [...realtimeChanges, ...channelDataChanges, ...channelTold],
-  '../workflows.arazzo.yaml': workflowsTold,
+const cases = {
+  'openapi.yaml': casesIn('openapi.diff'),
+  'asyncapi.yaml': casesIn('asyncapi.diff'),
+  '../workflows.arazzo.yaml': casesIn('workflows.diff'),
 }
 
 for (const [file, all] of Object.entries(cases))
   t.test(`${all.length} changes of ${file}`, async (t) => {
-    for (const { name, given = [], edits, verdict, says = /./, findings, reaches } of all) {
+    for (const { name, given, edits, verdict, says, findings, reaches } of all) {
       const [before, after] = [read(edited(file, given)), read(edited(file, [...given, ...edits]))]
       const found = compareDocuments({ file, before, after })
       const impact = highest(found.map((finding) => finding.impact)) ?? 'none'

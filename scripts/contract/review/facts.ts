@@ -64,7 +64,7 @@ const defaults: Record<string, Json> = {
   operation: { deprecated: false, parameters: [], tags: [], 'x-body-limit': 1024 * 1024 },
   schema: {
     ...{ deprecated: false, readOnly: false, writeOnly: false, nullable: false, uniqueItems: false },
-    ...{ minLength: 0, minItems: 0, minProperties: 0, required: [], additionalProperties: true },
+    ...{ minLength: 0, minItems: 0, minProperties: 0, required: [] },
   },
   document: { defaultContentType: 'application/json' },
 }
@@ -214,6 +214,7 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
           ofSchema(child.value, { steps: [...own.steps, name], of: key, at: child.at, place: child.place })
       } else if (schemaHolders.includes(key) && isObject(value)) ofSchema(value, own)
       else put(own, setLike.includes(key) ? sorted(value) : leaf(value))
+      if (key === 'enum') putOrder(own, key, listOf(value).map(String))
     }
   }
 
@@ -333,7 +334,10 @@ function normal(keywords: Keywords): Keywords {
     exclusiveMaximum,
     nullable,
   } = Object.fromEntries([...keywords].map(([key, { value }]) => [key, value]))
-  rename('const', 'enum', [only], only !== undefined)
+  const constant = keywords.get('const')
+  if (constant) keywords.set('enum', { ...constant, value: [only] }).set('const', { ...constant, value: true })
+  const rest = keywords.get('additionalProperties')
+  if (rest && isObject(rest.value) && Object.keys(rest.value).length === 0) rest.value = true
   const types = new Set(listOf(type ?? []))
   if (type === undefined && keywords.has('enum'))
     for (const one of listOf(keywords.get('enum')?.value)) types.add(typeOfValue(one))

@@ -11,6 +11,8 @@ export function judge(change: Change): Verdict | undefined {
   if (isToldByTexts(fact)) return undefined
   if (isWords(fact, change)) return ofWords(change)
   const condition = conditionAround(fact, change)
+  // Nothing is generated from it.
+  if (condition && ['const', '(order)'].includes(key(fact))) return undefined
   if (condition) return { impact: 'major', message: `A condition changed. ${sentence(change)}` }
   if (was && is && keyOf(was.steps) !== keyOf(is.steps)) return ofName(was, is)
   const verdict = key(fact) === '(order)' ? ofOrder(change) : (rules[fact.of]?.(change) ?? 'minor')
@@ -70,7 +72,7 @@ const rules: Record<string, Rule> = {
   responses: ({ was, is }) => {
     const status = key((is ?? was) as Fact)
     if (was) return { impact: 'major', message: `The response \`${status}\` is gone.` }
-    if (!/^[23]/.test(status)) return { impact: 'minor', message: `The response \`${status}\` is new.` }
+    if (/^[45]|default/.test(status)) return { impact: 'minor', message: `The response \`${status}\` is new.` }
     return { impact: 'major', message: `The operation may now respond with ${status}.` }
   },
   response: ({ was }) => (was ? 'major' : 'minor'),
@@ -125,9 +127,13 @@ function ofOperation(change: Change): Ruling {
   const name = key(fact)
   if (name === 'x-invalid' || name === 'x-not-found') return 'told'
   if (name === 'security') {
-    const refused = listOf(was?.value).filter((one) => !listOf(is?.value).some((other) => satisfies(one, other)))
-    const gained = missing(is?.value, was?.value).map((one) => `\`${one}\``)
+    const [old, now] = [listOf(was?.value), listOf(is?.value)]
+    const refused = old.filter((one) => !now.some((other) => satisfies(one, other)))
     if (refused.length > 0) return { impact: 'major', message: `No longer sufficient: ${refused.join('; ')}.` }
+    // Generated clients no longer send what nobody has to.
+    const untaken = old.includes(nothing) ? missing(old, now).map((one) => `\`${one}\``) : []
+    if (untaken.length > 0) return { impact: 'major', message: `No longer taken: ${untaken.join(', ')}.` }
+    const gained = missing(now, old).map((one) => `\`${one}\``)
     return { impact: 'minor', message: `Now sufficient, too: ${gained.join(', ')}.` }
   }
   if (name === 'tags') {
@@ -143,16 +149,18 @@ function ofOperation(change: Change): Ruling {
   if (name === 'x-body-limit') {
     const [old, now] = [was, is].map((side) => Number(side?.value ?? commonBodyLimit))
     const body = [...fact.steps.slice(0, -1), 'requestBody', 'content', 'application/json', 'schema']
-    const isLower = Number(now) < Number(old) && Number(now) < (before.has(keyOf(body)) ? largest(before, body) : 0)
+    const isLower = Number(now) < Math.min(Number(old), largest(before, body))
     return isLower ? { impact: 'major', message: `The limit of the body fell from ${old} to ${now} bytes.` } : 'minor'
   }
   return ['operationId', 'path', 'action', 'channel'].includes(name) ? 'major' : 'minor'
 }
 
+const nothing = 'no credentials'
+
 function satisfies(given: unknown, wanted: unknown): boolean {
   const schemes = String(given).split(' and ')
   return (
-    wanted === 'no credentials' ||
+    wanted === nothing ||
     String(wanted)
       .split(' and ')
       .every((scheme) => schemes.includes(scheme))
@@ -176,12 +184,12 @@ function ofOrder(change: Change): Ruling {
   }
   if (of === 'steps') return { impact: 'minor', message: 'The steps are in another order.' }
   const [kept, keeps] = [old.filter((name) => now.includes(name)), now.filter((name) => old.includes(name))]
-  const noun = { parameters: 'arguments', properties: 'fields' }[of] ?? 'alternatives'
+  const noun = { parameters: 'arguments', properties: 'fields', enum: 'values' }[of] ?? 'alternatives'
   if (kept.join('\n') !== keeps.join('\n')) {
-    if (!['parameters', 'properties', 'oneOf', 'anyOf'].includes(of)) return 'told'
+    if (!['parameters', 'properties', 'oneOf', 'anyOf', 'enum'].includes(of)) return 'told'
     return { impact: 'major', message: `The ${noun} are in another order: ${shown(kept)} are now ${shown(keeps)}.` }
   }
-  if (of !== 'parameters' && of !== 'properties') return 'told'
+  if (!['parameters', 'properties', 'enum'].includes(of)) return 'told'
   const early = earlyIn(old, now)
   const next = now.find(
     (name, index) => old.includes(name) && now.slice(0, index).some((other) => early.includes(other)),

@@ -33,7 +33,6 @@ function widthOf(name: string, was: unknown, is: unknown): Width | undefined {
       'uniqueItems',
       'items',
       'not',
-      'additionalProperties',
       'contentEncoding',
       'contentMediaType',
     ].includes(name)
@@ -54,6 +53,7 @@ export function ofKeyword(change: Change): Ruling {
   const name = key(fact)
   const node = fact.steps.slice(0, -1)
   if (name === 'required') return ofRequired(change, node)
+  if (name === 'const') return ofConstant(change, node)
   const [old, now] = [typeIn(before, node), typeIn(after, node)]
   const isRetyped = old !== now && typing.includes(name)
   const width = widthOf(name, was?.value, is?.value)
@@ -79,6 +79,15 @@ function ofRequired({ was, is, directions, before, after }: Change, node: string
   return { impact: impact ?? 'major', message: `${owner} ${parts.filter(Boolean).join(' and ')}.` }
 }
 
+/** Of one value either way, but generators make a constant of one and a type of the other. */
+function ofConstant({ was, is, before, after }: Change, node: string[]): Ruling {
+  const values = keyOf([...node, 'enum'])
+  if (JSON.stringify(before.get(values)?.value) !== JSON.stringify(after.get(values)?.value)) return 'told'
+  const [old, now] = [typeIn(before, node), typeIn(after, node)]
+  const message = `${ownerOf((is ?? was) as Fact)} is ${is ? 'now' : 'no longer'} a constant. Generated code has ${now} where it had ${old}.`
+  return { impact: 'major', message }
+}
+
 function keywordSentence(change: Change, name: string): string {
   const { was, is } = change
   const fact = (is ?? was) as Fact
@@ -93,6 +102,9 @@ function keywordSentence(change: Change, name: string): string {
 function ofOther({ was, is, directions, before, after }: Change, name: string, node: string[]): Impact | undefined {
   // Generated code fills it in.
   if (name === 'default' || name === 'discriminator') return 'major'
+  // True makes a map beside the fields.
+  if (name === 'additionalProperties' && !was) return is?.value === true ? 'minor' : by('narrower', directions)
+  if (name === 'additionalProperties') return was?.value === false ? by('wider', directions) : 'major'
   if (name === 'x-enum-varnames') return was && is && missing(was.value, is.value).length === 0 ? 'minor' : 'major'
   if (name === 'title') return isClass(typeIn(before, node)) || isClass(typeIn(after, node)) ? 'major' : 'patch'
   if (name === 'readOnly')
@@ -129,11 +141,17 @@ const formats: Record<string, string> = {
 
 const isClass = (type: string) => type.startsWith('the class') || type.startsWith('an unnamed class')
 
+/** Nullable, it is another type in Go and Rust, and has other accessors in Java. */
+function typeIn(facts: Facts, node: string[]): string {
+  const isNullable = listOf(facts.get(keyOf([...node, 'type']))?.value).includes('null')
+  return `${plainTypeIn(facts, node)}${isNullable ? ' or null' : ''}`
+}
+
 /**
  * What openapi-generator makes of a schema in Java, Kotlin, Go and Python, as far as they differ. Without a title it names a
  * class after where it stands.
  */
-function typeIn(facts: Facts, node: string[]): string {
+function plainTypeIn(facts: Facts, node: string[]): string {
   const value = (name: string) => facts.get(keyOf([...node, name]))?.value
   const has = (name: string) => facts.has(keyOf([...node, name]))
   const title = value('title')
@@ -141,6 +159,7 @@ function typeIn(facts: Facts, node: string[]): string {
   if (node.length === 2 && node[0] === 'types' && !has('enum') && has('properties'))
     return `the class ${title ?? node[1]}`
   if (has('properties') || has('oneOf') || has('anyOf')) return title ? `the class ${title}` : 'an unnamed class'
+  if (has('const')) return 'a constant'
   if (has('enum')) return title ? `the class ${title}` : 'an enum'
   const types = listOf(value('type') ?? []).filter((type) => type !== 'null')
   if (types.length !== 1) return 'any value'
