@@ -15,6 +15,7 @@ export const rows: Record<string, Row> = {
   'empty-pull': records.emptyPull,
   'empty-pull-device': records.emptyPullDevice,
   create: records.createOne,
+  alone: records.alone,
   'fan-out': fanOutRow,
   import: records.imports,
   memory,

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { addBookmarks } from '../data.ts'
-import type { Bench, Row } from '../open.ts'
+import type { Bench, Line, Measure, Row } from '../open.ts'
 import { startBareApp } from '../servers/bare.ts'
 import { type Server, startOn } from '../servers/service.ts'
 import type { Account } from '../worker/apis.ts'
@@ -132,6 +132,30 @@ export const createOne: Row = {
   open: besideBareApp((bench, account) => bench.load.run('create', account, callers(bench, 64))),
 }
 
+const bareSelect = 'a Fastify route that selects the same with the driver alone'
+const bareWrite = 'a Fastify route that commits it with the driver alone, synced to disk'
+const asksAlone: Record<string, { limit: string; atMost: number }> = {
+  create: { limit: bareWrite, atMost: 2 },
+  'push of one': { limit: bareWrite, atMost: 2 },
+  'update of one': { limit: bareWrite, atMost: 2 },
+  'pull of nothing': { limit: bareRoute, atMost: 2.5 },
+  'list page 1': { limit: bareSelect, atMost: 2.5 },
+  status: { limit: bareSelect, atMost: 2.5 },
+}
+
+/** How long a person waits who is alone. */
+export const alone: Row = {
+  lines: Object.fromEntries(
+    Object.entries(asksAlone).flatMap(([request, { limit, atMost }]) =>
+      ['p50', 'p99'].map((percentile): [string, Line] => {
+        const figure = `${request}, ${percentile}`
+        return [figure, { work: `${figure}, of one caller alone`, limit, unit: 'ms', target: { atMost } }]
+      }),
+    ),
+  ),
+  open: besideBareApp((bench, account) => bench.load.run('askAlone', account, { times: bench.size(500, 5) })),
+}
+
 export const imports: Row = {
   line: {
     work: 'import of 10,000 bookmarks in a request',
@@ -173,7 +197,7 @@ export const exports: Row = {
 }
 
 /** The same work of a new user, on the servers and on a bare app. */
-function besideBareApp(work: (bench: Bench, account: Account) => Promise<number>): Row['open'] {
+function besideBareApp(work: (bench: Bench, account: Account) => ReturnType<Measure>): Row['open'] {
   return async (bench, opened) => {
     const bare = opened.adopt(await startBareApp(bench.rawDatabase), (it) => it.close())
     const measure = async (server: Server) => work(bench, await server.newUser())

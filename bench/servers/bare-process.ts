@@ -12,6 +12,8 @@ import type { BenchRecord } from '../worker/records.ts'
 const [place = '', connections = '', port = ''] = process.argv.slice(2)
 const store = await openRaw(place, Number(connections))
 const app = Fastify({ bodyLimit: 32 * 1024 * 1024 })
+/** Several rows have such a process on the same database. */
+const user = `bench-${process.pid}`
 let stamp = 0
 
 app.get(operations.getHealth.path, async () => {
@@ -22,17 +24,20 @@ app.post(operations.pullChanges.path, async () => ({ changes: [], last_sync_time
 app.post(operations.createBookmark.path, async ({ body }) => {
   const bookmark = body as { id: string; encrypted_data: string; data_hash: string }
   const now = Date.now()
-  await store.write([toRow('bench', { ...bookmark, timestamp: now }, ++stamp)])
+  await store.write([toRow(user, { ...bookmark, timestamp: now }, ++stamp)])
   return { ...bookmark, created_at: now, updated_at: now, deleted_at: null }
 })
+
+app.get(operations.listBookmarks.path, async () => ({ bookmarks: await store.bookmarks(user, 0, 100) }))
+app.get(operations.getSyncStatus.path, async () => store.page(user, stamp - 1, 1))
 
 const sockets = new WebSocketServer({ server: app.server, perMessageDeflate: false })
 sockets.on('connection', (socket) => socket.send('{"type":"connected"}'))
 app.post(operations.pushChanges.path, async ({ body }) => {
   const { changes } = body as Schemas['PushRequest']
-  for (const event of sockets.clients.size > 0 ? changes : []) {
+  for (const event of changes) {
     // A device may rely on a change that it has seen, so none is sent before it is on disk.
-    await store.write([toRow('fan-out', { ...event, id: event.entity_id } as BenchRecord, ++stamp)])
+    await store.write([toRow(user, { ...event, id: event.entity_id } as BenchRecord, ++stamp)])
     const message = JSON.stringify({ type: 'sync', event, stamp })
     for (const socket of sockets.clients) socket.send(message)
   }

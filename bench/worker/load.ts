@@ -127,6 +127,40 @@ export async function exportAll(account: Account, bookmarks: number): Promise<nu
   return bookmarks / seconds
 }
 
+/** The median and the 99th percentile of each request, in ms, of a caller who sends one after another. */
+export async function askAlone(account: Account, { times }: { times: number }): Promise<Record<string, number>> {
+  const api = apis[account.api]
+  const own = { ...account, headers: { ...account.headers, 'x-device-id': 'phone' } }
+  const server = connect(account.origin, 1)
+  const records = newRecords(times)
+  const pushed = await server.text(api.push(own, records))
+  const last = await server.end(api.pull(own, 1, ''))
+  const requests: Record<string, (index: number) => Request> = {
+    // Before the writes, as nothing is new only then.
+    'pull of nothing': () => api.pullNothing(own, last),
+    // The others have no such requests.
+    ...(account.api === 'service' && {
+      'list page 1': () => get(own, operations.listBookmarks.path),
+      status: () => get(own, operations.getSyncStatus.path),
+    }),
+    create: () => api.create(own, newContent(uuidv7())),
+    'push of one': () => api.push(own, newRecords(1)),
+    'update of one': (index) => api.update(own, edited(records.slice(index, index + 1)), pushed),
+  }
+  const figures: Record<string, number> = {}
+  for (const [name, request] of Object.entries(requests)) {
+    const measured: number[] = []
+    for (let index = 0; index < times; index++) {
+      const next = request(index)
+      measured.push(1000 * (await secondsOf(() => server.end(next))))
+    }
+    figures[`${name}, p50`] = percentile(measured, 50)
+    figures[`${name}, p99`] = percentile(measured, 99)
+  }
+  await server.close()
+  return figures
+}
+
 /** Half of them are new, half are edits of what lies anywhere in the table. */
 const pushed = 50
 /** A prime, so that edits come by every bookmark. */
