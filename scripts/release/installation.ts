@@ -39,12 +39,12 @@ export async function layDebian(folder: string, platform: Platform, version: str
   await chmod(inside('usr/bin/ebs'), 0o755)
   await copyAdjusted(`deploy/systemd/${name}.service`, inside(`lib/systemd/system/${name}.service`), home)
   await copy(`deploy/systemd/${name}.sysusers`, inside(`usr/lib/sysusers.d/${name}.conf`))
-  await copy('deploy/systemd/environment.sample', inside(`etc/${name}/environment`))
+  // No conffile: dpkg would ask about each change of the sample, which everybody has edited, while the service is stopped.
+  await copy('deploy/systemd/environment.sample', inside(`${home}/environment.sample`))
   await copy('LICENSE', inside(`usr/share/doc/${name}/copyright`))
   await layExamples(inside(`usr/share/doc/${name}/examples`))
   for (const script of ['postinst', 'prerm', 'postrm'])
     await copy(`deploy/debian/${script}`, inside(`DEBIAN/${script}`))
-  await writeFile(inside('DEBIAN/conffiles'), `/etc/${name}/environment\n`)
   const { description } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { description: string }
   const control = {
     Package: name,

@@ -133,7 +133,8 @@ t.test("Debian's package makes a key where there can be no data, and only then s
     for (const each of ['etc', 'data', 'bin']) await mkdir(join(at, each))
     for (const [file, text] of Object.entries(before)) await writeFile(join(at, file), text)
     await writeFile(join(at, 'bin/systemctl'), '#!/bin/sh\n', { mode: 0o755 })
-    const places = { user: username, data: join(at, 'data'), settings: join(at, 'etc') }
+    const sample = join(top, 'deploy/systemd/environment.sample')
+    const places = { user: username, data: join(at, 'data'), settings: join(at, 'etc'), sample }
     const script = Object.entries(places).reduce(
       (text, [variable, place]) => text.replace(new RegExp(`^${variable}=.*$`, 'm'), `${variable}=${place}`),
       await readFile(join(top, 'deploy/debian/postinst'), 'utf8'),

@@ -29,9 +29,15 @@ export const blocks: Block[] = [
   })),
 )
 
-/** The one block of commands that begins so, with each text put in the place of what a reader would have to replace. */
-export function linesOf(file: string, start: string, replaced: Record<string, string> = {}): string {
-  const found = blocks.filter((block) => block.file === file && block.language === 'sh' && block.code.startsWith(start))
+/**
+ * The one block of commands that begins so, and has the `part`, with each text put in the place of what a reader would have to
+ * replace.
+ */
+export function linesOf(file: string, start: string, replaced: Record<string, string> = {}, part = ''): string {
+  const found = blocks.filter(
+    (block) =>
+      block.file === file && block.language === 'sh' && block.code.startsWith(start) && block.code.includes(part),
+  )
   if (found.length !== 1) throw new Error(`${file} has ${found.length} blocks that begin with ${start}`)
   return Object.entries(replaced).reduce((lines, [from, to]) => {
     if (!lines.includes(from)) throw new Error(`${file}: the block that begins with ${start} has no ${from}`)

@@ -31,6 +31,7 @@ const runBy: Record<string, string> = {
   OTEL_EXPORTER: 'test/docs/operating.test.ts',
   'jq -c': 'test/docs/operating.test.ts',
   'umask 077': 'test/docs/operating.test.ts',
+  '(\n  set -e\n  compose()': 'test/docs/operating.test.ts',
 }
 
 t.test('Every command of the guides is run by a test, or its source says why not', async (t) => {

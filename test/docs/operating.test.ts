@@ -1,7 +1,7 @@
 /** The blocks of README.md and docs/operating as they are there, in the order of the pages, on machines with nothing else. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { appendFile, copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -151,6 +151,28 @@ async function debianPackage(t: Test, boot: () => Promise<Machine>, released: st
   await addBookmark(phone, 'After the recovery')
   await live(phone)
   await laptop.getByRole('link', { name: 'After the recovery' }).waitFor()
+  for (const _ of ['once', 'twice']) {
+    t.match(await machine.type('ebs restore --check /mnt/copies/'), 'can be recovered')
+    await machine.type('ebs restore --list')
+  }
+
+  const [install = ''] = commands
+  const settings = await machine.type(`cat /etc/${name}/*`)
+  const file = (of: string) => `${name}_${of}_amd64.deb`
+  for (const next of others) {
+    await machine.type(`rm ${name}_*`)
+    await packOther(inside(`root/${file(next)}`), released, next)
+    await machine.type(install)
+    t.equal((await machine.type(`dpkg-query -f '\${Version}' -W ${name}`)).trim(), next)
+    await ready(machine)
+  }
+  await copyFile(join(released, file(version)), inside(`root/${file(version)}`))
+  await machine.type(`apt-get install --yes --allow-downgrades ./${file(version)}`)
+  await ready(machine)
+  t.equal(await machine.type(`cat /etc/${name}/*`), settings, 'nobody was asked, and nothing else was changed')
+  await addBookmark(laptop, 'After the way back')
+  await live(laptop)
+  await phone.getByRole('link', { name: 'After the way back' }).waitFor()
 
   const log = await machine.type(`journalctl --output cat -u ${name}`)
   const json = log.split('\n').filter((line) => line.startsWith('{'))
@@ -159,21 +181,54 @@ async function debianPackage(t: Test, boot: () => Promise<Machine>, released: st
     shell(line, '/', `${json.join('\n')}\n`)
 }
 
+/** Later versions, of which each has another sample of the settings. */
+const others = ['9.0.1', '9.0.2', '9.0.3', '9.0.4']
+
+/** The package, as a later version. */
+async function packOther(to: string, released: string, other: string): Promise<void> {
+  const at = `${to}.part`
+  execFileSync('dpkg-deb', ['--raw-extract', join(released, `${name}_${version}_amd64.deb`), at])
+  const control = join(at, 'DEBIAN/control')
+  await writeFile(control, (await readFile(control, 'utf8')).replace(/^Version: .*/m, `Version: ${other}`))
+  await appendFile(join(at, `usr/lib/${name}/environment.sample`), `# ${other}\n`)
+  execFileSync('dpkg-deb', ['--root-owner-group', '-Znone', '--build', at, to])
+  await rm(at, { recursive: true })
+}
+
 async function tarball(t: Test, boot: () => Promise<Machine>, released: string): Promise<void> {
   const machine = await boot()
   const archive = `${name}-${version}-linux-x64.tar.gz`
   await copyFile(join(released, archive), join(machine.at, 'root', archive))
-  await machine.type(linesOf(guide, 'tar -xzf', { VERSION: version }))
+  const [install, upgrade] = ['(cd /etc', 'systemctl restart'].map((part) =>
+    linesOf(guide, 'tar -xzf', { VERSION: version }, part),
+  ) as [string, string]
+  await machine.type(install)
   await editor(machine, { PUBLIC_URL: `https://${site}`, OIDC_ISSUER: 'https://127.0.0.1:9' })
   const [, edit = '', enable = ''] = linesOf(guide, 'apt-get install').split('\n')
   await machine.type(edit)
   await machine.type(enable)
   await serving(machine)
-  t.equal(
-    await machine.beside('curl', '--silent', '-o', '/dev/null', '-w', '%{http_code}', 'http://127.0.0.1:3000/livez'),
-    '200',
-  )
+  await ready(machine)
   t.match(await machine.type('ebs admin users'), /users|nobody|^$/i)
+
+  const settings = await machine.type(`cat /etc/${name}/*`)
+  const serves = async (of: string) => {
+    await ready(machine)
+    const program = await machine.type(`readlink "/proc/$(systemctl show -P MainPID ${name})/exe"`)
+    t.match(program, `/opt/${name}-${of}-linux-x64/`)
+  }
+  for (const other of others) {
+    const rename = ['--transform', `s,^${name}-${version}-,${name}-${other}-,`]
+    await machine.type(
+      `tar -xzf ${archive} ${rename.join(' ')} && tar -cf - ${name}-${other}-linux-x64 | gzip -1 > ${name}-${other}-linux-x64.tar.gz && rm -r ${name}-${other}-linux-x64`,
+    )
+    await machine.type(upgrade.replaceAll(version, other))
+    await serves(other)
+  }
+  const [, ...back] = upgrade.replaceAll(version, others[2] as string).split('\n')
+  await machine.type(back.join('\n'))
+  await serves(others[2] as string)
+  t.equal(await machine.type(`cat /etc/${name}/*`), settings)
   // Also one that an editor has made anew.
   await machine.type(`echo secret > /etc/${name}/s3_secret_key`)
   const asNobody = `su -s /bin/sh nobody -c 'cat /etc/${name}/*; ls /etc/${name}' 2> /dev/null || true`
@@ -205,23 +260,43 @@ async function dump(boot: () => Promise<Machine>, released: string): Promise<voi
   await serving(machine)
 
   const page = 'docs/operating/backups.md'
-  await machine.type(linesOf(page, 'umask 077'))
+  const [byService, byCompose] = ['service=bookmarks', 'docker compose'].map((part) =>
+    linesOf(page, 'umask 077', {}, part),
+  ) as [string, string]
+  for (const _ of ['once', 'twice']) await machine.type(byService)
   await machine.type(`systemctl stop ${name}`)
   await sql('drop database bookmarks', create)
   const text = await readFile(new URL(`../../${page}`, import.meta.url), 'utf8')
   await machine.type(/`(pg_restore --no-owner [^`]+)`/.exec(text)?.[1] ?? '')
   await machine.type('ebs restored')
   await machine.type(`systemctl start ${name}`)
-  const ask = [
-    'curl',
-    '--silent',
-    '--output',
-    '/dev/null',
-    '--write-out',
-    '%{http_code}',
-    'http://127.0.0.1:3000/readyz',
-  ]
-  await until(async () => (await machine.beside(...ask).catch(() => '')) === '200')
+  await ready(machine)
+
+  // Of this machine's Postgres and service. In the image of Postgres, its role is a superuser, and needs no password on the socket.
+  const docker = `#!/bin/sh
+set -e
+[ "$1 $2 $3" = 'compose -f deploy/compose.yaml' ]
+shift 3
+case "$1 $2 $3" in
+  'exec -T postgres' | 'run --rm bookmarks-1') shift 3; exec "$@" ;;
+  'stop bookmarks-1 bookmarks-2' | 'start bookmarks-1 bookmarks-2') exec systemctl "$1" ${name} ;;
+  *) exit 9 ;;
+esac
+`
+  await writeFile(inside('usr/bin/docker'), docker, { mode: 0o755 })
+  await machine.type(`sed -i 's/^local.*/local all all trust/' /etc/postgresql/*/main/pg_hba.conf`)
+  await sql('alter role bookmarks superuser', 'select pg_reload_conf()')
+  const recover = linesOf(page, '(\n  set -e\n  compose()')
+  for (const _ of ['once', 'twice']) {
+    await machine.type(byCompose)
+    await machine.type(recover)
+    await ready(machine)
+  }
+}
+
+async function ready(machine: Machine): Promise<void> {
+  const ask = ['--silent', '--output', '/dev/null', '--write-out', '%{http_code}', 'http://127.0.0.1:3000/readyz']
+  await until(async () => (await machine.beside('curl', ...ask).catch(() => '')) === '200')
 }
 
 /** Fails with its log, if it ends before that. */
