@@ -1,7 +1,7 @@
 /** deploy/Containerfile, built as it is written on bases that are made here, for no registry of images can be reached. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chown, mkdir, readFile, realpath, stat } from 'node:fs/promises'
+import { chown, mkdir, readdir, readFile, realpath, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -92,10 +92,16 @@ t.test('Built by buildah, it serves as its user on a root that nobody can write,
   t.equal(exec(...check).status, 0, 'healthy')
   for (const place of ['/app', '/etc', '/usr/local/bin'])
     t.match(exec('touch', `${place}/x`).stderr, 'Read-only file system', place)
-  t.match(exec('ebs', 'backup', '/data/copies/'), { status: 0, stderr: '' })
+  for (const _ of ['once', 'twice']) t.match(exec('ebs', 'backup', '/data/copies/'), { status: 0, stderr: '' })
+  t.equal((await readdir(join(data, 'copies'))).length, 2, 'the same line again makes another one')
   t.match(exec('ebs', 'admin', 'users'), { status: 0, stderr: '' })
   service.kill('SIGTERM')
   t.same(await once(service, 'exit'), [0, null], printed)
+  // As `docker run --volumes-from` does it.
+  const recover = [...words.slice(0, -Cmd.length), 'ebs', 'restore', '/data/copies/']
+  const recovered = spawnSync('unshare', recover, { env: { ...env, PATH: process.env.PATH }, encoding: 'utf8' })
+  t.match(recovered, { status: 0, stderr: '', stdout: 'start the service' })
+  t.equal((await stat(join(data, 'bookmarks.db'))).uid, Number(user))
 })
 
 interface Inspected {
