@@ -9,6 +9,7 @@ import t, { type Test } from 'tap'
 import { freePort } from '../../scripts/servers/free-port.ts'
 import { makeBackup } from '../../src/service/backup/make.ts'
 import { nameOf } from '../../src/service/backup/shelf.ts'
+import { knownVariables, misspelt } from '../../src/service/config/variables.ts'
 import { buildApp } from '../support/app.ts'
 import { runCommand } from '../support/command.ts'
 import { createdExport } from '../support/exports.ts'
@@ -176,6 +177,45 @@ t.test('Misspelt variables, those without effect, a file in the place of a folde
   ])
   t.notMatch(text, /HOSTNAME|LANG\b/)
 })
+
+t.test(
+  'Every variable is recognized with a letter more, less or in another place, in small letters, or by its first word',
+  async (t) => {
+    const known = [...knownVariables()].filter((name) => !name.startsWith('OTEL_'))
+    t.ok(known.length > 40)
+    const slips = (name: string) =>
+      [...name].flatMap((letter, at) => {
+        const [before, after] = [name.slice(0, at), name.slice(at + 1)]
+        return [
+          `${before}${after}`,
+          `${before}${letter}${letter}${after}`,
+          before + (after[0] ?? '') + letter + after.slice(1),
+        ]
+      })
+    const isName = (name: string) => /^[A-Z]\w+$/.test(name) && !known.includes(name)
+    for (const name of known) {
+      const unnoticed = [...slips(name).filter(isName), name.toLowerCase()].filter(
+        (slip) => misspelt({ [slip]: '1' }).length === 0,
+      )
+      t.same(unnoticed, [], name)
+    }
+    const others = ['BACKUP_INTERVAL', 'OIDC_GROUPS', 'DATABASE_PATH', 'S3_SECRET_ACCESS_KEY', 'OIDC_REQUIRED_GROUP']
+    const foreign = [
+      'HOSTNAME',
+      'LANG',
+      'LC_ALL',
+      'NODE_OPTIONS',
+      'NODE_EXTRA_CA_CERTS',
+      'KUBERNETES_PORT',
+      'https_proxy',
+    ]
+    const found = misspelt(Object.fromEntries([...others, ...foreign].map((name) => [name, '1'])))
+    t.same(
+      found.map(({ name }) => name),
+      others,
+    )
+  },
+)
 
 t.test('Data: its keys, its backups, whose it is; also while the service runs', async (t) => {
   const dataDir = await folder(t)

@@ -4,6 +4,8 @@ import type { Env } from './values.ts'
 
 /** Each is allowed so many wrong letters for each letter that it has. */
 const wrongShare = 1 / 4
+/** Node, and the C library, have variables that begin so. */
+const ofOthers = new Set(['NODE', 'MALLOC'])
 
 /** Every variable by which the service is configured. */
 export function knownVariables(): Set<string> {
@@ -24,10 +26,15 @@ export function misspelt(env: Env): { name: string; meant: string }[] {
   // The allocator reads this one.
   const known = knownVariables().add('MALLOC_ARENA_MAX')
   return Object.keys(env).flatMap((name) => {
-    if (known.has(name) || !/^[A-Z][A-Z\d_]+$/.test(name) || name.startsWith('OTEL_')) return []
+    if (known.has(name) || name.startsWith('OTEL_')) return []
+    if (known.has(name.toUpperCase())) return [{ name, meant: name.toUpperCase() }]
+    if (!/^[A-Z][A-Z\d_]+$/.test(name)) return []
     const [nearest] = [...known]
       .filter((one) => isLike(name, one))
-      .sort((one, other) => distance(name, one) - distance(name, other))
+      .sort(
+        (one, other) =>
+          sharedWords(name, other) - sharedWords(name, one) || distance(name, one) - distance(name, other),
+      )
     return nearest === undefined ? [] : [{ name, meant: nearest }]
   })
 }
@@ -36,11 +43,19 @@ function isLike(name: string, known: string): boolean {
   // SIGNUPS for SIGN_UP.
   const [own, other] = [name.replaceAll('_', ''), known.replaceAll('_', '')]
   if (distance(own, other) <= Math.floor(Math.max(name.length, known.length) * wrongShare)) return true
-  const [words, others] = [name.split('_'), known.split('_')]
-  // OIDC_SECRET for OIDC_CLIENT_SECRET.
-  if (words.length > 1 && words[0] === others[0] && words.every((word) => others.includes(word))) return true
-  // OIDC_REQUIRED_GROUP for OIDC_REQUIRED_CLAIM.
-  return (
-    words.length > 2 && words.length === others.length && words.slice(0, -1).every((word, at) => word === others[at])
-  )
+  // SING_UP.
+  if (lettersOf(own) === lettersOf(other)) return true
+  // BACKUP_INTERVAL for BACKUP_EVERY.
+  const [[first = '', ...rest], [itsFirst]] = [name.split('_'), known.split('_')]
+  return rest.length > 0 && first === itsFirst && !ofOthers.has(first)
+}
+
+/** OIDC_SECRET is more of OIDC_CLIENT_SECRET than of OIDC_SCOPES. */
+function sharedWords(name: string, known: string): number {
+  const words = new Set(known.split('_'))
+  return name.split('_').filter((word) => words.has(word)).length
+}
+
+function lettersOf(name: string): string {
+  return [...name].sort().join('')
 }
