@@ -511,3 +511,23 @@ t.test(
     ])
   },
 )
+
+t.test(
+  'Of instances whose clocks differ from the database, the one whose own was set leaves the balancer',
+  async (t) => {
+    const { context } = await buildApp(t)
+    const { now } = Date
+    t.teardown(() => Object.assign(Date, { now }))
+    const day = 86_400_000
+    const probed = async (databaseMs: number, ownMs: number) => {
+      Date.now = () => now() + ownMs
+      const probe = async () => now() + databaseMs
+      const health = startHealth({ ...context, database: { ...context.database, probe } })
+      await health.close()
+      return [health.isReady(), health.down().includes('clock')]
+    }
+    t.same(await probed(0, day), [false, true])
+    t.same(await probed(day, 0), [true, false], "the database's clock was set: no instance could do better")
+    t.same(await probed(day, day), [true, false], 'both were')
+  },
+)

@@ -43,17 +43,26 @@ export function startHealth({ database, objects, provider, notices, clockGuard, 
   const stopping = new AbortController()
   let draining = false
   let driftMs = 0
+  /** By how much this machine's clock had been set, when it agreed with the database's for the last time. */
+  let agreedMs = 0
 
   function down(): Down[] {
     const { database, objects, provider } = answers
-    const up = { database, pulse: notices.isUp(), objects, provider, clock: clockGuard.jumpMs() === 0 }
+    const clock = clockGuard.jumpMs() === 0 && !isAstray()
+    const up = { database, pulse: notices.isUp(), objects, provider, clock }
     return (Object.keys(up) as (keyof typeof up)[]).filter((name) => !up[name])
+  }
+
+  /** It is this machine's clock that was set, not the database's: sessions that other instances take have ended by it. */
+  function isAstray(): boolean {
+    return describeFault(driftMs) !== undefined && Math.abs(setMs() - agreedMs) > maxDriftMs
   }
 
   async function probeDatabase(): Promise<void> {
     const before = describeFault(driftMs)
     driftMs = await measureDriftMs(() => database.probe())
     const fault = describeFault(driftMs)
+    if (!fault) agreedMs = setMs()
     if (fault && !before) log.error(`${fault}: synchronize both clocks; until then nothing is swept`)
     if (before && !fault) log.info('the clocks of this machine and the database agree again')
   }
@@ -81,7 +90,7 @@ export function startHealth({ database, objects, provider, notices, clockGuard, 
   return {
     status: () => toStatus(down(), database.faults.recent()),
     /** True if another instance could serve no better: what is stored, and its disk, are the same for all. */
-    isReady: () => !down().some((name) => name === 'database' || name === 'pulse'),
+    isReady: () => !isAstray() && !down().some((name) => name === 'database' || name === 'pulse'),
     /** Faults of the database's disk, now or a moment ago. */
     faults: () => database.faults.recent(),
     /** The components that the last probe reached. */
@@ -135,6 +144,11 @@ async function measureDriftMs(readTime: () => Promise<number>): Promise<number> 
   const askedAt = Date.now()
   const there = await readTime()
   return Math.round((askedAt + Date.now()) / 2 - there)
+}
+
+/** By how much this machine's clock was set since this process began. */
+function setMs(): number {
+  return Date.now() - (performance.timeOrigin + performance.now())
 }
 
 function describeFault(driftMs: number): string | undefined {
