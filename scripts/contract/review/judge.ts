@@ -67,7 +67,8 @@ const rules: Record<string, Rule> = {
     if (key((is ?? was) as Fact) !== 'required') return undefined
     return is?.value === true ? { impact: 'major', message: 'The body is now required.' } : 'minor'
   },
-  content: ({ was }) => (was ? 'major' : 'minor'),
+  // A second one of an answer is asked for, too, and makes an interface of its type in Go.
+  content: ({ was, directions }) => (was || directions.has('response') ? 'major' : 'minor'),
   media: ({ was, is, directions }) => (was && is ? undefined : was || directions.has('request') ? 'major' : 'minor'),
   responses: ({ was, is }) => {
     const status = key((is ?? was) as Fact)
@@ -75,7 +76,7 @@ const rules: Record<string, Rule> = {
     if (/^[45]|default/.test(status)) return { impact: 'minor', message: `The response \`${status}\` is new.` }
     return { impact: 'major', message: `The operation may now respond with ${status}.` }
   },
-  response: ({ was }) => (was ? 'major' : 'minor'),
+  response: ({ was, is }) => (was && key((is ?? was) as Fact) !== 'links' ? 'major' : 'minor'),
   headers: ({ was }) => (was ? 'major' : 'minor'),
   messages: ({ was, is }) => {
     const name = `The message \`${key((is ?? was) as Fact)}\``
@@ -138,7 +139,8 @@ function ofOperation(change: Change): Ruling {
   }
   if (name === 'tags') {
     const [first, now] = [listOf(was?.value)[0], listOf(is?.value)[0]]
-    if (first === now) return 'patch'
+    // Each has a class with the operation.
+    if (first === now) return missing(was?.value, is?.value).length > 0 ? 'major' : 'minor'
     return { impact: 'major', message: `The first tag of ${ownerOf(fact)} changed from \`${first}\` to \`${now}\`.` }
   }
   if (name === 'requestBody') {

@@ -24,18 +24,9 @@ function widthOf(name: string, was: unknown, is: unknown): Width | undefined {
     return gained.length > 0 ? 'wider' : 'narrower'
   }
   if (
-    [
-      'pattern',
-      'format',
-      'enum',
-      'type',
-      'multipleOf',
-      'uniqueItems',
-      'items',
-      'not',
-      'contentEncoding',
-      'contentMediaType',
-    ].includes(name)
+    ['pattern', 'format', 'enum', 'type', 'multipleOf', 'uniqueItems', 'items', 'not', 'contentMediaType'].includes(
+      name,
+    )
   ) {
     return was === undefined ? 'narrower' : is === undefined ? 'wider' : 'other'
   }
@@ -102,8 +93,8 @@ function keywordSentence(change: Change, name: string): string {
 function ofOther({ was, is, directions, before, after }: Change, name: string, node: string[]): Impact | undefined {
   // Generated code fills it in.
   if (name === 'default' || name === 'discriminator') return 'major'
-  // True makes a map beside the fields.
-  if (name === 'additionalProperties' && !was) return is?.value === true ? 'minor' : by('narrower', directions)
+  // True makes a map beside the fields. Some generators have one unless it is false.
+  if (name === 'additionalProperties' && !was) return is?.value === true ? 'minor' : 'major'
   if (name === 'additionalProperties') return was?.value === false ? by('wider', directions) : 'major'
   if (name === 'x-enum-varnames') return was && is && missing(was.value, is.value).length === 0 ? 'minor' : 'major'
   if (name === 'title') return isClass(typeIn(before, node)) || isClass(typeIn(after, node)) ? 'major' : 'patch'
@@ -124,6 +115,7 @@ export function isRequired(facts: Facts, node: string[]): boolean {
 const typing = [
   'type',
   'format',
+  'contentEncoding',
   'uniqueItems',
   'title',
   'enum',
@@ -135,7 +127,7 @@ const typing = [
 ]
 
 const formats: Record<string, string> = {
-  ...{ date: 'a date', 'date-time': 'a time', uuid: 'a UUID', uri: 'a URI', byte: 'bytes', binary: 'a file' },
+  ...{ date: 'a date', 'date-time': 'a time', uuid: 'a UUID', uri: 'a URI', binary: 'a file' },
   ...{ int64: 'a long integer', int32: 'an integer', float: 'a float', double: 'a double', decimal: 'a decimal' },
 }
 
@@ -167,11 +159,9 @@ function plainTypeIn(facts: Facts, node: string[]): string {
   if (type === 'array') return value('uniqueItems') ? 'a set' : 'a list'
   if (type === 'object')
     return has('additionalProperties') && value('additionalProperties') !== false ? 'a map' : 'any object'
-  return (
-    formats[String(value('format'))] ??
-    { integer: 'an integer', number: 'a decimal', boolean: 'a boolean' }[String(type)] ??
-    'a string'
-  )
+  const format = String(value('format') ?? value('contentEncoding') ?? '')
+  const plain = { integer: 'an integer', number: 'a decimal', boolean: 'a boolean' }[String(type)]
+  return formats[format] ?? plain ?? (format ? `a string as ${format}` : 'a string')
 }
 
 export const commonBodyLimit = 1024 * 1024
