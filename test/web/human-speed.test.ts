@@ -1,18 +1,135 @@
 import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
 import { depth } from '../support/depth.ts'
-import { live, openChromium, openPage, passphrase, show } from './fixture.ts'
+import { importFile, link, live, openChromium, openPage, passphrase, show } from './fixture.ts'
 
 /** A key of somebody who types well. A program fills a field in no time, and meets none of what happens between two keys. */
 const keyMs = depth(40, 150)
 /** From the button's going down to its coming up: a page that moves meanwhile loses the click. */
 const pressMs = 80
 
+const file = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
+<DL><p>
+  <DT><H3>Reading</H3>
+  <DL><p>
+    <DT><H3>Papers</H3>
+    <DL><p><DT><A HREF="https://example.org/paper" TAGS="museum">Paper</A></DL><p>
+  </DL><p>
+  <DT><H3>Kitchen</H3>
+  <DL><p></DL><p>
+  <DT><A HREF="https://example.org/soup" TAGS="recipe">Soup</A>
+</DL><p>`
+
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
   t.test('at the speed of a person', async (t) => {
     const page = await openPage(t, browser, 'Human')
+
+    await importFile(page, { name: 'bookmarks.html', mimeType: 'text/html', buffer: Buffer.from(file) })
+    await show(page, 'folder')
+    const type = (text: string) => page.keyboard.type(text, { delay: keyMs })
+    const dialog = page.getByRole('dialog')
+    const field = (name: string) => dialog.getByLabel(name, { exact: true })
+    const button = (name: string) => dialog.getByRole('button', { name, exact: true })
+    const gone = () => dialog.waitFor({ state: 'detached' })
+    const said = (text: string) => page.locator('.toast', { hasText: text }).waitFor()
+
+    t.test('the first press of Save counts, also while suggestions are shown', async (t) => {
+      const ways: Record<string, () => Promise<void>> = {
+        'a new tag, ended by Enter': async () => {
+          await press(page, field('Tags'))
+          await type('bulk')
+          await page.keyboard.press('Enter')
+        },
+        'a part of a tag': async () => {
+          await press(page, field('Tags'))
+          await type('rec')
+        },
+        'a part of a folder': async () => {
+          await press(page, field('Folder'))
+          await type('kit')
+        },
+        'no tag yet': () => press(page, field('Tags')),
+        'no folder yet': () => press(page, field('Folder')),
+      }
+      for (const [way, work] of Object.entries(ways).slice(0, depth(3, 5))) {
+        await page.keyboard.press('n')
+        await field('Address').waitFor()
+        await type('a.example')
+        await work()
+        t.same(await pressed(page, button('Save')), [true, true], way)
+        await gone()
+        await said('“a.example” added')
+        await page.keyboard.press('Control+z')
+      }
+      await focus(page, 'Soup')
+      await page.keyboard.press('m')
+      await field('Folder').waitFor()
+      await type('kit')
+      t.same(await pressed(page, button('Move')), [true, true], 'a part of a folder to move to')
+      await gone()
+      await said('“Soup” moved to “Kitchen”')
+      await page.keyboard.press('Control+z')
+    })
+
+    t.test('a folder is where its name says, or the form says that there is none', async (t) => {
+      await page.keyboard.press('n')
+      await field('Address').waitFor()
+      await type('b.example')
+      await press(page, field('Folder'))
+      await type('papers')
+      t.equal(await field('Folder').inputValue(), 'papers', 'it takes the place of what stood there')
+      await press(page, field('Title'))
+      t.equal(await field('Folder').inputValue(), 'Reading › Papers')
+      await page.keyboard.press('Enter')
+      await gone()
+      await said('“b.example” added in “Papers”')
+
+      await page.keyboard.press('n')
+      await field('Address').waitFor()
+      await type('c.example')
+      await press(page, field('Folder'))
+      await type('Holiday')
+      await press(page, field('Title'))
+      await page.keyboard.press('Enter')
+      await dialog.getByText('There is no folder “Holiday”').waitFor()
+      await press(page, dialog.getByRole('option', { name: 'Create the folder “Holiday”' }))
+      await press(page, button('Save'))
+      await gone()
+      await said('“c.example” added in “Holiday”')
+      await link(page, 'Holiday').waitFor()
+      await page.keyboard.press('Control+z')
+      await link(page, 'Holiday').waitFor({ state: 'detached' })
+
+      // Typed as soon as the dialog is there.
+      await focus(page, 'Soup')
+      await page.keyboard.press('m')
+      await field('Folder').waitFor()
+      await type('papers')
+      await page.keyboard.press('Enter')
+      await page.keyboard.press('Enter')
+      await gone()
+      await said('“Soup” moved to “Papers”')
+      await page.keyboard.press('Control+z')
+    })
+
+    t.test('a new tag may be a part of another one', async (t) => {
+      await focus(page, 'Soup')
+      await page.keyboard.press('t')
+      await field('Tags').waitFor()
+      await type('rec')
+      await page.keyboard.press('Enter')
+      await type('us')
+      await page.keyboard.press('Enter')
+      await type('mus')
+      await page.keyboard.press('ArrowDown')
+      await page.keyboard.press('Enter')
+      const chips = dialog.getByRole('button', { name: /^Remove tag/ })
+      t.same(await chips.allTextContents(), ['recipe', 'rec', 'us', 'museum'])
+      await page.keyboard.press('Enter')
+      await gone()
+    })
 
     t.test(
       'who types the passphrase long after the page has loaded is not told that the service is away',
@@ -50,11 +167,26 @@ else {
 
 /** With the mouse, as slowly as a hand does it. */
 async function press(page: Page, target: Locator): Promise<void> {
+  await pressed(page, target)
+}
+
+/** The same. Says if the mouse was over the target when its button went down, and when it came up. */
+async function pressed(page: Page, target: Locator): Promise<[down: boolean, up: boolean]> {
   await target.scrollIntoViewIfNeeded()
   const box = await target.boundingBox()
   if (!box) throw new Error(`${target} is not to be seen`)
-  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2)
+  const at = { x: box.x + box.width / 2, y: box.y + box.height / 2 }
+  const isOver = () =>
+    target.evaluate((element, { x, y }) => element.contains(document.elementFromPoint(x, y)), at).catch(() => false)
+  await page.mouse.move(at.x, at.y)
+  const down = await isOver()
   await page.mouse.down()
   await page.waitForTimeout(pressMs)
+  const up = await isOver()
   await page.mouse.up()
+  return [down, up]
+}
+
+async function focus(page: Page, title: string): Promise<void> {
+  await link(page, title).focus()
 }

@@ -60,6 +60,7 @@ else {
         await dialog.getByRole('option', { name: 'Kitchen' }).click()
         const tags = dialog.getByRole('combobox', { name: 'Tags' })
         await tags.fill('data')
+        await tags.press('ArrowDown')
         await tags.press('Enter')
         await tags.fill('own,')
         await dialog.getByRole('button', { name: 'Remove tag own' }).waitFor()

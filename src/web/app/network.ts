@@ -18,8 +18,7 @@ export async function send(request: Request): Promise<Response> {
     hearTime(response.headers.get('date'))
     return response
   } catch (cause) {
-    const isUnanswered = cause instanceof TypeError || (cause instanceof DOMException && cause.name === 'TimeoutError')
-    throw isUnanswered ? new OfflineError(undefined, { cause }) : cause
+    throw cause instanceof TypeError ? new OfflineError(undefined, { cause }) : cause
   }
 }
 

@@ -59,7 +59,8 @@ export async function findUser(client: Client): Promise<User | undefined> {
 /** Also if it has a problem, or no time: neither says anything about the person. */
 function isNoAnswer(error: unknown): boolean {
   if (error instanceof ApiError) return error.status >= 500 || error.status === 429
-  return error instanceof OfflineError
+  // Also in the middle of the answer.
+  return error instanceof OfflineError || (error instanceof DOMException && error.name === 'TimeoutError')
 }
 
 function offline(error: unknown): { response?: Response } {

@@ -1,7 +1,9 @@
 /** The actions of a person on bookmarks. Each tells what it did, and can be taken back. */
+import { v7 as uuidv7 } from 'uuid'
 import type { Sync } from '../../client/index.ts'
 import { ToldError } from '../ui/failure.ts'
 import { counted } from '../ui/figures.ts'
+import { serviceNow } from '../ui/service-time.ts'
 import { tell } from '../ui/tell.ts'
 import { type Bookmark, isFolder, quoted } from './kind.ts'
 
@@ -13,15 +15,38 @@ export async function remove(sync: Sync, ids: readonly string[]): Promise<void> 
   tell(`${countOf(removed)} deleted`, { undo: () => sync.put(removed) })
 }
 
-/** Moves bookmarks to the end of a folder, or of the top level. */
-export async function moveInto(sync: Sync, ids: readonly string[], parentId: string | undefined): Promise<void> {
+/** Of now, at the top level, without an address. */
+export function newBookmark(draft: Partial<Bookmark>): Bookmark {
+  return { id: uuidv7(), title: '', source: 'bookmarks', dateAdded: new Date(serviceNow()).toISOString(), ...draft }
+}
+
+/**
+ * Moves bookmarks to the end of a folder, or of the top level.
+ *
+ * @param fresh the folder, if it is still to be made
+ */
+export async function moveInto(
+  sync: Sync,
+  ids: readonly string[],
+  parentId: string | undefined,
+  fresh?: Bookmark,
+): Promise<void> {
   const inside = new Set(withContents(sync, ids).map(({ id }) => id))
   if (parentId !== undefined && inside.has(parentId)) throw new ToldError('A folder cannot be moved into itself.')
   const before = existing(sync, ids).filter((bookmark) => bookmark.parentId !== parentId)
   if (before.length === 0) return
-  await sync.put(before.map((bookmark) => placed(bookmark, parentId)))
-  const folder = parentId === undefined ? 'the top level' : quoted(sync.get(parentId) as Bookmark)
-  tell(`${countOf(before)} moved to ${folder}`, { undo: () => putBack(sync, before, ['parentId', 'position']) })
+  await sync.put([...(fresh ? [fresh] : []), ...before.map((bookmark) => placed(bookmark, parentId))])
+  const undo = async () => {
+    await putBack(sync, before, ['parentId', 'position'])
+    if (fresh) await sync.remove(fresh.id)
+  }
+  tell(`${countOf(before)} moved to ${folderText(sync, parentId)}`, { undo })
+}
+
+function folderText(sync: Sync, id: string | undefined): string {
+  if (id === undefined) return 'the top level'
+  const folder = sync.get(id)
+  return folder ? quoted(folder) : 'a folder that is not here'
 }
 
 /** Moves bookmarks before a sibling, or to the end of its folder. */
@@ -49,11 +74,22 @@ export async function retag(sync: Sync, ids: readonly string[], added: readonly 
   tell(`${countOf(before)} tagged`, { undo: () => putBack(sync, before, ['tags']) })
 }
 
-/** Saves a new bookmark, or what a person has changed of one since they opened it. */
-export async function save(sync: Sync, bookmark: Bookmark, opened?: Bookmark): Promise<void> {
+/**
+ * Saves a new bookmark, or what a person has changed of one since they opened it.
+ *
+ * @param fresh its folder, if that is still to be made
+ */
+export async function save(sync: Sync, bookmark: Bookmark, opened?: Bookmark, fresh?: Bookmark): Promise<void> {
+  if (fresh) await sync.put(fresh)
   await sync.put(bookmark, opened ? { seen: opened } : {})
-  const undo = opened ? () => sync.put(opened, { seen: bookmark }) : () => sync.remove(bookmark.id)
-  tell(`${quoted(bookmark)} ${opened ? 'saved' : 'added'}`, { undo })
+  const undo = async () => {
+    await (opened ? sync.put(opened, { seen: bookmark }) : sync.remove(bookmark.id))
+    if (fresh) await sync.remove(fresh.id)
+  }
+  const { parentId } = bookmark
+  const place =
+    parentId === opened?.parentId ? '' : ` ${parentId === undefined ? 'at' : 'in'} ${folderText(sync, parentId)}`
+  tell(`${quoted(bookmark)} ${opened ? 'saved' : 'added'}${place}`, { undo })
 }
 
 /** The bookmarks with these ids and everything in them, each once, folders before what is in them. */

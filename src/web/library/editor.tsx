@@ -1,5 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
-import { v7 as uuidv7 } from 'uuid'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { PlaintextBookmark, Sync } from '../../client/index.ts'
 import { useSync } from '../../client/react.ts'
 import { go } from '../app/route.ts'
@@ -7,10 +6,10 @@ import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { messageOf } from '../ui/failure.ts'
 import { Field, Form, FormEnd } from '../ui/form.tsx'
 import { serviceNow } from '../ui/service-time.ts'
-import { save } from './actions.ts'
+import { newBookmark, save } from './actions.ts'
 import { type Bookmark, hostOf, isBlank, isFolder, nameOf } from './kind.ts'
 import { completeAddress } from './links.ts'
-import { FolderField } from './move.tsx'
+import { type FolderChoice, FolderField } from './move.tsx'
 import { readTags, TagsField } from './tags.tsx'
 
 /** The first entries of a new bookmark. */
@@ -23,13 +22,7 @@ export function openEditor(sync: Sync, bookmark: Bookmark): void {
 
 /** A dialog for a new bookmark, if the draft has a `url`, or for a new folder. */
 export function openNew(sync: Sync, draft: Draft): void {
-  const bookmark: Bookmark = {
-    id: uuidv7(),
-    title: '',
-    source: 'bookmarks',
-    dateAdded: new Date(serviceNow()).toISOString(),
-    ...draft,
-  }
+  const bookmark = newBookmark(draft)
   showDialog((close) => <Editor sync={sync} bookmark={bookmark} close={close} />)
 }
 
@@ -43,7 +36,7 @@ interface EditorProps {
 
 function Editor({ sync, bookmark, opened, close }: EditorProps) {
   const isLink = !isFolder(bookmark)
-  const [parentId, setParentId] = useState(bookmark.parentId)
+  const folder = useRef<FolderChoice>({ id: bookmark.parentId })
   const [tags, setTags] = useState<readonly string[]>(bookmark.tags ?? [])
   const [fault, setFault] = useState<string>()
   const kind = isLink ? 'bookmark' : 'folder'
@@ -55,6 +48,7 @@ function Editor({ sync, bookmark, opened, close }: EditorProps) {
     if (url === undefined) return
     const { tags: _, parentId: from, position, description: __, ...rest } = bookmark
     const labels = readTags(fields)
+    const { id: parentId, fresh } = folder.current
     const edited: Bookmark = {
       ...rest,
       title: isBlank(title) ? hostOf({ ...bookmark, url }) : title,
@@ -65,7 +59,7 @@ function Editor({ sync, bookmark, opened, close }: EditorProps) {
       ...(parentId !== undefined && { parentId }),
       ...(parentId === from && position !== undefined && { position }),
     }
-    await save(sync, edited, opened)
+    await save(sync, edited, opened, fresh)
     close()
   }
 
@@ -93,7 +87,7 @@ function Editor({ sync, bookmark, opened, close }: EditorProps) {
           required={!isLink}
           autofocus={Boolean(opened) || !isLink}
         />
-        <FolderField sync={sync} label="Folder" value={parentId} onChange={setParentId} moving={[bookmark.id]} />
+        <FolderField sync={sync} label="Folder" choice={folder} moving={[bookmark.id]} />
         {isLink && <TagsField sync={sync} label="Tags" tags={tags} onChange={setTags} />}
         {isLink && (
           <Field

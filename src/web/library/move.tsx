@@ -1,10 +1,12 @@
-import { useMemo, useState } from 'preact/hooks'
+import type { MutableRefObject } from 'preact/compat'
+import { useMemo, useRef, useState } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
 import { Combobox, type Option } from '../ui/combobox.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
-import { Form, FormEnd } from '../ui/form.tsx'
-import { moveInto, withContents } from './actions.ts'
-import { isFolder } from './kind.ts'
+import { counted } from '../ui/figures.ts'
+import { Form, FormEnd, useCheck } from '../ui/form.tsx'
+import { moveInto, newBookmark, withContents } from './actions.ts'
+import { type Bookmark, isFolder } from './kind.ts'
 import { foldersAround } from './paths.ts'
 
 interface MoveProps {
@@ -19,27 +21,34 @@ export function openMove(sync: Sync, ids: readonly string[]): void {
 }
 
 function Move({ sync, ids, close }: MoveProps) {
-  const [folder, setFolder] = useState(sync.get(ids[0] ?? '')?.parentId)
+  const folder = useRef<FolderChoice>({ id: sync.get(ids[0] ?? '')?.parentId })
   const move = async () => {
-    await moveInto(sync, ids, folder)
+    const { id, fresh } = folder.current
+    await moveInto(sync, ids, id, fresh)
     close()
   }
   return (
-    <Dialog title={ids.length === 1 ? 'Move to…' : `Move ${ids.length} items to…`} close={close}>
+    <Dialog title={ids.length === 1 ? 'Move to…' : `Move ${counted(ids.length, 'item')} to…`} close={close}>
       <Form onSubmit={move}>
-        <FolderField sync={sync} label="Folder" value={folder} onChange={setFolder} moving={ids} autofocus />
+        <FolderField sync={sync} label="Folder" choice={folder} moving={ids} autofocus />
         <FormEnd close={close}>Move</FormEnd>
       </Form>
     </Dialog>
   )
 }
 
+/** Where bookmarks go. */
+export interface FolderChoice {
+  /** Undefined stands for the top level. */
+  id: string | undefined
+  /** The folder, if it is still to be made. */
+  fresh?: Bookmark | undefined
+}
+
 interface FolderFieldProps {
   sync: Sync
   label: string
-  /** Undefined stands for the top level. */
-  value: string | undefined
-  onChange: (id: string | undefined) => void
+  choice: MutableRefObject<FolderChoice>
   /** The ids that move: neither they nor what is in them can be the folder. */
   moving: readonly string[]
   autofocus?: boolean
@@ -47,39 +56,75 @@ interface FolderFieldProps {
 
 const maxShown = 50
 const top: Option = { value: '', label: 'Top level' }
+/** No id of a bookmark has such a letter. */
+const creation = '…'
 
-/** Chooses a folder by typing any part of its path. */
-export function FolderField({ sync, label, value, onChange, moving, autofocus = false }: FolderFieldProps) {
+/** Chooses a folder by typing any part of its path, or names a new one. */
+export function FolderField({ sync, label, choice, moving, autofocus = false }: FolderFieldProps) {
   const folders = useMemo(() => listFolders(sync, moving), [sync])
-  const chosen = folders.find((folder) => folder.value === (value ?? '')) ?? top
+  const { id = '', fresh } = choice.current
+  const chosen = fresh?.title ?? folders.find(({ value }) => value === id)?.label ?? top.label
   const [text, setText] = useState<string>()
-  const words = (text ?? '').toLowerCase().split(/\s+/).filter(Boolean)
-  const options = folders
+  const name = text?.trim() ?? ''
+  const words = name.toLowerCase().split(/\s+/).filter(Boolean)
+  const rank = ({ title }: Folder) =>
+    isSame(title, name) ? 0 : title.toLowerCase().startsWith(name.toLowerCase()) ? 1 : 2
+  const fitting = folders
     .filter((folder) => words.every((word) => folder.label.toLowerCase().includes(word)))
-    .slice(0, maxShown)
+    .sort((one, other) => (name === '' ? 0 : rank(one) - rank(other)))
+  const isNew = name !== '' && !fitting.some((folder) => isSame(folder.label, name))
+  const choose = ({ value }: Option) => {
+    const fresh = value === creation ? newBookmark({ title: name }) : undefined
+    choice.current = { id: fresh?.id ?? (value || undefined), fresh }
+    setText(undefined)
+  }
+  /** Takes what can only be meant, and says if there is nothing of the kind. */
+  const settle = (): string | undefined => {
+    if (name === '') setText(undefined)
+    else {
+      const exact = fitting.filter((folder) => isSame(folder.title, name) || isSame(folder.label, name))
+      const [only, another] = exact.length > 0 ? exact : fitting
+      if (another) return `Several folders fit “${name}”: choose one.`
+      if (!only) return `There is no folder “${name}”. Choose another one, or create it: the list offers that.`
+      choose(only)
+    }
+    return undefined
+  }
+  useCheck('folder', async () => settle())
   return (
     <Combobox
       label={label}
-      text={text ?? chosen.label}
+      name="folder"
+      chosen={chosen}
+      text={text}
       onText={setText}
-      options={options}
+      options={[
+        ...fitting.slice(0, maxShown),
+        ...(isNew ? [{ value: creation, label: `Create the folder “${name}”` }] : []),
+      ]}
       autofocus={autofocus}
-      onChoose={(option) => {
-        setText(undefined)
-        onChange(option.value === '' ? undefined : option.value)
-      }}
+      onChoose={choose}
+      onLeave={settle}
     />
   )
 }
 
-function listFolders(sync: Sync, moving: readonly string[]): Option[] {
+interface Folder extends Option {
+  title: string
+}
+
+function isSame(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase()
+}
+
+function listFolders(sync: Sync, moving: readonly string[]): Folder[] {
   const excluded = new Set(withContents(sync, moving).map(({ id }) => id))
-  const folders: Option[] = []
+  const folders: Folder[] = []
   for (const bookmark of sync.bookmarks().values()) {
     if (!isFolder(bookmark) || excluded.has(bookmark.id)) continue
     const path = [...foldersAround(sync, bookmark), bookmark].map(({ title }) => title || 'untitled')
-    folders.push({ value: bookmark.id, label: path.join(' › ') })
+    folders.push({ value: bookmark.id, label: path.join(' › '), title: path.at(-1) ?? '' })
   }
   folders.sort((one, other) => one.label.localeCompare(other.label))
-  return [top, ...folders]
+  return [{ ...top, title: top.label }, ...folders]
 }

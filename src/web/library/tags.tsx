@@ -64,11 +64,16 @@ export function TagsField({ sync, label, tags, onChange, autofocus = false }: Ta
   const typed = text.trim().toLowerCase()
   const rank = (tag: string) => (known.get(tag) ?? 0) + (tag.toLowerCase().startsWith(typed) ? 1e6 : 0)
   const chosen = new Set(tags)
-  const options = [...known.keys()]
+  const fitting = [...known.keys()]
     .filter((tag) => !chosen.has(tag) && (typed === '' || tag.toLowerCase().includes(typed)))
     .sort((one, other) => rank(other) - rank(one))
+  // First what was typed, known or new: another tag is taken only by whoever points at it.
+  const same = fitting.find((tag) => tag.toLowerCase() === typed)
+  const first = same ?? text.trim()
+  const options = [first, ...fitting.filter((tag) => tag !== first)]
+    .filter(Boolean)
     .slice(0, maxShown)
-    .map((tag) => ({ value: tag, label: tag }))
+    .map((tag) => ({ value: tag, label: known.has(tag) ? tag : `New tag “${tag}”` }))
   const add = (words: readonly string[]) => {
     onChange([...new Set([...tags, ...words.map((word) => word.trim()).filter(Boolean)])])
     setText('')
@@ -77,15 +82,11 @@ export function TagsField({ sync, label, tags, onChange, autofocus = false }: Ta
     <>
       <Combobox
         label={label}
+        name="tag"
         text={text}
         onText={(next) => (next.includes(',') ? add(next.split(',')) : setText(next))}
         options={options}
         onChoose={({ value }) => add([value])}
-        onEnter={() => {
-          if (typed === '') return false
-          add([text])
-          return true
-        }}
         onKeyDown={({ key }) => key === 'Backspace' && text === '' && onChange(tags.slice(0, -1))}
         placeholder={tags.length === 0 ? 'Type a tag, then Enter' : ''}
         autofocus={autofocus}

@@ -1,5 +1,6 @@
 import type { ComponentChildren, TargetedKeyboardEvent } from 'preact'
-import { useId, useLayoutEffect, useState } from 'preact/hooks'
+import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { FieldFaultsContext } from './form.tsx'
 
 export interface Option {
   value: string
@@ -8,14 +9,18 @@ export interface Option {
 
 interface ComboboxProps {
   label: string
-  /** The text that is typed. */
-  text: string
+  /** Under which a FieldFault is shown here. */
+  name: string
+  /** What is chosen: shown until something is typed, which takes its place. */
+  chosen?: string
+  /** Undefined if nothing is typed. */
+  text: string | undefined
   onText: (text: string) => void
-  /** Suggestions that fit the text, best first. */
+  /** What fits the text, best first: Enter takes the first one. */
   options: readonly Option[]
   onChoose: (option: Option) => void
-  /** Runs on Enter if no option is marked; false leaves Enter to the form. */
-  onEnter?: () => boolean
+  /** The person goes on to something else. */
+  onLeave?: () => void
   onKeyDown?: (event: TargetedKeyboardEvent<HTMLInputElement>) => void
   placeholder?: string
   autofocus?: boolean
@@ -25,19 +30,41 @@ interface ComboboxProps {
 
 /** An input that offers what fits, as the ARIA practices describe an editable combobox. */
 export function Combobox(props: ComboboxProps) {
-  const { label, text, onText, options, onChoose, onEnter, onKeyDown, placeholder, autofocus, children } = props
+  const { label, name, chosen, text, onText, options, onChoose, onLeave, onKeyDown, placeholder, autofocus, children } =
+    props
   const id = useId()
+  const field = useRef<HTMLDivElement>(null)
+  const list = useRef<HTMLDivElement>(null)
   const [isOpen, setOpen] = useState(false)
   const [marked, setMarked] = useState(-1)
+  const { faults, forget } = useContext(FieldFaultsContext)
+  const fault = faults[name]
   const isShown = isOpen && options.length > 0
-  // The focus stays in the input, so the browser does not scroll.
   useLayoutEffect(() => {
-    if (isShown) document.getElementById(`${id}-${marked}`)?.scrollIntoView({ block: 'nearest' })
-  }, [isShown, marked])
-  const choose = (option: Option) => {
-    onChoose(option)
+    list.current?.togglePopover(isShown)
+    if (!isShown) return
+    place(list.current, field.current)
+    // The focus stays in the input, so the browser does not scroll.
+    document.getElementById(`${id}-${marked}`)?.scrollIntoView({ block: 'nearest' })
+  })
+  useEffect(() => {
+    if (!isShown) return
+    const follow = () => place(list.current, field.current)
+    addEventListener('resize', follow)
+    addEventListener('scroll', follow, true)
+    return () => {
+      removeEventListener('resize', follow)
+      removeEventListener('scroll', follow, true)
+    }
+  }, [isShown])
+  const close = () => {
     setOpen(false)
     setMarked(-1)
+  }
+  const choose = (option: Option) => {
+    if (fault !== undefined) forget(name)
+    onChoose(option)
+    close()
   }
   const press = (event: TargetedKeyboardEvent<HTMLInputElement>) => {
     const step = steps[event.key]
@@ -46,50 +73,69 @@ export function Combobox(props: ComboboxProps) {
       setOpen(true)
       setMarked(Math.max(-1, Math.min(options.length - 1, marked + step)))
     } else if (event.key === 'Enter' && option) choose(option)
-    else if (event.key === 'Escape' && isShown) setOpen(false)
-    else if (event.key !== 'Enter' || !onEnter?.()) return onKeyDown?.(event)
+    else if (event.key === 'Escape' && isShown) close()
+    else return onKeyDown?.(event)
     event.preventDefault()
     event.stopPropagation()
   }
   return (
-    <div class="field combobox">
+    <div class="field combobox" ref={field}>
       <label for={id}>{label}</label>
       <div class="combobox-frame">
         {children}
         <input
           id={id}
+          name={name}
           role="combobox"
           autocomplete="off"
           aria-expanded={isShown}
           aria-controls={`${id}-list`}
           aria-autocomplete="list"
           aria-activedescendant={isShown && marked >= 0 ? `${id}-${marked}` : undefined}
+          aria-invalid={fault !== undefined}
+          aria-describedby={`${id}-error`}
           placeholder={placeholder}
           autofocus={autofocus}
-          value={text}
-          onInput={(event) => {
-            onText(event.currentTarget.value)
+          value={text ?? chosen}
+          onInput={({ currentTarget: { value } }) => {
+            if (fault !== undefined) forget(name)
+            onText(value)
             setOpen(true)
-            setMarked(event.currentTarget.value === '' ? -1 : 0)
+            setMarked(value === '' ? -1 : 0)
           }}
-          onFocus={() => setOpen(text === '')}
-          onBlur={() => setOpen(false)}
+          onMouseDown={(event) => {
+            setOpen(true)
+            if (text !== undefined || document.activeElement === event.currentTarget) return
+            // The browser would set its caret into what is selected.
+            event.preventDefault()
+            event.currentTarget.focus()
+          }}
+          onFocus={(event) => {
+            setOpen(true)
+            if (text === undefined) event.currentTarget.select()
+          }}
+          onBlur={() => {
+            close()
+            onLeave?.()
+          }}
           onKeyDown={press}
         />
       </div>
-      <div class="combobox-list" id={`${id}-list`} role="listbox" aria-label="Suggestions" hidden={!isShown}>
-        {options.map((option, index) => (
+      <p class="failure" id={`${id}-error`} role={fault === undefined ? undefined : 'alert'}>
+        {fault}
+      </p>
+      <div ref={list} class="combobox-list" id={`${id}-list`} popover="manual" role="listbox" aria-label="Suggestions">
+        {(isShown ? options : []).map((option, index) => (
           // biome-ignore lint/a11y/useFocusableInteractive: The focus stays in the input, which names the marked option.
+          // biome-ignore lint/a11y/useKeyWithClickEvents: Its keys are the input's.
           <div
             key={option.value}
             id={`${id}-${index}`}
             role="option"
             aria-selected={index === marked}
-            // Before the input loses the focus.
-            onPointerDown={(event) => {
-              event.preventDefault()
-              choose(option)
-            }}
+            // The focus stays where it is.
+            onMouseDown={(event) => event.preventDefault()}
+            onClick={() => choose(option)}
           >
             {option.label}
           </div>
@@ -100,3 +146,26 @@ export function Combobox(props: ComboboxProps) {
 }
 
 const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 }
+
+/** In no list should there be room for less than two options. */
+const leastHeight = 88
+const gap = 4
+
+/**
+ * Beside its field, over the page, so that nothing moves under a pointer when it opens and closes. It covers nothing of what ends the
+ * form: below the field if there is room, or else above it.
+ */
+function place(list: HTMLElement | null, field: HTMLElement | null): void {
+  if (!list || !field) return
+  const { top, bottom, left, width } = field.getBoundingClientRect()
+  const end = field.closest('form')?.querySelector('.end')?.getBoundingClientRect().top ?? innerHeight
+  const below = Math.min(end, innerHeight) - bottom - 2 * gap
+  const isBelow = below >= Math.min(leastHeight, list.scrollHeight) || below >= top
+  Object.assign(list.style, {
+    left: `${left}px`,
+    width: `${width}px`,
+    maxHeight: `min(16rem, ${Math.max(leastHeight, isBelow ? below : top - 2 * gap)}px)`,
+    top: isBelow ? `${bottom + gap}px` : 'auto',
+    bottom: isBelow ? 'auto' : `${innerHeight - top + gap}px`,
+  })
+}

@@ -170,7 +170,7 @@ interface FieldFaults {
 }
 
 /** Of the form around a field. */
-const FieldFaultsContext = createContext<FieldFaults>({ faults: {}, forget() {}, checks: new Map() })
+export const FieldFaultsContext = createContext<FieldFaults>({ faults: {}, forget() {}, checks: new Map() })
 
 /** Lets the form look at a field before it is sent. */
 export function useCheck(field: string, check: Check): void {
