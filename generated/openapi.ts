@@ -640,6 +640,33 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/account/pairings/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The pairing's id, which the device makes that begins it. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get the last message of a pairing
+         * @description Returns the message that a device sent last to the other one. Nobody but a session of the same user finds it, for two minutes.
+         */
+        get: operations["getPairing"];
+        /**
+         * Send a message to a pairing
+         * @description Two devices of a user, of which one has the vault's keys, send each other a few messages by turns, so that the other gets the keys, too. The messages are encrypted under a code that one shows and the other scans; the server only passes them on. Each takes the place of the one before, and is kept for two minutes. `step` 0 begins a pairing, in the place of any other that the user has; each further one must be the stored `step` plus 1, so that of two devices that have scanned the same code one is refused. A message whose answer was lost can be sent again.
+         */
+        put: operations["sendToPairing"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/account/sessions": {
         parameters: {
             query?: never;
@@ -1643,6 +1670,40 @@ export interface components {
              */
             wrapped_keys: string;
         };
+        /** @description A message from one device to the other. */
+        PairingMessage: {
+            /**
+             * Format: int32
+             * @description 0 begins a pairing; a further one is that of the message that it answers, plus 1.
+             * @example 0
+             */
+            step: number;
+            /**
+             * @description What only the other device can decrypt, in base64.
+             * @example EzYWyvCjUE/1R7gLWm4H48+0opbqhD36
+             */
+            message: string;
+        };
+        /** @description The last message of a pairing. */
+        Pairing: {
+            /**
+             * Format: int32
+             * @description The step of the message.
+             * @example 0
+             */
+            step: number;
+            /**
+             * @description What only the other device can decrypt, in base64.
+             * @example EzYWyvCjUE/1R7gLWm4H48+0opbqhD36
+             */
+            message: string;
+            /**
+             * Format: int64
+             * @description Until when it is kept (Unix ms).
+             * @example 1763700120000
+             */
+            expires_at: number;
+        };
         /** @description The keyrings that were replaced. */
         KeyringVersionList: {
             /** @description The last replaced first. */
@@ -2216,6 +2277,29 @@ export interface components {
                      * @enum {string}
                      */
                     error: "Export not found";
+                    /**
+                     * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                     * @example The database did not answer
+                     */
+                    details?: string;
+                };
+            };
+        };
+        /** @description The user has no pairing with this id, or its last message is older than two minutes. */
+        PairingNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-Error-Code": components["headers"]["X-Error-Code"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description A human-readable sentence; those listed in this contract are exact.
+                     * @example Pairing not found
+                     * @enum {string}
+                     */
+                    error: "Pairing not found";
                     /**
                      * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
                      * @example The database did not answer
@@ -4075,6 +4159,99 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getPairing: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The pairing's id, which the device makes that begins it. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The last message. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pairing"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["PairingNotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    sendToPairing: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The pairing's id, which the device makes that begins it. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        /** @description The message and its step. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PairingMessage"];
+            };
+        };
+        responses: {
+            /** @description What was stored. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pairing"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["PairingNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description Another message was sent in its place. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Error-Code": components["headers"]["X-Error-Code"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description A human-readable sentence; those listed in this contract are exact.
+                         * @example Pairing was changed
+                         * @enum {string}
+                         */
+                        error: "Pairing was changed";
+                        /**
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
+                    };
+                };
+            };
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];

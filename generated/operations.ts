@@ -33,6 +33,8 @@ export const operations = {
   listKeyringVersions: { method: 'GET', path: '/api/v1/account/keyring/versions', security: 'sessionCookie', youngLogin: 'never' },
   eraseKeyringVersions: { method: 'DELETE', path: '/api/v1/account/keyring/versions', security: 'sessionCookie', youngLogin: 'always' },
   restoreKeyring: { method: 'POST', path: '/api/v1/account/keyring/versions/{id}/restore', security: 'sessionCookie', youngLogin: 'always' },
+  getPairing: { method: 'GET', path: '/api/v1/account/pairings/{id}', security: 'sessionCookie', youngLogin: 'never' },
+  sendToPairing: { method: 'PUT', path: '/api/v1/account/pairings/{id}', security: 'sessionCookie', youngLogin: 'never' },
   listSessions: { method: 'GET', path: '/api/v1/account/sessions', security: 'sessionCookie', youngLogin: 'never' },
   endOtherSessions: { method: 'DELETE', path: '/api/v1/account/sessions', security: 'sessionCookie', youngLogin: 'always' },
   endSession: { method: 'DELETE', path: '/api/v1/account/sessions/{id}', security: 'sessionCookie', youngLogin: 'never' },

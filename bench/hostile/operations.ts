@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { components as messages } from '../../generated/asyncapi.ts'
 import { Keyring } from '../../generated/keyring-limits.ts'
-import { EncryptedData, quotas } from '../../generated/limits.ts'
+import { EncryptedData, PairingMessage, quotas } from '../../generated/limits.ts'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import type { OperationId, Schemas } from '../../src/service/contract/schemas.ts'
 import { type FilledAccount, stampOf, tokenOf } from './accounts.ts'
@@ -119,6 +119,13 @@ export const callsOf: Record<OperationId, Record<string, Prepare>> = {
   },
   restoreKeyring: { plain: async (caller, n) => ({ id: n === 0 ? await replacedKeyring(caller) : 'unknown' }) },
   eraseKeyringVersions: { plain: () => ({}) },
+  getPairing: {
+    largest: async ({ call }, n) => {
+      if (n === 0) await call('sendToPairing', largestMessage)
+      return { id: largestMessage.id }
+    },
+  },
+  sendToPairing: { largest: () => largestMessage },
   listSessions: { thousand: () => ({ query: '?limit=1000' }) },
   endOtherSessions: { plain: () => ({}) },
   endSession: {
@@ -163,6 +170,7 @@ export const socketCallsOf: Record<MessageName, (account: FilledAccount, socket:
   }
 
 const content = { encrypted_data: 'y', data_hash: 'b'.repeat(64) }
+const largestMessage = { id: 'pairing', body: { step: 0, message: 'm'.repeat(PairingMessage.message.maxLength) } }
 /** Of a push or an import. */
 const maxChanges = 10_000
 

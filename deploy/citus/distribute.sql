@@ -17,3 +17,4 @@ select create_distributed_table('rejections', 'user_id', colocate_with => 'users
 select create_distributed_table('exports', 'user_id', colocate_with => 'users');
 select create_distributed_table('keyrings', 'user_id', colocate_with => 'users');
 select create_distributed_table('keyring_versions', 'user_id', colocate_with => 'users');
+select create_distributed_table('pairings', 'user_id', colocate_with => 'users');

@@ -57,6 +57,7 @@ const order = {
     'docs/decisions/opaque-records.md',
     'docs/decisions/outside-parts.md',
     'docs/decisions/plaintext-in-the-browser.md',
+    'docs/decisions/pairing.md',
     'docs/decisions/development-provider.md',
   ],
 }

@@ -1,7 +1,14 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { components } from '../../generated/client.ts'
 import * as errors from '../../generated/errors.ts'
-import { BookmarkExists, KeyringChanged, QuotaExceeded, SignInAgain, Unavailable } from '../../generated/errors.ts'
+import {
+  BookmarkExists,
+  KeyringChanged,
+  PairingChanged,
+  QuotaExceeded,
+  SignInAgain,
+  Unavailable,
+} from '../../generated/errors.ts'
 import { type OperationId, operations } from '../../generated/operations.ts'
 import {
   type Forward,
@@ -31,6 +38,7 @@ export async function refuse(refusal: Refusal, { headers }: MockCall, forward: F
 export async function refuseDuplicates(call: MockCall, forward: Forward): Promise<MockAnswer> {
   if (isCallOf('createBookmark', call)) return refuse(BookmarkExists, call, forward)
   if (isCallOf('setKeyring', call)) return refuse(KeyringChanged, call, forward)
+  if (isCallOf('sendToPairing', call)) return refuse(PairingChanged, call, forward)
   return forward(call)
 }
 

@@ -27,7 +27,10 @@ export const scenarios: Record<string, Scenario> = {
     answer: (call, forward) => exportsAre('processing', call, forward),
   },
   'export-failed': { does: 'every export has failed', answer: (call, forward) => exportsAre('failed', call, forward) },
-  '409': { does: "a new bookmark's id is in use, and so is a keyring's revision", answer: refuseDuplicates },
+  '409': {
+    does: "a new bookmark's id is in use, and so are a keyring's revision and a pairing's step",
+    answer: refuseDuplicates,
+  },
   '413': { does: 'what stores more finds the quota used up', answer: refuseStoring },
   '429': {
     does: 'every call is one too many',

@@ -16,6 +16,7 @@ export const entryPoints = {
   './extension': 'extension/index',
   './react': 'client/react',
   './undo': 'client/undo',
+  './pair': 'client/pair',
   './extra': 'client/extra',
   './worker': 'client/worker',
   './node': 'client/node',

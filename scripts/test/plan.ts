@@ -28,7 +28,7 @@ const onPostgres = [
   'test/commands/{admin-accounts,restored}.test.ts',
   'test/auth/{access,attempts,in-flight,login-limits,refresh,sessions,sign-out,two-users,young-login}.test.ts',
   'test/db/{*-migration,statements,upgrade,wrong-clock}.test.ts',
-  'test/operations/{exports-removed,keyrings,whole-account}.test.ts',
+  'test/operations/{exports-removed,keyrings,pairings,whole-account}.test.ts',
   'test/hostile/ids.test.ts',
   'test/http/{metrics,work}.test.ts',
 ]

@@ -23,6 +23,7 @@ import { exportOperations } from './operations/exports.ts'
 import { healthOperations } from './operations/health.ts'
 import { historyOperations } from './operations/history.ts'
 import { keyOperations } from './operations/keys.ts'
+import { pairingOperations } from './operations/pairings.ts'
 import { sessionOperations } from './operations/sessions.ts'
 import { syncOperations } from './operations/sync.ts'
 
@@ -72,6 +73,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     ...exportOperations,
     ...accountOperations,
     ...keyOperations,
+    ...pairingOperations,
     ...sessionOperations,
     ...deviceOperations,
     ...healthOperations,

@@ -224,6 +224,7 @@ import { storeCases } from 'encrypted-bookmark-sync-client/testing'
 import { createClient as createCalls } from 'encrypted-bookmark-sync-client/calls'
 import { undoable } from 'encrypted-bookmark-sync-client/undo'
 import { defineExtra } from 'encrypted-bookmark-sync-client/extra'
+import { offerPairing } from 'encrypted-bookmark-sync-client/pair'
 import { createSync as createWorkerSync } from 'encrypted-bookmark-sync-client/worker'
 import { createBrowserSync } from 'encrypted-bookmark-sync-client/extension'
 const keys = deriveKeys(new Uint8Array(32))
@@ -233,7 +234,7 @@ const opened = decryptBookmark(keys, { id: 'one', ...encryptBookmark(keys, bookm
 const client = createClient({ baseUrl: 'http://127.0.0.1:9', deviceId: 'd' })
 undoable(createSync({ client, keys, userId: 'u', deviceId: 'd', store: memoryStore() }))
 createWorkerSync({ client, keys, userId: 'u', deviceId: 'd', store: memoryStore() })
-if (typeof defineExtra !== 'function' || typeof openDevice !== 'function' || typeof createHistory !== 'function' || typeof openAccount !== 'function' || createCalls !== createClient) throw new Error('/extra, /node, /history, /account, /calls')
+if (typeof defineExtra !== 'function' || typeof offerPairing !== 'function' || typeof openDevice !== 'function' || typeof createHistory !== 'function' || typeof openAccount !== 'function' || createCalls !== createClient) throw new Error('/extra, /pair, /node, /history, /account, /calls')
 await Promise.all(storeCases.slice(0, 1).map(({ run }) => run(() => memoryStore())))
 console.log(opened.title, writeBookmarkFile([bookmark]).match('<DL><p>')[0], useBookmark.name)
 `
@@ -248,10 +249,11 @@ import * as files from 'encrypted-bookmark-sync-client/bookmark-file'
 import * as extension from 'encrypted-bookmark-sync-client/extension'
 import * as history from 'encrypted-bookmark-sync-client/history'
 import * as node from 'encrypted-bookmark-sync-client/node'
+import * as pair from 'encrypted-bookmark-sync-client/pair'
 import * as testing from 'encrypted-bookmark-sync-client/testing'
 import * as undo from 'encrypted-bookmark-sync-client/undo'
 import * as worker from 'encrypted-bookmark-sync-client/worker'
-console.log(client, account, calls, crypto, extra, files, extension, history, node, testing, undo, worker)
+console.log(client, account, calls, crypto, extra, files, extension, history, node, pair, testing, undo, worker)
 const known: client.PlaintextBookmark = { id: 'one', title: 'A title', source: 'bookmarks', extra: { colour: 'red' } }
 // @ts-expect-error: it is dateAdded
 export const misspelt: client.PlaintextBookmark = { ...known, dateadded: '2026-11-22' }

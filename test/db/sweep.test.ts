@@ -169,6 +169,7 @@ t.test('What is removed is found by an index', async (t) => {
       'devices_last_sync (last_sync<?)',
       'rejections_age (created_at<?)',
       'keyring_versions_replaced_at (replaced_at<?)',
+      'pairings_expiry (expires_at<?)',
       'used_nonces_expiry (expires_at<?)',
       'exports_expiry (expires_at<?)',
     ],

@@ -50,6 +50,8 @@ const expected = {
   listKeyringVersions: /"versions":\[\]/,
   restoreKeyring: /"error":"Keyring not found"/,
   eraseKeyringVersions: /"success":true/,
+  getPairing: /"error":"Pairing not found"/,
+  sendToPairing: /"step":0,"message":"/,
   listSessions: /"sessions":\[\{/,
   endSession: /"error":"Session not found"/,
   endOtherSessions: /"success":true/,

@@ -224,6 +224,7 @@ const faults: Record<string, Record<string, unknown[]>> = {
     ],
   },
   setKeyring: { keyring: text(16_384), revision: [...noIntegers, 0] },
+  sendToPairing: { step: [...noIntegers, -1, 10], message: [...text(16_384), 'AAA', 'AAA-', '====', 'AAAA==='] },
 }
 
 t.test('A field of a wrong type, length or character: 400, and nothing changed', async (t) => {

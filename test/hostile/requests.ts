@@ -42,6 +42,7 @@ const bodies: Partial<Record<OperationId, Body>> = {
   importBookmarks: { bookmarks: [{ id: 'imported', ...content }] },
   setExportKey: { key: Buffer.alloc(32, 9).toString('base64') },
   setKeyring: { keyring: keyringOf('another'), revision: 3 },
+  sendToPairing: { step: 1, message: 'bmV4dA==' },
   restoreBookmark: {},
   rewindBookmarks: { to: Number.MAX_SAFE_INTEGER, dry_run: false },
 }
@@ -51,6 +52,8 @@ export interface Ids {
   export: string
   /** An earlier one. */
   keyring: string
+  /** One that has begun. */
+  pairing: string
 }
 
 /** Every operation of the contract; those with an id ask for these. */
@@ -58,8 +61,7 @@ export function allOperations(ids: Ids): Operation[] {
   return Object.entries(operations).map(([operationId, { method, path, security }]) => {
     const paths = openapi.paths as unknown as Record<string, Record<string, OperationObject>>
     const contract = paths[path]?.[method.toLowerCase()] as OperationObject
-    const kind = path.startsWith('/api/v1/exports') ? 'export' : path.includes('/keyring/') ? 'keyring' : 'bookmark'
-    const id = ids[kind]
+    const id = ids[kindOf(path)]
     const body = bodies[operationId as OperationId]
     if (Boolean(contract.requestBody) !== Boolean(body)) throw new Error(`${operationId}: give it a body here`)
     return {
@@ -75,6 +77,11 @@ export function allOperations(ids: Ids): Operation[] {
   })
 }
 
+function kindOf(path: string): keyof Ids {
+  if (path.startsWith('/api/v1/exports')) return 'export'
+  return path.includes('/keyring/') ? 'keyring' : path.includes('/pairings/') ? 'pairing' : 'bookmark'
+}
+
 /** One of everything that a person can have. */
 export async function furnish(user: TestUser, name: string): Promise<Ids> {
   const content = { encrypted_data: `ciphertext-of-${name}`, data_hash: `hash-of-${name}` }
@@ -87,5 +94,8 @@ export async function furnish(user: TestUser, name: string): Promise<Ids> {
   for (const [index, keyring] of keyrings.entries())
     await user.call('PUT', '/api/v1/account/keyring', { body: { keyring, revision: index + 1 } })
   const { versions } = (await user.call('GET', '/api/v1/account/keyring/versions')).body
-  return { bookmark: `only-${name}`, export: (await createdExport(user)).id, keyring: versions[0].id }
+  const pairing = `pairing-of-${name}`
+  const message = Buffer.from(`message-of-${name}`).toString('base64')
+  await user.call('PUT', `/api/v1/account/pairings/${pairing}`, { body: { step: 0, message } })
+  return { bookmark: `only-${name}`, export: (await createdExport(user)).id, keyring: versions[0].id, pairing }
 }

@@ -222,7 +222,7 @@ t.test('Version, process and event loop are reported; two services in a process 
 const methods = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'TRACE', 'PROPFIND']
 
 const sweeps = [
-  ...['tokens', 'devices', 'rejections', 'keyrings', 'nonces', 'accounts', 'versions', 'log'],
+  ...['tokens', 'devices', 'rejections', 'keyrings', 'pairings', 'nonces', 'accounts', 'versions', 'log'],
   ...['expired exports', 'failed exports', 'orphans'],
 ]
 
@@ -283,6 +283,7 @@ t.test('Neither what callers send nor who they are is in the metrics', async (t)
     bookmark: canary('bookmark'),
     export: canary('export'),
     keyring: canary('keyring'),
+    pairing: canary('pairing'),
   })) {
     for (const cookie of cookies) {
       const url = `${path}?${canary('query')}=${canary('value')}`

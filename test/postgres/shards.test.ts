@@ -28,7 +28,7 @@ const acrossUsers: [begins: RegExp, reason: string][] = [
   [/^select "status", count\(\*\)/, 'the metrics'],
   [/^delete from "tokens" where "hash" in \(select/, 'the hourly sweep'],
   [/^delete from "logins" where "user_id" in/, 'the hourly sweep'],
-  [/^delete from "(devices|keyring_versions|rejections|used_nonces)" where \(/, 'the hourly sweep'],
+  [/^delete from "(devices|keyring_versions|pairings|rejections|used_nonces)" where \(/, 'the hourly sweep'],
   [
     /^\s*select id, coalesce\(\(\s*select \(seq - coalesce\(ahead, 0\) \+ coalesce\(behind, 0\)\) from versions/,
     'the hourly sweep of versions',

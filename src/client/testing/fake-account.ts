@@ -22,6 +22,7 @@ export class FakeAccount {
   keyring: Schemas['Keyring'] | undefined
   /** Those that were replaced, the last first. */
   keyringVersions: (Schemas['KeyringVersion'] & { keyring: string })[] = []
+  pairing: { id: string; content: Schemas['Pairing'] } | undefined
   /** False of the one that the service has made. */
   hasOwnExportKey = false
   exportKey = btoa('\0'.repeat(32))

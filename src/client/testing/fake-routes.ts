@@ -5,6 +5,8 @@ import {
   InvalidChanges,
   KeyringChanged,
   KeyringNotFound,
+  PairingChanged,
+  PairingNotFound,
   SessionNotFound,
   SignInAgain,
   VersionNotFound,
@@ -13,6 +15,7 @@ import { quotas } from '../../../generated/limits.ts'
 import type { components } from '../../../generated/openapi.ts'
 import { type OperationId, operations } from '../../../generated/operations.ts'
 import { fixedLimits } from '../../protocol/fixed-limits.ts'
+import { pairingMs } from '../../protocol/pairing.ts'
 import type { FakeAccount, FakeSession } from './fake-account.ts'
 import { unknownDevice } from './fake-records.ts'
 
@@ -70,6 +73,11 @@ const answers: Record<OperationId, Answer | 'not played'> = {
     account.eraseKeyringVersions()
     return done
   },
+  getPairing: ({ account, id, now }) => {
+    const found = pairingOf(account, id, now)
+    return found ? ok(found) : failed(PairingNotFound)
+  },
+  sendToPairing,
   getExportKey: ({ account }) => ok({ key: account.exportKey }),
   setExportKey,
 
@@ -156,6 +164,20 @@ function setKeyring({ account, body: { keyring, revision }, now }: Call): FakeAn
 
 function restoreKeyring({ account, id, now }: Call): FakeAnswer {
   return account.restoreKeyring(id, now) ? ok(account.keyring) : failed(KeyringNotFound)
+}
+
+function sendToPairing({ account, id, body: { step, message }, now }: Call): FakeAnswer {
+  const stored = pairingOf(account, id, now)
+  if (!stored && step > 0) return failed(PairingNotFound)
+  if (stored && stored.step === step && stored.message === message) return ok(stored)
+  if (stored && stored.step !== step - 1) return failed(PairingChanged)
+  const content = { step, message, expires_at: now + pairingMs }
+  account.pairing = { id, content }
+  return ok(content)
+}
+
+function pairingOf({ pairing }: FakeAccount, id: string, now: number) {
+  return pairing?.id === id && pairing.content.expires_at > now ? pairing.content : undefined
 }
 
 function setExportKey({ account, body: { key } }: Call): FakeAnswer {

@@ -17,6 +17,7 @@ export interface Schema {
   exports: ExportsTable
   keyrings: KeyringsTable
   keyring_versions: KeyringVersionsTable
+  pairings: PairingsTable
   epoch: EpochTable
   heartbeat: HeartbeatTable
   expansions: ExpansionsTable
@@ -243,6 +244,16 @@ interface KeyringVersionsTable {
   revision: number
   keyring_sealed: string
   replaced_at: number
+}
+
+/** The last message of each user's pairing of a new device. */
+interface PairingsTable {
+  user_id: string
+  /** The contract's, which the device has made. */
+  id: string
+  step: number
+  message: string
+  expires_at: number
 }
 
 /** One row. */

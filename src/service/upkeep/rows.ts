@@ -36,6 +36,8 @@ export const rowSweeps = {
       return now - keepVersionsDays * dayMs + 1
     }),
   ),
+  /** Whose last message has expired. */
+  pairings: inBatches(deleteOldest('pairings', ['user_id'], 'expires_at', (now) => now + 1)),
   /** Of completed sign-ins whose attempts have expired. */
   nonces: inBatches(deleteOldest('used_nonces', ['nonce'], 'expires_at', (now) => now + 1)),
 }

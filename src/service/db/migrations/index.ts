@@ -17,6 +17,7 @@ import { authenticationTimes } from './0022-authentication-times.ts'
 import { clockBehind } from './0023-clock-behind.ts'
 import { tombstones } from './0024-tombstones.ts'
 import { ownQuota } from './0025-own-quota.ts'
+import { pairings } from './0026-pairings.ts'
 import type { Text } from './until-2.0.0.ts'
 
 /**
@@ -45,6 +46,7 @@ export function expansionsWith(text: Text): Record<string, Migration> {
     '0023-clock-behind': clockBehind,
     '0024-tombstones': tombstones,
     '0025-own-quota': ownQuota,
+    '0026-pairings': pairings(text),
   }
 }
 

@@ -19,6 +19,7 @@ export const keysOfRows = {
   devices: ['device_id'],
   keyrings: ['user_id'],
   keyring_versions: ['id'],
+  pairings: ['user_id'],
 }
 
 /**

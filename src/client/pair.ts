@@ -1,0 +1,249 @@
+/**
+ * `encrypted-bookmark-sync-client/pair`: opens the vault on a new device without its passphrase, by a code that a device with
+ * the keys shows and the new one scans.
+ */
+import { equalBytes } from '@noble/ciphers/utils.js'
+import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import type { components } from '../../generated/client.ts'
+import { pairingMs } from '../protocol/pairing.ts'
+import type { Client } from './api/client.ts'
+import { answer, type CallResult, unwrap } from './api/unwrap.ts'
+import { NONCE_BYTES, open, seal, TAG_BYTES } from './crypto/aead.ts'
+import { base64ToBytes, bytesToBase64 } from './crypto/base64.ts'
+import { hkdfSha256 } from './crypto/hashes.ts'
+import { deriveKeys } from './crypto/keys.ts'
+import { ApiError, OfflineError } from './errors.ts'
+import { type Clock, systemClock } from './timing/clock.ts'
+import type { Vault } from './vault/operations.ts'
+
+/** What both devices of a pairing need. */
+export interface PairingOptions {
+  /** Of the signed-in user. */
+  client: Client
+  /** The signed-in user's `user_id`: both devices must be signed in as the same. */
+  userId: string
+  /** Ends the pairing. */
+  signal?: AbortSignal | undefined
+  clock?: Clock | undefined
+}
+
+/** A code that is shown. */
+export interface PairingOffer {
+  /** 43 letters, digits, dashes and underscores. Whoever has it may ask for the keys, so show it and store it nowhere. */
+  readonly code: string
+  /**
+   * Resolves once another device has scanned the code.
+   *
+   * @throws PairingError `over`, `altered`
+   */
+  guest(): Promise<PairingGuest>
+}
+
+/** Three numbers from 0 to 63, for three pictures of 64: those of two devices are the same if nobody is between them. */
+export type PairingPictures = readonly [number, number, number]
+
+/** The device that has scanned the code. */
+export interface PairingGuest {
+  /** As it calls itself. */
+  readonly name: string
+  readonly pictures: PairingPictures
+  /**
+   * Gives it the keys, once the person has seen the same pictures on both devices. Resolves when the vault is open there.
+   *
+   * @param masterKey from `loadMasterKey`, `openVault` or `createVault`
+   * @throws PairingError `over`, `altered`
+   */
+  admit(masterKey: Uint8Array): Promise<void>
+}
+
+/** What the new device needs. */
+export interface TakePairingOptions extends PairingOptions {
+  /** The one that was scanned. */
+  code: string
+  /** What the other device calls this one, in up to 100 characters. */
+  name: string
+  /** Shows them, so that the person can compare them and let this device in. */
+  onPictures: (pictures: PairingPictures) => void
+}
+
+/**
+ * - `malformed`: the text is not a code
+ * - `over`: the code is older than two minutes, was never shown to this user, or the other device has stopped
+ * - `taken`: another device has scanned the code before
+ * - `altered`: a message is not what the other device has sent
+ */
+export type PairingFault = 'malformed' | 'over' | 'taken' | 'altered'
+
+/** The devices could not be paired; `fault` says why. No keys were given away, unless `admit` had been called. */
+export class PairingError extends Error {
+  override readonly name = 'PairingError'
+  readonly fault: PairingFault
+
+  constructor(fault: PairingFault) {
+    super(`The pairing failed: ${fault}`)
+    this.fault = fault
+  }
+}
+
+/**
+ * Begins a pairing, on a device that has the keys. The service passes on what it cannot read, and nothing that comes from
+ * the keys until `admit`. Any earlier code of the user is over.
+ */
+export async function offerPairing(options: PairingOptions): Promise<PairingOffer> {
+  const secret = crypto.getRandomValues(new Uint8Array(32))
+  const talk = new Talk(secret, options)
+  const own = await newKeyPair()
+  // Shown only after the other's key is there: otherwise whoever has the code could choose one that leads to the same pictures.
+  await talk.send(0, commitmentTo(own.publicBytes))
+  return {
+    code: bytesToBase64(secret).replaceAll('+', '-').replaceAll('/', '_').replace('=', ''),
+    async guest() {
+      const hello = await talk.receive(1)
+      const [theirs, name] = [hello.subarray(0, publicKeyBytes), hello.subarray(publicKeyBytes)]
+      await talk.send(2, own.publicBytes)
+      const { key, pictures } = await agree(secret, own, theirs, [own.publicBytes, theirs])
+      await talk.receive(3, key)
+      return {
+        name: new TextDecoder().decode(name).slice(0, mostNameCharacters),
+        pictures,
+        async admit(masterKey) {
+          await talk.send(4, masterKey, key)
+          await talk.receive(5, key)
+        },
+      }
+    },
+  }
+}
+
+/**
+ * Asks for the keys, on the new device. Resolves once the person has let it in on the other one.
+ *
+ * @throws PairingError
+ */
+export async function takePairing(options: TakePairingOptions): Promise<Vault> {
+  const { code, name, onPictures } = options
+  const secret = /^[\w-]{43}$/.test(code)
+    ? base64ToBytes(`${code.replaceAll('-', '+').replaceAll('_', '/')}=`)
+    : undefined
+  if (!secret) throw new PairingError('malformed')
+  const talk = new Talk(secret, options)
+  const commitment = await talk.receive(0)
+  const own = await newKeyPair()
+  await talk.send(1, concatBytes(own.publicBytes, utf8ToBytes(name.slice(0, mostNameCharacters))))
+  const theirs = await talk.receive(2)
+  if (!equalBytes(commitmentTo(theirs), commitment)) throw new PairingError('altered')
+  const { key, pictures } = await agree(secret, own, theirs, [theirs, own.publicBytes])
+  await talk.send(3, new Uint8Array(), key)
+  onPictures(pictures)
+  const masterKey = await talk.receive(4, key)
+  const vault = { masterKey, keys: deriveKeys(masterKey) }
+  // Takes the place of the keys on the service. The vault is open all the same if that does not get through.
+  await talk.send(5, new Uint8Array(), key).catch(() => {})
+  return vault
+}
+
+/** How long a device waits before it looks again. */
+const pauseMs = 500
+const mostNameCharacters = 100
+/** An uncompressed point of P-256. */
+const publicKeyBytes = 65
+const curve = { name: 'ECDH', namedCurve: 'P-256' }
+
+interface KeyPair {
+  privateKey: CryptoKey
+  publicBytes: Uint8Array
+}
+
+/** WebCrypto's curve that every browser has; the private key never leaves it. */
+async function newKeyPair(): Promise<KeyPair> {
+  const { privateKey, publicKey } = await crypto.subtle.generateKey(curve, false, ['deriveBits'])
+  return { privateKey, publicBytes: new Uint8Array(await crypto.subtle.exportKey('raw', publicKey)) }
+}
+
+function commitmentTo(publicBytes: Uint8Array): Uint8Array {
+  return hkdfSha256(publicBytes, 'ebs/pairing-commitment/1')
+}
+
+/** The code alone yields none of it, not even later: the private keys are gone with the devices' memory. */
+async function agree(secret: Uint8Array, own: KeyPair, theirs: Uint8Array, publicKeys: [Uint8Array, Uint8Array]) {
+  const publicKey = await crypto.subtle.importKey('raw', Uint8Array.from(theirs), curve, false, []).catch(() => {
+    throw new PairingError('altered')
+  })
+  const shared = await crypto.subtle.deriveBits({ name: 'ECDH', public: publicKey }, own.privateKey, 256)
+  const material = concatBytes(secret, new Uint8Array(shared), ...publicKeys)
+  const [one = 0, two = 0, three = 0] = hkdfSha256(material, 'ebs/pairing-pictures/1')
+  const pictures: PairingPictures = [one % 64, two % 64, three % 64]
+  return { key: hkdfSha256(material, 'ebs/pairing-key/1'), pictures }
+}
+
+type Answer = Promise<CallResult<components['schemas']['Pairing']>>
+
+/** The messages of two devices, by turns, each encrypted for its place. */
+class Talk {
+  readonly #options: PairingOptions
+  readonly #id: string
+  readonly #codeKey: Uint8Array
+
+  constructor(secret: Uint8Array, options: PairingOptions) {
+    this.#options = options
+    this.#id = bytesToHex(hkdfSha256(secret, 'ebs/pairing-id/1').subarray(0, 16))
+    this.#codeKey = hkdfSha256(secret, 'ebs/pairing/1')
+  }
+
+  async send(step: number, plaintext: Uint8Array, key = this.#codeKey): Promise<void> {
+    const { client, signal = null } = this.#options
+    const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES))
+    const message = bytesToBase64(concatBytes(nonce, seal(key, nonce, this.#place(step), plaintext)))
+    await this.#ask(() => client.PUT(path, { ...this.#params, signal, body: { step, message } }))
+  }
+
+  /** Waits for the message of this step. */
+  async receive(step: number, key = this.#codeKey): Promise<Uint8Array> {
+    const { client, signal = null } = this.#options
+    const stored = await this.#ask(
+      () => client.GET(path, { ...this.#params, signal }),
+      (last) => last.step >= step,
+    )
+    if (!stored || stored.step > step) throw new PairingError('taken')
+    const bytes = base64ToBytes(stored.message)
+    const isWhole = bytes && bytes.length >= NONCE_BYTES + TAG_BYTES
+    const opened = isWhole && open(key, bytes.subarray(0, NONCE_BYTES), this.#place(step), bytes.subarray(NONCE_BYTES))
+    if (!opened) throw new PairingError('altered')
+    return opened
+  }
+
+  /**
+   * Asks until there is an answer that will do: a phone's network may be away for a moment. A service that never says that it
+   * is over is not believed.
+   */
+  async #ask(call: () => Answer, isEnough: (stored: { step: number }) => boolean = () => true) {
+    const { signal = new AbortController().signal, clock = systemClock } = this.#options
+    let isUnsure = false
+    for (const end = clock.now() + pairingMs; ; await clock.sleep(pauseMs, signal)) {
+      signal.throwIfAborted()
+      try {
+        const stored = unwrap(await answer(call()))
+        if (isEnough(stored)) return stored
+      } catch (error) {
+        const status = error instanceof ApiError ? error.status : undefined
+        if (status === 404) throw new PairingError('over')
+        // It may have arrived the time before, and been answered since: what that opens with tells by whom.
+        if (status === 409 && isUnsure) return undefined
+        if (status === 409) throw new PairingError('taken')
+        if (!(error instanceof OfflineError)) throw error
+        isUnsure = true
+      }
+      if (clock.now() >= end) throw new PairingError('over')
+    }
+  }
+
+  get #params() {
+    return { params: { path: { id: this.#id } } }
+  }
+
+  #place(step: number): Uint8Array {
+    return utf8ToBytes(['ebs/pairing/1', this.#options.userId, this.#id, step].join('\0'))
+  }
+}
+
+const path = '/api/v1/account/pairings/{id}'

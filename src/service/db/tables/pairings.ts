@@ -1,0 +1,45 @@
+import { pairingMs } from '../../../protocol/pairing.ts'
+import type { Db, Trx } from '../engine/database.ts'
+import type { Schema } from '../schema.ts'
+
+export type PairingRow = Schema['pairings']
+
+/** Undefined if it is over. */
+export async function findPairing(db: Db, userId: string, id: string, now: number): Promise<PairingRow | undefined> {
+  return db
+    .selectFrom('pairings')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('id', '=', id)
+    .where('expires_at', '>', now)
+    .executeTakeFirst()
+}
+
+/** Begins a pairing in the place of another one, or stores the next message of one. Returns false if it is not the next. */
+export async function savePairing(trx: Trx, message: Omit<PairingRow, 'expires_at'>, now: number): Promise<boolean> {
+  const { user_id, ...content } = message
+  const set = { ...content, expires_at: now + pairingMs }
+  const { id, step } = set
+  if (step === 0) {
+    const { numInsertedOrUpdatedRows } = await trx
+      .insertInto('pairings')
+      .values({ user_id, ...set })
+      .onConflict((conflict) =>
+        conflict
+          .column('user_id')
+          .doUpdateSet(set)
+          .where(({ or, eb }) => or([eb('pairings.id', '<>', id), eb('pairings.expires_at', '<=', now)])),
+      )
+      .executeTakeFirst()
+    return numInsertedOrUpdatedRows === 1n
+  }
+  const { numUpdatedRows } = await trx
+    .updateTable('pairings')
+    .set(set)
+    .where('user_id', '=', user_id)
+    .where('id', '=', id)
+    .where('step', '=', step - 1)
+    .where('expires_at', '>', now)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}

@@ -1,0 +1,37 @@
+import { demandLogin } from '../auth/sessions.ts'
+import { ServiceError } from '../contract/errors.ts'
+import type { Database } from '../db/engine/database.ts'
+import { findPairing, type PairingRow, savePairing } from '../db/tables/pairings.ts'
+import type { Operations } from './operation.ts'
+
+interface Parts {
+  database: Pick<Database, 'db' | 'write'>
+  clock: () => number
+}
+
+/** What two devices send each other by them is the client package's business: `src/client/pair.ts`. */
+export const pairingOperations: Operations<'getPairing' | 'sendToPairing', Parts> = {
+  async getPairing({ session, params }, { database, clock }) {
+    const found = await findPairing(database.db, session.userId, params.id, clock())
+    if (!found) throw new ServiceError('PairingNotFound')
+    return { status: 200, body: contentOf(found) }
+  },
+
+  async sendToPairing({ session: { userId, loginId }, params: { id }, body: { step, message } }, { database, clock }) {
+    const now = clock()
+    const stored = await database.write(async (trx) => {
+      await demandLogin(trx, { userId, loginId })
+      const isSaved = await savePairing(trx, { user_id: userId, id, step, message }, now)
+      const found = await findPairing(trx, userId, id, now)
+      if (!found) throw new ServiceError('PairingNotFound')
+      // The same message may come twice, if its sender heard no answer.
+      if (!isSaved && (found.step !== step || found.message !== message)) throw new ServiceError('PairingChanged')
+      return found
+    }, userId)
+    return { status: 200, body: contentOf(stored) }
+  },
+}
+
+function contentOf({ step, message, expires_at }: PairingRow) {
+  return { step, message, expires_at }
+}

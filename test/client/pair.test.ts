@@ -1,0 +1,285 @@
+/** `/pair`: two honest devices, then a service and people who are not. */
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { open, seal } from '../../src/client/crypto/aead.ts'
+import { hkdfSha256 } from '../../src/client/crypto/hashes.ts'
+import { createClient } from '../../src/client/index.ts'
+import { offerPairing, type PairingPictures, takePairing } from '../../src/client/pair.ts'
+import { fakeService } from '../../src/client/testing.ts'
+import { pairingMs } from '../../src/protocol/pairing.ts'
+import { buildApp } from '../support/app.ts'
+import { snapshot } from '../support/database.ts'
+import { clientOver } from './connection.ts'
+
+/** Looks again soon, and its time passes as the test says. */
+const clock = { at: 0, now: () => Date.now() + clock.at, sleep: () => sleep(2) }
+t.afterEach(() => {
+  clock.at = 0
+})
+/** Devices that still wait when a test is over. */
+const over = new AbortController()
+t.teardown(() => over.abort())
+
+type Change = (request: Request, answer: () => Promise<Response>) => Promise<Response>
+
+/** Devices of one user, whose calls the service answers as it likes. */
+function household() {
+  const service = fakeService({ now: clock.now })
+  const deviceOf = (name: string, userId = 'ann', change: Change = (_, answer) => answer()) => {
+    const { fetch } = service.connect(userId)
+    const client = createClient({
+      baseUrl: service.baseUrl,
+      deviceId: name,
+      fetch: (request) => change(request.clone(), () => fetch(request)),
+    })
+    return { client, userId, clock, signal: over.signal }
+  }
+  return { deviceOf }
+}
+
+/** A phone that scans the code; its pictures, and what comes of it. */
+function scan(device: Parameters<typeof offerPairing>[0], code: string, name = 'Safari on iPhone') {
+  const pictures = Promise.withResolvers<PairingPictures>()
+  const vault = takePairing({ ...device, code, name, onPictures: pictures.resolve })
+  vault.catch(pictures.reject)
+  pictures.promise.catch(() => {})
+  return { pictures: pictures.promise, vault }
+}
+
+const faultOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'none',
+    ({ fault, message }) => fault ?? message,
+  )
+
+t.test('The phone has the keys once the person has let it in, and both show the same pictures', async (t) => {
+  for (const keys of [1, 3, 380]) {
+    const { deviceOf } = household()
+    const masterKey = randomBytes(32 * keys)
+    const offer = await offerPairing(deviceOf('laptop'))
+    t.match(offer.code, /^[\w-]{43}$/)
+    const phone = scan(deviceOf('phone'), offer.code)
+    const guest = await offer.guest()
+    t.equal(guest.name, 'Safari on iPhone')
+    t.same(await phone.pictures, guest.pictures)
+    t.ok(guest.pictures.length === 3 && guest.pictures.every((picture) => picture >= 0 && picture < 64))
+    await guest.admit(masterKey)
+    const vault = await phone.vault
+    t.same(vault.masterKey, new Uint8Array(masterKey))
+    t.equal(vault.keys.recordKey.length, 32)
+  }
+})
+
+t.test('Pictures differ from one pairing to the next', async (t) => {
+  const { deviceOf } = household()
+  const seen = new Set<string>()
+  for (let n = 0; n < 8; n++) {
+    const offer = await offerPairing(deviceOf('laptop'))
+    scan(deviceOf('phone'), offer.code).vault.catch(() => {})
+    seen.add((await offer.guest()).pictures.join())
+  }
+  t.ok(seen.size >= 7, [...seen].join(' '))
+})
+
+t.test('A code is of use to one device, to the same user, for two minutes', async (t) => {
+  const { deviceOf } = household()
+  const offer = await offerPairing(deviceOf('laptop'))
+  t.equal(await faultOf(scan(deviceOf('his', 'bob'), offer.code).vault), 'over', 'another user')
+  const phones = ['one', 'two', 'three'].map((name) => scan(deviceOf(name), offer.code, name))
+  const guest = await offer.guest()
+  await guest.admit(randomBytes(32))
+  const faults = await Promise.all(phones.map(({ vault }) => faultOf(vault)))
+  t.same(faults.toSorted(), ['none', 'taken', 'taken'])
+  t.equal(faults[phones.findIndex((_, n) => ['one', 'two', 'three'][n] === guest.name)], 'none')
+  t.equal(await faultOf(scan(deviceOf('late'), offer.code).vault), 'taken', 'after it was used')
+
+  const old = await offerPairing(deviceOf('laptop'))
+  clock.at = pairingMs
+  t.equal(await faultOf(scan(deviceOf('phone'), old.code).vault), 'over')
+  t.equal(await faultOf(old.guest()), 'over')
+  t.equal(await faultOf(scan(deviceOf('phone'), 'x'.repeat(42)).vault), 'malformed')
+})
+
+t.test('The two minutes end on the device, too, whatever the service says', async (t) => {
+  const { deviceOf } = household()
+  // Its clock stands still.
+  const { client } = fakeOf(fakeService({ now: () => 0 }))
+  const offer = await offerPairing({ ...deviceOf('laptop'), client })
+  const waiting = faultOf(offer.guest())
+  clock.at = pairingMs
+  t.equal(await waiting, 'over')
+})
+
+t.test('A device that stops ends it at once, and one without a network for a while goes on', async (t) => {
+  const { deviceOf } = household()
+  const stop = new AbortController()
+  const stopped = await offerPairing({ ...deviceOf('laptop'), signal: stop.signal })
+  const waiting = faultOf(stopped.guest())
+  stop.abort(new Error('closed'))
+  t.equal(await waiting, 'closed')
+
+  const flaky = (): Change => {
+    let calls = 0
+    return async (_, answer) => {
+      const response = await answer()
+      if (calls++ % 2 === 0) throw new TypeError('lost on the way back')
+      return response
+    }
+  }
+  const offer = await offerPairing(deviceOf('laptop', 'ann', flaky()))
+  const phone = scan(deviceOf('phone', 'ann', flaky()), offer.code)
+  const masterKey = randomBytes(32)
+  await (await offer.guest()).admit(masterKey)
+  t.same((await phone.vault).masterKey, new Uint8Array(masterKey))
+})
+
+t.test('Whatever a service alters is noticed, and no keys go out', async (t) => {
+  for (const step of [0, 1, 2, 3, 4, 5]) {
+    const { deviceOf } = household()
+    const sent: number[] = []
+    const altering: Change = async (request, answer) => {
+      const response = await answer()
+      if (request.method === 'PUT') sent.push((await request.json()).step)
+      if (request.method !== 'GET' || !response.ok) return response
+      const body = await response.json()
+      const message = Buffer.from(body.message, 'base64')
+      if (body.step === step) message[step * 6] = (message[step * 6] as number) ^ 1
+      return Response.json({ ...body, message: message.toString('base64') })
+    }
+    const offer = await offerPairing(deviceOf('laptop', 'ann', altering))
+    const phone = scan(deviceOf('phone', 'ann', altering), offer.code)
+    const [victim, other] = step % 2 === 0 ? [phone.vault, admit()] : [admit(), phone.vault]
+    async function admit() {
+      await (await offer.guest()).admit(randomBytes(32))
+    }
+    other.catch(() => {})
+    t.equal(await faultOf(victim), 'altered', `message ${step}`)
+    if (step < 4) t.notOk(sent.includes(4), 'no keys were sent')
+    clock.at = pairingMs
+    if (step < 4) t.equal(await faultOf(other), 'over')
+    clock.at = 0
+  }
+})
+
+t.test('Messages of another place, or junk, are not taken for this one', async (t) => {
+  for (const junk of ['', 'AAAA', Buffer.alloc(39).toString('base64'), Buffer.alloc(40).toString('base64'), '====']) {
+    const { deviceOf } = household()
+    const swapped: Change = async (request, answer) => {
+      const response = await answer()
+      return request.method === 'GET' ? Response.json({ ...(await response.json()), message: junk }) : response
+    }
+    const offer = await offerPairing(deviceOf('laptop'))
+    t.equal(await faultOf(scan(deviceOf('phone', 'ann', swapped), offer.code).vault), 'altered', junk)
+  }
+  // The one message that the phone has sent comes back to it as the answer.
+  const { deviceOf } = household()
+  let own: object = {}
+  const mirror: Change = async (request, answer) => {
+    const response = await answer()
+    if (request.method === 'PUT') own = { ...(await request.json()), step: 2 }
+    return request.method === 'GET' && 'message' in own ? Response.json({ ...own, expires_at: 1 }) : response
+  }
+  const offer = await offerPairing(deviceOf('laptop'))
+  t.equal(await faultOf(scan(deviceOf('phone', 'ann', mirror), offer.code).vault), 'altered')
+})
+
+t.test(
+  'Who has photographed the code and runs the service cannot choose what leads to the same pictures',
+  async (t) => {
+    const { deviceOf } = household()
+    const offer = await offerPairing(deviceOf('laptop'))
+    const secret = Buffer.from(offer.code, 'base64url')
+    const id = hkdfSha256(secret, 'ebs/pairing-id/1').subarray(0, 16)
+    const place = (step: number) =>
+      Buffer.from(['ebs/pairing/1', 'ann', Buffer.from(id).toString('hex'), step].join('\0'))
+    const { publicKey } = await crypto.subtle.generateKey({ name: 'ECDH', namedCurve: 'P-256' }, true, ['deriveBits'])
+    const chosen = new Uint8Array(await crypto.subtle.exportKey('raw', publicKey))
+    const nonce = randomBytes(24)
+    const message = Buffer.concat([nonce, seal(hkdfSha256(secret, 'ebs/pairing/1'), nonce, place(2), chosen)])
+    // Properly encrypted under the code, but not what the first message has promised.
+    const between: Change = async (request, answer) => {
+      const response = await answer()
+      if (request.method !== 'GET') return response
+      const body = await response.json()
+      return Response.json(body.step === 1 ? { ...body, step: 2, message: message.toString('base64') } : body)
+    }
+    t.equal(await faultOf(scan(deviceOf('phone', 'ann', between), offer.code).vault), 'altered')
+  },
+)
+
+t.test('The operator, who has all that the service stores, logs and receives, opens nothing', async (t) => {
+  const app = await buildApp(t, { LOG_LEVEL: 'trace' })
+  const [page, mobile] = [await app.user('ann'), await app.user('ann')]
+  const { userId } = page
+  const masterKey = randomBytes(32)
+  const received: string[] = []
+  const deviceOf = (session: typeof page, deviceId: string) => {
+    const call: typeof session.call = async (method, path, request) => {
+      received.push(JSON.stringify([method, path, request?.headers, request?.payload?.toString()]))
+      const answer = await session.call(method, path, request)
+      received.push(await snapshot(app.context))
+      return answer
+    }
+    return { client: clientOver({ session: { ...session, call } }, deviceId), userId, clock }
+  }
+  const offer = await offerPairing(deviceOf(page, 'laptop'))
+  const phone = scan(deviceOf(mobile, 'phone'), offer.code)
+  await (await offer.guest()).admit(masterKey)
+  t.same((await phone.vault).masterKey, new Uint8Array(masterKey))
+
+  const all = [...received, ...app.log].join('\n')
+  const messages = messagesIn(all)
+  t.same([...messages.keys()].toSorted(), [0, 1, 2, 3, 4, 5], 'all of them went through the service')
+  const secret = Buffer.from(offer.code, 'base64url')
+  for (const bytes of [masterKey, secret]) {
+    for (const form of ['hex', 'base64', 'base64url'] as const) t.notMatch(all, bytes.toString(form).slice(0, 40), form)
+  }
+  t.notMatch(all, 'Safari on iPhone', 'nor does it learn what the device calls itself')
+
+  // Everything of 32 bytes that it has seen is tried as a key, and as the code.
+  const seen = new Set<string>()
+  for (const [text] of all.matchAll(/[\w+/=-]{16,}/g)) {
+    for (const form of ['hex', 'base64'] as const) {
+      const bytes = Buffer.from(text, form)
+      for (const at of [0, 24]) if (bytes.length >= at + 32) seen.add(bytes.subarray(at, at + 32).toString('latin1'))
+    }
+  }
+  const ids = [...all.matchAll(/pairings\/([0-9a-f]{32})/g)].map(([, id = '']) => id)
+  const opensAny = (code: Uint8Array) => opened(messages, code, userId, ids[0] ?? '')
+  t.ok(seen.size > 10, `${seen.size} candidates`)
+  for (const candidate of seen) t.same(opensAny(Buffer.from(candidate, 'latin1')), [])
+  t.same(opensAny(secret), [0, 1, 2], 'who finds a picture of the code later opens the greetings, and not the keys')
+})
+
+t.test('Once the vault is open, the service has the keys no more', async (t) => {
+  const app = await buildApp(t)
+  const { userId, ...session } = await app.user('ann')
+  const device = { client: clientOver({ session: { userId, ...session } }, 'laptop'), userId, clock }
+  const offer = await offerPairing(device)
+  const phone = scan({ ...device, client: clientOver({ session: { userId, ...session } }, 'phone') }, offer.code)
+  await (await offer.guest()).admit(randomBytes(32))
+  await phone.vault
+  const rows = await app.context.database.db.selectFrom('pairings').select(['step', 'message']).execute()
+  t.match(rows, [{ step: 5, message: /^.{54}==$|^.{55}=$|^.{56}$/ }], 'an empty message')
+})
+
+function fakeOf(service: ReturnType<typeof fakeService>) {
+  return { client: createClient({ ...service, deviceId: 'laptop', fetch: service.connect('ann').fetch }) }
+}
+
+/** By their steps. */
+function messagesIn(all: string): Map<number, Buffer> {
+  const bodies = all.matchAll(/\\"step\\":(\d),\\"message\\":\\"([^\\]+)\\"/g)
+  return new Map([...bodies].map(([, step, message = '']) => [Number(step), Buffer.from(message, 'base64')]))
+}
+
+/** The steps of the messages that open with this key, or with one that is derived from it. */
+function opened(messages: Map<number, Buffer>, key: Uint8Array, userId: string, id: string): number[] {
+  const labels = ['ebs/pairing/1', 'ebs/pairing-key/1', 'ebs/pairing-id/1', 'ebs/pairing-commitment/1']
+  const keys = [key, ...labels.map((label) => hkdfSha256(key, label))]
+  return [...messages].flatMap(([step, bytes]) => {
+    const place = Buffer.from(['ebs/pairing/1', userId, id, step].join('\0'))
+    return keys.some((one) => open(one, bytes.subarray(0, 24), place, bytes.subarray(24))) ? [step] : []
+  })
+}

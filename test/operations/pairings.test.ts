@@ -1,0 +1,129 @@
+import t from 'tap'
+import { pairingMs } from '../../src/protocol/pairing.ts'
+import { buildApp, type TestUser } from '../support/app.ts'
+import { snapshot } from '../support/database.ts'
+import { sweepRows } from '../support/sweeps.ts'
+
+const app = await buildApp(t)
+const { context } = app
+t.afterEach(() => app.setClock(undefined))
+
+const notFound = [404, { error: 'Pairing not found' }]
+const changed = [409, { error: 'Pairing was changed' }]
+const textOf = (name: string) => Buffer.from(name).toString('base64')
+
+async function send({ call }: TestUser, id: string, step: number, text = `step ${step}`) {
+  const { status, body } = await call('PUT', `/api/v1/account/pairings/${id}`, {
+    body: { step, message: textOf(text) },
+  })
+  return status === 200 ? [status, body.step, body.message] : [status, body]
+}
+
+async function get({ call }: TestUser, id: string) {
+  const { status, body } = await call('GET', `/api/v1/account/pairings/${id}`)
+  return status === 200 ? [status, body.step, body.message] : [status, body]
+}
+
+const is = (step: number, text = `step ${step}`) => [200, step, textOf(text)]
+
+t.test('Two devices send each other messages by turns, and each takes the place of the one before', async (t) => {
+  const [page, phone] = [await app.user('ada'), await app.user('ada')]
+  t.same(await get(phone, 'one'), notFound)
+  t.same(await send(phone, 'one', 1), notFound, 'not begun')
+  for (const [step, from, to] of [
+    [0, page, phone],
+    [1, phone, page],
+    [2, page, phone],
+  ] as const) {
+    for (const _ of ['sent', 'sent again']) t.same(await send(from, 'one', step), is(step))
+    t.same(await get(to, 'one'), is(step))
+  }
+  t.same(await send(page, 'one', 1), changed, 'an earlier one')
+  t.same(await send(page, 'one', 2, 'another'), changed)
+  t.same(await send(page, 'one', 4), changed, 'one is missing')
+  t.same(await send(page, 'one', 0), changed, 'it does not begin twice')
+  t.same(await get(phone, 'one'), is(2))
+  t.notMatch(await snapshot(context), textOf('step 1'), 'nothing is left of what was answered')
+})
+
+t.test('Of many devices that have scanned one code, one is answered', async (t) => {
+  const page = await app.user('ada')
+  const phones = await Promise.all(
+    ['a', 'b', 'c', 'd', 'e', 'f'].map(async (name) => [name, await app.user('ada')] as const),
+  )
+  await send(page, 'race', 0)
+  const answers = await Promise.all(phones.map(([name, phone]) => send(phone, 'race', 1, `phone ${name}`)))
+  const taken = answers.filter(([status]) => status === 200)
+  t.equal(taken.length, 1)
+  t.same(
+    answers.filter(([status]) => status !== 200),
+    Array(5).fill(changed),
+  )
+  t.same(await get(page, 'race'), taken[0])
+})
+
+t.test('It is over after two minutes of silence, and the hourly sweep removes it', async (t) => {
+  const ada = await app.user('ada')
+  const start = Date.now()
+  app.setClock(start)
+  await send(ada, 'old', 0)
+  app.setClock(start + pairingMs - 1)
+  t.same(await send(ada, 'old', 1), is(1), 'the next message has its own two minutes')
+  app.setClock(start + 2 * pairingMs - 2)
+  t.same(await get(ada, 'old'), is(1))
+  app.setClock(start + 2 * pairingMs - 1)
+  t.same(await get(ada, 'old'), notFound)
+  for (const step of [1, 2]) t.same(await send(ada, 'old', step), notFound)
+  t.match(await snapshot(context), textOf('step 1'))
+  await sweepRows(context.database, start + 2 * pairingMs - 1)
+  t.notMatch(await snapshot(context), textOf('step 1'))
+  t.same(await send(ada, 'old', 0), is(0), 'an id that is over can begin again')
+})
+
+t.test('A user has one pairing: a new one takes its place', async (t) => {
+  const [page, other] = [await app.user('ada'), await app.user('ada')]
+  await send(page, 'first', 0)
+  t.same(await send(other, 'second', 0), is(0))
+  t.same(await get(page, 'first'), notFound)
+  t.same(await send(page, 'first', 1), notFound)
+  t.equal(
+    (await context.database.db.selectFrom('pairings').selectAll().where('user_id', '=', page.userId).execute()).length,
+    1,
+  )
+})
+
+t.test('Nobody else finds it or can answer it, and one’s own of the same id is another', async (t) => {
+  const [ada, bob] = [await app.user('ada'), await app.user('bob')]
+  await send(ada, 'same', 0, 'hers')
+  t.same(await get(bob, 'same'), notFound)
+  t.same(await send(bob, 'same', 1), notFound)
+  t.same(await send(bob, 'same', 0, 'his'), is(0, 'his'))
+  t.same(await get(ada, 'same'), is(0, 'hers'))
+})
+
+t.test('A device that was signed out reads and sends nothing more', async (t) => {
+  const [page, phone] = [await app.user('ada'), await app.user('ada')]
+  await send(page, 'ended', 0)
+  await phone.call('POST', '/api/v1/auth/logout')
+  for (const call of [get(phone, 'ended'), send(phone, 'ended', 1)]) t.equal((await call)[0], 401)
+  t.same(await get(page, 'ended'), is(0))
+})
+
+t.test('A message is at most 16,384 characters of base64', async (t) => {
+  const ada = await app.user('ada')
+  const put = async (message: string) =>
+    (await ada.call('PUT', '/api/v1/account/pairings/long', { body: { step: 0, message } })).status
+  t.equal(await put('A'.repeat(16_385)), 400)
+  t.same(await get(ada, 'long'), notFound)
+  t.equal(await put('A'.repeat(16_384)), 200)
+})
+
+t.test('The log has neither the id of a pairing nor its messages', async (t) => {
+  const own = await buildApp(t, { LOG_LEVEL: 'trace' })
+  const ada = await own.user('ada')
+  await send(ada, 'id-of-a-pairing', 0, 'text of a message')
+  await get(ada, 'id-of-a-pairing')
+  t.match(own.log.join(''), /pairings/, 'the calls are logged')
+  t.notMatch(own.log.join(''), /id-of-a-pairing/)
+  t.notMatch(own.log.join(''), textOf('text of a message'))
+})
