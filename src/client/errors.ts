@@ -95,7 +95,7 @@ export class WeakPassphraseError extends KeyringError {
   readonly advice: readonly string[]
 
   constructor(advice: readonly string[]) {
-    super('weak-passphrase', 'This passphrase is too easy to guess, and it is all that protects your bookmarks')
+    super('weak-passphrase', 'This passphrase is too easy to guess')
     this.advice = advice
   }
 }

@@ -49,6 +49,7 @@ export function undoable(sync: Sync): UndoableEdits {
   const emitter = new Emitter<{ step: undefined }>()
   const stacks: Record<keyof UndoSteps, Edited[][]> = { undo: [], redo: [] }
   let counts: UndoSteps = { undo: 0, redo: 0 }
+  let isRead = false
   let last: Promise<unknown> = Promise.resolve()
 
   function keep(name: keyof UndoSteps, steps: Edited[][]): void {
@@ -66,8 +67,9 @@ export function undoable(sync: Sync): UndoableEdits {
   /** @param fieldsOf undefined: it deletes */
   function edit(ids: readonly string[], run: () => Promise<void>, fieldsOf?: FieldsOf): Promise<void> {
     const making = async () => {
-      // Reads the store, if that was not done yet.
-      await sync.put([])
+      // Reads the store. Later edits are called for at once, in their order with those that are made without this.
+      if (!isRead) await sync.put([])
+      isRead = true
       const befores = new Map(ids.map((id) => [id, sync.get(id) ?? null]))
       await run()
       const step = [...befores].flatMap(([id, before]): Edited[] => {

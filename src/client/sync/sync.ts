@@ -55,7 +55,9 @@ export interface AdoptKeysOptions {
 /**
  * A user's bookmarks on this device, kept in sync with their other devices. Methods that edit also work offline: they
  * resolve once the edit would survive a reload, and it is sent as soon as there is a network; what methods return then
- * contains it. Do not modify the bookmarks that methods return: `update` them, or `put` a changed copy.
+ * contains it. Edits are made in the order of their calls, and one that fails holds up none; `importBookmarks` and
+ * `restoreExport` may overlap with others. Do not modify the bookmarks that methods return: `update` them, or `put` a changed
+ * copy.
  *
  * Edits of one bookmark, made at the same time in two tabs or on two devices, are merged field by field. If they set the
  * same field, the later one wins, and the other one is kept among the `conflicts` of its device.
@@ -327,19 +329,19 @@ export function createSyncOver(
     // The app may go on changing its own objects meanwhile.
     put(bookmarks, options) {
       const copies = [bookmarks].flat().map((one) => ({ ...one }))
-      return run.edit(() => putBookmarks(engine, copies, options))
+      return run.edit((turn) => putBookmarks(engine, turn, copies, options))
     },
     update(ids, update, options) {
       const copy = typeof update === 'function' ? update : { ...update }
       const list = [ids].flat()
-      return run.edit(() => updateBookmarks(engine, list, copy, options))
+      return run.edit((turn) => updateBookmarks(engine, turn, list, copy, options))
     },
-    remove: (ids) => run.edit(() => removeBookmarks(engine, [ids].flat())),
+    remove: (ids) => run.edit((turn) => removeBookmarks(engine, turn, [ids].flat())),
     move: (ids, place, list = [ids].flat()) => run.editWith((deferred) => deferred.moveBookmarks(engine, list, place)),
     importBookmarks: (bookmarks, options = {}) =>
-      run.editWith(({ importList }, signal) => importList(engine, bookmarks, { ...options, signal }), options.signal),
+      run.editWith(({ importList }, signal) => importList(engine, bookmarks, { ...options, signal }), options),
     restoreExport: (opened, options = {}) =>
-      run.editWith(({ restoreList }, signal) => restoreList(engine, opened, { ...options, signal }), options.signal),
+      run.editWith(({ restoreList }, signal) => restoreList(engine, opened, { ...options, signal }), options),
     resolve: (which, choice) => run.editWith((deferred) => deferred.resolveConflicts(engine, which, choice)),
     heldDeletions: () => listHeld(replica),
     // Those held at the call: by the time that the edit runs, there may be others.
@@ -350,11 +352,8 @@ export function createSyncOver(
     retryQuarantined: (ids) => run.editWith(({ retryRefused }) => retryRefused(engine, ids)),
     dropQuarantined: (ids) => run.editWith(({ dropRefused }) => dropRefused(engine, ids)),
     adoptKeys: (opened, options = {}) =>
-      run.editWith(
-        ({ adoptKeys }, signal, connected) => adoptKeys(connected, opened, { ...options, signal }),
-        options.signal,
-      ),
-    explain: () => run.editWith((deferred) => deferred.explain(engine)),
+      run.editWith(({ adoptKeys }, signal, connected) => adoptKeys(connected, opened, { ...options, signal }), options),
+    explain: () => run.editWith((deferred) => deferred.explain(engine), {}),
     on: (event, listener) => emitter.on(event, listener),
     signOut: (options = {}) => run.signOut(options),
   }

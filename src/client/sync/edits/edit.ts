@@ -100,9 +100,14 @@ export interface EditParts extends Author {
   keys: Keys
 }
 
-export async function removeBookmarks(parts: EditParts, ids: readonly string[]): Promise<void> {
+/** Over once the edits that were called for before have been made. False: nothing is waited for. */
+export type Turn = Promise<unknown> | false
+
+export async function removeBookmarks(parts: EditParts, turn: Turn, ids: readonly string[]): Promise<void> {
   const edits = ids.map((id) => ({ id, bookmark: null, sealed: null }))
-  await queueEdits(parts, edits, parts.replica.meta.cursor)
+  const { cursor } = parts.replica.meta
+  await turn
+  await queueEdits(parts, edits, cursor)
 }
 
 /**

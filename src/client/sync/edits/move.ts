@@ -45,6 +45,7 @@ export async function moveBookmarks(parts: MoveParts, list: readonly string[], p
       if (!bookmark) continue
       const edit = sealAgain(keys, moved(bookmark), sealed.get(row.id))
       applyEdit(draft, row, edit, parts, { cursor: draft.meta.cursor })
+      replica.asked.set(row.id, moved(replica.asked.get(row.id) ?? ({ id: row.id } as PlaintextBookmark)))
     }
     return true
   }

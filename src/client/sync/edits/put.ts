@@ -3,11 +3,12 @@ import { demandForm } from '../../bookmark/form.ts'
 import { differingFields, mergeBookmarks } from '../../bookmark/merge.ts'
 import { isPosition, positionsBetween } from '../../bookmark/positions.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
+import { toJson } from '../../crypto/record.ts'
 import { paced } from '../../timing/paced.ts'
-import type { Draft, Replica } from '../store/replica.ts'
+import type { Draft } from '../store/replica.ts'
 import { viewOf } from '../store/row.ts'
 import type { Row } from '../store/store.ts'
-import { applyEdit, type EditParts, type SealedEdit, sealAgain, sealOne } from './edit.ts'
+import { applyEdit, type EditParts, type SealedEdit, sealAgain, sealOne, type Turn } from './edit.ts'
 
 /** The state that an edit was made on. */
 export interface PutOptions {
@@ -31,26 +32,27 @@ interface Sight {
   isEarlier: boolean
 }
 
-/** So many are encrypted at once, without blocking the page. */
-const few = 20
-
-/** Bookmarks are encrypted before it is their turn; those that have changed by then are merged and encrypted again. */
+/**
+ * Bookmarks are encrypted before the store is theirs; those that have changed by then are merged and encrypted again.
+ * Until it is the edit's turn, its maker has not seen what those before it make.
+ */
 export async function putBookmarks(
   parts: EditParts,
+  turn: Turn,
   bookmarks: readonly PlaintextBookmark[],
   { seen }: PutOptions = {},
 ): Promise<void> {
   if (bookmarks.length === 0) return
   const sights = new Map(bookmarks.map(({ id }) => [id, sightOf(parts, id, seen)]))
-  const edits: SealedEdit[] = []
-  const seal = (bookmark: PlaintextBookmark) => {
+  const copies: PlaintextBookmark[] = []
+  await paced(bookmarks, (bookmark) => {
     demandForm(bookmark)
-    edits.push(sealOne(parts.keys, bookmark))
-  }
-  const placed = withPlaces(parts, bookmarks)
-  // A few are not waited for: edits that an app calls for one after the other are made in this order.
-  if (placed.length <= few) placed.forEach(seal)
-  else await paced(placed, seal)
+    copies.push(JSON.parse(toJson(bookmark)))
+  })
+  await turn
+  const place = placer(parts)
+  const edits: SealedEdit[] = []
+  await paced(copies, (copy) => edits.push(sealOne(parts.keys, place(copy))))
   await parts.replica.commit([...sights.keys()], 'local', (draft) =>
     paced(edits, (edit) => {
       putOne(parts, draft, edit, sights.get(edit.id) as Sight)
@@ -124,6 +126,7 @@ export type Update = Patch | ((current: Readonly<PlaintextBookmark>) => Patch | 
 /** @throws RangeError there is no such bookmark, and none was changed */
 export async function updateBookmarks(
   parts: EditParts,
+  turn: Turn,
   ids: readonly string[],
   update: Update,
   { seen }: PutOptions = {},
@@ -131,15 +134,24 @@ export async function updateBookmarks(
   if (ids.length === 0) return
   const { replica } = parts
   const sights = new Map(ids.map((id) => [id, sightOf(parts, id, seen)]))
+  await turn
   const asked: PlaintextBookmark[] = []
   await replica.commit([...sights.keys()], 'local', async (draft) => {
-    await paced(sights, ([id, sight]) => asked.push(...updateOne(parts, draft, id, update, sight)))
+    const place = placer(parts)
+    await paced(sights, ([id, sight]) => asked.push(...updateOne(parts, draft, id, update, sight, place)))
     for (const one of asked) replica.asked.set(one.id, one)
   })
 }
 
 /** Returns the bookmark as it was asked for, if it was. */
-function updateOne(parts: EditParts, draft: Draft, id: string, update: Update, sight: Sight): PlaintextBookmark[] {
+function updateOne(
+  parts: EditParts,
+  draft: Draft,
+  id: string,
+  update: Update,
+  sight: Sight,
+  place: Placer,
+): PlaintextBookmark[] {
   const row = draft.get(id)
   const current = viewOf(row).bookmark
   if (!current) throw new RangeError(`There is no bookmark ${id}`)
@@ -151,8 +163,9 @@ function updateOne(parts: EditParts, draft: Draft, id: string, update: Update, s
   for (const name of required) if (patch[name] === undefined) delete patch[name]
   demandForm(patch as Partial<PlaintextBookmark>, true)
   const position = 'parentId' in patch ? undefined : current.position
-  const [patched] = withPlaces(parts, [{ ...current, position, ...patch } as PlaintextBookmark])
-  const edit = sealOne(parts.keys, patched as PlaintextBookmark)
+  const patched = place({ ...current, position, ...patch } as PlaintextBookmark)
+  if ('parentId' in patch) patch.position = patched.position
+  const edit = sealOne(parts.keys, patched)
   const base = typeof update === 'function' ? current : sight.bookmark
   const asked = { ...(base ?? current), ...patch } as PlaintextBookmark
   const { lost } = mergeBookmarks(base, current, asked)
@@ -163,41 +176,31 @@ function updateOne(parts: EditParts, draft: Draft, id: string, update: Update, s
 /** The last position in each folder; null if it has bookmarks without one. The key `undefined` stands for the top level. */
 type Ends = Map<string | undefined, string | null>
 
-/** The last positions given to bookmarks that may not be stored yet, so that no two of them get the same. */
-const given = new WeakMap<Replica, Ends>()
+type Placer = (bookmark: PlaintextBookmark) => PlaintextBookmark
 
 /**
  * Gives each bookmark without a position its own one if it stays in its folder, or else one at the folder's end. In a
  * folder with bookmarks that have none, which come last, a new one gets none either.
  */
-function withPlaces({ replica, deviceId }: EditParts, bookmarks: readonly PlaintextBookmark[]): PlaintextBookmark[] {
-  let ends: Ends | undefined
-  return bookmarks.map((bookmark) => {
+function placer({ replica, deviceId }: EditParts): Placer {
+  const ends: Ends = new Map()
+  return (bookmark) => {
     if (bookmark.position !== undefined) return bookmark
     const before = replica.live.get(bookmark.id)
     if (before && before.parentId === bookmark.parentId) return withPosition(bookmark, before.position)
-    ends ??= findEnds(replica)
+    for (const { parentId, position = null } of ends.size > 0 ? [] : replica.live.values()) {
+      const end = ends.get(parentId)
+      if (end === undefined || position === null || (end !== null && position > end)) ends.set(parentId, position)
+    }
     const end = ends.get(bookmark.parentId)
     if (end === null || (end !== undefined && !isPosition(end))) return bookmark
     const [position] = positionsBetween(end ?? null, null, 1, deviceId) as [string]
     ends.set(bookmark.parentId, position)
-    given.set(replica, ends)
     return withPosition(bookmark, position)
-  })
+  }
 }
 
 function withPosition(bookmark: PlaintextBookmark, position: string | undefined): PlaintextBookmark {
   const { position: _, ...rest } = bookmark
   return position === undefined ? rest : { ...rest, position }
-}
-
-function findEnds(replica: Replica): Ends {
-  const ends: Ends = new Map()
-  const extend = (folder: string | undefined, position: string | null) => {
-    const end = ends.get(folder)
-    if (end === undefined || position === null || (end !== null && position > end)) ends.set(folder, position)
-  }
-  for (const bookmark of replica.live.values()) extend(bookmark.parentId, bookmark.position ?? null)
-  for (const [folder, position] of given.get(replica) ?? []) if (position !== null) extend(folder, position)
-  return ends
 }

@@ -3,6 +3,7 @@ import { eraseKeys } from '../../crypto/keys.ts'
 import { StoreVersionError } from '../../errors.ts'
 import { abortable, pause } from '../../timing/clock.ts'
 import { forgetMasterKey } from '../../vault/master-key.ts'
+import type { Turn } from '../edits/edit.ts'
 import type { Transport } from '../exchange/transport.ts'
 import type { Search, SearchOptions, SearchQuery } from '../search/search.ts'
 import type { TabMessage } from '../store/tabs.ts'
@@ -37,10 +38,12 @@ export class Run {
   readonly #connect: (deferred: Deferred) => Transport
   readonly #ended = new AbortController()
   readonly #stopped = new AbortController()
-  /** The edits under way. */
-  readonly #edits = new Set<Promise<unknown>>()
+  /** Resolves once the edits under way have ended, and what else must end before a sign-out. */
+  #edits: Promise<unknown> = Promise.resolve()
+  /** Resolves once the edits that were called for so far have ended. */
+  #turn = this.#edits
   /** The exchanges that `syncNow` has begun: its callers do not wait for the end of what they have aborted. */
-  #exchanges: Promise<unknown> = Promise.resolve()
+  #exchanges = this.#edits
   #admitsEdits = true
   #search: Search | undefined
   #loaded: Promise<void> | undefined
@@ -81,25 +84,35 @@ export class Run {
     })
   }
 
-  /** Runs an edit: sign-out and `stop` wait until it has ended. Its signal aborts with the caller's, or at the stop. */
-  async edit<T>(work: (signal: AbortSignal) => Promise<T>, caller?: AbortSignal): Promise<T> {
+  /**
+   * Runs an edit: sign-out and `stop` wait until it has ended. Its signal aborts with the caller's, or at the stop. Edits are
+   * made in the order of their calls: until `turn` is over, `work` may only look at what there is and get ready.
+   *
+   * @param options of a call that may take its time: it waits for no edit, and no edit for it
+   */
+  async edit<T>(
+    work: (turn: Turn, signal: AbortSignal) => Promise<T>,
+    options?: { signal?: AbortSignal | undefined },
+  ): Promise<T> {
     await this.load()
     this.#ended.signal.throwIfAborted()
     if (!this.#admitsEdits) throw new DOMException('The user is signing out', 'AbortError')
-    const edit = work(this.#signalFor(caller))
-    this.#edits.add(edit)
-    return edit.finally(() => this.#edits.delete(edit))
+    const turn = !options && this.#turn
+    const edit = work(turn, this.#signalFor(options?.signal))
+    if (turn) this.#turn = endOf(turn, edit)
+    this.#edits = endOf(this.#edits, edit)
+    return edit
   }
 
-  /** Like `edit`, with what is in the sync's second file. */
+  /** Like `edit`, in its turn, with what is in the sync's second file. */
   editWith<T>(
     work: (deferred: Deferred, signal: AbortSignal, connected: Connected) => Promise<T>,
-    caller?: AbortSignal,
+    options?: { signal?: AbortSignal | undefined },
   ): Promise<T> {
-    return this.edit(async (signal) => {
-      const { deferred, connected } = await abortable(this.#reach(), signal)
+    return this.edit(async (turn, signal) => {
+      const [{ deferred, connected }] = await abortable(Promise.all([this.#reach(), turn]), signal)
       return work(deferred, signal, connected)
-    }, caller)
+    }, options)
   }
 
   async syncNow(caller: AbortSignal | undefined): Promise<void> {
@@ -110,7 +123,7 @@ export class Run {
     try {
       const { deferred, connected } = await abortable(this.#reach(), signal)
       const exchanging = deferred.exchange(connected, signal)
-      this.#exchanges = Promise.allSettled([this.#exchanges, exchanging])
+      this.#exchanges = endOf(this.#exchanges, exchanging)
       await abortable(exchanging, signal)
     } catch (error) {
       if (!signal.aborted && this.#isLeader !== false) status.fail(error)
@@ -147,7 +160,7 @@ export class Run {
   /** Resolves when nothing runs any more. The store and the tabs remain usable. */
   async #end(): Promise<void> {
     this.#abort()
-    await Promise.allSettled(this.#edits)
+    await this.#edits
     await this.#exchanges
     await this.#leading
     await this.#loaded?.catch(() => {})
@@ -185,7 +198,7 @@ export class Run {
     if (discardUnsent) this.#abort()
     // Before this tab takes its turn: an edit waits for a sign-out to end if it finds the store emptied.
     this.#admitsEdits = false
-    await Promise.allSettled(this.#edits)
+    await this.#edits
     await tabs.exclusively('sign-out', async () => {
       await first?.()
       await replica.wipe({ discardUnsent, begin }).catch((error) => {
@@ -203,7 +216,7 @@ export class Run {
       await erase().catch((error) => error.name === 'SecurityError' || failures.push(error))
       await this.#logout(signal).catch((error) => failures.push(error))
       status.hear({ state: 'signed-out' })
-      if (failures.length > 1) throw new AggregateError(failures, 'The key may be left, and the session goes on')
+      if (failures.length > 1) throw new AggregateError(failures, 'The key and the session may be left')
       if (failures.length > 0) throw failures[0]
     })
   }
@@ -302,6 +315,11 @@ export class Run {
     for (const part of [replica, tree, this.#search]) part?.forget()
     eraseKeys(keys)
   }
+}
+
+/** Resolves once both have ended, however; the first one never rejects. It holds no result of the other. */
+function endOf(one: Promise<unknown>, other: Promise<unknown>): Promise<unknown> {
+  return other.catch(() => {}).then(() => one)
 }
 
 const nothingNew = { ids: [], origin: 'remote', conflicts: [] } as const

@@ -9,10 +9,7 @@ import {
 import type { Clock } from '../../timing/clock.ts'
 import type { Emitter, SyncProgress, SyncReason, SyncState, SyncStatus } from '../store/emitter.ts'
 import type { Replica } from '../store/replica.ts'
-import type { Tabs } from '../store/tabs.ts'
-
-/** A tab's state of its exchange with the service, which it tells the others. */
-type Report = Pick<SyncStatus, 'state' | 'reason' | 'progress' | 'retryAt'>
+import type { Report, Tabs } from '../store/tabs.ts'
 
 /** The sync's status. Emits `status` only when it differs from the one emitted last. */
 export class StatusBoard {
@@ -61,21 +58,15 @@ export class StatusBoard {
 
   /** Sets a state that this tab found out. Tabs of a newer version are not outdated, and the others find out for themselves. */
   set(state: SyncState, reason?: SyncReason, retryAt?: number): void {
-    const progress = state === 'offline' ? undefined : this.#report.progress
-    const report: Report = {
-      state,
-      ...(reason && { reason }),
-      ...(progress && { progress }),
-      ...(retryAt && { retryAt }),
-    }
-    const isNew = state !== this.#report.state || reason !== this.#report.reason || retryAt !== this.#report.retryAt
-    this.#change(report, isNew && reason !== 'outdated')
+    const before = this.#report
+    const progress = state === 'offline' ? undefined : before.progress
+    const isNew = state !== before.state || reason !== before.reason || retryAt !== before.retryAt
+    this.#change({ state, reason, progress, retryAt }, isNew && reason !== 'outdated')
   }
 
   /** Shows how far this tab's exchange with the service is; undefined if there is none, or nothing to do in it. */
   show(progress: SyncProgress | undefined): void {
-    const { progress: before, ...report } = this.#report
-    this.#change({ ...report, ...(progress && { progress }) }, progress !== before)
+    this.#change({ ...this.#report, progress }, progress !== this.#report.progress)
   }
 
   /** This tab has started; what a tab that leads has told goes before that. */

@@ -29,7 +29,7 @@ export class Replica {
   readonly rows = new Map<string, Row>()
   /** The bookmarks that the user sees. */
   readonly live = new Map<string, PlaintextBookmark>()
-  /** The last content that this tab has asked for, by bookmark. */
+  /** The last content that this tab has asked for, by bookmark; of one that it has only moved, its place. */
   readonly asked = new Map<string, PlaintextBookmark>()
   /** Ids with pending changes, oldest first. */
   readonly waiting = new Set<string>()

@@ -1,12 +1,20 @@
 import { abortable } from '../../timing/clock.ts'
-import type { Conflict, SyncStatus } from './emitter.ts'
+import type { Conflict, SyncProgress, SyncReason, SyncState } from './emitter.ts'
 
 /** Tabs tell each other these. */
 export type TabMessage =
   | { type: 'rows'; ids: string[]; origin: 'local' | 'remote'; conflicts: Conflict[] }
-  | ({ type: 'state' } & Pick<SyncStatus, 'state' | 'reason' | 'progress' | 'retryAt'>)
+  | ({ type: 'state' } & Report)
   | { type: 'hello' }
   | { type: 'signed-out' }
+
+/** How the exchange of a tab with the service stands: see `SyncStatus`. */
+export interface Report {
+  state: SyncState
+  reason?: SyncReason | undefined
+  progress?: SyncProgress | undefined
+  retryAt?: number | undefined
+}
 
 /** The other tabs of the same user, with which the engine takes turns. */
 export interface Tabs {

@@ -1,0 +1,131 @@
+import fc from 'fast-check'
+import t from 'tap'
+import type { PlaintextBookmark, Sync } from '../../../src/client/index.ts'
+import * as deferred from '../../../src/client/sync/deferred.ts'
+import { undoable } from '../../../src/client/undo.ts'
+import { depth } from '../../support/depth.ts'
+import { turns } from './clock.ts'
+import { bookmark, openPeople, shown } from './device.ts'
+
+const people = await openPeople()
+const links = [bookmark('x', 'x', { description: 'x' }), bookmark('y', 'y'), bookmark('gone', 'gone')]
+const folders = ['f', 'g'].map((id) => bookmark(id, id, { url: undefined as never }))
+
+/** One edit; `name` is unique. */
+type Call = (sync: Sync, name: string) => Promise<unknown>
+
+const id = fc.constantFrom('x', 'y')
+const anyId = fc.constantFrom('x', 'y', 'gone', 'none')
+const folder = fc.constantFrom('f', 'g', undefined, 'none')
+const call: fc.Arbitrary<Call> = fc.oneof(
+  fc.tuple(anyId, folder).map(([id, parentId]): Call => {
+    return (sync) => sync.move(id, { parentId })
+  }),
+  fc.tuple(anyId, folder).map(([id, parentId]): Call => {
+    return (sync) => sync.update(id, { parentId })
+  }),
+  anyId.map((id): Call => {
+    return (sync, title) =>
+      sync.update(id, ({ description = '' }) => ({ title, description: `${description}${title}` }))
+  }),
+  id.map((id): Call => {
+    return (sync, title) => sync.put({ ...(sync.get(id) as PlaintextBookmark), title })
+  }),
+  folder.map((parentId): Call => {
+    const inFolder = (name: string) => bookmark(name, name, { ...(parentId && { parentId }) })
+    return (sync, name) => sync.put([inFolder(name), inFolder(`${name}2`)])
+  }),
+  fc.constant<Call>((sync) => sync.remove('gone')),
+)
+
+t.test(
+  'edits that nobody waits for come to the same as if each was waited for, also if the second file is late',
+  async (t) => {
+    const person = await people.person(t)
+    const steps = fc.array(fc.record({ call, pause: fc.constantFrom(0, 0, 0, 1, 5) }), { minLength: 2, maxLength: 8 })
+    const run = async (list: { call: Call; pause: number }[], arrival: number) => {
+      const file = Promise.withResolvers<typeof deferred>()
+      const [hurried, patient] = [person.device('a', { loadDeferred: () => file.promise }), person.device('a')]
+      for (const { sync } of [hurried, patient]) await sync.put([...folders, ...links])
+      const calls: Promise<unknown>[] = []
+      for (const [index, { call, pause }] of list.entries()) {
+        if (index === arrival) file.resolve(deferred)
+        const made = call(hurried.sync, `n${index}`)
+        made.catch(() => {})
+        calls.push(made)
+        await turns(pause)
+      }
+      file.resolve(deferred)
+      const outcomes = await Promise.allSettled(calls)
+      const expected: PromiseSettledResult<unknown>[] = []
+      for (const [index, { call }] of list.entries()) {
+        expected.push(...(await Promise.allSettled([call(patient.sync, `n${index}`)])))
+      }
+      const all = [outcomes, expected].map((some) =>
+        some.map((one) => (one.status === 'rejected' ? one.reason.name : one.value)),
+      )
+      const [is, should] = [hurried, patient].map(({ sync }, index) => {
+        return {
+          outcomes: all[index],
+          bookmarks: [...sync.bookmarks().values()],
+          tree: sync.tree(),
+        }
+      })
+      await Promise.all([hurried, patient].map(({ sync }) => sync.stop()))
+      const text = (value: unknown) => JSON.stringify(value, sortedKeys)
+      if (text(is) !== text(should)) throw new Error(`${text(is)}\nshould be\n${text(should)}`)
+    }
+    await fc.assert(fc.asyncProperty(steps, fc.nat(8), run), { numRuns: depth(60, 2000) })
+  },
+)
+
+function sortedKeys(_: string, value: unknown): unknown {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))) : value
+}
+
+t.test('a move and what follows it at once: the last call counts, and nobody is told of their own edits', async (t) => {
+  const { a } = await people.open(t)
+  const undo = undoable(a.sync)
+  const many = Array.from({ length: 30 }, (_, place) => bookmark(`m${place}`, 'one'))
+  await undo.put([...folders, ...links])
+  await Promise.all([
+    a.sync.move('x', { parentId: 'f' }),
+    a.sync.update('x', { parentId: 'g' }),
+    undo.move('y', { parentId: 'g' }),
+    a.sync.put([bookmark('z', 'one'), bookmark('y', 'edited'), ...many]),
+    a.sync.update('y', { parentId: 'f' }),
+    a.sync.remove('gone'),
+    a.sync.update('z', { title: 'two' }),
+  ])
+  t.match(
+    ['x', 'y', 'z', 'gone'].map((id) => a.sync.get(id) ?? null),
+    [{ parentId: 'g' }, { parentId: 'f', title: 'edited' }, { title: 'two' }, null],
+  )
+  t.same(a.sync.conflicts(), [])
+})
+
+t.test('an edit that waits for the second file, and fails, holds up none that follows', async (t) => {
+  const file = Promise.withResolvers<typeof deferred>()
+  const { a } = await people.open(t, { a: { loadDeferred: () => file.promise } })
+  await a.sync.put(links)
+  const calls = [a.sync.move('x', {}), a.sync.update('y', { title: 'edited' })]
+  await turns(5)
+  t.match(shown(a), { y: 'y' }, 'what comes after a move waits with it')
+  file.reject(new TypeError('no network'))
+  const [moved, updated] = await Promise.allSettled(calls)
+  t.match([moved?.status, updated?.status, shown(a)], ['rejected', 'fulfilled', { y: 'edited' }])
+})
+
+t.test('no edit waits for an import, a restore or what is no edit', async (t) => {
+  const { a } = await people.open(t, { a: { loadDeferred: () => new Promise(() => {}) } })
+  const slow: Promise<unknown>[] = [
+    a.sync.importBookmarks([bookmark('z', 'z')]),
+    a.sync.restoreExport({ bookmarks: [bookmark('z', 'z')] }),
+    a.sync.explain(),
+  ]
+  await a.sync.put(links)
+  t.match(shown(a), { x: 'x' })
+  await a.sync.stop()
+  for (const call of slow) await t.rejects(call, { name: 'AbortError' })
+})
