@@ -61,6 +61,8 @@ export class Device {
   readonly disk: Disk
   readonly line: Line
   readonly tabs: Tab[] = []
+  /** Of all tabs that it ever had. */
+  readonly wires: Wire[] = []
   /** Tabs that were open at a sign-out: they end by themselves. */
   readonly left: Tab[] = []
   /** How far ahead its clock is (ms). */
@@ -132,6 +134,7 @@ export class Device {
     const { locks, kill: releaseLocks } = this.#locks.tab()
     const channel = this.#air.port()
     const wire = new Wire(this.line)
+    this.wires.push(wire)
     const sync = createSync({
       client: createClient({ baseUrl: 'http://localhost', deviceId: this.id, fetch: wire.fetch }),
       keys: copyOf(this.#keys),

@@ -36,9 +36,9 @@ async function quietTime(run: Run): Promise<void> {
     }
   }
   await settled()
-  for (let waited = 0; devices.some(({ session }) => session === 'leaving') && waited < patienceMs; waited += stepMs) {
-    await world.pass(stepMs)
-  }
+  // What a killed tab has sent may arrive after all others have asked for the last time.
+  const isUnderWay = ({ session, wires }: Device) => session === 'leaving' || wires.some(({ late }) => late > 0)
+  for (let waited = 0; devices.some(isUnderWay) && waited < patienceMs; waited += stepMs) await world.pass(stepMs)
   for (const device of devices) if (device.session !== 'in') await device.signIn()
   for (const device of devices) device.unlock()
   await world.pass(stepMs)

@@ -74,6 +74,8 @@ export class Wire {
   readonly #line: Line
   #held: (() => void)[] = []
   #isDead = false
+  /** Requests that will arrive by themselves, also after the tab is gone. */
+  late = 0
   /** A request that is collected as garbage no longer hears of its caller's `abort`. */
   readonly #underWay = new Set<Request>()
 
@@ -137,7 +139,11 @@ export class Wire {
     if (fate === 'busy') return { ...page, status: dice.pick([502, 503, 504]) }
     if (fate === 'portal') return { ...page, status: dice.pick([200, 200, 403, 511]) }
     if (fate === 'held') await new Promise<void>((resolve) => this.#held.push(resolve))
-    if (fate === 'slow') await world.clock().sleep(dice.between(1, 150) * 1000, signal)
+    if (fate === 'slow') {
+      this.late++
+      const arrival = world.clock().sleep(dice.between(1, 150) * 1000, signal)
+      await arrival.finally(() => this.late--)
+    }
     const answer = this.#refusal(request, body) ?? (await this.#arrive(request, body))
     if (fate === 'slow') await world.clock().sleep(dice.between(1, 60) * 1000, signal)
     // A change that the service has taken it does not refuse when it comes again.

@@ -101,6 +101,22 @@ t.test('edits that wait for the network are sent under the new key, and win over
   t.same([a.conflicts, b.conflicts], [[], []])
 })
 
+t.test('what was made unseen under an id tells of all that it replaced, also once it is under new keys', async (t) => {
+  const { world, vault, a, b } = await openVault(t)
+  await a.sync.put(bookmark('star', "a's", { description: "a's" }))
+  await sync(a)
+  await a.sync.update('star', { tags: ['a'] })
+  await sync(a)
+  await world.pass(1000)
+  await b.sync.put(bookmark('star', "b's", { description: "b's" }))
+  await sync(b)
+  const keys = await vault.rotate()
+  await b.sync.adoptKeys(keys)
+  await a.sync.adoptKeys(keys)
+  await sync(a)
+  t.match(a.conflicts, [{ fields: ['title', 'description', 'tags'] }])
+})
+
 t.test('an edit on top of one whose answer was lost wins over the rotation, too', async (t) => {
   const { vault, a, b } = await openVault(t)
   a.network.fate = pushesOnly(1, answerLost)

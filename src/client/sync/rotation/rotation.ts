@@ -122,8 +122,13 @@ function toChange(
   const edit = sameEditAnew(keys, version) ?? { id: uuidv7(), timestamp: version.timestamp + 1, device_id: deviceId }
   return {
     ...edit,
-    ...{ user_id: userId, entity_type: 'bookmark', entity_id: id, operation: 'update', base: replica.meta.cursor },
     ...content,
+    user_id: userId,
+    entity_type: 'bookmark',
+    entity_id: id,
+    // It may say that its maker knew of no other.
+    operation: version.operation,
+    base: replica.meta.cursor,
   }
 }
 
