@@ -2173,6 +2173,7 @@ export interface components {
         Unauthorized: {
             headers: {
                 "Set-Cookie": components["headers"]["ClearedCookies"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "X-Error-Code": components["headers"]["X-Error-Code"];
                 [name: string]: unknown;
@@ -2512,6 +2513,8 @@ export interface components {
         "X-Request-Id": string;
         /** @description The error as one word for programs, which stays as it is: the name of its text among the response's examples, or `BadRequest` where the text names a fault. A later service may say others. */
         "X-Error-Code": string;
+        /** @description The session may come as a bearer token; `error="invalid_token"` if the one that came, or the cookie, is none (RFC 6750). */
+        "WWW-Authenticate": string;
         /** @description Both session cookies with Max-Age 0, if the request has valid ones, or a valid token and cookie, of more than one user: another host of the domain may have set one of them, and none is taken. Otherwise there is none. */
         ClearedCookies: string;
         /** @description Seconds to wait before trying again. */
@@ -2719,10 +2722,11 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description Not signed in, or the session has ended. Unlike in other operations, the body has no error text. */
+            /** @description Not signed in, or the session has ended. Unlike in other operations, the body has no error text, and there is no `X-Error-Code`. */
             401: {
                 headers: {
                     "Set-Cookie": components["headers"]["ClearedCookies"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };

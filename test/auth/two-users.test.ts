@@ -71,6 +71,23 @@ t.test('A bearer token of one user beside a cookie of another is nobody', async 
   t.same(await countRows(app.context), before)
 })
 
+t.test('A 401 says that a session may come as a bearer token, and whether the one that came is none', async (t) => {
+  const challenge = async (path: string, headers: Record<string, string>) => {
+    const { status, headers: answered } = await call('GET', path, { headers })
+    return [status, answered['www-authenticate']]
+  }
+  const wrong = [401, 'Bearer error="invalid_token"']
+  for (const path of ['/api/v1/bookmarks', '/api/v1/auth/session']) {
+    t.same(await challenge(path, {}), [401, 'Bearer'])
+    t.same(await challenge(path, { authorization: 'Basic QWRhOg==' }), [401, 'Bearer'])
+    t.same(await challenge(path, { authorization: 'Bearer junk' }), wrong)
+    t.same(await challenge(path, { cookie: 'service_session=junk' }), wrong)
+    t.same(await challenge(path, { authorization: `Bearer ${ada.session}` }), [200, undefined])
+  }
+  const { status, headers } = await call('POST', '/api/v1/auth/refresh')
+  t.same([status, headers['www-authenticate']], [401, undefined], 'no token takes the place of its cookie')
+})
+
 t.test('No socket opens for two users', async (t) => {
   const origin = await app.listen()
   const both = { ...ada, cookie: session(bob, ada).join('; ') }

@@ -20,12 +20,18 @@ export interface ErrorOptions {
   headers?: Record<string, string>
 }
 
+/** RFC 6750, section 3. A refresh token comes as a cookie alone. */
+const challenges: Partial<Record<ErrorCode, string>> = {
+  AuthenticationRequired: 'Bearer',
+  InvalidSession: 'Bearer error="invalid_token"',
+}
+
 export class ServiceError extends Error {
   override name = 'ServiceError'
   readonly code: ErrorCode
   readonly statusCode: number
   readonly details: string | undefined
-  /** A 503 always says when to retry (in seconds). */
+  /** A 503 always says when to retry (in seconds), and a 401 for want of a session how one may come. */
   readonly headers: Record<string, string>
 
   constructor(code: ErrorCode, { message, cause, details, headers = {} }: ErrorOptions = {}) {
@@ -33,7 +39,12 @@ export class ServiceError extends Error {
     this.code = code
     this.statusCode = errors[code][0]
     this.details = details
-    this.headers = this.statusCode === 503 ? { 'retry-after': '1', ...headers } : headers
+    const challenge = challenges[code]
+    this.headers = {
+      ...(this.statusCode === 503 && { 'retry-after': '1' }),
+      ...(challenge && { 'www-authenticate': challenge }),
+      ...headers,
+    }
   }
 }
 

@@ -84,10 +84,12 @@ export const authOperations: Operations<
     return { status: 200, body: { success: true }, cookies: clearedCookies(parts.config) }
   },
 
-  async getSession({ session }, { database }) {
+  async getSession({ session, cookie, authorization }, { database }) {
     const user = session && (await findSessionUser(database.db, session.userId))
-    if (!user) return { status: 401, body: { authenticated: false } }
-    return { status: 200, body: { authenticated: true, user } }
+    if (user) return { status: 200, body: { authenticated: true, user } }
+    const isSent = sendsToken({ cookie, authorization }, 'session')
+    const { headers } = new ServiceError(isSent ? 'InvalidSession' : 'AuthenticationRequired')
+    return { status: 401, headers, body: { authenticated: false } }
   },
 
   async refreshSession({ session }, parts) {
