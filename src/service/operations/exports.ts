@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { v7 as uuidv7 } from 'uuid'
 import { demandLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
@@ -13,6 +12,7 @@ import type { ExportWorker } from '../exports/worker.ts'
 import { type ByteRange, ObjectNotFoundError, type ObjectStore } from '../objects/store.ts'
 import { openExportKey, sealExportKey } from '../seal/export-key.ts'
 import type { Seal } from '../seal/seal.ts'
+import { uuidOf } from '../sync/rest.ts'
 import type { Operations } from './operation.ts'
 
 interface Parts {
@@ -32,7 +32,10 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
 
   async createExport({ session: { userId, loginId }, headers }, { config, database, clock, seal, exportWorker }) {
     const random = uuidv7()
-    const mark = markOf(userId, headers['idempotency-key'])
+    const key = headers['idempotency-key']
+    // The end of the id, by which a repeat finds it. The rest is new each time: a worker that is still at an export that was
+    // deleted must not take the next for it.
+    const mark = key && uuidOf(userId, key).slice(-12)
     const id = mark === undefined ? random : random.slice(0, -mark.length) + mark
     const row = await database.write(async (trx) => {
       const user = await lockUser(trx, userId)
@@ -40,8 +43,8 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
       const made = mark && (await listExports(trx, userId, clock())).find((one) => one.id.endsWith(mark))
       if (made) return made
       await makeRoomForExport(trx, user, config, clock())
-      const key = openExportKey(seal, userId, userId, (await findExportKey(trx, userId)).sealed)
-      const key_sealed = sealExportKey(seal, userId, id, key)
+      const exportKey = openExportKey(seal, userId, userId, (await findExportKey(trx, userId)).sealed)
+      const key_sealed = sealExportKey(seal, userId, id, exportKey)
       return saveExport(trx, { id, user_id: userId, status: 'processing', created_at: clock(), key_sealed })
     }, userId)
     exportWorker.wake()
@@ -85,14 +88,6 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
 
 /** As it is answered, also to a repeat that comes when there is more to tell. */
 const begun = { status: 'processing', size_bytes: null, bookmark_count: null, expires_at: null } as const
-
-/**
- * The end of the id of an export that is made with this key, by which a repeat finds it. The rest of the id is new each time:
- * a worker that is still at one that was deleted must not take the next for it.
- */
-function markOf(userId: string, key: string | undefined): string | undefined {
-  return key && createHash('sha256').update(`${userId} ${key}`).digest('hex').slice(0, 12)
-}
 
 /** Compares the file's size with the row's, so that a file other than the stored one is not sent. */
 async function openFile({ database, clock, objects, seal }: Parts, row: ExportRow, range: ByteRange | undefined) {

@@ -40,7 +40,7 @@ function createOnce(parts: RestParts, caller: Caller, key: string, content: Cont
 }
 
 /** A UUIDv8 (RFC 9562, section 5.8). It does not begin with `e`, as the event ids of the client package do, which tell copies by them. */
-function uuidOf(...names: string[]): string {
+export function uuidOf(...names: string[]): string {
   const bytes = createHash('sha256').update(JSON.stringify(names)).digest().subarray(0, 16)
   bytes[0] = 0
   bytes[6] = 0x80 | ((bytes[6] as number) & 0x0f)
