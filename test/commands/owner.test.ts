@@ -137,6 +137,15 @@ t.test('A backup that root has copied is there, but cannot be read: who, and wha
     t.equal(code, 1, args.join(' '))
     t.match(stderr, `cannot be read as user ${uid}: chown -R ${uid}:${gid} ${copied} (EACCES`)
   }
+  const closed = join(home, 'of-root')
+  await mkdir(closed, { mode: 0o700 })
+  await cp(join(dataDir, 'backup'), join(closed, 'backup'), { recursive: true })
+  for (const owner of [0, uid]) {
+    await chown(join(closed, 'backup'), owner, gid)
+    const { code, stderr } = await called(join(closed, 'backup'))
+    t.equal(code, 1)
+    t.match(stderr, `cannot be read as user ${uid}: ${closed} keeps that user out, so use another folder (EACCES`)
+  }
   t.match(await called('--list'), { code: 0, stdout: /^2026\S+ {2}unknown size, cannot be read\n1 backups/ })
 })
 
@@ -149,6 +158,9 @@ t.test('Where that user may not write, the command says so and makes nothing', o
     stderr,
     /of-root cannot be written \(EACCES.*\) as user 10001: install -d -o 10001 -g 10002 -m 0700 \S+of-root$/m,
   )
+  await mkdir(join(home, 'closed'), { mode: 0o700 })
+  const below = await runCommand(t, 'backup', [join(home, 'closed/copies/')], env)
+  t.match([below.code, below.stderr], [1, `as user 10001: ${home}/closed keeps that user out, so use another folder`])
 })
 
 t.test('A folder that nothing can be made in ends a command with a line, at once', async (t) => {

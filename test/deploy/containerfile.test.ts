@@ -225,6 +225,7 @@ t.test('The unit gives the service settings and credentials that it knows, and t
   t.same(unknown, [])
   const offered = configure({ ...env, ...readLines(sample.replaceAll(/^#(?=\w+=)/gm, '')) })
   t.same(offered.unknown, [], 'what it offers is known, too')
+  t.same(values('StartLimitIntervalSec'), ['0'], 'tries before the settings were right keep nobody from starting it')
   t.match(config, { environment: 'production', dataDir: `/var/lib/${values('StateDirectory')[0]}` })
   t.ok(Number(values('TimeoutStopSec')[0]) >= config.drainSeconds + stopSeconds)
 })

@@ -59,7 +59,7 @@ function removeEmpty(path: string): void {
 }
 
 function wayToWrite(error: unknown, folder: string): string {
-  return remedyOf(error ?? {}, ({ uid, gid }) => `install -d -o ${uid} -g ${gid} -m 0700 ${resolve(folder)}`)
+  return remedyOf(error ?? {}, folder, ({ uid, gid }, path) => `install -d -o ${uid} -g ${gid} -m 0700 ${path}`)
 }
 
 /** How to back up what this command does not: so that others can read neither the dump nor, in `ps`, the password. */

@@ -1,5 +1,5 @@
 import { accessSync, constants } from 'node:fs'
-import { basename, dirname, extname, relative } from 'node:path'
+import { basename, dirname, extname, relative, resolve } from 'node:path'
 import { inspect, styleText } from 'node:util'
 import { Command, InvalidArgumentError } from 'commander'
 import { isBundle } from '../bundle.ts'
@@ -70,17 +70,37 @@ export function existingFile(path: string): string {
     accessSync(path, constants.R_OK)
     return path
   } catch (error) {
-    const refused = remedyOf(error, ({ uid, gid }) => `chown -R ${uid}:${gid} ${dirname(path)}`)
+    const refused = remedyOf(error, dirname(path), ({ uid, gid }, folder) => `chown -R ${uid}:${gid} ${folder}`)
     if (refused) throw new Error(`${path} cannot be read${refused} (${(error as Error).message})`)
     throw new UsageError(`there is no file ${path}`)
   }
 }
 
-/** Who is refused, and what root does about it; empty where that is not the fault. */
-export function remedyOf(error: unknown, remedy: (owner: { uid: number; gid: number }) => string): string {
+/** Who is refused in the folder, and what root does about it; empty where that is not the fault. */
+export function remedyOf(
+  error: unknown,
+  folder: string,
+  remedy: (owner: { uid: number; gid: number }, folder: string) => string,
+): string {
   const [uid, gid] = [process.getuid?.(), process.getgid?.()]
   if ((error as NodeJS.ErrnoException).code !== 'EACCES' || uid === undefined || gid === undefined) return ''
-  return ` as user ${uid}: ${remedy({ uid, gid })}`
+  const path = resolve(folder)
+  const closed = closedAbove(path)
+  return ` as user ${uid}: ${closed ? `${closed} keeps that user out, so use another folder` : remedy({ uid, gid }, path)}`
+}
+
+/** The first folder above through which this user may not go: nothing that is done below it helps. */
+function closedAbove(path: string): string | undefined {
+  const above = dirname(path)
+  if (above === path) return undefined
+  const higher = closedAbove(above)
+  if (higher !== undefined) return higher
+  try {
+    accessSync(above, constants.X_OK)
+    return undefined
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EACCES' ? above : undefined
+  }
 }
 
 /** For an option that is a number of things. */
