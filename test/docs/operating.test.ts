@@ -162,12 +162,12 @@ async function debianPackage(t: Test, boot: () => Promise<Machine>, released: st
   for (const next of others) {
     await machine.type(`rm ${name}_*`)
     await packOther(inside(`root/${file(next)}`), released, next)
-    await machine.type(install)
+    await machine.type(install, 'y\n')
     t.equal((await machine.type(`dpkg-query -f '\${Version}' -W ${name}`)).trim(), next)
     await ready(machine)
   }
   await copyFile(join(released, file(version)), inside(`root/${file(version)}`))
-  await machine.type(`apt-get install --yes --allow-downgrades ./${file(version)}`)
+  await machine.type(`apt-get install --allow-downgrades ./${file(version)}`, 'y\n')
   await ready(machine)
   t.equal(await machine.type(`cat /etc/${name}/*`), settings, 'nobody was asked, and nothing else was changed')
   await addBookmark(laptop, 'After the way back')
