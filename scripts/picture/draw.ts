@@ -8,7 +8,7 @@ import { launchChromium } from '../servers/chromium.ts'
 import { spawnService } from '../servers/service.ts'
 
 const file = fileURLToPath(new URL('../../docs/assets/page.png', import.meta.url))
-const passphrase = 'correct horse battery staple'
+const passphrase = 'tinsel walrus oboe fjord'
 
 const bookmarks = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <DL><p>

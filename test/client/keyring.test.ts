@@ -141,6 +141,7 @@ t.test('a new passphrase that is easy to guess is refused, unless an app lowers 
   const changed = await changePassphrase(keyring, current, 'a', { fewestGuesses: 10 })
   t.same(await openKeyring(changed, { userId, passphrase: 'a' }), masterKey)
   await t.rejects(createKeyring({ userId, passphrase: 'correct horse', fewestGuesses: 1e10 }), { name: weak.name })
+  await t.rejects(createKeyring({ userId, passphrase: 'Correct horse battery staple' }), { name: weak.name })
 })
 
 t.test('what is known of the person makes a passphrase no stronger', async (t) => {

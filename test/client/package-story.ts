@@ -41,7 +41,7 @@ interface Start {
 }
 
 const origin = 'https://app.example.org'
-const passphrase = 'correct horse battery staple'
+const passphrase = 'tinsel walrus oboe fjord'
 const bookmarkFile = `<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><p><DT><H3>News</H3><DL><p>
 <DT><A HREF="https://one.example/">One</A><DT><A HREF="https://two.example/">Two</A></DL><p></DL><p>`
 

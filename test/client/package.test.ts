@@ -99,7 +99,7 @@ t.test("The guide's test runs on the fake service", async (t) => {
 t.test("The guide's Node script keeps a copy, live, then offline; the README's adds a bookmark", async (t) => {
   const app = await buildWithEmbedded(t)
   const baseUrl = await app.listen()
-  const passphrase = 'correct horse battery staple'
+  const passphrase = 'tinsel walrus oboe fjord'
   const [here, there] = [join(project, 'here.db'), join(project, 'there.db')]
   const { keepCopy } = (await import(pathToFileURL(join(project, 'node.ts')).href)) as {
     keepCopy(file: string, baseUrl: string, passphrase: string): Promise<Sync>

@@ -101,7 +101,7 @@ const devices = `
 import { createSync, createVault, openVault } from '${client}'
 import { openDevice } from '${client}/node'
 
-const passphrase = 'correct horse battery staple'
+const passphrase = 'tinsel walrus oboe fjord'
 const open = async (file, vault) => {
   const device = openDevice(file, { baseUrl: process.argv[2] })
   const userId = await device.signIn((url) => console.log('Sign in: ' + url))
@@ -145,7 +145,7 @@ async function startRegistry(t: Test, at: string): Promise<{ url: string; token:
   const args = [program, '--config', join(at, 'registry.yaml'), '--listen', url]
   const running = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
   t.teardown(() => running.kill('SIGKILL'))
-  const user = { name: 'ada', password: 'correct horse battery staple' }
+  const user = { name: 'ada', password: 'tinsel walrus oboe fjord' }
   const body = JSON.stringify(user)
   const register = () => {
     if (running.exitCode !== null) throw new Error(`${registry} has ended`)

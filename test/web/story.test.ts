@@ -74,6 +74,8 @@ else {
     t.same([await conflict.count(), others], [1, 0], 'one conflict is shown')
     const cells = await conflict.locator('tbody tr > *').allTextContents()
     t.strictSame(cells, ['Title', `Comics of the ${mine}`, `Comics of the ${theirs}`])
+    const heads = await conflict.locator('thead th').allTextContents()
+    t.match(heads, ['Field', /^The edit that lost, /, /^The one that was kept, /])
     await screenshot(loser, 'conflict')
     t.equal(await loser.locator('.notice').count(), 0, 'the view itself needs no link to it')
     const [cell] = await conflict.locator('td').all()
@@ -86,10 +88,10 @@ else {
     await live(loser)
     t.strictSame(await shownTree(laptop, 30), await shownTree(phone, 30), 'both show the same')
     await show(loser, 'conflicts')
-    await conflict.getByRole('button', { name: 'Keep theirs' }).click()
+    await conflict.getByRole('button', { name: `Keep “Comics of the ${theirs}”` }).click()
     const kept = loser.locator('.toast', { hasText: `“Comics of the ${theirs}” stays as it is` })
     await conflict.waitFor({ state: 'detached' })
-    await kept.getByRole('button', { name: 'Restore mine' }).click()
+    await kept.getByRole('button', { name: `Use “Comics of the ${mine}”` }).click()
     const title = `Comics of the ${mine}`
     for (const page of [laptop, phone]) await page.locator('.folder-line').getByText(title).waitFor()
 

@@ -26,7 +26,7 @@ export function readAttributes(attributes: Attributes): Details {
   const { icon, icon_uri: iconUri, add_date: added, last_modified: modified, tags: tagList = '' } = attributes
   const dateAdded = readDate(added)
   const dateModified = readDate(modified)
-  const tags = tagList.split(',').flatMap((tag) => tag.trim() || [])
+  const tags = [...new Set(tagList.split(',').flatMap((tag) => tag.trim() || []))]
   const favicon = icon || iconUri
   const others = Object.entries(attributes).filter(
     ([name]) => isInert(name) && (name !== 'icon_uri' || favicon !== iconUri),

@@ -21,6 +21,9 @@ const mostCharacters = 100
 
 const service = 'encrypted bookmark sync'
 
+/** The example that everybody knows: no dictionary of words has it. */
+const famous = ['correct horse battery staple', 'correcthorsebatterystaple', 'correct-horse-battery-staple']
+
 let estimator: ZxcvbnFactory | undefined
 
 /** @param known texts about the person, whose words are tried first */
@@ -29,10 +32,7 @@ export function judge(passphrase: string, known: readonly string[]): PassphraseS
   const words = [service, ...known].flatMap((text) => text.toLowerCase().split(/[^\p{L}\p{N}]+/u))
   // The keyring is made of the normalised passphrase.
   const text = passphrase.normalize('NFKC').slice(0, mostCharacters)
-  const { guesses, feedback } = estimator.check(
-    text,
-    words.filter((word) => word.length > 2),
-  )
+  const { guesses, feedback } = estimator.check(text, [...famous, ...words.filter((word) => word.length > 2)])
   const advice = new Set([feedback.warning ?? [], feedback.suggestions].flat())
   return { guesses, level: levelOf(guesses), advice: [...advice] }
 }

@@ -147,7 +147,9 @@ function mayLoseEdits(error: unknown): error is UnsentChangesError | StoreVersio
 
 function unsentText(error: UnsentChangesError | StoreVersionError): string {
   if (error instanceof StoreVersionError) return 'This version of the page cannot read if there are edits to be sent.'
-  return error.count === 1 ? 'One edit has not been sent yet.' : `${error.count} edits have not been sent yet.`
+  return error.count === 1
+    ? 'One edit has not been sent yet.'
+    : `${error.count.toLocaleString()} edits have not been sent yet.`
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { BookmarkVersion } from '../../client/history.ts'
-import type { Conflict, PlaintextBookmark } from '../../client/index.ts'
+import type { Conflict, PlaintextBookmark, Sync } from '../../client/index.ts'
 import { useBookmark, useConflicts, useSync, useSyncStatus } from '../../client/react.ts'
 import { withMine } from '../../client/sync/edits/resolve.ts'
 import { useDeviceName } from '../app/context.ts'
@@ -14,7 +14,7 @@ import { Button } from '../ui/button.tsx'
 import { ConflictIcon } from '../ui/icons.tsx'
 import { serviceNow } from '../ui/service-time.ts'
 import { tell } from '../ui/tell.ts'
-import { Time } from '../ui/time.tsx'
+import { exactTime, Time } from '../ui/time.tsx'
 import { Empty } from '../ui/waiting.tsx'
 
 /** Edits on this device that lost to another edit, until somebody decides about them. */
@@ -45,11 +45,13 @@ function Item({ id, conflicts }: { id: string; conflicts: readonly Conflict[] })
   const current = sync.get(id) ?? null
   const name = quotedName(current ?? conflicts.at(-1)?.mine ?? null)
   const isMineDeleted = withMine(current, conflicts) === null
-  const restoreName = isMineDeleted ? 'Delete it' : 'Restore mine'
+  const [texts, another] = conflicts.length === 1 ? (conflicts as [Conflict]).flatMap((one) => textsOf(sync, one)) : []
+  const short = another || !texts || texts.lost.length + texts.kept.length > mostInButtons ? undefined : texts
+  const restoreName = isMineDeleted ? 'Delete it' : short ? `Use “${short.lost}”` : 'Use the edit that lost'
   const restoreMine = async () => {
     const before = sync.get(id)
     await sync.resolve(id, 'mine')
-    tell(isMineDeleted ? `${name} deleted` : `${quotedName(sync.get(id) ?? null)}: your edit is back`, {
+    tell(isMineDeleted ? `${name} deleted` : `${quotedName(sync.get(id) ?? null)}: the edit that lost is back`, {
       undo: () => (before ? sync.put(before) : sync.remove(id)),
     })
   }
@@ -71,19 +73,33 @@ function Item({ id, conflicts }: { id: string; conflicts: readonly Conflict[] })
       <div class="bar">
         <Button onClick={restoreMine}>{restoreName}</Button>
         <Button onClick={keepTheirs}>
-          {!current ? 'Leave it deleted' : isMineDeleted ? 'Keep it' : 'Keep theirs'}
+          {!current
+            ? 'Leave it deleted'
+            : isMineDeleted
+              ? 'Keep it'
+              : short
+                ? `Keep “${short.kept}”`
+                : 'Keep it as it is'}
         </Button>
       </div>
     </li>
   )
 }
 
-const mineName = 'This device'
-const theirsName = 'Another edit, which was kept'
+/** In letters. */
+const mostInButtons = 60
 
-/** The edit that lost beside the one that it lost to, field by field. */
-function Lost({ conflict: { fields, mine, theirs } }: { conflict: Conflict }) {
-  const sync = useSync()
+/** Who made either, and where, is not known: the edit that lost may be of this browser's other tab, or of another device. */
+const lostName = 'The edit that lost'
+const keptName = 'The one that was kept'
+
+interface FieldTexts {
+  field: string
+  lost: string
+  kept: string
+}
+
+function textsOf(sync: Sync, { fields, mine, theirs }: Conflict): FieldTexts[] {
   const textOf = (bookmark: PlaintextBookmark | null, field: string): string => {
     if (!bookmark) return 'Deleted'
     if (field === '') return quotedName(bookmark)
@@ -91,6 +107,18 @@ function Lost({ conflict: { fields, mine, theirs } }: { conflict: Conflict }) {
     const folder = bookmark.parentId === undefined ? undefined : sync.get(bookmark.parentId)
     return folder ? quotedName(folder) : 'Top level'
   }
+  return (fields.length > 0 ? fields : ['']).map((field) => ({
+    field,
+    lost: textOf(mine, field),
+    kept: textOf(theirs, field),
+  }))
+}
+
+/** The edit that lost beside the one that it lost to, field by field. */
+function Lost({ conflict }: { conflict: Conflict }) {
+  const sync = useSync()
+  const { mine, theirs } = conflict
+  const [lostHead, keptHead] = [headOf(lostName, mine), headOf(keptName, theirs)]
   return (
     <>
       <h2>{quotedName(theirs ?? mine)}</h2>
@@ -98,22 +126,28 @@ function Lost({ conflict: { fields, mine, theirs } }: { conflict: Conflict }) {
         <thead>
           <tr>
             <th scope="col">Field</th>
-            <th scope="col">{mineName}</th>
-            <th scope="col">{theirsName}</th>
+            <th scope="col">{lostHead}</th>
+            <th scope="col">{keptHead}</th>
           </tr>
         </thead>
         <tbody>
-          {(fields.length > 0 ? fields : ['']).map((field) => (
+          {textsOf(sync, conflict).map(({ field, lost, kept }) => (
             <tr key={field}>
               <th scope="row">{field === '' ? 'Bookmark' : fieldName(field)}</th>
-              <td data-whose={mineName}>{textOf(mine, field)}</td>
-              <td data-whose={theirsName}>{textOf(theirs, field)}</td>
+              <td data-whose={lostHead}>{lost}</td>
+              <td data-whose={keptHead}>{kept}</td>
             </tr>
           ))}
         </tbody>
       </table>
     </>
   )
+}
+
+/** With the time of the edit, if the app that made it tells that. */
+function headOf(name: string, bookmark: PlaintextBookmark | null): string {
+  const time = Date.parse(bookmark?.dateModified ?? '')
+  return Number.isNaN(time) ? name : `${name}, ${exactTime(time)}`
 }
 
 function keyOf({ fields, mine, theirs }: Conflict): string {

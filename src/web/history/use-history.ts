@@ -25,7 +25,7 @@ export async function restoreFolder(sync: Sync, bookmarks: readonly [Bookmark, .
   const [folder, ...inside] = bookmarks
   await sync.put(bookmarks)
   await sync.syncNow()
-  tell(`${quoted(folder)} and ${inside.length} in it restored${placeOf(sync, folder)}`, {
+  tell(`${quoted(folder)} and ${inside.length.toLocaleString()} in it restored${placeOf(sync, folder)}`, {
     undo: () => sync.remove(bookmarks.map(({ id }) => id)),
   })
 }

@@ -181,7 +181,7 @@ function SelectionBar({ selected, count, remove }: SelectionBarProps) {
   return (
     <div class="toolbar selection-bar" role="toolbar" aria-label="Selected bookmarks">
       <span class="toolbar-count" role="status">
-        {ids.length} selected
+        {ids.length.toLocaleString()} selected
       </span>
       <Button icon={MoveIcon} class="compact" onClick={() => openMove(sync, ids)}>
         Move

@@ -1,6 +1,7 @@
 import { type RefObject, useEffect, useRef } from 'preact/compat'
 import type { Sync } from '../../client/index.ts'
 import { messageOf } from '../ui/failure.ts'
+import { counted } from '../ui/figures.ts'
 import { tell } from '../ui/tell.ts'
 import { moveBefore, moveInto } from './actions.ts'
 import { nameOf } from './kind.ts'
@@ -95,7 +96,7 @@ function put(sync: Sync, ids: readonly string[], place: Place): Promise<void> {
 
 function textOf(sync: Sync, ids: readonly string[]): string {
   const bookmark = sync.get(ids[0] ?? '')
-  return ids.length === 1 && bookmark ? nameOf(bookmark) : `${ids.length} bookmarks`
+  return ids.length === 1 && bookmark ? nameOf(bookmark) : counted(ids.length, 'bookmark')
 }
 
 function swallow(event: Event): void {

@@ -24,7 +24,9 @@ export function Duplicates() {
           {later.length > 0 && (
             <div class="bar">
               <p>Addresses that you have saved more than once, the oldest first.</p>
-              <Button onClick={() => remove(sync, later)}>Keep the oldest of each, delete {later.length}</Button>
+              <Button onClick={() => remove(sync, later)}>
+                Keep the oldest of each, delete {later.length.toLocaleString()}
+              </Button>
             </div>
           )}
         </div>

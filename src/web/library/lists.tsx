@@ -81,7 +81,7 @@ export function Found({ rest: query }: { rest: string }) {
           <h1>Search</h1>
           {found && (
             <p role="status">
-              {count === maxFound ? `The best ${count}` : `${count} found`} for “{found.query}”
+              {count === maxFound ? `The best ${count}` : `${count.toLocaleString()} found`} for “{found.query}”
             </p>
           )}
         </div>

@@ -2,6 +2,7 @@ import { useMemo, useState } from 'preact/hooks'
 import type { Sync, SyncReader } from '../../client/index.ts'
 import { Combobox } from '../ui/combobox.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
+import { counted } from '../ui/figures.ts'
 import { Form, FormEnd } from '../ui/form.tsx'
 import { CloseIcon, Icon } from '../ui/icons.tsx'
 import { tell } from '../ui/tell.ts'
@@ -30,7 +31,7 @@ function Tags({ sync, ids, close }: TagsProps) {
     close()
   }
   return (
-    <Dialog title={ids.length === 1 ? 'Tags' : `Tags of ${ids.length} bookmarks`} close={close}>
+    <Dialog title={ids.length === 1 ? 'Tags' : `Tags of ${counted(ids.length, 'bookmark')}`} close={close}>
       <Form onSubmit={submit}>
         <TagsField sync={sync} label="Tags" tags={tags} onChange={setTags} autofocus />
         <FormEnd close={close}>Save</FormEnd>

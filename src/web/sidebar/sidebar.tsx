@@ -194,7 +194,7 @@ function TagList() {
       </ul>
       {tags.length > maxShown && (
         <Button look="quiet" onClick={() => setShowsAll(!showsAll)}>
-          {showsAll ? 'Fewer' : `All ${tags.length}`}
+          {showsAll ? 'Fewer' : `All ${tags.length.toLocaleString()}`}
         </Button>
       )}
     </section>

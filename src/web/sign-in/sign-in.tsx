@@ -61,7 +61,7 @@ function adviceOn(failure: string): string {
 }
 
 function signedOutText(unsent: number): string {
-  const edits = unsent === 1 ? 'One edit' : `${unsent} edits`
+  const edits = unsent === 1 ? 'One edit' : `${unsent.toLocaleString()} edits`
   const kept = ` ${edits} that ${unsent === 1 ? 'was' : 'were'} not sent yet ${unsent === 1 ? 'is' : 'are'} kept in this browser.`
   return `Your sign-in has ended: it expired, or you signed out elsewhere.${unsent > 0 ? kept : ''}`
 }

@@ -120,8 +120,8 @@ t.test('dates: seconds, milliseconds, microseconds; junk is no date', async (t) 
   }
 })
 
-t.test('tags are trimmed, empty ones left out', async (t) => {
-  t.same(only('<DT><A HREF="x" TAGS=" a , b c,,d,">x</A>')?.tags, ['a', 'b c', 'd'])
+t.test('tags are trimmed, empty and equal ones left out', async (t) => {
+  t.same(only('<DT><A HREF="x" TAGS=" a , b c,,a,d,">x</A>')?.tags, ['a', 'b c', 'd'])
   t.notOk('tags' in (only('<DT><A HREF="x" TAGS=" , ">x</A>') ?? {}))
 })
 

@@ -11,7 +11,7 @@ import { bookmark } from '../sync/device.ts'
 
 const app = await buildWithEmbedded(t)
 const baseUrl = await app.listen()
-const passphrase = 'correct horse battery staple'
+const passphrase = 'tinsel walrus oboe fjord'
 
 t.test('A device signs in by a redirect, syncs live, and opens offline with what it had', async (t) => {
   const [here, there] = [join(t.testdir(), 'here.db'), join(t.testdir(), 'there.db')]
