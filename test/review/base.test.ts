@@ -104,7 +104,7 @@ t.test('The rules of the base judge, and it is said that they changed', async (t
   const compare = new URL('scripts/contract/review/compare.ts', repo.root)
   mkdirSync(new URL('.', compare), { recursive: true })
   const rules = (impact: string) =>
-    `export const compareContracts = async () => ({ verdict: '${impact}', findings: [], versions: [], client: [] })\n`
+    `export const compareContracts = async () => ({ verdict: '${impact}', findings: [], versions: [] })\n`
   writeFileSync(compare, rules('minor'))
   repo.commit('Rules')
   repo.edit('openapi.yaml', ['default: 20', 'default: 10'])

@@ -18,7 +18,6 @@ export function reviewOf(verdict: Impact, before: string, openapi: string, async
       versionOf({ file: 'openapi.yaml', before: at(before), after: at(openapi) }, verdict),
       versionOf({ file: 'asyncapi.yaml', before: at(before), after: at(asyncapi) }, verdict),
     ],
-    client: [],
     stale: [],
   }
 }

@@ -1,5 +1,4 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { isDeepStrictEqual } from 'node:util'
 import { parseYaml } from '@redocly/openapi-core'
 import { bundled } from '../generated.ts'
 import { type Git, gitIn } from '../git.ts'
@@ -75,9 +74,4 @@ export async function readBoth(base: URL, revision: URL, file: string): Promise<
       throw new ReviewError(`${whose} ${file} is not a readable contract. ${error.message}`)
     })
   return { file, before: await read(base, 'The older'), after: await read(revision, 'This') }
-}
-
-/** A new version number alone is not a change. */
-export function isSame({ before, after }: Documents): boolean {
-  return isDeepStrictEqual({ ...before, info: { ...before.info, version: after.info.version } }, after)
 }

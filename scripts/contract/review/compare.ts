@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { getLineColLocation, parseYaml, Source } from '@redocly/openapi-core'
-import { contractsIn, type Documents, isSame, readBoth } from './base.ts'
+import { contractsIn, type Documents, readBoth } from './base.ts'
 import { changesOf } from './changes.ts'
-import { type ClientChange, clientTypes, compareClients } from './clients.ts'
 import { compareErrorTexts } from './error-texts.ts'
 import { type Finding, highest, type Impact } from './impact.ts'
 import { judge } from './judge.ts'
@@ -12,7 +11,6 @@ export interface Comparison {
   verdict: Impact | undefined
   findings: Finding[]
   versions: Version[]
-  client: ClientChange[]
 }
 
 /** Compares the contracts of two folders. */
@@ -40,7 +38,6 @@ export async function compareContracts(base: URL, revision: URL): Promise<Compar
         impactOn((file) => (isWorkflows ? file === documents.file : !workflows.includes(file))),
       )
     }),
-    client: await compareClientsOf(kept.find(({ file }) => file === 'openapi.yaml')),
   }
 }
 
@@ -119,11 +116,6 @@ function at(tree: unknown, pointer: string): unknown {
 
 function whole(file: string, impact: Impact, message: string): Finding {
   return { file, impact, message, place: 'the document', operations: [] }
-}
-
-async function compareClientsOf(documents: Documents | undefined): Promise<ClientChange[]> {
-  if (!documents || isSame(documents)) return []
-  return compareClients(await clientTypes(documents.before), await clientTypes(documents.after))
 }
 
 export interface Version {

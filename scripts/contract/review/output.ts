@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'
 import { ReviewError } from './base.ts'
-import type { ClientChange } from './clients.ts'
 import type { Version } from './compare.ts'
 import { type Finding, type Impact, impacts } from './impact.ts'
 import { isRefused, type Review, review } from './review.ts'
@@ -20,7 +19,6 @@ export function markdown(review: Review): string {
     review.stale.length > 0 &&
       `**generated/ is stale: run \`npm run generate\`.** Affected: ${review.stale.join(', ')}.`,
     ...changes(review.findings),
-    ...clientChapter(review),
   ]
   return `${parts.filter(Boolean).join('\n\n')}\n`
 }
@@ -104,24 +102,6 @@ function rulesSentence({ rules }: Review): string {
     ? `Those of the base cannot judge (${rules.failed}), so these are the verdicts of the new ones.`
     : `The verdicts are those of the base's rules; by the new ones, it is ${rules.verdict ?? 'no change'}.`
   return `**The rules of this review changed: ${rules.files.join(', ')}.** ${by}`
-}
-
-function clientChapter({ client, verdict }: Review): string[] {
-  if (!verdict) return []
-  const list = (kind: ClientChange['kind']) => client.filter((change) => change.kind === kind).map(clientLine)
-  const [operations, types] = [list('operation'), list('type')]
-  return [
-    '## For users of the client',
-    client.length === 0 ? 'Nothing changes in its types.' : '',
-    operations.length > 0 ? `**Operations**\n\n${operations.join('\n')}` : '',
-    types.length > 0 ? `**Types**\n\n${types.join('\n')}` : '',
-  ]
-}
-
-function clientLine({ name, happened, before, call, carriers, details }: ClientChange): string {
-  const subject = before ? `\`${before}\` → \`${name}\`` : `\`${name}\``
-  const where = call ? ` (\`${call}\`)` : carriers && carriers.length > 0 ? `, used by ${carriers.join(', ')}` : ''
-  return [`- ${happened}: ${subject}${where}`, ...details.map((detail) => `  - ${detail}`)].join('\n')
 }
 
 /** Workflow commands, which GitHub shows as annotations on the changed lines. */
