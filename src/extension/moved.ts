@@ -44,10 +44,10 @@ export async function pairMoved(parts: MoveParts, pairing: Pairing): Promise<Rea
   const { agreed, browser, service } = parts
   const gone = new Gone(parts, pairing)
   if (gone.isEmpty) return replaced
-  const match = (entry: BrowserEntry, isOf: (entry: BrowserEntry, id: string) => boolean) => {
+  const match = (entry: BrowserEntry, isOf: typeof isNew) => {
     const id = pairing.idOf.get(entry.browserId) as string
     if (!isOf(entry, id)) return
-    const found = gone.take(entry)
+    const found = gone.take(entry, isOf === isCopy)
     if (found === undefined) return
     if (service.entries.has(id)) replaced.add(id)
     pairing.browserIdOf.delete(id)
@@ -112,15 +112,15 @@ class Gone {
     append(this.#inside, parent, likeness)
   }
 
-  /** Returns the id of the one that this entry is, and gives it to no other one. */
-  take(entry: BrowserEntry): string | undefined {
+  /** Returns the id of the one that this entry is, and gives it to no other one. A copy is made after its original. */
+  take(entry: BrowserEntry, isCopy: boolean): string | undefined {
     const places = this.#alike.get(showing(entry))
     if (!places) return undefined
     const { entries, lists } = this.#parts.browser
     const here = (lists.get(entry.browserId) ?? []).flatMap((id) => entries.get(id) ?? []).map(showing)
     if (here.filter((likeness) => this.#alike.has(likeness)).length < leastShare * here.length) return undefined
     const found = [...places].flatMap(([parent, all]) => {
-      const ids = all.filter((id) => !this.#taken.has(id))
+      const ids = all.filter((id) => !this.#taken.has(id) && !(isCopy && this.#isMadeAfter(id, entry)))
       return (entry.kind === 'folder' ? ids : ids.slice(0, 1)).flatMap((id) => {
         const inside = new Set(this.#inside.get(id))
         const shared = here.filter((likeness) => inside.has(likeness)).length
@@ -135,6 +135,11 @@ class Gone {
     const id = found[0]?.id
     if (id !== undefined) this.#taken.add(id)
     return id
+  }
+
+  #isMadeAfter(id: string, { dateAdded = 0 }: BrowserEntry): boolean {
+    const { agreed, deleted } = this.#parts
+    return (agreed.rows.get(id)?.dateAdded ?? Date.parse(`${deleted.get(id)?.dateAdded}`)) > dateAdded
   }
 
   /** By how many folders one goes up and down from the one to the other. */

@@ -98,6 +98,24 @@ t.test('A copy that somebody has given a tag stays the bookmark that it is', asy
   t.same(one.sync.get(copy)?.tags, ['own'])
 })
 
+t.test('What was made before a bookmark is no copy of it, and stays what it is when that is deleted', async (t) => {
+  const [one, other] = await filled(1)
+  const { model } = one
+  model.create(link(idOf(one, 'To'), 'twice'))
+  await settle(one, other)
+  const { id } = [...one.sync.bookmarks().values()].find(({ title }) => title === 'twice') ?? {}
+  model.ahead += 1000
+  const later = model.create(link(idOf(one, 'From'), 'twice'))
+  await settle(one, other)
+  model.remove(later.id)
+  await settle(one, other)
+  t.match(
+    [...one.sync.bookmarks().values()].filter(({ title }) => title === 'twice'),
+    [{ id }],
+  )
+  t.equal(one.browserSync.status().heldRemovals, undefined)
+})
+
 t.test('Of equals, the nearest has moved', async (t) => {
   const [one, other] = await filled(2)
   const { model } = one
