@@ -393,7 +393,16 @@ t.test('What the unit does not let the service do is told, with the line that le
   t.equal(about(refused, 'unit').length, 1)
   t.match(about(refused, 'memory'), [{ state: 'ok', says: 'bookmarks may use 1024 MiB' }])
   const fine = { about: 'unit', state: 'ok', says: 'bookmarks may write where it has to' }
-  t.same(about(await look({ ReadWritePaths: `${DATA_DIR} ${join(at, 'disk')}` }), 'unit'), [fine])
+  const disk = join(at, 'disk')
+  t.match(about(await look({ ReadWritePaths: `${DATA_DIR} ${disk}` }), 'unit'), [
+    {
+      state: 'error',
+      says: `ReadWritePaths: without ${disk}, systemd does not start bookmarks`,
+      todo: `install -d -m 0700 -o ${user} '${disk}'`,
+    },
+  ])
+  await mkdir(disk)
+  t.same(about(await look({ ReadWritePaths: `${DATA_DIR} ${disk}` }), 'unit'), [fine])
   t.same(about(await look({ ProtectSystem: 'full' }), 'unit'), [fine])
   const state = await look({ StateDirectory: 'bookmarks', ReadWritePaths: at }, { EXPORTS_DIR: '/var/lib/bookmarks/x' })
   t.same(about(state, 'unit'), [fine])

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { realpathSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -41,8 +41,11 @@ export async function examineUnit(config: Config, unit?: Unit): Promise<Finding[
     const says = `systemd does not tell what ${name} may do`
     return [{ about, state: 'warning', says, todo: 'the service may be allowed less than was looked at' }]
   }
-  const findings = [...foldersOf(config).flatMap(([variable, path]) => bounds(variable, path, name, properties))]
   const user = properties.get('User') || 'root'
+  const findings = [
+    ...foldersOf(config).flatMap(([variable, path]) => bounds(variable, path, name, properties)),
+    ...absent(name, user, properties),
+  ]
   const uid = (await run('id', ['-u', user]).catch(() => undefined))?.stdout.trim()
   if (uid !== String(process.getuid?.())) {
     const says = `${name} runs as ${user}, and the data belong to user ${process.getuid?.()}`
@@ -54,20 +57,35 @@ export async function examineUnit(config: Config, unit?: Unit): Promise<Finding[
 
 function bounds(variable: string, path: string, name: string, properties: Map<string, string>): Finding[] {
   const place = realPlace(path)
-  const words = (property: string) => (properties.get(property) ?? '').split(' ').filter(Boolean)
   const says = `${variable}: ${name} may not write in ${place}`
   if (properties.get('ProtectHome') !== 'no' && homes.some((home) => isWithin(home, place)))
     return [
       { about: 'unit', state: 'error', says, todo: 'name a folder elsewhere: ProtectHome= keeps it from this one' },
     ]
   const writable = [
-    ...words('StateDirectory').map((folder) => join('/var/lib', folder)),
-    ...words('ReadWritePaths').map((folder) => folder.replace(/^[-+]+/, '')),
+    ...wordsOf(properties, 'StateDirectory').map((folder) => join('/var/lib', folder)),
+    ...wordsOf(properties, 'ReadWritePaths').map((folder) => folder.replace(/^[-+]+/, '')),
   ]
   if (properties.get('ProtectSystem') !== 'strict') return []
   if (writable.some((folder) => isWithin(realPlace(folder), place))) return []
   const todo = `systemctl edit ${name}, with these lines: [Service] ReadWritePaths=${place}`
   return [{ about: 'unit', state: 'error', says, todo }]
+}
+
+/** Without a `-` before it, systemd starts nothing while such a folder is not there: 226/NAMESPACE. */
+function absent(name: string, user: string, properties: Map<string, string>): Finding[] {
+  const demanded = wordsOf(properties, 'ReadWritePaths').filter((folder) => !folder.startsWith('-'))
+  return demanded
+    .map((folder) => folder.replace(/^\+/, ''))
+    .filter((folder) => !existsSync(folder))
+    .map((folder) => {
+      const says = `ReadWritePaths: without ${folder}, systemd does not start ${name}`
+      return { about: 'unit', state: 'error', says, todo: `install -d -m 0700 -o ${user} '${folder}'` }
+    })
+}
+
+function wordsOf(properties: Map<string, string>, name: string): string[] {
+  return (properties.get(name) ?? '').split(' ').filter(Boolean)
 }
 
 /** Without links, also where the last folders are not there yet. */
