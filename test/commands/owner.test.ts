@@ -1,6 +1,6 @@
 /** Whatever a command makes, the service can use: run as root, each becomes the user that DATA_DIR belongs to. */
 import { existsSync } from 'node:fs'
-import { chmod, chown, cp, glob, lstat, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { chmod, chown, cp, glob, lstat, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { runCommand } from '../support/command.ts'
@@ -146,6 +146,7 @@ t.test('A backup that root has copied is there, but cannot be read: who, and wha
     t.equal(code, 1)
     t.match(stderr, `cannot be read as user ${uid}: ${closed} keeps that user out, so use another folder (EACCES`)
   }
+  if (((await stat('/root')).mode & 0o077) === 0) t.match((await called('/root')).stderr, ': /root keeps that user out')
   t.match(await called('--list'), { code: 0, stdout: /^2026\S+ {2}unknown size, cannot be read\n1 backups/ })
 })
 

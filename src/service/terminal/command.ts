@@ -1,4 +1,4 @@
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, existsSync } from 'node:fs'
 import { basename, dirname, extname, relative, resolve } from 'node:path'
 import { inspect, styleText } from 'node:util'
 import { Command, InvalidArgumentError } from 'commander'
@@ -85,8 +85,13 @@ export function remedyOf(
   const [uid, gid] = [process.getuid?.(), process.getgid?.()]
   if ((error as NodeJS.ErrnoException).code !== 'EACCES' || uid === undefined || gid === undefined) return ''
   const path = resolve(folder)
-  const closed = closedAbove(path)
+  const closed = closedAbove(path) ?? (isSystems(path) ? path : undefined)
   return ` as user ${uid}: ${closed ? `${closed} keeps that user out, so use another folder` : remedy({ uid, gid }, path)}`
+}
+
+/** Such as /root and /mnt, which stay whose they are. */
+function isSystems(path: string): boolean {
+  return dirname(dirname(path)) === dirname(path) && existsSync(path)
 }
 
 /** The first folder above through which this user may not go: nothing that is done below it helps. */
