@@ -3,6 +3,7 @@ import { type Inputs, useEffect, useLayoutEffect, useRef, useState } from 'preac
 import { v7 as uuidv7 } from 'uuid'
 import type { Sync } from '../../client/index.ts'
 import { SyncProvider } from '../../client/react.ts'
+import { openCommandBar } from '../command-bar/command-bar.tsx'
 import { Sidebar } from '../sidebar/sidebar.tsx'
 import { type App, AppContext } from './context.ts'
 import { Header } from './header.tsx'
@@ -19,7 +20,7 @@ const Provider = SyncProvider as unknown as FunctionComponent<{ sync: Sync }>
 export function Shell({ app }: { app: App }) {
   const { view: path, rest } = useRoute()
   const beside = useBeside()
-  useShortcuts(app.sync)
+  useShortcuts(app.sync, () => openCommandBar(app))
   const [isMenuOpen, setMenuOpen] = useState(false)
   const known = views.find((view) => view.path === path)
   const { Component, title } = known ?? (views[0] as View)

@@ -6,16 +6,19 @@ import { sharedValue } from '../ui/shared-value.ts'
 import { tell, undo } from '../ui/tell.ts'
 import { go, readRoute } from './route.ts'
 
-/** Keys that work wherever nobody types. */
-export function useShortcuts(sync: Sync): void {
+/** Keys that work wherever nobody types; Ctrl+K also there. */
+export function useShortcuts(sync: Sync, openCommandBar: () => void): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      const isTyping =
-        event.target instanceof HTMLElement &&
-        event.target.closest('input:not([type=checkbox]), select, textarea, dialog, [role=menu]')
-      if (isTyping || event.altKey || event.defaultPrevented) return
+      const within = (places: string) => event.target instanceof HTMLElement && event.target.closest(places)
+      if (within('dialog, [role=menu]') || event.altKey || event.defaultPrevented) return
       const isCommand = event.ctrlKey || event.metaKey
-      if (!isCommand && !areSingleKeysOn()) return
+      if (isCommand ? event.key === 'k' : event.key === '/' && !within(fields) && areSingleKeysOn()) {
+        event.preventDefault()
+        openCommandBar()
+        return
+      }
+      if (within(fields) || (!isCommand && !areSingleKeysOn())) return
       const action = isCommand ? commands[event.key] : actions[event.key]
       if (!action) return
       event.preventDefault()
@@ -26,8 +29,9 @@ export function useShortcuts(sync: Sync): void {
   }, [sync])
 }
 
+const fields = 'input:not([type=checkbox]), select, textarea'
+
 const actions: Record<string, (sync: Sync) => void> = {
-  '/': () => document.querySelector<HTMLElement>('input[type=search]')?.focus(),
   n: (sync) => openNew(sync, { url: '', ...hereOf(sync) }),
   f: (sync) => openNew(sync, hereOf(sync)),
   '?': () => go('shortcuts'),
@@ -38,7 +42,7 @@ const commands: Record<string, () => void> = {
 }
 
 /** A new bookmark goes into the folder that is shown. */
-function hereOf(sync: Sync): { parentId?: string } {
+export function hereOf(sync: Sync): { parentId?: string } {
   const { view, rest } = readRoute(location.hash)
   return view === 'folder' && sync.get(rest) ? { parentId: rest } : {}
 }

@@ -1,7 +1,8 @@
 import { setSingleKeys, useSingleKeys } from '../app/shortcuts.ts'
 
 const keys: readonly { keys: readonly string[]; what: string }[] = [
-  { keys: ['/'], what: 'Search' },
+  { keys: ['/'], what: 'Find a bookmark, or do anything by typing' },
+  { keys: ['Ctrl', 'K'], what: 'The same, also while you type' },
   { keys: ['n'], what: 'Add a bookmark to this folder' },
   { keys: ['f'], what: 'Add a folder to this folder' },
   { keys: ['?'], what: 'This list' },

@@ -1,0 +1,375 @@
+import type { ComponentChildren, TargetedKeyboardEvent } from 'preact'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { bareAddress } from '../../client/bookmark/address.ts'
+import type { Sync } from '../../client/index.ts'
+import type { App } from '../app/context.ts'
+import { showDetails } from '../app/details.tsx'
+import { go } from '../app/route.ts'
+import { lock, signOut } from '../app/session.ts'
+import { hereOf } from '../app/shortcuts.ts'
+import { views } from '../app/views.ts'
+import { openEditor, openNew } from '../library/editor.tsx'
+import { Highlight, wordsOf } from '../library/found.tsx'
+import { Letter } from '../library/icon.tsx'
+import { type Bookmark, hostOf, isFolder, isSafe, nameOf } from '../library/kind.ts'
+import { completeAddress } from '../library/links.ts'
+import { foldersAround, pathText } from '../library/paths.ts'
+import { countTags } from '../library/tags.tsx'
+import { showDialog } from '../ui/dialogs.tsx'
+import { messageOf } from '../ui/failure.ts'
+import { counted } from '../ui/figures.ts'
+import {
+  BookmarkPlusIcon,
+  CloseIcon,
+  FolderIcon,
+  FolderPlusIcon,
+  HistoryIcon,
+  Icon,
+  type IconShapes,
+  LockIcon,
+  SearchIcon,
+  SignOutIcon,
+  TagIcon,
+} from '../ui/icons.tsx'
+import { tell } from '../ui/tell.ts'
+
+/** Shows the field in which one finds bookmarks, goes to any view and does anything by typing. */
+export function openCommandBar(app: App): void {
+  showDialog((close) => <CommandBar app={app} close={close} />)
+}
+
+/** What all that is found must have. */
+type Chip = { tag: string } | { folder: Bookmark }
+
+/** A line of the list. */
+interface Choice {
+  key: string
+  icon: ComponentChildren
+  name: ComponentChildren
+  /** Stands after the name, softer. */
+  more?: ComponentChildren
+  choose(): unknown
+  /** On Ctrl+Enter. */
+  edit?(): void
+  /** Choosing it goes on with what is typed. */
+  stays?: true
+}
+
+function CommandBar({ app, close }: { app: App; close: () => void }) {
+  const { sync } = app
+  const id = useId()
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [text, setText] = useState('')
+  const [chips, setChips] = useState<readonly Chip[]>([])
+  const [wanted, setMarked] = useState(0)
+  /** Enter was pressed before the hits for what is typed were there. */
+  const awaited = useRef<'choose' | 'edit' | undefined>(undefined)
+  const found = useFound(sync, text, chips)
+  const change = (next: string, nextChips: readonly Chip[]) => {
+    setText(next)
+    setChips(nextChips)
+    setMarked(0)
+    awaited.current = undefined
+  }
+  const choices = choicesFor(app, text, found?.bookmarks ?? [], (chip) =>
+    change(text.slice(0, markIn(text)?.start), added(chips, chip)),
+  )
+  // Another tab or device may have made the list shorter.
+  const marked = Math.max(0, Math.min(wanted, choices.length - 1))
+  useLayoutEffect(() => dialog.current?.showModal(), [])
+  // The focus stays in the input, so the browser does not scroll.
+  useLayoutEffect(() => document.getElementById(`${id}-${marked}`)?.scrollIntoView({ block: 'nearest' }), [marked])
+
+  const run = (choice: Choice | undefined, how: 'choose' | 'edit') => {
+    const action = how === 'edit' ? choice?.edit : choice?.choose
+    if (!choice || !action) return
+    if (!choice.stays) close()
+    Promise.resolve(action()).catch((error: unknown) => tell(messageOf(error), { isAlert: true }))
+  }
+  const isCurrent = found?.text === text && found.chips === chips
+  useEffect(() => {
+    if (isCurrent && awaited.current) run(choices[marked], awaited.current)
+    if (isCurrent) awaited.current = undefined
+  }, [isCurrent])
+
+  const press = (event: TargetedKeyboardEvent<HTMLInputElement>) => {
+    const step = steps[event.key]
+    if (step !== undefined) setMarked((marked + step + choices.length) % Math.max(1, choices.length))
+    else if (event.key === 'Enter' && !event.isComposing) {
+      const how = event.ctrlKey || event.metaKey ? 'edit' : 'choose'
+      if (isCurrent) run(choices[marked], how)
+      else awaited.current = how
+    } else if (event.key === 'Backspace' && text === '' && chips.length > 0) change('', chips.slice(0, -1))
+    else return
+    event.preventDefault()
+  }
+
+  return (
+    <dialog
+      ref={dialog}
+      class="dialog command-bar"
+      aria-label="Find or do"
+      onClose={close}
+      // A click beside it closes it.
+      closedby="any"
+    >
+      <div class="command-bar-head">
+        <Icon of={SearchIcon} />
+        {chips.map((chip) => (
+          <button
+            key={chipName(chip)}
+            type="button"
+            class="tag removable"
+            aria-label={`Remove ${chipName(chip)}`}
+            onClick={() => {
+              change(
+                text,
+                chips.filter((other) => other !== chip),
+              )
+              dialog.current?.querySelector('input')?.focus()
+            }}
+          >
+            {chipName(chip)}
+            <Icon of={CloseIcon} />
+          </button>
+        ))}
+        <input
+          role="combobox"
+          autofocus
+          autocomplete="off"
+          aria-label="Find a bookmark, or type > for commands"
+          aria-expanded="true"
+          aria-controls={`${id}-list`}
+          aria-autocomplete="list"
+          aria-activedescendant={choices.length > 0 ? `${id}-${marked}` : undefined}
+          placeholder={chips.length === 0 ? 'Find a bookmark, or type > for commands' : ''}
+          value={text}
+          onInput={({ currentTarget: { value } }) => {
+            const chip = value.endsWith(' ') ? endedTag(sync, markIn(value.slice(0, -1))?.tag) : undefined
+            if (chip) change(value.slice(0, value.lastIndexOf('#')), added(chips, chip))
+            else change(value, chips)
+          }}
+          onKeyDown={press}
+        />
+      </div>
+      <div class="command-bar-list" id={`${id}-list`} role="listbox" aria-label="Found">
+        {choices.map((choice, index) => (
+          // biome-ignore lint/a11y/useFocusableInteractive: The focus stays in the input, which names the marked option.
+          // biome-ignore lint/a11y/useKeyWithClickEvents: The input has the keys.
+          <div
+            key={choice.key}
+            id={`${id}-${index}`}
+            role="option"
+            aria-selected={index === marked}
+            onPointerDown={(event) => event.preventDefault()}
+            onPointerMove={() => setMarked(index)}
+            onClick={(event) => run(choice, (event.ctrlKey || event.metaKey) && choice.edit ? 'edit' : 'choose')}
+          >
+            {choice.icon}
+            <span class="command-bar-name" dir="auto">
+              {choice.name}
+            </span>
+            {choice.more && <span class="hint">{choice.more}</span>}
+          </div>
+        ))}
+      </div>
+      <p class="hint command-bar-foot" role="status">
+        {isCurrent && choices.length === 0 ? 'Nothing found. ' : ''}
+        <span aria-hidden="true">
+          <kbd>Enter</kbd> open <kbd>Ctrl Enter</kbd> edit <kbd>#</kbd> tag <kbd>in:</kbd> folder <kbd>{'>'}</kbd>{' '}
+          commands
+        </span>
+      </p>
+    </dialog>
+  )
+}
+
+const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 }
+const maxShown = 40
+const maxLatest = 8
+const maxSuggested = 8
+
+/** A tag or a folder that is being typed at the end. Names of folders have spaces. */
+function markIn(text: string): { start: number; tag?: string; folder?: string } | undefined {
+  const lastWord = text.lastIndexOf(' ') + 1
+  if (text[lastWord] === '#') return { start: lastWord, tag: text.slice(lastWord + 1) }
+  const start = ` ${text}`.toLowerCase().lastIndexOf(' in:')
+  return start === -1 ? undefined : { start, folder: text.slice(start + 'in:'.length) }
+}
+
+function added(chips: readonly Chip[], chip: Chip): readonly Chip[] {
+  return [...chips.filter((other) => chipName(other) !== chipName(chip)), chip]
+}
+
+function chipName(chip: Chip): string {
+  return 'tag' in chip ? `#${chip.tag}` : `in ${nameOf(chip.folder)}`
+}
+
+/** The tag that a space has ended, if there is such a tag. */
+function endedTag(sync: Sync, typed: string | undefined): Chip | undefined {
+  const tag = typed && [...countTags(sync).keys()].find((tag) => tag.toLowerCase() === typed.toLowerCase())
+  return tag ? { tag } : undefined
+}
+
+interface Found {
+  text: string
+  chips: readonly Chip[]
+  bookmarks: readonly Bookmark[]
+}
+
+/** The bookmarks for what is typed, or for what was typed before until those are there. */
+function useFound(sync: Sync, text: string, chips: readonly Chip[]): Found | undefined {
+  const [found, setFound] = useState<Found>()
+  useEffect(() => {
+    const stop = new AbortController()
+    const search = () => {
+      find(sync, text, chips, stop.signal).then(
+        (bookmarks) => setFound({ text, chips, bookmarks }),
+        () => {},
+      )
+    }
+    search()
+    const off = sync.on('change', search)
+    return () => {
+      off()
+      stop.abort()
+    }
+  }, [text, chips])
+  return found
+}
+
+/** What has the same address comes first, then what has all words, best first; without words, the latest. */
+async function find(sync: Sync, text: string, chips: readonly Chip[], signal: AbortSignal): Promise<Bookmark[]> {
+  const fits = (bookmark: Bookmark) =>
+    chips.every((chip) =>
+      'tag' in chip
+        ? Array.isArray(bookmark.tags) && bookmark.tags.includes(chip.tag)
+        : foldersAround(sync, bookmark).some(({ id }) => id === chip.folder.id),
+    )
+  if (text.startsWith('>') || markIn(text)) return []
+  if (text.trim() === '') return latest(sync, chips.length > 0 ? maxShown : maxLatest, fits)
+  const url = addressIn(text)
+  const same = url === undefined ? [] : await sync.search({ url }, { signal })
+  const limit = chips.length > 0 ? Number.POSITIVE_INFINITY : maxShown
+  const words = await sync.search(text, { limit, signal })
+  return [...new Set([...same, ...words])].filter(fits).slice(0, maxShown)
+}
+
+function latest(sync: Sync, count: number, fits: (bookmark: Bookmark) => boolean): Bookmark[] {
+  const best: Bookmark[] = []
+  const dateOf = ({ dateAdded }: Bookmark) => dateAdded ?? ''
+  for (const bookmark of sync.bookmarks().values()) {
+    const isLater = best.length < count || dateOf(bookmark) > dateOf(best.at(-1) as Bookmark)
+    if (bookmark.url === undefined || !isLater || !fits(bookmark)) continue
+    best.push(bookmark)
+    best.sort((one, other) => (dateOf(one) < dateOf(other) ? 1 : -1))
+    best.splice(count)
+  }
+  return best
+}
+
+/** The address that the text is, with its scheme. */
+function addressIn(text: string): string | undefined {
+  const typed = text.trim()
+  const [host = ''] = typed.split(/[/:?#]/, 1)
+  const isHost = host.includes('.') && /^[a-z]{2,}$/i.test(host.slice(host.lastIndexOf('.') + 1))
+  if (/[\s@]/.test(host) || /\s/.test(typed) || !(isHost || /^https?:\/\/./i.test(typed))) return undefined
+  try {
+    return completeAddress(typed)
+  } catch {
+    return undefined
+  }
+}
+
+function choicesFor(app: App, text: string, found: readonly Bookmark[], add: (chip: Chip) => void): Choice[] {
+  const { sync } = app
+  if (text.startsWith('>')) return commandsFor(app, wordsOf(text.slice(1)))
+  const { tag, folder } = markIn(text) ?? {}
+  if (tag !== undefined) return tagsFor(sync, tag, add)
+  if (folder !== undefined) return foldersFor(sync, wordsOf(folder), add)
+  const url = addressIn(text)
+  const words = wordsOf(text)
+  const hits = found.map((bookmark) => hitOf(sync, bookmark, words))
+  const [first, ...others] = hits
+  const all: Choice = {
+    key: 'all',
+    icon: <Icon of={SearchIcon} />,
+    name: `Show all that is found for “${text.trim()}”`,
+    choose: () => go('search', text),
+  }
+  const end = words.length > 0 && first ? [all] : []
+  if (url === undefined) return [...hits, ...end]
+  const save: Choice = {
+    key: 'save',
+    icon: <Icon of={BookmarkPlusIcon} />,
+    name: `Save ${bareAddress(url)}`,
+    choose: () => openNew(sync, { url, ...hereOf(sync) }),
+  }
+  // Whoever has it already sees that first.
+  if (first && bareAddress(found[0]?.url) === bareAddress(url))
+    return [{ ...first, more: `You have this already. ${first.more}` }, save, ...others, ...end]
+  return [save, ...hits, ...end]
+}
+
+function hitOf(sync: Sync, bookmark: Bookmark, words: readonly string[]): Choice {
+  const { id, url = '' } = bookmark
+  const path = pathText(sync, bookmark)
+  const host = isFolder(bookmark) ? 'Folder' : hostOf(bookmark) || url
+  return {
+    key: id,
+    icon: <Letter bookmark={bookmark} />,
+    name: <Highlight text={nameOf(bookmark)} words={words} />,
+    more: path === '' ? host : `${host} in ${path}`,
+    choose() {
+      if (isFolder(bookmark)) go('folder', id)
+      else if (isSafe(url)) window.open(url, '_blank', 'noreferrer')
+      else openEditor(sync, bookmark)
+    },
+    edit: () => openEditor(sync, bookmark),
+  }
+}
+
+function tagsFor(sync: Sync, typed: string, add: (chip: Chip) => void): Choice[] {
+  const [word = ''] = wordsOf(typed)
+  const isStart = (tag: string) => Number(wordsOf(tag)[0]?.startsWith(word) ?? false)
+  return [...countTags(sync)]
+    .filter(([tag]) => wordsOf(tag).join(' ').includes(word))
+    .sort(([one, ones], [other, others]) => isStart(other) - isStart(one) || others - ones)
+    .slice(0, maxSuggested)
+    .map(([tag, count]) => ({
+      key: tag,
+      icon: <Icon of={TagIcon} />,
+      name: `#${tag}`,
+      more: counted(count, 'bookmark'),
+      choose: () => add({ tag }),
+      stays: true,
+    }))
+}
+
+function foldersFor(sync: Sync, words: readonly string[], add: (chip: Chip) => void): Choice[] {
+  const choices: Choice[] = []
+  for (const folder of sync.bookmarks().values()) {
+    const folded = isFolder(folder) ? wordsOf(nameOf(folder)).join(' ') : ''
+    if (folded === '' || !words.every((word) => folded.includes(word))) continue
+    const [icon, choose] = [<Icon key="icon" of={FolderIcon} />, () => add({ folder })]
+    choices.push({ key: folder.id, icon, name: nameOf(folder), more: pathText(sync, folder), choose, stays: true })
+    if (choices.length === maxSuggested) break
+  }
+  return choices
+}
+
+function commandsFor({ sync, device, userId }: App, words: readonly string[]): Choice[] {
+  const commands: { name: string; icon: IconShapes; choose: () => unknown }[] = [
+    { name: 'Add a bookmark', icon: BookmarkPlusIcon, choose: () => openNew(sync, { url: '', ...hereOf(sync) }) },
+    { name: 'Add a folder', icon: FolderPlusIcon, choose: () => openNew(sync, hereOf(sync)) },
+    ...views
+      .filter(({ group }) => group !== undefined)
+      .map(({ title, icon, path }) => ({ name: title, icon, choose: () => go(path) })),
+    { name: 'Details of the sync', icon: HistoryIcon, choose: () => showDetails(sync) },
+    ...(device.keepsKey ? [{ name: 'Lock', icon: LockIcon, choose: () => lock(userId) }] : []),
+    { name: 'Sign out', icon: SignOutIcon, choose: () => signOut(sync) },
+  ]
+  return commands
+    .filter(({ name }) => words.every((word) => wordsOf(name).join(' ').includes(word)))
+    .map(({ name, icon, choose }) => ({ key: name, icon: <Icon of={icon} />, name, choose }))
+}
