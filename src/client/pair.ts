@@ -16,6 +16,8 @@ import { ApiError, OfflineError } from './errors.ts'
 import { type Clock, systemClock } from './timing/clock.ts'
 import type { Vault } from './vault/operations.ts'
 
+export { pairingMs }
+
 /** What both devices of a pairing need. */
 export interface PairingOptions {
   /** Of the signed-in user. */

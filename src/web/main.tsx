@@ -5,6 +5,7 @@ import { askOnce, send } from './app/network.ts'
 import { Root, StartFailure } from './app/root.tsx'
 import { comeBack, lockWithOtherTabs } from './app/session.ts'
 import { keepForOffline } from './offline/register.ts'
+import { keepScanned } from './pairing/code.ts'
 
 const page = document.querySelector('#page') as HTMLElement
 page.replaceChildren()
@@ -18,7 +19,9 @@ try {
 function start(): void {
   const device = thisDevice()
   const client = createClient({ baseUrl: location.origin, deviceId: device.id, fetch: askOnce(send) })
+  keepScanned()
   comeBack()
+  addEventListener('hashchange', () => keepScanned() && location.reload())
   render(<Root client={client} device={device} />, page)
   keepForOffline()
   lockWithOtherTabs()

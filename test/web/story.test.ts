@@ -2,8 +2,11 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Page, Response } from 'playwright-core'
 import t from 'tap'
+import { isDeep } from '../support/depth.ts'
+import { faultsIn, type Look } from './docs-page.ts'
 import {
   addBookmark,
+  answerProvider,
   demoOrigin,
   identityOf,
   importFile,
@@ -230,6 +233,96 @@ else {
     await other.getByRole('button', { name: 'Open', exact: true }).click()
     await live(other)
   })
+
+  t.test(
+    'a phone that scans a code has the bookmarks without a passphrase, once both show the same pictures',
+    async (t) => {
+      const origin = await demoOrigin()
+      const laptop = await openPage(t, browser, 'Hedy')
+      await addBookmark(laptop, 'Frequency hopping', 'https://example.org/hopping')
+      const sent: string[] = []
+      const mobile = await openContext(t, browser, { viewport: { width: 390, height: 800 } }, /status of 404/)
+      mobile.on('request', (request) => {
+        sent.push(JSON.stringify([request.url(), request.headers(), request.postData()]))
+      })
+      const phone = await mobile.newPage()
+      const picturesOf = (page: Page) =>
+        page.getByRole('list', { name: 'Three pictures' }).getByRole('listitem').allTextContents()
+      const linkShown = () => laptop.getByLabel('Or open this link there').inputValue()
+      const looks: Look[] = isDeep
+        ? [
+            ['light', 1440],
+            ['dark', 1440],
+            ['light', 390],
+            ['dark', 390],
+            ['light', 320],
+          ]
+        : [['dark', 320]]
+      const showCode = async () => {
+        await laptop.getByRole('button', { name: 'Hedy, This browser' }).click()
+        await laptop.getByRole('menuitem', { name: 'Pair a phone' }).click()
+        await laptop.getByRole('img', { name: 'The code, for a camera' }).waitFor()
+      }
+
+      // The code counts for two minutes: looking at it in all ways takes its own.
+      await showCode()
+      await laptop
+        .getByRole('timer')
+        .getByText(/^[12]:\d\d left\.$/)
+        .waitFor()
+      t.same(await faultsIn(laptop, 'pairing-code', looks), [])
+      await laptop.keyboard.press('Escape')
+      await showCode()
+      const first = await linkShown()
+      await phone.goto(first)
+      await phone.getByText('Sign in as on the device that shows the code.').waitFor()
+      t.equal(phone.url(), `${origin}/`, 'the code is not in the address any more')
+      await phone.getByRole('button', { name: 'Sign in' }).click()
+      await answerProvider(phone, 'Hedy')
+      await phone.getByText('Look at the other device.').waitFor()
+      await laptop.getByText('Chrome on Linux has scanned the code.').waitFor()
+      const [one, two] = [await picturesOf(laptop), await picturesOf(phone)]
+      t.equal(one.length, 3)
+      t.same(two, one)
+      for (const page of [laptop, phone]) t.same(await faultsIn(page, 'pairing-pictures', looks), [])
+
+      await laptop.getByRole('button', { name: 'No, others or none' }).click()
+      await laptop.getByRole('alert').getByText('Nothing was given away.').waitFor()
+      t.same(await faultsIn(laptop, 'pairing-different', looks), [])
+      await laptop.getByRole('button', { name: 'Show another code' }).click()
+      await phone.getByRole('alert').getByText('The code is over').waitFor()
+      await phone.getByRole('button', { name: 'Use the passphrase instead' }).click()
+      await phone.getByRole('heading', { name: 'Open your bookmarks' }).waitFor()
+
+      const second = await linkShown()
+      t.not(second, first)
+      // As a link that is opened in the same tab: the page is not loaded anew by itself.
+      await phone.evaluate((address) => location.assign(address), second)
+      await phone.getByText('Look at the other device.').waitFor()
+      await laptop.getByText('Chrome on Linux has scanned the code.').waitFor()
+      t.same(await picturesOf(phone), await picturesOf(laptop))
+      await laptop.getByRole('button', { name: 'Yes, open my bookmarks there' }).click()
+      await live(phone)
+      await link(phone, 'Frequency hopping').waitFor()
+      await laptop.getByRole('status').getByText('Your bookmarks are open on Chrome on Linux').waitFor()
+      t.same(await faultsIn(laptop, 'pairing-open', looks), [])
+      await phone.reload()
+      await live(phone)
+
+      const codes = [first, second].map((shown) => shown.split('/').at(-1) ?? '')
+      for (const page of [laptop, phone]) t.same(await placesOf(page, codes), [], 'nothing is left of the codes')
+      t.ok(sent.length > 20)
+      t.same(
+        sent.filter((request) => codes.some((code) => request.includes(code))),
+        [],
+        'nothing was sent of them',
+      )
+      await phone.goto(second)
+      await phone.getByText('Your bookmarks are open here already.').waitFor()
+      await laptop.getByRole('button', { name: 'That was not me…' }).click()
+      await laptop.getByRole('heading', { name: 'Lost a device?' }).waitFor()
+    },
+  )
 
   t.test('the reason of a failed sign-in is shown', async (t) => {
     const origin = await demoOrigin()

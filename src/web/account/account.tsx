@@ -13,6 +13,7 @@ import { type App, useApp, useDeviceName } from '../app/context.ts'
 import { browserOf } from '../app/device.ts'
 import { Answer, useLoaded } from '../app/loaded.tsx'
 import { hrefOf } from '../app/route.ts'
+import { showPairing } from '../pairing/show.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirmation, Dialog } from '../ui/dialogs.tsx'
 import { bytes, counted } from '../ui/figures.ts'
@@ -139,6 +140,7 @@ function programOf(userAgent: string): string {
 
 /** The devices that keep a copy of the bookmarks, the last seen first. */
 function Devices({ turn, changed }: PartProps) {
+  const app = useApp()
   const account = useAccount()
   const nameOfDevice = useDeviceName()
   const devices = useLoaded(() => account.devices(), [turn])
@@ -151,6 +153,11 @@ function Devices({ turn, changed }: PartProps) {
     <section class="panel" aria-labelledby="devices-title">
       <h2 id="devices-title">Devices</h2>
       <p class="hint">Each keeps a copy of your bookmarks.</p>
+      {app.device.keepsKey && (
+        <div class="bar">
+          <Button onClick={() => showPairing(app)}>Pair a phone…</Button>
+        </div>
+      )}
       <Answer of={devices}>
         {(devices) => (
           <ul class="plain lines">

@@ -1,9 +1,11 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { SyncProgress, SyncReason, SyncState, SyncStatus } from '../../client/index.ts'
 import { useSync, useSyncStatus } from '../../client/react.ts'
+import { showPairing } from '../pairing/show.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
 import {
   BookmarkIcon,
+  DevicesIcon,
   HistoryIcon,
   Icon,
   LockIcon,
@@ -29,7 +31,8 @@ interface HeaderProps {
 }
 
 export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
-  const { person, device, userId } = useApp()
+  const app = useApp()
+  const { person, device, userId } = app
   const sync = useSync()
   const isFramed = window !== window.top
   return (
@@ -68,6 +71,7 @@ export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
         label={person === '' ? device.name : `${person}, ${device.name}`}
         icon={UserIcon}
         items={[
+          device.keepsKey && { label: 'Pair a phone', icon: DevicesIcon, action: () => showPairing(app) },
           device.keepsKey && { label: 'Lock', icon: LockIcon, action: () => lock(userId) },
           { label: 'Details of the sync', icon: HistoryIcon, action: () => showDetails(sync) },
           { label: 'Sign out', icon: SignOutIcon, action: () => signOut(sync) },

@@ -12,11 +12,13 @@ import {
   type Sync,
   type Vault,
 } from '../../client/index.ts'
+import { takeScanned } from '../pairing/code.ts'
 import { Front, SignIn } from '../sign-in/sign-in.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialogs } from '../ui/dialogs.tsx'
 import { messageOf } from '../ui/failure.ts'
 import { lazily } from '../ui/lazily.tsx'
+import { tell } from '../ui/tell.ts'
 import { Toasts } from '../ui/toasts.tsx'
 import { Waiting } from '../ui/waiting.tsx'
 import type { App } from './context.ts'
@@ -86,6 +88,7 @@ export function Root({ client, device }: RootProps) {
       return setStage({ name: 'outdated', sync })
     }
     if (device.keepsKey) keepUnsent(sync)
+    if (takeScanned() !== undefined) tell('Your bookmarks are open here already.')
     setStage({ name: 'open', app: { client, sync, keys, userId, person, device } })
   }
 

@@ -4,6 +4,7 @@ import { loginFailures } from '../../../generated/login-failures.ts'
 import type { Client } from '../../client/index.ts'
 import { useRoute } from '../app/route.ts'
 import { signIn, takeSignedOut } from '../app/session.ts'
+import { isScanned } from '../pairing/code.ts'
 import { Button } from '../ui/button.tsx'
 import { Form } from '../ui/form.tsx'
 import { BookmarkIcon, Icon } from '../ui/icons.tsx'
@@ -33,6 +34,7 @@ export function SignIn({ client }: { client: Client }) {
         </p>
       )}
       {unsent !== undefined && failure === undefined && !isDeleted && <p role="status">{signedOutText(unsent)}</p>}
+      {isScanned() && <p role="status">Sign in as on the device that shows the code. Then that one lets you in.</p>}
       <Form onSubmit={() => signIn(client, isDeleted ? { to: '' } : { again: isBarred(failure) })}>
         <Button type="submit" look="primary" class="large">
           Sign in

@@ -12,10 +12,12 @@ import {
 import { confirmDeletion, isDeletionAsked } from '../account/delete-account.tsx'
 import type { Device } from '../app/device.ts'
 import { lockedSync, signOutLocked } from '../app/session.ts'
+import { takeScanned } from '../pairing/code.ts'
 import { Front } from '../sign-in/sign-in.tsx'
 import { Button } from '../ui/button.tsx'
 import { messageOf } from '../ui/failure.ts'
 import { Form, Submit } from '../ui/form.tsx'
+import { lazily } from '../ui/lazily.tsx'
 import { tell } from '../ui/tell.ts'
 import { Waiting } from '../ui/waiting.tsx'
 import { AccountName, CredentialFields, tryCredentials, type VaultOwner } from './credentials.tsx'
@@ -23,6 +25,8 @@ import { keyringsAddress, repairAddress, showEarlierKeyrings, showRepair } from 
 import { NewPassphraseField } from './new-passphrase.tsx'
 import { RecoveryCode } from './recovery-code.tsx'
 import { judgedHere } from './strength.ts'
+
+const Take = lazily(() => import('../pairing/take.tsx').then(({ Take }) => Take))
 
 interface DoorProps {
   owner: VaultOwner
@@ -33,6 +37,7 @@ interface DoorProps {
 
 /** Asks for what opens the person's vault; on their first device, for what creates it. */
 export function VaultDoor({ owner, device, opened }: DoorProps) {
+  const [code, setCode] = useState(takeScanned)
   const [exists, setExists] = useState<boolean>()
   const [failure, setFailure] = useState<string>()
   const look = () => {
@@ -46,6 +51,14 @@ export function VaultDoor({ owner, device, opened }: DoorProps) {
   const existsAlready = (error: VaultExistsError) => {
     tell(messageOf(error), { isAlert: true })
     setExists(true)
+  }
+  if (code !== undefined) {
+    return (
+      <Front>
+        <Take code={code} owner={owner} opened={opened} leave={() => setCode(undefined)} />
+        <SignedInAs {...owner} device={device} />
+      </Front>
+    )
   }
   return (
     <Front>

@@ -1,0 +1,30 @@
+import { readRoute } from '../app/route.ts'
+
+/** The code of a pairing stays in this tab, for the way to the provider and back: the service never sees it. */
+const scanned = 'scanned-code'
+const view = 'pair'
+
+/** What a phone's camera opens. A browser sends nothing of a fragment. */
+export function linkOf(code: string): string {
+  return `${location.origin}/#/${view}/${code}`
+}
+
+/** Takes a scanned code out of the address, where it would stay in the tab's history. True if there was one. */
+export function keepScanned(): boolean {
+  const route = readRoute(location.hash)
+  if (route.view !== view) return false
+  sessionStorage.setItem(scanned, route.rest)
+  history.replaceState(null, '', location.pathname + location.search)
+  return true
+}
+
+export function isScanned(): boolean {
+  return sessionStorage.getItem(scanned) !== null
+}
+
+/** The code is tried once. */
+export function takeScanned(): string | undefined {
+  const code = sessionStorage.getItem(scanned) ?? undefined
+  sessionStorage.removeItem(scanned)
+  return code
+}
