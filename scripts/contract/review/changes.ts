@@ -82,7 +82,7 @@ function contentOf(facts: Facts, { steps }: Fact): string {
   return all.length > 0 ? JSON.stringify(content.sort()) : ''
 }
 
-function within(facts: Facts, steps: string[]): Fact[] {
+export function within(facts: Facts, steps: string[]): Fact[] {
   const start = `${keyOf(steps)}\n`
   return [...facts].flatMap(([key, fact]) => (key.startsWith(start) ? [fact] : []))
 }

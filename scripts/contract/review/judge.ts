@@ -1,4 +1,4 @@
-import { type Change, missing } from './changes.ts'
+import { type Change, missing, within } from './changes.ts'
 import { type Fact, keyOf, listOf } from './facts.ts'
 import type { Impact, Ruling, Verdict } from './impact.ts'
 import { by, commonBodyLimit, isRequired, largest, ofKeyword } from './keywords.ts'
@@ -8,7 +8,7 @@ import { key, named, ownerOf, quoted, sentence, shownIn } from './sentences.ts'
 export function judge(change: Change): Verdict | undefined {
   const { was, is } = change
   const fact = (is ?? was) as Fact
-  if (isToldByTexts(fact)) return undefined
+  if (isToldByTexts(fact, change)) return undefined
   if (isWords(fact, change)) return ofWords(change)
   const condition = conditionAround(fact, change)
   // Nothing is generated from it.
@@ -101,8 +101,11 @@ const rules: Record<string, Rule> = {
     const isLonger = key((is ?? was) as Fact) === 'maxAge' && Number(is?.value) > Number(was?.value)
     return isLonger || !was ? 'minor' : 'major'
   },
-  // A limit that is new refuses what was accepted, and one that is gone leaves a name behind in code.
-  'x-limits': ({ was, is }) => (was && is && Number(is.value) > Number(was.value) ? 'minor' : 'major'),
+  // A limit that is new refuses what was accepted, and one that is gone leaves a name behind in code. A row's bytes are a price.
+  'x-limits': ({ was, is }) => {
+    if (!was || !is) return 'major'
+    return Number(is.value) > Number(was.value) === (key(is) !== 'rowBytes') ? 'minor' : 'major'
+  },
   failures: ({ was }) => (was ? 'major' : 'minor'),
   login: ({ was, is }) => (youngLogins.indexOf(is?.value) > youngLogins.indexOf(was?.value) ? 'major' : 'minor'),
   info: ({ after }) => (after.has('arazzo') ? 'patch' : 'major'),
@@ -271,14 +274,20 @@ function ofWords(change: Change): Verdict {
   return { impact: 'patch', message: `\`${key(fact)}\` of ${ownerOf(fact)} was reworded.`, words }
 }
 
-/** The texts of errors are compared by operation. */
-function isToldByTexts({ steps }: Fact): boolean {
+/** The texts of errors are compared by operation. Others only show what such an error looks like. */
+function isToldByTexts({ steps, at }: Fact, { before, after }: Change): boolean {
   const index = steps.indexOf('responses')
   if (index !== 1 || !/^[45]/.test(steps[2] ?? '')) return false
   const examples = steps.indexOf('examples')
-  if (examples > 0) return steps.length <= examples + 2 || steps.at(-1) === 'error'
+  if (examples > 0 && (steps.length === examples + 2 || steps.at(-1) === 'error')) {
+    const all = [before, after].flatMap((facts) => within(facts, steps.slice(0, examples + 1)))
+    return isListed(at) || !(at.startsWith('#/components/') || all.some((one) => isListed(one.at)))
+  }
+  if (examples > 0) return steps.length < examples + 2
   return steps.at(-1) === 'enum' && steps.at(-2) === 'error'
 }
+
+const isListed = (at: string) => at.startsWith('#/components/examples/')
 
 function conditionAround({ steps }: Fact, { before, after }: Change): boolean {
   return steps.some((name, index) => {
