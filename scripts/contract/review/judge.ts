@@ -61,7 +61,7 @@ const rules: Record<string, Rule> = {
     }
     if (name === 'name' && directions.has('response')) return 'minor'
     if (name === 'name') return { impact: 'major', message: `The parameter \`${was?.value}\` is now \`${is?.value}\`.` }
-    return ['in', 'style', 'explode', 'allowReserved'].includes(name) ? 'major' : undefined
+    return ['in', 'style', 'explode', 'allowReserved', 'schema', 'content'].includes(name) ? 'major' : undefined
   },
   body: ({ was, is }) => {
     if (key((is ?? was) as Fact) !== 'required') return undefined
@@ -76,7 +76,10 @@ const rules: Record<string, Rule> = {
     if (/^[45]|default/.test(status)) return { impact: 'minor', message: `The response \`${status}\` is new.` }
     return { impact: 'major', message: `The operation may now respond with ${status}.` }
   },
-  response: ({ was, is }) => (was && key((is ?? was) as Fact) !== 'links' ? 'major' : 'minor'),
+  response: ({ was, is }) => {
+    const name = key((is ?? was) as Fact)
+    return name === 'content' || (was && name !== 'links') ? 'major' : 'minor'
+  },
   headers: ({ was }) => (was ? 'major' : 'minor'),
   messages: ({ was, is }) => {
     const name = `The message \`${key((is ?? was) as Fact)}\``

@@ -14,23 +14,18 @@ const mostly = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProp
 
 const leastly = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties']
 
-/** Whether a keyword now allows less or more. */
-function widthOf(name: string, was: unknown, is: unknown): Width | undefined {
-  if (mostly.includes(name)) return Number(is ?? Infinity) < Number(was ?? Infinity) ? 'narrower' : 'wider'
-  if (leastly.includes(name)) return Number(is ?? -Infinity) > Number(was ?? -Infinity) ? 'narrower' : 'wider'
-  if (['enum', 'type'].includes(name) && was !== undefined && is !== undefined) {
-    const [lost, gained] = [remaining(was, is), remaining(is, was)]
+/** If a keyword now allows less or more. */
+function widthOf(name: string, { was, is }: Change): Width | undefined {
+  const [old, now] = [was?.value, is?.value]
+  if (mostly.includes(name)) return Number(now ?? Infinity) < Number(old ?? Infinity) ? 'narrower' : 'wider'
+  if (leastly.includes(name)) return Number(now ?? -Infinity) > Number(old ?? -Infinity) ? 'narrower' : 'wider'
+  if (['enum', 'type'].includes(name) && was && is) {
+    const [lost, gained] = [remaining(old, now), remaining(now, old)]
     if (lost.length > 0 && gained.length > 0) return 'other'
     return gained.length > 0 ? 'wider' : 'narrower'
   }
-  if (
-    ['pattern', 'format', 'enum', 'type', 'multipleOf', 'uniqueItems', 'items', 'not', 'contentMediaType'].includes(
-      name,
-    )
-  ) {
-    return was === undefined ? 'narrower' : is === undefined ? 'wider' : 'other'
-  }
-  return undefined
+  if (/^(x-|\$)|^(deprecated|xml)$/.test(name)) return undefined
+  return was ? (is ? 'other' : 'wider') : 'narrower'
 }
 
 /** Every integer is a number. */
@@ -47,7 +42,7 @@ export function ofKeyword(change: Change): Ruling {
   if (name === 'const') return ofConstant(change, node)
   const [old, now] = [typeIn(before, node), typeIn(after, node)]
   const isRetyped = old !== now && typing.includes(name)
-  const width = widthOf(name, was?.value, is?.value)
+  const width = widthOf(name, change)
   if (name === 'properties')
     return { impact: was ? 'major' : 'minor', message: `The fields of ${ownerOf(fact)} are ${was ? 'gone' : 'new'}.` }
   const impact = isRetyped ? 'major' : (ofOther(change, name, node) ?? (width ? by(width, directions) : 'minor'))
@@ -92,7 +87,8 @@ function keywordSentence(change: Change, name: string): string {
 /** Keywords that allow neither less nor more, but change what happens. */
 function ofOther({ was, is, directions, before, after }: Change, name: string, node: string[]): Impact | undefined {
   // Generated code fills it in.
-  if (name === 'default' || name === 'discriminator') return 'major'
+  if (['default', 'discriminator', 'items', 'prefixItems', 'patternProperties', 'oneOf', 'anyOf'].includes(name))
+    return 'major'
   // True makes a map beside the fields. Some generators have one unless it is false.
   if (name === 'additionalProperties' && !was) return is?.value === true ? 'minor' : 'major'
   if (name === 'additionalProperties') return was?.value === false ? by('wider', directions) : 'major'
