@@ -87,6 +87,17 @@ t.test('A request is logged with the network of its caller, with the address, or
   t.same(await logged({ LOG_ADDRESSES: 'none' }), [undefined, undefined, undefined, undefined])
 })
 
+t.test('A probe is logged if it is not answered well', async (t) => {
+  const { call, log, context } = await buildApp(t)
+  const routes = () =>
+    log.map((line) => JSON.parse(line)).flatMap(({ msg, route }) => (msg === 'request' ? [route] : []))
+  for (const path of ['/livez', '/readyz', '/api/v1/health']) await call('GET', path)
+  t.same(routes(), ['/api/v1/health'])
+  context.health.drain()
+  await call('GET', '/readyz')
+  t.same(routes(), ['/api/v1/health', '/readyz'])
+})
+
 t.test('An error is logged without the data that a database adds to it', async (t) => {
   const { context, log } = await buildApp(t)
   const secret = 'secret-of-a-row'

@@ -44,9 +44,11 @@ export function registerProbes(app: FastifyInstance, { health }: ProbeParts): vo
   })
 }
 
-const asked = new Set<string | undefined>(['/livez', '/readyz', operations.getHealth.path])
-
 /** Such a request is never refused: monitoring must not mistake a busy service for a dead one. */
-export function isMonitoring({ routeOptions }: FastifyRequest): boolean {
-  return asked.has(routeOptions.url)
+export function isMonitoring(request: FastifyRequest): boolean {
+  return isProbe(request) || request.routeOptions.url === operations.getHealth.path
+}
+
+export function isProbe({ routeOptions: { url } }: FastifyRequest): boolean {
+  return url === '/livez' || url === '/readyz'
 }

@@ -6,6 +6,7 @@ import type { OperationId } from '../contract/schemas.ts'
 import { type Limits, requestUnit } from '../load/rates.ts'
 import type { Work } from '../thread/work.ts'
 import type { Trace, Tracing } from '../tracing/trace.ts'
+import { isProbe } from './admin.ts'
 import { unfinishedResponses } from './errors.ts'
 
 declare module 'fastify' {
@@ -100,7 +101,9 @@ export function registerRequests(app: FastifyInstance, { config, limits, tracing
       address: shownAddress(request.ip, config.logAddresses),
       user: session?.userId,
     }
-    request.log.info(fields, 'request')
+    // A proxy asks every second, and would fill the log.
+    const isProbed = status === 200 && isProbe(request)
+    request.log[isProbed ? 'debug' : 'info'](fields, 'request')
     metrics.countRequest(operationOf(routeOptions), status, elapsedTime / 1000, spent?.ms)
   }
 
