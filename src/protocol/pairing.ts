@@ -1,2 +1,2 @@
-/** How long a message of a pairing is kept, and a code is shown. */
-export const pairingMs = 120_000
+/** How long a code is shown, and a message of a pairing is kept (ms). */
+export const pairingMs: number = 120_000
