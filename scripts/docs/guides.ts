@@ -8,6 +8,17 @@ const root = new URL('../../', import.meta.url)
 
 /** The guides in reading order, by their paths in the repository. A new guide needs its file and its place here. */
 const order = {
+  'Using it': [
+    'docs/using/index.md',
+    'docs/using/bring-your-bookmarks.md',
+    'docs/using/on-your-phone.md',
+    'docs/using/in-your-browser.md',
+    'docs/using/lost-passphrase.md',
+    'docs/using/lost-or-stolen.md',
+    'docs/using/changed-on-two-devices.md',
+    'docs/using/your-own-backups.md',
+    'docs/using/leaving.md',
+  ],
   'Get started': ['docs/start.md', 'docs/demo.md'],
   'The client package': [
     'docs/client.md',
@@ -63,6 +74,7 @@ const order = {
 }
 /** Where the name of a page, or its title, is not that of the file. */
 const names: Record<string, { page: string; title: string }> = {
+  'docs/using/index.md': { page: 'using.html', title: 'Using it' },
   'src/client/README.md': { page: 'web-app.html', title: 'A web app, from sign-in to sign-out' },
   'docs/decisions/index.md': { page: 'decisions.html', title: 'Decisions' },
   'src/web/README.md': { page: 'web-page.html', title: 'How the web page is made' },

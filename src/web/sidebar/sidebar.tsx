@@ -30,9 +30,9 @@ export function Sidebar({ close }: { close: () => void }) {
         <TagList />
         <Group group="care" />
         <Group group="app" />
-        <a class="link" href="/docs">
+        <a class="link" href="/docs/using">
           <Icon of={DocsIcon} />
-          <span>Documentation</span>
+          <span>Help</span>
         </a>
       </nav>
     </>

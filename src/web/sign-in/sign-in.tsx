@@ -77,7 +77,7 @@ export function Front({ children }: { children: ComponentChildren }) {
           <Icon of={BookmarkIcon} />
           Encrypted Bookmark Sync
         </span>
-        <a href="/docs">Documentation</a>
+        <a href="/docs/using">How it works</a>
       </header>
       <main class="front-main">{children}</main>
       <Picture />
