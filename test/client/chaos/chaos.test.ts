@@ -7,11 +7,12 @@ import { runChaos } from './run.ts'
 /**
  * Two to four devices of one person, with tabs, against the real service over a bad network: answers are lost, doubled,
  * cut off or a portal's page, clocks are hours off and jump, tabs and browsers are killed, the storage is full, emptied or
- * lost, or an older copy takes their place, the person signs out and in again, replaces the keys, saves forms over what others
- * did, imports a file twice, restores an export, is asked about deletes, the service refuses changes and goes back to a backup.
+ * lost, an older copy takes its place, a copy of it goes on at once on another machine, the person signs out and in again,
+ * replaces the keys, saves forms over what others did, imports a file twice, restores an export, is asked about deletes, the
+ * service refuses changes and goes back to a backup.
  * In the end all is the same everywhere and in step, no store had to be mended, and every edit is accounted for: it is at the
  * service, or followed by one that saw it, or kept as a conflict by the service or a device, or was refused to its caller. Only
- * what neither the service nor a store had any more is excused.
+ * what neither the service nor a store had any more is excused, and what two copies both sent of one bookmark under one id.
  *
  * The quick runs are always the same, the deep ones always others. SEED=<number> repeats one run, as a failure prints it,
  * and says what happened; with RUNS=<number>, that many from there.

@@ -15,7 +15,7 @@ import { Browser } from '../sync/tab-locks.ts'
 import type { VaultKeys } from '../sync/vault-keys.ts'
 import type { Dice } from './dice.ts'
 import type { Ledger } from './ledger.ts'
-import { cookiesOf, type Line, type PushBody, Wire } from './wire.ts'
+import { cookiesOf, type Line, type PushAnswer, type PushBody, Wire } from './wire.ts'
 
 interface Parts {
   app: TestApp
@@ -28,7 +28,7 @@ interface Parts {
   /** Decides what devices, disks and connections meet. */
   dice: Dice
   onSend(body: PushBody): void
-  onPush: Line['onPush']
+  onPush(body: PushBody, answer: PushAnswer, by: Device): void
   /** The service's. */
   epoch(): string
   fail(what: string, details: unknown): void
@@ -58,6 +58,8 @@ export interface Tab {
 /** A browser of the person: its tabs, its storage, its connection and its clock. */
 export class Device {
   readonly id: string
+  /** The id that its store was made with, as that of a copy of it was. */
+  readonly madeAs: string
   readonly disk: Disk
   readonly line: Line
   readonly tabs: Tab[] = []
@@ -79,20 +81,21 @@ export class Device {
   /** Messages of the channel that were delivered, to be said again. */
   #said: { socket: TestSocket; message: object }[] = []
 
-  constructor(parts: Parts, id: string, { skewMs, isShared, isOlder }: DeviceTraits) {
+  constructor(parts: Parts, id: string, { skewMs, isShared, isOlder }: DeviceTraits, original?: Device) {
     const { app, world, dice, onSend, onPush, epoch } = parts
     this.#parts = parts
-    this.#keys = parts.vault.keys
+    this.madeAs = original?.madeAs ?? id
+    this.#keys = original ? original.#keys : parts.vault.keys
     this.id = id
     this.skewMs = skewMs
     this.#isShared = isShared
-    this.disk = new Disk(dice, parts.ledger)
+    this.disk = new Disk(dice, parts.ledger, original?.disk)
     this.line = {
       app,
       world,
       dice,
       onSend,
-      onPush,
+      onPush: (body, answer) => onPush(body, answer, this),
       epoch,
       cookies: new Map(),
       weather: 'fair',
@@ -105,6 +108,11 @@ export class Device {
   /** A tab's sync, or undefined if none is open. */
   get tab(): Tab | undefined {
     return this.tabs.length > 0 ? this.#parts.dice.pick(this.tabs) : undefined
+  }
+
+  /** The id under which its edits are sent. */
+  get presentId(): string | undefined {
+    return this.tabs[0]?.sync.deviceId
   }
 
   get mostTabs(): number {
@@ -136,10 +144,10 @@ export class Device {
     const wire = new Wire(this.line)
     this.wires.push(wire)
     const sync = createSync({
-      client: createClient({ baseUrl: 'http://localhost', deviceId: this.id, fetch: wire.fetch }),
+      client: createClient({ baseUrl: 'http://localhost', deviceId: this.madeAs, fetch: wire.fetch }),
       keys: copyOf(this.#keys),
       userId,
-      deviceId: this.id,
+      deviceId: this.madeAs,
       store,
       tabs: this.#isShared ? createTabs(userId, { locks, channel }) : undefined,
       webSocket: wire.openSocket,
@@ -192,6 +200,18 @@ export class Device {
       ledger.goBack(this.id, length, putBack())
       this.openTab()
     }
+  }
+
+  /** Its storage and its keys on a second machine, signed in by itself; undefined while something in it waits. */
+  async twin(): Promise<Device | undefined> {
+    const isSent = [...this.disk.rows.values()].every(({ waiting }) => waiting.length === 0)
+    if (!isSent || this.disk.isEmpty) return undefined
+    const traits = { skewMs: this.skewMs, isShared: this.#isShared, isOlder: false }
+    const twin = new Device(this.#parts, `${this.id} copy`, traits, this)
+    // It has data, and has not signed out.
+    twin.session = 'expired'
+    await twin.signIn()
+    return twin
   }
 
   /** The browser is killed as a whole: nothing is finished, nothing is said. */
@@ -309,9 +329,11 @@ class Disk {
   /** It was emptied, and no tab has filled it again yet. */
   isEvicted = false
 
-  constructor(dice: Dice, ledger: Ledger) {
+  constructor(dice: Dice, ledger: Ledger, original?: Disk) {
     this.#dice = dice
     this.#ledger = ledger
+    this.meta = original?.meta
+    for (const [id, row] of original?.rows ?? []) this.rows.set(id, row)
   }
 
   get isEmpty(): boolean {

@@ -49,6 +49,7 @@ export const weights = {
   rotateUnderPull: 2,
   loseStore: 2,
   profile: 5,
+  twin: 3,
   unlock: 5,
   backUp: 4,
   restore: 4,
@@ -142,6 +143,19 @@ export const events: Record<EventName, Happening> = {
     if (again && run.dice.happens(0.2)) await edits.remove(run, device, again)
     await settled()
     line.weather = weather
+  },
+  /** The profile goes to a second machine, and from then on people edit on both. */
+  async twin(run, device, tab) {
+    await settled()
+    const { devices } = run
+    const { session, disk, line, madeAs } = device
+    if (session !== 'in' || disk.isEvicted || line.isOlder || devices.some((one) => one.madeAs !== one.id)) return
+    await exchange([device])
+    const twin = await device.twin()
+    run.note(twin ? `of ${madeAs}` : 'waits')
+    if (!twin) return
+    devices.push(twin)
+    if (run.dice.happens(0.5)) await edits.put(run, device, tab)
   },
   fillDisk(_, { disk }) {
     disk.isFull = true

@@ -11,6 +11,8 @@ interface Entry {
   order: number
   id: string
   device: string
+  /** The id under which it sends edits. */
+  under: string | undefined
   /** Null: a delete. */
   field: Field | null
   value: string | null
@@ -24,11 +26,14 @@ interface Entry {
 /** Every edit of a run, as the callers of the methods know it. */
 export class Ledger {
   readonly #entries: Entry[] = []
+  readonly #presentIdOf: (device: string) => string | undefined
   /** Fields that ever reached the service, as `keyOf` names them. */
   readonly #arrived = new Set<string>()
   /** By device and field, how many entries there were when it last reached the service, which has not forgotten it. */
   #held = new Map<string, number>()
   #backup = new Map<string, number>()
+  /** By the id under which they did and bookmark, the copies of a store that have sent edits. */
+  readonly #senders = new Map<string, Set<string>>()
   /** The entries of which a device's store knows nothing more. */
   readonly #forgotten: { device: string; from: number; to: number }[] = []
   /** By device and bookmark. */
@@ -41,6 +46,10 @@ export class Ledger {
   /** All members that were ever given. */
   readonly #members = new Set<Field>()
 
+  constructor(presentIdOf: (device: string) => string | undefined) {
+    this.#presentIdOf = presentIdOf
+  }
+
   /** Somebody calls for an edit: `patch` null is a delete. Returns what to call with its outcome. */
   begin(
     device: string,
@@ -52,6 +61,7 @@ export class Ledger {
       order: this.#entries.length,
       id,
       device,
+      under: this.#presentIdOf(device),
       saw: saw ? contentOf(saw) : null,
       outcome: 'open' as const,
     }
@@ -81,6 +91,21 @@ export class Ledger {
     for (const key of this.#keysOf(id, bookmark)) {
       this.#arrived.add(key)
       this.#held.set(ownKey(device, key), this.length)
+    }
+  }
+
+  /**
+   * One of several stores with this id has sent its edit. Of the first edits of one bookmark under one id, the later replaces
+   * the earlier, and nobody is told.
+   */
+  arriveFromCopy(id: string, bookmarkId: string, device: string): void {
+    const place = ownKey(id, bookmarkId)
+    const senders = this.#senders.get(place) ?? new Set()
+    this.#senders.set(place, senders.add(device))
+    if (senders.size === 1) return
+    for (const entry of this.#entries) {
+      if (entry.id === bookmarkId && entry.under === id && senders.has(entry.device))
+        entry.excuse ??= 'under the id of a copy'
     }
   }
 

@@ -22,7 +22,7 @@ let runs = 0
 export class Run {
   readonly dice: Dice
   readonly world: World
-  readonly ledger = new Ledger()
+  readonly ledger = new Ledger((device) => this.devices.find(({ id }) => id === device)?.presentId)
   readonly user: TestUser
   readonly vault: VaultKeys
   readonly devices: Device[]
@@ -57,9 +57,9 @@ export class Run {
       onSend: ({ changes }: PushBody) => {
         for (const change of changes) this.#checkStamp(change)
       },
-      onPush: ({ changes }: PushBody, { conflicts }: PushAnswer) => {
+      onPush: ({ changes }: PushBody, { conflicts }: PushAnswer, by: Device) => {
         const why = new Map(conflicts.map(({ event_id, reason }) => [event_id, reason]))
-        for (const change of changes) if (isKept(why.get(change.id))) this.#arrive(change)
+        for (const change of changes) if (isKept(why.get(change.id))) this.#arrive(change, by)
       },
       epoch: () => this.#epoch,
       fail: (what: string, details: unknown) => this.fail(what, details),
@@ -154,10 +154,14 @@ export class Run {
     return decryptBookmark(this.vault.keys, { id, encrypted_data, data_hash })
   }
 
-  #arrive(change: PushBody['changes'][number]): void {
+  #arrive(change: PushBody['changes'][number], by: Device): void {
     const { entity_id: id, device_id } = change
     try {
-      this.ledger.arrive(device_id, id, this.#contentOf(change))
+      const content = this.#contentOf(change)
+      // An id that a store has taken begins with the one that it had.
+      const makers = this.devices.filter(({ madeAs }) => madeAs === device_id.split('-')[0])
+      for (const maker of makers) this.ledger.arrive(maker.id, id, content)
+      if (makers.length > 1 && makers.includes(by)) this.ledger.arriveFromCopy(device_id, id, by.id)
     } catch {
       this.fail('A record was sealed with another key', id)
     }
