@@ -132,6 +132,62 @@ else {
     })
 
     t.test(
+      'a key that closes a form by mistake takes nothing away, and an address is not saved twice unseen',
+      async (t) => {
+        await page.keyboard.press('n')
+        await field('Address').waitFor()
+        await type('example.org/soup')
+        await dialog.getByText('You have this already: “Soup”').waitFor()
+        await press(page, field('Description'))
+        await type('Not to be lost')
+        await page.keyboard.press('Escape')
+        await gone()
+        await press(page, page.locator('.toast').getByRole('button', { name: 'Go on with it' }))
+        await dialog.getByText('New bookmark').waitFor()
+        t.equal(await field('Description').inputValue(), 'Not to be lost')
+        t.equal(await field('Address').inputValue(), 'example.org/soup')
+        await press(page, field('Address'))
+        await page.keyboard.press('End')
+        await type('/')
+        await press(page, button('Open it'))
+        await page.getByRole('dialog', { name: 'Edit Soup' }).waitFor()
+        await page.keyboard.press('Escape')
+        await gone()
+      },
+    )
+
+    t.test('what the field at the top finds is opened by keys alone', async () => {
+      const search = page.getByRole('searchbox')
+      await press(page, search)
+      await type('soup')
+      await page.getByText('1 found for “soup”').waitFor()
+      await page.keyboard.press('ArrowDown')
+      await page.waitForFunction(() => document.activeElement?.textContent === 'Soup')
+      await press(page, search)
+      await page.keyboard.press('Control+a')
+      await type('kitchen')
+      await page.keyboard.press('Enter')
+      await page.getByRole('main').getByRole('heading', { name: 'Kitchen', exact: true }).waitFor()
+      await show(page, 'folder')
+    })
+
+    t.test('the window that the bookmarklet opens closes itself once the page is saved', async () => {
+      await show(page, 'settings')
+      const code = await page.getByRole('link', { name: 'Add this page' }).getAttribute('href')
+      const elsewhere = await page.context().newPage()
+      const opened = page.context().waitForEvent('page')
+      await elsewhere.evaluate(`document.title = 'Elsewhere'; ${decodeURI(code ?? '').replace(/^javascript:/, '')}`)
+      const small = await opened
+      await small.getByRole('dialog', { name: 'New bookmark' }).waitFor()
+      const closed = small.waitForEvent('close')
+      await press(small, small.getByRole('button', { name: 'Save', exact: true }))
+      await closed
+      await elsewhere.close()
+      await show(page, 'folder')
+      await page.getByRole('main').getByText('Elsewhere', { exact: true }).waitFor()
+    })
+
+    t.test(
       'who types the passphrase long after the page has loaded is not told that the service is away',
       async (t) => {
         // All patience of the page with the service ends while the person types.

@@ -1,6 +1,8 @@
+import type { TargetedKeyboardEvent } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { SyncProgress, SyncReason, SyncState, SyncStatus } from '../../client/index.ts'
 import { useSync, useSyncStatus } from '../../client/react.ts'
+import { openBookmark } from '../library/editor.tsx'
 import { showPairing } from '../pairing/show.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
 import {
@@ -81,9 +83,10 @@ export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
   )
 }
 
-/** Searches while somebody types. Emptied, it leads back to where they were. */
+/** Searches while somebody types. Enter opens the best that is found, the arrow leads into the list. Emptied, it leads back to where they were. */
 function SearchBox() {
   const { view, rest } = useRoute()
+  const sync = useSync()
   const input = useRef<HTMLInputElement>(null)
   const before = useRef({ view: 'folder', rest: '' })
   useEffect(() => {
@@ -98,6 +101,15 @@ function SearchBox() {
     if (text.trim() === '') go(back.view, back.rest, { replace: true })
     else go('search', text, { replace: view === 'search' })
   }
+  const press = async (event: TargetedKeyboardEvent<HTMLInputElement>) => {
+    if (event.key === 'ArrowDown') {
+      event.preventDefault()
+      document.querySelector<HTMLElement>('#main [data-main]')?.focus()
+    } else if (event.key === 'Enter') {
+      const [first] = await sync.search(event.currentTarget.value, { limit: 1 })
+      if (first) openBookmark(sync, first)
+    }
+  }
   return (
     <search class="search">
       <Icon of={SearchIcon} />
@@ -108,6 +120,7 @@ function SearchBox() {
         aria-label="Search your bookmarks"
         defaultValue={view === 'search' ? rest : ''}
         onInput={(event) => search(event.currentTarget.value)}
+        onKeyDown={press}
       />
       {useSingleKeys() && <kbd>/</kbd>}
     </search>
@@ -117,7 +130,7 @@ function SearchBox() {
 const stateNames: Record<SyncState, string> = {
   connecting: 'Connecting',
   syncing: 'Syncing',
-  online: 'Live',
+  online: 'In sync',
   polling: 'Checking every half a minute',
   offline: 'Offline',
   'signed-out': 'Signed out',

@@ -8,10 +8,10 @@ import { go } from '../app/route.ts'
 import { lock, signOut } from '../app/session.ts'
 import { hereOf } from '../app/shortcuts.ts'
 import { views } from '../app/views.ts'
-import { openEditor, openNew } from '../library/editor.tsx'
+import { openBookmark, openEditor, openNew } from '../library/editor.tsx'
 import { Highlight, wordsOf } from '../library/found.tsx'
 import { Letter } from '../library/icon.tsx'
-import { type Bookmark, hostOf, isFolder, isSafe, nameOf } from '../library/kind.ts'
+import { type Bookmark, hostOf, isFolder, nameOf } from '../library/kind.ts'
 import { completeAddress } from '../library/links.ts'
 import { foldersAround, pathText } from '../library/paths.ts'
 import { countTags } from '../library/tags.tsx'
@@ -320,11 +320,7 @@ function hitOf(sync: Sync, bookmark: Bookmark, words: readonly string[]): Choice
     icon: <Letter bookmark={bookmark} />,
     name: <Highlight text={nameOf(bookmark)} words={words} />,
     more: path === '' ? host : `${host} in ${path}`,
-    choose() {
-      if (isFolder(bookmark)) go('folder', id)
-      else if (isSafe(url)) window.open(url, '_blank', 'noreferrer')
-      else openEditor(sync, bookmark)
-    },
+    choose: () => openBookmark(sync, bookmark),
     edit: () => openEditor(sync, bookmark),
   }
 }

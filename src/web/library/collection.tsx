@@ -19,7 +19,7 @@ import { Menu } from '../ui/menu.tsx'
 import { VirtualList } from '../ui/virtual-list.tsx'
 import { remove } from './actions.ts'
 import { useDrag } from './drag.ts'
-import { openNew } from './editor.tsx'
+import { type FirstEntries, openNew } from './editor.tsx'
 import { focusRow, neighbourOf, pressed, type Selected, useSelected } from './keys.ts'
 import { openMove } from './move.tsx'
 import { CollectionContext, Row } from './row.tsx'
@@ -34,8 +34,10 @@ interface CollectionProps {
   ids: readonly string[]
   order?: Order
   setOrder?: (order: Order) => void
-  /** The folder that is shown: there bookmarks can be added, and moved up and down in the person's own order. */
+  /** The folder that is shown: there folders can be added, and all be moved up and down in the person's own order. */
   folder?: { id: string | undefined }
+  /** What a bookmark has that is added here; without it, none is. */
+  adds?: FirstEntries
   words?: readonly string[]
   showsPath?: boolean
   /** Shown where there is nothing. */
@@ -48,7 +50,7 @@ const noWords: readonly string[] = []
 
 /** Bookmarks and folders as a list or as cards, to be selected, moved, tagged and deleted. */
 export function Collection(props: CollectionProps) {
-  const { label, heading, ids, order, setOrder, folder, words = noWords, showsPath = false, empty } = props
+  const { label, heading, ids, order, setOrder, folder, adds, words = noWords, showsPath = false, empty } = props
   const sync = useSync()
   const [layout, setLayout] = useRemembered('layout', ['list', 'cards'])
   const selected = useSelected(ids)
@@ -76,10 +78,20 @@ export function Collection(props: CollectionProps) {
     <section
       ref={section}
       class={`collection${selected.ids.size > 0 ? ' selecting' : ''}`}
+      onClick={({ target }) => {
+        if (isOnIcon(target)) target.closest('.row')?.querySelector<HTMLElement>('[data-main]')?.click()
+      }}
+      // A finger that stays on a row selects it. For a mouse, the browser's menu belongs to the link.
+      onContextMenu={(event) => {
+        const id = (event.target as HTMLElement).closest<HTMLElement>('li[data-id]')?.dataset.id
+        if (id === undefined || (event as unknown as PointerEvent).pointerType !== 'touch') return
+        event.preventDefault()
+        toggle(id)
+      }}
       onKeyDown={(event) => pressed(event, { sync, ids, selected, folder: ownOrder, remove: removeHere })}
     >
       {heading}
-      {ids.length === 0 && !folder ? null : selected.ids.size > 0 ? (
+      {ids.length === 0 && !adds ? null : selected.ids.size > 0 ? (
         <SelectionBar selected={selected} count={ids.length} remove={removeHere} />
       ) : (
         <Toolbar
@@ -87,6 +99,7 @@ export function Collection(props: CollectionProps) {
           layout={layout}
           setLayout={setLayout}
           folder={folder}
+          adds={adds}
           {...(order && setOrder && { order, setOrder })}
         />
       )}
@@ -109,6 +122,11 @@ export function Collection(props: CollectionProps) {
   )
 }
 
+/** For a finger, the icon is a part of the link. A mouse finds the box to select by there. */
+function isOnIcon(target: EventTarget | null): target is Element {
+  return target instanceof Element && target.closest('.letter') !== null && matchMedia('(pointer: coarse)').matches
+}
+
 /** The order that this browser remembers for lists of a kind. */
 export function useOrder(kind: 'folder' | 'all' | 'found'): [Order, (order: Order) => void] {
   return useRemembered(
@@ -124,24 +142,24 @@ interface ToolbarProps {
   order?: Order
   setOrder?: (order: Order) => void
   folder: { id: string | undefined } | undefined
+  adds: FirstEntries | undefined
 }
 
-function Toolbar({ count, layout, setLayout, order, setOrder, folder }: ToolbarProps) {
+function Toolbar({ count, layout, setLayout, order, setOrder, folder, adds }: ToolbarProps) {
   const sync = useSync()
-  const place = folder?.id === undefined ? {} : { parentId: folder.id }
   const label = orders.find((one) => one.order === order)?.label ?? ''
   const isList = layout === 'list'
   return (
     <div class="toolbar">
-      {folder && (
-        <>
-          <Button look="primary" icon={BookmarkPlusIcon} onClick={() => openNew(sync, { url: '', ...place })}>
-            Add bookmark
-          </Button>
-          <Button icon={FolderPlusIcon} class="compact" onClick={() => openNew(sync, place)}>
-            Add folder
-          </Button>
-        </>
+      {adds && (
+        <Button look="primary" icon={BookmarkPlusIcon} onClick={() => openNew(sync, { url: '', ...adds })}>
+          Add bookmark
+        </Button>
+      )}
+      {adds && folder && (
+        <Button icon={FolderPlusIcon} class="compact" onClick={() => openNew(sync, adds)}>
+          Add folder
+        </Button>
       )}
       <span class="toolbar-count">{count > 0 && counted(count, 'item')}</span>
       {count > 0 && setOrder && (

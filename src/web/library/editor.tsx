@@ -1,71 +1,114 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { PlaintextBookmark, Sync } from '../../client/index.ts'
+import { bareAddress } from '../../client/bookmark/address.ts'
+import type { Sync } from '../../client/index.ts'
 import { useSync } from '../../client/react.ts'
 import { go } from '../app/route.ts'
+import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { messageOf } from '../ui/failure.ts'
 import { Field, Form, FormEnd } from '../ui/form.tsx'
 import { serviceNow } from '../ui/service-time.ts'
+import { tell } from '../ui/tell.ts'
 import { newBookmark, save } from './actions.ts'
-import { type Bookmark, hostOf, isBlank, isFolder, nameOf } from './kind.ts'
+import { type Bookmark, hostOf, isBlank, isFolder, isSafe, nameOf, quoted } from './kind.ts'
 import { completeAddress } from './links.ts'
 import { type FolderChoice, FolderField } from './move.tsx'
+import { pathText } from './paths.ts'
 import { readTags, TagsField } from './tags.tsx'
 
 /** The first entries of a new bookmark. */
-type Draft = Partial<Pick<PlaintextBookmark, 'title' | 'url' | 'parentId'>>
+export type FirstEntries = Partial<Pick<Bookmark, 'title' | 'url' | 'parentId' | 'tags'>>
+
+/** Goes there, in a tab of its own unless it is a folder; an address that is not safe to follow is only shown. */
+export function openBookmark(sync: Sync, bookmark: Bookmark): void {
+  const { id, url = '' } = bookmark
+  if (isFolder(bookmark)) go('folder', id)
+  else if (isSafe(url)) window.open(url, '_blank', 'noreferrer')
+  else openEditor(sync, bookmark)
+}
 
 /** A dialog for an existing bookmark or folder. */
 export function openEditor(sync: Sync, bookmark: Bookmark): void {
   showDialog((close) => <Editor sync={sync} bookmark={bookmark} opened={bookmark} close={close} />)
 }
 
-/** A dialog for a new bookmark, if the draft has a `url`, or for a new folder. */
-export function openNew(sync: Sync, draft: Draft): void {
-  const bookmark = newBookmark(draft)
-  showDialog((close) => <Editor sync={sync} bookmark={bookmark} close={close} />)
+/** A dialog for a new bookmark, if the entries have a `url`, or for a new folder. */
+export function openNew(sync: Sync, entries: FirstEntries, ended?: () => void): void {
+  const bookmark = newBookmark(entries)
+  const show = (close: () => void) => {
+    const end = () => {
+      close()
+      ended?.()
+    }
+    return <Editor sync={sync} bookmark={bookmark} close={end} />
+  }
+  showDialog(show)
 }
 
 interface EditorProps {
   sync: Sync
+  /** As the form shows it at first. */
   bookmark: Bookmark
+  /** Its folder, if that is still to be made. */
+  fresh?: Bookmark | undefined
   /** As it was when the form opened, if it is not new: what another tab or device changes meanwhile stays. */
-  opened?: Bookmark
+  opened?: Bookmark | undefined
   close: () => void
 }
 
-function Editor({ sync, bookmark, opened, close }: EditorProps) {
+function Editor({ sync, bookmark, fresh, opened, close }: EditorProps) {
   const isLink = !isFolder(bookmark)
-  const folder = useRef<FolderChoice>({ id: bookmark.parentId })
+  const folder = useRef<FolderChoice>({ id: bookmark.parentId, fresh })
   const [tags, setTags] = useState<readonly string[]>(bookmark.tags ?? [])
   const [fault, setFault] = useState<string>()
+  const [twin, setTwin] = useState<Bookmark>()
   const kind = isLink ? 'bookmark' : 'folder'
+  /** At the last key, until they are sent. */
+  const typed = useRef<Record<string, string>>(undefined)
+
+  const leave = () => {
+    close()
+    if (typed.current) offerDraft(sync, { ...draftOf(bookmark, typed.current, tags, folder.current), opened })
+    typed.current = undefined
+  }
 
   const submit = async (fields: Record<string, string>) => {
-    const { title = '', url: typed = '', description = '' } = fields
+    const { title = '', url: typedUrl = '' } = fields
     // An imported address stays as it is, as long as nobody changes it.
-    const url = !isLink || (opened && typed === bookmark.url) ? typed : attempt(() => completeAddress(typed), setFault)
+    const url = !isLink || typedUrl === opened?.url ? typedUrl : attempt(() => completeAddress(typedUrl), setFault)
     if (url === undefined) return
-    const { tags: _, parentId: from, position, description: __, ...rest } = bookmark
-    const labels = readTags(fields)
-    const { id: parentId, fresh } = folder.current
+    const draft = draftOf(bookmark, fields, readTags(fields), folder.current)
+    const { position, ...rest } = draft.bookmark
     const edited: Bookmark = {
       ...rest,
       title: isBlank(title) ? hostOf({ ...bookmark, url }) : title,
       dateModified: new Date(serviceNow()).toISOString(),
       ...(isLink && { url }),
-      ...(isLink && labels.length > 0 && { tags: labels }),
-      ...(description !== '' && { description }),
-      ...(parentId !== undefined && { parentId }),
-      ...(parentId === from && position !== undefined && { position }),
+      ...(rest.parentId === opened?.parentId && position !== undefined && { position }),
     }
-    await save(sync, edited, opened, fresh)
+    typed.current = undefined
+    try {
+      await save(sync, edited, opened, draft.fresh)
+    } catch (error) {
+      typed.current = fields
+      throw error
+    }
     close()
   }
 
+  const lookFor = (text: string) => {
+    setFault(undefined)
+    setTwin(text === opened?.url ? undefined : findTwin(sync, text, bookmark.id))
+  }
+
   return (
-    <Dialog title={opened ? `Edit ${nameOf(bookmark)}` : `New ${kind}`} close={close}>
-      <Form onSubmit={submit}>
+    <Dialog title={opened ? `Edit ${nameOf(opened)}` : `New ${kind}`} close={leave}>
+      <Form
+        onSubmit={submit}
+        onInput={(fields) => {
+          typed.current = fields
+        }}
+      >
         {isLink && (
           <Field
             label="Address"
@@ -73,10 +116,11 @@ function Editor({ sync, bookmark, opened, close }: EditorProps) {
             inputMode="url"
             autocomplete="off"
             defaultValue={bookmark.url ?? ''}
-            required={!opened || bookmark.url !== ''}
+            required={opened?.url !== ''}
             autofocus={!opened}
             error={fault}
-            onInput={() => setFault(undefined)}
+            hint={twin && <Twin sync={sync} twin={twin} close={close} />}
+            onInput={({ currentTarget }) => lookFor(currentTarget.value)}
           />
         )}
         <Field
@@ -98,10 +142,62 @@ function Editor({ sync, bookmark, opened, close }: EditorProps) {
             defaultValue={bookmark.description ?? ''}
           />
         )}
-        <FormEnd close={close}>Save</FormEnd>
+        <FormEnd close={leave}>Save</FormEnd>
       </Form>
     </Dialog>
   )
+}
+
+/** The bookmark as the form has it, but for what only saving it completes. */
+function draftOf(
+  bookmark: Bookmark,
+  { title = '', url, description = '' }: Record<string, string>,
+  labels: readonly string[],
+  { id: parentId, fresh }: FolderChoice,
+): { bookmark: Bookmark; fresh: Bookmark | undefined } {
+  const { tags: _, parentId: __, description: ___, ...rest } = bookmark
+  const draft: Bookmark = {
+    ...rest,
+    title,
+    ...(url !== undefined && { url }),
+    ...(labels.length > 0 && { tags: [...labels] }),
+    ...(description !== '' && { description }),
+    ...(parentId !== undefined && { parentId }),
+  }
+  return { bookmark: draft, fresh }
+}
+
+/** A key that closes the form by mistake takes nothing away. */
+function offerDraft(sync: Sync, draft: Pick<EditorProps, 'bookmark' | 'fresh' | 'opened'>): void {
+  tell(`${quoted(draft.bookmark)} was not saved`, {
+    undoName: 'Go on with it',
+    undo: () => showDialog((close) => <Editor sync={sync} {...draft} close={close} />),
+  })
+}
+
+/** The address is among the bookmarks already. */
+function Twin({ sync, twin, close }: { sync: Sync; twin: Bookmark; close: () => void }) {
+  const path = pathText(sync, twin)
+  const open = () => {
+    close()
+    openEditor(sync, twin)
+  }
+  return (
+    <span class="bar" role="status">
+      You have this already{path === '' ? '' : ` in ${path}`}: {quoted(twin)}
+      <Button onClick={open}>Open it</Button>
+    </span>
+  )
+}
+
+function findTwin(sync: Sync, typed: string, id: string): Bookmark | undefined {
+  const address = bareAddress(typed.trim())
+  // So that a word does not find an address that is only this word.
+  if (address === undefined || !/[.:]/.test(address)) return undefined
+  for (const bookmark of sync.bookmarks().values()) {
+    if (bookmark.id !== id && bareAddress(bookmark.url) === address) return bookmark
+  }
+  return undefined
 }
 
 function attempt<T>(work: () => T, failed: (message: string) => void): T | undefined {
@@ -117,19 +213,26 @@ function attempt<T>(work: () => T, failed: (message: string) => void): T | undef
 export function AddPage({ rest }: { rest: string }) {
   const sync = useSync()
   useEffect(() => {
-    const [title, url] = readPage(rest)
+    const [title, url, isWindow] = readPage(rest)
     go('folder', '', { replace: true })
-    openNew(sync, { title, url })
+    openNew(sync, { title, url }, isWindow ? () => leaveWindow(sync) : undefined)
   }, [])
   return null
 }
 
 /** Anybody can write a link to this view. */
-function readPage(rest: string): [title: string, url: string] {
+function readPage(rest: string): [title: string, url: string, isWindow: boolean] {
   try {
-    const [title, url] = JSON.parse(rest) as unknown[]
-    return [String(title ?? ''), String(url ?? '')]
+    const [title, url, isWindow] = JSON.parse(rest) as unknown[]
+    return [String(title ?? ''), String(url ?? ''), isWindow === true]
   } catch {
-    return ['', '']
+    return ['', '', false]
   }
+}
+
+/** The bookmarklet has opened a window for this alone. */
+async function leaveWindow(sync: Sync): Promise<void> {
+  // What waits is sent by the next page of this browser.
+  await sync.syncNow().catch(() => {})
+  window.close()
 }

@@ -21,6 +21,7 @@ export function All() {
       ids={useSorted(allLinks, order)}
       order={order}
       setOrder={setOrder}
+      adds={{}}
       showsPath
       empty={<NoBookmarks icon={BookmarkIcon} />}
     />
@@ -42,6 +43,7 @@ export function Tagged({ rest: tag }: { rest: string }) {
       ids={ids}
       order={order}
       setOrder={setOrder}
+      adds={{ tags: [tag] }}
       showsPath
       empty={<Empty icon={TagIcon} title="No bookmark has this tag" />}
     />
@@ -88,6 +90,7 @@ export function Found({ rest: query }: { rest: string }) {
       }
       ids={found?.ids ?? noIds}
       words={words}
+      adds={{}}
       showsPath
       empty={
         found && (
@@ -118,7 +121,7 @@ export function Folder({ rest }: { rest: string }) {
       ids={ids}
       order={order}
       setOrder={setOrder}
-      {...(!isMissing && { folder: { id } })}
+      {...(!isMissing && { folder: { id }, adds: id === undefined ? {} : { parentId: id } })}
       empty={
         folder ? (
           <Empty icon={FolderOpenIcon} title="Nothing in this folder yet">

@@ -6,7 +6,7 @@ import { useBookmark, useSync } from '../../client/react.ts'
 import { go, hrefOf } from '../app/route.ts'
 import { IconButton } from '../ui/button.tsx'
 import { counted } from '../ui/figures.ts'
-import { EditIcon, HistoryIcon, MoreIcon, MoveIcon, TagIcon, TrashIcon } from '../ui/icons.tsx'
+import { EditIcon, HistoryIcon, MoreIcon, MoveIcon, SelectAllIcon, TagIcon, TrashIcon } from '../ui/icons.tsx'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
 import { openEditor } from './editor.tsx'
 import { Highlight } from './found.tsx'
@@ -36,7 +36,7 @@ export const Row = memo(function Row({ id, isSelected }: { id: string; isSelecte
       <div class="row-tools">
         <IconButton label={`Edit ${name}`} icon={EditIcon} onClick={() => openEditor(sync, bookmark)} />
         <IconButton label={`Delete ${name}`} icon={TrashIcon} onClick={() => remove([id])} />
-        <Menu label={`More for ${name}`} icon={MoreIcon} items={rowMenu(sync, bookmark, remove)} />
+        <Menu label={`More for ${name}`} icon={MoreIcon} items={rowMenu(sync, bookmark, toggle, remove)} />
       </div>
     </div>
   )
@@ -44,6 +44,8 @@ export const Row = memo(function Row({ id, isSelected }: { id: string; isSelecte
 
 /** More than a row has room for; a file can bring tens of thousands. */
 const maxTags = 30
+/** Where the line below the title names them, too. */
+const maxTagsInLine = 3
 
 function Content({ bookmark }: { bookmark: Bookmark }) {
   const sync = useSync()
@@ -51,6 +53,7 @@ function Content({ bookmark }: { bookmark: Bookmark }) {
   const { tags = [], dateAdded, description } = bookmark
   const host = hostOf(bookmark)
   const path = showsPath ? pathText(sync, bookmark) : ''
+  const day = dayOf(dateAdded)
   return (
     <>
       <Letter bookmark={bookmark} />
@@ -62,6 +65,10 @@ function Content({ bookmark }: { bookmark: Bookmark }) {
           ) : (
             <Highlight text={host || bookmark.url || ''} words={words} />
           )}
+          <span class="row-labels">
+            {tags.slice(0, maxTagsInLine).map((tag) => ` #${tag}`)}
+            {day && ` · ${day}`}
+          </span>
           {path !== '' && (
             <span class="row-path">
               {' in '}
@@ -87,7 +94,7 @@ function Content({ bookmark }: { bookmark: Bookmark }) {
         </span>
       )}
       <time class="row-date" dateTime={dateAdded}>
-        {dayOf(dateAdded)}
+        {day}
       </time>
     </>
   )
@@ -142,12 +149,14 @@ function dayOf(date: string | undefined): string {
 function rowMenu(
   sync: Sync,
   bookmark: Bookmark,
+  toggle: (id: string) => void,
   remove: (ids: readonly string[]) => Promise<void>,
 ): readonly (MenuItem | false)[] {
   return [
     { label: 'Edit…', icon: EditIcon, action: () => openEditor(sync, bookmark) },
     { label: 'Move to…', icon: MoveIcon, action: () => openMove(sync, [bookmark.id]) },
     !isFolder(bookmark) && { label: 'Tag…', icon: TagIcon, action: () => openTags(sync, [bookmark.id]) },
+    { label: 'Select', icon: SelectAllIcon, action: () => toggle(bookmark.id) },
     { label: 'History', icon: HistoryIcon, action: () => go('history', bookmark.id) },
     { label: 'Delete', icon: TrashIcon, action: () => remove([bookmark.id]) },
   ]

@@ -183,7 +183,7 @@ function NewPassphrase({ owner, close }: ToolProps) {
 
 /** A bookmark for the browser's own bar, which saves the page that is shown there. */
 function Bookmarklet() {
-  const code = `open('${location.origin}/#/add/'+encodeURIComponent(JSON.stringify([document.title,location.href])))`
+  const code = `open('${location.origin}/#/add/'+encodeURIComponent(JSON.stringify([document.title,location.href,true])),'','width=520,height=720')`
   return (
     <section class="panel">
       <h2>Add from any page</h2>

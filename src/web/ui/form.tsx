@@ -17,11 +17,13 @@ interface FormProps {
    * FieldFault at its field.
    */
   onSubmit: (fields: Record<string, string>) => unknown
+  /** Gets them at each key. */
+  onInput?: (fields: Record<string, string>) => void
   children: ComponentChildren
   class?: string
 }
 
-export function Form({ onSubmit, children, class: name }: FormProps) {
+export function Form({ onSubmit, onInput, children, class: name }: FormProps) {
   const [failure, setFailure] = useState<string>()
   const showFailure = useFailure(setFailure)
   const [faults, setFaults] = useState<Readonly<Record<string, string>>>({})
@@ -34,7 +36,7 @@ export function Form({ onSubmit, children, class: name }: FormProps) {
     event.preventDefault()
     if (isPending.current) return
     const form = event.currentTarget
-    const fields = Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value)]))
+    const fields = fieldsOf(form)
     isPending.current = true
     setFailure(undefined)
     setFaults({})
@@ -58,7 +60,12 @@ export function Form({ onSubmit, children, class: name }: FormProps) {
   return (
     <ShowFailure.Provider value={showFailure}>
       <FieldFaultsContext.Provider value={{ faults, forget, checks }}>
-        <form class={name ? `form ${name}` : 'form'} onSubmit={submit} aria-busy={isBusy}>
+        <form
+          class={name ? `form ${name}` : 'form'}
+          onSubmit={submit}
+          onInput={({ currentTarget }) => onInput?.(fieldsOf(currentTarget))}
+          aria-busy={isBusy}
+        >
           {children}
           {isLong && (
             <p class="hint" role="status">
@@ -74,6 +81,10 @@ export function Form({ onSubmit, children, class: name }: FormProps) {
       </FieldFaultsContext.Provider>
     </ShowFailure.Provider>
   )
+}
+
+function fieldsOf(form: HTMLFormElement): Record<string, string> {
+  return Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value)]))
 }
 
 /** The end of a dialog's form: what closes it, and what sends it. */
