@@ -11,7 +11,7 @@ const commands = blocks.filter(({ language }) => language === 'sh')
 /** The tests that run a block of commands, by its beginning. Of all others, a comment above them says why none does. */
 const runBy: Record<string, string> = {
   'npx encrypted-bookmark-sync': 'test/process/registry.test.ts',
-  'apt-get install ./encrypted-bookmark-sync': 'test/docs/operating.test.ts',
+  'apt-get update && apt-get install ./encrypted-bookmark-sync': 'test/docs/operating.test.ts',
   'tar -xzf encrypted-bookmark-sync': 'test/docs/operating.test.ts',
   'openssl genpkey': 'test/deploy/release.test.ts',
   'npm ci && npm start': 'test/docs/operating.test.ts',

@@ -104,7 +104,7 @@ async function debianPackage(t: Test, boot: () => Promise<Machine>, released: st
     NODE_EXTRA_CA_CERTS: '/etc/ssl-of-the-provider.pem',
   })
 
-  const commands = linesOf(guide, 'apt-get install', { 'YOUR.NAME': site }).split('\n')
+  const commands = linesOf(guide, 'apt-get update', { 'YOUR.NAME': site }).split('\n')
   t.ok(commands.length <= 5, 'one more is the download')
   for (const command of commands) await machine.type(command, 'y\n')
 
@@ -204,7 +204,7 @@ async function tarball(t: Test, boot: () => Promise<Machine>, released: string):
   ) as [string, string]
   await machine.type(install)
   await editor(machine, { PUBLIC_URL: `https://${site}`, OIDC_ISSUER: 'https://127.0.0.1:9' })
-  const [, edit = '', enable = ''] = linesOf(guide, 'apt-get install').split('\n')
+  const [, edit = '', enable = ''] = linesOf(guide, 'apt-get update').split('\n')
   await machine.type(edit)
   await machine.type(enable)
   await serving(machine)
@@ -254,7 +254,7 @@ async function dump(boot: () => Promise<Machine>, released: string): Promise<voi
   const url = [`LoadCredential=database_url:/etc/${name}/database_url`, 'Environment=DATABASE_URL_FILE=%d/database_url']
   await writeFile(inside(`${unit}/override.conf`), ['[Service]', ...url, ''].join('\n'))
   await editor(machine, { PUBLIC_URL: `https://${site}`, OIDC_ISSUER: 'https://127.0.0.1:9' })
-  const [, edit = '', enable = ''] = linesOf(guide, 'apt-get install').split('\n')
+  const [, edit = '', enable = ''] = linesOf(guide, 'apt-get update').split('\n')
   await machine.type(edit)
   await machine.type(enable)
   await serving(machine)
