@@ -8,7 +8,7 @@ cd "$(dirname "$0")"
 [ $# = 0 ] || { echo "usage: sh deploy/secrets.sh; it asks for the client secret, or reads it from standard input" >&2; exit 1; }
 
 client_secret=
-if [ ! -e secrets/oidc_client_secret ]; then
+if [ ! -s secrets/oidc_client_secret ]; then
   if [ -t 0 ]; then
     printf 'The client secret, which is not shown: ' >&2
     trap 'stty echo' EXIT
@@ -26,7 +26,8 @@ cd secrets
 keep() { # NAME COMMAND...
   name=$1
   shift
-  if [ ! -e "$name" ]; then "$@" > "$name"; fi
+  # An empty one is of a run that failed.
+  if [ ! -s "$name" ]; then "$@" > "$name"; fi
 }
 # printf is the shell's own: no process has the secret as an argument.
 keep oidc_client_secret printf '%s\n' "$client_secret"
@@ -37,7 +38,7 @@ keep s3_secret_key openssl rand -hex 24
 keep database_url printf 'postgres://bookmarks:%s@postgres/bookmarks\n' "$(cat postgres_password)"
 
 # The store's own certificate: it takes the keys of exports over https only.
-if [ ! -e store/public.crt ]; then
+if [ ! -s store/public.crt ]; then
   mkdir -p store
   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 -subj /CN=minio \
     -addext subjectAltName=DNS:minio -keyout store/private.key -out store/public.crt 2> /dev/null
