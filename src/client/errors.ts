@@ -192,7 +192,7 @@ export class RollbackError extends Error {
   readonly received: number
 
   constructor(id: string, known: number, received: number) {
-    super(`Bookmark ${id} went back in time: the service sent the version of ${received} after the version of ${known}`)
+    super(`Bookmark ${id} went back from the version of ${known} to that of ${received}`)
     this.id = id
     this.known = known
     this.received = received

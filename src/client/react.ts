@@ -29,7 +29,7 @@ export function SyncProvider({ sync, children }: { sync: Sync; children?: ReactN
 /** The sync of the nearest SyncProvider, for edits: `useSync().put(…)`. */
 export function useSync(): Sync {
   const sync = useContext(SyncContext)
-  if (!sync) throw new Error('This hook needs a <SyncProvider sync={…}> around the component')
+  if (!sync) throw new Error('This hook needs a <SyncProvider> around it')
   return sync
 }
 

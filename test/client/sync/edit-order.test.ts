@@ -69,6 +69,7 @@ t.test(
           outcomes: all[index],
           bookmarks: [...sync.bookmarks().values()],
           tree: sync.tree(),
+          conflicts: sync.conflicts(),
         }
       })
       await Promise.all([hurried, patient].map(({ sync }) => sync.stop()))

@@ -55,8 +55,9 @@ export async function putBookmarks(
   await paced(copies, (copy) => edits.push(sealOne(parts.keys, place(copy))))
   await parts.replica.commit([...sights.keys()], 'local', (draft) =>
     paced(edits, (edit) => {
-      putOne(parts, draft, edit, sights.get(edit.id) as Sight)
-      parts.replica.asked.set(edit.id, edit.bookmark)
+      const sight = sights.get(edit.id) as Sight
+      putOne(parts, draft, edit, sight)
+      ask(parts, sight.bookmark, edit.bookmark)
       sights.set(edit.id, { bookmark: edit.bookmark, cursor: draft.meta.cursor, isEarlier: false })
     }),
   )
@@ -135,23 +136,16 @@ export async function updateBookmarks(
   const { replica } = parts
   const sights = new Map(ids.map((id) => [id, sightOf(parts, id, seen)]))
   await turn
-  const asked: PlaintextBookmark[] = []
+  const asked: Asked[] = []
   await replica.commit([...sights.keys()], 'local', async (draft) => {
     const place = placer(parts)
     await paced(sights, ([id, sight]) => asked.push(...updateOne(parts, draft, id, update, sight, place)))
-    for (const one of asked) replica.asked.set(one.id, one)
+    for (const one of asked) ask(parts, ...one)
   })
 }
 
 /** Returns the bookmark as it was asked for, if it was. */
-function updateOne(
-  parts: EditParts,
-  draft: Draft,
-  id: string,
-  update: Update,
-  sight: Sight,
-  place: Placer,
-): PlaintextBookmark[] {
+function updateOne(parts: EditParts, draft: Draft, id: string, update: Update, sight: Sight, place: Placer): Asked[] {
   const row = draft.get(id)
   const current = viewOf(row).bookmark
   if (!current) throw new RangeError(`There is no bookmark ${id}`)
@@ -170,7 +164,15 @@ function updateOne(
   const asked = { ...(base ?? current), ...patch } as PlaintextBookmark
   const { lost } = mergeBookmarks(base, current, asked)
   applyOver(parts, draft, row, edit, sight, lost)
-  return [asked]
+  return [[base, asked]]
+}
+
+/** What an edit was made on, and what it asks for. */
+type Asked = [base: PlaintextBookmark | null, asked: PlaintextBookmark]
+
+/** What was asked for before, and was not there yet when this was, stays asked for. */
+function ask({ replica: { asked: all } }: EditParts, ...[base, asked]: Asked): void {
+  all.set(asked.id, mergeBookmarks(base, all.get(asked.id) ?? asked, asked).bookmark)
 }
 
 /** The last position in each folder; null if it has bookmarks without one. The key `undefined` stands for the top level. */
