@@ -4,14 +4,14 @@
  */
 import { equalBytes } from '@noble/ciphers/utils.js'
 import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
-import type { components } from '../../generated/client.ts'
 import { pairingMs } from '../protocol/pairing.ts'
 import type { Client } from './api/client.ts'
 import { answer, type CallResult, unwrap } from './api/unwrap.ts'
 import { NONCE_BYTES, open, seal, TAG_BYTES } from './crypto/aead.ts'
 import { base64ToBytes, bytesToBase64 } from './crypto/base64.ts'
 import { hkdfSha256 } from './crypto/hashes.ts'
-import { deriveKeys } from './crypto/keys.ts'
+import { deriveKeys, type Keys } from './crypto/keys.ts'
+import { decryptBookmark, type StoredRecord } from './crypto/record.ts'
 import { ApiError, OfflineError } from './errors.ts'
 import { type Clock, systemClock } from './timing/clock.ts'
 import type { Vault } from './vault/operations.ts'
@@ -64,8 +64,11 @@ export interface TakePairingOptions extends PairingOptions {
   code: string
   /** What the other device calls this one, in up to 100 characters. */
   name: string
-  /** Shows them, so that the person can compare them and let this device in. */
-  onPictures: (pictures: PairingPictures) => void
+  /**
+   * Shows them, and resolves once the person has seen the same on the other device, and said so here, too: whoever made them
+   * open a link to a code of somebody else would otherwise give them keys that this somebody has.
+   */
+  compare: (pictures: PairingPictures) => Promise<void>
 }
 
 /**
@@ -73,8 +76,9 @@ export interface TakePairingOptions extends PairingOptions {
  * - `over`: the code is older than two minutes, was never shown to this user, or the other device has stopped
  * - `taken`: another device has scanned the code before
  * - `altered`: a message is not what the other device has sent
+ * - `foreign`: the keys that it has sent open none of the user's bookmarks
  */
-export type PairingFault = 'malformed' | 'over' | 'taken' | 'altered'
+export type PairingFault = 'malformed' | 'over' | 'taken' | 'altered' | 'foreign'
 
 /** The devices could not be paired; `fault` says why. No keys were given away, unless `admit` had been called. */
 export class PairingError extends Error {
@@ -123,7 +127,7 @@ export async function offerPairing(options: PairingOptions): Promise<PairingOffe
  * @throws PairingError
  */
 export async function takePairing(options: TakePairingOptions): Promise<Vault> {
-  const { code, name, onPictures } = options
+  const { code, name, compare } = options
   const secret = /^[\w-]{43}$/.test(code)
     ? base64ToBytes(`${code.replaceAll('-', '+').replaceAll('_', '/')}=`)
     : undefined
@@ -136,9 +140,9 @@ export async function takePairing(options: TakePairingOptions): Promise<Vault> {
   if (!equalBytes(commitmentTo(theirs), commitment)) throw new PairingError('altered')
   const { key, pictures } = await agree(secret, own, theirs, [theirs, own.publicBytes])
   await talk.send(3, new Uint8Array(), key)
-  onPictures(pictures)
-  const masterKey = await talk.receive(4, key)
+  const [masterKey] = await Promise.all([talk.receive(4, key), compare(pictures)])
   const vault = { masterKey, keys: deriveKeys(masterKey) }
+  if (!(await talk.mayBeOwn(vault.keys))) throw new PairingError('foreign')
   // Takes the place of the keys on the service. The vault is open all the same if that does not get through.
   await talk.send(5, new Uint8Array(), key).catch(() => {})
   return vault
@@ -178,8 +182,6 @@ async function agree(secret: Uint8Array, own: KeyPair, theirs: Uint8Array, publi
   return { key: hkdfSha256(material, 'ebs/pairing-key/1'), pictures }
 }
 
-type Answer = Promise<CallResult<components['schemas']['Pairing']>>
-
 /** The messages of two devices, by turns, each encrypted for its place. */
 class Talk {
   readonly #options: PairingOptions
@@ -208,24 +210,41 @@ class Talk {
     )
     if (!stored || stored.step > step) throw new PairingError('taken')
     const bytes = base64ToBytes(stored.message)
+    // Where the library opens it, as in browsers, it takes no shorter nonce.
     const isWhole = bytes && bytes.length >= NONCE_BYTES + TAG_BYTES
     const opened = isWhole && open(key, bytes.subarray(0, NONCE_BYTES), this.#place(step), bytes.subarray(NONCE_BYTES))
     if (!opened) throw new PairingError('altered')
     return opened
   }
 
+  /** False if there are bookmarks, and the keys open none of the newest. */
+  async mayBeOwn(keys: Keys): Promise<boolean> {
+    const { client, signal = null } = this.#options
+    const page = await this.#ask(() => client.GET('/api/v1/bookmarks', { params: { query: { limit: 20 } }, signal }))
+    const opens = (record: StoredRecord) => {
+      try {
+        return decryptBookmark(keys, record) !== undefined
+      } catch {
+        return false
+      }
+    }
+    return !page || page.data.length === 0 || page.data.some(opens)
+  }
+
   /**
    * Asks until there is an answer that will do: a phone's network may be away for a moment. A service that never says that it
    * is over is not believed.
    */
-  async #ask(call: () => Answer, isEnough: (stored: { step: number }) => boolean = () => true) {
+  async #ask<Data>(
+    call: () => Promise<CallResult<Data>>,
+    isEnough: (data: NonNullable<Data>) => boolean = () => true,
+  ): Promise<NonNullable<Data> | undefined> {
     const { signal = new AbortController().signal, clock = systemClock } = this.#options
     let isUnsure = false
     for (const end = clock.now() + pairingMs; ; await clock.sleep(pauseMs, signal)) {
-      signal.throwIfAborted()
       try {
-        const stored = unwrap(await answer(call()))
-        if (isEnough(stored)) return stored
+        const data = unwrap(await answer(call()))
+        if (isEnough(data)) return data
       } catch (error) {
         const status = error instanceof ApiError ? error.status : undefined
         if (status === 404) throw new PairingError('over')

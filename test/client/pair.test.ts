@@ -1,10 +1,11 @@
 /** `/pair`: two honest devices, then a service and people who are not. */
-import { randomBytes } from 'node:crypto'
+import { createECDH, hkdfSync, randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
 import t from 'tap'
 import { open, seal } from '../../src/client/crypto/aead.ts'
 import { hkdfSha256 } from '../../src/client/crypto/hashes.ts'
-import { createClient } from '../../src/client/index.ts'
+import { createClient, deriveKeys, encryptBookmark } from '../../src/client/index.ts'
 import { offerPairing, type PairingPictures, takePairing } from '../../src/client/pair.ts'
 import { fakeService } from '../../src/client/testing.ts'
 import { pairingMs } from '../../src/protocol/pairing.ts'
@@ -39,9 +40,18 @@ function household() {
 }
 
 /** A phone that scans the code; its pictures, and what comes of it. */
-function scan(device: Parameters<typeof offerPairing>[0], code: string, name = 'Safari on iPhone') {
+function scan(
+  device: Parameters<typeof offerPairing>[0],
+  code: string,
+  name = 'Safari on iPhone',
+  said: Promise<void> = Promise.resolve(),
+) {
   const pictures = Promise.withResolvers<PairingPictures>()
-  const vault = takePairing({ ...device, code, name, onPictures: pictures.resolve })
+  const compare = async (seen: PairingPictures) => {
+    pictures.resolve(seen)
+    await said
+  }
+  const vault = takePairing({ ...device, code, name, compare })
   vault.catch(pictures.reject)
   pictures.promise.catch(() => {})
   return { pictures: pictures.promise, vault }
@@ -111,6 +121,96 @@ t.test('The two minutes end on the device, too, whatever the service says', asyn
   t.equal(await waiting, 'over')
 })
 
+t.test(
+  'Keys that are sent before the person has said on the phone, too, that the pictures are the same are not taken',
+  async (t) => {
+    const { deviceOf } = household()
+    const said = Promise.withResolvers<void>()
+    const offer = await offerPairing(deviceOf('of somebody else'))
+    const phone = scan(deviceOf('phone'), offer.code, 'phone', said.promise)
+    const guest = await offer.guest()
+    let isOver = false
+    const admitted = guest.admit(randomBytes(32)).then(() => {
+      isOver = true
+    })
+    for (let looks = 0; looks < 20; looks++) await clock.sleep()
+    t.notOk(isOver)
+    said.resolve()
+    await phone.vault
+    await admitted
+  },
+)
+
+t.test('Keys that open none of the newest bookmarks are not taken', async (t) => {
+  const { deviceOf } = household()
+  const [own, others] = [randomBytes(32), randomBytes(32)]
+  const laptop = deviceOf('laptop')
+  const bookmark = { id: 'one', title: 'One', source: 'bookmarks' as const }
+  const change = { id: 'event', entity_type: 'bookmark', entity_id: 'one', operation: 'create', timestamp: 1 } as const
+  const sealed = encryptBookmark(deriveKeys(own), bookmark)
+  await laptop.client.POST('/api/v1/sync/push', { body: { changes: [{ ...change, device_id: 'laptop', ...sealed }] } })
+  for (const [masterKey, fault] of [
+    [others, 'foreign'],
+    [own, 'none'],
+    [Buffer.concat([others, own]), 'none'],
+  ] as const) {
+    const offer = await offerPairing(laptop)
+    const phone = scan(deviceOf('phone'), offer.code)
+    const guest = await offer.guest()
+    guest.admit(masterKey).catch(() => {})
+    t.equal(await faultOf(phone.vault), fault)
+  }
+})
+
+t.test('A phone that was written from the format’s description alone is let in', async (t) => {
+  const { deviceOf } = household()
+  const laptop = deviceOf('laptop')
+  const offer = await offerPairing(laptop)
+  const code = Buffer.from(offer.code, 'base64url')
+  const derive = (secret: Uint8Array, info: string) => Buffer.from(hkdfSync('sha256', secret, '', info, 32))
+  const id = derive(code, 'ebs/pairing-id/1').subarray(0, 16).toString('hex')
+  const params = { params: { path: { id } } }
+  const path = '/api/v1/account/pairings/{id}'
+  const { client } = deviceOf('phone')
+  const place = (step: number) => Buffer.from(`ebs/pairing/1\0ann\0${id}\0${step}`)
+  const send = async (step: number, key: Buffer, text: Buffer) => {
+    const nonce = randomBytes(24)
+    const message = Buffer.concat([nonce, xchacha20poly1305(key, nonce, place(step)).encrypt(text)]).toString('base64')
+    t.ok((await client.PUT(path, { ...params, body: { step, message } })).response.ok)
+  }
+  const receive = async (step: number, key: Buffer) => {
+    for (;;) {
+      const { data } = await client.GET(path, params)
+      const bytes = Buffer.from(data?.message ?? '', 'base64')
+      if (data?.step === step)
+        return Buffer.from(xchacha20poly1305(key, bytes.subarray(0, 24), place(step)).decrypt(bytes.subarray(24)))
+      await clock.sleep()
+    }
+  }
+  const codeKey = derive(code, 'ebs/pairing/1')
+  const guest = offer.guest()
+  const promised = await receive(0, codeKey)
+  const ecdh = createECDH('prime256v1')
+  const own = ecdh.generateKeys()
+  await send(1, codeKey, Buffer.concat([own, Buffer.from('by hand')]))
+  const theirs = await receive(2, codeKey)
+  t.same(derive(theirs, 'ebs/pairing-commitment/1'), promised)
+  const material = Buffer.concat([code, ecdh.computeSecret(theirs), theirs, own])
+  const key = derive(material, 'ebs/pairing-key/1')
+  await send(3, key, Buffer.of())
+  const { name, pictures, admit } = await guest
+  t.equal(name, 'by hand')
+  t.same(
+    pictures,
+    [...derive(material, 'ebs/pairing-pictures/1').subarray(0, 3)].map((byte) => byte % 64),
+  )
+  const masterKey = randomBytes(32)
+  const admitted = admit(masterKey)
+  t.same(await receive(4, key), masterKey)
+  await send(5, key, Buffer.of())
+  await admitted
+})
+
 t.test('A device that stops ends it at once, and one without a network for a while goes on', async (t) => {
   const { deviceOf } = household()
   const stop = new AbortController()
@@ -141,7 +241,7 @@ t.test('Whatever a service alters is noticed, and no keys go out', async (t) => 
     const altering: Change = async (request, answer) => {
       const response = await answer()
       if (request.method === 'PUT') sent.push((await request.json()).step)
-      if (request.method !== 'GET' || !response.ok) return response
+      if (request.method !== 'GET' || !request.url.includes('/pairings/')) return response
       const body = await response.json()
       const message = Buffer.from(body.message, 'base64')
       if (body.step === step) message[step * 6] = (message[step * 6] as number) ^ 1

@@ -279,7 +279,7 @@ else {
       t.equal(phone.url(), `${origin}/`, 'the code is not in the address any more')
       await phone.getByRole('button', { name: 'Sign in' }).click()
       await answerProvider(phone, 'Hedy')
-      await phone.getByText('Look at the other device.').waitFor()
+      await phone.getByText('Does your other device, where your bookmarks are open, show').waitFor()
       await laptop.getByText('Chrome on Linux has scanned the code.').waitFor()
       const [one, two] = [await picturesOf(laptop), await picturesOf(phone)]
       t.equal(one.length, 3)
@@ -298,9 +298,11 @@ else {
       t.not(second, first)
       // As a link that is opened in the same tab: the page is not loaded anew by itself.
       await phone.evaluate((address) => location.assign(address), second)
-      await phone.getByText('Look at the other device.').waitFor()
+      await phone.getByText('Does your other device, where your bookmarks are open, show').waitFor()
       await laptop.getByText('Chrome on Linux has scanned the code.').waitFor()
       t.same(await picturesOf(phone), await picturesOf(laptop))
+      await phone.getByRole('button', { name: 'Yes, the same' }).click()
+      await phone.getByText('Now let this device in on the other one.').waitFor()
       await laptop.getByRole('button', { name: 'Yes, open my bookmarks there' }).click()
       await live(phone)
       await link(phone, 'Frequency hopping').waitFor()

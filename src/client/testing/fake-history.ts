@@ -35,6 +35,15 @@ export class FakeHistory {
     return { id, ...content, created_at, updated_at: timestamp, deleted_at: null }
   }
 
+  /** Those that are not deleted, the newest first. */
+  bookmarks(): Schemas['Bookmark'][] {
+    const live = this.#records.entities.flatMap(({ entity_type, entity_id }) => {
+      const found = entity_type === 'bookmark' ? this.bookmark(entity_id) : undefined
+      return found ?? []
+    })
+    return live.sort((one, other) => other.created_at - one.created_at || (one.id < other.id ? 1 : -1))
+  }
+
   versions(id: string): Schemas['Version'][] | undefined {
     if (!this.#records.find(bookmark(id))) return undefined
     return this.#records.keptOf(bookmark(id)).toReversed().map(toVersion)

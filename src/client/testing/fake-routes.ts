@@ -88,7 +88,10 @@ const answers: Record<OperationId, Answer | 'not played'> = {
   // The fake sockets are opened without a request.
   openRealtime: 'not played',
 
-  listBookmarks: 'not played',
+  listBookmarks: ({ account }) => {
+    const data = account.history.bookmarks()
+    return ok({ data, meta: { total: data.length, page: 1, limit: data.length } })
+  },
   createBookmark: 'not played',
   getBookmark: ({ account, id }) => {
     const found = account.history.bookmark(id)

@@ -31,8 +31,8 @@ export interface FakeService {
 /**
  * The service in memory, for tests of apps: sessions, devices, the vault, push, pull, history, status, the account and the
  * realtime channel, by the rules of the contract. It shares the code that decides who wins with the service. It has no quota
- * and no limits, sends each list as one page, erases no versions by itself, and answers what it lacks (REST calls for
- * bookmarks, imports, exports) with 501. An account that was deleted begins anew, with the same user id, at `signIn`.
+ * and no limits, sends each list as one page, erases no versions by itself, and answers what it lacks (writing
+ * bookmarks over REST, imports, exports) with 501. An account that was deleted begins anew, with the same user id, at `signIn`.
  *
  * @param now the service's clock (Unix ms)
  */

@@ -126,6 +126,7 @@ const reasons: Record<PairingFault, string> = {
   malformed: 'The code is not whole.',
   over: 'The two minutes are over, or the other device has stopped.',
   taken: 'Another code was shown since, or somebody else has answered.',
+  foreign: 'The other device did not take the keys.',
   altered: 'Something between the two devices has altered what they said. Nothing can be opened with it.',
 }
 

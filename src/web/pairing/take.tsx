@@ -19,12 +19,18 @@ interface TakeProps {
 /** On the phone: waits until the person has let it in on the device that showed the code. */
 export function Take({ code, owner: { client, userId }, opened, leave }: TakeProps) {
   const [pictures, setPictures] = useState<PairingPictures>()
+  const [isCompared, setCompared] = useState(false)
+  const [{ promise: compared, resolve: say }] = useState(() => Promise.withResolvers<void>())
   const [failure, setFailure] = useState<string>()
   useEffect(() => {
     const stop = new AbortController()
     const { signal } = stop
     const name = browserOf(navigator.userAgent) || 'A browser'
-    takePairing({ client, userId, code, name, signal, onPictures: setPictures })
+    const compare = (pictures: PairingPictures) => {
+      setPictures(pictures)
+      return compared
+    }
+    takePairing({ client, userId, code, name, signal, compare })
       .then(opened)
       .catch((error: unknown) => {
         if (!signal.aborted) setFailure(error instanceof PairingError ? reasons[error.fault] : messageOf(error))
@@ -38,11 +44,26 @@ export function Take({ code, owner: { client, userId }, opened, leave }: TakePro
       {failure === undefined && !pictures && <p role="status">Asking the other device…</p>}
       {failure === undefined && pictures && (
         <>
-          <p role="status">Look at the other device. If it shows these three pictures, let this one in there.</p>
+          <p role="status">
+            {isCompared
+              ? 'Now let this device in on the other one.'
+              : 'Does your other device, where your bookmarks are open, show these three pictures?'}
+          </p>
           <Pictures of={pictures} />
         </>
       )}
       <div class="bar">
+        {failure === undefined && pictures && !isCompared && (
+          <Button
+            look="primary"
+            onClick={() => {
+              setCompared(true)
+              say()
+            }}
+          >
+            Yes, the same
+          </Button>
+        )}
         <Button onClick={leave}>Use the passphrase instead</Button>
       </div>
     </div>
@@ -53,5 +74,6 @@ const reasons: Record<PairingFault, string> = {
   malformed: 'This link is not whole. Scan the code once more.',
   over: 'The code is over, or belongs to another account. Show a new one on the other device, and scan that.',
   taken: 'Another device was faster with this code. Show a new one on the other device, and scan that.',
+  foreign: 'The other device has sent keys that open none of your bookmarks, so they were not taken.',
   altered: 'Something between the two devices has altered what they said, so nothing was opened. Show a new code.',
 }
