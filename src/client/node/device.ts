@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Client, createClient } from '../api/client.ts'
-import { answer, unwrap } from '../api/unwrap.ts'
+import { askUserId } from '../api/ours.ts'
 import { base64ToBytes, bytesToBase64 } from '../crypto/base64.ts'
 import { deriveKeys, type Keys } from '../crypto/keys.ts'
 import { OfflineError, SignedOutError } from '../errors.ts'
@@ -69,8 +69,10 @@ export function openDevice(path: string, { baseUrl, cookie }: DeviceOptions): De
 
   /** Undefined: nobody is signed in. */
   async function readUserId(signal: AbortSignal | undefined): Promise<string | undefined> {
-    const session = await answer(client.GET('/api/v1/auth/session', { signal: signal ?? null }))
-    return session.response.status === 401 ? undefined : unwrap(session).user.user_id
+    return askUserId(client, { signal: signal ?? null }).catch((error: unknown) => {
+      if (error instanceof SignedOutError) return undefined
+      throw error
+    })
   }
 
   const keepMasterKey = (masterKey: Uint8Array) => file.writeSetting('master-key', bytesToBase64(masterKey))

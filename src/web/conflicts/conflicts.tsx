@@ -51,8 +51,9 @@ function Item({ id, conflicts }: { id: string; conflicts: readonly Conflict[] })
   const restoreMine = async () => {
     const before = sync.get(id)
     await sync.resolve(id, 'mine')
-    tell(isMineDeleted ? `${name} deleted` : `${quotedName(sync.get(id) ?? null)}: the edit that lost is back`, {
-      undo: () => (before ? sync.put(before) : sync.remove(id)),
+    const seen = sync.get(id)
+    tell(isMineDeleted ? `${name} deleted` : `${quotedName(seen ?? null)}: the edit that lost is back`, {
+      undo: () => (before ? sync.put(before, { seen }) : sync.remove(id)),
     })
   }
   const keepTheirs = async () => {

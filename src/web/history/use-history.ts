@@ -16,7 +16,7 @@ export async function restore(history: History, sync: Sync, id: string, versionI
   await history.restoreVersion(id, versionId)
   const after = sync.get(id)
   tell(after ? `${quoted(after)} restored${placeOf(sync, after)}` : 'Restored. The next sync shows it.', {
-    undo: () => (before ? sync.put(before) : sync.remove(id)),
+    undo: () => (before ? sync.put(before, { seen: after }) : sync.remove(id)),
   })
 }
 

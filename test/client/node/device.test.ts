@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { statSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createSync, createVault, openVault, type Sync } from '../../../src/client/index.ts'
@@ -60,6 +63,15 @@ t.test('A session that was refreshed is kept over a restart, and its socket open
   t.same(paths, ['200 /api/v1/auth/session'], 'with the newer cookie, not with the given one')
   const sync = await start(t, again, ann.userId, async () => ({ masterKey: randomBytes(32) }))
   await until(() => sync.status().state === 'online')
+})
+
+t.test('JSON of another server is told as such at the sign-in', async (t) => {
+  const other = createServer((_, response) => response.setHeader('content-type', 'application/json').end('{}'))
+  await once(other.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => other.close())
+  const { port } = other.address() as AddressInfo
+  const device = openDevice(join(t.testdir(), 'a.db'), { baseUrl: `http://127.0.0.1:${port}` })
+  await t.rejects(device.signIn(never), { name: 'ApiError', message: 'What came is not from the service' })
 })
 
 t.test('Signing out ends the session and leaves no file', async (t) => {
