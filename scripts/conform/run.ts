@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { spawnService } from '../servers/service.ts'
@@ -26,7 +26,7 @@ export async function conformService(examples: number): Promise<boolean> {
     const faults: string[] = []
     const play = async (name: string, identity: Pick<SignedIn, 'session' | 'refresh'>, which: Which) => {
       console.log(`\nAs ${name}:`)
-      const report = join(folder, `${name}.har`)
+      const report = join(folder, `${name}.ndjson`)
       const status = await runSchemathesis(program, { url, examples, report, ...identity, ...which })
       if (status !== 0) faults.push(`schemathesis as ${name}`)
       return readTraffic(report)
@@ -36,7 +36,7 @@ export async function conformService(examples: number): Promise<boolean> {
       // A refresh ends the older sessions of its login, so it has one of its own.
       const { refresh } = await signInAs(url, person)
       const traffic = await play(person, { session, refresh }, which)
-      const meant = traffic.filter(({ cookie }) => cookie.includes(session))
+      const meant = traffic.filter(({ tokens }) => tokens.includes(session))
       const taken = meant.filter(({ status, path }) => status !== 401 || path.startsWith('/api/v1/auth/'))
       console.log(
         `${person}: ${meant.length} of ${traffic.length} requests had the session, ${taken.length} were signed in`,
@@ -78,29 +78,42 @@ async function withService<Result>(work: (service: { url: URL; folder: string })
   return await work({ url: service.url, folder })
 }
 
-interface Har {
-  log: {
-    entries: {
-      request: { url: string; headers: { name: string; value: string }[] }
-      response: { status: number; content: { text?: string; encoding?: string } }
-    }[]
-  }
-}
-
 interface Exchange {
   path: string
-  cookie: string
+  /** The headers that carry some. */
+  tokens: string
   status: number
   body: string
 }
 
+/** Lines of the report. */
+interface Event {
+  ScenarioFinished?: { recorder: { interactions: Record<string, Interaction> } | null }
+  EngineFinished?: object
+}
+
+interface Interaction {
+  request: { uri: string; headers: Record<string, string[]> }
+  response: { status_code: number; content: { $base64: string } | null } | null
+}
+
 async function readTraffic(report: string): Promise<Exchange[]> {
-  const { log } = JSON.parse(await readFile(report, 'utf8')) as Har
-  if (log.entries.length === 0) throw new Error(`${report} holds no traffic`)
-  return log.entries.map(({ request, response: { status, content } }) => ({
-    path: new URL(request.url).pathname,
-    cookie: request.headers.find(({ name }) => name.toLowerCase() === 'cookie')?.value ?? '',
-    status,
-    body: Buffer.from(content.text ?? '', content.encoding === 'base64' ? 'base64' : 'utf8').toString(),
-  }))
+  const exchanges: Exchange[] = []
+  let isComplete = false
+  for await (const line of (await open(report)).readLines()) {
+    const { ScenarioFinished: scenario, EngineFinished } = JSON.parse(line) as Event
+    if (EngineFinished) isComplete = true
+    for (const { request, response } of Object.values(scenario?.recorder?.interactions ?? {})) {
+      if (!response) continue
+      const { Cookie = [], Authorization = [] } = request.headers
+      exchanges.push({
+        path: new URL(request.uri).pathname,
+        tokens: [...Cookie, ...Authorization].join('; '),
+        status: response.status_code,
+        body: Buffer.from(response.content?.$base64 ?? '', 'base64').toString(),
+      })
+    }
+  }
+  if (!isComplete || exchanges.length === 0) throw new Error(`${report} does not hold all of the traffic`)
+  return exchanges
 }

@@ -43,7 +43,7 @@ export interface SchemathesisRun {
   id?: string
   /** Number of cases for each operation and phase. */
   examples: number
-  /** Where the traffic is recorded (HAR). */
+  /** Where the traffic is recorded (NDJSON; the writer of HAR ends at the first strange cookie). */
   report: string
 }
 
@@ -61,7 +61,7 @@ export async function runSchemathesis(program: string, options: SchemathesisRun)
   const warnings = session === 'none' ? ['--warnings', 'off'] : []
   const size = ['--max-examples', `${examples}`, ...warnings]
   const args = ['--config-file', config, 'run', contract, '--url', url.origin, ...which, ...size]
-  const child = spawn(program, [...args, '--report', 'har', '--report-har-path', report, '--no-color'], {
+  const child = spawn(program, [...args, '--report', 'ndjson', '--report-ndjson-path', report, '--no-color'], {
     stdio: 'inherit',
     // It writes a folder of its own into the working directory.
     cwd: dirname(report),
