@@ -5,7 +5,7 @@ import { withProgress } from '../src/service/terminal/progress.ts'
 await run(
   command(
     'picture',
-    "Writes docs/assets/page.png, the picture of the README, from the running web page: one person's bookmarks on two devices.",
+    "Writes the pictures of docs/assets, from the running web page: one person's bookmarks on two devices, on a phone, and in a browser.",
   )
     .option('--store', 'writes the pictures of the browser extension for its stores into dist/store/ instead')
     .action(async ({ store }: { store?: true }) => {
@@ -13,8 +13,8 @@ await run(
         const { drawStore } = await import('./picture/store.ts')
         return console.log(`Written: ${await withProgress(({ report }) => drawStore(report))}.`)
       }
-      const { drawPicture } = await import('./picture/draw.ts')
-      const file = await withProgress(({ report }) => drawPicture(report))
-      console.log(`Written: ${file}. Look at it, then commit it.`)
+      const { drawPictures } = await import('./picture/draw.ts')
+      const folder = await withProgress(({ report }) => drawPictures(report))
+      console.log(`Written: ${folder}. Look at them, then commit them.`)
     }),
 )

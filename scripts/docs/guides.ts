@@ -185,10 +185,10 @@ export function linksBetween(
     ['CHANGELOG.md', 'changelog.html'],
   ])
   return (from) => (to) => {
-    // The assets are files of the built folder, which the site has at its root.
-    if (to.startsWith('assets/')) return to.slice('assets'.length)
     if (/^https?:/.test(to)) return to
     const path = fullPath(from, to)
+    // They are files of the built folder, which the site has at its root.
+    if (path.startsWith('docs/assets/')) return path.slice('docs/assets'.length)
     const target = targets.get(path)
     if (target === undefined && !isOtherFile(path)) throw new Error(`${from} has a link to ${to}, which is nowhere`)
     return target

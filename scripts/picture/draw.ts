@@ -4,10 +4,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FrameLocator, Page } from 'playwright-core'
 import type { Report } from '../../src/service/terminal/progress.ts'
+import { buildExtension } from '../package/extension.ts'
 import { launchChromium } from '../servers/chromium.ts'
 import { spawnService } from '../servers/service.ts'
+import { openExtensionPage } from './extension-page.ts'
+import { inStep } from './store.ts'
 
-const file = fileURLToPath(new URL('../../docs/assets/page.png', import.meta.url))
+const folder = new URL('../../docs/assets/', import.meta.url)
 const passphrase = 'tinsel walrus oboe fjord'
 
 const bookmarks = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
@@ -32,34 +35,41 @@ const bookmarks = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
   <DT><A HREF="https://archive.org/" TAGS="reference">Internet Archive</A>
 </DL><p>`
 
-/** Returns the path of the picture. */
-export async function drawPicture(report: Report): Promise<string> {
+/** Draws the pictures of the README and of docs/using, and returns their folder. */
+export async function drawPictures(report: Report): Promise<string> {
   await using opened = new AsyncDisposableStack()
-  report('starting the service and Chromium', 0, 4)
-  const folder = await mkdtemp(join(tmpdir(), 'ebs-picture-'))
-  opened.defer(() => rm(folder, { recursive: true, force: true }))
-  const service = await spawnService(folder, { SERVE_APP: 'true' })
+  report('starting the service and Chromium', 0, 5)
+  const data = await mkdtemp(join(tmpdir(), 'ebs-picture-'))
+  opened.defer(() => rm(data, { recursive: true, force: true }))
+  const service = await spawnService(data, { SERVE_APP: 'true' })
   opened.defer(() => service.stop())
   await service.ready()
   const browser = await launchChromium()
   opened.defer(() => browser.close())
-  const page = await browser.newPage({ viewport: { width: 1440, height: 780 } })
+  const wide = { width: 1440, height: 780 }
+  const page = await browser.newPage({ viewport: wide, reducedMotion: 'reduce' })
+  const draw = (of: Page, name: string) => of.screenshot({ path: fileURLToPath(new URL(`${name}.png`, folder)) })
 
-  report('signing in', 1, 4)
+  report('signing in', 1, 5)
   await signIn(page, service.url.origin)
   await page.getByLabel('New passphrase').fill(passphrase)
   await page.getByLabel('The same once more').fill(passphrase)
   await page.getByRole('button', { name: 'Create my vault' }).click()
   await page.getByRole('button', { name: 'I have it on paper' }).click()
   await upToDate(page)
-  report('importing bookmarks', 2, 4)
+  report('importing bookmarks', 2, 5)
   const upload = { name: 'bookmarks.html', mimeType: 'text/html', buffer: Buffer.from(bookmarks) }
   await page.getByRole('link', { name: 'Import, export, vault' }).click()
   await page.setInputFiles('input[accept=".htm,.html"]', upload)
   await page.getByText('12 bookmarks and folders imported').waitFor()
+  await page.setViewportSize({ width: 960, height: 480 })
+  await draw(page, 'using-import')
   await page.getByRole('link', { name: 'Bookmarks', exact: true }).click()
+  await page.setViewportSize({ width: 390, height: 640 })
+  await draw(page, 'using-phone')
+  await page.setViewportSize(wide)
 
-  report('opening the second device', 3, 4)
+  report('opening the second device', 3, 5)
   await page.getByRole('button', { name: 'Second device alongside' }).click()
   const beside = page.frameLocator('#beside iframe')
   await beside.getByLabel('Passphrase or code').fill(passphrase)
@@ -69,8 +79,14 @@ export async function drawPicture(report: Report): Promise<string> {
     await device.getByRole('main').getByRole('link', { name: 'Reading' }).click()
     await device.getByText('Local-first software').waitFor()
   }
-  await page.screenshot({ path: file })
-  return file
+  await draw(page, 'page')
+
+  report('opening the extension', 4, 5)
+  await buildExtension()
+  const popup = await openExtensionPage(await browser.newContext(), 'popup', { state: inStep }, 'en')
+  await popup.locator('html:not(.wordless) h1:not(:text("…"))').waitFor()
+  await popup.locator('body').screenshot({ path: fileURLToPath(new URL('using-extension.png', folder)) })
+  return fileURLToPath(folder)
 }
 
 async function signIn(page: Page, origin: string): Promise<void> {

@@ -10,7 +10,7 @@ import { openExtensionPage } from './extension-page.ts'
 const folder = new URL('../../dist/store/', import.meta.url)
 const locales = new URL('../../examples/extension/_locales/', import.meta.url)
 
-const inStep: WorkerState = {
+export const inStep: WorkerState = {
   setup: 'ready',
   isPaused: false,
   sync: { state: 'online', lastSync: Date.now(), waiting: 0 },

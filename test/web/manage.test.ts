@@ -157,6 +157,36 @@ else {
         await row(page, 'By keyboard').waitFor({ state: 'detached' })
       })
 
+      t.test('an address that is pasted is saved at once, with tags to take; one that is there is told', async (t) => {
+        const paste = (text: string) =>
+          page.evaluate((text) => {
+            const clipboardData = new DataTransfer()
+            clipboardData.setData('text/plain', text)
+            document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }))
+          }, text)
+        await paste('no address')
+        await paste('https://sqlite.org/json1.html')
+        const dialog = page.getByRole('dialog', { name: 'Edit sqlite.org' })
+        await dialog.getByRole('button', { name: 'Add tag databases' }).click()
+        t.equal(
+          await page.locator('.row-title[title="https://sqlite.org/json1.html"]').count(),
+          1,
+          'before it is saved again',
+        )
+        await screenshot(page, `capture-${width}`)
+        await dialog.getByLabel('Title').fill('JSON')
+        await page.keyboard.press('Enter')
+        await row(page, 'JSON').filter({ hasText: 'databases' }).waitFor()
+        await paste('http://www.sqlite.org/json1.html#')
+        await page.getByText('You have this already: “JSON”').waitFor()
+        await page.getByRole('dialog', { name: 'Edit JSON' }).waitFor()
+        await page.keyboard.press('Escape')
+        await page.getByRole('dialog').waitFor({ state: 'detached' })
+        await undo(page, '“JSON” saved')
+        await page.keyboard.press('Control+z')
+        await row(page, 'sqlite.org').waitFor({ state: 'detached' })
+      })
+
       t.test('dragged with the pointer, and moved with the keyboard', async () => {
         await drag(page, 'Relative', row(page, 'Wikipedia'), 0.1, width < 500)
         await titles(page, ['Reading', 'Kitchen', 'Relative', 'Wikipedia', 'Internet Archive', 'Wikipedia again'])

@@ -10,7 +10,7 @@ import { Header } from './header.tsx'
 import { SyncTrouble } from './notices.tsx'
 import { useRoute } from './route.ts'
 import { SecondDevice, useBeside } from './second-device.tsx'
-import { useShortcuts } from './shortcuts.ts'
+import { useCapture, useShortcuts } from './shortcuts.ts'
 import { type View, views } from './views.ts'
 
 /** It is typed for React. */
@@ -21,6 +21,7 @@ export function Shell({ app }: { app: App }) {
   const { view: path, rest } = useRoute()
   const beside = useBeside()
   useShortcuts(app.sync, () => openCommandBar(app))
+  useCapture(app.sync)
   const [isMenuOpen, setMenuOpen] = useState(false)
   const known = views.find((view) => view.path === path)
   const { Component, title } = known ?? (views[0] as View)

@@ -1,6 +1,7 @@
 import { useEffect } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
-import { openNew } from '../library/editor.tsx'
+import { capture, openNew } from '../library/editor.tsx'
+import { addressIn } from '../library/links.ts'
 import { messageOf } from '../ui/failure.ts'
 import { sharedValue } from '../ui/shared-value.ts'
 import { tell, undo } from '../ui/tell.ts'
@@ -10,15 +11,19 @@ import { go, readRoute } from './route.ts'
 export function useShortcuts(sync: Sync, openCommandBar: () => void): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      const within = (places: string) => event.target instanceof HTMLElement && event.target.closest(places)
-      if (within('dialog, [role=menu]') || event.altKey || event.defaultPrevented) return
+      // A dialog that was just closed has the focus for a moment longer.
+      const isIn = (places: string) =>
+        event.target instanceof HTMLElement &&
+        event.target.closest(places) &&
+        !event.target.closest('dialog:not([open])')
+      if (isIn('dialog, [role=menu]') || event.altKey || event.defaultPrevented) return
       const isCommand = event.ctrlKey || event.metaKey
-      if (isCommand ? event.key === 'k' : event.key === '/' && !within(fields) && areSingleKeysOn()) {
+      if (isCommand ? event.key === 'k' : event.key === '/' && !isIn(fields) && areSingleKeysOn()) {
         event.preventDefault()
         openCommandBar()
         return
       }
-      if (within(fields) || (!isCommand && !areSingleKeysOn())) return
+      if (isIn(fields) || (!isCommand && !areSingleKeysOn())) return
       const action = isCommand ? commands[event.key] : actions[event.key]
       if (!action) return
       event.preventDefault()
@@ -26,6 +31,21 @@ export function useShortcuts(sync: Sync, openCommandBar: () => void): void {
     }
     document.addEventListener('keydown', press)
     return () => document.removeEventListener('keydown', press)
+  }, [sync])
+}
+
+/** An address that is pasted where nobody types is saved. */
+export function useCapture(sync: Sync): void {
+  useEffect(() => {
+    const paste = (event: ClipboardEvent) => {
+      const isTyping = event.target instanceof HTMLElement && event.target.closest(`${fields}, dialog`)
+      const url = isTyping ? undefined : addressIn(event.clipboardData?.getData('text/plain') ?? '')
+      if (url === undefined) return
+      event.preventDefault()
+      capture(sync, url, hereOf(sync)).catch((error: unknown) => tell(messageOf(error), { isAlert: true }))
+    }
+    document.addEventListener('paste', paste)
+    return () => document.removeEventListener('paste', paste)
   }, [sync])
 }
 

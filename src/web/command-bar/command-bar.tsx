@@ -12,7 +12,7 @@ import { openBookmark, openEditor, openNew } from '../library/editor.tsx'
 import { Highlight, wordsOf } from '../library/found.tsx'
 import { Letter } from '../library/icon.tsx'
 import { type Bookmark, hostOf, isFolder, nameOf } from '../library/kind.ts'
-import { completeAddress } from '../library/links.ts'
+import { addressIn } from '../library/links.ts'
 import { foldersAround, pathText } from '../library/paths.ts'
 import { countTags } from '../library/tags.tsx'
 import { showDialog } from '../ui/dialogs.tsx'
@@ -266,19 +266,6 @@ function latest(sync: Sync, count: number, fits: (bookmark: Bookmark) => boolean
     best.splice(count)
   }
   return best
-}
-
-/** The address that the text is, with its scheme. */
-function addressIn(text: string): string | undefined {
-  const typed = text.trim()
-  const [host = ''] = typed.split(/[/:?#]/, 1)
-  const isHost = host.includes('.') && /^[a-z]{2,}$/i.test(host.slice(host.lastIndexOf('.') + 1))
-  if (/[\s@]/.test(host) || /\s/.test(typed) || !(isHost || /^https?:\/\/./i.test(typed))) return undefined
-  try {
-    return completeAddress(typed)
-  } catch {
-    return undefined
-  }
 }
 
 function choicesFor(app: App, text: string, found: readonly Bookmark[], add: (chip: Chip) => void): Choice[] {

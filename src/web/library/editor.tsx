@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { bareAddress } from '../../client/bookmark/address.ts'
 import type { Sync } from '../../client/index.ts'
 import { useSync } from '../../client/react.ts'
@@ -10,8 +10,9 @@ import { Field, Form, FormEnd } from '../ui/form.tsx'
 import { serviceNow } from '../ui/service-time.ts'
 import { tell } from '../ui/tell.ts'
 import { newBookmark, save } from './actions.ts'
+import { guessTags } from './guess-tags.ts'
 import { type Bookmark, hostOf, isBlank, isFolder, isSafe, nameOf, quoted } from './kind.ts'
-import { completeAddress } from './links.ts'
+import { addressIn, completeAddress } from './links.ts'
 import { type FolderChoice, FolderField } from './move.tsx'
 import { pathText } from './paths.ts'
 import { readTags, TagsField } from './tags.tsx'
@@ -45,6 +46,20 @@ export function openNew(sync: Sync, entries: FirstEntries, ended?: () => void): 
   showDialog(show)
 }
 
+/** Saves an address at once, and shows its form, or that of the bookmark that has it already. */
+export async function capture(sync: Sync, url: string, entries: FirstEntries): Promise<void> {
+  const entered = newBookmark({ ...entries, url })
+  const bookmark = { ...entered, title: hostOf(entered) }
+  const twin = findTwin(sync, url, bookmark.id)
+  if (twin) {
+    const path = pathText(sync, twin)
+    tell(`You have this already${path === '' ? '' : ` in ${path}`}: ${quoted(twin)}`)
+    return openEditor(sync, twin)
+  }
+  await save(sync, bookmark)
+  openEditor(sync, sync.get(bookmark.id) ?? bookmark)
+}
+
 interface EditorProps {
   sync: Sync
   /** As the form shows it at first. */
@@ -62,6 +77,9 @@ function Editor({ sync, bookmark, fresh, opened, close }: EditorProps) {
   const [tags, setTags] = useState<readonly string[]>(bookmark.tags ?? [])
   const [fault, setFault] = useState<string>()
   const [twin, setTwin] = useState<Bookmark>()
+  const [address, setAddress] = useState(bookmark.url)
+  const located = address === undefined ? bookmark : { ...bookmark, url: address }
+  const guesses = useMemo(() => (isLink && !bookmark.tags ? guessTags(sync, located) : []), [hostOf(located)])
   const kind = isLink ? 'bookmark' : 'folder'
   /** At the last key, until they are sent. */
   const typed = useRef<Record<string, string>>(undefined)
@@ -98,6 +116,7 @@ function Editor({ sync, bookmark, fresh, opened, close }: EditorProps) {
 
   const lookFor = (text: string) => {
     setFault(undefined)
+    setAddress(addressIn(text))
     setTwin(text === opened?.url ? undefined : findTwin(sync, text, bookmark.id))
   }
 
@@ -132,7 +151,7 @@ function Editor({ sync, bookmark, fresh, opened, close }: EditorProps) {
           autofocus={Boolean(opened) || !isLink}
         />
         <FolderField sync={sync} label="Folder" choice={folder} moving={[bookmark.id]} />
-        {isLink && <TagsField sync={sync} label="Tags" tags={tags} onChange={setTags} />}
+        {isLink && <TagsField sync={sync} label="Tags" tags={tags} onChange={setTags} guesses={guesses} />}
         {isLink && (
           <Field
             label="Description"

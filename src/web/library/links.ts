@@ -56,3 +56,16 @@ export function completeAddress(typed: string): string {
     throw new ToldError('That is not a web address. Try example.com.')
   return address
 }
+
+/** The address that the text is, with its scheme; undefined for other texts. */
+export function addressIn(text: string): string | undefined {
+  const typed = text.trim()
+  const [host = ''] = typed.split(/[/:?#]/, 1)
+  const isHost = host.includes('.') && /^[a-z]{2,}$/i.test(host.slice(host.lastIndexOf('.') + 1))
+  if (/[\s@]/.test(host) || /\s/.test(typed) || !(isHost || /^https?:\/\/./i.test(typed))) return undefined
+  try {
+    return completeAddress(typed)
+  } catch {
+    return undefined
+  }
+}

@@ -53,13 +53,15 @@ interface TagsFieldProps {
   label: string
   tags: readonly string[]
   onChange: (tags: readonly string[]) => void
+  /** Tags that may fit, to be taken by one press. */
+  guesses?: readonly string[]
   autofocus?: boolean
 }
 
 const maxShown = 8
 
 /** Tags as chips, with those that exist already to complete what is typed. A comma or Enter ends a tag. */
-export function TagsField({ sync, label, tags, onChange, autofocus = false }: TagsFieldProps) {
+export function TagsField({ sync, label, tags, onChange, guesses = [], autofocus = false }: TagsFieldProps) {
   const known = useMemo(() => countTags(sync), [sync])
   const [text, setText] = useState('')
   const typed = text.trim().toLowerCase()
@@ -105,6 +107,18 @@ export function TagsField({ sync, label, tags, onChange, autofocus = false }: Ta
           </button>
         ))}
       </Combobox>
+      {guesses.some((tag) => !chosen.has(tag)) && (
+        <div class="bar">
+          {guesses.map(
+            (tag) =>
+              !chosen.has(tag) && (
+                <button key={tag} type="button" class="tag" aria-label={`Add tag ${tag}`} onClick={() => add([tag])}>
+                  + {tag}
+                </button>
+              ),
+          )}
+        </div>
+      )}
       {/* A tag that was typed and not ended counts, too. */}
       <input type="hidden" name="tags" value={JSON.stringify(typed === '' ? tags : [...tags, text.trim()])} />
     </>

@@ -4,6 +4,7 @@ const keys: readonly { keys: readonly string[]; what: string }[] = [
   { keys: ['/'], what: 'Find a bookmark, or do anything by typing' },
   { keys: ['Ctrl', 'K'], what: 'The same, also while you type' },
   { keys: ['n'], what: 'Add a bookmark to this folder' },
+  { keys: ['Ctrl', 'V'], what: 'Save the address that was copied, to this folder' },
   { keys: ['f'], what: 'Add a folder to this folder' },
   { keys: ['?'], what: 'This list' },
   { keys: ['↑', '↓'], what: 'The bookmark above, below' },

@@ -1,0 +1,46 @@
+import type { SyncReader } from '../../client/index.ts'
+import { fold } from '../../client/sync/search/fold.ts'
+import { type Bookmark, hostOf } from './kind.ts'
+
+const maxGuesses = 4
+/** What another bookmark's tags are worth for having the same site, for each word that both titles have, for the same folder. */
+const worth = { site: 4, word: 2, folder: 1 }
+/** What a tag is worth that the title or the site itself contains as a word. */
+const worthOfName = 6
+const leastWorth = 2
+/** Shorter words say little. */
+const leastLetters = 4
+
+/** The person's own tags that fit a bookmark, best first: none leaves the device for it. */
+export function guessTags(sync: Pick<SyncReader, 'bookmarks'>, bookmark: Bookmark): string[] {
+  const host = hostOf(bookmark)
+  const words = new Set([...wordsIn(bookmark.title), ...wordsIn(host)])
+  const counts = new Map<string, number>()
+  const points = new Map<string, number>()
+  const add = (tag: string, worth: number) => points.set(tag, (points.get(tag) ?? 0) + worth)
+  for (const other of sync.bookmarks().values()) {
+    // Another client may have written anything.
+    if (!Array.isArray(other.tags) || other.tags.length === 0 || other.id === bookmark.id) continue
+    let fit = bookmark.parentId !== undefined && other.parentId === bookmark.parentId ? worth.folder : 0
+    if (host !== '' && other.url?.includes(host) && hostOf(other) === host) fit += worth.site
+    for (const word of wordsIn(other.title)) if (words.has(word)) fit += worth.word
+    for (const tag of other.tags) {
+      counts.set(tag, (counts.get(tag) ?? 0) + 1)
+      if (fit > 0) add(tag, fit)
+    }
+  }
+  for (const tag of counts.keys()) if (words.has(fold(tag))) add(tag, worthOfName)
+  // A tag that most bookmarks have says little of this one.
+  const rank = (tag: string) => (points.get(tag) ?? 0) / Math.sqrt(counts.get(tag) ?? 1)
+  return [...points.keys()]
+    .filter((tag) => (points.get(tag) ?? 0) >= leastWorth)
+    .sort((one, other) => rank(other) - rank(one))
+    .slice(0, maxGuesses)
+}
+
+function wordsIn(text: unknown): string[] {
+  if (typeof text !== 'string') return []
+  return fold(text)
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word.length >= leastLetters)
+}
