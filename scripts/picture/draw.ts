@@ -59,7 +59,7 @@ export async function drawPictures(report: Report): Promise<string> {
   await upToDate(page)
   report('importing bookmarks', 2, 5)
   const upload = { name: 'bookmarks.html', mimeType: 'text/html', buffer: Buffer.from(bookmarks) }
-  await page.getByRole('link', { name: 'Import, export, vault' }).click()
+  await page.getByRole('link', { name: 'Import and backups' }).click()
   await page.setInputFiles('input[accept=".htm,.html"]', upload)
   await page.getByText('12 bookmarks and folders imported').waitFor()
   await page.setViewportSize({ width: 960, height: 480 })
@@ -72,7 +72,7 @@ export async function drawPictures(report: Report): Promise<string> {
   report('opening the second device', 3, 5)
   await page.getByRole('button', { name: 'Second device alongside' }).click()
   const beside = page.frameLocator('#beside iframe')
-  await beside.getByLabel('Passphrase or code').fill(passphrase)
+  await beside.getByLabel('Passphrase or recovery code').fill(passphrase)
   await beside.getByRole('button', { name: 'Open', exact: true }).click()
   for (const device of [page, beside]) {
     await upToDate(device)

@@ -136,7 +136,7 @@ export async function openPage(t: Test, browser: Browser, name: string, options 
 }
 
 export async function openVault(page: Page | FrameLocator): Promise<void> {
-  await page.getByLabel('Passphrase or code').fill(passphrase)
+  await page.getByLabel('Passphrase or recovery code').fill(passphrase)
   await page.getByRole('button', { name: 'Open', exact: true }).click()
   await live(page)
 }

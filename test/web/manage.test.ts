@@ -225,7 +225,7 @@ else {
         await screenshot(page, `search-${width}`)
         await page.getByRole('searchbox').fill('')
         await titles(page, ['Reading', 'Kitchen', 'Wikipedia', 'Internet Archive', 'Wikipedia again', 'Relative'])
-        await page.getByRole('button', { name: 'Sort: My own order' }).click()
+        await page.getByRole('button', { name: 'Sort: As I arranged them' }).click()
         await page.getByRole('menuitemradio', { name: 'Newest first' }).click()
         await titles(page, ['Reading', 'Kitchen', 'Relative', 'Wikipedia again', 'Wikipedia', 'Internet Archive'])
         await page.getByRole('button', { name: 'Show as cards' }).click()

@@ -39,7 +39,7 @@ export function AccountView({ rest }: { rest: string }) {
     if (rest !== '') document.getElementById(`account-${rest}`)?.scrollIntoView()
   }, [rest])
   return (
-    <div class="page account">
+    <div class="page panels account">
       <h1>Devices and account</h1>
       <Sessions turn={turn} changed={changed} isAsked={rest === 'others'} />
       <Devices turn={turn} changed={changed} />
@@ -344,8 +344,8 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
       {!draft && (
         <Form onSubmit={begin}>
           <p>
-            Your bookmarks are encrypted anew, under keys that the lost device never had. You get a new recovery code;
-            the old one opens nothing that is written from then on.
+            Your bookmarks are encrypted again, with new keys that the lost device never had. You get a new recovery
+            code; the old code stops working.
           </p>
           <CredentialFields owner={app} />
           <NewPassphraseField person={app.person} />
@@ -354,7 +354,7 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
             Erase what earlier passphrases and recovery codes open
           </label>
           {isOffered && <RepairOffer owner={app} />}
-          <FormEnd close={close}>Show the new code</FormEnd>
+          <FormEnd close={close}>Continue</FormEnd>
         </Form>
       )}
       {draft && !vault && (

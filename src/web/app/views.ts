@@ -11,6 +11,7 @@ import {
   HomeIcon,
   type IconShapes,
   KeyboardIcon,
+  LockIcon,
   SearchIcon,
   SettingsIcon,
   TagIcon,
@@ -84,10 +85,17 @@ export const views: readonly View[] = [
   },
   {
     path: 'settings',
-    title: 'Import, export, vault',
+    title: 'Import and backups',
     icon: SettingsIcon,
     group: 'app',
     Component: lazily(() => import('../settings/settings.tsx').then(({ Settings }) => Settings)),
+  },
+  {
+    path: 'security',
+    title: 'Security',
+    icon: LockIcon,
+    group: 'app',
+    Component: lazily(() => import('../settings/security.tsx').then(({ Security }) => Security)),
   },
   {
     path: 'shortcuts',

@@ -99,10 +99,7 @@ function Counted({ to, counts, goBack }: CountedProps) {
         <p>Nothing would change: your bookmarks are what they were then.</p>
       ) : (
         <>
-          <p class="hint">
-            Nothing is lost by it: what is deleted goes to the trash, every version of now is kept, and you can take it
-            back.
-          </p>
+          <p class="hint">You can undo this. Deleted bookmarks go to the trash.</p>
           <div class="bar">
             <Button look="primary" onClick={() => goBack(to, sum(counts))}>
               Go back to {exactTime(to)}
@@ -186,14 +183,14 @@ function RewoundCounts({ counts, isDone }: { counts: RewindCounts; isDone: boole
     {
       count: restored,
       what: 'restored',
-      why: isDone ? 'again as of then' : 'will be again as of then',
+      why: isDone ? 'as they were' : 'brought back as they were',
     },
     {
       count: deleted,
       what: 'deleted',
-      why: isDone ? 'in the trash now' : 'added since, or deleted then',
+      why: isDone ? 'in the trash now' : 'added after that time',
     },
-    { count: unchanged, what: 'unchanged', why: 'as then' },
+    { count: unchanged, what: 'unchanged', why: 'the same as then' },
     { count: beyondRetention, what: 'not touched', why: 'nothing is kept any more of what was then' },
   ]
   return <Counts lines={lines.filter(({ count, what }) => count > 0 || what === 'restored' || what === 'deleted')} />

@@ -8,6 +8,7 @@ import { unsentOf } from '../app/network.ts'
 import { go, hrefOf } from '../app/route.ts'
 import { wordsOf } from '../library/found.tsx'
 import { Letter } from '../library/icon.tsx'
+import { type Selected, useSelected } from '../library/keys.ts'
 import { type Bookmark, hostOf, isFolder, nameOf } from '../library/kind.ts'
 import { Button } from '../ui/button.tsx'
 import { Confirmation, Dialog } from '../ui/dialogs.tsx'
@@ -18,7 +19,7 @@ import { Progress, type Step } from '../ui/progress.tsx'
 import { tell } from '../ui/tell.ts'
 import { Time } from '../ui/time.tsx'
 import { Empty } from '../ui/waiting.tsx'
-import { restore, restoreFolder, useHistory } from './use-history.ts'
+import { restore, restoreAll, useHistory } from './use-history.ts'
 
 /** Deleted bookmarks, the last deleted first, until the service erases them for good. */
 export function Trash({ rest }: { rest: string }) {
@@ -28,6 +29,14 @@ export function Trash({ rest }: { rest: string }) {
   const isSent = unsentOf(useSyncStatus()) === 0
   const trash = useTrash(isSent)
   const [query, setQuery] = useState('')
+  const sync = useSync()
+  const found = useMemo(() => trash.search(query), [trash.value, query])
+  const selected = useSelected(useMemo(() => found.map(({ id }) => id), [found]))
+  const restoreSelected = async () => {
+    const wanted = found.flatMap(({ id, bookmark }) => (bookmark && selected.ids.has(id) ? bookmark : []))
+    await restoreAll(sync, [...new Set(wanted.flatMap((one) => [one, ...trash.inside(one.id)]))])
+    await trash.load()
+  }
   const emptyTrash = () =>
     showCarefully(client, { to: hrefOf('trash', 'empty') }, (close) => (
       <EmptyTrash history={history} reload={trash.load} close={close} />
@@ -44,7 +53,6 @@ export function Trash({ rest }: { rest: string }) {
       <Answer of={trash}>
         {({ bookmarks, next }) => {
           if (bookmarks.length === 0) return <Empty icon={TrashIcon} title="The trash is empty" />
-          const found = trash.search(query)
           return (
             <>
               <div class="trash-tools">
@@ -61,13 +69,24 @@ export function Trash({ rest }: { rest: string }) {
                   Empty the trash…
                 </Button>
               </div>
-              <p class="hint" role="status">
-                {found.length.toLocaleString()}
-                {next !== null && ' or more'} {query === '' ? 'in the trash' : 'found'}
-              </p>
+              <div class="bar">
+                <p class="hint" role="status">
+                  {found.length.toLocaleString()}
+                  {next !== null && ' or more'} {query === '' ? 'in the trash' : 'found'}
+                </p>
+                {selected.ids.size < found.length && <Button onClick={selected.all}>Select all</Button>}
+                {selected.ids.size > 0 && (
+                  <>
+                    <Button onClick={selected.clear}>Select none</Button>
+                    <Button look="primary" onClick={restoreSelected}>
+                      Restore {selected.ids.size.toLocaleString()} selected
+                    </Button>
+                  </>
+                )}
+              </div>
               <ul class="plain trash-list" aria-label="Deleted bookmarks">
                 {found.slice(0, trash.mostShown).map((deleted) => (
-                  <TrashRow key={deleted.id} deleted={deleted} trash={trash} />
+                  <TrashRow key={deleted.id} deleted={deleted} trash={trash} selected={selected} />
                 ))}
               </ul>
               {(next !== null || found.length > trash.mostShown) && <Button onClick={trash.showMore}>Show more</Button>}
@@ -79,7 +98,13 @@ export function Trash({ rest }: { rest: string }) {
   )
 }
 
-function TrashRow({ deleted, trash }: { deleted: DeletedBookmark; trash: TrashList }) {
+interface TrashRowProps {
+  deleted: DeletedBookmark
+  trash: TrashList
+  selected: Selected
+}
+
+function TrashRow({ deleted, trash, selected }: TrashRowProps) {
   const { id, bookmark, deletedAt, erasedAt } = deleted
   const { client } = useApp()
   const history = useHistory()
@@ -87,7 +112,7 @@ function TrashRow({ deleted, trash }: { deleted: DeletedBookmark; trash: TrashLi
   const name = bookmark ? nameOf(bookmark) : 'Not readable with this device’s keys'
   const inside = bookmark && isFolder(bookmark) ? trash.inside(id) : []
   const putBack = async () => {
-    if (bookmark && inside.length > 0) await restoreFolder(sync, [bookmark, ...inside])
+    if (bookmark && inside.length > 0) await restoreAll(sync, [bookmark, ...inside])
     else await restore(history, sync, id)
     await trash.load()
   }
@@ -108,6 +133,14 @@ function TrashRow({ deleted, trash }: { deleted: DeletedBookmark; trash: TrashLi
     ))
   return (
     <li class="trash-row" data-id={id}>
+      <input
+        type="checkbox"
+        aria-label={`Select ${name}`}
+        // What cannot be read here is restored by itself.
+        disabled={!bookmark}
+        checked={selected.ids.has(id)}
+        onClick={(event) => selected.toggle(id, event.shiftKey)}
+      />
       {bookmark ? <Letter bookmark={bookmark} /> : <span class="letter own">?</span>}
       <div class="row-text">
         <span class="row-title" dir="auto">

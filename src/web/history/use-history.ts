@@ -20,13 +20,17 @@ export async function restore(history: History, sync: Sync, id: string, versionI
   })
 }
 
-/** Brings a deleted folder back with what was in it, in one step. */
-export async function restoreFolder(sync: Sync, bookmarks: readonly [Bookmark, ...Bookmark[]]): Promise<void> {
-  const [folder, ...inside] = bookmarks
+/** Brings deleted bookmarks back in one step, such as a folder with what was in it. */
+export async function restoreAll(sync: Sync, bookmarks: readonly Bookmark[]): Promise<void> {
+  const [first, ...others] = bookmarks
+  if (!first) return
   await sync.put(bookmarks)
   await sync.syncNow()
-  tell(`${quoted(folder)} and ${inside.length.toLocaleString()} in it restored${placeOf(sync, folder)}`, {
-    undo: () => sync.remove(bookmarks.map(({ id }) => id)),
+  const ids = new Set(bookmarks.map(({ id }) => id))
+  const isFolderWhole = others.every(({ parentId = '' }) => ids.has(parentId))
+  const more = isFolderWhole ? `${others.length.toLocaleString()} in it` : `${others.length.toLocaleString()} more`
+  tell(`${quoted(first)}${others.length > 0 ? ` and ${more}` : ''} restored${placeOf(sync, first)}`, {
+    undo: () => sync.remove([...ids]),
   })
 }
 

@@ -104,7 +104,7 @@ function compare(one: string, other: string): number {
 }
 
 export const orders: readonly { order: Order; label: string }[] = [
-  { order: 'own', label: 'My own order' },
+  { order: 'own', label: 'As I arranged them' },
   { order: 'title', label: 'By title' },
   { order: 'host', label: 'By site' },
   { order: 'newest', label: 'Newest first' },

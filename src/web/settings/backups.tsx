@@ -39,8 +39,8 @@ export function Backups() {
     <section class="panel" id="backups" aria-labelledby="backups-title">
       <h2 id="backups-title">Backups</h2>
       <p>
-        Encrypted files that only your passphrase opens. The service keeps each for a week: download the ones that you
-        want to keep. Look into one before you put anything back.
+        Encrypted files that only your keys open: those that your passphrase or your recovery code opens. The service
+        keeps each for a week: download the ones that you want to keep. Look into one before you put anything back.
       </p>
       <div class="bar">
         <Button onClick={make}>Create a backup</Button>

@@ -1,40 +1,22 @@
-import { useEffect, useState } from 'preact/hooks'
-import {
-  type Credentials,
-  changeVaultPassphrase,
-  type RecoveryCodeDraft,
-  replaceRecoveryCode,
-} from '../../client/index.ts'
 import { useSync } from '../../client/react.ts'
-import { showCarefully } from '../account/carefully.tsx'
-import { useApp } from '../app/context.ts'
-import { hrefOf } from '../app/route.ts'
 import { nameOf } from '../library/kind.ts'
 import { Button } from '../ui/button.tsx'
-import { Dialog } from '../ui/dialogs.tsx'
 import { sentence } from '../ui/failure.ts'
 import { counted } from '../ui/figures.ts'
 import { FileButton, saveFile } from '../ui/files.tsx'
-import { Form, FormEnd } from '../ui/form.tsx'
 import { Progress } from '../ui/progress.tsx'
 import { tell } from '../ui/tell.ts'
-import { CredentialFields, tryCredentials, type VaultOwner } from '../vault/credentials.tsx'
-import { RepairOffer, showEarlierKeyrings, showRepair, useRepairOffer } from '../vault/keyrings.tsx'
-import { NewPassphraseField } from '../vault/new-passphrase.tsx'
-import { RecoveryCode } from '../vault/recovery-code.tsx'
-import { judgedHere } from '../vault/strength.ts'
 import { Backups } from './backups.tsx'
 import { type ImportJob, importFile, useImportJob } from './import-job.ts'
 
-/** Tools for now and then: files, backups, and what opens the vault. */
-export function Settings({ rest }: { rest: string }) {
+/** What comes in, and what is kept elsewhere. */
+export function Settings() {
   return (
-    <div class="page">
-      <h1>Import, export, vault</h1>
+    <div class="page panels">
+      <h1>Import and backups</h1>
       <BookmarkFiles />
       <Bookmarklet />
       <Backups />
-      <VaultTools asked={rest} />
     </div>
   )
 }
@@ -85,99 +67,6 @@ function Import({ job }: { job: ImportJob }) {
       )}
       {isOffline && <p>What is not sent yet is in this browser, and is sent as soon as the service can be reached.</p>}
     </div>
-  )
-}
-
-/**
- * A new recovery code, and another passphrase. Both ask for the current one or the other.
- *
- * @param asked what the person comes back to from signing in again
- */
-function VaultTools({ asked }: { asked: string }) {
-  const owner = useApp()
-  const replaceCode = () =>
-    showCarefully(owner.client, { to: hrefOf('settings', 'code') }, (close) => <NewCode owner={owner} close={close} />)
-  const changePassphrase = () =>
-    showCarefully(owner.client, { to: hrefOf('settings', 'passphrase') }, (close) => (
-      <NewPassphrase owner={owner} close={close} />
-    ))
-  useEffect(() => {
-    if (asked === 'code') replaceCode()
-    if (asked === 'passphrase') changePassphrase()
-    if (asked === 'keyrings') showEarlierKeyrings(owner)
-    if (asked === 'repair') showRepair(owner)
-  }, [asked])
-  return (
-    <section class="panel">
-      <h2>Passphrase and recovery code</h2>
-      <p>
-        In this browser your bookmarks are stored unencrypted, so that they are there at once and offline. “Lock”, in
-        the menu at the top, forgets the keys: the page asks for the passphrase again, which needs a connection. Only
-        signing out deletes the bookmarks from this browser, which clears its files later: on a computer that others
-        use, open this page in a private window.
-      </p>
-      <div class="bar">
-        <Button onClick={replaceCode}>New recovery code</Button>
-        <Button onClick={changePassphrase}>Change the passphrase</Button>
-        <Button onClick={() => showEarlierKeyrings(owner)}>Earlier keyrings…</Button>
-      </div>
-    </section>
-  )
-}
-
-interface ToolProps {
-  owner: VaultOwner
-  close: () => void
-}
-
-function NewCode({ owner, close }: ToolProps) {
-  const { client, userId, person } = owner
-  const [draft, setDraft] = useState<RecoveryCodeDraft>()
-  const { isOffered, note } = useRepairOffer()
-  const prepare = async (fields: Record<string, string>) => {
-    setDraft(await note(tryCredentials(userId, fields, (current) => replaceRecoveryCode(client, current))))
-  }
-  const confirm = async () => {
-    await draft?.confirm()
-    close()
-    tell('The new recovery code counts, the old one no longer does')
-  }
-  return (
-    <Dialog title={draft ? 'Print this recovery code' : 'New recovery code'} close={close}>
-      {draft ? (
-        <RecoveryCode draft={draft} person={person} confirm={confirm}>
-          <Button onClick={close}>Cancel</Button>
-        </RecoveryCode>
-      ) : (
-        <Form onSubmit={prepare}>
-          <CredentialFields owner={owner} />
-          {isOffered && <RepairOffer owner={owner} />}
-          <FormEnd close={close}>Show the new code</FormEnd>
-        </Form>
-      )}
-    </Dialog>
-  )
-}
-
-function NewPassphrase({ owner, close }: ToolProps) {
-  const { client, userId, person } = owner
-  const { isOffered, note } = useRepairOffer()
-  const change = async (fields: Record<string, string>) => {
-    const replace = (current: Credentials) =>
-      changeVaultPassphrase(client, current, fields.passphrase ?? '', judgedHere)
-    await note(tryCredentials(userId, fields, replace))
-    close()
-    tell('The passphrase was changed')
-  }
-  return (
-    <Dialog title="Change the passphrase" close={close}>
-      <Form onSubmit={change}>
-        <CredentialFields owner={owner} />
-        <NewPassphraseField person={person} />
-        {isOffered && <RepairOffer owner={owner} />}
-        <FormEnd close={close}>Change it</FormEnd>
-      </Form>
-    </Dialog>
   )
 }
 

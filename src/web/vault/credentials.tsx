@@ -1,28 +1,20 @@
-import { useId, useState } from 'preact/hooks'
-import { type Client, type Credentials, KeyringError } from '../../client/index.ts'
+import { useState } from 'preact/hooks'
+import { type Client, type Credentials, KeyringError, type KeyringFault } from '../../client/index.ts'
+import { messageOf } from '../ui/failure.ts'
 import { Field, FieldFault } from '../ui/form.tsx'
 
-/** A form's fields for a passphrase or a recovery code. */
+/** A form's field for a passphrase or a recovery code: which of them it is, its form tells. */
 export function CredentialFields({ owner }: { owner: VaultOwner }) {
-  const [isCode, setCode] = useState(false)
   const [isShown, setShown] = useState(false)
-  const id = useId()
   return (
     <>
       <AccountName owner={owner} />
-      <div class="field">
-        <label for={id}>I have the</label>
-        <select id={id} name="kind" onChange={({ currentTarget }) => setCode(currentTarget.value === 'recovery')}>
-          <option value="passphrase">passphrase</option>
-          <option value="recovery">recovery code</option>
-        </select>
-      </div>
       <Field
-        label="Passphrase or code"
+        label="Passphrase or recovery code"
         name="secret"
         type={isShown ? 'text' : 'password'}
         required
-        autocomplete={isCode ? 'off' : 'current-password'}
+        autocomplete="current-password"
         autofocus
       />
       <label class="bar">
@@ -40,32 +32,40 @@ export function CredentialFields({ owner }: { owner: VaultOwner }) {
  */
 export async function tryCredentials<T>(
   userId: string,
-  { kind, secret = '' }: Record<string, string>,
+  { secret = '' }: Record<string, string>,
   open: (credentials: Credentials) => Promise<T>,
 ): Promise<T> {
+  let fault: KeyringError | undefined
   try {
-    return await open(kind === 'recovery' ? { userId, recoveryCode: secret } : { userId, passphrase: secret })
+    if (codeForm.test(secret)) return await open({ userId, recoveryCode: secret })
   } catch (error) {
-    const text = error instanceof KeyringError ? textOf(error, secret) : undefined
-    throw text === undefined ? error : new FieldFault('secret', text)
+    fault = demandWrong(error)
+  }
+  try {
+    // Also of many short words.
+    return await open({ userId, passphrase: secret })
+  } catch (error) {
+    fault ??= demandWrong(error)
+    throw new FieldFault('secret', wrong[fault.fault] || messageOf(fault))
   }
 }
 
-/** Nine groups of three, as a recovery code is shown. */
-const codeForm = /^\s*(\S{3}[-\s]){8}\S{3}\s*$/
+/** About nine groups of three, as a recovery code is shown. */
+const codeForm = /^\s*(?:[0-9a-z]{2,4}[-\s]+){6,10}[0-9a-z]{1,4}\s*$/i
 
-function textOf({ fault, message }: KeyringError, secret: string): string | undefined {
-  switch (fault) {
-    case 'wrong-passphrase':
-      if (codeForm.test(secret)) return 'This looks like a recovery code: choose “recovery code” above.'
-      return 'Wrong passphrase. Look at what you typed, and whether Caps Lock is on. The recovery code opens your bookmarks, too.'
-    case 'wrong-recovery-code':
-      return 'Wrong recovery code. Only the newest one opens your bookmarks, and only those of this account.'
-    case 'mistyped-recovery-code':
-      return `${message}.`
-    default:
-      return undefined
-  }
+/** @throws unknown the error, if it is another one than that the secret is wrong */
+function demandWrong(error: unknown): KeyringError {
+  if (error instanceof KeyringError && wrong[error.fault] !== undefined) return error
+  throw error
+}
+
+const wrong: Partial<Record<KeyringFault, string>> = {
+  'wrong-passphrase':
+    'Wrong passphrase. Look at what you typed, and whether Caps Lock is on. The recovery code opens your bookmarks, too.',
+  'wrong-recovery-code':
+    'Wrong recovery code. Only the newest one opens your bookmarks, and only those of this account.',
+  // It says itself where.
+  'mistyped-recovery-code': '',
 }
 
 /** For password managers, which tell passphrases apart by the name in a form. People see on the page whose it is. */

@@ -36,7 +36,7 @@ export function showEarlierKeyrings(owner: VaultOwner): void {
 }
 
 /** At which the person comes back to the list. */
-export const keyringsAddress = hrefOf('settings', 'keyrings')
+export const keyringsAddress = hrefOf('security', 'keyrings')
 
 function EarlierKeyrings({ owner: { client }, close }: OwnerProps) {
   const [keyrings, setKeyrings] = useState<EarlierKeyring[]>()
@@ -124,7 +124,7 @@ export function RepairOffer({ owner }: { owner: VaultOwner }) {
 }
 
 /** At which the person comes back to the repair. */
-export const repairAddress = hrefOf('settings', 'repair')
+export const repairAddress = hrefOf('security', 'repair')
 
 export function showRepair(owner: VaultOwner): void {
   showCarefully(owner.client, { to: repairAddress }, (close) => <Repair owner={owner} close={close} />)
@@ -167,7 +167,7 @@ function Repair({ owner, close }: OwnerProps) {
           {areReplaced ? <OtherDeviceFirst /> : <SameKeys />}
           <AccountName owner={owner} />
           <NewPassphraseField person={person} autofocus />
-          <FormEnd close={close}>{areReplaced ? 'Make new keys' : 'Show the new code'}</FormEnd>
+          <FormEnd close={close}>{areReplaced ? 'Make new keys' : 'Continue'}</FormEnd>
         </Form>
       )}
     </Dialog>

@@ -55,7 +55,7 @@ function PrintedCode({ code, person }: { code: string; person: string }) {
       <p class="printed-code">{code.replace(/.{12}/g, '$&\n')}</p>
       <p>
         It opens the encrypted bookmarks of this account if the passphrase is forgotten: open the address below, sign
-        in, choose “recovery code”, and type it. Capitals and dashes do not matter.
+        in, and type it in place of the passphrase. Capitals and dashes do not matter.
       </p>
       <dl>
         {factsOf(person).map(([name, value]) => (

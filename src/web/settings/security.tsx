@@ -1,0 +1,115 @@
+import { useEffect, useState } from 'preact/hooks'
+import {
+  type Credentials,
+  changeVaultPassphrase,
+  type RecoveryCodeDraft,
+  replaceRecoveryCode,
+} from '../../client/index.ts'
+import { showCarefully } from '../account/carefully.tsx'
+import { useApp } from '../app/context.ts'
+import { hrefOf } from '../app/route.ts'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialogs.tsx'
+import { Form, FormEnd } from '../ui/form.tsx'
+import { tell } from '../ui/tell.ts'
+import { CredentialFields, tryCredentials, type VaultOwner } from '../vault/credentials.tsx'
+import { RepairOffer, showEarlierKeyrings, showRepair, useRepairOffer } from '../vault/keyrings.tsx'
+import { NewPassphraseField } from '../vault/new-passphrase.tsx'
+import { RecoveryCode } from '../vault/recovery-code.tsx'
+import { judgedHere } from '../vault/strength.ts'
+
+/**
+ * A new recovery code, and another passphrase. Both ask for the current one or the other.
+ *
+ * @param rest what the person comes back to from signing in again
+ */
+export function Security({ rest }: { rest: string }) {
+  const owner = useApp()
+  const replaceCode = () =>
+    showCarefully(owner.client, { to: hrefOf('security', 'code') }, (close) => <NewCode owner={owner} close={close} />)
+  const changePassphrase = () =>
+    showCarefully(owner.client, { to: hrefOf('security', 'passphrase') }, (close) => (
+      <NewPassphrase owner={owner} close={close} />
+    ))
+  useEffect(() => {
+    if (rest === 'code') replaceCode()
+    if (rest === 'passphrase') changePassphrase()
+    if (rest === 'keyrings') showEarlierKeyrings(owner)
+    if (rest === 'repair') showRepair(owner)
+  }, [rest])
+  return (
+    <section class="page">
+      <h1>Security</h1>
+      <section class="panel">
+        <h2>Passphrase and recovery code</h2>
+        <p>
+          In this browser your bookmarks are stored unencrypted, so that they are there at once and offline. “Lock”, in
+          the menu at the top, forgets the keys: the page asks for the passphrase again, which needs a connection. Only
+          signing out deletes the bookmarks from this browser, which clears its files later: on a computer that others
+          use, open this page in a private window.
+        </p>
+        <div class="bar">
+          <Button onClick={replaceCode}>New recovery code</Button>
+          <Button onClick={changePassphrase}>Change the passphrase</Button>
+          <Button onClick={() => showEarlierKeyrings(owner)}>Earlier keyrings…</Button>
+        </div>
+      </section>
+    </section>
+  )
+}
+
+interface ToolProps {
+  owner: VaultOwner
+  close: () => void
+}
+
+function NewCode({ owner, close }: ToolProps) {
+  const { client, userId, person } = owner
+  const [draft, setDraft] = useState<RecoveryCodeDraft>()
+  const { isOffered, note } = useRepairOffer()
+  const prepare = async (fields: Record<string, string>) => {
+    setDraft(await note(tryCredentials(userId, fields, (current) => replaceRecoveryCode(client, current))))
+  }
+  const confirm = async () => {
+    await draft?.confirm()
+    close()
+    tell('The new recovery code counts, the old one no longer does')
+  }
+  return (
+    <Dialog title={draft ? 'Print this recovery code' : 'New recovery code'} close={close}>
+      {draft ? (
+        <RecoveryCode draft={draft} person={person} confirm={confirm}>
+          <Button onClick={close}>Cancel</Button>
+        </RecoveryCode>
+      ) : (
+        <Form onSubmit={prepare}>
+          <CredentialFields owner={owner} />
+          {isOffered && <RepairOffer owner={owner} />}
+          <FormEnd close={close}>Continue</FormEnd>
+        </Form>
+      )}
+    </Dialog>
+  )
+}
+
+function NewPassphrase({ owner, close }: ToolProps) {
+  const { client, userId, person } = owner
+  const { isOffered, note } = useRepairOffer()
+  const change = async (fields: Record<string, string>) => {
+    const replace = (current: Credentials) =>
+      changeVaultPassphrase(client, current, fields.passphrase ?? '', judgedHere)
+    await note(tryCredentials(userId, fields, replace))
+    close()
+    tell('The passphrase was changed')
+  }
+  return (
+    <Dialog title="Change the passphrase" close={close}>
+      <Form onSubmit={change}>
+        <CredentialFields owner={owner} />
+        <NewPassphraseField person={person} />
+        {isOffered && <RepairOffer owner={owner} />}
+        <FormEnd close={close}>Change it</FormEnd>
+      </Form>
+    </Dialog>
+  )
+}
