@@ -95,6 +95,12 @@ t.test('Built by buildah, it serves as its user on a root that nobody can write,
   for (const _ of ['once', 'twice']) t.match(exec('ebs', 'backup', '/data/copies/'), { status: 0, stderr: '' })
   t.equal((await readdir(join(data, 'copies'))).length, 2, 'the same line again makes another one')
   t.match(exec('ebs', 'admin', 'users'), { status: 0, stderr: '' })
+  const findings = JSON.parse(exec('ebs', 'doctor', '--json').stdout) as { about: string; state: string }[]
+  t.same(
+    findings.filter(({ state }) => state === 'error').map(({ about }) => about),
+    ['provider'],
+    'of which there is none here',
+  )
   service.kill('SIGTERM')
   t.same(await once(service, 'exit'), [0, null], printed)
   // As `docker run --volumes-from` does it.
