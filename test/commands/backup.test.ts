@@ -80,7 +80,7 @@ t.test(`A backup taken while ${writers} writers push starts as a service, and di
   t.match(stdout, `left out: the export ${lost.id}, its file is gone\n`)
   t.match(
     stdout,
-    /checked {2}ciphertexts \d{3,}, .*devices 8, .*exports 1, .*logins 1, records \d{3,}, .*users 1, versions \d+\n/,
+    /checked {2}ciphertexts \d{3,}, .*devices 8, .*exports 1, .*logins 1, .*records \d{3,}, .*users 1, versions \d+\n/,
   )
   t.match(stdout, `SECRET_KEY="$(cat ${dataDir}/secret.key)"`, 'what else is needed')
 
