@@ -6,6 +6,7 @@ import { Root, StartFailure } from './app/root.tsx'
 import { comeBack, lockWithOtherTabs } from './app/session.ts'
 import { keepForOffline } from './offline/register.ts'
 import { keepScanned } from './pairing/code.ts'
+import { seen } from './seen/requests.ts'
 
 const page = document.querySelector('#page') as HTMLElement
 page.replaceChildren()
@@ -18,7 +19,7 @@ try {
 /** @throws DOMException the browser lets this site store nothing */
 function start(): void {
   const device = thisDevice()
-  const client = createClient({ baseUrl: location.origin, deviceId: device.id, fetch: askOnce(send) })
+  const client = createClient({ baseUrl: location.origin, deviceId: device.id, fetch: askOnce(seen(send)) })
   keepScanned()
   comeBack()
   addEventListener('hashchange', () => keepScanned() && location.reload())

@@ -238,15 +238,6 @@ else {
       const origin = await demoOrigin()
       const laptop = await openPage(t, browser, 'Hedy')
       await addBookmark(laptop, 'Frequency hopping', 'https://example.org/hopping')
-      const sent: string[] = []
-      const mobile = await openContext(t, browser, { viewport: { width: 390, height: 800 } }, /status of 404/)
-      mobile.on('request', (request) => {
-        sent.push(JSON.stringify([request.url(), request.headers(), request.postData()]))
-      })
-      const phone = await mobile.newPage()
-      const picturesOf = (page: Page) =>
-        page.getByRole('list', { name: 'Three pictures' }).getByRole('listitem').allTextContents()
-      const linkShown = () => laptop.getByLabel('Or open this link there').inputValue()
       const looks: Look[] = isDeep
         ? [
             ['light', 1440],
@@ -256,6 +247,30 @@ else {
             ['light', 320],
           ]
         : [['dark', 320]]
+
+      await t.test('what the server sees is beside what it means', async (t) => {
+        await live(laptop)
+        await laptop.getByRole('button', { name: 'Hedy, This browser' }).click()
+        await laptop.getByRole('menuitem', { name: 'What the server sees' }).click()
+        const push = laptop.getByRole('dialog').locator('details', { hasText: 'POST /api/v1/sync/push' }).first()
+        await push.locator('summary').click()
+        await push.getByText('Frequency hopping').waitFor()
+        const bytes = (await push.locator('pre').textContent()) ?? ''
+        const [created] = JSON.parse(bytes).changes
+        t.match(created, { entity_type: 'bookmark', operation: 'create', encrypted_data: /^[\w+/=]{300,}$/ })
+        t.notMatch(bytes, /hopping/)
+        t.same(await faultsIn(laptop, 'seen', looks), [])
+        await laptop.keyboard.press('Escape')
+      })
+      const sent: string[] = []
+      const mobile = await openContext(t, browser, { viewport: { width: 390, height: 800 } }, /status of 404/)
+      mobile.on('request', (request) => {
+        sent.push(JSON.stringify([request.url(), request.headers(), request.postData()]))
+      })
+      const phone = await mobile.newPage()
+      const picturesOf = (page: Page) =>
+        page.getByRole('list', { name: 'Three pictures' }).getByRole('listitem').allTextContents()
+      const linkShown = () => laptop.getByLabel('Or open this link there').inputValue()
       const showCode = async () => {
         await laptop.getByRole('button', { name: 'Hedy, This browser' }).click()
         await laptop.getByRole('menuitem', { name: 'Pair a phone' }).click()

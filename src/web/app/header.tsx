@@ -4,6 +4,7 @@ import type { SyncProgress, SyncReason, SyncState, SyncStatus } from '../../clie
 import { useSync, useSyncStatus } from '../../client/react.ts'
 import { openBookmark } from '../library/editor.tsx'
 import { showPairing } from '../pairing/show.tsx'
+import { showSeen } from '../seen/show.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
 import {
   BookmarkIcon,
@@ -13,6 +14,7 @@ import {
   LockIcon,
   MenuIcon,
   SearchIcon,
+  ServerIcon,
   SignOutIcon,
   TwoDevicesIcon,
   UserIcon,
@@ -75,6 +77,7 @@ export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
         items={[
           device.keepsKey && { label: 'Pair a phone', icon: DevicesIcon, action: () => showPairing(app) },
           device.keepsKey && { label: 'Lock', icon: LockIcon, action: () => lock(userId) },
+          { label: 'What the server sees', icon: ServerIcon, action: () => showSeen(sync) },
           { label: 'Details of the sync', icon: HistoryIcon, action: () => showDetails(sync) },
           { label: 'Sign out', icon: SignOutIcon, action: () => signOut(sync) },
         ]}

@@ -50,6 +50,7 @@ export { default as DevicesIcon } from 'lucide/dist/esm/icons/monitor-smartphone
 export { default as EditIcon } from 'lucide/dist/esm/icons/pencil.mjs'
 export { default as HistoryIcon } from 'lucide/dist/esm/icons/rotate-ccw-clock.mjs'
 export { default as SearchIcon } from 'lucide/dist/esm/icons/search.mjs'
+export { default as ServerIcon } from 'lucide/dist/esm/icons/server.mjs'
 export { default as SettingsIcon } from 'lucide/dist/esm/icons/settings.mjs'
 export { default as TagIcon } from 'lucide/dist/esm/icons/tag.mjs'
 export { default as TrashIcon } from 'lucide/dist/esm/icons/trash.mjs'

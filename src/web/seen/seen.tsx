@@ -1,0 +1,73 @@
+import type { Sync } from '../../client/index.ts'
+import { nameOf } from '../library/kind.ts'
+import { Dialog } from '../ui/dialogs.tsx'
+import { bytes, counted } from '../ui/figures.ts'
+import { exactTime } from '../ui/time.tsx'
+import { type SeenRequest, useSeenRequests } from './requests.ts'
+
+/** Beside each other: what the person knows, and what the service was sent of it. */
+export function Seen({ sync, close }: { sync: Sync; close: () => void }) {
+  const requests = useSeenRequests()
+  return (
+    <Dialog title="What the server sees" close={close}>
+      <div class="form seen">
+        <p>
+          The last {counted(requests.length, 'request')} of this tab, as they went out. What is in them of your
+          bookmarks was encrypted before.
+        </p>
+        <ul class="plain">
+          {requests.map((request) => (
+            <Request key={request.number} sync={sync} request={request} />
+          ))}
+        </ul>
+      </div>
+    </Dialog>
+  )
+}
+
+function Request({
+  sync,
+  request: { at, method, path, body, bytes: size, isCut },
+}: {
+  sync: Sync
+  request: SeenRequest
+}) {
+  const ids = [...new Set(Array.from(body.matchAll(/"entity_id":"([^"\\]+)"/g), ([, id = '']) => id))]
+  return (
+    <li>
+      <details>
+        <summary>
+          <code>
+            {method} {path}
+          </code>
+          <span class="hint">
+            {exactTime(at)}, {bytes(size)}
+          </span>
+        </summary>
+        <div class="seen-pair">
+          <div>
+            <h3>On your devices</h3>
+            {ids.length === 0 && <p>No bookmark is in it.</p>}
+            <ul class="plain">
+              {ids.map((id) => {
+                const bookmark = sync.get(id)
+                return (
+                  <li key={id}>
+                    {bookmark ? nameOf(bookmark) : 'A bookmark that is deleted'}
+                    {bookmark?.url !== undefined && <div class="hint">{bookmark.url}</div>}
+                  </li>
+                )
+              })}
+            </ul>
+          </div>
+          <div>
+            <h3>On the server</h3>
+            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: A keyboard scrolls it. */}
+            <pre tabIndex={0}>{body === '' ? 'No body' : body}</pre>
+            {isCut && <p class="hint">And more of the same, {bytes(size)} in all.</p>}
+          </div>
+        </div>
+      </details>
+    </li>
+  )
+}
