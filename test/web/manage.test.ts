@@ -324,6 +324,7 @@ else {
           await page.keyboard.press('Enter')
           t.equal(await page.getByRole('dialog').getByLabel('Address').inputValue(), 'https://www.sqlite.org/src/')
           await page.keyboard.press('Escape')
+          await page.getByRole('dialog').waitFor({ state: 'detached' })
           await open()
           await page.keyboard.type('>short')
           await page.keyboard.press('Enter')

@@ -71,7 +71,7 @@ class Reader implements TagListener {
 
   end(): PlaintextBookmark[] {
     this.#finish()
-    if (!this.#sawList) throw new BookmarkFileError('This is not a bookmark file: it has no list of bookmarks')
+    if (!this.#sawList) throw new BookmarkFileError('This is not a bookmark file')
     return this.#bookmarks
   }
 

@@ -21,6 +21,8 @@ interface Entry {
   outcome: 'open' | 'kept' | 'refused'
   /** Why nobody can be told about it any more. */
   excuse?: string
+  /** A delete of what its device had made, and not sent. */
+  takesBack?: true
 }
 
 /** Every edit of a run, as the callers of the methods know it. */
@@ -70,6 +72,10 @@ export class Ledger {
       : [{ ...common, field: null, value: null }]
     if (!patch && this.#takenForUnsent.has(ownKey(device, id)))
       for (const one of entries) one.excuse = 'not sent, it seems'
+    const made = this.#entries.filter((one) => one.device === device && one.id === id && one.saw === null)
+    // Somebody may have put it back elsewhere, out of an export of this device.
+    if (!patch && made.length > 0 && !made.some((one) => this.#isHeld(one)))
+      for (const one of entries) one.takesBack = true
     for (const { field } of entries) if (field && isMember(field)) this.#members.add(field)
     this.#entries.push(...entries)
     return (outcome) => {
@@ -86,9 +92,15 @@ export class Ledger {
     return this.#entries.slice(since).some((entry) => entry.device === device && entry.id === id)
   }
 
-  /** A device's version reached the service, and is current there or kept. */
-  arrive(device: string, id: string, bookmark: PlaintextBookmark | null): void {
-    for (const key of this.#keysOf(id, bookmark)) {
+  /** A device's version reached the service, from it or from another one, and is current there or kept. */
+  arrive(device: string, id: string, bookmark: PlaintextBookmark | null, by: string): void {
+    const keys = this.#keysOf(id, bookmark)
+    const own = this.#entries.filter((entry) => entry.device === device && entry.id === id)
+    const isLate = (entry: Entry) => this.#isForgotten(entry) && keys.includes(keyOf(entry)) && !this.#isHeld(entry)
+    const late = by === device ? own.find(isLate) : undefined
+    // As of two copies: what its store has forgotten and what it has made since go by one id.
+    if (late) for (const entry of own) if (entry.order > late.order) entry.excuse ??= 'what was forgotten came later'
+    for (const key of keys) {
       this.#arrived.add(key)
       this.#held.set(ownKey(device, key), this.length)
     }
@@ -182,10 +194,12 @@ export class Ledger {
   /** What neither a store nor the service has. */
   #excuse(why: string): void {
     for (const entry of this.#entries) {
-      const { device, order } = entry
-      const isForgotten = this.#forgotten.some((one) => one.device === device && one.from <= order && order < one.to)
-      if (isForgotten && !this.#isHeld(entry)) entry.excuse ??= why
+      if (this.#isForgotten(entry) && !this.#isHeld(entry)) entry.excuse ??= why
     }
+  }
+
+  #isForgotten({ device, order }: Entry): boolean {
+    return this.#forgotten.some((one) => one.device === device && one.from <= order && order < one.to)
   }
 
   /** The faults in the end: edits that are unaccounted for, and conflicts between an edit and what it was made on. */
@@ -201,7 +215,9 @@ export class Ledger {
   #unaccounted(isThere: (entry: Entry) => boolean): Entry[] {
     const counted = this.#entries.filter(({ outcome }) => outcome !== 'refused')
     const byId = Map.groupBy(counted, ({ id }) => id)
-    const accounted = new Set(counted.filter((entry) => entry.excuse || isThere(entry) || this.#kept.has(keyOf(entry))))
+    const isExcused = ({ excuse, takesBack, id }: Entry) => excuse || (takesBack && this.#repeated.has(id))
+    const isKept = (entry: Entry) => isThere(entry) || this.#kept.has(keyOf(entry))
+    const accounted = new Set(counted.filter((entry) => isExcused(entry) || isKept(entry)))
     const isFollowed = (entry: Entry) =>
       (byId.get(entry.id) ?? []).some((later) => accounted.has(later) && follows(later, entry))
     for (let size = -1; size < accounted.size; ) {

@@ -160,7 +160,7 @@ export class Run {
       const content = this.#contentOf(change)
       // An id that a store has taken begins with the one that it had.
       const makers = this.devices.filter(({ madeAs }) => madeAs === device_id.split('-')[0])
-      for (const maker of makers) this.ledger.arrive(maker.id, id, content)
+      for (const maker of makers) this.ledger.arrive(maker.id, id, content, by.id)
       if (makers.length > 1 && makers.includes(by)) this.ledger.arriveFromCopy(device_id, id, by.id)
     } catch {
       this.fail('A record was sealed with another key', id)

@@ -10,7 +10,7 @@ import {
 } from '../../../src/client/index.ts'
 import { pick } from '../../support/pick.ts'
 import { bookmark, type Device, openPeople, type Person, shown, sync } from './device.ts'
-import { down, older, up } from './network.ts'
+import { answerLost, down, older, up } from './network.ts'
 import { disks } from './stores.ts'
 
 const people = await openPeople()
@@ -134,21 +134,30 @@ t.test('a conflict names all that lost of several edits in a row, and `mine` put
   t.match(b.sync.get('x'), { title: "a's", description: "a's" })
 })
 
-t.test('what was made here loses all its fields to another one that was made unseen under its id', async (t) => {
-  const { person, a, b } = await people.open(t)
-  await b.sync.syncNow()
-  await a.sync.put(bookmark('star', "a's", { description: "a's" }))
-  await sync(a)
-  await a.sync.update('star', { tags: ['a'] })
-  await sync(a)
-  await person.world.pass(1000)
-  await b.sync.put(bookmark('star', "b's", { description: "b's" }))
-  await sync(b, a)
-  t.match(a.conflicts, [{ fields: ['title', 'description', 'tags'] }])
-  await a.sync.resolve('star', 'mine')
-  await sync(a, b)
-  t.match(b.sync.get('star'), { title: "a's", description: "a's", tags: ['a'] })
-})
+for (const isAnswered of [true, false]) {
+  const before = isAnswered ? '' : ', and edited before that was answered'
+  t.test(`what was made here loses all its fields to another that was made unseen under its id${before}`, async (t) => {
+    const { person, a, b } = await people.open(t)
+    await b.sync.syncNow()
+    await a.sync.put(bookmark('star', "a's", { description: "a's" }))
+    await sync(a)
+    await a.sync.update('star', { tags: ['a'] })
+    await sync(a)
+    await person.world.pass(1000)
+    await b.sync.put(bookmark('star', "b's", { description: "b's" }))
+    if (!isAnswered) {
+      b.network.fate = (call) => (call.name === 'push' ? answerLost(call) : up(call))
+      await t.rejects(b.sync.syncNow(), OfflineError)
+      await b.sync.update('star', { title: "b's again" })
+      b.network.fate = up
+    }
+    await sync(b, a)
+    t.match(a.conflicts, [{ fields: ['title', 'description', 'tags'] }])
+    await a.sync.resolve('star', 'mine')
+    await sync(a, b)
+    t.match(b.sync.get('star'), { title: "a's", description: "a's", tags: ['a'] })
+  })
+}
 
 t.test('the conflict on the service ends when the device has told its user of the loss, for good', async (t) => {
   const { person, edited, open } = await overwritten(t, memoryStore())

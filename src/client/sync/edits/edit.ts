@@ -86,7 +86,8 @@ function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
   const state = { sent: false, ...(overwrites && { overwrites: true }) }
   if (edit.bookmark === null) return { change: { ...change, operation: 'delete' }, bookmark: null, ...state }
   const there = row.waiting.findLast(({ sent }) => sent) ?? releaseHeld(row).version
-  const operation = context.isNew || !there?.bookmark ? 'create' : 'update'
+  const isNew = context.isNew || (last?.overwrites && last.change.operation === 'create')
+  const operation = isNew || !there?.bookmark ? 'create' : 'update'
   return { change: { ...change, operation, ...edit.sealed }, bookmark: edit.bookmark, ...state }
 }
 

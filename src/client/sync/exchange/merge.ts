@@ -87,11 +87,13 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   const { bookmark, lost: names } = mergeBookmarks(baseOf(row, version, circumstances), loser, winner)
   const lost = isToldHere && names.length > 0 ? losing(names) : undefined
   const overwrites = last.overwrites === true || (isLater && !isOwn && names.length > 0)
-  if (isLater && (overwrites || isOwn) && isSame(bookmark, winner)) {
+  const isNew = overwrites && row.waiting[0]?.change.operation === 'create'
+  // If the last one was made on a first that was made unseen, it is to say so.
+  const isSaid = !isNew || last.sent || last.change.operation === 'create'
+  if (isLater && (overwrites || isOwn) && isSaid && isSame(bookmark, winner)) {
     return { kind: 'taken', row: overwrites ? overwriting(kept) : kept, lost }
   }
   const cursor = overwrites ? last.change.base : circumstances.cursor
-  const isNew = overwrites && row.waiting[0]?.change.operation === 'create'
   return {
     kind: 'taken',
     row: taking(row, version, circumstances),

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { recentMs } from '../../../../src/client/sync/edits/many-deletes.ts'
 import { until } from '../../../support/until.ts'
 import { exactly, link, scenario } from '../scenario.ts'
 
@@ -14,6 +16,8 @@ export const asked = [
     await one.addFolder('many')
     await one.addMany(many, { into: 'many' })
     await same(exactly('many/', ...many.map((title) => `  ${title}`)))
+    // What was deleted in the minute before, in another scenario, would come back with it.
+    await sleep(recentMs)
     await one.remove('many')
     await one.browser.press(refuse)
     return exactly('many/', ...many.map((title) => `  ${title}`))
