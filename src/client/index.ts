@@ -39,7 +39,7 @@ export type { Conflict, SyncEvents, SyncProgress, SyncReason, SyncState, SyncSta
 export { indexedDbStore } from './sync/store/indexed-db.ts'
 export { memoryStore } from './sync/store/memory.ts'
 export type { Held, Meta, Refusal, Row, Store, Stored, Unreadable, Version, Waiting } from './sync/store/store.ts'
-export { createTabs, type TabMessage, type Tabs, type TabsPlatform } from './sync/store/tabs.ts'
+export { createTabs, type TabMessage, type TabReport, type Tabs, type TabsPlatform } from './sync/store/tabs.ts'
 export { type AdoptKeysOptions, createSync, type Sync, type SyncOptions, type SyncReader } from './sync/sync.ts'
 export { type Readable, type Selection, toReadable } from './sync/view/selections.ts'
 export type { Clock } from './timing/clock.ts'

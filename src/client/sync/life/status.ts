@@ -9,7 +9,7 @@ import {
 import type { Clock } from '../../timing/clock.ts'
 import type { Emitter, SyncProgress, SyncReason, SyncState, SyncStatus } from '../store/emitter.ts'
 import type { Replica } from '../store/replica.ts'
-import type { Report, Tabs } from '../store/tabs.ts'
+import type { TabReport, Tabs } from '../store/tabs.ts'
 
 /** The sync's status. Emits `status` only when it differs from the one emitted last. */
 export class StatusBoard {
@@ -17,7 +17,7 @@ export class StatusBoard {
   readonly #emitter: Emitter
   readonly #tabs: Tabs
   readonly #clock: Clock
-  #report: Report = { state: 'offline' }
+  #report: TabReport = { state: 'offline' }
   #shown: string
 
   constructor(replica: Replica, emitter: Emitter, tabs: Tabs, clock: Clock) {
@@ -33,7 +33,7 @@ export class StatusBoard {
     return this.#report.state
   }
 
-  get report(): Report {
+  get report(): TabReport {
     return this.#report
   }
 
@@ -76,7 +76,7 @@ export class StatusBoard {
   }
 
   /** Sets what another tab found out. */
-  hear(report: Report): void {
+  hear(report: TabReport): void {
     this.#change(report, false)
   }
 
@@ -110,7 +110,7 @@ export class StatusBoard {
     this.#emitter.emit('status', status)
   }
 
-  #change(report: Report, isToldToTabs: boolean): void {
+  #change(report: TabReport, isToldToTabs: boolean): void {
     this.#report = report
     if (isToldToTabs) this.#tabs.post({ type: 'state', ...report })
     this.refresh()

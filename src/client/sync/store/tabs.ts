@@ -4,12 +4,12 @@ import type { Conflict, SyncProgress, SyncReason, SyncState } from './emitter.ts
 /** Tabs tell each other these. */
 export type TabMessage =
   | { type: 'rows'; ids: string[]; origin: 'local' | 'remote'; conflicts: Conflict[] }
-  | ({ type: 'state' } & Report)
+  | ({ type: 'state' } & TabReport)
   | { type: 'hello' }
   | { type: 'signed-out' }
 
 /** How the exchange of a tab with the service stands: see `SyncStatus`. */
-export interface Report {
+export interface TabReport {
   state: SyncState
   reason?: SyncReason | undefined
   progress?: SyncProgress | undefined
