@@ -1,6 +1,6 @@
 /** `npm ci --omit=dev` installs all that the service imports, nothing else. */
 import { spawnSync } from 'node:child_process'
-import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Metafile } from 'esbuild'
@@ -62,12 +62,12 @@ t.test(
     const [program, script = '', ...parts] = last.split(' ')
     await mkdir(join(cwd, 'scripts/package'), { recursive: true })
     for (const name of [script, 'scripts/package/parts.ts']) await copyFile(new URL(name, root), join(cwd, name))
-    await mkdir(join(cwd, 'dist'))
-    await writeFile(join(cwd, 'dist/start.mjs'), "await import('./start/main.mjs')\n")
+    await mkdir(join(cwd, 'dist/start'), { recursive: true })
+    await writeFile(join(cwd, 'dist/start/main.mjs'), "throw new Error('stale')\n")
     const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...parts], { cwd, encoding: 'utf8' })
     t.equal(program, 'node')
     t.match(stdout, /not installed/)
     t.same([status, stderr], [0, ''])
-    t.equal(await readFile(join(cwd, 'dist/start.mjs'), 'utf8'), "await import('../src/service/main.ts')\n")
+    t.same(await readdir(join(cwd, 'dist')), [])
   },
 )

@@ -5,9 +5,9 @@ import { operations } from '../../generated/operations.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 
 const root = new URL('../../', import.meta.url)
-/** An operator makes it. */
-const made = 'deploy/.env'
-const exists = (path: string) => path === made || globSync(path, { cwd: root }).length > 0
+/** An operator makes them. */
+const made = ['deploy/.env', 'deploy/secrets/secret_key']
+const exists = (path: string) => made.includes(path) || globSync(path, { cwd: root }).length > 0
 const files = [
   'README.md',
   'CHANGELOG.md',
