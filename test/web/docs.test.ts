@@ -79,6 +79,9 @@ else {
       await results.filter({ hasText: name }).first().waitFor()
     }
     t.same(await accessibilityFaults(page, '.VPLocalSearchBox'), [])
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await page.locator('html.dark').waitFor()
+    t.same(await accessibilityFaults(page, '.VPLocalSearchBox'), [], 'in the dark, too')
     await field.fill('deletes by other')
     await results.filter({ hasText: 'Deletes by other devices' }).first().waitFor()
     await page.keyboard.press('Enter')

@@ -1,6 +1,6 @@
 import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
-import { depth } from '../support/depth.ts'
+import { depth, isDeep } from '../support/depth.ts'
 import { importFile, link, live, openChromium, openPage, passphrase, show } from './fixture.ts'
 
 /** A key of somebody who types well. A program fills a field in no time, and meets none of what happens between two keys. */
@@ -171,6 +171,12 @@ else {
       await show(page, 'folder')
     })
 
+    t.test('an address that leads to no view says so', async () => {
+      await show(page, 'nonsense')
+      await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor()
+      await show(page, 'folder')
+    })
+
     t.test('the window that the bookmarklet opens closes itself once the page is saved', async () => {
       await show(page, 'settings')
       const code = await page.getByRole('link', { name: 'Add this page' }).getAttribute('href')
@@ -219,6 +225,31 @@ else {
       },
     )
   })
+
+  if (isDeep) {
+    t.test('with a finger', async (t) => {
+      const look = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
+      const page = await openPage(t, browser, 'Finger', look)
+      await importFile(page, { name: 'bookmarks.html', mimeType: 'text/html', buffer: Buffer.from(file) })
+      await show(page, 'all')
+      const row = page.locator('.row', { hasText: 'Soup' })
+      await row.getByText('#recipe').waitFor()
+      await page.getByRole('main').getByRole('button', { name: 'Add bookmark' }).waitFor()
+      await show(page, 'folder')
+      await page.locator('.row', { hasText: 'Kitchen' }).locator('.letter').tap()
+      await page.getByRole('main').getByRole('heading', { name: 'Kitchen', exact: true }).waitFor()
+      t.equal(await page.locator('.selecting').count(), 0)
+      await show(page, 'folder')
+      const box = await row.locator('.row-title').boundingBox()
+      if (!box) throw new Error('The row is not to be seen')
+      const finger = await page.context().newCDPSession(page)
+      const touchPoints = [{ x: box.x + 10, y: box.y + 10 }]
+      await finger.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints })
+      await page.getByText('1 selected').waitFor()
+      await finger.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] })
+      t.equal(await page.locator('.row.selected .row-title').textContent(), 'Soup')
+    })
+  }
 }
 
 /** With the mouse, as slowly as a hand does it. */

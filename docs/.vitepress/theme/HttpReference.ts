@@ -15,7 +15,7 @@ export default defineComponent(() => {
   })
   // Redoc cannot change its colours once it is there.
   watch(isDark, () => location.reload())
-  return () => h('div', { ref: element, id: 'reference' })
+  return () => h('div', { ref: element, id: 'reference' }, h('p', 'The reference is loading: it is a megabyte.'))
 })
 
 function loadRedoc(): Promise<unknown> {

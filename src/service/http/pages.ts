@@ -126,8 +126,11 @@ async function registerDocuments(app: FastifyInstance, config: PagesConfig): Pro
     const path = request.params['*']
     const send = documents.get(path)
     if (send) return send(reply)
-    // Who follows an outdated link gets a page that leads on; a program gets the contract's answer. Folders have what pages load.
-    if (!request.headers.accept?.includes('text/html') || path.includes('/')) return reply.callNotFound()
+    // Who follows an outdated link gets a page that leads on; a program, or a page that loads its parts, the contract's answer.
+    if (!request.headers.accept?.includes('text/html')) return reply.callNotFound()
+    // As the repository's files are called.
+    const name = path.slice(path.lastIndexOf('/') + 1).replace(/\.md$/, '')
+    if (name !== path && documents.has(name)) return reply.redirect(`/docs/${name}`)
     const page = await readNotFound()
     reply.headers({ 'cache-control': 'no-store', 'content-security-policy': documentPolicy })
     return reply.code(404).type('text/html; charset=utf-8').send(page)

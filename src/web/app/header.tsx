@@ -7,11 +7,11 @@ import { showPairing } from '../pairing/show.tsx'
 import { showSeen } from '../seen/show.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
 import {
-  BookmarkIcon,
   DevicesIcon,
   HistoryIcon,
   Icon,
   LockIcon,
+  Logo,
   MenuIcon,
   SearchIcon,
   ServerIcon,
@@ -53,7 +53,7 @@ export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
         onClick={toggleMenu}
       />
       <a class="brand" href={hrefOf('folder')}>
-        <Icon of={BookmarkIcon} />
+        <Logo />
         Encrypted Bookmark Sync
       </a>
       <SearchBox />

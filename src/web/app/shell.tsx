@@ -5,10 +5,12 @@ import type { Sync } from '../../client/index.ts'
 import { SyncProvider } from '../../client/react.ts'
 import { openCommandBar } from '../command-bar/command-bar.tsx'
 import { Sidebar } from '../sidebar/sidebar.tsx'
+import { SearchIcon } from '../ui/icons.tsx'
+import { Empty } from '../ui/waiting.tsx'
 import { type App, AppContext } from './context.ts'
 import { Header } from './header.tsx'
 import { SyncTrouble } from './notices.tsx'
-import { useRoute } from './route.ts'
+import { hrefOf, useRoute } from './route.ts'
 import { SecondDevice, useBeside } from './second-device.tsx'
 import { useCapture, useShortcuts } from './shortcuts.ts'
 import { type View, views } from './views.ts'
@@ -24,7 +26,7 @@ export function Shell({ app }: { app: App }) {
   useCapture(app.sync)
   const [isMenuOpen, setMenuOpen] = useState(false)
   const known = views.find((view) => view.path === path)
-  const { Component, title } = known ?? (views[0] as View)
+  const { Component, title } = known ?? (path === '' ? (views[0] as View) : { Component: Nowhere, title: 'Not found' })
   const main = useRef<HTMLElement>(null)
   useEffect(() => setMenuOpen(false), [path, rest])
   useEffect(() => {
@@ -65,6 +67,19 @@ export function Shell({ app }: { app: App }) {
         </div>
       </Provider>
     </AppContext.Provider>
+  )
+}
+
+/** An address of another version, or one that was typed. */
+function Nowhere() {
+  return (
+    <section class="page">
+      <Empty icon={SearchIcon} title="There is nothing at this address">
+        <p>
+          Here are <a href={hrefOf('all')}>all bookmarks</a>.
+        </p>
+      </Empty>
+    </section>
   )
 }
 

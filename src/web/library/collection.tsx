@@ -18,7 +18,7 @@ import {
 import { Menu } from '../ui/menu.tsx'
 import { VirtualList } from '../ui/virtual-list.tsx'
 import { remove } from './actions.ts'
-import { useDrag } from './drag.ts'
+import { useDrag, useLongPress } from './drag.ts'
 import { type FirstEntries, openNew } from './editor.tsx'
 import { focusRow, neighbourOf, pressed, type Selected, useSelected } from './keys.ts'
 import { openMove } from './move.tsx'
@@ -58,6 +58,7 @@ export function Collection(props: CollectionProps) {
   const section = useRef<HTMLElement>(null)
   const ownOrder = order === 'own' ? folder : undefined
   useDrag(section, { sync, ids, selected: selected.ids, folder: ownOrder })
+  useLongPress(section, toggle)
   const latest = useRef(ids)
   latest.current = ids
   const removeHere = useCallback(
@@ -80,13 +81,6 @@ export function Collection(props: CollectionProps) {
       class={`collection${selected.ids.size > 0 ? ' selecting' : ''}`}
       onClick={({ target }) => {
         if (isOnIcon(target)) target.closest('.row')?.querySelector<HTMLElement>('[data-main]')?.click()
-      }}
-      // A finger that stays on a row selects it. For a mouse, the browser's menu belongs to the link.
-      onContextMenu={(event) => {
-        const id = (event.target as HTMLElement).closest<HTMLElement>('li[data-id]')?.dataset.id
-        if (id === undefined || (event as unknown as PointerEvent).pointerType !== 'touch') return
-        event.preventDefault()
-        toggle(id)
       }}
       onKeyDown={(event) => pressed(event, { sync, ids, selected, folder: ownOrder, remove: removeHere })}
     >

@@ -40,6 +40,56 @@ export function useDrag(list: RefObject<HTMLElement | null>, parts: DragParts): 
   }, [])
 }
 
+/** From then on, a finger that has stayed where it is does not tap. */
+const longPressMs = 500
+
+/** Runs with the row's id when a finger stays on it. For a mouse, the browser's menu belongs to the link. */
+export function useLongPress(list: RefObject<HTMLElement | null>, pressed: (id: string) => void): void {
+  const latest = useRef(pressed)
+  latest.current = pressed
+  useEffect(() => {
+    const element = list.current as HTMLElement
+    const begin = (start: PointerEvent) => {
+      const id = (start.target as HTMLElement).closest<HTMLElement>('li[data-id]')?.dataset.id
+      if (id === undefined || start.pointerType !== 'touch') return
+      const ended = new AbortController()
+      const { signal } = ended
+      const timer = setTimeout(() => {
+        latest.current(id)
+        // Ends with the finger, whether it is a tap to this browser or not.
+        addEventListener('click', swallow, { capture: true })
+        addEventListener(
+          'pointerup',
+          () => setTimeout(() => removeEventListener('click', swallow, { capture: true })),
+          {
+            once: true,
+          },
+        )
+      }, longPressMs)
+      const end = () => {
+        clearTimeout(timer)
+        ended.abort()
+      }
+      const move = (event: PointerEvent) => {
+        if (Math.hypot(event.clientX - start.clientX, event.clientY - start.clientY) >= threshold) end()
+      }
+      addEventListener('pointermove', move, { signal })
+      addEventListener('pointerup', end, { signal })
+      addEventListener('pointercancel', end, { signal })
+    }
+    const noMenu = (event: MouseEvent) => {
+      const isFinger = (event as PointerEvent).pointerType === 'touch'
+      if (isFinger && (event.target as HTMLElement).closest('li[data-id]')) event.preventDefault()
+    }
+    element.addEventListener('pointerdown', begin)
+    element.addEventListener('contextmenu', noMenu)
+    return () => {
+      element.removeEventListener('pointerdown', begin)
+      element.removeEventListener('contextmenu', noMenu)
+    }
+  }, [])
+}
+
 function follow(start: PointerEvent, id: string, { sync, ids, selected, folder }: DragParts): void {
   const moving = selected.has(id) ? ids.filter((one) => selected.has(one)) : [id]
   const scroller = (start.target as HTMLElement).closest<HTMLElement>('[data-scrolls]')

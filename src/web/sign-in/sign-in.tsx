@@ -7,7 +7,7 @@ import { signIn, takeSignedOut } from '../app/session.ts'
 import { isScanned } from '../pairing/code.ts'
 import { Button } from '../ui/button.tsx'
 import { Form } from '../ui/form.tsx'
-import { BookmarkIcon, Icon } from '../ui/icons.tsx'
+import { Logo } from '../ui/icons.tsx'
 
 export function SignIn({ client }: { client: Client }) {
   const failure = failureIn(location.search)
@@ -74,7 +74,7 @@ export function Front({ children }: { children: ComponentChildren }) {
     <div class="front">
       <header class="front-head">
         <span class="brand">
-          <Icon of={BookmarkIcon} />
+          <Logo />
           Encrypted Bookmark Sync
         </span>
         <a href="/docs/using">How it works</a>

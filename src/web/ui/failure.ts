@@ -67,18 +67,19 @@ export function messageOf(error: unknown): string {
   if (error instanceof ApiError && error.message === ForbiddenOrigin[1]) {
     return `The service refuses pages from ${location.origin}. Open the address that its operator gave you, or ask for this one to be allowed.`
   }
-  if (error instanceof ApiError) return `${sentence(error.message)}${adviceOn(error)}`
+  if (error instanceof ApiError && error.status >= 500) return faultOf(error)
+  if (error instanceof ApiError) return `${sentence(error.message)}${error.status === 429 ? waitAdvice : ''}`
   if (error instanceof Error && told.some((kind) => error instanceof kind)) return sentence(error.message)
   console.warn(error)
   return 'Something went wrong in this page. Reload it, then try again.'
 }
 
+const waitAdvice = ' Wait a minute, then try again.'
+
 /** A fault in the service itself is for its operator to find by the request's id. */
-function adviceOn({ status, requestId }: ApiError): string {
-  if (status === 429) return ' Wait a minute, then try again.'
-  if (status < 500) return ''
+function faultOf({ requestId }: ApiError): string {
   const id = requestId === undefined ? '' : ` (request ${requestId})`
-  return ` The service has a problem${id}. Try again in a moment.`
+  return `The service has a problem${id}. Try again in a moment.`
 }
 
 export function sentence(text: string): string {

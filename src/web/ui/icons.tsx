@@ -21,6 +21,19 @@ export function Icon({ of }: { of: IconShapes }) {
   )
 }
 
+/** As the documents and the browser's tab have it. */
+export function Logo() {
+  return (
+    <svg class="icon" viewBox="0 0 32 32" aria-hidden="true">
+      <rect width="32" height="32" rx="7" fill="#2f4fb3" />
+      <path
+        d="M10 7h12a1.5 1.5 0 0 1 1.5 1.5V26l-7.5-5-7.5 5V8.5A1.5 1.5 0 0 1 10 7z M16 10.5a2.2 2.2 0 0 0-1.1 4.1v2.9h2.2v-2.9A2.2 2.2 0 0 0 16 10.5z"
+        fill="#fff"
+      />
+    </svg>
+  )
+}
+
 /** The icons of the page, from lucide.dev: only those named here are in the bundle. */
 
 export { default as SortIcon } from 'lucide/dist/esm/icons/arrow-down-up.mjs'
