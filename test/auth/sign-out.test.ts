@@ -45,7 +45,7 @@ async function begin({ method, path, body = {} }: Operation, { cookie, token }: 
 }
 
 t.test('A write whose body was still arriving at the sign-out does not happen', async (t) => {
-  t.equal(writes.length, 20)
+  t.equal(writes.length, 21)
   for (const operation of writes) {
     const user = await app.user('ada')
     const finish = await begin(operation, user)
