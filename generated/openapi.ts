@@ -4193,7 +4193,6 @@ export interface operations {
                     "application/json": components["schemas"]["Pairing"];
                 };
             };
-            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["PairingNotFound"];
             429: components["responses"]["TooManyRequests"];
