@@ -56,15 +56,10 @@ export function useLongPress(list: RefObject<HTMLElement | null>, pressed: (id: 
       const { signal } = ended
       const timer = setTimeout(() => {
         latest.current(id)
-        // Ends with the finger, whether it is a tap to this browser or not.
-        addEventListener('click', swallow, { capture: true })
-        addEventListener(
-          'pointerup',
-          () => setTimeout(() => removeEventListener('click', swallow, { capture: true })),
-          {
-            once: true,
-          },
-        )
+        // Some browsers take it for a tap all the same.
+        addEventListener('click', swallow, { capture: true, once: true })
+        const free = () => removeEventListener('click', swallow, { capture: true })
+        addEventListener('pointerdown', free, { capture: true, once: true })
       }, longPressMs)
       const end = () => {
         clearTimeout(timer)
