@@ -25,7 +25,11 @@ export function changesOf(base: Contract, revision: Contract): Change[] {
   const before = types.size > 0 ? factsOf(base, types) : plain
   writeOut(before, after)
   writeOut(after, before)
-  const twins = twinsOf(before, after, (steps) => steps.length > 1 || / /.test(steps[0] ?? ''))
+  const twins = twinsOf(
+    before,
+    after,
+    (steps) => steps.length > 1 || (after.get(keyOf(steps)) ?? before.get(keyOf(steps)))?.of === 'calls',
+  )
   const [used, uses] = [usesOf(before), usesOf(after)]
   const found = [...new Set([...before.keys(), ...after.keys()])].flatMap((key): Change[] => {
     const [was, is] = [before.get(key), after.get(key)]

@@ -49,7 +49,7 @@ const grammar: Record<string, Record<string, string>> = {
   servers: { '*': 'server' },
   server: { variables: 'variables' },
   variables: { '*': 'variable' },
-  operation: { 'x-login': 'login', 'x-login-failures': 'failures' },
+  operation: { servers: 'servers', 'x-login': 'login', 'x-login-failures': 'failures' },
   workflows: { '*': 'workflow' },
   workflow: { inputs: 'schema', steps: 'steps' },
 }
@@ -134,6 +134,7 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
     const item = fieldsOf(value)
     for (const method of methods.filter((name) => isObject(item[name]))) {
       const { parameters, security: wanted, responses, requestBody, ...fields } = fieldsOf(item[method])
+      if (item.servers) fields.servers ??= item.servers
       const name = method.toUpperCase()
       // A client does not see what a parameter of the path is called where the path is told apart.
       const steps = [`${name} ${path.replaceAll(/\{[^}]*\}/g, '{}')}`]
@@ -183,7 +184,7 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
   }
 
   function ofSocket(name: string, { channel, messages, security: wanted, ...fields }: Json): void {
-    const own = root(name, `#/operations/${escaped(name)}`)
+    const own = { ...root(name, `#/operations/${escaped(name)}`), of: 'calls' }
     const target = String(fieldsOf(channel).$ref)
     walk('operation', fields, own)
     put(below(own, 'operation', 'channel'), nameOf(target))
@@ -408,7 +409,7 @@ function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function nameOf(reference: unknown): string {
+export function nameOf(reference: unknown): string {
   return String(reference).split('/').at(-1) ?? ''
 }
 

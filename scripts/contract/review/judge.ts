@@ -67,8 +67,8 @@ const rules: Record<string, Rule> = {
     if (key((is ?? was) as Fact) !== 'required') return undefined
     return is?.value === true ? { impact: 'major', message: 'The body is now required.' } : 'minor'
   },
-  // A second one of an answer is asked for, too, and makes an interface of its type in Go.
-  content: ({ was, directions }) => (was || directions.has('response') ? 'major' : 'minor'),
+  // A second one makes an interface of the type in Go; that of an answer is asked for, too.
+  content: () => 'major',
   media: ({ was, is, directions }) => (was && is ? undefined : was || directions.has('request') ? 'major' : 'minor'),
   responses: ({ was, is }) => {
     const status = key((is ?? was) as Fact)
@@ -122,7 +122,7 @@ const youngLogins: unknown[] = ['never', 'sometimes', 'always']
 /** Limits that both documents contain as data. */
 function ofData({ was, is }: Change): Impact | undefined {
   const name = key((is ?? was) as Fact)
-  if (['address', 'defaultContentType', 'x-strict-fields'].includes(name)) return 'major'
+  if (['address', 'defaultContentType'].includes(name)) return 'major'
   const [before, after] = [Number(was?.value), Number(is?.value)]
   if (['x-max-message-bytes', 'x-silence-seconds'].includes(name)) return after >= before ? 'minor' : 'major'
   return name === 'x-ping-seconds' ? (after <= before ? 'minor' : 'major') : undefined
@@ -149,6 +149,7 @@ function ofOperation(change: Change): Ruling {
     if (first === now) return missing(was?.value, is?.value).length > 0 ? 'major' : 'minor'
     return { impact: 'major', message: `The first tag of ${ownerOf(fact)} changed from \`${first}\` to \`${now}\`.` }
   }
+  if (name === 'servers') return { impact: 'major', message: `\`servers\` of ${ownerOf(fact)} changed.` }
   if (name === 'requestBody') {
     const isDemanded = is && change.after.get(keyOf([...is.steps, 'required']))?.value === true
     if (was) return { impact: 'major', message: 'The body is no longer read.' }

@@ -89,6 +89,9 @@ function ofOther({ was, is, directions, before, after }: Change, name: string, n
   // Generated code fills it in.
   if (['default', 'discriminator', 'items', 'prefixItems', 'patternProperties', 'oneOf', 'anyOf'].includes(name))
     return 'major'
+  // The constant is gone in generated code, and what is behind it has another number.
+  if (name === 'enum' && missing(was?.value, is?.value).length > 0) return 'major'
+  if (name === 'x-strict-fields') return 'major'
   // True makes a map beside the fields. Some generators have one unless it is false.
   if (name === 'additionalProperties' && !was) return is?.value === true ? 'minor' : 'major'
   if (name === 'additionalProperties') return was?.value === false ? by('wider', directions) : 'major'

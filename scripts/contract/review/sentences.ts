@@ -42,6 +42,7 @@ export function sentence(change: Change): string {
   const isObject = fact.value === undefined
   if (isObject && !was) return `${named(fact)} is new.`
   if (isObject && !is) return `${named(fact)} is gone.`
+  if (isObject && was?.value === undefined) return `${named(was)} is now ${named(is)}.`
   const owner = ownerOf(fact) === 'the document' ? '' : ` of ${ownerOf(fact)}`
   return `\`${key(fact)}\`${owner} ${happened(was?.value, is?.value)}.`
 }
