@@ -159,6 +159,23 @@ for (const isAnswered of [true, false]) {
   })
 }
 
+t.test('what was deleted and made anew here loses all its fields to an edit that had seen neither', async (t) => {
+  const { person, a, b } = await edited(t, {}, {})
+  await a.sync.remove('x')
+  await sync(a)
+  await a.sync.put(bookmark('x', "a's", { description: "a's" }))
+  await sync(a)
+  await a.sync.update('x', { tags: ['a'] })
+  await sync(a)
+  await person.world.pass(1000)
+  await b.sync.put(bookmark('x', "b's", { description: "b's" }))
+  await sync(b, a)
+  t.same(new Set(a.conflicts[0]?.fields), new Set(['title', 'description', 'tags']))
+  await a.sync.resolve('x', 'mine')
+  await sync(a, b)
+  t.match(b.sync.get('x'), { title: "a's", description: "a's", tags: ['a'] })
+})
+
 t.test('the conflict on the service ends when the device has told its user of the loss, for good', async (t) => {
   const { person, edited, open } = await overwritten(t, memoryStore())
   const store = memoryStore()

@@ -175,10 +175,15 @@ export function settleFirst(row: Row, version: Version): Row {
   if (known && compareVersions(known, version) > 0) return { ...row, waiting }
   const { version: before } = row
   // Whoever replaces it unseen may have seen none of the edits that were made here since another device's version.
-  const earlier = before?.device_id === version.device_id ? (before.changed ?? []) : []
+  // Only what was made here has `changed`, under whatever id this store had. What was deleted was made anew, with all fields.
   const changed =
-    before?.bookmark && version.bookmark
-      ? [...new Set([...earlier, ...differingFields(before.bookmark, version.bookmark)])]
+    before && version.bookmark
+      ? [
+          ...new Set([
+            ...(before.changed ?? []),
+            ...differingFields(before.bookmark ?? ({} as PlaintextBookmark), version.bookmark),
+          ]),
+        ]
       : undefined
   return {
     ...row,
