@@ -1,5 +1,5 @@
 import type { Contract } from '../openapi.ts'
-import { type Fact, type Facts, factsOf, keyOf, listOf } from './facts.ts'
+import { component, type Fact, type Facts, factsOf, keyOf, listOf } from './facts.ts'
 
 /** One difference of two contracts. */
 export interface Change {
@@ -119,7 +119,9 @@ interface Use {
 function usesOf(facts: Facts): (steps: string[]) => Use[] {
   const uses = new Map<string, Map<string, Use>>()
   const carried = new Map<string, Set<string>>()
-  const references = [...facts.values()].filter(({ steps }) => steps.at(-1) === '$ref')
+  const references = [...facts.values()].filter(
+    ({ steps, of }) => of === 'schema' && ['$ref', component].includes(steps.at(-1) ?? ''),
+  )
   for (const { steps, value } of references) {
     const [root, name = ''] = steps
     if (root === 'types') carried.set(name, (carried.get(name) ?? new Set()).add(String(value)))

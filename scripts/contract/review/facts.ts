@@ -26,6 +26,9 @@ type Json = Record<string, unknown>
 /** The keywords of a schema, each with its place. Those that hold schemas by name have a map of these. */
 type Keywords = Map<string, { value: unknown; at: string; place: string[] }>
 
+/** The name of the component in which something is written that is no type. */
+export const component = '(component)'
+
 export const keyOf = (steps: string[]) => steps.join('\n')
 
 /** What the fields of each kind of object are; `*` is any other field. */
@@ -53,6 +56,8 @@ const grammar: Record<string, Record<string, string>> = {
   workflows: { '*': 'workflow' },
   workflow: { inputs: 'schema', steps: 'steps' },
 }
+/** After whose components generators name code. */
+const namedKinds = ['response', 'body', 'parameter']
 const schemaHolders = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames']
 const deepest = 40
 const schemaMaps = ['properties', 'patternProperties', 'dependentSchemas', 'oneOf', 'anyOf']
@@ -106,6 +111,11 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
     put({ steps: [...steps, '(order)'], of, at, place }, names)
   }
 
+  function putComponent(of: string, raw: unknown, { steps, at, place }: Spot): void {
+    const { $ref } = fieldsOf(raw)
+    if ($ref && namedKinds.includes(of)) put({ steps: [...steps, component], of, at, place }, nameOf($ref))
+  }
+
   function walk(kind: string, raw: unknown, where: Spot): void {
     if (kind === 'schema') {
       ofSchema(raw, where)
@@ -115,6 +125,7 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
     const all = Array.isArray(value) && value.some(isObject) ? byName(value) : value
     put(where.of === 'headers' ? where : spot, isObject(all) ? undefined : leaf(all))
     if (!isObject(all)) return
+    putComponent(kind, raw, spot)
     if (['content', 'servers', 'steps'].includes(kind)) putOrder(spot, kind, Object.keys(all))
     for (const [key, child] of Object.entries(all)) {
       if (isDefault(kind, key, child) || (kind === 'parameter' && isUsualStyle(all, key))) continue
@@ -126,6 +137,8 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
         place: [...spot.place, key],
         at: `${spot.at}/${escaped(String(index))}`,
       })
+      if (kind === 'headers')
+        put({ ...below(spot, kind, key), steps: [...spot.steps, name, 'name'], of: 'parameter' }, key)
     }
   }
 
@@ -149,7 +162,7 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
       const order = new Map<string, unknown>()
       put(below(own, 'operation', 'parameters'))
       // Generators put those of the path behind the operation's own, which replace them.
-      for (const { parameter, spot: at } of [
+      for (const { raw, parameter, spot: at } of [
         ...parametersOf(parameters, own),
         ...parametersOf(item.parameters, spot),
       ]) {
@@ -157,7 +170,9 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
         if (order.has(key)) continue
         order.set(key, parameter.required)
         const steps = [...own.steps, 'parameters', key]
-        walk('parameter', parameter, { ...at, steps, of: 'parameters' })
+        const argument = { ...at, steps, of: 'parameters' }
+        walk('parameter', parameter, argument)
+        putComponent('parameter', raw, argument)
       }
       if (requestBody) {
         walk('body', requestBody, below(own, 'operation', 'requestBody'))
@@ -179,7 +194,7 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
       const { value, spot } = followed(one, { ...owner, at: `${owner.at}/parameters/${index}` })
       const parameter = fieldsOf(value)
       const place = spot.place === owner.place ? [...owner.place, 'parameters', String(parameter.name)] : spot.place
-      return { parameter, spot: { ...spot, place } }
+      return { raw: one, parameter, spot: { ...spot, place } }
     })
   }
 
@@ -248,6 +263,7 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
       }
     const found = keywordsOf(target.value, target.spot)
     merge(found.keywords, written)
+    found.keywords.set(component, { value: renamed.get(name) ?? name, ...shownAt('$ref') })
     return { keywords: found.keywords, spot: { ...found.spot, steps: where.steps, of: where.of } }
 
     function shownAt(key: string) {

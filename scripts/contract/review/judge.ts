@@ -1,5 +1,5 @@
 import { type Change, missing, within } from './changes.ts'
-import { type Fact, keyOf, listOf } from './facts.ts'
+import { component, type Fact, keyOf, listOf } from './facts.ts'
 import type { Impact, Ruling, Verdict } from './impact.ts'
 import { by, commonBodyLimit, isRequired, largest, ofKeyword } from './keywords.ts'
 import { key, named, ownerOf, quoted, sentence, shownIn } from './sentences.ts'
@@ -12,8 +12,9 @@ export function judge(change: Change): Verdict | undefined {
   if (isWords(fact, change)) return ofWords(change)
   const condition = conditionAround(fact, change)
   // Nothing is generated from it.
-  if (condition && ['const', '(order)'].includes(key(fact))) return undefined
+  if (condition && ['const', '(order)', component].includes(key(fact))) return undefined
   if (condition) return { impact: 'major', message: `A condition changed. ${sentence(change)}` }
+  if (key(fact) === component) return ofComponent(was, is)
   if (was && is && keyOf(was.steps) !== keyOf(is.steps)) return ofName(was, is)
   const verdict = key(fact) === '(order)' ? ofOrder(change) : (rules[fact.of]?.(change) ?? 'minor')
   if (verdict === 'told') return undefined
@@ -59,8 +60,8 @@ const rules: Record<string, Rule> = {
         message: is ? `${owner} is now required.` : `${owner} may be missing.`,
       }
     }
-    if (name === 'name' && directions.has('response')) return 'minor'
-    if (name === 'name') return { impact: 'major', message: `The parameter \`${was?.value}\` is now \`${is?.value}\`.` }
+    const noun = directions.has('response') ? 'header' : 'parameter'
+    if (name === 'name') return { impact: 'major', message: `The ${noun} \`${was?.value}\` is now \`${is?.value}\`.` }
     return ['in', 'style', 'explode', 'allowReserved', 'schema', 'content'].includes(name) ? 'major' : undefined
   },
   body: ({ was, is }) => {
@@ -244,6 +245,15 @@ function ofName(was: Fact, is: Fact): Verdict {
   const isStep = was.steps[0] === 'workflows' && was.steps.length > 2
   const noun = was.of === 'types' ? 'The type ' : ''
   return { impact: isSame || isStep ? 'minor' : 'major', message: `${noun}${named(was)} is now ${named(is)}.` }
+}
+
+/** Go and TypeScript have the name of a component; of a schema or response, also in the types of what has it. */
+function ofComponent(was: Fact | undefined, is: Fact | undefined): Verdict {
+  const message =
+    was && is
+      ? `The component \`${was.value}\` is now \`${is.value}\`.`
+      : `The component \`${(is ?? was)?.value}\` is ${is ? 'now used' : 'no longer used'} here: generated code is named after it.`
+  return { impact: was || ['schema', 'response'].includes(is?.of ?? '') ? 'major' : 'minor', message }
 }
 
 const inWords = [
