@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, readFile, rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { type BuildOptions, build, type Metafile } from 'esbuild'
 
@@ -50,6 +50,11 @@ export async function buildWeb(): Promise<void> {
     sourcemap: false,
     banner: { js: `/*! ${await readFile(notice, 'utf8')} */` },
   })
+  await copyFile(new URL('app.webmanifest', source), new URL('app.webmanifest', folder))
+  const icon = await readFile(new URL('../../docs/assets/icon.svg', import.meta.url), 'utf8')
+  await writeFile(new URL('icon.svg', folder), icon)
+  // Systems cut it to their own shape.
+  await writeFile(new URL('icon-maskable.svg', folder), icon.replace(' rx="7"', ''))
   const page = await readFile(new URL('index.html', source), 'utf8')
   await writeFile(new URL('index.html', folder), page.replace('</head>', `${preloads(metafile)}</head>`))
 }

@@ -335,6 +335,14 @@ else {
 
       t.test('what a finger has to hit is 44 pixels high', async (t) => {
         const devtools = await page.context().newCDPSession(page)
+        const { installabilityErrors } = await devtools.send('Page.getInstallabilityErrors')
+        t.same(
+          installabilityErrors.map(({ errorId }) => errorId).filter((id) => id !== 'in-incognito'),
+          [],
+          'it can be installed',
+        )
+        const { errors, url } = await devtools.send('Page.getAppManifest')
+        t.match([errors, url], [[], /app\.webmanifest$/])
         await devtools.send('Emulation.setTouchEmulationEnabled', { enabled: true, maxTouchPoints: 1 })
         await page.setViewportSize({ width: 390, height: 844 })
         await show(page, 'folder')

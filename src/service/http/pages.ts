@@ -61,7 +61,7 @@ const referencePolicy = `${documentPolicy.replace("style-src 'self'", "style-src
 /** Argon2id is WebAssembly. The demo frames itself as a second device; nobody else may frame it. */
 const demoPolicy = documentPolicy
   .replace("script-src 'self'", "script-src 'self' 'wasm-unsafe-eval'")
-  .replace("frame-ancestors 'none'", "frame-src 'self'; frame-ancestors 'self'")
+  .replace("frame-ancestors 'none'", "frame-src 'self'; frame-ancestors 'self'; manifest-src 'self'")
 /** The demo's service worker loads the files of the page, to keep them. */
 const workerPolicy = "default-src 'none'; connect-src 'self'"
 
