@@ -31,7 +31,7 @@ const mutations: Record<string, (node: Node, name: string) => void> = {
 /** What means the same: the version, names of examples that are no error, errors that no operation has, and a type beside an enum. */
 const means = /^info.version|examples.\w+: renamed|^components.examples.NoteDeleted|(error|colour|state).type: removed/
 
-for (const file of ['openapi.yaml', 'asyncapi.yaml'])
+for (const file of ['openapi.yaml', 'asyncapi.yaml', '../workflows.arazzo.yaml'])
   t.test(file, (t) => {
     const before = parseYaml(original(file).replaceAll('openapi.yaml#', '#')) as Contract
     const untold: string[] = []

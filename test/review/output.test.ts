@@ -92,6 +92,9 @@ t.test('Words that may change a promise are shown, old beside new; what is writt
     findings: [
       reworded('Pages. A page has 64 notes. More.', 'Pages. A page has 4 notes. More.'),
       reworded('It is stored. The greater `device_id` wins.', 'It is stored. The smaller `device_id` wins.'),
+      reworded('Null while live. Set when removed (Unix ms).', 'Null while live. Set when removed (Unix s).'),
+      reworded('Seconds to wait.', 'Milliseconds to wait.'),
+      reworded('Soft delete.', 'Hard delete.'),
       reworded('The server never asks.', 'The server sometimes asks.'),
       reworded('All notes, big and small.', 'All notes, small and big.'),
     ],
@@ -100,6 +103,9 @@ t.test('Words that may change a promise are shown, old beside new; what is writt
   const [shown, folded] = written.split('<details><summary>1 patch</summary>')
   t.match(shown, /## Words.*<br>… A page has <del>64<\/del> <ins>4<\/ins> notes\. …/s)
   t.match(shown, '<br>… The <del>greater</del> <ins>smaller</ins> `device_id` wins.')
+  t.match(shown, 'Set when removed (Unix <del>ms).</del> <ins>s).</ins>')
+  t.match(shown, '<del>Seconds</del> <ins>Milliseconds</ins> to wait.')
+  t.match(shown, '<del>Soft</del> <ins>Hard</ins> delete.')
   t.match(shown, 'The server <del>never</del> <ins>sometimes</ins> asks.')
   t.match(folded, /All notes, .*big/)
 

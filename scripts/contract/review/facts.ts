@@ -50,11 +50,11 @@ const grammar: Record<string, Record<string, string>> = {
   credentials: { '*': 'scheme' },
   scheme: { 'x-cookie': 'cookie' },
   servers: { '*': 'server' },
-  server: { variables: 'variables' },
+  server: { variables: 'variables', security: 'security' },
   variables: { '*': 'variable' },
   operation: { servers: 'servers', 'x-login': 'login', 'x-login-failures': 'failures' },
   workflows: { '*': 'workflow' },
-  workflow: { inputs: 'schema', steps: 'steps' },
+  workflow: { inputs: 'schema', steps: 'steps', outputs: 'outputs' },
 }
 /** After whose components generators name code. */
 const namedKinds = ['response', 'body', 'parameter']
@@ -121,6 +121,10 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
       ofSchema(raw, where)
       return
     }
+    if (kind === 'security') {
+      put(where, alternatives(listOf(raw).map((one) => ({ [nameOf(fieldsOf(one).$ref)]: [] }))))
+      return
+    }
     const { value, spot } = kind === 'any' ? { value: raw, spot: where } : followed(raw, where)
     const all = Array.isArray(value) && value.some(isObject) ? byName(value) : value
     put(where.of === 'headers' ? where : spot, isObject(all) ? undefined : leaf(all))
@@ -128,7 +132,11 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
     putComponent(kind, raw, spot)
     if (['content', 'servers', 'steps'].includes(kind)) putOrder(spot, kind, Object.keys(all))
     for (const [key, child] of Object.entries(all)) {
-      if (isDefault(kind, key, child) || (kind === 'parameter' && isUsualStyle(all, key))) continue
+      if (
+        isDefault(kind, key, child) ||
+        (kind === 'parameter' && isUsualStyle(all, key, followed(all.schema, spot).value))
+      )
+        continue
       const name = kind === 'headers' ? key.toLowerCase() : key
       const next = grammar[kind]?.[key] ?? grammar[kind]?.['*'] ?? 'any'
       const index = Array.isArray(value) ? value.indexOf(child) : key
@@ -203,10 +211,7 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
     const target = String(fieldsOf(channel).$ref)
     walk('operation', fields, own)
     put(below(own, 'operation', 'channel'), nameOf(target))
-    put(
-      below(own, 'operation', 'security'),
-      alternatives(listOf(wanted).map((one) => ({ [nameOf(fieldsOf(one).$ref)]: [] }))),
-    )
+    walk('security', wanted, below(own, 'operation', 'security'))
     const carried = fieldsOf(fieldsOf(followed(channel, own).value).messages)
     const listed = listOf(messages).map((one) => nameOf(followedOnce(one)))
     const all = messages ? listed : Object.keys(carried)
@@ -389,10 +394,11 @@ function isDefault(kind: string, key: string, value: unknown): boolean {
 }
 
 /** Without a style, one follows from the place of the parameter, and `explode` from the style. */
-function isUsualStyle(parameter: Json, key: string): boolean {
+function isUsualStyle(parameter: Json, key: string, schema: unknown): boolean {
   const usual = ['query', 'cookie'].includes(String(parameter.in)) ? 'form' : 'simple'
   if (key === 'style') return parameter.style === usual
-  return key === 'explode' && parameter.explode === ((parameter.style ?? usual) === 'form')
+  const isOne = listOf(fieldsOf(schema).type ?? 'object').every((type) => type !== 'array' && type !== 'object')
+  return key === 'explode' && (isOne || parameter.explode === ((parameter.style ?? usual) === 'form'))
 }
 
 /** A list of objects by what they are told apart by. */

@@ -2,7 +2,7 @@ import { type Change, missing, within } from './changes.ts'
 import { component, type Fact, keyOf, listOf } from './facts.ts'
 import type { Impact, Ruling, Verdict } from './impact.ts'
 import { by, commonBodyLimit, isRequired, largest, ofKeyword } from './keywords.ts'
-import { key, named, ownerOf, quoted, sentence, shownIn } from './sentences.ts'
+import { happened, key, named, ownerOf, quoted, renaming, sentence, shownIn } from './sentences.ts'
 
 /** What a change does to those who use the contract as it was; undefined if another finding tells it. */
 export function judge(change: Change): Verdict | undefined {
@@ -10,9 +10,15 @@ export function judge(change: Change): Verdict | undefined {
   const fact = (is ?? was) as Fact
   if (isToldByTexts(fact, change)) return undefined
   if (isWords(fact, change)) return ofWords(change)
-  const condition = conditionAround(fact, change)
+  const condition = conditionAround(fact.steps, change)
   // Nothing is generated from it.
   if (condition && ['const', '(order)', component].includes(key(fact))) return undefined
+  const isWhole = condition && !(was && is) && !conditionAround(fact.steps.slice(0, -1), change)
+  if (isWhole)
+    return {
+      impact: by(was ? 'wider' : 'narrower', change.directions),
+      message: `A condition changed. ${sentence(change)}`,
+    }
   if (condition) return { impact: 'major', message: `A condition changed. ${sentence(change)}` }
   if (key(fact) === component) return ofComponent(was, is)
   if (was && is && keyOf(was.steps) !== keyOf(is.steps)) return ofName(was, is)
@@ -92,7 +98,11 @@ const rules: Record<string, Rule> = {
   credentials: ({ was }) => (was ? 'major' : 'minor'),
   scheme: ({ was, is }) => (['type', 'in', 'name', 'scheme'].includes(key((is ?? was) as Fact)) ? 'major' : undefined),
   servers: ({ was }) => (was ? 'major' : 'minor'),
-  server: ({ was, is }) => (['host', 'protocol', 'pathname'].includes(key((is ?? was) as Fact)) ? 'major' : undefined),
+  server: (change) => {
+    const name = key((change.is ?? change.was) as Fact)
+    if (name === 'security') return ofSecurity(change)
+    return ['host', 'protocol', 'pathname'].includes(name) ? 'major' : undefined
+  },
   variable: ({ was, is }) => {
     const name = key((is ?? was) as Fact)
     if (name === 'default') return 'major'
@@ -115,7 +125,8 @@ const rules: Record<string, Rule> = {
   info: ({ after }) => (after.has('arazzo') ? 'patch' : 'major'),
   document: ofData,
   workflows: ({ was }) => (was ? 'major' : 'minor'),
-  workflow: () => 'minor',
+  workflow: ({ was, is }) => (was && !is && key(was) === 'outputs' ? 'major' : 'minor'),
+  outputs: ({ was, is }) => (was && !is ? 'major' : 'minor'),
 }
 
 const youngLogins: unknown[] = ['never', 'sometimes', 'always']
@@ -134,21 +145,12 @@ function ofOperation(change: Change): Ruling {
   const fact = (is ?? was) as Fact
   const name = key(fact)
   if (name === 'x-invalid' || name === 'x-not-found') return 'told'
-  if (name === 'security') {
-    const [old, now] = [listOf(was?.value), listOf(is?.value)]
-    const refused = old.filter((one) => !now.some((other) => satisfies(one, other)))
-    if (refused.length > 0) return { impact: 'major', message: `No longer sufficient: ${refused.join('; ')}.` }
-    // Generated clients no longer send what nobody has to.
-    const untaken = old.includes(nothing) ? missing(old, now).map((one) => `\`${one}\``) : []
-    if (untaken.length > 0) return { impact: 'major', message: `No longer taken: ${untaken.join(', ')}.` }
-    const gained = missing(now, old).map((one) => `\`${one}\``)
-    return { impact: 'minor', message: `Now sufficient, too: ${gained.join(', ')}.` }
-  }
+  if (name === 'security') return ofSecurity(change)
   if (name === 'tags') {
     const [first, now] = [listOf(was?.value)[0], listOf(is?.value)[0]]
     // Each has a class with the operation.
     if (first === now) return missing(was?.value, is?.value).length > 0 ? 'major' : 'minor'
-    return { impact: 'major', message: `The first tag of ${ownerOf(fact)} changed from \`${first}\` to \`${now}\`.` }
+    return { impact: 'major', message: `The first tag of ${ownerOf(fact)} ${happened(first, now)}.` }
   }
   if (name === 'servers') return { impact: 'major', message: `\`servers\` of ${ownerOf(fact)} changed.` }
   if (name === 'requestBody') {
@@ -163,6 +165,17 @@ function ofOperation(change: Change): Ruling {
     return isLower ? { impact: 'major', message: `The limit of the body fell from ${old} to ${now} bytes.` } : 'minor'
   }
   return ['operationId', 'path', 'action', 'channel'].includes(name) ? 'major' : 'minor'
+}
+
+function ofSecurity({ was, is }: Change): Verdict {
+  const [old, now] = [listOf(was?.value ?? nothing), listOf(is?.value ?? nothing)]
+  const refused = old.filter((one) => !now.some((other) => satisfies(one, other)))
+  if (refused.length > 0) return { impact: 'major', message: `No longer sufficient: ${refused.join('; ')}.` }
+  // Generated clients no longer send what nobody has to.
+  const untaken = old.includes(nothing) ? missing(old, now).map((one) => `\`${one}\``) : []
+  if (untaken.length > 0) return { impact: 'major', message: `No longer taken: ${untaken.join(', ')}.` }
+  const gained = missing(now, old).map((one) => `\`${one}\``)
+  return { impact: 'minor', message: `Now sufficient, too: ${gained.join(', ')}.` }
 }
 
 const nothing = 'no credentials'
@@ -244,7 +257,7 @@ function ofName(was: Fact, is: Fact): Verdict {
   const isSame = isHeader && before.toLowerCase() === after.toLowerCase()
   const isStep = was.steps[0] === 'workflows' && was.steps.length > 2
   const noun = was.of === 'types' ? 'The type ' : ''
-  return { impact: isSame || isStep ? 'minor' : 'major', message: `${noun}${named(was)} is now ${named(is)}.` }
+  return { impact: isSame || isStep ? 'minor' : 'major', message: `${noun}${renaming(was, is)}` }
 }
 
 /** Go and TypeScript have the name of a component; of a schema or response, also in the types of what has it. */
@@ -264,6 +277,7 @@ const inWords = [
   'x-summary',
   'because',
   'meaning',
+  'remedy',
   '$comment',
 ]
 
@@ -303,7 +317,7 @@ function isToldByTexts({ steps, at }: Fact, { before, after }: Change): boolean 
 
 const isListed = (at: string) => at.startsWith('#/components/examples/')
 
-function conditionAround({ steps }: Fact, { before, after }: Change): boolean {
+function conditionAround(steps: string[], { before, after }: Change): boolean {
   return steps.some((name, index) => {
     const fact = after.get(keyOf(steps.slice(0, index + 1))) ?? before.get(keyOf(steps.slice(0, index + 1)))
     return fact?.of === 'schema' && conditions.includes(name)

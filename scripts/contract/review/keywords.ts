@@ -92,17 +92,13 @@ function ofOther({ was, is, directions, before, after }: Change, name: string, n
   // The constant is gone in generated code, and what is behind it has another number.
   if (name === 'enum' && missing(was?.value, is?.value).length > 0) return 'major'
   if (name === 'x-strict-fields') return 'major'
-  // True makes a map beside the fields. Some generators have one unless it is false.
-  if (name === 'additionalProperties' && !was) return is?.value === true ? 'minor' : 'major'
-  if (name === 'additionalProperties') return was?.value === false ? by('wider', directions) : 'major'
+  // True makes a map beside the fields, in Kotlin even of the class. Some generators have one unless it is false.
+  if (name === 'additionalProperties') return was?.value === false && !is ? by('wider', directions) : 'major'
   if (name === 'x-enum-varnames') return was && is && missing(was.value, is.value).length === 0 ? 'minor' : 'major'
   if (name === 'title') return isClass(typeIn(before, node)) || isClass(typeIn(after, node)) ? 'major' : 'patch'
   if (name === 'readOnly')
-    return is && directions.has('request')
-      ? 'major'
-      : was && isRequired(after, node)
-        ? by('narrower', directions)
-        : 'minor'
+    // Java has no setter for it.
+    return is ? 'major' : was && isRequired(after, node) ? by('narrower', directions) : 'minor'
   if (name === 'writeOnly') return is && directions.has('response') ? 'major' : 'minor'
   return undefined
 }

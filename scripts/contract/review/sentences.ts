@@ -42,9 +42,15 @@ export function sentence(change: Change): string {
   const isObject = fact.value === undefined
   if (isObject && !was) return `${named(fact)} is new.`
   if (isObject && !is) return `${named(fact)} is gone.`
-  if (isObject && was?.value === undefined) return `${named(was)} is now ${named(is)}.`
+  if (isObject && was?.value === undefined) return renaming(was as Fact, fact)
   const owner = ownerOf(fact) === 'the document' ? '' : ` of ${ownerOf(fact)}`
   return `\`${key(fact)}\`${owner} ${happened(was?.value, is?.value)}.`
+}
+
+/** What stands in the same component has another name where the component is used. */
+export function renaming(was: Fact, is: Fact): string {
+  const isNamed = named(was) !== named(is)
+  return isNamed ? `${named(was)} is now ${named(is)}.` : `\`${key(was)}\` is now \`${key(is)}\`.`
 }
 
 export function happened(before: unknown, after: unknown): string {

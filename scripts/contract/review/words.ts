@@ -1,7 +1,8 @@
 import { diffArrays } from 'diff'
 
 /** What a reader must decide on: a number, code, or what must, may or never does happen. */
-const weighty = /\d|`|\b(must|shall|should|may|can|cannot|never|always|only|at (most|least)|not)\b/i
+const weighty =
+  /\d|`|\b(must|shall|should|may|can|cannot|never|always|only|at (most|least)|not|unix|ms|(milli)?seconds?|minutes?|hours?|days?|bytes?|[kmg]iB|soft|hard|permanent(ly)?)\b/i
 
 /** Old and new words side by side, in Markdown with HTML: the sentences that changed. */
 export function wordDiff(before: string, after: string): { text: string; isWeighty: boolean } {
