@@ -91,7 +91,7 @@ function ofOther({ was, is, directions, before, after }: Change, name: string, n
     return 'major'
   // The constant is gone in generated code, and what is behind it has another number.
   if (name === 'enum' && missing(was?.value, is?.value).length > 0) return 'major'
-  if (name === 'x-strict-fields') return 'major'
+  if (name === 'x-strict-fields' || /^x-(go|ogen)-/.test(name)) return 'major'
   // True makes a map beside the fields, in Kotlin even of the class. Some generators have one unless it is false.
   if (name === 'additionalProperties') return was?.value === false && !is ? by('wider', directions) : 'major'
   if (name === 'x-enum-varnames') return was && is && missing(was.value, is.value).length === 0 ? 'minor' : 'major'
