@@ -3,9 +3,8 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { SyncProgress, SyncReason, SyncState, SyncStatus } from '../../client/index.ts'
 import { useSync, useSyncStatus } from '../../client/react.ts'
 import { openBookmark } from '../library/editor.tsx'
-import { showPairing } from '../pairing/show.tsx'
-import { showSeen } from '../seen/show.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
+import { showDialog } from '../ui/dialogs.tsx'
 import {
   DevicesIcon,
   HistoryIcon,
@@ -19,14 +18,17 @@ import {
   TwoDevicesIcon,
   UserIcon,
 } from '../ui/icons.tsx'
+import { lazily } from '../ui/lazily.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { useApp } from './context.ts'
 import { showDetails } from './details.tsx'
 import { takeOffline, unsentOf, useIsCut } from './network.ts'
 import { go, hrefOf, readRoute, useRoute } from './route.ts'
-import type { Beside } from './second-device.tsx'
+import { type Beside, showPairing } from './second-device.tsx'
 import { lock, signOut } from './session.ts'
 import { useSingleKeys } from './shortcuts.ts'
+
+const Seen = lazily(() => import('../seen/seen.tsx').then(({ Seen }) => Seen))
 
 interface HeaderProps {
   beside: Beside
@@ -77,7 +79,11 @@ export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
         items={[
           device.keepsKey && { label: 'Pair a phone', icon: DevicesIcon, action: () => showPairing(app) },
           device.keepsKey && { label: 'Lock', icon: LockIcon, action: () => lock(userId) },
-          { label: 'What the server sees', icon: ServerIcon, action: () => showSeen(sync) },
+          {
+            label: 'What the server sees',
+            icon: ServerIcon,
+            action: () => showDialog((close) => <Seen sync={sync} close={close} />),
+          },
           { label: 'Details of the sync', icon: HistoryIcon, action: () => showDetails(sync) },
           { label: 'Sign out', icon: SignOutIcon, action: () => signOut(sync) },
         ]}

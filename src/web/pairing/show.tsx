@@ -1,9 +1,0 @@
-import type { App } from '../app/context.ts'
-import { showDialog } from '../ui/dialogs.tsx'
-import { lazily } from '../ui/lazily.tsx'
-
-const Offer = lazily(() => import('./offer.tsx').then(({ Offer }) => Offer))
-
-export function showPairing(app: App): void {
-  showDialog((close) => <Offer app={app} close={close} />)
-}
