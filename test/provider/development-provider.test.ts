@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { faultPage, signInPage } from '../../src/service/provider/development/page.ts'
+import { faultPage, signInPage } from '../../src/service/provider/development/openid-provider.ts'
 import { type DevelopmentProvider, startDevelopmentProvider } from '../../src/service/provider/development/provider.ts'
 import { InvalidGrantError, type Provider } from '../../src/service/provider/provider.ts'
 import { pick } from '../support/pick.ts'

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { type Client, type Credentials, KeyringError, type KeyringFault } from '../../client/index.ts'
 import { messageOf } from '../ui/failure.ts'
 import { Field, FieldFault } from '../ui/form.tsx'
+import { isCodeLike } from './code-like.ts'
 
 /** A form's field for a passphrase or a recovery code: which of them it is, its form tells. */
 export function CredentialFields({ owner }: { owner: VaultOwner }) {
@@ -37,7 +38,7 @@ export async function tryCredentials<T>(
 ): Promise<T> {
   let fault: KeyringError | undefined
   try {
-    if (codeForm.test(secret)) return await open({ userId, recoveryCode: secret })
+    if (isCodeLike(secret)) return await open({ userId, recoveryCode: secret })
   } catch (error) {
     fault = demandWrong(error)
   }
@@ -49,9 +50,6 @@ export async function tryCredentials<T>(
     throw new FieldFault('secret', wrong[fault.fault] || messageOf(fault))
   }
 }
-
-/** About nine groups of three, as a recovery code is shown. */
-const codeForm = /^\s*(?:[0-9a-z]{2,4}[-\s]+){6,10}[0-9a-z]{1,4}\s*$/i
 
 /** @throws unknown the error, if it is another one than that the secret is wrong */
 function demandWrong(error: unknown): KeyringError {

@@ -1,0 +1,11 @@
+/** About nine groups of three, as a recovery code is shown. */
+const grouped = /^\s*(?:[0-9a-z]{2,4}[-\s]+){6,10}[0-9a-z*~$=]{1,4}\s*$/i
+/** What a recovery code is read without. */
+const separators = /[\s\p{Pd}\p{Cf}.,_]/gu
+
+/** True if somebody has typed a recovery code, maybe with a mistake, rather than a passphrase. */
+export function isCodeLike(typed: string): boolean {
+  const characters = typed.replace(separators, '')
+  // The last one is a check symbol. No words of a passphrase have digits between them.
+  return grouped.test(typed) || (/^[0-9a-z]{22,28}[0-9a-z*~$=]$/i.test(characters) && /\d/.test(characters))
+}
