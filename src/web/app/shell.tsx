@@ -29,7 +29,8 @@ export function Shell({ app }: { app: App }) {
   const { Component, title } = known ?? (path === '' ? (views[0] as View) : { Component: Nowhere, title: 'Not found' })
   const main = useRef<HTMLElement>(null)
   useEffect(() => setMenuOpen(false), [path, rest])
-  useEffect(() => {
+  // At once: an effect would miss a key that comes before the next frame.
+  useLayoutEffect(() => {
     if (!isMenuOpen) return
     const close = ({ key }: KeyboardEvent) => {
       if (key !== 'Escape') return
