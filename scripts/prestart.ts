@@ -16,10 +16,13 @@ if (hasTools()) {
       import('../src/service/terminal/progress.ts'),
     ],
   )
-  await withProgress(async ({ report }) => {
-    await unlessBuilt('web-docs', sources, () => buildParts(['web', 'docs'], report))
-    await unlessBuilt('start', withService, () => buildService(new URL('start/', dist)))
-  })
+  await withProgress(({ report }) =>
+    unlessBuilt('start', withService, async () => {
+      // The bundle has copies of both.
+      await unlessBuilt('web-docs', sources, () => buildParts(['web', 'docs'], report))
+      await buildService(new URL('start/', dist))
+    }),
+  )
 } else {
   console.log('Nothing is built, because the development dependencies are not installed.')
   for (const old of ['start/', '.built-start']) await rm(new URL(old, dist), { recursive: true, force: true })

@@ -30,9 +30,9 @@ export function createAdminApp(parts: AdminParts): FastifyInstance {
 
 /**
  * `/livez`: the process is running. `/readyz`, for load balancers, says whether another instance could do better: 503 if this
- * one reaches no database, while its clock alone is wrong, and from the stop on. Without the object store or the provider it is 200, because the rest is
- * served, and so it is if the database's disk is full or a part of it damaged, which all instances meet: a load balancer
- * would leave nobody to serve the others. `down` and `faults` name what is wrong.
+ * one reaches no database, while its clock alone is wrong, and from the stop on. Without the object store or the provider it is
+ * 200, because the rest is served, and so it is if the database's disk is full or a part of it damaged, which all instances
+ * meet: a load balancer would leave nobody to serve the others. `down` and `faults` name what is wrong.
  */
 export function registerProbes(app: FastifyInstance, { health }: ProbeParts): void {
   app.get('/livez', async () => ({ status: 'alive' }))

@@ -19,8 +19,8 @@ import {
   UserIcon,
 } from '../ui/icons.tsx'
 import { lazily } from '../ui/lazily.tsx'
-import { Menu } from '../ui/menu.tsx'
-import { useApp } from './context.ts'
+import { Menu, type MenuItem } from '../ui/menu.tsx'
+import { type App, useApp } from './context.ts'
 import { showDetails } from './details.tsx'
 import { takeOffline, unsentOf, useIsCut } from './network.ts'
 import { go, hrefOf, readRoute, useRoute } from './route.ts'
@@ -38,8 +38,7 @@ interface HeaderProps {
 
 export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
   const app = useApp()
-  const { person, device, userId } = app
-  const sync = useSync()
+  const { person, device } = app
   const isFramed = window !== window.top
   return (
     <header class="header">
@@ -73,26 +72,34 @@ export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
           Second device alongside
         </Button>
       )}
-      <Menu
-        label={person === '' ? device.name : `${person}, ${device.name}`}
-        icon={UserIcon}
-        items={[
-          device.keepsKey && { label: 'Pair a phone', icon: DevicesIcon, action: () => showPairing(app) },
-          device.keepsKey && { label: 'Lock', icon: LockIcon, action: () => lock(userId) },
-          {
-            label: 'What the server sees',
-            icon: ServerIcon,
-            action: () => showDialog((close) => <Seen sync={sync} close={close} />),
-          },
-          { label: 'Details of the sync', icon: HistoryIcon, action: () => showDetails(sync) },
-          { label: 'Sign out', icon: SignOutIcon, action: () => signOut(sync) },
-        ]}
-      />
+      <Menu label={person === '' ? device.name : `${person}, ${device.name}`} icon={UserIcon} items={ownMenu(app)} />
     </header>
   )
 }
 
-/** Searches while somebody types. Enter opens the best that is found, the arrow leads into the list. Emptied, it leads back to where they were. */
+/** What a person does with this device and its session; the command bar has it, too. */
+export function ownMenu(app: App): MenuItem[] {
+  const { device, sync, userId } = app
+  const withKey: MenuItem[] = [
+    { label: 'Pair a phone', icon: DevicesIcon, action: () => showPairing(app) },
+    { label: 'Lock', icon: LockIcon, action: () => lock(userId) },
+  ]
+  return [
+    ...(device.keepsKey ? withKey : []),
+    {
+      label: 'What the server sees',
+      icon: ServerIcon,
+      action: () => showDialog((close) => <Seen sync={sync} close={close} />),
+    },
+    { label: 'Details of the sync', icon: HistoryIcon, action: () => showDetails(sync) },
+    { label: 'Sign out', icon: SignOutIcon, action: () => signOut(sync) },
+  ]
+}
+
+/**
+ * Searches while somebody types. Enter opens the best that is found, the arrow leads into the list. Emptied, it leads back to
+ * where they were.
+ */
 function SearchBox() {
   const { view, rest } = useRoute()
   const sync = useSync()

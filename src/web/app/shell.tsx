@@ -22,7 +22,7 @@ const Provider = SyncProvider as unknown as FunctionComponent<{ sync: Sync }>
 export function Shell({ app }: { app: App }) {
   const { view: path, rest } = useRoute()
   const beside = useBeside()
-  useShortcuts(app.sync, () => openCommandBar(app))
+  useShortcuts({ sync: app.sync, openCommandBar: () => openCommandBar(app) })
   useCapture(app.sync)
   const [isMenuOpen, setMenuOpen] = useState(false)
   const known = views.find((view) => view.path === path)

@@ -7,27 +7,24 @@ import { sharedValue } from '../ui/shared-value.ts'
 import { tell, undo } from '../ui/tell.ts'
 import { go, readRoute } from './route.ts'
 
+/** What a key works on. */
+interface Parts {
+  sync: Sync
+  openCommandBar: () => void
+}
+
 /** Keys that work wherever nobody types; Ctrl+K also there. */
-export function useShortcuts(sync: Sync, openCommandBar: () => void): void {
+export function useShortcuts({ sync, openCommandBar }: Parts): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      // A dialog that was just closed has the focus for a moment longer.
-      const isIn = (places: string) =>
-        event.target instanceof HTMLElement &&
-        event.target.closest(places) &&
-        !event.target.closest('dialog:not([open])')
-      if (isIn('dialog, [role=menu]') || event.altKey || event.defaultPrevented) return
       const isCommand = event.ctrlKey || event.metaKey
-      if (isCommand ? event.key === 'k' : event.key === '/' && !isIn(fields) && areSingleKeysOn()) {
-        event.preventDefault()
-        openCommandBar()
-        return
-      }
-      if (isIn(fields) || (!isCommand && !areSingleKeysOn())) return
+      const isTaken = isIn(event, layers) || (isIn(event, fields) && !(isCommand && event.key === 'k'))
+      if (isTaken || event.altKey || event.defaultPrevented) return
+      if (!isCommand && !areSingleKeysOn()) return
       const action = isCommand ? commands[event.key] : actions[event.key]
       if (!action) return
       event.preventDefault()
-      action(sync)
+      action({ sync, openCommandBar })
     }
     document.addEventListener('keydown', press)
     return () => document.removeEventListener('keydown', press)
@@ -38,7 +35,7 @@ export function useShortcuts(sync: Sync, openCommandBar: () => void): void {
 export function useCapture(sync: Sync): void {
   useEffect(() => {
     const paste = (event: ClipboardEvent) => {
-      const isTyping = event.target instanceof HTMLElement && event.target.closest(`${fields}, dialog`)
+      const isTyping = isIn(event, `${fields}, dialog`)
       const url = isTyping ? undefined : addressIn(event.clipboardData?.getData('text/plain') ?? '')
       if (url === undefined) return
       event.preventDefault()
@@ -50,14 +47,22 @@ export function useCapture(sync: Sync): void {
 }
 
 const fields = 'input:not([type=checkbox]), select, textarea'
+const layers = 'dialog, [role=menu]'
 
-const actions: Record<string, (sync: Sync) => void> = {
-  n: (sync) => openNew(sync, { url: '', ...hereOf(sync) }),
-  f: (sync) => openNew(sync, hereOf(sync)),
+/** A dialog that was just closed has the focus for a moment longer. */
+function isIn({ target }: Event, places: string): boolean {
+  return target instanceof HTMLElement && target.closest(places) !== null && !target.closest('dialog:not([open])')
+}
+
+const actions: Record<string, (parts: Parts) => void> = {
+  '/': ({ openCommandBar }) => openCommandBar(),
+  n: ({ sync }) => openNew(sync, { url: '', ...hereOf(sync) }),
+  f: ({ sync }) => openNew(sync, hereOf(sync)),
   '?': () => go('shortcuts'),
 }
 
-const commands: Record<string, () => void> = {
+const commands: Record<string, (parts: Parts) => void> = {
+  k: ({ openCommandBar }) => openCommandBar(),
   z: () => undo().catch((error: unknown) => tell(messageOf(error), { isAlert: true })),
 }
 

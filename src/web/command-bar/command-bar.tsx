@@ -3,13 +3,12 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hook
 import { bareAddress } from '../../client/bookmark/address.ts'
 import type { Sync } from '../../client/index.ts'
 import type { App } from '../app/context.ts'
-import { showDetails } from '../app/details.tsx'
+import { ownMenu } from '../app/header.tsx'
 import { go } from '../app/route.ts'
-import { lock, signOut } from '../app/session.ts'
 import { hereOf } from '../app/shortcuts.ts'
 import { views } from '../app/views.ts'
 import { openBookmark, openEditor, openNew } from '../library/editor.tsx'
-import { Highlight, wordsOf } from '../library/found.tsx'
+import { Highlight, useSearched, wordsOf } from '../library/found.tsx'
 import { Letter } from '../library/icon.tsx'
 import { type Bookmark, hostOf, isFolder, nameOf } from '../library/kind.ts'
 import { addressIn } from '../library/links.ts'
@@ -18,19 +17,8 @@ import { countTags } from '../library/tags.tsx'
 import { showDialog } from '../ui/dialogs.tsx'
 import { messageOf } from '../ui/failure.ts'
 import { counted } from '../ui/figures.ts'
-import {
-  BookmarkPlusIcon,
-  CloseIcon,
-  FolderIcon,
-  FolderPlusIcon,
-  HistoryIcon,
-  Icon,
-  type IconShapes,
-  LockIcon,
-  SearchIcon,
-  SignOutIcon,
-  TagIcon,
-} from '../ui/icons.tsx'
+import { BookmarkPlusIcon, CloseIcon, FolderIcon, FolderPlusIcon, Icon, SearchIcon, TagIcon } from '../ui/icons.tsx'
+import type { MenuItem } from '../ui/menu.tsx'
 import { tell } from '../ui/tell.ts'
 
 /** Shows the field in which one finds bookmarks, goes to any view and does anything by typing. */
@@ -64,7 +52,8 @@ function CommandBar({ app, close }: { app: App; close: () => void }) {
   const [wanted, setMarked] = useState(0)
   /** Enter was pressed before the hits for what is typed were there. */
   const awaited = useRef<'choose' | 'edit' | undefined>(undefined)
-  const found = useFound(sync, text, chips)
+  const search = async (signal: AbortSignal) => ({ text, chips, bookmarks: await find(sync, text, chips, signal) })
+  const found = useSearched(sync, search, [text, chips])
   const change = (next: string, nextChips: readonly Chip[]) => {
     setText(next)
     setChips(nextChips)
@@ -211,33 +200,6 @@ function endedTag(sync: Sync, typed: string | undefined): Chip | undefined {
   return tag ? { tag } : undefined
 }
 
-interface Found {
-  text: string
-  chips: readonly Chip[]
-  bookmarks: readonly Bookmark[]
-}
-
-/** The bookmarks for what is typed, or for what was typed before until those are there. */
-function useFound(sync: Sync, text: string, chips: readonly Chip[]): Found | undefined {
-  const [found, setFound] = useState<Found>()
-  useEffect(() => {
-    const stop = new AbortController()
-    const search = () => {
-      find(sync, text, chips, stop.signal).then(
-        (bookmarks) => setFound({ text, chips, bookmarks }),
-        () => {},
-      )
-    }
-    search()
-    const off = sync.on('change', search)
-    return () => {
-      off()
-      stop.abort()
-    }
-  }, [text, chips])
-  return found
-}
-
 /** What has the same address comes first, then what has all words, best first; without words, the latest. */
 async function find(sync: Sync, text: string, chips: readonly Chip[], signal: AbortSignal): Promise<Bookmark[]> {
   const fits = (bookmark: Bookmark) =>
@@ -341,18 +303,17 @@ function foldersFor(sync: Sync, words: readonly string[], add: (chip: Chip) => v
   return choices
 }
 
-function commandsFor({ sync, device, userId }: App, words: readonly string[]): Choice[] {
-  const commands: { name: string; icon: IconShapes; choose: () => unknown }[] = [
-    { name: 'Add a bookmark', icon: BookmarkPlusIcon, choose: () => openNew(sync, { url: '', ...hereOf(sync) }) },
-    { name: 'Add a folder', icon: FolderPlusIcon, choose: () => openNew(sync, hereOf(sync)) },
+function commandsFor(app: App, words: readonly string[]): Choice[] {
+  const { sync } = app
+  const commands: MenuItem[] = [
+    { label: 'Add a bookmark', icon: BookmarkPlusIcon, action: () => openNew(sync, { url: '', ...hereOf(sync) }) },
+    { label: 'Add a folder', icon: FolderPlusIcon, action: () => openNew(sync, hereOf(sync)) },
     ...views
       .filter(({ group }) => group !== undefined)
-      .map(({ title, icon, path }) => ({ name: title, icon, choose: () => go(path) })),
-    { name: 'Details of the sync', icon: HistoryIcon, choose: () => showDetails(sync) },
-    ...(device.keepsKey ? [{ name: 'Lock', icon: LockIcon, choose: () => lock(userId) }] : []),
-    { name: 'Sign out', icon: SignOutIcon, choose: () => signOut(sync) },
+      .map(({ title, icon, path }) => ({ label: title, icon, action: () => go(path) })),
+    ...ownMenu(app),
   ]
   return commands
-    .filter(({ name }) => words.every((word) => wordsOf(name).join(' ').includes(word)))
-    .map(({ name, icon, choose }) => ({ key: name, icon: <Icon of={icon} />, name, choose }))
+    .filter(({ label }) => words.every((word) => wordsOf(label).join(' ').includes(word)))
+    .map(({ label, icon, action }) => ({ key: label, icon: icon && <Icon of={icon} />, name: label, choose: action }))
 }

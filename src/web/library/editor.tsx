@@ -52,8 +52,7 @@ export async function capture(sync: Sync, url: string, entries: FirstEntries): P
   const bookmark = { ...entered, title: hostOf(entered) }
   const twin = findTwin(sync, url, bookmark.id)
   if (twin) {
-    const path = pathText(sync, twin)
-    tell(`You have this already${path === '' ? '' : ` in ${path}`}: ${quoted(twin)}`)
+    tell(twinText(sync, twin))
     return openEditor(sync, twin)
   }
   await save(sync, bookmark)
@@ -196,17 +195,21 @@ function offerDraft(sync: Sync, draft: Pick<EditorProps, 'bookmark' | 'fresh' | 
 
 /** The address is among the bookmarks already. */
 function Twin({ sync, twin, close }: { sync: Sync; twin: Bookmark; close: () => void }) {
-  const path = pathText(sync, twin)
   const open = () => {
     close()
     openEditor(sync, twin)
   }
   return (
     <span class="bar" role="status">
-      You have this already{path === '' ? '' : ` in ${path}`}: {quoted(twin)}
+      {twinText(sync, twin)}
       <Button onClick={open}>Open it</Button>
     </span>
   )
+}
+
+function twinText(sync: Sync, twin: Bookmark): string {
+  const path = pathText(sync, twin)
+  return `You have this already${path === '' ? '' : ` in ${path}`}: ${quoted(twin)}`
 }
 
 function findTwin(sync: Sync, typed: string, id: string): Bookmark | undefined {

@@ -1,4 +1,24 @@
+import { type Inputs, useEffect, useState } from 'preact/hooks'
+import type { Sync } from '../../client/index.ts'
 import { fold } from '../../client/sync/search/fold.ts'
+
+/** What the search finds, again after each change; the last result, which may be of other inputs, until the next is there. */
+export function useSearched<T>(sync: Sync, search: (signal: AbortSignal) => Promise<T>, inputs: Inputs): T | undefined {
+  const [found, setFound] = useState<T>()
+  useEffect(() => {
+    const stop = new AbortController()
+    const look = () => {
+      search(stop.signal).then(setFound, () => {})
+    }
+    look()
+    const off = sync.on('change', look)
+    return () => {
+      off()
+      stop.abort()
+    }
+  }, inputs)
+  return found
+}
 
 /** A text in which the words of a search stand out. */
 export function Highlight({ text, words }: { text: string; words: readonly string[] }) {

@@ -1,11 +1,11 @@
-import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
+import { useCallback, useMemo } from 'preact/hooks'
 import type { SyncReader } from '../../client/index.ts'
 import { useBookmark, useSync, useSyncStatus } from '../../client/react.ts'
 import { hrefOf } from '../app/route.ts'
 import { BookmarkIcon, FolderOpenIcon, type IconShapes, SearchIcon, TagIcon } from '../ui/icons.tsx'
 import { Empty } from '../ui/waiting.tsx'
 import { Collection, useOrder } from './collection.tsx'
-import { wordsOf } from './found.tsx'
+import { useSearched, wordsOf } from './found.tsx'
 import { nameOf } from './kind.ts'
 import { allLinks } from './links.ts'
 import { foldersAround } from './paths.ts'
@@ -56,24 +56,12 @@ const noIds: readonly string[] = []
 /** The bookmarks that have all the words that are searched for, best first. */
 export function Found({ rest: query }: { rest: string }) {
   const sync = useSync()
-  /** The last result, until the next is there. */
-  const [found, setFound] = useState<{ query: string; ids: readonly string[] }>()
+  const search = async (signal: AbortSignal) => {
+    const bookmarks = await sync.search(query, { limit: maxFound, signal })
+    return { query, ids: bookmarks.map(({ id }) => id) }
+  }
+  const found = useSearched(sync, search, [query])
   const words = useMemo(() => wordsOf(found?.query ?? ''), [found?.query])
-  useEffect(() => {
-    const stop = new AbortController()
-    const search = () => {
-      sync.search(query, { limit: maxFound, signal: stop.signal }).then(
-        (bookmarks) => setFound({ query, ids: bookmarks.map(({ id }) => id) }),
-        () => {},
-      )
-    }
-    search()
-    const off = sync.on('change', search)
-    return () => {
-      off()
-      stop.abort()
-    }
-  }, [query])
   const count = found?.ids.length ?? 0
   return (
     <Collection
