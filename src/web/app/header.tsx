@@ -1,5 +1,5 @@
 import type { TargetedKeyboardEvent } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { SyncProgress, SyncReason, SyncState, SyncStatus } from '../../client/index.ts'
 import { useSync, useSyncStatus } from '../../client/react.ts'
 import { openBookmark } from '../library/editor.tsx'
@@ -105,7 +105,8 @@ function SearchBox() {
   const sync = useSync()
   const input = useRef<HTMLInputElement>(null)
   const before = useRef({ view: 'folder', rest: '' })
-  useEffect(() => {
+  // With the view: words that were searched for would stand beside another one for a moment.
+  useLayoutEffect(() => {
     if (view !== 'search') before.current = { view, rest }
     // Also after "back". What is being typed is in the address already, maybe before it was drawn.
     const { view: now, rest: query } = readRoute(location.hash)

@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
 import { capture, openNew } from '../library/editor.tsx'
 import { addressIn } from '../library/links.ts'
@@ -15,7 +15,7 @@ interface Parts {
 
 /** Keys that work wherever nobody types; Ctrl+K also there. */
 export function useShortcuts({ sync, openCommandBar }: Parts): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent) => {
       const isCommand = event.ctrlKey || event.metaKey
       const isTaken = isIn(event, layers) || (isIn(event, fields) && !(isCommand && event.key === 'k'))
@@ -33,7 +33,7 @@ export function useShortcuts({ sync, openCommandBar }: Parts): void {
 
 /** An address that is pasted where nobody types is saved. */
 export function useCapture(sync: Sync): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const paste = (event: ClipboardEvent) => {
       const isTyping = isIn(event, `${fields}, dialog`)
       const url = isTyping ? undefined : addressIn(event.clipboardData?.getData('text/plain') ?? '')

@@ -1,4 +1,5 @@
-import { type RefObject, useEffect, useRef } from 'preact/compat'
+import type { RefObject } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
 import { messageOf } from '../ui/failure.ts'
 import { counted } from '../ui/figures.ts'
@@ -26,7 +27,7 @@ const edge = 56
 export function useDrag(list: RefObject<HTMLElement | null>, parts: DragParts): void {
   const latest = useRef(parts)
   latest.current = parts
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = list.current as HTMLElement
     const press = (event: PointerEvent) => {
       const target = event.target as HTMLElement
@@ -47,7 +48,7 @@ const longPressMs = 500
 export function useLongPress(list: RefObject<HTMLElement | null>, pressed: (id: string) => void): void {
   const latest = useRef(pressed)
   latest.current = pressed
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = list.current as HTMLElement
     const begin = (start: PointerEvent) => {
       const id = (start.target as HTMLElement).closest<HTMLElement>('li[data-id]')?.dataset.id

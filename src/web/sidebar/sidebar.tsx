@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { SyncReader, TreeNode } from '../../client/index.ts'
 import { useBookmarks, useSync } from '../../client/react.ts'
 import { hrefOf, useRoute } from '../app/route.ts'
@@ -205,7 +205,7 @@ function TagList() {
 function useTags(): readonly Tag[] {
   const sync = useSync()
   const [tags, setTags] = useState(() => readTags(sync))
-  useEffect(() => {
+  useLayoutEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined
     const off = sync.on('change', () => {
       clearTimeout(timer)

@@ -6,7 +6,7 @@ import {
   type TargetedSubmitEvent,
   type TextareaHTMLAttributes,
 } from 'preact'
-import { useContext, useEffect, useId, useMemo, useRef, useState } from 'preact/hooks'
+import { useContext, useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Button } from './button.tsx'
 import { messageOf, ShowFailure, ToldError, useFailure } from './failure.ts'
 import { useLong } from './waiting.tsx'
@@ -186,7 +186,7 @@ export const FieldFaultsContext = createContext<FieldFaults>({ faults: {}, forge
 /** Lets the form look at a field before it is sent. */
 export function useCheck(field: string, check: Check): void {
   const { checks } = useContext(FieldFaultsContext)
-  useEffect(() => {
+  useLayoutEffect(() => {
     checks.set(field, check)
     return () => void checks.delete(field)
   })
