@@ -34,7 +34,7 @@ export interface PairingOffer {
   /** 43 letters, digits, dashes and underscores. Whoever has it may ask for the keys, so show it and store it nowhere. */
   readonly code: string
   /**
-   * Resolves once another device has scanned the code.
+   * Resolves once another device has scanned the code. A code has one guest: what has failed needs another code.
    *
    * @throws PairingError `over`, `altered`
    */
@@ -101,23 +101,26 @@ export async function offerPairing(options: PairingOptions): Promise<PairingOffe
   const own = await newKeyPair()
   // Shown only after the other's key is there: otherwise whoever has the code could choose one that leads to the same pictures.
   await talk.send(0, commitmentTo(own.publicBytes))
+  const meet = async (): Promise<PairingGuest> => {
+    const hello = await talk.receive(1)
+    const [theirs, name] = [hello.subarray(0, publicKeyBytes), hello.subarray(publicKeyBytes)]
+    await talk.send(2, own.publicBytes)
+    const { key, pictures } = await agree(secret, own, theirs, [own.publicBytes, theirs])
+    await talk.receive(3, key)
+    return {
+      name: new TextDecoder().decode(name).slice(0, mostNameCharacters),
+      pictures,
+      async admit(masterKey) {
+        await talk.send(4, masterKey, key)
+        await talk.receive(5, key)
+      },
+    }
+  }
+  let met: ReturnType<typeof meet> | undefined
   return {
     code: bytesToBase64(secret).replaceAll('+', '-').replaceAll('/', '_').replace('=', ''),
-    async guest() {
-      const hello = await talk.receive(1)
-      const [theirs, name] = [hello.subarray(0, publicKeyBytes), hello.subarray(publicKeyBytes)]
-      await talk.send(2, own.publicBytes)
-      const { key, pictures } = await agree(secret, own, theirs, [own.publicBytes, theirs])
-      await talk.receive(3, key)
-      return {
-        name: new TextDecoder().decode(name).slice(0, mostNameCharacters),
-        pictures,
-        async admit(masterKey) {
-          await talk.send(4, masterKey, key)
-          await talk.receive(5, key)
-        },
-      }
-    },
+    // Once alone: whoever knows the public key, and could answer again, would try until the pictures fit.
+    guest: () => (met ??= meet()),
   }
 }
 
@@ -244,7 +247,8 @@ class Talk {
     for (const end = clock.now() + pairingMs; ; await clock.sleep(pauseMs, signal)) {
       try {
         const data = unwrap(await answer(call()))
-        if (isEnough(data)) return data
+        // Nor is one that keeps an answer back until then.
+        if (clock.now() < end && isEnough(data)) return data
       } catch (error) {
         const status = error instanceof ApiError ? error.status : undefined
         if (status === 404) throw new PairingError('over')

@@ -121,6 +121,46 @@ t.test('The two minutes end on the device, too, whatever the service says', asyn
   t.equal(await waiting, 'over')
 })
 
+t.test('Nor does an answer count that the service has kept back until they were over', async (t) => {
+  const service = fakeService({ now: () => 0 })
+  const { fetch } = service.connect('ann')
+  const deviceOf = (change: Change) => {
+    const client = createClient({
+      ...service,
+      deviceId: 'any',
+      fetch: (request) => change(request, () => fetch(request)),
+    })
+    return { client, userId: 'ann', clock, signal: over.signal }
+  }
+  const late: Change = async (request, answer) => {
+    const response = await answer()
+    if (request.method === 'GET' && (await response.clone().json()).step === 1) clock.at = pairingMs
+    return response
+  }
+  const offer = await offerPairing(deviceOf(late))
+  scan(
+    deviceOf((_, answer) => answer()),
+    offer.code,
+  ).vault.catch(() => {})
+  t.equal(await faultOf(offer.guest()), 'over')
+})
+
+t.test('A code has one guest: once the public key was told, nobody may try until the pictures fit', async (t) => {
+  const { deviceOf } = household()
+  const sent: number[] = []
+  const laptop = deviceOf('laptop', 'ann', async (request, answer) => {
+    const response = await answer()
+    if (request.method === 'PUT') sent.push((await request.json()).step)
+    if (request.method === 'PUT' || sent.length < 2) return response
+    // What follows the public key comes from somebody between.
+    return Response.json({ ...(await response.json()), step: 3, message: Buffer.alloc(40).toString('base64') })
+  })
+  const offer = await offerPairing(laptop)
+  scan(deviceOf('phone'), offer.code).vault.catch(() => {})
+  for (const _ of ['first', 'again']) t.equal(await faultOf(offer.guest()), 'altered')
+  t.same(sent, [0, 2])
+})
+
 t.test(
   'Keys that are sent before the person has said on the phone, too, that the pictures are the same are not taken',
   async (t) => {
@@ -241,7 +281,7 @@ t.test('Whatever a service alters is noticed, and no keys go out', async (t) => 
     const altering: Change = async (request, answer) => {
       const response = await answer()
       if (request.method === 'PUT') sent.push((await request.json()).step)
-      if (request.method !== 'GET' || !request.url.includes('/pairings/')) return response
+      if (request.method !== 'GET' || !request.url.includes('/pairings/') || !response.ok) return response
       const body = await response.json()
       const message = Buffer.from(body.message, 'base64')
       if (body.step === step) message[step * 6] = (message[step * 6] as number) ^ 1
