@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { MadeBy, SeenUpTo, Verdict } from '../../protocol/decide.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Share } from '../db/engine/database.ts'
@@ -9,6 +10,12 @@ import type { VersionRow } from '../db/tables/versions.ts'
 
 /** The only form in which a change comes in: REST, imports, restores and rewinds make one, too. */
 export type Change = Schemas['Change']
+
+/** A UUIDv7, of which the service makes thousands for an import. Node keeps random bytes in stock; the library asks the system for each. */
+export function newId(): string {
+  const time = Date.now().toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
+}
 
 /** Makes a request: the signed-in user's device. */
 export interface Caller {

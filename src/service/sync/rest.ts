@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { stringify, v7 as uuidv7 } from 'uuid'
+import { stringify } from 'uuid'
 import { decide, unchanged } from '../../protocol/decide.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { BookmarkRow } from '../db/tables/bookmarks.ts'
 import { entityKey, type Stored } from '../db/tables/records.ts'
-import type { Caller } from './change.ts'
+import { type Caller, newId } from './change.ts'
 import { baseOf, type WriteParts, writeRecords } from './write.ts'
 
 type Content = Schemas['BookmarkContent']
@@ -20,7 +20,7 @@ export async function createRecord(
   key: string | undefined,
 ): Promise<BookmarkRow> {
   if (id === undefined && key !== undefined) return createOnce(parts, caller, key, content)
-  return writeRecord(parts, caller, id ?? uuidv7(), 'create', content, (stored) => {
+  return writeRecord(parts, caller, id ?? newId(), 'create', content, (stored) => {
     if (stored) throw new ServiceError('BookmarkExists')
   })
 }
@@ -72,7 +72,7 @@ async function writeRecord(
   operation: Schemas['Operation'],
   content: Content | undefined,
   check: (stored: Stored | undefined) => void,
-  eventId = uuidv7(),
+  eventId = newId(),
 ): Promise<BookmarkRow> {
   const { deviceId } = caller
   const now = parts.clock()

@@ -1,4 +1,3 @@
-import { v7 as uuidv7 } from 'uuid'
 import { PushRequest } from '../../../generated/limits.ts'
 import { replace } from '../../protocol/decide.ts'
 import type { Schemas } from '../contract/schemas.ts'
@@ -7,7 +6,7 @@ import { settleRestored } from '../db/tables/conflicts.ts'
 import { type EntityKey, entityKey, listStored, type Stored } from '../db/tables/records.ts'
 import { findCurrentAt, type VersionRow } from '../db/tables/versions.ts'
 import { pause } from '../thread/loop.ts'
-import type { Caller, Change, Decided } from './change.ts'
+import { type Caller, type Change, type Decided, newId } from './change.ts'
 import { numberAt } from './numbers.ts'
 import { isLive } from './rows.ts'
 import { changeRecords, type WriteParts } from './write.ts'
@@ -101,7 +100,7 @@ function fateOf(stored: Stored, version: VersionRow | undefined, until: number):
 function rewound(stored: Stored, version: VersionRow | undefined, device_id: string, now: number): Decided {
   const { entity_type, entity_id } = stored
   const timestamp = Math.max(now, stored.timestamp + 1)
-  const made = { entity_type, entity_id, id: uuidv7(), timestamp, device_id }
+  const made = { entity_type, entity_id, id: newId(), timestamp, device_id }
   if (!version) return replace(stored, { ...made, operation: 'delete' })
   const { data_hash, data_stamp, bytes, seq } = version
   const change: Change = { ...made, operation: 'update', ...(data_hash !== null && { data_hash }) }

@@ -91,6 +91,12 @@ export function isEmptyTombstone({
 
 /** The records of the given entities, in the same order; undefined for unknown ones. */
 export async function findStored(trx: Trx, userId: string, keys: EntityKey[]): Promise<(Stored | undefined)[]> {
+  const [key, another] = keys
+  // Of most writes it is one. A list costs SQLite more than the rest of the query.
+  if (key && !another) {
+    const { entity_type, entity_id } = key
+    return [await oneStored.first(trx, { userId, entity_type, entity_id })]
+  }
   const found: (Stored | undefined)[] = keys.map(() => undefined)
   const read = async ({ entity_type, ids, places }: PartOfType) => {
     await pause()
@@ -149,6 +155,15 @@ function partsOf(keys: EntityKey[], size: number): PartOfType[] {
 export interface IdsOfType extends Pick<PartOfType, 'entity_type' | 'ids'> {
   userId: string
 }
+
+const oneStored = query((db, { userId, entity_type, entity_id }: Placeholders<EntityKey & { userId: string }>) =>
+  db
+    .selectFrom('records')
+    .select(storedColumns)
+    .where('user_id', '=', userId)
+    .where('entity_type', '=', entity_type)
+    .where('entity_id', '=', entity_id),
+)
 
 const storedOf = query(
   (db, { userId, entity_type, ids }: Placeholders<IdsOfType>) => sql<Stored & { place: number }>`

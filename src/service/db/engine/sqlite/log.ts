@@ -16,7 +16,7 @@ const program = new URL(isBundle ? './checkpoint-thread.mjs' : './checkpoint-thr
 
 /** SQLite's work on its log, which takes the time of a disk, done without holding the event loop. */
 export interface WriteAheadLog {
-  /** To be awaited before each transaction: begins a checkpoint if one is due, and waits for it if the log is too long. */
+  /** To be awaited after each transaction: begins a checkpoint if one is due, and waits for it if the log is too long. */
   checkpoint(): Promise<void>
   /** Moves what is committed now, unless that is little. */
   move(): Promise<void>
@@ -29,13 +29,16 @@ export function openWriteAheadLog(sqlite: Sqlite.Database, path: string): WriteA
   const pageBytes = sqlite.pragma('page_size', { simple: true }) as number
   // By then, checkpoints have failed in the thread for long.
   sqlite.pragma(`wal_autocheckpoint = ${(4 * maxLogBytes) / pageBytes}`)
-  const readLength = sqlite.prepare<[], { log: number; checkpointed: number }>('pragma wal_checkpoint(noop)')
+  // As an array: of a pragma's row, the driver would compile the function that makes the object each time.
+  const readLength = sqlite
+    .prepare<[], [busy: 0, log: number, checkpointed: number]>('pragma wal_checkpoint(noop)')
+    .raw()
   let thread: Thread | undefined
   let running: Promise<void> | undefined
   let file: number | undefined
 
   function length(): { bytes: number; due: number } {
-    const { log, checkpointed } = readLength.get() as { log: number; checkpointed: number }
+    const [, log, checkpointed] = readLength.get() as [0, number, number]
     return { bytes: log * pageBytes, due: (log - checkpointed) * pageBytes }
   }
 

@@ -24,6 +24,8 @@ export function sqliteGround(db: Kysely<Schema>, log: Pick<WriteAheadLog, 'check
       // Nothing in it waits for the event loop. In one turn its answers go out, in the next the requests arrive that follow them:
       // so more share the next commit (a quarter more creates at 64 connections).
       await eventLoopTurn()
+      // Of a fault of the disk, the next transaction tells.
+      await log.checkpoint().catch(() => {})
       await eventLoopTurn()
     },
   }
@@ -31,7 +33,7 @@ export function sqliteGround(db: Kysely<Schema>, log: Pick<WriteAheadLog, 'check
 
 async function share(
   db: Kysely<Schema>,
-  log: Pick<WriteAheadLog, 'checkpoint' | 'flush'>,
+  log: Pick<WriteAheadLog, 'flush'>,
   first: Group,
   more: () => Group | undefined,
   rest: () => Group | undefined,
@@ -39,7 +41,6 @@ async function share(
   const groups = [first]
   const settle: (() => void)[] = []
   try {
-    await log.checkpoint()
     await db.transaction().execute(async (trx) => {
       const end = performance.now() + maxTransactionMs
       const another = () => (performance.now() < end ? more() : undefined)
