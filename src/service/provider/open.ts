@@ -20,6 +20,11 @@ export async function openIdentityProvider(config: Config): Promise<Provider> {
   const provider = openProvider({ ...client, issuer: embedded.issuer, scopes, ...common })
   return {
     ...provider,
+    async authorizationUrl(...asked) {
+      // Not within the time that a provider has for an answer.
+      await embedded.load()
+      return provider.authorizationUrl(...asked)
+    },
     // It is in this process, and need not be loaded to be there.
     async probe() {},
     async close() {

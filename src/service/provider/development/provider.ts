@@ -7,6 +7,8 @@ const host = '127.0.0.1'
 
 export interface DevelopmentProvider {
   issuer: string
+  /** Loads it, which takes as long as the machine is busy, unless it is loaded. */
+  load(): Promise<unknown>
   close(): Promise<void>
 }
 
@@ -24,13 +26,14 @@ export async function startDevelopmentProvider({
   await once(server.listen(port, host), 'listening')
   const issuer = `http://${host}:${(server.address() as AddressInfo).port}`
   let provider: Promise<RequestListener> | undefined
-  server.on('request', async (request, response) => {
+  const load = () => {
     provider ??= import('./openid-provider.ts').then(({ createOpenIdProvider }) => createOpenIdProvider(issuer, client))
-    const answer = await provider
-    answer(request, response)
-  })
+    return provider
+  }
+  server.on('request', async (request, response) => (await load())(request, response))
   return {
     issuer,
+    load,
     async close() {
       server.close()
       server.closeAllConnections()
