@@ -81,14 +81,17 @@ t.test('The phone has the keys once the person has let it in, and both show the 
   }
 })
 
-t.test('Pictures differ from one pairing to the next', async (t) => {
+t.test('Pictures differ from one pairing to the next, and so does each part of the code', async (t) => {
   const { deviceOf } = household()
   const seen = new Set<string>()
+  const parts = new Set<string>()
   for (let n = 0; n < 8; n++) {
     const offer = await offerPairing(deviceOf('laptop'))
     scan(deviceOf('phone'), offer.code).vault.catch(() => {})
     seen.add((await offer.guest()).pictures.join())
+    for (let at = 0; at < 32; at += 8) parts.add(Buffer.from(offer.code, 'base64url').toString('hex', at, at + 8))
   }
+  t.equal(parts.size, 32)
   t.ok(seen.size >= 7, [...seen].join(' '))
 })
 
@@ -109,6 +112,33 @@ t.test('A code is of use to one device, to the same user, for two minutes', asyn
   t.equal(await faultOf(scan(deviceOf('phone'), old.code).vault), 'over')
   t.equal(await faultOf(old.guest()), 'over')
   t.equal(await faultOf(scan(deviceOf('phone'), 'x'.repeat(42)).vault), 'malformed')
+})
+
+t.test('Of two phones that have read the code, the slower one hears so, and does not disturb the other', async (t) => {
+  const { deviceOf } = household()
+  const [hasRead, isFirst, isOver] = [0, 1, 2].map(() => Promise.withResolvers<void>())
+  const slowly: Change = async (request, answer) => {
+    if (request.method === 'PUT') {
+      hasRead?.resolve()
+      await isFirst?.promise
+    }
+    return answer()
+  }
+  const patiently: Change = async (request, answer) => {
+    if (request.method === 'PUT' && (await request.json()).step === 3) {
+      isFirst?.resolve()
+      await isOver?.promise
+    }
+    return answer()
+  }
+  const offer = await offerPairing(deviceOf('laptop'))
+  const slow = scan(deviceOf('slow', 'ann', slowly), offer.code)
+  await hasRead?.promise
+  scan(deviceOf('fast', 'ann', patiently), offer.code, 'fast').vault.catch(() => {})
+  const met = offer.guest()
+  t.equal(await faultOf(slow.vault), 'taken')
+  isOver?.resolve()
+  t.equal((await met).name, 'fast')
 })
 
 t.test('The two minutes end on the device, too, whatever the service says', async (t) => {
@@ -232,14 +262,14 @@ t.test('A phone that was written from the format’s description alone is let in
   const promised = await receive(0, codeKey)
   const ecdh = createECDH('prime256v1')
   const own = ecdh.generateKeys()
-  await send(1, codeKey, Buffer.concat([own, Buffer.from('by hand')]))
+  await send(1, codeKey, Buffer.concat([own, Buffer.from('by hand'.repeat(20))]))
   const theirs = await receive(2, codeKey)
   t.same(derive(theirs, 'ebs/pairing-commitment/1'), promised)
   const material = Buffer.concat([code, ecdh.computeSecret(theirs), theirs, own])
   const key = derive(material, 'ebs/pairing-key/1')
   await send(3, key, Buffer.of())
   const { name, pictures, admit } = await guest
-  t.equal(name, 'by hand')
+  t.equal(name, 'by hand'.repeat(20).slice(0, 100))
   t.same(
     pictures,
     [...derive(material, 'ebs/pairing-pictures/1').subarray(0, 3)].map((byte) => byte % 64),
@@ -267,6 +297,23 @@ t.test('A device that stops ends it at once, and one without a network for a whi
       return response
     }
   }
+  // The other device answers before the phone knows that it was heard.
+  const isAnswered = Promise.withResolvers<void>()
+  const unheard: Change = async (request, answer) => {
+    const response = await answer()
+    if (request.method === 'GET' || (await request.json()).step !== 1 || !response.ok) return response
+    await isAnswered.promise
+    throw new TypeError('lost on the way back')
+  }
+  const answering: Change = async (request, answer) => {
+    const response = await answer()
+    if (request.method === 'PUT' && (await request.json()).step === 2) isAnswered.resolve()
+    return response
+  }
+  const early = await offerPairing(deviceOf('laptop', 'ann', answering))
+  scan(deviceOf('phone', 'ann', unheard), early.code, 'unheard').vault.catch(() => {})
+  t.equal((await early.guest()).name, 'unheard')
+
   const offer = await offerPairing(deviceOf('laptop', 'ann', flaky()))
   const phone = scan(deviceOf('phone', 'ann', flaky()), offer.code)
   const masterKey = randomBytes(32)
@@ -373,6 +420,8 @@ t.test('The operator, who has all that the service stores, logs and receives, op
   const all = [...received, ...app.log].join('\n')
   const messages = messagesIn(all)
   t.same([...messages.keys()].toSorted(), [0, 1, 2, 3, 4, 5], 'all of them went through the service')
+  const nonces = [...messages.values()].map((bytes) => bytes.toString('hex', 0, 24))
+  t.equal(new Set(nonces).size, 6, 'no nonce comes twice')
   const secret = Buffer.from(offer.code, 'base64url')
   for (const bytes of [masterKey, secret]) {
     for (const form of ['hex', 'base64', 'base64url'] as const) t.notMatch(all, bytes.toString(form).slice(0, 40), form)
@@ -402,6 +451,18 @@ t.test('The operator, who has all that the service stores, logs and receives, op
     const material = Buffer.concat([secret, ...known.map((part) => part ?? Buffer.of())])
     t.same(opensAny(material), [], 'nor with all that is public')
   }
+})
+
+t.test('The private keys do not leave WebCrypto', async (t) => {
+  const made = t.capture(crypto.subtle, 'generateKey', crypto.subtle.generateKey.bind(crypto.subtle))
+  const { deviceOf } = household()
+  const offer = await offerPairing(deviceOf('laptop'))
+  scan(deviceOf('phone'), offer.code).vault.catch(() => {})
+  await offer.guest()
+  t.same(
+    made().map(({ args }) => args[1]),
+    [false, false],
+  )
 })
 
 t.test('Once the vault is open, the service has the keys no more', async (t) => {

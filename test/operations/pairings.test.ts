@@ -40,6 +40,7 @@ t.test('Two devices send each other messages by turns, and each takes the place 
   }
   t.same(await send(page, 'one', 1), changed, 'an earlier one')
   t.same(await send(page, 'one', 2, 'another'), changed)
+  t.same(await send(page, 'one', 1, 'step 2'), changed, 'the same of another step')
   t.same(await send(page, 'one', 4), changed, 'one is missing')
   t.same(await send(page, 'one', 0), changed, 'it does not begin twice')
   t.same(await get(phone, 'one'), is(2))
@@ -100,6 +101,7 @@ t.test('Nobody else finds it or can answer it, and one’s own of the same id is
   t.same(await get(bob, 'same'), notFound)
   t.same(await send(bob, 'same', 1), notFound)
   t.same(await send(bob, 'same', 0, 'his'), is(0, 'his'))
+  t.same(await send(bob, 'same', 1), is(1))
   t.same(await get(ada, 'same'), is(0, 'hers'))
 })
 

@@ -62,7 +62,7 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
         {step.name === 'scanned' && (
           <>
             <p role="status">
-              <strong>{step.guest.name}</strong> has scanned the code. Does it show these three pictures?
+              <strong dir="auto">{step.guest.name}</strong> has scanned the code. Does it show these three pictures?
             </p>
             <Pictures of={step.guest.pictures} />
             <div class="bar end">
@@ -91,7 +91,7 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
         {step.name === 'open' && (
           <>
             <p class="done" role="status">
-              Your bookmarks are open on {step.guest.name} since <Time at={step.at} isExact />.
+              Your bookmarks are open on <span dir="auto">{step.guest.name}</span> since <Time at={step.at} isExact />.
             </p>
             <div class="bar end">
               <Button onClick={() => leaveTo('lost')}>That was not me…</Button>

@@ -22,9 +22,9 @@ export function Take({ code, owner: { client, userId }, opened, leave }: TakePro
   const [isCompared, setCompared] = useState(false)
   const [{ promise: compared, resolve: say }] = useState(() => Promise.withResolvers<void>())
   const [failure, setFailure] = useState<string>()
+  const [stop] = useState(() => new AbortController())
+  const { signal } = stop
   useEffect(() => {
-    const stop = new AbortController()
-    const { signal } = stop
     const name = browserOf(navigator.userAgent) || 'A browser'
     const compare = (pictures: PairingPictures) => {
       setPictures(pictures)
@@ -54,21 +54,34 @@ export function Take({ code, owner: { client, userId }, opened, leave }: TakePro
       )}
       <div class="bar">
         {failure === undefined && pictures && !isCompared && (
-          <Button
-            look="primary"
-            onClick={() => {
-              setCompared(true)
-              say()
-            }}
-          >
-            Yes, the same
-          </Button>
+          <>
+            <Button
+              look="primary"
+              onClick={() => {
+                setCompared(true)
+                say()
+              }}
+            >
+              Yes, the same
+            </Button>
+            <Button
+              onClick={() => {
+                stop.abort()
+                setFailure(different)
+              }}
+            >
+              No, others or none
+            </Button>
+          </>
         )}
         <Button onClick={leave}>Use the passphrase instead</Button>
       </div>
     </div>
   )
 }
+
+const different =
+  'Then it is not your device that has answered, and nothing was taken from it. Say No there, too, and use no link that somebody has sent you.'
 
 const reasons: Record<PairingFault, string> = {
   malformed: 'This link is not whole. Scan the code once more.',
