@@ -919,6 +919,11 @@ export interface components {
              */
             authenticated: boolean;
             user: components["schemas"]["SessionUser"];
+            /**
+             * @description Whether the user has a keyring. On a first device, there is none yet.
+             * @example true
+             */
+            has_keyring: boolean;
         };
         /** @description No valid session. */
         NoSession: {

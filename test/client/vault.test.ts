@@ -45,7 +45,7 @@ t.test('before the recovery code is confirmed nothing is stored: a reload can ma
   await t.rejects(createVault(client, { userId, passphrase: 'password1' }), WeakPassphraseError)
   t.notOk(await hasVault(client))
   t.not(draft.recoveryCode, rival.recoveryCode)
-  t.same(new Set(tab.sent), new Set(['/api/v1/account/keyring']), 'no export key was registered')
+  t.same(new Set(tab.sent), new Set(['/api/v1/auth/session']), 'no export key was registered')
 })
 
 t.test('a confirmation whose answers are lost is repeated until the vault is complete', async (t) => {

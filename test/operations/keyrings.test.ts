@@ -37,7 +37,10 @@ t.test(
     const { userId } = ada
     const passphrase = 'correct horse battery'
     const { keyring, masterKey } = await createKeyring({ userId, passphrase })
+    const hasKeyring = async () => (await ada.call('GET', '/api/v1/auth/session')).body.has_keyring
+    t.equal(await hasKeyring(), false)
     t.equal((await put(ada, keyring, 1))[0], 200)
+    t.equal(await hasKeyring(), true)
     growOld()
     t.same(await put(ada, 'x', 2), tooOld)
     t.same(await put(ada, keyringOf('of somebody who found the device'), 2), tooOld)

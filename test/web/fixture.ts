@@ -91,10 +91,9 @@ function describeFailure(t: Test, context: BrowserContext): void {
 
 /** The browser itself reports every 4xx and every request without a network, whatever the page makes of it. */
 function isExpected(text: string, url: string): boolean {
-  const isNoVaultYet = text.includes('404') && url.endsWith('/api/v1/account/keyring')
   const isSignedOut = text.includes('401') && /\/api\/v1\/(auth\/(session|refresh)|sync\/)/.test(url)
   const isSignedInTooLongAgo = text.includes('403') && url.endsWith('/api/v1/account')
-  return isNoVaultYet || isSignedOut || isSignedInTooLongAgo || /ERR_INTERNET_DISCONNECTED|ERR_FAILED/.test(text)
+  return isSignedOut || isSignedInTooLongAgo || /ERR_INTERNET_DISCONNECTED|ERR_FAILED/.test(text)
 }
 
 /** Signs in at the development provider, as a person would. */

@@ -67,7 +67,7 @@ export function createClient({ baseUrl, deviceId, fetch: send = (request) => fet
         response.ok &&
         !/^https?:/.test((await response.clone().json()).authorizationUrl)
       )
-        throw new ApiError(status, 'The sign-in has no web address')
+        throw new ApiError(status, 'Not a web address')
     },
   })
   return client

@@ -59,7 +59,8 @@ const limits: components['schemas']['AccountLimits'] = {
 type Answer = (call: Call) => FakeAnswer
 
 const answers: Record<OperationId, Answer | 'not played'> = {
-  getSession: ({ account }) => ok({ authenticated: true, user: account.user }),
+  getSession: ({ account }) =>
+    ok({ authenticated: true, user: account.user, has_keyring: account.keyring !== undefined }),
   refreshSession: () => done,
   logout: () => done,
   startLogin: ({ url }) => ok({ authorizationUrl: new URL('/sign-in', url).href }),

@@ -7,10 +7,9 @@ import type { EarlierKeyring, RecoveryCodeDraft, Vault, VaultDraft, VaultRepair 
 
 /** True if the signed-in user has created a vault on any device. */
 export async function hasVault(client: Client): Promise<boolean> {
-  const result = await client.GET('/api/v1/account/keyring')
-  if (result.response.status === 404) return false
-  unwrap(result)
-  return true
+  const session = unwrap(await client.GET('/api/v1/auth/session'))
+  // An instance of 2.0.0 does not say it, and a browser logs a 404 as an error.
+  return session.has_keyring ?? (await client.GET('/api/v1/account/keyring')).response.status !== 404
 }
 
 /**

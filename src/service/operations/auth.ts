@@ -10,6 +10,7 @@ import { type SignOutParts, signOut } from '../auth/sign-out.ts'
 import type { Access } from '../config/access.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/engine/database.ts'
+import { findKeyring } from '../db/tables/keyrings.ts'
 import { type Provider, ProviderRefusedError, ProviderUnavailableError } from '../provider/provider.ts'
 import { findSessionUser } from './account.ts'
 import type { OperationRequest, Operations } from './operation.ts'
@@ -86,7 +87,10 @@ export const authOperations: Operations<
 
   async getSession({ session, cookie, authorization }, { database }) {
     const user = session && (await findSessionUser(database.db, session.userId))
-    if (user) return { status: 200, body: { authenticated: true, user } }
+    if (user) {
+      const has_keyring = (await findKeyring(database.db, session.userId)) !== undefined
+      return { status: 200, body: { authenticated: true, user, has_keyring } }
+    }
     const isSent = sendsToken({ cookie, authorization }, 'session')
     const { headers } = new ServiceError(isSent ? 'InvalidSession' : 'AuthenticationRequired')
     return { status: 401, headers, body: { authenticated: false } }
