@@ -142,6 +142,11 @@ export interface components {
              * @example 1763699999000
              */
             timestamp: number;
+            /**
+             * @description True if the device that replaced it had not seen what it was made on either, and a third device had changed that: then more is lost than what its own device has changed. Missing otherwise, and if the versions before it are not kept.
+             * @example true
+             */
+            made_on_unseen?: boolean;
         };
         /**
          * SyncEvent

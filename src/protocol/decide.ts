@@ -24,8 +24,8 @@ export interface Verdict<Stored> {
   /** Replaces what is stored. */
   winner: Change | undefined
   resolution: 'device_id' | 'last_write_wins' | undefined
-  /** True if the winner replaces another device's version that its own device had not seen. */
-  unseen: boolean
+  /** If the winner replaces another device's version that its own device had not seen: the sequence number up to which it had seen. */
+  unseenAfter: number | undefined
   /** The changes that lost, each with the reason. */
   lost: ReadonlyMap<Change, string>
   /** The changes that would win, and are not to: they overwrite what their device had not seen. Each with the reason. */
@@ -59,7 +59,7 @@ export function decide<Stored extends Current>(
 
 /** Leaves what is stored as it is. */
 export function unchanged<Stored>(stored: Stored | undefined): Verdict<Stored> {
-  return { stored, winner: undefined, resolution: undefined, unseen: false, lost: nothing, heldBack: nothing }
+  return { stored, winner: undefined, resolution: undefined, unseenAfter: undefined, lost: nothing, heldBack: nothing }
 }
 
 /** For a change that counts as having seen what it replaces, and is later. */
@@ -94,8 +94,8 @@ function decideAmong<Stored extends Current>(
   if (!isWritten) return { ...unchanged(stored), lost }
   const overwritesUnseen = stored !== undefined && isUnseen(greatest, stored, seenUpTo)
   const resolution = resolve(greatest, changes, stored, overwritesUnseen)
-  const unseen = overwritesUnseen && !isSameChange(challenger, stored)
-  return { stored, winner: greatest, resolution, unseen, lost, heldBack: nothing }
+  const unseenAfter = overwritesUnseen && !isSameChange(challenger, stored) ? seenUpTo(greatest) : undefined
+  return { stored, winner: greatest, resolution, unseenAfter, lost, heldBack: nothing }
 }
 
 function resolve(
@@ -139,7 +139,11 @@ export type Overwritten = NonNullable<components['schemas']['SyncEvent']['overwr
 const { maxItems } = SyncEvent.overwritten
 
 /** The versions of a record that were replaced unseen: the last of each device, newest last. */
-export function addOverwritten(before: Overwritten, { device_id, timestamp }: Overwritten[number]): Overwritten {
+export function addOverwritten(
+  before: Overwritten,
+  { device_id, timestamp }: Overwritten[number],
+  isMadeOnUnseen: boolean,
+): Overwritten {
   const others = before.filter((version) => version.device_id !== device_id)
-  return [...others, { device_id, timestamp }].slice(-maxItems)
+  return [...others, { device_id, timestamp, ...(isMadeOnUnseen && { made_on_unseen: true }) }].slice(-maxItems)
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import type { Schemas } from '../../src/service/contract/schemas.ts'
 import type { TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
@@ -26,36 +27,41 @@ async function current(person: TestUser) {
 const push = (person: TestUser, ...changes: unknown[]) =>
   person.call('POST', '/api/v1/sync/push', { body: { changes } })
 
-t.test('a version replaced unseen is named by every later one', async (t) => {
+t.test('a version replaced unseen is named by every later one, also that it was made on an unseen one', async (t) => {
   const { user } = await sharedApp()
-  const edits = fc.array(fc.record({ device: fc.constantFrom('a', 'b', 'c'), pulls: fc.boolean() }), { maxLength: 10 })
+  const edits = fc.array(fc.record({ device: fc.constantFrom('a', 'b', 'c'), pulls: fc.boolean() }), {
+    maxLength: 10,
+  })
   let run = 0
   await fc.assert(
     fc.asyncProperty(edits, async (sequence) => {
       const person = await user(`writer-${++run}`)
       const seen: Record<string, number> = {}
-      const lost = new Map<string, number>()
+      const lost = new Map<string, [timestamp: number, isMadeOnUnseen: boolean]>()
       let stored: { device: string; timestamp: number; stamp: number } | undefined
+      const superseded: { device: string; stamp: number }[] = []
       for (const [index, { device, pulls }] of sequence.entries()) {
         if (pulls) seen[device] = (await current(person)).cursor
         const base = seen[device] ?? 0
         const timestamp = 1000 + index
         await push(person, edit(device, timestamp, base))
         if (stored && stored.device !== device && stored.stamp > base) {
+          const own = [device, stored.device]
+          const isOnUnseen = superseded.some((one) => one.stamp > base && !own.includes(one.device))
           lost.delete(stored.device)
-          lost.set(stored.device, stored.timestamp)
-        }
+          lost.set(stored.device, [stored.timestamp, isOnUnseen])
+        } else if (stored) superseded.push(stored)
         const { event, cursor } = await current(person)
-        const named = (event.overwritten ?? []).map((one: { device_id: string; timestamp: number }) => [
+        const named = (event.overwritten ?? []).map((one: Schemas['OverwrittenVersion']) => [
           one.device_id,
-          one.timestamp,
+          [one.timestamp, one.made_on_unseen ?? false],
         ])
         if (JSON.stringify(named) !== JSON.stringify([...lost])) return false
         stored = { device, timestamp, stamp: cursor }
       }
       return true
     }),
-    { numRuns: depth(10, 60) },
+    { numRuns: depth(20, 200) },
   )
   t.pass(`${run} sequences`)
 })

@@ -21,7 +21,7 @@ interface FakeVersion extends Entity, Pick<Change, 'operation' | 'timestamp' | '
 }
 
 /** A version that becomes current. */
-export type Replacement = FakeVersion & Partial<Pick<Verdict<never>, 'resolution' | 'unseen'>>
+export type Replacement = FakeVersion & Partial<Pick<Verdict<never>, 'resolution' | 'unseenAfter'>>
 
 /** The current version of an entity. A deleted one keeps the data of the version before. */
 export interface Current extends Replacement {
@@ -155,7 +155,7 @@ export class FakeRecords {
     }
     const written = replacements.map((replacement) => {
       const before = this.find(replacement)
-      const current = toCurrent(replacement, before, next())
+      const current = toCurrent(replacement, before, this.#isMadeOnUnseen(before, replacement), next())
       this.#entities.set(keyOf(current), current)
       if (before) this.kept.push(toReplaced(before, current))
       return current
@@ -169,6 +169,13 @@ export class FakeRecords {
     }
     this.#eraseBriefest()
     return written
+  }
+
+  /** True if the version was made on one of a third device that its replacer had not seen either. */
+  #isMadeOnUnseen(before: Current | undefined, { device_id, unseenAfter }: Replacement): boolean {
+    if (!before || unseenAfter === undefined) return false
+    const others = this.keptOf(before).filter((one) => ![before.device_id, device_id].includes(one.device_id))
+    return others.some(({ began, reason }) => reason === 'superseded' && (began?.stamp ?? 0) > unseenAfter)
   }
 
   /** Of an entity with too many versions, the service erases those that were current for the fewest hours, the latest first. */
@@ -250,8 +257,8 @@ export function isLive({ operation }: FakeVersion): boolean {
   return operation !== 'delete'
 }
 
-export function replacementOf({ winner, resolution, unseen }: Verdict<Current>): Replacement[] {
-  return winner ? [{ ...versionOf(winner), resolution, unseen }] : []
+export function replacementOf({ winner, resolution, unseenAfter }: Verdict<Current>): Replacement[] {
+  return winner ? [{ ...versionOf(winner), resolution, unseenAfter }] : []
 }
 
 function hoursOf({ began, ended }: Kept): number {
@@ -272,25 +279,30 @@ function versionOf(change: Change): FakeVersion {
   return { event_id, entity_type, entity_id, operation, timestamp, device_id, data, data_hash: data_hash ?? null }
 }
 
-function toCurrent(replacement: Replacement, before: Current | undefined, numbered: Numbered): Current {
-  const { operation, timestamp, data, data_hash, unseen } = replacement
+function toCurrent(
+  replacement: Replacement,
+  before: Current | undefined,
+  isOnUnseen: boolean,
+  numbered: Numbered,
+): Current {
+  const { operation, timestamp, data, data_hash, unseenAfter } = replacement
   const overwritten = before?.overwritten ?? []
   const { first, created_at } = before ?? { first: numbered, created_at: timestamp }
   return {
     ...{ ...replacement, ...numbered, first, created_at },
     data: operation === 'delete' ? (before?.data ?? null) : data,
     data_hash: (operation === 'delete' ? before?.data_hash : undefined) ?? data_hash,
-    overwritten: before && unseen ? addOverwritten(overwritten, before) : overwritten,
+    overwritten: before && unseenAfter !== undefined ? addOverwritten(overwritten, before, isOnUnseen) : overwritten,
   }
 }
 
-function toReplaced(before: Current, { stamp, at, event_id, operation, unseen }: Current): Kept {
+function toReplaced(before: Current, { stamp, at, event_id, operation, unseenAfter }: Current): Kept {
   const { entity_type, entity_id, event_id: id, timestamp, device_id, data_hash } = before
   const began = { stamp: before.stamp, at: before.at }
   return {
     ...{ entity_type, entity_id, event_id: id, operation: before.operation, timestamp, device_id, data_hash },
     ...{ began, ended: { stamp, at }, seq: stamp, at, replaced_by: event_id, settled_at: null },
-    reason: unseen ? 'overwritten' : 'superseded',
+    reason: unseenAfter === undefined ? 'superseded' : 'overwritten',
     was_deleted: isLive(before) && operation === 'delete',
     data: isLive(before) ? before.data : null,
   }

@@ -21,7 +21,12 @@ export function newBytes({ winner: { operation, encrypted_data }, shared }: Won)
 }
 
 /** The record that a winner leaves, with the commit's next number. */
-export function toRecord(user_id: string, commit: Commit, won: Won, isKept: boolean): RecordRow {
+export function toRecord(
+  user_id: string,
+  commit: Commit,
+  won: Won,
+  { isKept, isOnUnseen }: { isKept: boolean; isOnUnseen: boolean },
+): RecordRow {
   const { stamp, ahead } = commit.next()
   const { winner, stored, createdAt, resolution, shared } = won
   const { entity_type, entity_id, id: event_id, operation, timestamp, device_id } = winner
@@ -44,7 +49,7 @@ export function toRecord(user_id: string, commit: Commit, won: Won, isKept: bool
     device_id,
     conflict_resolved: resolution ? 1 : 0,
     resolution_strategy: resolution ?? null,
-    overwritten: overwrittenBy(won),
+    overwritten: overwrittenBy(won, isOnUnseen),
     bytes,
     data_stamp,
     first_stamp: stored ? stored.first_stamp : stamp,
@@ -62,10 +67,10 @@ function dataOf(stamp: number, won: Won, isKept: boolean): Pick<RecordRow, 'byte
 }
 
 /** Later versions keep what was overwritten: a device may receive only a later one, and must still learn of its loss. */
-function overwrittenBy({ stored, unseen }: Won): string | null {
+function overwrittenBy({ stored, unseenAfter }: Won, isOnUnseen: boolean): string | null {
   if (!stored) return null
-  if (!unseen) return stored.overwritten
-  return JSON.stringify(addOverwritten(readOverwritten(stored.overwritten), stored))
+  if (unseenAfter === undefined) return stored.overwritten
+  return JSON.stringify(addOverwritten(readOverwritten(stored.overwritten), stored, isOnUnseen))
 }
 
 export function readOverwritten(json: string | null): Overwritten {

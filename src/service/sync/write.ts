@@ -11,7 +11,7 @@ import { findCursors, saveLastSync } from '../db/tables/devices.ts'
 import { holdLogins } from '../db/tables/logins.ts'
 import { type EntityKey, entityKey, findStored, type RecordRow, type Stored } from '../db/tables/records.ts'
 import { type LockedUser, lockUser } from '../db/tables/users.ts'
-import { findKeptData, type VersionRow } from '../db/tables/versions.ts'
+import { findKeptData, findOnUnseen, type ReplacedUnseen, type VersionRow } from '../db/tables/versions.ts'
 import type { Notices } from '../notices/notices.ts'
 import { mapInTurns, pause } from '../thread/loop.ts'
 import { type Caller, type Decided, type Effects, type Intent, unknownDevice, type Written } from './change.ts'
@@ -179,11 +179,14 @@ async function effectsOf(
   const freed = removed.reduce((sum, { bytes }) => sum + bytes, 0)
   const added = addedBytes(won, freed, isKept)
   const written = withinQuota(config, user, verdicts, added)
-  const records = await mapInTurns(written, (one) => toRecord(user.id, commit, one, isKept))
+  const onUnseen = isKept ? await findOnUnseen(trx, user.id, written.flatMap(replacedUnseen)) : new Set<string>()
+  const records = await mapInTurns(written, (one) =>
+    toRecord(user.id, commit, one, { isKept, isOnUnseen: onUnseen.has(entityKey(one.winner)) }),
+  )
   const recordOf = (index: number) => records[index] as RecordRow
   const replaced = isKept
-    ? written.flatMap(({ stored, unseen }, index) =>
-        stored ? [toReplaced(recordOf(index), commit, stored, unseen)] : [],
+    ? written.flatMap(({ stored, unseenAfter }, index) =>
+        stored ? [toReplaced(recordOf(index), commit, stored, unseenAfter !== undefined)] : [],
       )
     : []
   const hasLosers = verdicts.some(({ lost }) => lost.size > 0)
@@ -216,6 +219,13 @@ async function effectsOf(
       ...toStoredDigest(sum === undefined ? undefined : written.reduce(addToSum, sum), commit.last()),
     },
   }
+}
+
+/** What the winner replaces, if that was made on a version of which its device may not have seen all. */
+function replacedUnseen({ stored, winner, unseenAfter }: Won): ReplacedUnseen[] {
+  if (!stored || unseenAfter === undefined || stored.versions === 0) return []
+  const { entity_type, entity_id, device_id } = stored
+  return [{ entity_type, entity_id, unseenAfter, devices: [device_id, winner.device_id] }]
 }
 
 interface StoredData {

@@ -134,6 +134,31 @@ t.test('a conflict names all that lost of several edits in a row, and `mine` put
   t.match(b.sync.get('x'), { title: "a's", description: "a's" })
 })
 
+for (const hasSeen of [false, true]) {
+  const whose = hasSeen ? 'without what that has seen of a third' : 'with what a third had changed before, also unseen'
+  t.test(`what is overwritten is told to its device, ${whose}`, async (t) => {
+    const { person, a, b, c } = await people.open(t)
+    await a.sync.put(original)
+    await sync(a, b, c)
+    await a.sync.update('x', { description: "a's" })
+    await sync(a, b, ...(hasSeen ? [c] : []))
+    await b.sync.update('x', { title: "b's" })
+    await sync(b)
+    await person.world.pass(1000)
+    await c.sync.update('x', { title: "c's", description: "c's" })
+    await sync(c, a, b)
+    t.same([a.conflicts, c.conflicts], [[], []])
+    t.match(b.conflicts, [{ fields: hasSeen ? ['title'] : ['title', 'description'] }])
+    await b.sync.resolve('x', 'mine')
+    await sync(b, c, a)
+    const kept = { title: "b's", description: hasSeen ? "c's" : "a's" }
+    t.match(
+      [a, b, c].map(({ sync }) => sync.get('x')),
+      Array(3).fill(kept),
+    )
+  })
+}
+
 for (const isAnswered of [true, false]) {
   const before = isAnswered ? '' : ', and edited before that was answered'
   t.test(`what was made here loses all its fields to another that was made unseen under its id${before}`, async (t) => {

@@ -78,10 +78,18 @@ export class Model {
       const stored = this.entities.get(key)?.current
       const seen = ({ device_id, base }: { device_id: string; base?: number }) =>
         base ?? this.cursors.get(device_id) ?? 0
-      const { winner, lost, unseen } = decide(group, stored && { ...stored, encrypted_data: null }, seen)
+      const { winner, lost, unseenAfter } = decide(group, stored && { ...stored, encrypted_data: null }, seen)
       if (!winner) return { key, lost: [...lost.keys()] }
       const { id: event_id, operation, timestamp, device_id, data_hash = null } = winner
-      const won = { event_id, operation, timestamp, device_id, data_hash, unseen, data: dataOf(winner) }
+      const won = {
+        event_id,
+        operation,
+        timestamp,
+        device_id,
+        data_hash,
+        data: dataOf(winner),
+        unseen: unseenAfter !== undefined,
+      }
       return { key, lost: [...lost.keys()], winner: won }
     })
     return this.write(now, outcomes) ?? this.push(now, changes)

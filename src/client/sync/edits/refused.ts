@@ -1,7 +1,7 @@
 import { paced } from '../../timing/paced.ts'
 import type { Replica } from '../store/replica.ts'
 import { isQuarantined } from '../store/row.ts'
-import type { Row, Waiting } from '../store/store.ts'
+import type { Row } from '../store/store.ts'
 import { listRefused } from './quarantine.ts'
 
 /** The user tries refused edits again. */
@@ -41,9 +41,5 @@ async function changeRefused(
 }
 
 function released(row: Row): Row {
-  return { ...row, waiting: row.waiting.map(withoutRefusal) }
-}
-
-function withoutRefusal({ refusal: _, ...waiting }: Waiting): Waiting {
-  return waiting
+  return { ...row, waiting: row.waiting.map(({ refusal: _, ...waiting }) => waiting) }
 }

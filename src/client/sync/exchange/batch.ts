@@ -155,8 +155,7 @@ export class Refusals {
       const limit = this.#overQuota.get(change.operation)
       return limit !== undefined && (growthOf(replica, change) ?? Number.NEGATIVE_INFINITY) >= limit
     }
-    const { true: hopeless = [], false: sendable = [] } = Object.groupBy(batch, (one) => `${isHopeless(one)}`)
-    return { sendable, hopeless }
+    return { sendable: batch.filter((one) => !isHopeless(one)), hopeless: batch.filter(isHopeless) }
   }
 }
 

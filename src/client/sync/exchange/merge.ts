@@ -15,13 +15,17 @@ export interface Circumstances {
   base: number
   /** The cursor after it. */
   cursor: number
-  /**
-   * True if the device that made the event had not seen this version of ours. `perhaps`: a recovered service does not know
-   * whom a newer version has overwritten.
-   */
-  overwrites(mine: Version): boolean | 'perhaps'
+  /** If the device that made the event had not seen this version of ours. */
+  overwrites(mine: Version): Unseen | false
   /** True if the event was certainly made on top of this version. */
   descendsFrom(version: Version): boolean
+}
+
+export interface Unseen {
+  /** False: perhaps it had. A recovered service does not know whom a newer version has overwritten. */
+  isCertain?: boolean
+  /** True if it had not seen what another device had changed before either. */
+  made_on_unseen?: boolean
 }
 
 /** The edit that holds what both sides have changed. */
@@ -128,17 +132,19 @@ export function overwriting(row: Row): Row {
 /**
  * An edit of this device, which the service had accepted, may lose to a device that had not seen it. That may not have
  * seen what the edit was made on either, so all fields that differ may be lost; those that the edit changed are the ones
- * to name, and all if it knew of no bookmark. If they are there, it had perhaps seen the edit.
+ * to name, and all if it knew of no bookmark, or not of another device's edit before. If they are there, it had perhaps seen
+ * the edit.
  */
 function overwrittenBy(theirs: Version, { version: mine }: Row, circumstances: Circumstances): Lost | undefined {
   const { deviceId, ownIds, overwrites } = circumstances
   if (!mine || !ownIds.has(mine.device_id) || theirs.device_id === deviceId) return undefined
-  const isUnseen = overwrites(mine)
-  if (!isUnseen || isSameContent(mine, theirs)) return undefined
+  const unseen = overwrites(mine)
+  if (!unseen || isSameContent(mine, theirs)) return undefined
   if (!mine.bookmark || !theirs.bookmark) return { fields: [], mine: mine.bookmark }
   const fields = fieldsLost(mine.bookmark, theirs.bookmark)
-  const own = fields.filter((name) => theirs.operation === 'create' || mine.changed?.includes(name))
-  if (fields.length === 0 || (isUnseen === 'perhaps' && mine.changed && own.length === 0)) return undefined
+  const isWhole = theirs.operation === 'create' || unseen.made_on_unseen
+  const own = fields.filter((name) => isWhole || mine.changed?.includes(name))
+  if (fields.length === 0 || (unseen.isCertain === false && mine.changed && own.length === 0)) return undefined
   return { fields: own.length > 0 ? own : fields, mine: mine.bookmark }
 }
 

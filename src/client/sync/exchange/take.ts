@@ -9,7 +9,7 @@ import { versionOf } from '../store/row.ts'
 import type { Meta, Row, Version } from '../store/store.ts'
 import { demandTimes } from './correct-clock.ts'
 import { keyMarkOf, keyNamedBy, missesKeys } from './key-marks.ts'
-import { lostWhole, type MergedEdit, mergeUnreadable, mergeVersion } from './merge.ts'
+import { lostWhole, type MergedEdit, mergeUnreadable, mergeVersion, type Unseen } from './merge.ts'
 import type { Progress } from './progress.ts'
 import { isOfSecondLife, ownIds, presentId, withNewId } from './second-life.ts'
 import { markTold } from './told.ts'
@@ -127,7 +127,7 @@ function takeEvent(
   const own = ownIds(draft.meta, deviceId)
   const isRecovered = older !== undefined && !isSameHistory
   const overwrites = (mine: Version) =>
-    namesOverwritten(event, mine) || (isRecovered && (namesEarlier(event, mine) || 'perhaps'))
+    overwrittenAs(event, mine) ?? (isRecovered && { isCertain: namesEarlier(event, mine) })
   const descendsFrom = (mine: Version) => !isRecovered && certainlyDescends(event, mine)
   const merged = mergeVersion(row, version, { deviceId, ownIds: own, ...cursors, overwrites, descendsFrom })
   if (merged.kind === 'older') {
@@ -147,7 +147,7 @@ function takeEvent(
   }
   draft.set(merged.row)
   const { version: mine } = row
-  if (mine && own.has(mine.device_id) && namesOverwritten(event, mine)) markTold(draft, [mine.event_id])
+  if (mine && own.has(mine.device_id) && overwrittenAs(event, mine)) markTold(draft, [mine.event_id])
   const lost = merged.edit && !makeEdit(parts, draft, merged.row, merged.edit) ? lostWhole(row, version) : merged.lost
   if (lost) draft.lose(draft.get(row.id), { theirs: version.bookmark, ...lost })
   return undefined
@@ -169,9 +169,9 @@ function reportRollback(draft: Draft, { event, version }: OpenedEvent, known: Ve
   draft.errors.push({ error, id: event.entity_id })
 }
 
-/** True if the event, or one before it, replaced this version by a device that had not seen it. */
-function namesOverwritten({ overwritten = [] }: SyncEvent, { device_id, timestamp }: Version): boolean {
-  return overwritten.some((one) => one.device_id === device_id && one.timestamp === timestamp)
+/** What the event says of this version if it, or one before it, replaced that by a device that had not seen it. */
+function overwrittenAs({ overwritten = [] }: SyncEvent, { device_id, timestamp }: Version): Unseen | undefined {
+  return overwritten.find((one) => one.device_id === device_id && one.timestamp === timestamp)
 }
 
 /**

@@ -6,7 +6,7 @@ import { table } from '../engine/table.ts'
 import type { Schema, VersionsTable } from '../schema.ts'
 import type { PageLimits } from './changes.ts'
 import { isOpen } from './conflicts.ts'
-import { type EntityKey, flatMapOfType, type IdsOfType } from './records.ts'
+import { type EntityKey, entityKey, flatMapOfType, type IdsOfType } from './records.ts'
 
 export type VersionRow = VersionsTable
 /** With its ciphertext. */
@@ -175,6 +175,36 @@ const byEvents = query(
     select ${sql.join(toldColumns.map((column) => sql.ref(column)))} from ${listedJson(db, list)} cross join versions
     where user_id = ${userId} and entity_type = ${entity_type} and entity_id = listed.value ->> 0
       and version_id >= listed.value ->> 1 and version_id <= listed.value ->> 2`,
+)
+
+/** A current version that is replaced by a device that had seen nothing after a sequence number. */
+export interface ReplacedUnseen extends EntityKey {
+  unseenAfter: number
+  /** The one that made it, and the one that replaces it. */
+  devices: [string, string]
+}
+
+/** By `entityKey`, those that were made on a version of a third device, which nobody had lost by then, from after that number. */
+export async function findOnUnseen(trx: Trx, userId: string, replaced: ReplacedUnseen[]): Promise<Set<string>> {
+  const found = await flatMapOfType(replaced, entitiesOfStatement, async ({ entity_type, places }) => {
+    const part = places.map((place) => replaced[place] as ReplacedUnseen)
+    const list = JSON.stringify(part.map(({ entity_id, unseenAfter, devices }) => [entity_id, unseenAfter, ...devices]))
+    const rows = await onUnseen.all(trx, { userId, entity_type, list })
+    return rows.map(({ entity_id }) => entityKey({ entity_type, entity_id }))
+  })
+  return new Set(found)
+}
+
+const onUnseen = query(
+  (
+    db,
+    { userId, entity_type, list }: Placeholders<Pick<IdsOfType, 'userId' | 'entity_type'> & { list: string }>,
+  ) => sql<{ entity_id: string }>`
+    select value ->> 0 as entity_id from ${listedJson(db, list)} where exists (
+      select 1 from versions where user_id = ${userId} and entity_type = ${entity_type} and entity_id = value ->> 0
+        and seq > cast(value ->> 1 as bigint) and began > cast(value ->> 1 as bigint) and reason = 'superseded'
+        and device_id <> value ->> 2 and device_id <> value ->> 3
+    )`,
 )
 
 /** Those of the ciphertexts that a version has, of which each may have many: none is looked at. */
