@@ -6,15 +6,23 @@ await run(
   command(
     'picture',
     "Writes the pictures of docs/assets, from the running web page: one person's bookmarks on two devices, on a phone, and in a browser.",
+    'Then those of all views and dialogs of the page, in four widths, light and dark, into dist/pictures/, which is for looking only.',
   )
     .option('--store', 'writes the pictures of the browser extension for its stores into dist/store/ instead')
-    .action(async ({ store }: { store?: true }) => {
+    .option('--views [LANGUAGE]', 'writes those in dist/pictures/ alone, of the page in this language (en)')
+    .action(async ({ store, views }: { store?: true; views?: true | string }) => {
       if (store) {
         const { drawStore } = await import('./picture/store.ts')
         return console.log(`Written: ${await withProgress(({ report }) => drawStore(report))}.`)
       }
-      const { drawPictures } = await import('./picture/draw.ts')
-      const folder = await withProgress(({ report }) => drawPictures(report))
-      console.log(`Written: ${folder}. Look at them, then commit them.`)
+      if (views === undefined) {
+        const { drawPictures } = await import('./picture/draw.ts')
+        const folder = await withProgress(({ report }) => drawPictures(report))
+        console.log(`Written: ${folder}. Look at them, then commit them.`)
+      }
+      const { drawViews } = await import('./picture/views.ts')
+      const language = typeof views === 'string' ? views : 'en'
+      const written = await withProgress(({ report }) => drawViews(report, language))
+      console.log(`${written.join('\n')}\nLook at all of them: the last one shows them beside each other.`)
     }),
 )

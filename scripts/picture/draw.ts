@@ -1,17 +1,22 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { FrameLocator, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import type { Report } from '../../src/service/terminal/progress.ts'
 import { buildExtension } from '../package/extension.ts'
 import { launchChromium } from '../servers/chromium.ts'
-import { spawnService } from '../servers/service.ts'
 import { openExtensionPage } from './extension-page.ts'
+import {
+  choosePassphrase,
+  comeToDoor,
+  confirmCode,
+  goTo,
+  importBookmarks,
+  openVault,
+  serve,
+  upToDate,
+} from './person.ts'
 import { inStep } from './store.ts'
 
 const folder = new URL('../../docs/assets/', import.meta.url)
-const passphrase = 'tinsel walrus oboe fjord'
 
 const bookmarks = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <DL><p>
@@ -39,11 +44,7 @@ const bookmarks = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
 export async function drawPictures(report: Report): Promise<string> {
   await using opened = new AsyncDisposableStack()
   report('starting the service and Chromium', 0, 5)
-  const data = await mkdtemp(join(tmpdir(), 'ebs-picture-'))
-  opened.defer(() => rm(data, { recursive: true, force: true }))
-  const service = await spawnService(data, { SERVE_APP: 'true' })
-  opened.defer(() => service.stop())
-  await service.ready()
+  const origin = await serve(opened)
   const browser = await launchChromium()
   opened.defer(() => browser.close())
   const wide = { width: 1440, height: 780 }
@@ -51,29 +52,23 @@ export async function drawPictures(report: Report): Promise<string> {
   const draw = (of: Page, name: string) => of.screenshot({ path: fileURLToPath(new URL(`${name}.png`, folder)) })
 
   report('signing in', 1, 5)
-  await signIn(page, service.url.origin)
-  await page.getByLabel('New passphrase').fill(passphrase)
-  await page.getByLabel('The same once more').fill(passphrase)
-  await page.getByRole('button', { name: 'Create my vault' }).click()
-  await page.getByRole('button', { name: 'I have it on paper' }).click()
-  await upToDate(page)
+  await page.goto(origin)
+  await comeToDoor(page)
+  await choosePassphrase(page)
+  await confirmCode(page)
   report('importing bookmarks', 2, 5)
-  const upload = { name: 'bookmarks.html', mimeType: 'text/html', buffer: Buffer.from(bookmarks) }
-  await page.getByRole('link', { name: 'Import and backups' }).click()
-  await page.setInputFiles('input[accept=".htm,.html"]', upload)
-  await page.getByText('12 bookmarks and folders imported').waitFor()
+  await importBookmarks(page, bookmarks)
   await page.setViewportSize({ width: 960, height: 480 })
   await draw(page, 'using-import')
-  await page.getByRole('link', { name: 'Bookmarks', exact: true }).click()
+  await goTo(page, 'folder')
   await page.setViewportSize({ width: 390, height: 640 })
   await draw(page, 'using-phone')
   await page.setViewportSize(wide)
 
   report('opening the second device', 3, 5)
-  await page.getByRole('button', { name: 'Second device alongside' }).click()
+  await page.click('.beside-button')
   const beside = page.frameLocator('#beside iframe')
-  await beside.getByLabel('Passphrase or recovery code').fill(passphrase)
-  await beside.getByRole('button', { name: 'Open', exact: true }).click()
+  await openVault(beside)
   for (const device of [page, beside]) {
     await upToDate(device)
     await device.getByRole('main').getByRole('link', { name: 'Reading' }).click()
@@ -87,18 +82,4 @@ export async function drawPictures(report: Report): Promise<string> {
   await popup.locator('html:not(.wordless) h1:not(:text("…"))').waitFor()
   await popup.locator('body').screenshot({ path: fileURLToPath(new URL('using-extension.png', folder)) })
   return fileURLToPath(folder)
-}
-
-async function signIn(page: Page, origin: string): Promise<void> {
-  await page.goto(origin)
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.waitForURL(/\/sign-in\//)
-  await page.locator('input:not([type=hidden])').first().fill('Ada')
-  await page.keyboard.press('Enter')
-  await page.waitForURL(`${origin}/`)
-}
-
-/** Connected, and nothing waits to be sent. */
-async function upToDate(device: Page | FrameLocator): Promise<void> {
-  await device.locator('#status[data-state=online][data-waiting="0"]').waitFor()
 }

@@ -1,0 +1,64 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { FrameLocator, Page } from 'playwright-core'
+import { spawnService } from '../servers/service.ts'
+
+/** Who is seen in the pictures. The names of fields and classes are the same in every language. */
+const passphrase = 'tinsel walrus oboe fjord'
+
+/** A service with the page, on a folder of its own until the end. */
+export async function serve(opened: AsyncDisposableStack): Promise<string> {
+  const data = await mkdtemp(join(tmpdir(), 'ebs-picture-'))
+  opened.defer(() => rm(data, { recursive: true, force: true }))
+  const service = await spawnService(data, { SERVE_APP: 'true' })
+  opened.defer(() => service.stop())
+  await service.ready()
+  return service.url.origin
+}
+
+/** From the first page to the door of the vault. */
+export async function comeToDoor(page: Page): Promise<void> {
+  await page.click('form [type=submit]')
+  await page.waitForURL(/\/sign-in\//)
+  await page.locator('input:not([type=hidden])').first().fill('Ada')
+  await page.keyboard.press('Enter')
+  await page.locator('.signed-in-as').waitFor()
+}
+
+/** As far as the recovery code. */
+export async function choosePassphrase(page: Page): Promise<void> {
+  for (const name of ['passphrase', 'repeated']) await page.fill(`[name=${name}]`, passphrase)
+  await page.click('form [type=submit]')
+  await page.locator('#recovery-code').waitFor()
+}
+
+/** Whoever has the code on paper. */
+export async function confirmCode(page: Page): Promise<void> {
+  await page.click('.button.primary')
+  await upToDate(page)
+}
+
+export async function openVault(device: Page | FrameLocator): Promise<void> {
+  await device.locator('[name=secret]').fill(passphrase)
+  await device.locator('form [type=submit]').click()
+  await upToDate(device)
+}
+
+export async function goTo(page: Page, view: string): Promise<void> {
+  await page.evaluate((view) => {
+    location.hash = `#/${view}`
+  }, view)
+}
+
+export async function importBookmarks(page: Page, file: string): Promise<void> {
+  await goTo(page, 'settings')
+  const upload = { name: 'bookmarks.html', mimeType: 'text/html', buffer: Buffer.from(file) }
+  await page.setInputFiles('input[accept=".htm,.html"]', upload)
+  await page.locator('.report').waitFor()
+}
+
+/** Connected, and nothing waits to be sent. */
+export async function upToDate(device: Page | FrameLocator): Promise<void> {
+  await device.locator('#status[data-state=online][data-waiting="0"]').waitFor()
+}
