@@ -92,11 +92,7 @@ t.test('Every response has the same security headers, whatever becomes of the re
     'origin-agent-cluster': '?1',
     'referrer-policy': 'no-referrer',
     'x-content-type-options': 'nosniff',
-    'x-dns-prefetch-control': 'off',
-    'x-download-options': 'noopen',
     'x-frame-options': 'SAMEORIGIN',
-    'x-permitted-cross-domain-policies': 'none',
-    'x-xss-protection': '0',
     'cache-control': 'private, no-store',
     vary: 'Origin',
   }
