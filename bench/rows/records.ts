@@ -7,7 +7,7 @@ import type { Account } from '../worker/apis.ts'
 import type { Batches } from '../worker/load.ts'
 
 const transactions = 'the driver alone, a transaction for each 1,000 records, synced to disk'
-const bareRoute = 'a Fastify route that reads the same body and answers the same'
+const bareRoute = 'a Fastify route that selects with the driver alone what came after the cursor: nothing'
 
 export const push: Row = {
   line: {

@@ -20,7 +20,11 @@ app.get(operations.getHealth.path, async () => {
   await store.page('', 0, 1)
   return { status: 'healthy' }
 })
-app.post(operations.pullChanges.path, async () => ({ changes: [], last_sync_timestamp: 1, has_more: false }))
+// Whoever answers that nothing is new has asked.
+app.post(operations.pullChanges.path, async ({ body }) => {
+  const { since = 0, limit = 1000 } = body as Schemas['PullRequest']
+  return { changes: await store.page(user, since, limit), last_sync_timestamp: stamp, has_more: false }
+})
 app.post(operations.createBookmark.path, async ({ body }) => {
   const bookmark = body as { id: string; encrypted_data: string; data_hash: string }
   const now = Date.now()
