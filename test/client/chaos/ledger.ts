@@ -250,12 +250,14 @@ export class Ledger {
     const own = this.#entries.filter((entry) => entry.id === id)
     // Several may move it into the same folder, or give it tags, without having seen each other.
     if (own.some(({ field }) => field === 'parentId' || (field && isMember(field) && field !== ownMember))) return false
+    // A store that went back does not know that what it has forgotten was made on what it has, and the older may win.
+    const known = own.filter((entry) => !this.#isForgotten(entry))
     const descends = (field: Field): boolean => {
       const seen = new Set<string | null>()
       for (let value = mine[field] ?? null; !seen.has(value); ) {
         if (value === (theirs[field] ?? null)) return true
         seen.add(value)
-        value = own.find((entry) => entry.field === field && entry.value === value)?.saw?.[field] ?? null
+        value = known.find((entry) => entry.field === field && entry.value === value)?.saw?.[field] ?? null
       }
       return false
     }
