@@ -58,12 +58,18 @@ export default defineConfig({
   },
   async transformHtml(html, page, { siteConfig }) {
     const withFiles = await withScriptsInFiles(html, siteConfig.outDir, siteConfig.site.base)
-    const own = page.endsWith('/http.html') ? referencePolicy : policy
+    const { base } = siteConfig.site
+    const isReference = page.endsWith('/http.html')
+    const own = isReference ? referencePolicy : policy
+    // Otherwise the megabyte waits until the page's own scripts have run, and comes together with what other pages need.
+    const early = `<link rel="preload" as="script" href="${base}redoc.standalone.js">
+<link rel="preload" as="fetch" crossorigin href="${base}openapi.json">
+`
     const meta = `<meta http-equiv="Content-Security-Policy" content="${own}">\n`
-    const sheet = `<link rel="stylesheet" href="${siteConfig.site.base}code.css">\n`
+    const sheet = `<link rel="stylesheet" href="${base}code.css">\n`
     return withFiles
       .replaceAll(/(<[^<>]*) style="[^"]*"/g, '$1')
-      .replace(/(<meta charset="utf-8">\n)/, `$1${meta}`)
+      .replace(/(<meta charset="utf-8">\n)/, `$1${meta}${isReference ? early : ''}`)
       .replace('</head>', `${sheet}</head>`)
   },
   async buildEnd({ outDir }) {

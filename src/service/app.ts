@@ -11,7 +11,7 @@ import { bindOperations } from './http/bind.ts'
 import { watchConnections } from './http/connections.ts'
 import { answerClientErrors, registerErrors, routeMalformedUrl } from './http/errors.ts'
 import { registerHeads, responseHeaders } from './http/head.ts'
-import { registerPages } from './http/pages.ts'
+import { lostPage, registerPages } from './http/pages.ts'
 import { isRealtimeUpgrade } from './http/realtime.ts'
 import { newRequestId, registerRequests } from './http/requests.ts'
 import { serializerCompiler } from './http/responses.ts'
@@ -56,7 +56,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     preClose: (done) => void hub.close().then(() => app.websocketServer.close(() => done())),
   })
   watchConnections(app)
-  registerErrors(app, context)
+  registerErrors(app, context, lostPage(config))
   registerRequests(app, context)
   await registerHeads(app, config)
   await registerAdmission(app, log)

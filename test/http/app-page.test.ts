@@ -1,5 +1,7 @@
-/** What `GET /` leads to in production: the web page by SERVE_APP, or by the name that 2.0.0 had for it. */
+/** What a browser's address leads to: `GET /` in production, by SERVE_APP or the name that 2.0.0 had for it; one that leads nowhere. */
+import { createHash } from 'node:crypto'
 import t from 'tap'
+import { rawRequest, sendRaw } from '../hostile/raw.ts'
 import { buildApp } from '../support/app.ts'
 
 const production = {
@@ -34,3 +36,64 @@ t.test('What is neither true nor false is refused by its own name', async (t) =>
       message: `${name} must be one of: true, false`,
     })
 })
+
+t.test('A person at an address that leads nowhere is shown the ways on, and nothing of the address', async (t) => {
+  const { listen } = await buildApp(t, { SERVE_APP: 'true' })
+  const origin = await listen()
+  const ask = (line: string, ...headers: string[]) => sendRaw(origin, rawRequest(line, headers))
+  const navigation = 'Accept: text/html,application/xhtml+xml,*/*;q=0.8'
+  const lost = await ask('GET /does-not-exist', navigation)
+  t.same([lost.status, lost.type], [404, 'text/html; charset=utf-8'])
+  t.match(lost.body, /<html lang="en">.*<h1>There is nothing here<.*href="\/".*href="\/docs\/using"/)
+  t.notMatch(lost.body, /<script/)
+  const [, style = ''] = /<style>(.*)<\/style>/.exec(lost.body) ?? []
+  const hash = createHash('sha256').update(style).digest('base64')
+  t.match(lost.headers['content-security-policy'], `default-src 'none'; style-src 'sha256-${hash}'; `)
+  t.match(lost.headers['cache-control'], 'no-store')
+  for (const path of [
+    '/<script>alert(1)</script>',
+    '/%3Cscript%3Ealert(1)%3C/script%3E?"><img src=x>',
+    '//evil.example/x',
+    '/\\evil.example',
+    '/..%2f..%2fetc/passwd',
+    '/demo/../../package.json',
+    '/x%0d%0aSet-Cookie:%20a=b',
+    `/${'a'.repeat(8000)}`,
+  ]) {
+    const { status, body, headers } = await ask(`GET ${path.replaceAll(' ', '%20')}`, navigation)
+    t.same([status, body, headers['set-cookie'], headers.location], [404, lost.body, undefined, undefined], path)
+  }
+  const german = await ask('GET /x', navigation, 'Accept-Language: de-AT,de;q=0.9,en;q=0.8')
+  t.match(Buffer.from(german.body, 'latin1').toString(), /<html lang="de">.*<h1>Hier ist nichts<.*>Lesezeichen öffnen</)
+  t.match((await ask('GET /x', navigation, 'Accept-Language: en,de')).body, /lang="en"/)
+  const head = await ask('HEAD /x', navigation)
+  t.same([head.status, head.type, head.body], [404, 'text/html; charset=utf-8', ''])
+
+  const json = [404, 'application/json; charset=utf-8', '{"error":"Not found"}']
+  for (const [line, ...headers] of [
+    ['GET /does-not-exist'],
+    ['GET /does-not-exist', 'Accept: */*'],
+    ['GET /does-not-exist', 'Accept: application/json'],
+    ['POST /does-not-exist', navigation, 'Content-Length: 0'],
+    ['GET /api/v1/nothing', navigation],
+    ['GET /api', navigation],
+    ['GET /api?x', navigation],
+  ] as const) {
+    const { status, type, body } = await ask(line, ...headers)
+    t.same([status, type, body], json, `${line} ${headers}`)
+  }
+  t.equal((await ask('GET /%zz', navigation)).type, 'application/json; charset=utf-8')
+})
+
+t.test(
+  'Where no page is served, a person who is lost is led to the web app of APP_URL, or to the documents alone',
+  async (t) => {
+    for (const [APP_URL, expected] of [
+      ['https://web.example', /<li><a href="https:\/\/web\.example\/">/],
+      ['', /<ul><li><a href="\/docs\/using">Help/],
+    ] as const) {
+      const { app } = await buildApp(t, { ...production, APP_URL })
+      t.match((await app.inject({ url: '/x', headers: { accept: 'text/html' } })).body, expected)
+    }
+  },
+)

@@ -96,7 +96,7 @@ else {
     await t.test('the recovery code is printed without the page', async (t) => {
       for (const label of ['New passphrase', 'The same once more']) await page.getByLabel(label).fill(passphrase)
       const shown = page.locator('#recovery-code')
-      const made = await callsOfMany('GET /api/v1/account/keyring', 'Create my vault', () => shown.waitFor())
+      const made = await callsOfMany('GET /api/v1/auth/session', 'Create my vault', () => shown.waitFor())
       t.equal(made, 1, 'it is made once')
       const code = (await shown.textContent()) ?? ''
       await page.emulateMedia({ media: 'print', colorScheme: 'dark' })

@@ -18,8 +18,15 @@ interface ErrorParts {
   database: Pick<Database, 'isUnavailable'>
 }
 
-/** Every error becomes the contract's `{error}`, with its code in a header. It names the caller's faults; ours are logged instead. */
-export function registerErrors(app: FastifyInstance, parts: ErrorParts): void {
+/**
+ * Every error becomes the contract's `{error}`, with its code in a header. It names the caller's faults; ours are logged instead.
+ * `showLost` may answer a 404 in its place.
+ */
+export function registerErrors(
+  app: FastifyInstance,
+  parts: ErrorParts,
+  showLost: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | undefined = () => undefined,
+): void {
   const methodsOf = collectMethods(app)
   const unmatched = ({ url, method, raw }: FastifyRequest) => {
     if (malformed.has(raw)) return new ServiceError('MalformedUrl')
@@ -33,7 +40,10 @@ export function registerErrors(app: FastifyInstance, parts: ErrorParts): void {
     // Fastify demands a content type of some methods, whatever the path.
     return answer(request.is404 && found.code === 'MalformedRequest' ? unmatched(request) : found, request, reply)
   })
-  app.setNotFoundHandler((request, reply) => answer(unmatched(request), request, reply))
+  app.setNotFoundHandler((request, reply) => {
+    const error = unmatched(request)
+    return (error.code === 'NotFound' && showLost(request, reply)) || answer(error, request, reply)
+  })
 }
 
 function answer(error: ServiceError, request: FastifyRequest, reply: FastifyReply): FastifyReply {

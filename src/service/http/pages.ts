@@ -1,8 +1,9 @@
+import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { extname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import files, { type FastifyStaticOptions } from '@fastify/static'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { loginFailures } from '../../../generated/login-failures.ts'
 import { isBundle } from '../bundle.ts'
 import { ConfigError } from '../config/values.ts'
@@ -80,7 +81,7 @@ export async function registerPages(app: FastifyInstance, config: PagesConfig): 
 function redirectToPublicUrl(app: FastifyInstance, publicUrl: string): void {
   const { host } = new URL(publicUrl)
   app.addHook('onRequest', (request, reply, next) => {
-    const isPage = request.method === 'GET' && (request.headers.accept ?? '').includes('text/html')
+    const isPage = isForPerson(request)
     const isTwin = /^(localhost|127\.0\.0\.1)(:\d+)?$/.test(request.host) && request.host !== host
     if (isPage && isTwin && /^(localhost|127\.0\.0\.1)(:|$)/.test(host)) reply.redirect(`${publicUrl}${request.url}`)
     else next()
@@ -126,8 +127,8 @@ async function registerDocuments(app: FastifyInstance, config: PagesConfig): Pro
     const path = request.params['*']
     const send = documents.get(path)
     if (send) return send(reply)
-    // Who follows an outdated link gets a page that leads on; a program, or a page that loads its parts, the contract's answer.
-    if (!request.headers.accept?.includes('text/html')) return reply.callNotFound()
+    // Who follows an outdated link gets a page that leads on.
+    if (!isForPerson(request)) return reply.callNotFound()
     // As the repository's files are called.
     const name = path.slice(path.lastIndexOf('/') + 1).replace(/\.md$/, '')
     if (name !== path && documents.has(name)) return reply.redirect(`/docs/${name}`)
@@ -144,6 +145,53 @@ function sayWhatToRun(app: FastifyInstance): void {
     app.get(path, (_request, reply) =>
       reply.code(404).type('text/plain; charset=utf-8').send('The documents are not built: run `npm run build`.\n'),
     )
+  }
+}
+
+/** As a browser asks for what it shows. Programs, and pages that load their parts, get the contract's answer. */
+function isForPerson({ method, headers }: FastifyRequest): boolean {
+  return (method === 'GET' || method === 'HEAD') && headers.accept?.includes('text/html') === true
+}
+
+const lostStyle =
+  ':root{color-scheme:light dark;font:1rem/1.5 system-ui,sans-serif}body{max-width:32rem;margin:15vh auto;padding:0 1rem}'
+const lostPolicy = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash('sha256').update(lostStyle).digest('base64')}'`,
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+const lostWords = {
+  en: {
+    title: 'There is nothing here',
+    text: 'The address is mistyped, or what was here is gone.',
+    app: 'Open the bookmarks',
+    help: 'Help',
+  },
+  de: {
+    title: 'Hier ist nichts',
+    text: 'Die Adresse ist falsch geschrieben, oder was hier war, gibt es nicht mehr.',
+    app: 'Lesezeichen öffnen',
+    help: 'Hilfe',
+  },
+}
+
+/** What a person is shown at an address that leads to nothing, if it is not one of the API. Nothing of the address is in it. */
+export function lostPage({ appUrl, serveApp }: PagesConfig) {
+  const app = appUrl ?? (serveApp ? '' : undefined)
+  const pageIn = (language: keyof typeof lostWords) => {
+    const { title, text, app: open, help } = lostWords[language]
+    const links = [...(app === undefined ? [] : [[`${app}/`, open]]), ['/docs/using', help]]
+    const list = links.map(([to, name]) => `<li><a href="${to}">${name}</a></li>`).join('')
+    return `<!doctype html><html lang="${language}"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title><style>${lostStyle}</style><main><h1>${title}</h1><p>${text}</p><ul>${list}</ul></main></html>\n`
+  }
+  const [english, german] = [pageIn('en'), pageIn('de')]
+  return (request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined => {
+    if (!isForPerson(request) || /^\/api(\/|\?|$)/.test(request.url)) return undefined
+    const page = /^de\b/i.test(request.headers['accept-language'] ?? '') ? german : english
+    reply.code(404).headers({ 'content-security-policy': lostPolicy, vary: 'Origin, Accept, Accept-Language' })
+    return reply.type('text/html; charset=utf-8').send(page)
   }
 }
 
