@@ -26,7 +26,9 @@ for (const [name, env, isServed] of cases) {
     const ask = (path: string) => fetch(origin + path, { redirect: 'manual', headers: { connection: 'close' } })
     const [root, app] = [await ask('/'), await ask('/demo/app.js')]
     t.same([root.status, root.headers.get('location'), app.status], isServed ? [200, null, 200] : [302, '/docs', 404])
-    if (isServed) t.match(await root.text(), /\/demo\//)
+    if (!isServed) return
+    t.match(await root.text(), /\/demo\//)
+    t.equal(root.headers.get('x-dns-prefetch-control'), 'off', 'no browser asks for the hosts that are shown')
   })
 }
 

@@ -93,7 +93,12 @@ async function registerApp(app: FastifyInstance): Promise<void> {
   const names = new Set(await builtFiles(webFolder))
   if (!names.delete('index.html') || !names.delete(serviceWorker))
     throw new ConfigError('SERVE_APP: the web page is not built; run `npm run build`')
-  const pageHeaders = { 'content-security-policy': demoPolicy, 'x-frame-options': 'SAMEORIGIN' }
+  const pageHeaders = {
+    'content-security-policy': demoPolicy,
+    'x-frame-options': 'SAMEORIGIN',
+    // Otherwise whoever answers for names learns which hosts are bookmarked, as soon as a list is shown.
+    'x-dns-prefetch-control': 'off',
+  }
   for (const path of ['/', '/login'])
     app.get(path, (_request, reply) => reply.headers(pageHeaders).sendFile('index.html', webFolder))
   // It works for the folder that it is in.
