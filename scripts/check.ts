@@ -13,6 +13,7 @@ const steps: readonly Step[] = [
   ['depcruise', 'src', 'scripts', 'bench', 'generated'],
   ['node', 'scripts/check/names.ts'],
   ['node', 'scripts/check/patterns.ts'],
+  ['node', 'scripts/check/words.ts'],
   ['node', 'scripts/release.ts', '--check'],
   ['redocly', 'lint'],
   ['node', 'scripts/generate.ts', '--check'],

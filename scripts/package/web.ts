@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { copyFile, readFile, rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { type BuildOptions, build, type Metafile } from 'esbuild'
+import { languages } from '../../src/web/words/language.ts'
 
 const source = new URL('../../src/web/', import.meta.url)
 const folder = new URL('../../dist/web/', import.meta.url)
@@ -56,7 +57,10 @@ export async function buildWeb(): Promise<void> {
   // Systems cut it to their own shape.
   await writeFile(new URL('icon-maskable.svg', folder), icon.replace(' rx="7"', ''))
   const page = await readFile(new URL('index.html', source), 'utf8')
-  await writeFile(new URL('index.html', folder), page.replace('</head>', `${preloads(metafile)}</head>`))
+  const filled = page
+    .replace('</head>', `${preloads(metafile)}</head>`)
+    .replace(/(?<=<div id="page">\n).*(?=\n<\/div>)/, await firstWords())
+  await writeFile(new URL('index.html', folder), filled)
 }
 
 function pathOf(name: string): string {
@@ -75,6 +79,22 @@ function preloads({ outputs }: Metafile): string {
 
 function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1)
+}
+
+/** Until the first script runs nobody knows which language the person reads: these few words are there in each. */
+async function firstWords(): Promise<string> {
+  const lines: string[] = []
+  for (const language of languages) {
+    const file = new URL(`words/${language}.ts`, source).href
+    const { [language]: words } = (await import(file)) as Record<string, { ui: Record<string, string> }>
+    const { needsScript, loading, loadsLong = '' } = words?.ui ?? {}
+    lines.push(
+      `<noscript><p lang="${language}">${needsScript}</p></noscript>`,
+      `<p role="status" lang="${language}">${loading}</p>`,
+      `<p class="overdue" lang="${language}">${loadsLong.replace('<a>', '<a href="/">')}</p>`,
+    )
+  }
+  return lines.join('\n')
 }
 
 async function hashOf(files: string[]): Promise<string> {

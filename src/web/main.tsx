@@ -7,6 +7,7 @@ import { comeBack, lockWithOtherTabs } from './app/session.ts'
 import { keepForOffline } from './offline/register.ts'
 import { keepScanned } from './pairing/code.ts'
 import { seen } from './seen/requests.ts'
+import { language } from './words/language.ts'
 
 const page = document.querySelector('#page') as HTMLElement
 page.replaceChildren()
@@ -18,6 +19,7 @@ try {
 
 /** @throws DOMException the browser lets this site store nothing */
 function start(): void {
+  document.documentElement.lang = language
   const device = thisDevice()
   const client = createClient({ baseUrl: location.origin, deviceId: device.id, fetch: askOnce(seen(send)) })
   keepScanned()

@@ -1,5 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
+import { de } from '../../src/web/words/de.ts'
+import { en } from '../../src/web/words/en.ts'
 import { isDeep } from '../support/depth.ts'
 import { faultsIn, type Look } from './docs-page.ts'
 import {
@@ -17,6 +19,10 @@ import {
   signIn,
   withoutNetwork,
 } from './fixture.ts'
+
+/** What nobody reads on a German page. */
+const germanTexts = new Set(plainTexts(de))
+const englishAlone = new Set(plainTexts(en).filter((text) => !germanTexts.has(text)))
 
 const looks: Look[] = isDeep
   ? [
@@ -155,6 +161,50 @@ else {
       await other.getByRole('button', { name: 'Sign in' }).waitFor()
     })
 
+    await t.test('the page speaks German where that is chosen, and goes on with it offline', async (t) => {
+      const choose = async (button: string, language: string) => {
+        await page.getByRole('navigation').getByRole('button', { name: button }).click()
+        await page.getByRole('menuitemradio', { name: language }).click()
+      }
+      await choose('Language', 'Deutsch')
+      await page.getByRole('heading', { name: 'Geräte und Konto' }).waitFor()
+      const left: Record<string, string[]> = {}
+      for (const view of [
+        'folder',
+        'all',
+        'conflicts',
+        'trash',
+        'go-back',
+        'account',
+        'settings',
+        'security',
+        'shortcuts',
+      ]) {
+        await show(page, view)
+        await page.locator('.main h1').waitFor()
+        await page.waitForFunction(() => !document.querySelector('.main .waiting'))
+        const english = (await textsOn(page)).filter((text) => englishAlone.has(text))
+        if (english.length > 0) left[view] = english
+      }
+      t.same(left, {})
+      await withoutNetwork(page, async () => {
+        await page.reload()
+        await page.getByRole('button', { name: 'Sprache' }).waitFor()
+        t.equal(await page.evaluate(() => document.documentElement.lang), 'de')
+      })
+      await choose('Sprache', 'Wie der Browser')
+      await page.getByRole('button', { name: 'Language' }).waitFor()
+      await show(page, 'account')
+      const context = await openContext(t, browser, { locale: 'de-AT' })
+      const front = await context.newPage()
+      await front.goto(origin)
+      await front.getByRole('button', { name: 'Anmelden' }).waitFor()
+      t.same(
+        (await textsOn(front)).filter((text) => englishAlone.has(text)),
+        [],
+      )
+    })
+
     await t.test('after a device was lost, the keys are changed in the page', async (t) => {
       await page.getByRole('button', { name: 'Change the keys…' }).click()
       const dialog = page.getByRole('dialog')
@@ -193,6 +243,24 @@ else {
       ])
       t.same(left, [])
     })
+  })
+}
+
+function plainTexts(entry: unknown): string[] {
+  if (typeof entry === 'string') return [entry]
+  return typeof entry === 'function' ? [] : Object.values(entry as object).flatMap(plainTexts)
+}
+
+/** All texts of the page, names that only a screen reader says included. */
+async function textsOn(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const texts: string[] = [document.title.split(' · ')[0] ?? '']
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    while (walker.nextNode()) texts.push(walker.currentNode.nodeValue?.trim() ?? '')
+    for (const element of document.querySelectorAll('body *')) {
+      for (const name of ['aria-label', 'title', 'placeholder']) texts.push(element.getAttribute(name) ?? '')
+    }
+    return [...new Set(texts)].filter(Boolean)
   })
 }
 

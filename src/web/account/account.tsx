@@ -16,7 +16,6 @@ import { hrefOf } from '../app/route.ts'
 import { showPairing } from '../app/second-device.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirmation, Dialog } from '../ui/dialogs.tsx'
-import { bytes, counted } from '../ui/figures.ts'
 import { Form, FormEnd } from '../ui/form.tsx'
 import { Progress, type Step } from '../ui/progress.tsx'
 import { serviceNow } from '../ui/service-time.ts'
@@ -27,6 +26,8 @@ import { RepairOffer, useRepairOffer } from '../vault/keyrings.tsx'
 import { NewPassphraseField } from '../vault/new-passphrase.tsx'
 import { RecoveryCode } from '../vault/recovery-code.tsx'
 import { judgedHere } from '../vault/strength.ts'
+import { bytes, number } from '../words/language.ts'
+import { fill, say } from '../words/words.ts'
 import { showCarefully } from './carefully.tsx'
 import { DeleteAccount } from './delete-account.tsx'
 
@@ -40,7 +41,7 @@ export function AccountView({ rest }: { rest: string }) {
   }, [rest])
   return (
     <div class="page panels account">
-      <h1>Devices and account</h1>
+      <h1>{say.account.title}</h1>
       <Sessions turn={turn} changed={changed} isAsked={rest === 'others'} />
       <Devices turn={turn} changed={changed} />
       <LostDevice changed={changed} isAsked={rest === 'keys'} />
@@ -66,14 +67,13 @@ function Sessions({ turn, changed, isAsked }: PartProps & AskedProps) {
   const account = useAccount()
   const { client } = useApp()
   const sessions = useLoaded(() => account.sessions(), [turn])
-  const meaning = 'Every other browser and program has to sign in again. What they have stored stays there.'
-  const signOutOthers = () => confirmSignOutOthers(client, account, meaning, changed)
+  const signOutOthers = () => confirmSignOutOthers(client, account, say.account.othersMeaning, changed)
   useEffect(() => {
     if (isAsked) signOutOthers()
   }, [isAsked])
   return (
     <section class="panel" aria-labelledby="sessions-title">
-      <h2 id="sessions-title">Where you are signed in</h2>
+      <h2 id="sessions-title">{say.account.signedIn}</h2>
       <Answer of={sessions}>
         {(sessions) => (
           <>
@@ -86,7 +86,7 @@ function Sessions({ turn, changed, isAsked }: PartProps & AskedProps) {
             </ul>
             {sessions.length > 1 && (
               <div class="bar">
-                <Button onClick={signOutOthers}>Sign out all others…</Button>
+                <Button onClick={signOutOthers}>{say.account.signOutOthers}</Button>
               </div>
             )}
           </>
@@ -105,28 +105,28 @@ function Session({ session, changed }: { session: AccountSession; changed: () =>
       <div class="row-text">
         <span class="line-name">
           {name}
-          {current && <span class="badge">This one</span>}
-          {!current && sockets > 0 && <span class="badge">Connected</span>}
+          {current && <span class="badge">{say.account.thisOne}</span>}
+          {!current && sockets > 0 && <span class="badge">{say.account.connected}</span>}
         </span>
-        <span class="hint">
-          Signed in <Time at={createdAt} isExact />
-        </span>
+        <span class="hint">{fill(say.account.signedInAt, { time: <Time at={createdAt} isExact /> })}</span>
         {!current && (
           <span class="hint">
-            Last used {serviceNow() - lastUsedAt < 2 * 3_600_000 ? 'in the last two hours' : <Time at={lastUsedAt} />}
+            {serviceNow() - lastUsedAt < 2 * 3_600_000
+              ? say.account.lastUsedNow
+              : fill(say.account.lastUsed, { time: <Time at={lastUsedAt} /> })}
           </span>
         )}
       </div>
       {!current && (
         <Button
-          aria-label={`Sign out ${name}`}
+          aria-label={say.account.signOutOf(name)}
           onClick={async () => {
             await account.endSession(id)
-            tell(`${name} is signed out`)
+            tell(say.account.isSignedOut(name))
             changed()
           }}
         >
-          Sign out
+          {say.account.signOut}
         </Button>
       )}
     </li>
@@ -135,7 +135,7 @@ function Session({ session, changed }: { session: AccountSession; changed: () =>
 
 function programOf(userAgent: string): string {
   const [name = ''] = userAgent.split(/[\s/]/)
-  return name === '' ? 'A browser or program that did not say its name' : `The program ${name}`
+  return name === '' ? say.account.namelessProgram : say.account.program(name)
 }
 
 /** The devices that keep a copy of the bookmarks, the last seen first. */
@@ -146,16 +146,16 @@ function Devices({ turn, changed }: PartProps) {
   const devices = useLoaded(() => account.devices(), [turn])
   const forget = async (id: string) => {
     await account.forgetDevice(id)
-    tell(`${nameOfDevice(id)} is off the list. If it syncs again, it is listed again.`)
+    tell(say.account.forgotten(nameOfDevice(id)))
     changed()
   }
   return (
     <section class="panel" aria-labelledby="devices-title">
-      <h2 id="devices-title">Devices</h2>
-      <p class="hint">Each keeps a copy of your bookmarks.</p>
+      <h2 id="devices-title">{say.account.devices}</h2>
+      <p class="hint">{say.account.devicesMore}</p>
       {app.device.keepsKey && (
         <div class="bar">
-          <Button onClick={() => showPairing(app)}>Pair a phone…</Button>
+          <Button onClick={() => showPairing(app)}>{say.account.pairPhone}</Button>
         </div>
       )}
       <Answer of={devices}>
@@ -168,16 +168,14 @@ function Devices({ turn, changed }: PartProps) {
                   <div class="row-text">
                     <span class="line-name">
                       {nameOfDevice(id)}
-                      {current && <span class="badge">This one</span>}
+                      {current && <span class="badge">{say.account.thisOne}</span>}
                     </span>
-                    <span class="hint">
-                      Last seen <Time at={lastSeen} isExact />
-                    </span>
+                    <span class="hint">{fill(say.account.lastSeen, { time: <Time at={lastSeen} isExact /> })}</span>
                     <span class="hint">{waitingText(pendingChanges)}</span>
                   </div>
                   {!current && (
-                    <Button aria-label={`Forget ${nameOfDevice(id)}`} onClick={() => forget(id)}>
-                      Forget
+                    <Button aria-label={say.account.forgetName(nameOfDevice(id))} onClick={() => forget(id)}>
+                      {say.account.forget}
                     </Button>
                   )}
                 </li>
@@ -190,8 +188,7 @@ function Devices({ turn, changed }: PartProps) {
 }
 
 function waitingText(count: number): string {
-  if (count === 0) return 'It has everything'
-  return `${counted(count, 'change waits', 'changes wait')} for it`
+  return count === 0 ? say.account.hasEverything : say.account.waiting(count)
 }
 
 /** How much of each limit is used. */
@@ -200,32 +197,29 @@ function Storage({ turn }: { turn: number }) {
   const info = useLoaded(() => account.account(), [turn])
   return (
     <section class="panel" aria-labelledby="storage-title">
-      <h2 id="storage-title">Storage</h2>
+      <h2 id="storage-title">{say.account.storage}</h2>
       <Answer of={info}>
         {({ usage, limits }) => (
           <>
             <Meter
-              label="Bookmarks and their history"
+              label={say.account.storedBytes}
               used={usage.bytes}
               limit={limits.storedBytes}
               format={bytes}
-              hint={
-                usage.versionBytes > 0 &&
-                `${bytes(usage.versionBytes)} of it are earlier versions and deleted bookmarks. The oldest make room when it is needed.`
-              }
+              hint={usage.versionBytes > 0 && say.account.versionBytes(usage.versionBytes)}
             />
             <Meter
-              label="Bookmarks, deleted ones included"
+              label={say.account.storedRecords}
               used={usage.records}
               limit={limits.storedRecords}
               format={number}
             />
-            <Meter label="Backups" used={usage.exportBytes} limit={limits.exportBytes} format={bytes} />
-            <Meter label="Devices" used={usage.devices} limit={limits.devices} format={number} />
+            <Meter label={say.account.backups} used={usage.exportBytes} limit={limits.exportBytes} format={bytes} />
+            <Meter label={say.account.devices} used={usage.devices} limit={limits.devices} format={number} />
             <p class="hint">
               {limits.versionDays === 0
-                ? 'This service keeps no earlier versions and no deleted bookmarks.'
-                : `Earlier versions and deleted bookmarks are kept for ${number(limits.versionDays)} days, at most ${number(limits.versionsOfRecord)} of a bookmark.`}
+                ? say.account.keepsNone
+                : say.account.keepsFor(limits.versionDays, limits.versionsOfRecord)}
             </p>
           </>
         )}
@@ -247,34 +241,22 @@ const nearlyFull = 0.9
 
 function Meter({ label, used, limit, format, hint }: MeterProps) {
   const id = useId()
+  const text = say.ui.usedOf(format(used), format(limit))
   return (
     <div class="meter">
       <label for={id}>{label}</label>
-      <span>
-        {format(used)} of {format(limit)}
-      </span>
-      <meter
-        id={id}
-        value={used}
-        max={limit}
-        high={nearlyFull * limit}
-        aria-valuetext={`${format(used)} of ${format(limit)}`}
-      />
-      {used >= nearlyFull * limit && <p class="failure">Nearly full: erase what you do not need.</p>}
+      <span>{text}</span>
+      <meter id={id} value={used} max={limit} high={nearlyFull * limit} aria-valuetext={text} />
+      {used >= nearlyFull * limit && <p class="failure">{say.account.nearlyFull}</p>}
       {hint && <p class="hint">{hint}</p>}
     </div>
   )
-}
-
-function number(count: number): string {
-  return count.toLocaleString()
 }
 
 /** Tells what to do first, and then, if a device is lost or stolen. */
 function LostDevice({ changed, isAsked }: AskedProps & { changed: () => void }) {
   const app = useApp()
   const account = useAccount()
-  const meaning = 'The lost device gets nothing new from now on. Your other devices have to sign in again.'
   const changeKeys = () =>
     showCarefully(app.client, { to: hrefOf('account', 'keys') }, (close) => <ChangeKeys app={app} close={close} />)
   useEffect(() => {
@@ -282,23 +264,17 @@ function LostDevice({ changed, isAsked }: AskedProps & { changed: () => void }) 
   }, [isAsked])
   return (
     <section class="panel" id="account-lost" aria-labelledby="lost-title">
-      <h2 id="lost-title">Lost a device?</h2>
+      <h2 id="lost-title">{say.account.lost}</h2>
       <ol class="steps">
         <li>
-          <p>
-            <strong>Sign it out.</strong> Find it above under “Where you are signed in” or, if you are not sure which
-            one it is, sign out all others. It gets nothing new from then on.
-          </p>
-          <Button onClick={() => confirmSignOutOthers(app.client, account, meaning, changed)}>
-            Sign out all others…
+          <p>{fill(say.account.lostSignOut)}</p>
+          <Button onClick={() => confirmSignOutOthers(app.client, account, say.account.lostMeaning, changed)}>
+            {say.account.signOutOthers}
           </Button>
         </li>
         <li>
-          <p>
-            <strong>Change the keys.</strong> What you save from then on is encrypted under keys that the lost device
-            never had. You choose a passphrase, and get a new recovery code.
-          </p>
-          <Button onClick={changeKeys}>Change the keys…</Button>
+          <p>{fill(say.account.lostKeys)}</p>
+          <Button onClick={changeKeys}>{say.account.changeKeysButton}</Button>
         </li>
       </ol>
     </section>
@@ -321,7 +297,7 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
   /** The steps left once the new keys count. After a failure, all of it again. */
   const finish = async ({ keys }: Vault) => {
     if (erases) await eraseEarlierKeyrings(client)
-    const what = 'Encrypting under the new keys'
+    const what = say.account.encryptingAnew
     setStep({ what })
     try {
       await sync.adoptKeys(keys, { onProgress: (done, total) => setStep({ what, done, total }) })
@@ -329,7 +305,7 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
       setStep(undefined)
     }
     close()
-    tell('The keys are changed. Your other devices ask for the passphrase once.')
+    tell(say.account.keysChanged)
   }
   const confirm = async () => {
     if (!draft) return
@@ -340,36 +316,33 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
   }
 
   return (
-    <Dialog title={draft && !vault ? 'Print the new recovery code' : 'Change the keys'} close={close}>
+    <Dialog title={draft && !vault ? say.account.printNewCode : say.account.changeKeys} close={close}>
       {!draft && (
         <Form onSubmit={begin}>
-          <p>
-            Your bookmarks are encrypted again, with new keys that the lost device never had. You get a new recovery
-            code; the old code stops working.
-          </p>
+          <p>{say.account.changeKeysMore}</p>
           <CredentialFields owner={app} />
           <NewPassphraseField person={app.person} />
           <label class="bar">
             <input type="checkbox" checked={erases} onChange={() => setErases(!erases)} />
-            Erase what earlier passphrases and recovery codes open
+            {say.account.eraseEarlier}
           </label>
           {isOffered && <RepairOffer owner={app} />}
-          <FormEnd close={close}>Continue</FormEnd>
+          <FormEnd close={close}>{say.ui.continue}</FormEnd>
         </Form>
       )}
       {draft && !vault && (
         <RecoveryCode draft={draft} person={app.person} confirm={confirm}>
-          <Button onClick={close}>Cancel</Button>
+          <Button onClick={close}>{say.ui.cancel}</Button>
         </RecoveryCode>
       )}
       {vault && (
         <div class="form" aria-live="polite">
-          <p>The new keys count already. If this is interrupted, it goes on when the page is opened again.</p>
+          <p>{say.account.newKeysCount}</p>
           {step ? (
             <Progress {...step} />
           ) : (
             <Button look="primary" onClick={() => finish(vault)}>
-              Go on
+              {say.ui.goOn}
             </Button>
           )}
         </div>
@@ -382,10 +355,10 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
 function confirmSignOutOthers(client: Client, account: Account, text: string, changed: () => void): void {
   const run = async () => {
     await account.signOutOthers()
-    tell('Signed out everywhere else')
+    tell(say.account.othersSignedOut)
     changed()
   }
-  const question = { title: 'Sign out everywhere else?', text, action: 'Sign out all others', run }
+  const question = { title: say.account.othersQuestion, text, action: say.account.othersAction, run }
   showCarefully(client, { to: hrefOf('account', 'others') }, (close) => <Confirmation {...question} close={close} />)
 }
 

@@ -9,6 +9,7 @@ import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { LeadToSignIn } from '../ui/failure.ts'
 import { serviceNow } from '../ui/service-time.ts'
 import { Waiting } from '../ui/waiting.tsx'
+import { say } from '../words/words.ts'
 
 interface Options {
   /** The view whose address opens this dialog, as `hrefOf` returns it: the person comes back there. */
@@ -37,7 +38,7 @@ interface CarefulProps extends Options {
   close: () => void
 }
 
-type Stage = 'asking' | 'young' | 'too old' | 'became too old'
+type Stage = 'asking' | 'young' | 'old' | 'became-old'
 
 function Careful({ client, to, asksFirst = true, content, close }: CarefulProps) {
   const [stage, setStage] = useState<Stage>(asksFirst ? 'asking' : 'young')
@@ -47,7 +48,7 @@ function Careful({ client, to, asksFirst = true, content, close }: CarefulProps)
   const closeThis = () => current.current === stage && close()
   const ask = () =>
     void isYoung(client).then(
-      (young) => setStage(young ? 'young' : 'too old'),
+      (young) => setStage(young ? 'young' : 'old'),
       // The dialog's own call will tell what is wrong.
       () => setStage('young'),
     )
@@ -55,15 +56,16 @@ function Careful({ client, to, asksFirst = true, content, close }: CarefulProps)
     if (asksFirst) ask()
   }, [])
   if (stage === 'young') {
-    return <LeadToSignIn.Provider value={() => setStage('became too old')}>{content(closeThis)}</LeadToSignIn.Provider>
+    return <LeadToSignIn.Provider value={() => setStage('became-old')}>{content(closeThis)}</LeadToSignIn.Provider>
   }
   return (
-    <Dialog key={stage} title="Sign in again" close={closeThis}>
+    <Dialog key={stage} title={say.account.signInAgain} close={closeThis}>
+      {/* An answer may have been lost before: then what the person chose counts, although a second attempt was refused. */}
       {stage === 'asking' ? (
         <Waiting again={ask} />
       ) : (
         <AskToSignIn client={client} to={to} cancel={closeThis}>
-          {stage === 'too old' ? 'Nothing was changed yet.' : maybeChanged}
+          {stage === 'old' ? say.account.nothingChanged : say.account.maybeChanged}
         </AskToSignIn>
       )}
     </Dialog>
@@ -83,22 +85,17 @@ export function AskToSignIn({ client, to, cancel, children }: AskProps) {
   return (
     <div class="form">
       <p role="status">
-        {children} Because this cannot be taken back, the service wants to be sure that it is you: sign in again, and
-        you are led back here.
+        {children} {say.account.whySignIn}
       </p>
       <div class="bar end">
-        <Button onClick={cancel}>Cancel</Button>
+        <Button onClick={cancel}>{say.ui.cancel}</Button>
         <Button look="primary" onClick={() => signIn(client, { again: true, to })} autofocus>
-          Sign in again
+          {say.account.signInAgain}
         </Button>
       </div>
     </div>
   )
 }
-
-/** An answer may have been lost before: then what the person chose counts, although a second attempt was refused. */
-const maybeChanged =
-  'Your sign-in became too old meanwhile. If you chose a passphrase or were shown a recovery code, keep that of before, too, until you are done: you get another code.'
 
 /** So much time must be left to type, and to print a recovery code. */
 const enoughMs = 5 * 60_000

@@ -5,6 +5,7 @@ import { go, hrefOf, readRoute } from '../app/route.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { Field, Form } from '../ui/form.tsx'
+import { fill, say } from '../words/words.ts'
 import { AskToSignIn } from './carefully.tsx'
 
 /** @param isAsked the person comes back from signing in again, to delete it */
@@ -15,14 +16,11 @@ export function DeleteAccount({ isAsked }: { isAsked: boolean }) {
   }, [isAsked])
   return (
     <section class="panel" id="account-delete" aria-labelledby="delete-title">
-      <h2 id="delete-title">Delete my account</h2>
-      <p>
-        Everything of yours goes from the service and from this browser. Save a{' '}
-        <a href={hrefOf('settings')}>bookmark file or a backup</a> before, if you want to keep your bookmarks.
-      </p>
+      <h2 id="delete-title">{say.account.deleteTitle}</h2>
+      <p>{fill(say.account.deleteMore, { a: (text) => <a href={hrefOf('settings')}>{text}</a> })}</p>
       <div class="bar">
         <Button look="danger" onClick={() => confirmDeletion(app)}>
-          Delete my account…
+          {say.account.deleteButton}
         </Button>
       </div>
     </section>
@@ -40,13 +38,13 @@ export function confirmDeletion(owner: AccountOptions): void {
   })
 }
 
-const word = 'delete'
-
 function DeletionForm({ owner, close }: { owner: AccountOptions; close: () => void }) {
   const [mustSignIn, setMustSignIn] = useState(false)
   const [fault, setFault] = useState<string>()
   const submit = async ({ typed = '' }: Record<string, string>) => {
-    if (typed.trim().toLowerCase() !== word) return setFault(`Type the word “${word}”`)
+    if (typed.trim().toLowerCase() !== say.account.deleteWord) {
+      return setFault(say.account.typeWord(say.account.deleteWord))
+    }
     try {
       await deleteAccount(owner)
     } catch (error) {
@@ -57,22 +55,21 @@ function DeletionForm({ owner, close }: { owner: AccountOptions; close: () => vo
   // The sync has stopped: the page begins anew.
   const cancel = () => (mustSignIn ? location.reload() : close())
   return (
-    <Dialog title="Delete my account?" close={cancel}>
+    <Dialog title={say.account.deleteQuestion} close={cancel}>
       {mustSignIn ? (
         <AskToSignIn client={owner.client} to={deletionAddress} cancel={cancel}>
-          Nothing was deleted yet.
+          {say.account.nothingDeleted}
         </AskToSignIn>
       ) : (
         <Form onSubmit={submit}>
-          <p>This goes for good, and nobody can bring it back:</p>
+          <p>{say.account.goesForGood}</p>
           <ul class="goes">
-            <li>all bookmarks and folders, their history, the trash, and backups on the service</li>
-            <li>your passphrase and your recovery code</li>
-            <li>all sign-ins; other devices keep the copy that they have, but it is no longer in sync</li>
-            <li>everything of it in this browser, edits that were not sent included</li>
+            {say.account.goes.map((text) => (
+              <li key={text}>{text}</li>
+            ))}
           </ul>
           <Field
-            label={`Type “${word}” to confirm`}
+            label={say.account.typeToConfirm(say.account.deleteWord)}
             name="typed"
             autocomplete="off"
             autofocus
@@ -81,9 +78,9 @@ function DeletionForm({ owner, close }: { owner: AccountOptions; close: () => vo
             onInput={() => setFault(undefined)}
           />
           <div class="bar end">
-            <Button onClick={cancel}>Cancel</Button>
+            <Button onClick={cancel}>{say.ui.cancel}</Button>
             <button type="submit" class="button danger">
-              <span>Delete everything</span>
+              <span>{say.account.deleteEverything}</span>
             </button>
           </div>
         </Form>

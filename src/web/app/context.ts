@@ -1,7 +1,8 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { Client, Keys, Sync } from '../../client/index.ts'
-import type { Device } from './device.ts'
+import { say } from '../words/words.ts'
+import { browserText, type Device } from './device.ts'
 
 /** Every view of an open vault works with these. */
 export interface App {
@@ -25,13 +26,13 @@ export function useApp(): App {
 /** A device's name: what its id says of it and, so that two of a kind differ, the end of the id. */
 export function useDeviceName(): (id: string) => string {
   const { client } = useApp()
-  return (id) => (id === client.deviceId() ? 'This browser' : nameOfDevice(id))
+  return (id) => (id === client.deviceId() ? say.app.thisBrowser : nameOfDevice(id))
 }
 
 function nameOfDevice(id: string): string {
   const [, kind, code] = /^(.*?)-?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{8}([0-9a-f]{4})$/.exec(id) ?? []
   if (kind === undefined) return id
-  return `${kinds[kind] ?? kind.replaceAll('-', ' ')} (${code})`
+  return `${kinds[kind] ?? browserText(kind)} (${code})`
 }
 
-const kinds: Record<string, string> = { '': 'A device', web: 'A browser', demo: 'A second device' }
+const kinds: Record<string, string> = { '': say.app.device, web: say.app.browser, demo: say.app.secondDevice }

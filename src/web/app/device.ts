@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
 import { createTabs, indexedDbStore, memoryStore, type Store, type Tabs } from '../../client/index.ts'
+import { say } from '../words/words.ts'
 
 /** This device: its permanent id, and where it keeps its copy. */
 export interface Device {
@@ -21,7 +22,7 @@ export function thisDevice(): Device {
   localStorage.setItem('device-id', id)
   return {
     id,
-    name: 'This browser',
+    name: say.app.thisBrowser,
     keepsKey: true,
     open: (userId) => ({ store: indexedDbStore(userId), tabs: createTabs(userId) }),
   }
@@ -29,14 +30,24 @@ export function thisDevice(): Device {
 
 /** It says what kind of device this is: the list of devices has nothing else to tell them apart by. */
 function newId(): string {
-  const kind = browserOf(navigator.userAgent) || 'web'
-  return `${kind.replaceAll(' ', '-')}-${uuidv7()}`
+  return `${kindOf(navigator.userAgent) || 'web'}-${uuidv7()}`
 }
 
 /** The browser and the system that a `User-Agent` names, as people call them; empty if it names none that is known. */
 export function browserOf(userAgent: string): string {
+  return browserText(kindOf(userAgent))
+}
+
+/** `Samsung-Internet-on-Android`, or a part of that: the same in all languages, because ids have it. */
+function kindOf(userAgent: string): string {
   const find = (names: Names) => names.find(([sign]) => userAgent.includes(sign))?.[1]
-  return [find(browsers), find(systems)].filter(Boolean).join(' on ')
+  return [find(browsers), find(systems)].filter(Boolean).join('-on-').replaceAll(' ', '-')
+}
+
+/** The kind of a device, as its id says it, in words. */
+export function browserText(kind: string): string {
+  const [browser = '', system] = kind.split('-on-').map((name) => name.replaceAll('-', ' '))
+  return system === undefined ? browser : say.app.browserOn(browser, system)
 }
 
 type Names = readonly (readonly [sign: string, name: string])[]

@@ -1,6 +1,6 @@
 import type { TargetedKeyboardEvent } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import type { SyncProgress, SyncReason, SyncState, SyncStatus } from '../../client/index.ts'
+import type { SyncProgress, SyncReason, SyncStatus } from '../../client/index.ts'
 import { useSync, useSyncStatus } from '../../client/react.ts'
 import { openBookmark } from '../library/editor.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
@@ -20,9 +20,10 @@ import {
 } from '../ui/icons.tsx'
 import { lazily } from '../ui/lazily.tsx'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
+import { say } from '../words/words.ts'
 import { type App, useApp } from './context.ts'
-import { showDetails } from './details.tsx'
 import { takeOffline, unsentOf, useIsCut } from './network.ts'
+import { showDetails } from './notices.tsx'
 import { go, hrefOf, readRoute, useRoute } from './route.ts'
 import { type Beside, showPairing } from './second-device.tsx'
 import { lock, signOut } from './session.ts'
@@ -43,10 +44,10 @@ export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
   return (
     <header class="header">
       <Button look="primary" class="skip-link" onClick={() => document.querySelector<HTMLElement>('#main')?.focus()}>
-        Skip to the content
+        {say.app.skip}
       </Button>
       <IconButton
-        label={isMenuOpen ? 'Close the menu' : 'Open the menu'}
+        label={isMenuOpen ? say.app.closeMenu : say.app.openMenu}
         icon={MenuIcon}
         class="menu-button"
         aria-expanded={isMenuOpen}
@@ -55,7 +56,7 @@ export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
       />
       <a class="brand" href={hrefOf('folder')}>
         <Logo />
-        Encrypted Bookmark Sync
+        {say.ui.brand}
       </a>
       <SearchBox />
       {(isFramed || beside.isOpen) && <NetworkSwitch />}
@@ -65,11 +66,11 @@ export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
           look="quiet"
           icon={TwoDevicesIcon}
           class="beside-button"
-          title="Second device alongside"
+          title={say.app.alongside}
           aria-pressed={beside.isOpen}
           onClick={beside.toggle}
         >
-          Second device alongside
+          {say.app.alongside}
         </Button>
       )}
       <Menu label={person === '' ? device.name : `${person}, ${device.name}`} icon={UserIcon} items={ownMenu(app)} />
@@ -81,18 +82,18 @@ export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
 export function ownMenu(app: App): MenuItem[] {
   const { device, sync, userId } = app
   const withKey: MenuItem[] = [
-    { label: 'Pair a phone', icon: DevicesIcon, action: () => showPairing(app) },
-    { label: 'Lock', icon: LockIcon, action: () => lock(userId) },
+    { label: say.app.pairPhone, icon: DevicesIcon, action: () => showPairing(app) },
+    { label: say.app.lock, icon: LockIcon, action: () => lock(userId) },
   ]
   return [
     ...(device.keepsKey ? withKey : []),
     {
-      label: 'What the server sees',
+      label: say.app.serverSees,
       icon: ServerIcon,
       action: () => showDialog((close) => <Seen sync={sync} close={close} />),
     },
-    { label: 'Details of the sync', icon: HistoryIcon, action: () => showDetails(sync) },
-    { label: 'Sign out', icon: SignOutIcon, action: () => signOut(sync) },
+    { label: say.app.syncDetails, icon: HistoryIcon, action: () => showDetails(sync) },
+    { label: say.app.signOut, icon: SignOutIcon, action: () => signOut(sync) },
   ]
 }
 
@@ -133,8 +134,8 @@ function SearchBox() {
       <input
         ref={input}
         type="search"
-        placeholder="Search"
-        aria-label="Search your bookmarks"
+        placeholder={say.app.search}
+        aria-label={say.app.searchLabel}
         defaultValue={view === 'search' ? rest : ''}
         onInput={(event) => search(event.currentTarget.value)}
         onKeyDown={press}
@@ -144,41 +145,20 @@ function SearchBox() {
   )
 }
 
-const stateNames: Record<SyncState, string> = {
-  connecting: 'Connecting',
-  syncing: 'Syncing',
-  online: 'In sync',
-  polling: 'Checking every half a minute',
-  offline: 'Offline',
-  'signed-out': 'Signed out',
-}
-
-const reasonNames: Record<SyncReason, string> = {
-  network: 'no connection',
-  service: 'the service has a problem',
-  limited: 'the service asks to wait',
-  storage: 'this browser’s storage is full',
-  outdated: 'a newer version of this page has taken over',
-  keys: 'the keys were replaced on another device',
-  deletions: 'deletions wait for you',
-  quota: 'no room left on the service',
-  refused: 'the service refused an edit',
-}
-
 /** Says in a word or two if this device is in sync. Numbers change too often to be read out. */
 function Status() {
   const status = useSyncStatus()
   const { state, reason, progress, waiting, quarantined = 0 } = status
   const isOutdated = reason === 'outdated'
   const unsent = unsentOf(status)
-  const words = isOutdated ? 'Reload needed' : wordsOf({ state, reason })
+  const words = isOutdated ? say.app.reloadNeeded : wordsOf({ state, reason })
   const steps = progress ? ` ${stepsText(progress)}` : ''
   return (
     <span class="status" id="status" data-state={state} data-waiting={waiting} title={words}>
       <span aria-hidden="true">
-        {isOutdated ? words : `${stateNames[state]}${steps}`}
-        {unsent > 0 && <span class="waiting-count">, {count(unsent)} to send</span>}
-        {quarantined > 0 && <span class="waiting-count">, {count(quarantined)} refused</span>}
+        {isOutdated ? words : `${say.app.states[state]}${steps}`}
+        {unsent > 0 && <span class="waiting-count">, {say.app.toSend(unsent)}</span>}
+        {quarantined > 0 && <span class="waiting-count">, {say.app.refusedCount(quarantined)}</span>}
       </span>
       <span class="unseen" role="status">
         {words}
@@ -188,16 +168,12 @@ function Status() {
 }
 
 function wordsOf({ state, reason }: { state: SyncStatus['state']; reason: SyncReason | undefined }): string {
-  return reason ? `${stateNames[state]}: ${reasonNames[reason]}` : stateNames[state]
+  return reason ? `${say.app.states[state]}: ${say.app.reasons[reason]}` : say.app.states[state]
 }
 
 /** The service does not say how many changes follow: a total that is reached may rise again. */
 function stepsText({ done, total }: SyncProgress): string {
-  return done < total ? `${count(done)} of ${count(total)}` : `${count(done)} so far`
-}
-
-function count(number: number): string {
-  return number.toLocaleString()
+  return done < total ? say.app.stepsOf(done, total) : say.app.stepsSoFar(done)
 }
 
 /** Takes this device offline, for anybody who wants to see what happens then. */
@@ -212,7 +188,7 @@ function NetworkSwitch() {
         checked={!isCut}
         onChange={() => takeOffline(!isCut)}
       />
-      <span>Network</span>
+      <span>{say.app.network}</span>
     </label>
   )
 }

@@ -5,6 +5,7 @@ import { useSyncStatus } from '../../client/react.ts'
 import { Button } from '../ui/button.tsx'
 import { messageOf } from '../ui/failure.ts'
 import { Waiting } from '../ui/waiting.tsx'
+import { say } from '../words/words.ts'
 
 /** The service's answer to a question, or why there is none. */
 export interface Loaded<T> {
@@ -58,8 +59,8 @@ export function Answer<T>({ of: { value, failure, load }, children }: AnswerProp
           class={failure instanceof OfflineError ? 'notice calm' : 'notice bar'}
           role={failure instanceof OfflineError ? 'status' : 'alert'}
         >
-          <span>{failure instanceof OfflineError ? needsConnection : messageOf(failure)}</span>
-          <Button onClick={load}>Try again</Button>
+          <span>{failure instanceof OfflineError ? say.app.needsConnection : messageOf(failure)}</span>
+          <Button onClick={load}>{say.ui.tryAgain}</Button>
         </div>
       )}
       {value !== undefined && children(value)}
@@ -67,5 +68,3 @@ export function Answer<T>({ of: { value, failure, load }, children }: AnswerProp
     </>
   )
 }
-
-const needsConnection = 'This needs a connection to the service. It is shown as soon as there is one.'

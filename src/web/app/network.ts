@@ -4,6 +4,7 @@ import { messageOf } from '../ui/failure.ts'
 import { hearTime } from '../ui/service-time.ts'
 import { sharedValue } from '../ui/shared-value.ts'
 import { dismissText, tell } from '../ui/tell.ts'
+import { say } from '../words/words.ts'
 
 /** The page's way to the service, with a switch: to see what happens without a network, nobody has to pull a plug. */
 const isCut = sharedValue(false)
@@ -12,7 +13,7 @@ const sockets = new Set<WebSocket>()
 export const useIsCut = isCut.use
 
 export async function send(request: Request): Promise<Response> {
-  if (isCut.get()) throw new OfflineError('This device was taken offline')
+  if (isCut.get()) throw new OfflineError()
   try {
     const response = await fetch(request)
     hearTime(response.headers.get('date'))
@@ -67,14 +68,13 @@ const trouble = sharedValue<Error | undefined>(undefined)
 
 export const useTrouble = trouble.use
 
-const still = { noRoom: 'There is still no room', refused: 'The service still refuses', away: 'Still no connection' }
 /** Texts that are no longer true once something can be exchanged. */
-const passing = [messageOf(new OfflineError()), ...Object.values(still)]
+const passing = [say.failure.noAnswer, say.app.stillNoRoom, say.app.stillRefused, say.app.stillAway]
 
 /** Says why another attempt has failed, too. */
 export function stillText(error: unknown): string {
-  if (error instanceof StorageFullError) return still.noRoom
-  return error instanceof ApiError ? still.refused : still.away
+  if (error instanceof StorageFullError) return say.app.stillNoRoom
+  return error instanceof ApiError ? say.app.stillRefused : say.app.stillAway
 }
 
 /** Tells the trouble of one bookmark once. All other trouble is shown for as long as it lasts. */

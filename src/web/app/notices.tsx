@@ -1,15 +1,18 @@
 import type { ComponentChildren } from 'preact'
-import { ApiError, type Quarantined } from '../../client/index.ts'
+import { useEffect, useState } from 'preact/hooks'
+import { ApiError, type Quarantined, type Sync } from '../../client/index.ts'
 import { useSync, useSyncStatus } from '../../client/react.ts'
 import { quoted } from '../library/kind.ts'
 import { useOutdated } from '../offline/register.ts'
 import { Button } from '../ui/button.tsx'
+import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { messageOf, sentence } from '../ui/failure.ts'
 import { useClockError } from '../ui/service-time.ts'
 import { tell } from '../ui/tell.ts'
 import { durationText } from '../ui/time.tsx'
 import { useLong } from '../ui/waiting.tsx'
-import { showDetails } from './details.tsx'
+import { locale } from '../words/language.ts'
+import { fill, say } from '../words/words.ts'
 import { stillText, unsentOf, useIsCut, useTrouble } from './network.ts'
 import { hrefOf, useRoute } from './route.ts'
 
@@ -39,26 +42,25 @@ function Connection() {
   if (reason === 'outdated') return null
   if (reason === 'storage') {
     return (
-      <Notice isAlert title="The storage of this browser is full">
-        What other devices change cannot be saved here, and edits fail. Free some space on the device.
+      <Notice isAlert title={say.app.storageFull}>
+        {say.app.storageFullMore}
       </Notice>
     )
   }
-  const again =
-    retryAt === undefined ? 'The page tries again by itself.' : `The page tries again at ${timeOf(retryAt)}.`
+  const again = retryAt === undefined ? say.app.triesAgain : say.app.triesAgainAt(timeOf(retryAt))
   if (reason === 'limited') {
     return (
-      <Notice title="The service asks this device to wait">
-        It has had too many requests from here. {again} {edits}
+      <Notice title={say.app.askedToWait}>
+        {say.app.tooManyFromHere} {again} {edits}
       </Notice>
     )
   }
   if (state === 'connecting' && isSlow) {
-    return <Notice title="The service or the connection is slow">{edits}</Notice>
+    return <Notice title={say.app.slow}>{edits}</Notice>
   }
   if (reason === 'service') {
     return (
-      <Notice title="The service cannot sync at present" isAlert>
+      <Notice title={say.app.serviceCannotSync} isAlert>
         {trouble instanceof ApiError ? messageOf(trouble) : again} {edits}
       </Notice>
     )
@@ -66,24 +68,20 @@ function Connection() {
   if (state !== 'offline' || reason !== 'network') return null
   if (isCut) {
     return (
-      <Notice title="This device is offline, by its switch" canRetry={false}>
+      <Notice title={say.app.switchedOff} canRetry={false}>
         {edits}
       </Notice>
     )
   }
-  return (
-    <Notice title={navigator.onLine ? 'The service does not answer' : 'This device has no network'}>{edits}</Notice>
-  )
+  return <Notice title={navigator.onLine ? say.app.noAnswer : say.app.noNetwork}>{edits}</Notice>
 }
 
 function timeOf(time: number): string {
-  return new Date(time).toLocaleTimeString(undefined, { timeStyle: 'medium' })
+  return new Date(time).toLocaleTimeString(locale, { timeStyle: 'medium' })
 }
 
 function editsText(unsent: number): string {
-  if (unsent === 0) return 'You can go on: edits are kept here, and sent as soon as that is possible.'
-  const edits = unsent === 1 ? 'One edit waits' : `${unsent.toLocaleString()} edits wait`
-  return `You can go on. ${edits} in this browser, to be sent as soon as that is possible.`
+  return unsent === 0 ? say.app.editsKept : say.app.editsWait(unsent)
 }
 
 interface NoticeProps {
@@ -100,13 +98,13 @@ function Notice({ title, isAlert = false, canRetry = true, children }: NoticePro
     await sync.syncNow().catch((error: unknown) => tell(stillText(error)))
   }
   return (
-    <section class={isAlert ? 'notice' : 'notice calm'} id="connection" aria-label="Connection">
+    <section class={isAlert ? 'notice' : 'notice calm'} id="connection" aria-label={say.app.connection}>
       <div role="status">
         <strong>{title}</strong>
         <p>{children}</p>
       </div>
-      {canRetry && <Button onClick={retry}>Try again</Button>}
-      <Button onClick={() => showDetails(sync)}>Details</Button>
+      {canRetry && <Button onClick={retry}>{say.ui.tryAgain}</Button>}
+      <Button onClick={() => showDetails(sync)}>{say.app.details}</Button>
     </section>
   )
 }
@@ -117,14 +115,14 @@ function ClockNotice() {
   const sync = useSync()
   if (error === 0) return null
   return (
-    <section class="notice calm" id="clock" aria-label="Clock">
+    <section class="notice calm" id="clock" aria-label={say.app.clock}>
       <div role="status">
         <strong>
-          The clock of this device is {durationText(error)} {error > 0 ? 'ahead' : 'behind'}
+          {error > 0 ? say.app.clockAhead(durationText(error)) : say.app.clockBehind(durationText(error))}
         </strong>
-        <p>Your bookmarks sync all the same. Set the clock of the device right, or other pages may refuse it.</p>
+        <p>{say.app.clockMore}</p>
       </div>
-      <Button onClick={() => sync.syncNow()}>Check again</Button>
+      <Button onClick={() => sync.syncNow()}>{say.app.checkAgain}</Button>
     </section>
   )
 }
@@ -135,13 +133,9 @@ function NewVersion() {
   const isStoreNew = useSyncStatus().reason === 'outdated'
   if (!isPageOld && !isStoreNew) return null
   return (
-    <section class={isStoreNew ? 'notice' : 'notice calm'} id="outdated" aria-label="New version">
-      <p role="status">
-        {isStoreNew
-          ? 'Another tab has opened a newer version of this page. Here nothing can be saved any more until it is reloaded.'
-          : 'This page has a newer version. Some parts may not open until it is reloaded.'}
-      </p>
-      <Button onClick={() => location.reload()}>Reload the page</Button>
+    <section class={isStoreNew ? 'notice' : 'notice calm'} id="outdated" aria-label={say.app.newVersion}>
+      <p role="status">{isStoreNew ? say.app.newerTab : say.app.newerPage}</p>
+      <Button onClick={() => location.reload()}>{say.ui.reload}</Button>
     </section>
   )
 }
@@ -152,13 +146,11 @@ function HeldDeletions() {
   const sync = useSync()
   if (!held) return null
   return (
-    <section class="panel" aria-label="Deleted on another device">
-      <p role="status">
-        Another device deleted {held.count} of your {held.of} bookmarks.
-      </p>
+    <section class="panel" aria-label={say.app.deletedElsewhere}>
+      <p role="status">{say.app.deletedMany(held.count, held.of)}</p>
       <div class="bar">
-        <Button onClick={() => sync.approveDeletions(held.count)}>Delete them here too</Button>
-        <Button onClick={() => sync.rejectDeletions()}>Keep them everywhere</Button>
+        <Button onClick={() => sync.approveDeletions(held.count)}>{say.app.deleteHereToo}</Button>
+        <Button onClick={() => sync.rejectDeletions()}>{say.app.keepEverywhere}</Button>
       </div>
     </section>
   )
@@ -175,40 +167,35 @@ function Refused() {
   const isFull = refused.some(({ reason }) => reason === 'quota')
   const drop = async ({ id, bookmark }: Quarantined) => {
     await sync.dropQuarantined(id)
-    tell('The edit was dropped', bookmark ? { undo: () => sync.put(bookmark) } : {})
+    tell(say.app.editDropped, bookmark ? { undo: () => sync.put(bookmark) } : {})
   }
   return (
     <section class="notice" id="refused" aria-labelledby="refused-title">
       <div role="status">
-        <h2 id="refused-title">{isFull ? 'No room left on the service' : 'The service refused edits'}</h2>
+        <h2 id="refused-title">{isFull ? say.app.noRoomOnService : say.app.editsRefused}</h2>
         <p>
-          {quarantined === 1 ? 'One edit is' : `${quarantined.toLocaleString()} edits are`} in this browser alone.{' '}
-          {isFull
-            ? 'Delete bookmarks that you no longer need, or ask the operator for more room; then try again.'
-            : 'Change the bookmarks, which sends them again, or drop the edits.'}
+          {say.app.editsHereAlone(quarantined)} {isFull ? say.app.makeRoom : say.app.changeOrDrop}
         </p>
       </div>
       <ul class="plain">
         {refused.slice(0, mostShown).map((one) => (
           <li key={one.id} class="bar" data-id={one.id}>
-            <span>
-              {one.bookmark ? quoted(one.bookmark) : 'A deletion'}
-              {refusalText(one)}
-            </span>
-            <Button onClick={() => drop(one)}>Drop the edit</Button>
+            <span>{refusalText(one)}</span>
+            <Button onClick={() => drop(one)}>{say.app.dropEdit}</Button>
           </li>
         ))}
       </ul>
-      {refused.length > mostShown && <p>And {(refused.length - mostShown).toLocaleString()} more.</p>}
-      <Button onClick={() => sync.retryQuarantined()}>Try again</Button>
+      {refused.length > mostShown && <p>{say.app.andMore(refused.length - mostShown)}</p>}
+      <Button onClick={() => sync.retryQuarantined()}>{say.ui.tryAgain}</Button>
     </section>
   )
 }
 
 /** Of a text that only the service knows, its own words are shown. */
-function refusalText({ reason, status, message: told }: Quarantined): string {
-  if (reason === 'quota') return ''
-  return status === 413 ? ' is too big to be saved: shorten its description.' : `: ${sentence(told)}`
+function refusalText({ bookmark, reason, status, message: told }: Quarantined): string {
+  const name = bookmark ? quoted(bookmark) : say.app.deletion
+  if (reason === 'quota') return name
+  return status === 413 ? say.app.tooBig(name) : say.app.refusedWith(name, sentence(told))
 }
 
 export function ConflictCount() {
@@ -226,14 +213,35 @@ function ConflictNotice() {
   const isNews = conflicts > 0 && view !== 'conflicts'
   return (
     <p class={isNews ? 'notice calm' : 'unseen'} role="status">
-      {isNews && (
-        <>
-          {conflicts === 1
-            ? 'An edit of yours lost to another device’s.'
-            : `${conflicts} edits of yours lost to those of other devices.`}{' '}
-          <a href={hrefOf('conflicts')}>Decide</a>
-        </>
-      )}
+      {isNews && fill(say.app.editsLost(conflicts), { a: (text) => <a href={hrefOf('conflicts')}>{text}</a> })}
     </p>
+  )
+}
+
+/** Shows how the sync stands, for a report of a fault. */
+export function showDetails(sync: Sync): void {
+  showDialog((close) => <Details sync={sync} close={close} />)
+}
+
+function Details({ sync, close }: { sync: Sync; close: () => void }) {
+  const [text, setText] = useState('')
+  const [isCopied, setCopied] = useState(false)
+  useEffect(() => {
+    const show = (told: object) => setText(JSON.stringify(told, null, 2))
+    // A sync that has stopped explains nothing more.
+    sync.explain().then(show, () => show({ status: sync.status() }))
+  }, [])
+  const copy = async () => {
+    await navigator.clipboard.writeText(text)
+    setCopied(true)
+  }
+  return (
+    <Dialog title={say.app.details} close={close}>
+      <p>{say.app.detailsFor}</p>
+      <textarea class="details" aria-label={say.app.details} readOnly rows={16} value={text} />
+      <div class="bar">
+        <Button onClick={copy}>{isCopied ? say.ui.copied : say.ui.copy}</Button>
+      </div>
+    </Dialog>
   )
 }

@@ -15,12 +15,12 @@ import {
 import { takeScanned } from '../pairing/code.ts'
 import { Front, SignIn } from '../sign-in/sign-in.tsx'
 import { Button } from '../ui/button.tsx'
-import { Dialogs } from '../ui/dialogs.tsx'
+import { Dialogs, Toasts } from '../ui/dialogs.tsx'
 import { messageOf } from '../ui/failure.ts'
 import { lazily } from '../ui/lazily.tsx'
 import { tell } from '../ui/tell.ts'
-import { Toasts } from '../ui/toasts.tsx'
 import { Waiting } from '../ui/waiting.tsx'
+import { say } from '../words/words.ts'
 import type { App } from './context.ts'
 import type { Device } from './device.ts'
 import { followTrouble, openWebSocket } from './network.ts'
@@ -31,7 +31,7 @@ import { Shell } from './shell.tsx'
 type Stage =
   | { name: 'starting' }
   | { name: 'failed'; error: unknown }
-  | { name: 'signed out' }
+  | { name: 'signed-out' }
   | { name: 'locked'; user: User }
   | { name: 'outdated'; sync: Sync }
   | { name: 'open'; app: App }
@@ -50,7 +50,7 @@ export function Root({ client, device }: RootProps) {
   const start = async () => {
     setStage({ name: 'starting' })
     const user = await findUser(client)
-    if (!user) return setStage({ name: 'signed out' })
+    if (!user) return setStage({ name: 'signed-out' })
     const kept = device.keepsKey ? await loadMasterKey(user.user_id) : undefined
     if (kept && !areKeysReplaced(user.user_id)) await open(user, deriveKeys(kept))
     else setStage({ name: 'locked', user })
@@ -88,7 +88,7 @@ export function Root({ client, device }: RootProps) {
       return setStage({ name: 'outdated', sync })
     }
     if (device.keepsKey) keepUnsent(sync)
-    if (takeScanned() !== undefined) tell('Your bookmarks are open here already.')
+    if (takeScanned() !== undefined) tell(say.app.openAlready)
     setStage({ name: 'open', app: { client, sync, keys, userId, person, device } })
   }
 
@@ -102,7 +102,7 @@ export function Root({ client, device }: RootProps) {
     <>
       {stage.name === 'starting' && <Waiting again={() => location.reload()} />}
       {stage.name === 'failed' && <StartFailure error={stage.error} again={() => attempt(start())} />}
-      {stage.name === 'signed out' && <SignIn client={client} />}
+      {stage.name === 'signed-out' && <SignIn client={client} />}
       {stage.name === 'locked' && (
         <VaultDoor
           device={device}
@@ -125,7 +125,7 @@ export function StartFailure({ error, again }: { error: unknown; again: () => vo
       <h1>{titleOf(error)}</h1>
       <p role="alert">{messageOf(error)}</p>
       <Button look="primary" class="large" onClick={again}>
-        Try again
+        {say.ui.tryAgain}
       </Button>
     </Front>
   )
@@ -135,25 +135,21 @@ export function StartFailure({ error, again }: { error: unknown; again: () => vo
 function OutOfDate({ sync }: { sync: Sync }) {
   return (
     <Front>
-      <h1>This tab is out of date</h1>
-      <p role="alert">A newer version of this page has stored your bookmarks in this browser. Reload the page.</p>
+      <h1>{say.app.outOfDate}</h1>
+      <p role="alert">{say.app.outOfDateMore}</p>
       <Button look="primary" class="large" onClick={() => location.reload()}>
-        Reload the page
+        {say.ui.reload}
       </Button>
-      <p>
-        If that does not help, the service has gone back to an older version. When it has the newer one again, your
-        bookmarks open, and edits that wait here are sent. Or sign out, which deletes all that is stored here, and begin
-        anew.
-      </p>
-      <Button onClick={() => signOut(sync)}>Sign out</Button>
+      <p>{say.app.outOfDateElse}</p>
+      <Button onClick={() => signOut(sync)}>{say.app.signOut}</Button>
     </Front>
   )
 }
 
 function titleOf(error: unknown): string {
-  if (error instanceof OfflineError) return 'No connection to the service'
-  if (error instanceof StorageFullError) return 'There is no room on this device'
-  return 'Your bookmarks could not be opened'
+  if (error instanceof OfflineError) return say.app.noConnection
+  if (error instanceof StorageFullError) return say.app.noRoom
+  return say.app.notOpened
 }
 
 /** A browser that is short of space deletes what it may, edits too that are not sent. Some ask the person, who has just made one. */

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { showDialog } from '../ui/dialogs.tsx'
 import { lazily } from '../ui/lazily.tsx'
+import { say } from '../words/words.ts'
 import type { App } from './context.ts'
 
 const Offer = lazily(() => import('../pairing/offer.tsx').then(({ Offer }) => Offer))
@@ -28,13 +29,13 @@ export function useBeside(): Beside {
   return { isOpen, shown, toggle, show }
 }
 
-const names = { first: 'This browser', second: 'Second device' } as const
+const names = { first: say.app.thisBrowser, second: say.app.secondTab }
 
 /** The page itself, in a frame, as a device of its own; and on narrow screens, tabs to change between the two. */
 export function SecondDevice({ beside: { shown, show } }: { beside: Beside }) {
   return (
     <>
-      <nav class="device-tabs" aria-label="Devices">
+      <nav class="device-tabs" aria-label={say.app.devices}>
         {(['first', 'second'] as const).map((which) => (
           <button key={which} type="button" aria-pressed={shown === which} onClick={() => show(which)}>
             {names[which]}
@@ -42,7 +43,7 @@ export function SecondDevice({ beside: { shown, show } }: { beside: Beside }) {
         ))}
       </nav>
       <aside class="beside" id="beside">
-        <iframe src="/?device=Second device" title="A second device" />
+        <iframe src={`/?device=${encodeURIComponent(say.app.secondTab)}`} title={say.app.secondDevice} />
       </aside>
     </>
   )

@@ -13,6 +13,7 @@ import {
 } from '../../client/index.ts'
 import { confirmFirst } from '../ui/dialogs.tsx'
 import { tell } from '../ui/tell.ts'
+import { say } from '../words/words.ts'
 import type { Device } from './device.ts'
 
 export interface User {
@@ -111,7 +112,7 @@ export function leaveWhenSignedOut(sync: Sync): void {
     }
     const dialog = document.querySelector<HTMLDialogElement>('dialog[open]')
     if (!dialog || sync.bookmarks().size === 0) return showSignIn()
-    tell('You are signed out. What you save now is kept in this browser, and sent when you have signed in again.')
+    tell(say.app.signedOutNow)
     const watch = new MutationObserver(() => {
       if (!dialog.isConnected) showSignIn()
     })
@@ -133,9 +134,9 @@ export async function signOut(sync: Sync): Promise<void> {
   } catch (error) {
     if (!mayLoseEdits(error)) throw error
     confirmFirst({
-      title: 'Sign out and lose edits?',
-      text: `${unsentText(error)} Signing out deletes everything from this browser.`,
-      action: 'Sign out and lose them',
+      title: say.app.signOutAndLose,
+      text: `${unsentText(error)} ${say.app.signingOutDeletes}`,
+      action: say.app.signOutLosing,
       run: () => leave(sync, { discardUnsent: true }),
     })
   }
@@ -146,10 +147,7 @@ function mayLoseEdits(error: unknown): error is UnsentChangesError | StoreVersio
 }
 
 function unsentText(error: UnsentChangesError | StoreVersionError): string {
-  if (error instanceof StoreVersionError) return 'This version of the page cannot read if there are edits to be sent.'
-  return error.count === 1
-    ? 'One edit has not been sent yet.'
-    : `${error.count.toLocaleString()} edits have not been sent yet.`
+  return error instanceof StoreVersionError ? say.app.unsentUnknown : say.app.unsent(error.count)
 }
 
 /**

@@ -7,6 +7,7 @@ import { openCommandBar } from '../command-bar/command-bar.tsx'
 import { Sidebar } from '../sidebar/sidebar.tsx'
 import { SearchIcon } from '../ui/icons.tsx'
 import { Empty } from '../ui/waiting.tsx'
+import { fill, say } from '../words/words.ts'
 import { type App, AppContext } from './context.ts'
 import { Header } from './header.tsx'
 import { SyncTrouble } from './notices.tsx'
@@ -26,7 +27,9 @@ export function Shell({ app }: { app: App }) {
   useCapture(app.sync)
   const [isMenuOpen, setMenuOpen] = useState(false)
   const known = views.find((view) => view.path === path)
-  const { Component, title } = known ?? (path === '' ? (views[0] as View) : { Component: Nowhere, title: 'Not found' })
+  const view = known ?? (path === '' ? (views[0] as View) : undefined)
+  const Component = view?.Component ?? Nowhere
+  const title = view ? say.app.views[view.path] : say.app.notFound
   const main = useRef<HTMLElement>(null)
   useEffect(() => setMenuOpen(false), [path, rest])
   // At once: an effect would miss a key that comes before the next frame.
@@ -49,7 +52,7 @@ export function Shell({ app }: { app: App }) {
   // Words typed into the search are not another place.
   useScroll(main, [path, path === 'search' || rest])
   useEffect(() => {
-    document.title = `${title} · Encrypted Bookmark Sync`
+    document.title = `${title} · ${say.ui.brand}`
   }, [title])
   return (
     <AppContext.Provider value={app}>
@@ -75,10 +78,8 @@ export function Shell({ app }: { app: App }) {
 function Nowhere() {
   return (
     <section class="page">
-      <Empty icon={SearchIcon} title="There is nothing at this address">
-        <p>
-          Here are <a href={hrefOf('all')}>all bookmarks</a>.
-        </p>
+      <Empty icon={SearchIcon} title={say.app.nothingHere}>
+        <p>{fill(say.app.hereAreAll, { a: (text) => <a href={hrefOf('all')}>{text}</a> })}</p>
       </Empty>
     </section>
   )

@@ -1,6 +1,6 @@
 import type { ComponentType } from 'preact'
 import { AddPage } from '../library/editor.tsx'
-import { All, Folder, Found, Tagged } from '../library/lists.tsx'
+import { All, Duplicates, Folder, Found, Tagged } from '../library/lists.tsx'
 import {
   BookmarkIcon,
   ConflictIcon,
@@ -18,13 +18,13 @@ import {
   TrashIcon,
 } from '../ui/icons.tsx'
 import { lazily } from '../ui/lazily.tsx'
+import type { say } from '../words/words.ts'
 import { ConflictCount } from './notices.tsx'
 
 /** A page beside the sidebar. */
 export interface View {
   /** Its part of the address: `#/folder/…`. */
-  path: string
-  title: string
+  path: keyof typeof say.app.views
   icon: IconShapes
   /** Where the sidebar links to it; views without a group are reached otherwise. */
   group?: 'library' | 'care' | 'app'
@@ -36,21 +36,14 @@ export interface View {
 
 /** To add a view, add it here. The first one is shown where the address names none. */
 export const views: readonly View[] = [
-  { path: 'folder', title: 'Bookmarks', icon: HomeIcon, group: 'library', Component: Folder },
-  { path: 'all', title: 'All bookmarks', icon: BookmarkIcon, group: 'library', Component: All },
-  { path: 'tag', title: 'Tag', icon: TagIcon, Component: Tagged },
-  { path: 'search', title: 'Search', icon: SearchIcon, Component: Found },
-  { path: 'add', title: 'Add', icon: BookmarkIcon, Component: AddPage },
-  {
-    path: 'duplicates',
-    title: 'Duplicates',
-    icon: DuplicatesIcon,
-    group: 'care',
-    Component: lazily(() => import('../library/duplicates.tsx').then(({ Duplicates }) => Duplicates)),
-  },
+  { path: 'folder', icon: HomeIcon, group: 'library', Component: Folder },
+  { path: 'all', icon: BookmarkIcon, group: 'library', Component: All },
+  { path: 'tag', icon: TagIcon, Component: Tagged },
+  { path: 'search', icon: SearchIcon, Component: Found },
+  { path: 'add', icon: BookmarkIcon, Component: AddPage },
+  { path: 'duplicates', icon: DuplicatesIcon, group: 'care', Component: Duplicates },
   {
     path: 'conflicts',
-    title: 'Conflicts',
     icon: ConflictIcon,
     group: 'care',
     Badge: ConflictCount,
@@ -58,48 +51,41 @@ export const views: readonly View[] = [
   },
   {
     path: 'trash',
-    title: 'Trash',
     icon: TrashIcon,
     group: 'care',
     Component: lazily(() => import('../history/trash.tsx').then(({ Trash }) => Trash)),
   },
   {
     path: 'go-back',
-    title: 'Go back in time',
     icon: GoBackIcon,
     group: 'care',
     Component: lazily(() => import('../history/go-back.tsx').then(({ GoBack }) => GoBack)),
   },
   {
     path: 'history',
-    title: 'History',
     icon: HistoryIcon,
     Component: lazily(() => import('../history/versions.tsx').then(({ Versions }) => Versions)),
   },
   {
     path: 'account',
-    title: 'Devices and account',
     icon: DevicesIcon,
     group: 'app',
     Component: lazily(() => import('../account/account.tsx').then(({ AccountView }) => AccountView)),
   },
   {
     path: 'settings',
-    title: 'Import and backups',
     icon: SettingsIcon,
     group: 'app',
     Component: lazily(() => import('../settings/settings.tsx').then(({ Settings }) => Settings)),
   },
   {
     path: 'security',
-    title: 'Security',
     icon: LockIcon,
     group: 'app',
     Component: lazily(() => import('../settings/security.tsx').then(({ Security }) => Security)),
   },
   {
     path: 'shortcuts',
-    title: 'Shortcuts',
     icon: KeyboardIcon,
     group: 'app',
     Component: lazily(() => import('../settings/shortcuts.tsx').then(({ Shortcuts }) => Shortcuts)),

@@ -16,10 +16,10 @@ import { foldersAround, pathText } from '../library/paths.ts'
 import { countTags } from '../library/tags.tsx'
 import { showDialog } from '../ui/dialogs.tsx'
 import { messageOf } from '../ui/failure.ts'
-import { counted } from '../ui/figures.ts'
 import { BookmarkPlusIcon, CloseIcon, FolderIcon, FolderPlusIcon, Icon, SearchIcon, TagIcon } from '../ui/icons.tsx'
 import type { MenuItem } from '../ui/menu.tsx'
 import { tell } from '../ui/tell.ts'
+import { fill, say } from '../words/words.ts'
 
 /** Shows the field in which one finds bookmarks, goes to any view and does anything by typing. */
 export function openCommandBar(app: App): void {
@@ -97,7 +97,7 @@ function CommandBar({ app, close }: { app: App; close: () => void }) {
     <dialog
       ref={dialog}
       class="dialog command-bar"
-      aria-label="Find or do"
+      aria-label={say.commandBar.label}
       onClose={close}
       // A click beside it closes it.
       closedby="any"
@@ -109,7 +109,7 @@ function CommandBar({ app, close }: { app: App; close: () => void }) {
             key={chipName(chip)}
             type="button"
             class="tag removable"
-            aria-label={`Remove ${chipName(chip)}`}
+            aria-label={say.commandBar.remove(chipName(chip))}
             onClick={() => {
               change(
                 text,
@@ -126,12 +126,12 @@ function CommandBar({ app, close }: { app: App; close: () => void }) {
           role="combobox"
           autofocus
           autocomplete="off"
-          aria-label="Find a bookmark, or type > for commands"
+          aria-label={say.commandBar.hint}
           aria-expanded="true"
           aria-controls={`${id}-list`}
           aria-autocomplete="list"
           aria-activedescendant={choices.length > 0 ? `${id}-${marked}` : undefined}
-          placeholder={chips.length === 0 ? 'Find a bookmark, or type > for commands' : ''}
+          placeholder={chips.length === 0 ? say.commandBar.hint : ''}
           value={text}
           onInput={({ currentTarget: { value } }) => {
             const chip = value.endsWith(' ') ? endedTag(sync, markIn(value.slice(0, -1))?.tag) : undefined
@@ -141,7 +141,7 @@ function CommandBar({ app, close }: { app: App; close: () => void }) {
           onKeyDown={press}
         />
       </div>
-      <div class="command-bar-list" id={`${id}-list`} role="listbox" aria-label="Found">
+      <div class="command-bar-list" id={`${id}-list`} role="listbox" aria-label={say.commandBar.found}>
         {choices.map((choice, index) => (
           // biome-ignore lint/a11y/useFocusableInteractive: The focus stays in the input, which names the marked option.
           // biome-ignore lint/a11y/useKeyWithClickEvents: The input has the keys.
@@ -163,11 +163,8 @@ function CommandBar({ app, close }: { app: App; close: () => void }) {
         ))}
       </div>
       <p class="hint command-bar-foot" role="status">
-        {isCurrent && choices.length === 0 ? 'Nothing found. ' : ''}
-        <span aria-hidden="true">
-          <kbd>Enter</kbd> open <kbd>Ctrl Enter</kbd> edit <kbd>#</kbd> tag <kbd>in:</kbd> folder <kbd>{'>'}</kbd>{' '}
-          commands
-        </span>
+        {isCurrent && choices.length === 0 ? `${say.commandBar.nothingFound} ` : ''}
+        <span aria-hidden="true">{fill(say.commandBar.keys)}</span>
       </p>
     </dialog>
   )
@@ -191,7 +188,7 @@ function added(chips: readonly Chip[], chip: Chip): readonly Chip[] {
 }
 
 function chipName(chip: Chip): string {
-  return 'tag' in chip ? `#${chip.tag}` : `in ${nameOf(chip.folder)}`
+  return 'tag' in chip ? `#${chip.tag}` : say.commandBar.inFolder(nameOf(chip.folder))
 }
 
 /** The tag that a space has ended, if there is such a tag. */
@@ -243,7 +240,7 @@ function choicesFor(app: App, text: string, found: readonly Bookmark[], add: (ch
   const all: Choice = {
     key: 'all',
     icon: <Icon of={SearchIcon} />,
-    name: `Show all that is found for “${text.trim()}”`,
+    name: say.commandBar.showAll(text.trim()),
     choose: () => go('search', text),
   }
   const end = words.length > 0 && first ? [all] : []
@@ -251,24 +248,24 @@ function choicesFor(app: App, text: string, found: readonly Bookmark[], add: (ch
   const save: Choice = {
     key: 'save',
     icon: <Icon of={BookmarkPlusIcon} />,
-    name: `Save ${bareAddress(url)}`,
+    name: say.commandBar.save(bareAddress(url) ?? url),
     choose: () => openNew(sync, { url, ...hereOf(sync) }),
   }
   // Whoever has it already sees that first.
   if (first && bareAddress(found[0]?.url) === bareAddress(url))
-    return [{ ...first, more: `You have this already. ${first.more}` }, save, ...others, ...end]
+    return [{ ...first, more: say.commandBar.haveAlready(`${first.more}`) }, save, ...others, ...end]
   return [save, ...hits, ...end]
 }
 
 function hitOf(sync: Sync, bookmark: Bookmark, words: readonly string[]): Choice {
   const { id, url = '' } = bookmark
   const path = pathText(sync, bookmark)
-  const host = isFolder(bookmark) ? 'Folder' : hostOf(bookmark) || url
+  const host = isFolder(bookmark) ? say.ui.folder : hostOf(bookmark) || url
   return {
     key: id,
     icon: <Letter bookmark={bookmark} />,
     name: <Highlight text={nameOf(bookmark)} words={words} />,
-    more: path === '' ? host : `${host} in ${path}`,
+    more: path === '' ? host : say.commandBar.hostIn(host, path),
     choose: () => openBookmark(sync, bookmark),
     edit: () => openEditor(sync, bookmark),
   }
@@ -285,7 +282,7 @@ function tagsFor(sync: Sync, typed: string, add: (chip: Chip) => void): Choice[]
       key: tag,
       icon: <Icon of={TagIcon} />,
       name: `#${tag}`,
-      more: counted(count, 'bookmark'),
+      more: say.ui.bookmarks(count),
       choose: () => add({ tag }),
       stays: true,
     }))
@@ -306,11 +303,15 @@ function foldersFor(sync: Sync, words: readonly string[], add: (chip: Chip) => v
 function commandsFor(app: App, words: readonly string[]): Choice[] {
   const { sync } = app
   const commands: MenuItem[] = [
-    { label: 'Add a bookmark', icon: BookmarkPlusIcon, action: () => openNew(sync, { url: '', ...hereOf(sync) }) },
-    { label: 'Add a folder', icon: FolderPlusIcon, action: () => openNew(sync, hereOf(sync)) },
+    {
+      label: say.commandBar.addBookmark,
+      icon: BookmarkPlusIcon,
+      action: () => openNew(sync, { url: '', ...hereOf(sync) }),
+    },
+    { label: say.commandBar.addFolder, icon: FolderPlusIcon, action: () => openNew(sync, hereOf(sync)) },
     ...views
       .filter(({ group }) => group !== undefined)
-      .map(({ title, icon, path }) => ({ label: title, icon, action: () => go(path) })),
+      .map(({ icon, path }) => ({ label: say.app.views[path], icon, action: () => go(path) })),
     ...ownMenu(app),
   ]
   return commands

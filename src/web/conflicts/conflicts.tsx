@@ -16,14 +16,15 @@ import { serviceNow } from '../ui/service-time.ts'
 import { tell } from '../ui/tell.ts'
 import { exactTime, Time } from '../ui/time.tsx'
 import { Empty } from '../ui/waiting.tsx'
+import { fill, say } from '../words/words.ts'
 
 /** Edits on this device that lost to another edit, until somebody decides about them. */
 export function Conflicts() {
   const conflicts = useConflicts()
   const ids = [...new Set(conflicts.map(({ id }) => id))]
   return (
-    <section class="page" id="conflicts" aria-label="Conflicts">
-      <h1>Conflicts</h1>
+    <section class="page" id="conflicts" aria-label={say.conflicts.title}>
+      <h1>{say.conflicts.title}</h1>
       <ul class="plain">
         {ids.map((id) => (
           <Item key={id} id={id} conflicts={conflicts.filter((conflict) => conflict.id === id)} />
@@ -31,8 +32,8 @@ export function Conflicts() {
       </ul>
       <ServerConflicts>
         {ids.length === 0 && (
-          <Empty icon={ConflictIcon} title="No conflicts">
-            <p>When two devices change the same bookmark at the same time, the edit that lost waits here.</p>
+          <Empty icon={ConflictIcon} title={say.conflicts.none}>
+            <p>{say.conflicts.noneMore}</p>
           </Empty>
         )}
       </ServerConflicts>
@@ -47,18 +48,22 @@ function Item({ id, conflicts }: { id: string; conflicts: readonly Conflict[] })
   const isMineDeleted = withMine(current, conflicts) === null
   const [texts, another] = conflicts.length === 1 ? (conflicts as [Conflict]).flatMap((one) => textsOf(sync, one)) : []
   const short = another || !texts || texts.lost.length + texts.kept.length > mostInButtons ? undefined : texts
-  const restoreName = isMineDeleted ? 'Delete it' : short ? `Use “${short.lost}”` : 'Use the edit that lost'
+  const restoreName = isMineDeleted
+    ? say.conflicts.deleteIt
+    : short
+      ? say.conflicts.use(short.lost)
+      : say.conflicts.useLost
   const restoreMine = async () => {
     const before = sync.get(id)
     await sync.resolve(id, 'mine')
     const seen = sync.get(id)
-    tell(isMineDeleted ? `${name} deleted` : `${quotedName(seen ?? null)}: the edit that lost is back`, {
+    tell(isMineDeleted ? say.conflicts.deleted(name) : say.conflicts.lostIsBack(quotedName(seen ?? null)), {
       undo: () => (before ? sync.put(before, { seen }) : sync.remove(id)),
     })
   }
   const keepTheirs = async () => {
     await sync.resolve(id, 'theirs')
-    tell(`${name} stays ${current ? 'as it is' : 'deleted'}`, {
+    tell(current ? say.conflicts.stays(name) : say.conflicts.staysDeleted(name), {
       undoName: restoreName,
       undo: () => {
         const mine = withMine(sync.get(id) ?? null, conflicts)
@@ -75,12 +80,12 @@ function Item({ id, conflicts }: { id: string; conflicts: readonly Conflict[] })
         <Button onClick={restoreMine}>{restoreName}</Button>
         <Button onClick={keepTheirs}>
           {!current
-            ? 'Leave it deleted'
+            ? say.conflicts.leaveDeleted
             : isMineDeleted
-              ? 'Keep it'
+              ? say.conflicts.keepIt
               : short
-                ? `Keep “${short.kept}”`
-                : 'Keep it as it is'}
+                ? say.conflicts.keep(short.kept)
+                : say.conflicts.keepAsItIs}
         </Button>
       </div>
     </li>
@@ -90,10 +95,6 @@ function Item({ id, conflicts }: { id: string; conflicts: readonly Conflict[] })
 /** In letters. */
 const mostInButtons = 60
 
-/** Who made either, and where, is not known: the edit that lost may be of this browser's other tab, or of another device. */
-const lostName = 'The edit that lost'
-const keptName = 'The one that was kept'
-
 interface FieldTexts {
   field: string
   lost: string
@@ -102,11 +103,11 @@ interface FieldTexts {
 
 function textsOf(sync: Sync, { fields, mine, theirs }: Conflict): FieldTexts[] {
   const textOf = (bookmark: PlaintextBookmark | null, field: string): string => {
-    if (!bookmark) return 'Deleted'
+    if (!bookmark) return say.conflicts.isDeleted
     if (field === '') return quotedName(bookmark)
     if (field !== 'parentId') return valueText(bookmark[field as keyof PlaintextBookmark])
     const folder = bookmark.parentId === undefined ? undefined : sync.get(bookmark.parentId)
-    return folder ? quotedName(folder) : 'Top level'
+    return folder ? quotedName(folder) : say.ui.topLevel
   }
   return (fields.length > 0 ? fields : ['']).map((field) => ({
     field,
@@ -115,18 +116,21 @@ function textsOf(sync: Sync, { fields, mine, theirs }: Conflict): FieldTexts[] {
   }))
 }
 
-/** The edit that lost beside the one that it lost to, field by field. */
+/**
+ * The edit that lost beside the one that it lost to, field by field. Who made either, and where, is not known: the one that lost may
+ * be of this browser's other tab, or of another device.
+ */
 function Lost({ conflict }: { conflict: Conflict }) {
   const sync = useSync()
   const { mine, theirs } = conflict
-  const [lostHead, keptHead] = [headOf(lostName, mine), headOf(keptName, theirs)]
+  const [lostHead, keptHead] = [headOf(say.conflicts.lostEdit, mine), headOf(say.conflicts.keptEdit, theirs)]
   return (
     <>
       <h2>{quotedName(theirs ?? mine)}</h2>
       <table class="lost">
         <thead>
           <tr>
-            <th scope="col">Field</th>
+            <th scope="col">{say.conflicts.field}</th>
             <th scope="col">{lostHead}</th>
             <th scope="col">{keptHead}</th>
           </tr>
@@ -134,7 +138,7 @@ function Lost({ conflict }: { conflict: Conflict }) {
         <tbody>
           {textsOf(sync, conflict).map(({ field, lost, kept }) => (
             <tr key={field}>
-              <th scope="row">{field === '' ? 'Bookmark' : fieldName(field)}</th>
+              <th scope="row">{field === '' ? say.conflicts.bookmark : fieldName(field)}</th>
               <td data-whose={lostHead}>{lost}</td>
               <td data-whose={keptHead}>{kept}</td>
             </tr>
@@ -156,13 +160,13 @@ function keyOf({ fields, mine, theirs }: Conflict): string {
 }
 
 function valueText(value: unknown): string {
-  if (value === undefined || value === '') return 'Empty'
+  if (value === undefined || value === '') return say.conflicts.empty
   if (Array.isArray(value)) return value.join(', ')
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 function quotedName(bookmark: PlaintextBookmark | null): string {
-  return bookmark ? quoted(bookmark) : 'deleted'
+  return bookmark ? quoted(bookmark) : say.conflicts.noName
 }
 
 /** A device that is there asks its own user in this time, and then the conflict is off the list. */
@@ -185,17 +189,14 @@ function ServerConflicts({ children }: { children: ComponentChildren }) {
         if (versions.length === 0) return children
         return (
           <section class="history-section" aria-labelledby="server-conflicts-title">
-            <h2 id="server-conflicts-title">On other devices</h2>
-            <p>
-              Edits that lost to another one. Their devices have not been back since to ask about them, or had forgotten
-              them.
-            </p>
+            <h2 id="server-conflicts-title">{say.conflicts.elsewhere}</h2>
+            <p>{say.conflicts.elsewhereMore}</p>
             <ul class="plain history-section">
               {versions.map((version) => (
                 <LostElsewhere key={version.versionId} version={version} settled={conflicts.load} />
               ))}
             </ul>
-            {next !== null && <p class="hint">There are more. Decide about these first.</p>}
+            {next !== null && <p class="hint">{say.conflicts.more}</p>}
           </section>
         )
       }}
@@ -212,15 +213,18 @@ function LostElsewhere({ version, settled }: { version: BookmarkVersion; settled
   const shown = bookmark ?? current
   return (
     <li class="panel" data-version={versionId}>
-      <h3>{shown ? nameOf(shown) : 'A bookmark'}</h3>
+      <h3>{shown ? nameOf(shown) : say.conflicts.aBookmark}</h3>
       <p class="hint">
-        {operation === 'delete' ? 'Deleted' : 'Changed'} <Time at={timestamp} isExact /> on {nameOfDevice(deviceId)}
+        {fill(operation === 'delete' ? say.conflicts.deletedOn : say.conflicts.changedOn, {
+          time: <Time at={timestamp} isExact />,
+          device: nameOfDevice(deviceId),
+        })}
       </p>
-      {!current && <p>It is deleted now.</p>}
-      {version.error && <p>This device’s keys cannot read the edit that lost. A device that can should decide.</p>}
+      {!current && <p>{say.conflicts.deletedNow}</p>}
+      {version.error && <p>{say.conflicts.unreadable}</p>}
       {current && bookmark && (
         <>
-          <p>What putting it back would change:</p>
+          <p>{say.conflicts.wouldChange}</p>
           <Changes before={current} after={bookmark} />
         </>
       )}
@@ -233,7 +237,7 @@ function LostElsewhere({ version, settled }: { version: BookmarkVersion; settled
               await settled()
             }}
           >
-            Delete it
+            {say.conflicts.deleteIt}
           </Button>
         ) : (
           <Button
@@ -242,19 +246,19 @@ function LostElsewhere({ version, settled }: { version: BookmarkVersion; settled
               await settled()
             }}
           >
-            Put it back
+            {say.conflicts.putBack}
           </Button>
         )}
         <Button
           onClick={async () => {
             await history.settleConflict(versionId)
-            tell('Settled: the bookmark stays as it is')
+            tell(say.conflicts.settled)
             await settled()
           }}
         >
-          Leave it as it is
+          {say.conflicts.leaveAsItIs}
         </Button>
-        <a href={hrefOf('history', id)}>History</a>
+        <a href={hrefOf('history', id)}>{say.conflicts.history}</a>
       </div>
     </li>
   )

@@ -1,5 +1,6 @@
 import { useSync } from '../../client/react.ts'
 import { type Bookmark, nameOf } from '../library/kind.ts'
+import { say } from '../words/words.ts'
 
 interface ChangesProps {
   before: Bookmark
@@ -10,12 +11,12 @@ interface ChangesProps {
 export function Changes({ before, after }: ChangesProps) {
   const sync = useSync()
   const nameOfFolder = (id: unknown) => {
-    if (id === undefined) return 'Top level'
+    if (id === undefined) return say.ui.topLevel
     const folder = sync.get(String(id))
-    return folder ? nameOf(folder) : 'a folder that is not there any more'
+    return folder ? nameOf(folder) : say.history.missingFolder
   }
   const fields = changedFields(before, after)
-  if (fields.length === 0) return <p class="hint">Nothing that can be seen.</p>
+  if (fields.length === 0) return <p class="hint">{say.history.nothingSeen}</p>
   return (
     <dl class="changes">
       {fields.map((field) => (
@@ -45,20 +46,10 @@ function Difference({ pieces }: { pieces: readonly Piece[] }) {
 }
 
 /** The fields that people know come first, in the order of the editor. */
-const labels: Record<string, string> = {
-  url: 'Address',
-  title: 'Title',
-  parentId: 'Folder',
-  tags: 'Tags',
-  description: 'Description',
-  position: 'Place',
-  favicon: 'Icon',
-  dateAdded: 'Added',
-}
-const known = Object.keys(labels)
+const known = Object.keys(say.history.fields)
 
 export function fieldName(field: string): string {
-  return labels[field] ?? field
+  return say.history.fields[field] ?? field
 }
 
 /** It differs in every version. */
@@ -78,8 +69,8 @@ function piecesOf(
   nameOfFolder: (id: unknown) => string,
 ): Piece[] {
   if (field === 'parentId') return replaced(nameOfFolder(before), nameOfFolder(after))
-  if (field === 'position') return [{ kind: 'same', text: 'moved among its neighbours' }]
-  if (field === 'favicon') return [{ kind: 'same', text: 'another picture' }]
+  if (field === 'position') return [{ kind: 'same', text: say.history.movedAmong }]
+  if (field === 'favicon') return [{ kind: 'same', text: say.history.otherPicture }]
   if (field === 'tags') return tagPieces(listOf(before), listOf(after))
   return textDifference(textOf(before), textOf(after))
 }

@@ -4,11 +4,12 @@ import { useSync } from '../../client/react.ts'
 import { hrefOf } from '../app/route.ts'
 import { placeBefore } from '../app/session.ts'
 import { Button } from '../ui/button.tsx'
-import { messageOf, sentence } from '../ui/failure.ts'
+import { messageOf } from '../ui/failure.ts'
 import { Field, Form } from '../ui/form.tsx'
 import { Counts, Progress } from '../ui/progress.tsx'
 import { serviceNow } from '../ui/service-time.ts'
 import { exactTime } from '../ui/time.tsx'
+import { say } from '../words/words.ts'
 import { useHistory } from './use-history.ts'
 
 /** How far going back is: a time is chosen, what would change is counted, then it is done. */
@@ -32,7 +33,7 @@ export function GoBack() {
       const onProgress = (counts: RewindCounts) => setStage({ name: 'counting', to, counts })
       setStage({ name: 'counted', to, counts: await history.rewind({ to, dryRun: true, onProgress }) })
     } catch (error) {
-      setStage({ name: 'failed', to, why: sentence(messageOf(error)), wasBegun: false })
+      setStage({ name: 'failed', to, why: messageOf(error), wasBegun: false })
     }
   }
 
@@ -46,23 +47,23 @@ export function GoBack() {
       const onProgress = (counts: RewindCounts) => setStage({ name: 'working', to, counts, total })
       setStage({ name: 'done', to, counts: await history.rewind({ to, dryRun: false, onProgress }), before })
     } catch (error) {
-      setStage({ name: 'failed', to, why: sentence(messageOf(error)), wasBegun: true })
+      setStage({ name: 'failed', to, why: messageOf(error), wasBegun: true })
     }
   }
 
   return (
     <section class="page" aria-labelledby="go-back-title">
       <div class="heading">
-        <h1 id="go-back-title">Go back in time</h1>
-        <p>All your bookmarks become what they were, on all your devices. First you see what that changes.</p>
+        <h1 id="go-back-title">{say.history.goBack}</h1>
+        <p>{say.history.goBackMore}</p>
       </div>
       <ChooseTime isBusy={stage.name === 'counting' || stage.name === 'working'} choose={count} />
       <div aria-live="polite" class="page">
-        {stage.name === 'counting' && <Progress what="Counting what would change" />}
+        {stage.name === 'counting' && <Progress what={say.history.counting} />}
         {stage.name === 'counted' && <Counted {...stage} goBack={goBack} />}
         {stage.name === 'working' && (
           <Progress
-            what={`Going back to ${exactTime(stage.to)}`}
+            what={say.history.goingBack(exactTime(stage.to))}
             {...(stage.counts && { done: sum(stage.counts) })}
             total={stage.total}
           />
@@ -71,10 +72,10 @@ export function GoBack() {
         {stage.name === 'failed' && (
           <div class="notice" role="alert">
             <p>
-              {stage.why} {stage.wasBegun ? 'What is done stays done; go on from there.' : 'Nothing was changed.'}
+              {stage.why} {stage.wasBegun ? say.history.doneStays : say.history.nothingChanged}
             </p>
             <Button onClick={() => (stage.wasBegun ? goBack(stage.to, 0) : count(stage.to))}>
-              {stage.wasBegun ? 'Go on' : 'Try again'}
+              {stage.wasBegun ? say.ui.goOn : say.ui.tryAgain}
             </Button>
           </div>
         )}
@@ -92,17 +93,17 @@ interface CountedProps {
 function Counted({ to, counts, goBack }: CountedProps) {
   const changes = counts.restored + counts.deleted
   return (
-    <section class="panel" aria-label="What would change">
-      <h2>As of {exactTime(to)}</h2>
+    <section class="panel" aria-label={say.history.wouldChange}>
+      <h2>{say.history.asOf(exactTime(to))}</h2>
       <RewoundCounts counts={counts} isDone={false} />
       {changes === 0 ? (
-        <p>Nothing would change: your bookmarks are what they were then.</p>
+        <p>{say.history.noChange}</p>
       ) : (
         <>
-          <p class="hint">You can undo this. Deleted bookmarks go to the trash.</p>
+          <p class="hint">{say.history.canUndo}</p>
           <div class="bar">
             <Button look="primary" onClick={() => goBack(to, sum(counts))}>
-              Go back to {exactTime(to)}
+              {say.history.goBackTo(exactTime(to))}
             </Button>
           </div>
         </>
@@ -123,9 +124,9 @@ interface ChooseTimeProps {
 const hour = 3_600_000
 
 const usual: readonly { label: string; ms: number }[] = [
-  { label: 'An hour ago', ms: hour },
-  { label: 'Yesterday, this time', ms: 24 * hour },
-  { label: 'A week ago', ms: 7 * 24 * hour },
+  { label: say.history.hourAgo, ms: hour },
+  { label: say.history.dayAgo, ms: 24 * hour },
+  { label: say.history.weekAgo, ms: 7 * 24 * hour },
 ]
 
 /** A usual time with one click, or any date and time. */
@@ -134,8 +135,8 @@ function ChooseTime({ isBusy, choose }: ChooseTimeProps) {
   const [fault, setFault] = useState<string>()
   const submit = ({ date = '' }: Record<string, string>) => {
     const to = new Date(date).getTime()
-    if (Number.isNaN(to)) return setFault('Enter a date and a time')
-    if (to > serviceNow()) return setFault('This is in the future')
+    if (Number.isNaN(to)) return setFault(say.history.enterTime)
+    if (to > serviceNow()) return setFault(say.history.inFuture)
     return choose(to)
   }
   return (
@@ -148,13 +149,13 @@ function ChooseTime({ isBusy, choose }: ChooseTimeProps) {
         ))}
         {place > 0 && (
           <Button disabled={isBusy} title={exactTime(place)} onClick={() => choose(place)}>
-            Before I last went back
+            {say.history.beforeGoingBack}
           </Button>
         )}
       </div>
       <Form class="choose-time" onSubmit={submit}>
         <Field
-          label="Or to this date and time"
+          label={say.history.orTime}
           name="date"
           type="datetime-local"
           defaultValue={localTime(serviceNow() - hour)}
@@ -163,7 +164,7 @@ function ChooseTime({ isBusy, choose }: ChooseTimeProps) {
           onInput={() => setFault(undefined)}
         />
         <button type="submit" class="button">
-          <span>Count what would change</span>
+          <span>{say.history.count}</span>
         </button>
       </Form>
     </div>
@@ -178,22 +179,14 @@ function localTime(at: number): string {
 
 /** Counts what becomes of the bookmarks, or became of them. */
 function RewoundCounts({ counts, isDone }: { counts: RewindCounts; isDone: boolean }) {
-  const { restored, deleted, unchanged, beyondRetention } = counts
-  const lines = [
-    {
-      count: restored,
-      what: 'restored',
-      why: isDone ? 'as they were' : 'brought back as they were',
-    },
-    {
-      count: deleted,
-      what: 'deleted',
-      why: isDone ? 'in the trash now' : 'added after that time',
-    },
-    { count: unchanged, what: 'unchanged', why: 'the same as then' },
-    { count: beyondRetention, what: 'not touched', why: 'nothing is kept any more of what was then' },
-  ]
-  return <Counts lines={lines.filter(({ count, what }) => count > 0 || what === 'restored' || what === 'deleted')} />
+  const shown = (['restored', 'deleted', 'unchanged', 'beyondRetention'] as const).filter(
+    (name, index) => counts[name] > 0 || index < 2,
+  )
+  const lines = shown.map((name) => {
+    const { what, did, would } = say.history.counts[name]
+    return { count: counts[name], what, why: isDone ? did : would }
+  })
+  return <Counts lines={lines} />
 }
 
 interface GoneBackProps {
@@ -207,19 +200,16 @@ function GoneBack({ to, counts, takeBack }: GoneBackProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus(), [])
   return (
-    <section class="panel" aria-label="What happened">
+    <section class="panel" aria-label={say.history.happened}>
       <h2 ref={heading} tabIndex={-1}>
-        Done: your bookmarks are as of {exactTime(to)}
+        {say.history.done(exactTime(to))}
       </h2>
       <RewoundCounts counts={counts} isDone />
-      <p class="hint">
-        Other devices may ask before they delete many bookmarks. To take this back later, open “Go back in time” in this
-        browser again and choose “Before I last went back”.
-      </p>
+      <p class="hint">{say.history.doneMore}</p>
       <div class="bar">
-        <Button onClick={takeBack}>Take it back</Button>
+        <Button onClick={takeBack}>{say.history.takeBack}</Button>
         <a class="button" href={hrefOf('folder')}>
-          Show my bookmarks
+          {say.history.showBookmarks}
         </a>
       </div>
     </section>

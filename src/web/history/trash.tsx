@@ -19,6 +19,7 @@ import { Progress, type Step } from '../ui/progress.tsx'
 import { tell } from '../ui/tell.ts'
 import { Time } from '../ui/time.tsx'
 import { Empty } from '../ui/waiting.tsx'
+import { fill, say } from '../words/words.ts'
 import { restore, restoreAll, useHistory } from './use-history.ts'
 
 /** Deleted bookmarks, the last deleted first, until the service erases them for good. */
@@ -47,17 +48,17 @@ export function Trash({ rest }: { rest: string }) {
   return (
     <section class="page" aria-labelledby="trash-title">
       <div class="heading">
-        <h1 id="trash-title">Trash</h1>
-        <p>What you delete stays here for a while, on all your devices. Then the service erases it for good.</p>
+        <h1 id="trash-title">{say.history.trash}</h1>
+        <p>{say.history.trashMore}</p>
       </div>
       <Answer of={trash}>
         {({ bookmarks, next }) => {
-          if (bookmarks.length === 0) return <Empty icon={TrashIcon} title="The trash is empty" />
+          if (bookmarks.length === 0) return <Empty icon={TrashIcon} title={say.history.trashEmpty} />
           return (
             <>
               <div class="trash-tools">
                 <Field
-                  label="Search in the trash"
+                  label={say.history.searchTrash}
                   name="query"
                   autocomplete="off"
                   onInput={(event) => {
@@ -66,36 +67,42 @@ export function Trash({ rest }: { rest: string }) {
                   }}
                 />
                 <Button look="danger" onClick={emptyTrash}>
-                  Empty the trash…
+                  {say.history.emptyTrash}
                 </Button>
               </div>
               <div class="bar">
                 <p class="hint" role="status">
-                  {found.length.toLocaleString()}
-                  {next !== null && ' or more'} {query === '' ? 'in the trash' : 'found'}
+                  {countText(found.length, next !== null, query !== '')}
                 </p>
-                {selected.ids.size < found.length && <Button onClick={selected.all}>Select all</Button>}
+                {selected.ids.size < found.length && <Button onClick={selected.all}>{say.ui.selectAll}</Button>}
                 {selected.ids.size > 0 && (
                   <>
-                    <Button onClick={selected.clear}>Select none</Button>
+                    <Button onClick={selected.clear}>{say.history.selectNone}</Button>
                     <Button look="primary" onClick={restoreSelected}>
-                      Restore {selected.ids.size.toLocaleString()} selected
+                      {say.history.restoreSelected(selected.ids.size)}
                     </Button>
                   </>
                 )}
               </div>
-              <ul class="plain trash-list" aria-label="Deleted bookmarks">
+              <ul class="plain trash-list" aria-label={say.history.trashList}>
                 {found.slice(0, trash.mostShown).map((deleted) => (
                   <TrashRow key={deleted.id} deleted={deleted} trash={trash} selected={selected} />
                 ))}
               </ul>
-              {(next !== null || found.length > trash.mostShown) && <Button onClick={trash.showMore}>Show more</Button>}
+              {(next !== null || found.length > trash.mostShown) && (
+                <Button onClick={trash.showMore}>{say.history.showMore}</Button>
+              )}
             </>
           )
         }}
       </Answer>
     </section>
   )
+}
+
+function countText(count: number, areMore: boolean, isSearch: boolean): string {
+  if (isSearch) return areMore ? say.history.foundOrMore(count) : say.history.found(count)
+  return areMore ? say.history.inTrashOrMore(count) : say.history.inTrash(count)
 }
 
 interface TrashRowProps {
@@ -109,7 +116,7 @@ function TrashRow({ deleted, trash, selected }: TrashRowProps) {
   const { client } = useApp()
   const history = useHistory()
   const sync = useSync()
-  const name = bookmark ? nameOf(bookmark) : 'Not readable with this device’s keys'
+  const name = bookmark ? nameOf(bookmark) : say.history.notReadable
   const inside = bookmark && isFolder(bookmark) ? trash.inside(id) : []
   const putBack = async () => {
     if (bookmark && inside.length > 0) await restoreAll(sync, [bookmark, ...inside])
@@ -117,12 +124,12 @@ function TrashRow({ deleted, trash, selected }: TrashRowProps) {
     await trash.load()
   }
   const question = {
-    title: `Erase “${name}”?`,
-    text: 'It and all its earlier versions go for good, on all devices. This cannot be taken back.',
-    action: 'Erase for good',
+    title: say.history.eraseTitle(name),
+    text: say.history.eraseMore,
+    action: say.history.eraseForGood,
     run: async () => {
       await history.purge(id)
-      tell(`“${name}” erased for good`)
+      tell(say.history.erased(name))
       await trash.load()
     },
   }
@@ -135,7 +142,7 @@ function TrashRow({ deleted, trash, selected }: TrashRowProps) {
     <li class="trash-row" data-id={id}>
       <input
         type="checkbox"
-        aria-label={`Select ${name}`}
+        aria-label={say.history.select(name)}
         // What cannot be read here is restored by itself.
         disabled={!bookmark}
         checked={selected.ids.has(id)}
@@ -148,18 +155,18 @@ function TrashRow({ deleted, trash, selected }: TrashRowProps) {
         </span>
         <span class="row-sub">{bookmark && describe(bookmark, inside.length)}</span>
         <span class="row-sub">
-          Deleted <Time at={deletedAt} />, erased for good <Time at={erasedAt} />
+          {fill(say.history.trashTimes, { deleted: <Time at={deletedAt} />, erased: <Time at={erasedAt} /> })}
         </span>
       </div>
-      <Button aria-label={`Restore ${name}`} onClick={putBack}>
-        Restore
+      <Button aria-label={say.history.restoreName(name)} onClick={putBack}>
+        {say.history.restore}
       </Button>
       <Menu
-        label={`More for ${name}`}
+        label={say.history.moreFor(name)}
         icon={MoreIcon}
         items={[
-          { label: 'History', icon: HistoryIcon, action: () => go('history', id) },
-          { label: 'Erase now…', icon: TrashIcon, action: erase },
+          { label: say.history.history, icon: HistoryIcon, action: () => go('history', id) },
+          { label: say.history.eraseNow, icon: TrashIcon, action: erase },
         ]}
       />
     </li>
@@ -168,7 +175,7 @@ function TrashRow({ deleted, trash, selected }: TrashRowProps) {
 
 function describe(bookmark: Bookmark, inside: number): string {
   if (!isFolder(bookmark)) return hostOf(bookmark) || (bookmark.url ?? '')
-  return inside === 0 ? 'Folder' : `Folder, restored with ${inside} that ${inside === 1 ? 'was' : 'were'} in it`
+  return inside === 0 ? say.ui.folder : say.history.folderWith(inside)
 }
 
 /** So many are erased side by side. */
@@ -191,7 +198,7 @@ function EmptyTrash({ history, reload, close }: EmptyTrashProps) {
   const run = async () => {
     try {
       const done = await erase(history, setStep, stop.signal)
-      tell(`${done.toLocaleString()} erased for good`)
+      tell(say.history.erasedCount(done))
       close()
     } finally {
       setStep(undefined)
@@ -199,16 +206,16 @@ function EmptyTrash({ history, reload, close }: EmptyTrashProps) {
     }
   }
   return (
-    <Dialog title="Empty the trash?" close={end}>
+    <Dialog title={say.history.emptyTitle} close={end}>
       <div class="form">
-        <p>Everything in it goes for good, with all earlier versions, on all devices. This cannot be taken back.</p>
+        <p>{say.history.emptyMore}</p>
         {step && <Progress {...step} />}
         <div class="bar end">
           <Button onClick={end} autofocus>
-            {step ? 'Stop' : 'Cancel'}
+            {step ? say.history.stop : say.ui.cancel}
           </Button>
           <Button look="danger" onClick={run}>
-            Erase everything
+            {say.history.eraseEverything}
           </Button>
         </div>
       </div>
@@ -218,7 +225,7 @@ function EmptyTrash({ history, reload, close }: EmptyTrashProps) {
 
 /** Returns how many it has erased. */
 async function erase(history: History, show: (step: Step) => void, signal: AbortSignal): Promise<number> {
-  show({ what: 'Erasing' })
+  show({ what: say.history.erasing })
   const ids: string[] = []
   for (let after: string | null | undefined; after !== null; ) {
     const page = await history.trash({ signal, ...(after !== undefined && { after }) })
@@ -231,7 +238,7 @@ async function erase(history: History, show: (step: Step) => void, signal: Abort
     for (const id of pending) {
       if (signal.aborted) return
       await history.purge(id)
-      show({ what: 'Erasing', done: ++done, total: ids.length })
+      show({ what: say.history.erasing, done: ++done, total: ids.length })
     }
   }
   await Promise.all(Array.from({ length: atOnce }, work))

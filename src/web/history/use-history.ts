@@ -4,6 +4,7 @@ import type { Sync } from '../../client/index.ts'
 import { useApp } from '../app/context.ts'
 import { type Bookmark, quoted } from '../library/kind.ts'
 import { tell } from '../ui/tell.ts'
+import { say } from '../words/words.ts'
 
 export function useHistory(): History {
   const app = useApp()
@@ -15,7 +16,7 @@ export async function restore(history: History, sync: Sync, id: string, versionI
   const before = sync.get(id)
   await history.restoreVersion(id, versionId)
   const after = sync.get(id)
-  tell(after ? `${quoted(after)} restored${placeOf(sync, after)}` : 'Restored. The next sync shows it.', {
+  tell(after ? restoredText(sync, after, quoted(after)) : say.history.restoredLater, {
     undo: () => (before ? sync.put(before, { seen: after }) : sync.remove(id)),
   })
 }
@@ -28,12 +29,12 @@ export async function restoreAll(sync: Sync, bookmarks: readonly Bookmark[]): Pr
   await sync.syncNow()
   const ids = new Set(bookmarks.map(({ id }) => id))
   const isFolderWhole = others.every(({ parentId = '' }) => ids.has(parentId))
-  const more = isFolderWhole ? `${others.length.toLocaleString()} in it` : `${others.length.toLocaleString()} more`
-  tell(`${quoted(first)}${others.length > 0 ? ` and ${more}` : ''} restored${placeOf(sync, first)}`, {
-    undo: () => sync.remove([...ids]),
-  })
+  const withOthers = isFolderWhole ? say.history.withContents : say.history.withMore
+  const what = others.length > 0 ? withOthers(quoted(first), others.length) : quoted(first)
+  tell(restoredText(sync, first, what), { undo: () => sync.remove([...ids]) })
 }
 
-function placeOf(sync: Sync, { parentId }: Bookmark): string {
-  return parentId === undefined || sync.get(parentId) ? '' : ' to the top level: its folder is not there any more'
+function restoredText(sync: Sync, { parentId }: Bookmark, what: string): string {
+  const isInPlace = parentId === undefined || sync.get(parentId)
+  return isInPlace ? say.history.restored(what) : say.history.restoredToTop(what)
 }

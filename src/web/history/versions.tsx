@@ -10,6 +10,7 @@ import { type Bookmark, nameOf } from '../library/kind.ts'
 import { pathText } from '../library/paths.ts'
 import { Button } from '../ui/button.tsx'
 import { exactTime, Time } from '../ui/time.tsx'
+import { fill, say } from '../words/words.ts'
 import { Changes } from './changes.tsx'
 import { restore, useHistory } from './use-history.ts'
 
@@ -31,10 +32,14 @@ function VersionsOf({ id }: { id: string }) {
   return (
     <section class="page history" aria-labelledby="history-title">
       <div class="heading">
-        <nav class="crumbs" aria-label="Where this leads back to">
-          {current ? <a href={hrefOf('folder', current.parentId)}>Bookmarks</a> : <a href={hrefOf('trash')}>Trash</a>}
+        <nav class="crumbs" aria-label={say.history.backTo}>
+          {current ? (
+            <a href={hrefOf('folder', current.parentId)}>{say.library.bookmarks}</a>
+          ) : (
+            <a href={hrefOf('trash')}>{say.history.trash}</a>
+          )}
         </nav>
-        <h1 id="history-title">History</h1>
+        <h1 id="history-title">{say.history.history}</h1>
         {known && (
           <div class="history-of">
             <Letter bookmark={known} />
@@ -42,7 +47,7 @@ function VersionsOf({ id }: { id: string }) {
               <strong class="row-title" dir="auto">
                 {nameOf(known)}
               </strong>
-              <span class="row-sub">{[known.url, path && `in ${path}`].filter(Boolean).join(' ')}</span>
+              <span class="row-sub">{[known.url, path && say.history.inPath(path)].filter(Boolean).join(' ')}</span>
             </div>
           </div>
         )}
@@ -51,24 +56,24 @@ function VersionsOf({ id }: { id: string }) {
         {(versions) => {
           const entries = timeline(current, versions, against)
           if (entries.length === 0) {
-            return <p>The service keeps nothing of this bookmark any more. It may have been erased.</p>
+            return <p>{say.history.gone}</p>
           }
           return (
             <>
               {versions.length > 0 ? (
                 <div class="field compare">
-                  <label for="against">Mark what changed</label>
+                  <label for="against">{say.history.mark}</label>
                   <select
                     id="against"
                     value={against}
                     onChange={(event) => setAgainst(event.currentTarget.value as Against)}
                   >
-                    <option value="previous">from one version to the next</option>
-                    <option value="now">from each version to now</option>
+                    <option value="previous">{say.history.against.previous}</option>
+                    <option value="now">{say.history.against.now}</option>
                   </select>
                 </div>
               ) : (
-                <p>It has not been changed since it was added, or earlier versions are not kept any more.</p>
+                <p>{say.history.unchanged}</p>
               )}
               <ol class="versions">
                 {entries.map((entry) => (
@@ -93,31 +98,28 @@ function Entry({ entry, id }: { entry: TimelineEntry; id: string }) {
   return (
     <li class={version ? 'version' : 'version now'}>
       <h2>
-        {version ? operations[version.operation] : bookmark ? 'Now' : 'Deleted'}
+        {version ? say.history.operations[version.operation] : bookmark ? say.history.now : say.history.deleted}
         {at !== undefined && (
           <span class="hint">
             {' '}
-            {version ? '' : 'since '}
-            <Time at={at} isExact />
+            {version ? <Time at={at} isExact /> : fill(say.history.since, { time: <Time at={at} isExact /> })}
           </span>
         )}
       </h2>
       {version && (
         <p class="hint">
-          {nameOfDevice(version.deviceId)}. {reasons[version.reason]}
+          {nameOfDevice(version.deviceId)}. {say.history.reasons[version.reason]}
         </p>
       )}
-      {!isReadable && (
-        <p>This device’s keys cannot read this version. It can be restored all the same, for a device that can.</p>
-      )}
+      {!isReadable && <p>{say.history.unreadable}</p>}
       {change ? <Changes {...change} /> : bookmark && <Content bookmark={bookmark} />}
       {version && version.operation !== 'delete' && (
         <div class="bar">
           <Button
-            aria-label={`Restore this version, of ${exactTime(version.timestamp)}`}
+            aria-label={say.history.restoreOf(exactTime(version.timestamp))}
             onClick={() => restore(history, sync, id, version.versionId)}
           >
-            Restore this version
+            {say.history.restoreThis}
           </Button>
         </div>
       )}
@@ -135,14 +137,6 @@ function Content({ bookmark }: { bookmark: Bookmark }) {
     </p>
   )
 }
-
-const operations = { create: 'Added', update: 'Changed', delete: 'Deleted' } as const
-
-const reasons = {
-  superseded: 'Replaced by a later change.',
-  overwritten: 'Replaced by a device that had not seen it.',
-  rejected: 'It lost: when it arrived, there was a later change already.',
-} as const
 
 /** The side that each version is compared with. */
 type Against = 'previous' | 'now'

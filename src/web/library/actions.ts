@@ -2,9 +2,9 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { Sync } from '../../client/index.ts'
 import { ToldError } from '../ui/failure.ts'
-import { counted } from '../ui/figures.ts'
 import { serviceNow } from '../ui/service-time.ts'
 import { tell } from '../ui/tell.ts'
+import { say } from '../words/words.ts'
 import { type Bookmark, isFolder, quoted } from './kind.ts'
 
 /** Deletes bookmarks, and what is in the folders among them. */
@@ -12,7 +12,7 @@ export async function remove(sync: Sync, ids: readonly string[]): Promise<void> 
   const removed = withContents(sync, ids)
   if (removed.length === 0) return
   await sync.remove(removed.map(({ id }) => id))
-  tell(`${countOf(removed)} deleted`, { undo: () => sync.put(removed) })
+  tell(say.library.deleted(countOf(removed)), { undo: () => sync.put(removed) })
 }
 
 /** Of now, at the top level, without an address. */
@@ -32,7 +32,7 @@ export async function moveInto(
   fresh?: Bookmark,
 ): Promise<void> {
   const inside = new Set(withContents(sync, ids).map(({ id }) => id))
-  if (parentId !== undefined && inside.has(parentId)) throw new ToldError('A folder cannot be moved into itself.')
+  if (parentId !== undefined && inside.has(parentId)) throw new ToldError(say.library.intoItself)
   const before = existing(sync, ids).filter((bookmark) => bookmark.parentId !== parentId)
   if (before.length === 0) return
   await sync.put([...(fresh ? [fresh] : []), ...before.map((bookmark) => placed(bookmark, parentId))])
@@ -40,13 +40,15 @@ export async function moveInto(
     await putBack(sync, before, ['parentId', 'position'])
     if (fresh) await sync.remove(fresh.id)
   }
-  tell(`${countOf(before)} moved to ${folderText(sync, parentId)}`, { undo })
+  const what = countOf(before)
+  tell(parentId === undefined ? say.library.movedToTop(what) : say.library.movedTo(what, folderText(sync, parentId)), {
+    undo,
+  })
 }
 
-function folderText(sync: Sync, id: string | undefined): string {
-  if (id === undefined) return 'the top level'
+function folderText(sync: Sync, id: string): string {
   const folder = sync.get(id)
-  return folder ? quoted(folder) : 'a folder that is not here'
+  return folder ? quoted(folder) : say.library.missingFolder
 }
 
 /** Moves bookmarks before a sibling, or to the end of its folder. */
@@ -59,7 +61,7 @@ export async function moveBefore(
   const before = existing(sync, ids)
   const moved = before.map(({ id }) => id)
   await sync.move(moved, { parentId, before: sibling })
-  tell(`${countOf(before)} moved`, { undo: () => putBack(sync, before, ['parentId', 'position']) })
+  tell(say.library.moved(countOf(before)), { undo: () => putBack(sync, before, ['parentId', 'position']) })
 }
 
 /** Adds and takes off tags; only bookmarks have any. */
@@ -71,7 +73,7 @@ export async function retag(sync: Sync, ids: readonly string[], added: readonly 
     return { ...rest, ...(next.length > 0 && { tags: next }) }
   })
   await sync.put(after)
-  tell(`${countOf(before)} tagged`, { undo: () => putBack(sync, before, ['tags']) })
+  tell(say.library.tagged(countOf(before)), { undo: () => putBack(sync, before, ['tags']) })
 }
 
 /**
@@ -86,10 +88,17 @@ export async function save(sync: Sync, bookmark: Bookmark, opened?: Bookmark, fr
     await (opened ? sync.put(opened, { seen: bookmark }) : sync.remove(bookmark.id))
     if (fresh) await sync.remove(fresh.id)
   }
+  tell(savedText(sync, bookmark, opened), { undo })
+}
+
+/** Names the folder if that is news. */
+function savedText(sync: Sync, bookmark: Bookmark, opened: Bookmark | undefined): string {
   const { parentId } = bookmark
-  const place =
-    parentId === opened?.parentId ? '' : ` ${parentId === undefined ? 'at' : 'in'} ${folderText(sync, parentId)}`
-  tell(`${quoted(bookmark)} ${opened ? 'saved' : 'added'}${place}`, { undo })
+  const name = quoted(bookmark)
+  if (parentId === opened?.parentId) return opened ? say.library.saved(name) : say.library.added(name)
+  if (parentId === undefined) return say.library.savedAtTop(name)
+  const folder = folderText(sync, parentId)
+  return opened ? say.library.savedIn(name, folder) : say.library.addedIn(name, folder)
 }
 
 /** The bookmarks with these ids and everything in them, each once, folders before what is in them. */
@@ -132,5 +141,5 @@ async function putBack(sync: Sync, before: readonly Bookmark[], fields: readonly
 function countOf(bookmarks: readonly Bookmark[]): string {
   const [first] = bookmarks
   if (bookmarks.length === 1 && first) return quoted(first)
-  return counted(bookmarks.length, bookmarks.some(isFolder) ? 'item' : 'bookmark')
+  return bookmarks.some(isFolder) ? say.ui.items(bookmarks.length) : say.ui.bookmarks(bookmarks.length)
 }

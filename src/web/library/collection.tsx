@@ -2,7 +2,6 @@ import type { ComponentChildren } from 'preact'
 import { useCallback, useMemo, useRef, useState } from 'preact/hooks'
 import { useSync } from '../../client/react.ts'
 import { Button, IconButton } from '../ui/button.tsx'
-import { counted } from '../ui/figures.ts'
 import {
   BookmarkPlusIcon,
   CardsIcon,
@@ -17,6 +16,7 @@ import {
 } from '../ui/icons.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { VirtualList } from '../ui/virtual-list.tsx'
+import { say } from '../words/words.ts'
 import { remove } from './actions.ts'
 import { useDrag, useLongPress } from './drag.ts'
 import { type FirstEntries, openNew } from './editor.tsx'
@@ -123,10 +123,7 @@ function isOnIcon(target: EventTarget | null): target is Element {
 
 /** The order that this browser remembers for lists of a kind. */
 export function useOrder(kind: 'folder' | 'all' | 'found'): [Order, (order: Order) => void] {
-  return useRemembered(
-    `order-${kind}`,
-    orders.map(({ order }) => order),
-  )
+  return useRemembered(`order-${kind}`, orders)
 }
 
 interface ToolbarProps {
@@ -141,29 +138,29 @@ interface ToolbarProps {
 
 function Toolbar({ count, layout, setLayout, order, setOrder, folder, adds }: ToolbarProps) {
   const sync = useSync()
-  const label = orders.find((one) => one.order === order)?.label ?? ''
+  const label = order ? say.library.orders[order] : ''
   const isList = layout === 'list'
   return (
     <div class="toolbar">
       {adds && (
         <Button look="primary" icon={BookmarkPlusIcon} onClick={() => openNew(sync, { url: '', ...adds })}>
-          Add bookmark
+          {say.library.addBookmark}
         </Button>
       )}
       {adds && folder && (
         <Button icon={FolderPlusIcon} class="compact" onClick={() => openNew(sync, adds)}>
-          Add folder
+          {say.library.addFolder}
         </Button>
       )}
-      <span class="toolbar-count">{count > 0 && counted(count, 'item')}</span>
+      <span class="toolbar-count">{count > 0 && say.ui.items(count)}</span>
       {count > 0 && setOrder && (
         <Menu
-          label={`Sort: ${label}`}
+          label={say.library.sort(label)}
           icon={SortIcon}
           items={orders.map((one) => ({
-            label: one.label,
-            isChecked: one.order === order,
-            action: () => setOrder(one.order),
+            label: say.library.orders[one],
+            isChecked: one === order,
+            action: () => setOrder(one),
           }))}
         >
           {label}
@@ -171,7 +168,7 @@ function Toolbar({ count, layout, setLayout, order, setOrder, folder, adds }: To
       )}
       {count > 0 && (
         <IconButton
-          label={isList ? 'Show as cards' : 'Show as a list'}
+          label={isList ? say.library.showCards : say.library.showList}
           icon={isList ? CardsIcon : ListIcon}
           onClick={() => setLayout(isList ? 'cards' : 'list')}
         />
@@ -191,26 +188,26 @@ function SelectionBar({ selected, count, remove }: SelectionBarProps) {
   const sync = useSync()
   const ids = [...selected.ids]
   return (
-    <div class="toolbar selection-bar" role="toolbar" aria-label="Selected bookmarks">
+    <div class="toolbar selection-bar" role="toolbar" aria-label={say.library.selectedLabel}>
       <span class="toolbar-count" role="status">
-        {ids.length.toLocaleString()} selected
+        {say.library.selected(ids.length)}
       </span>
       <Button icon={MoveIcon} class="compact" onClick={() => openMove(sync, ids)}>
-        Move
+        {say.library.move}
       </Button>
       <Button icon={TagIcon} class="compact" onClick={() => openTags(sync, ids)}>
-        Tag
+        {say.library.tag}
       </Button>
       <Button look="danger" icon={TrashIcon} class="compact" onClick={() => remove(ids)}>
-        Delete
+        {say.ui.delete}
       </Button>
       {ids.length < count && (
         <Button look="quiet" icon={SelectAllIcon} class="compact" onClick={selected.all}>
-          Select all
+          {say.ui.selectAll}
         </Button>
       )}
       <Button look="quiet" icon={CloseIcon} class="compact" onClick={selected.clear}>
-        Cancel
+        {say.ui.cancel}
       </Button>
     </div>
   )

@@ -2,8 +2,8 @@ import type { RefObject } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
 import { messageOf } from '../ui/failure.ts'
-import { counted } from '../ui/figures.ts'
 import { tell } from '../ui/tell.ts'
+import { say } from '../words/words.ts'
 import { moveBefore, moveInto } from './actions.ts'
 import { nameOf } from './kind.ts'
 
@@ -142,7 +142,7 @@ function put(sync: Sync, ids: readonly string[], place: Place): Promise<void> {
 
 function textOf(sync: Sync, ids: readonly string[]): string {
   const bookmark = sync.get(ids[0] ?? '')
-  return ids.length === 1 && bookmark ? nameOf(bookmark) : counted(ids.length, 'bookmark')
+  return ids.length === 1 && bookmark ? nameOf(bookmark) : say.ui.bookmarks(ids.length)
 }
 
 function swallow(event: Event): void {

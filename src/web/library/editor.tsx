@@ -9,6 +9,7 @@ import { messageOf } from '../ui/failure.ts'
 import { Field, Form, FormEnd } from '../ui/form.tsx'
 import { serviceNow } from '../ui/service-time.ts'
 import { tell } from '../ui/tell.ts'
+import { say } from '../words/words.ts'
 import { newBookmark, save } from './actions.ts'
 import { guessTags } from './guess-tags.ts'
 import { type Bookmark, hostOf, isBlank, isFolder, isSafe, nameOf, quoted } from './kind.ts'
@@ -79,7 +80,6 @@ function Editor({ sync, bookmark, fresh, opened, close }: EditorProps) {
   const [address, setAddress] = useState(bookmark.url)
   const located = address === undefined ? bookmark : { ...bookmark, url: address }
   const guesses = useMemo(() => (isLink && !bookmark.tags ? guessTags(sync, located) : []), [hostOf(located)])
-  const kind = isLink ? 'bookmark' : 'folder'
   /** At the last key, until they are sent. */
   const typed = useRef<Record<string, string>>(undefined)
 
@@ -120,7 +120,10 @@ function Editor({ sync, bookmark, fresh, opened, close }: EditorProps) {
   }
 
   return (
-    <Dialog title={opened ? `Edit ${nameOf(opened)}` : `New ${kind}`} close={leave}>
+    <Dialog
+      title={opened ? say.library.editTitle(nameOf(opened)) : isLink ? say.library.newBookmark : say.library.newFolder}
+      close={leave}
+    >
       <Form
         onSubmit={submit}
         onInput={(fields) => {
@@ -129,7 +132,7 @@ function Editor({ sync, bookmark, fresh, opened, close }: EditorProps) {
       >
         {isLink && (
           <Field
-            label="Address"
+            label={say.library.address}
             name="url"
             inputMode="url"
             autocomplete="off"
@@ -142,25 +145,25 @@ function Editor({ sync, bookmark, fresh, opened, close }: EditorProps) {
           />
         )}
         <Field
-          label="Title"
+          label={say.library.title}
           name="title"
           autocomplete="off"
           defaultValue={bookmark.title}
           required={!isLink}
           autofocus={Boolean(opened) || !isLink}
         />
-        <FolderField sync={sync} label="Folder" choice={folder} moving={[bookmark.id]} />
-        {isLink && <TagsField sync={sync} label="Tags" tags={tags} onChange={setTags} guesses={guesses} />}
+        <FolderField sync={sync} label={say.ui.folder} choice={folder} moving={[bookmark.id]} />
+        {isLink && <TagsField sync={sync} label={say.library.tags} tags={tags} onChange={setTags} guesses={guesses} />}
         {isLink && (
           <Field
-            label="Description"
+            label={say.library.description}
             name="description"
             autocomplete="off"
             rows={2}
             defaultValue={bookmark.description ?? ''}
           />
         )}
-        <FormEnd close={leave}>Save</FormEnd>
+        <FormEnd close={leave}>{say.ui.save}</FormEnd>
       </Form>
     </Dialog>
   )
@@ -187,8 +190,8 @@ function draftOf(
 
 /** A key that closes the form by mistake takes nothing away. */
 function offerDraft(sync: Sync, draft: Pick<EditorProps, 'bookmark' | 'fresh' | 'opened'>): void {
-  tell(`${quoted(draft.bookmark)} was not saved`, {
-    undoName: 'Go on with it',
+  tell(say.library.notSaved(quoted(draft.bookmark)), {
+    undoName: say.library.goOnWithIt,
     undo: () => showDialog((close) => <Editor sync={sync} {...draft} close={close} />),
   })
 }
@@ -202,14 +205,14 @@ function Twin({ sync, twin, close }: { sync: Sync; twin: Bookmark; close: () => 
   return (
     <span class="bar" role="status">
       {twinText(sync, twin)}
-      <Button onClick={open}>Open it</Button>
+      <Button onClick={open}>{say.library.openIt}</Button>
     </span>
   )
 }
 
 function twinText(sync: Sync, twin: Bookmark): string {
   const path = pathText(sync, twin)
-  return `You have this already${path === '' ? '' : ` in ${path}`}: ${quoted(twin)}`
+  return path === '' ? say.library.haveAlready(quoted(twin)) : say.library.haveAlreadyIn(quoted(twin), path)
 }
 
 function findTwin(sync: Sync, typed: string, id: string): Bookmark | undefined {

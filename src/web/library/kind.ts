@@ -1,4 +1,5 @@
 import type { PlaintextBookmark } from '../../client/index.ts'
+import { say } from '../words/words.ts'
 
 export type Bookmark = Readonly<PlaintextBookmark>
 
@@ -8,7 +9,7 @@ export function isFolder({ url, type }: Bookmark): boolean {
 
 /** A bookmark's name on the page. */
 export function nameOf({ title, url }: Bookmark): string {
-  return isBlank(title) ? url || 'untitled' : title
+  return isBlank(title) ? url || say.ui.untitled : title
 }
 
 /** True if nothing of the title is to be seen. */
@@ -21,7 +22,7 @@ const maxQuoted = 80
 /** A bookmark's name in a message, which has no room for the longest titles. */
 export function quoted(bookmark: Bookmark): string {
   const letters = [...nameOf(bookmark)]
-  return `“${letters.slice(0, maxQuoted).join('')}${letters.length > maxQuoted ? '…' : ''}”`
+  return say.ui.quoted(`${letters.slice(0, maxQuoted).join('')}${letters.length > maxQuoted ? '…' : ''}`)
 }
 
 /** The site that an address leads to, as people say it; empty if it leads to none. */

@@ -1,5 +1,6 @@
 import type { SyncReader, TreeNode } from '../../client/index.ts'
 import { ToldError } from '../ui/failure.ts'
+import { say } from '../words/words.ts'
 
 /** The ids of the bookmarks in a folder, and the folders among them. */
 type Items = readonly (string | TreeNode)[]
@@ -47,13 +48,12 @@ export function completeAddress(typed: string): string {
   const text = typed.trim()
   // Browsers leave out control characters and spaces where they look for the scheme.
   const scheme = Array.from(text, (one) => (one > ' ' ? one : '')).join('')
-  if (refused.test(scheme)) throw new ToldError('Addresses that run code or contain a page are not saved.')
+  if (refused.test(scheme)) throw new ToldError(say.library.runsCode)
   if (/^[./?#]/.test(text)) return text
   const hasScheme = /^[a-z][a-z0-9+.-]*:(?!\d+(\/|$))/i.test(text)
   const address = hasScheme ? text : `https://${text}`
   // Some browsers take a space within a host.
-  if (!URL.canParse(address) || /^[a-z]+:\/\/[^/?#]*\s/i.test(address))
-    throw new ToldError('That is not a web address. Try example.com.')
+  if (!URL.canParse(address) || /^[a-z]+:\/\/[^/?#]*\s/i.test(address)) throw new ToldError(say.library.noAddress)
   return address
 }
 

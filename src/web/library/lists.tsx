@@ -1,23 +1,27 @@
 import { useCallback, useMemo } from 'preact/hooks'
+import { bareAddress } from '../../client/bookmark/address.ts'
 import type { SyncReader } from '../../client/index.ts'
-import { useBookmark, useSync, useSyncStatus } from '../../client/react.ts'
+import { useBookmark, useSelection, useSync, useSyncStatus } from '../../client/react.ts'
 import { hrefOf } from '../app/route.ts'
-import { BookmarkIcon, FolderOpenIcon, type IconShapes, SearchIcon, TagIcon } from '../ui/icons.tsx'
+import { Button } from '../ui/button.tsx'
+import { BookmarkIcon, DuplicatesIcon, FolderOpenIcon, type IconShapes, SearchIcon, TagIcon } from '../ui/icons.tsx'
 import { Empty } from '../ui/waiting.tsx'
+import { fill, say } from '../words/words.ts'
+import { remove } from './actions.ts'
 import { Collection, useOrder } from './collection.tsx'
 import { useSearched, wordsOf } from './found.tsx'
-import { nameOf } from './kind.ts'
+import { type Bookmark, nameOf } from './kind.ts'
 import { allLinks } from './links.ts'
 import { foldersAround } from './paths.ts'
-import { useSorted } from './sorter.ts'
+import { byTree, useSorted } from './sorter.ts'
 
 /** Every bookmark, as the folders have them one after another, or sorted. */
 export function All() {
   const [order, setOrder] = useOrder('all')
   return (
     <Collection
-      label="All bookmarks"
-      heading={<h1>All bookmarks</h1>}
+      label={say.library.all}
+      heading={<h1>{say.library.all}</h1>}
       ids={useSorted(allLinks, order)}
       order={order}
       setOrder={setOrder}
@@ -38,14 +42,14 @@ export function Tagged({ rest: tag }: { rest: string }) {
   return (
     <Collection
       key={tag}
-      label={`Bookmarks tagged ${tag}`}
+      label={say.library.tagLabel(tag)}
       heading={<h1>#{tag}</h1>}
       ids={ids}
       order={order}
       setOrder={setOrder}
       adds={{ tags: [tag] }}
       showsPath
-      empty={<Empty icon={TagIcon} title="No bookmark has this tag" />}
+      empty={<Empty icon={TagIcon} title={say.library.noTagged} />}
     />
   )
 }
@@ -65,13 +69,13 @@ export function Found({ rest: query }: { rest: string }) {
   const count = found?.ids.length ?? 0
   return (
     <Collection
-      label="Found bookmarks"
+      label={say.library.foundLabel}
       heading={
         <div class="heading">
-          <h1>Search</h1>
+          <h1>{say.library.search}</h1>
           {found && (
             <p role="status">
-              {count === maxFound ? `The best ${count}` : `${count.toLocaleString()} found`} for “{found.query}”
+              {count === maxFound ? say.library.bestFor(count, found.query) : say.library.foundFor(count, found.query)}
             </p>
           )}
         </div>
@@ -82,8 +86,8 @@ export function Found({ rest: query }: { rest: string }) {
       showsPath
       empty={
         found && (
-          <Empty icon={SearchIcon} title="Nothing found">
-            <p>Each word may be part of a title, an address, a tag, a description or the name of a folder.</p>
+          <Empty icon={SearchIcon} title={say.library.nothingFound}>
+            <p>{say.library.searchesIn}</p>
           </Empty>
         )
       }
@@ -104,7 +108,7 @@ export function Folder({ rest }: { rest: string }) {
   return (
     <Collection
       key={rest}
-      label="Bookmarks"
+      label={say.library.bookmarks}
       heading={<Heading id={rest} />}
       ids={ids}
       order={order}
@@ -112,8 +116,8 @@ export function Folder({ rest }: { rest: string }) {
       {...(!isMissing && { folder: { id }, adds: id === undefined ? {} : { parentId: id } })}
       empty={
         folder ? (
-          <Empty icon={FolderOpenIcon} title="Nothing in this folder yet">
-            <p>Add a bookmark, or drag some here.</p>
+          <Empty icon={FolderOpenIcon} title={say.library.emptyFolder}>
+            <p>{say.library.emptyFolderMore}</p>
           </Empty>
         ) : (
           <NoBookmarks icon={FolderOpenIcon} isFolderMissing={isMissing} />
@@ -130,9 +134,9 @@ function Heading({ id }: { id: string }) {
   return (
     <div class="heading">
       {folder && (
-        <nav class="crumbs" aria-label="Folders around this one">
+        <nav class="crumbs" aria-label={say.library.foldersAround}>
           <a href={hrefOf('folder')} data-drop-folder="">
-            Bookmarks
+            {say.library.bookmarks}
           </a>
           {around.map((one) => (
             <a key={one.id} href={hrefOf('folder', one.id)} data-drop-folder={one.id}>
@@ -141,7 +145,7 @@ function Heading({ id }: { id: string }) {
           ))}
         </nav>
       )}
-      <h1>{folder ? nameOf(folder) : 'Bookmarks'}</h1>
+      <h1>{folder ? nameOf(folder) : say.library.bookmarks}</h1>
     </div>
   )
 }
@@ -156,32 +160,87 @@ interface NoBookmarksProps {
 function NoBookmarks({ icon, isFolderMissing = false }: NoBookmarksProps) {
   const { lastSync, state } = useSyncStatus()
   if (lastSync === 0) {
-    return state === 'connecting' || state === 'syncing' ? (
-      <Empty icon={icon} title="Getting your bookmarks">
-        <p>They appear as they arrive. You can add some meanwhile.</p>
-      </Empty>
-    ) : (
-      <Empty icon={icon} title="Your bookmarks are not on this device yet">
-        <p>They appear as soon as the service answers. You can add some meanwhile.</p>
+    const isArriving = state === 'connecting' || state === 'syncing'
+    return (
+      <Empty icon={icon} title={isArriving ? say.library.getting : say.library.notHereYet}>
+        <p>{isArriving ? say.library.gettingMore : say.library.notHereYetMore}</p>
       </Empty>
     )
   }
   if (isFolderMissing) {
     return (
-      <Empty icon={icon} title="This folder is not here">
+      <Empty icon={icon} title={say.library.folderMissing}>
         <p>
-          If it was deleted, it is in <a href={hrefOf('trash')}>the trash</a> for a while. Here are{' '}
-          <a href={hrefOf('folder')}>all other bookmarks</a>.
+          {fill(say.library.folderMissingMore, {
+            trash: (text) => <a href={hrefOf('trash')}>{text}</a>,
+            all: (text) => <a href={hrefOf('folder')}>{text}</a>,
+          })}
         </p>
       </Empty>
     )
   }
   return (
-    <Empty icon={icon} title="No bookmarks yet">
+    <Empty icon={icon} title={say.library.none}>
       <p>
-        <a href={hrefOf('add')}>Add one</a>, or <a href={hrefOf('settings')}>import the bookmark file</a> that your
-        browser exports.
+        {fill(say.library.noneMore, {
+          add: (text) => <a href={hrefOf('add')}>{text}</a>,
+          import: (text) => <a href={hrefOf('settings')}>{text}</a>,
+        })}
       </p>
     </Empty>
   )
+}
+
+/** Bookmarks with the same address, one after another. */
+export function Duplicates() {
+  const ids = useSelection(useMemo(() => byTree(findDuplicates), []))
+  const sync = useSync()
+  const later = ids.filter((id, index) => index > 0 && isSame(sync, id, ids[index - 1]))
+  return (
+    <Collection
+      label={say.library.duplicates}
+      heading={
+        <div class="heading">
+          <h1>{say.library.duplicates}</h1>
+          {later.length > 0 && (
+            <div class="bar">
+              <p>{say.library.duplicatesMore}</p>
+              <Button onClick={() => remove(sync, later)}>{say.library.keepOldest(later.length)}</Button>
+            </div>
+          )}
+        </div>
+      }
+      ids={ids}
+      showsPath
+      empty={
+        <Empty icon={DuplicatesIcon} title={say.library.noDuplicates}>
+          <p>{say.library.noDuplicatesMore}</p>
+        </Empty>
+      }
+    />
+  )
+}
+
+function findDuplicates(sync: SyncReader): string[] {
+  const byAddress = new Map<string, Bookmark[]>()
+  for (const bookmark of sync.bookmarks().values()) {
+    const address = bareAddress(bookmark.url)
+    if (address === undefined) continue
+    const same = byAddress.get(address)
+    if (same) same.push(bookmark)
+    else byAddress.set(address, [bookmark])
+  }
+  return [...byAddress.values()]
+    .filter((same) => same.length > 1)
+    .flatMap((same) => same.sort(byAge).map(({ id }) => id))
+}
+
+function isSame(sync: SyncReader, one: string | undefined, other: string | undefined): boolean {
+  const [first, second] = [sync.get(one ?? ''), sync.get(other ?? '')]
+  return first !== undefined && second !== undefined && bareAddress(first.url) === bareAddress(second.url)
+}
+
+function byAge(one: Bookmark, other: Bookmark): number {
+  const [first, second] = [one.dateAdded ?? '', other.dateAdded ?? '']
+  return first < second ? -1 : first > second ? 1 : 0
 }

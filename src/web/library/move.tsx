@@ -3,8 +3,8 @@ import { useMemo, useRef, useState } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
 import { Combobox, type Option } from '../ui/combobox.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
-import { counted } from '../ui/figures.ts'
 import { Form, FormEnd, useCheck } from '../ui/form.tsx'
+import { say } from '../words/words.ts'
 import { moveInto, newBookmark, withContents } from './actions.ts'
 import { type Bookmark, isFolder } from './kind.ts'
 import { foldersAround } from './paths.ts'
@@ -28,10 +28,10 @@ function Move({ sync, ids, close }: MoveProps) {
     close()
   }
   return (
-    <Dialog title={ids.length === 1 ? 'Move to…' : `Move ${counted(ids.length, 'item')} to…`} close={close}>
+    <Dialog title={ids.length === 1 ? say.library.moveTo : say.library.moveCountTo(ids.length)} close={close}>
       <Form onSubmit={move}>
-        <FolderField sync={sync} label="Folder" choice={folder} moving={ids} autofocus />
-        <FormEnd close={close}>Move</FormEnd>
+        <FolderField sync={sync} label={say.ui.folder} choice={folder} moving={ids} autofocus />
+        <FormEnd close={close}>{say.library.move}</FormEnd>
       </Form>
     </Dialog>
   )
@@ -55,7 +55,7 @@ interface FolderFieldProps {
 }
 
 const maxShown = 50
-const top: Option = { value: '', label: 'Top level' }
+const top: Option = { value: '', label: say.ui.topLevel }
 /** No id of a bookmark has such a letter. */
 const creation = '…'
 
@@ -84,8 +84,8 @@ export function FolderField({ sync, label, choice, moving, autofocus = false }: 
     else {
       const exact = fitting.filter((folder) => isSame(folder.title, name) || isSame(folder.label, name))
       const [only, another] = exact.length > 0 ? exact : fitting
-      if (another) return `Several folders fit “${name}”: choose one.`
-      if (!only) return `There is no folder “${name}”. Choose another one, or create it: the list offers that.`
+      if (another) return say.library.severalFolders(name)
+      if (!only) return say.library.noFolder(name)
       choose(only)
     }
     return undefined
@@ -100,7 +100,7 @@ export function FolderField({ sync, label, choice, moving, autofocus = false }: 
       onText={setText}
       options={[
         ...fitting.slice(0, maxShown),
-        ...(isNew ? [{ value: creation, label: `Create the folder “${name}”` }] : []),
+        ...(isNew ? [{ value: creation, label: say.library.createFolder(name) }] : []),
       ]}
       autofocus={autofocus}
       onChoose={choose}
@@ -122,7 +122,7 @@ function listFolders(sync: Sync, moving: readonly string[]): Folder[] {
   const folders: Folder[] = []
   for (const bookmark of sync.bookmarks().values()) {
     if (!isFolder(bookmark) || excluded.has(bookmark.id)) continue
-    const path = [...foldersAround(sync, bookmark), bookmark].map(({ title }) => title || 'untitled')
+    const path = [...foldersAround(sync, bookmark), bookmark].map(({ title }) => title || say.ui.untitled)
     folders.push({ value: bookmark.id, label: path.join(' › '), title: path.at(-1) ?? '' })
   }
   folders.sort((one, other) => one.label.localeCompare(other.label))

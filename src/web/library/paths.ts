@@ -1,4 +1,5 @@
 import type { SyncReader, TreeNode } from '../../client/index.ts'
+import { say } from '../words/words.ts'
 import { type Bookmark, isFolder } from './kind.ts'
 
 /** No tree of folders that people make is deeper; a cycle that another client wrote ends here. */
@@ -17,7 +18,7 @@ export function foldersAround(sync: Pick<SyncReader, 'get'>, bookmark: Bookmark 
 
 export function pathText(sync: Pick<SyncReader, 'get'>, bookmark: Bookmark): string {
   return foldersAround(sync, bookmark)
-    .map(({ title }) => title || 'untitled')
+    .map(({ title }) => title || say.ui.untitled)
     .join(' › ')
 }
 

@@ -5,9 +5,10 @@ import type { Sync, SyncReader } from '../../client/index.ts'
 import { useBookmark, useSync } from '../../client/react.ts'
 import { go, hrefOf } from '../app/route.ts'
 import { IconButton } from '../ui/button.tsx'
-import { counted } from '../ui/figures.ts'
 import { EditIcon, HistoryIcon, MoreIcon, MoveIcon, SelectAllIcon, TagIcon, TrashIcon } from '../ui/icons.tsx'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
+import { list, locale } from '../words/language.ts'
+import { fill, say } from '../words/words.ts'
 import { openEditor } from './editor.tsx'
 import { Highlight } from './found.tsx'
 import { Letter } from './icon.tsx'
@@ -28,15 +29,15 @@ export const Row = memo(function Row({ id, isSelected }: { id: string; isSelecte
       <input
         type="checkbox"
         class="row-check"
-        aria-label={`Select ${name}`}
+        aria-label={say.library.select(name)}
         checked={isSelected}
         onClick={(event) => toggle(id, event.shiftKey)}
       />
       {bookmark.type === 'separator' ? <hr class="row-line" /> : <Content bookmark={bookmark} />}
       <div class="row-tools">
-        <IconButton label={`Edit ${name}`} icon={EditIcon} onClick={() => openEditor(sync, bookmark)} />
-        <IconButton label={`Delete ${name}`} icon={TrashIcon} onClick={() => remove([id])} />
-        <Menu label={`More for ${name}`} icon={MoreIcon} items={rowMenu(sync, bookmark, toggle, remove)} />
+        <IconButton label={say.library.edit(name)} icon={EditIcon} onClick={() => openEditor(sync, bookmark)} />
+        <IconButton label={say.library.delete(name)} icon={TrashIcon} onClick={() => remove([id])} />
+        <Menu label={say.library.moreFor(name)} icon={MoreIcon} items={rowMenu(sync, bookmark, toggle, remove)} />
       </div>
     </div>
   )
@@ -70,10 +71,7 @@ function Content({ bookmark }: { bookmark: Bookmark }) {
             {day && ` · ${day}`}
           </span>
           {path !== '' && (
-            <span class="row-path">
-              {' in '}
-              <Highlight text={path} words={words} />
-            </span>
+            <span class="row-path">{fill(say.library.inPath, { path: <Highlight text={path} words={words} /> })}</span>
           )}
           {description && (
             <span class="row-note">
@@ -90,7 +88,7 @@ function Content({ bookmark }: { bookmark: Bookmark }) {
               <Highlight text={tag} words={words} />
             </a>
           ))}
-          {tags.length > maxTags && <span class="hint">and {(tags.length - maxTags).toLocaleString()} more</span>}
+          {tags.length > maxTags && <span class="hint">{say.library.andMore(tags.length - maxTags)}</span>}
         </span>
       )}
       <time class="row-date" dateTime={dateAdded}>
@@ -132,13 +130,14 @@ function insideOf(sync: SyncReader, id: string): string {
   const contents = sync.contents(id)
   const folders = contents.filter((one) => sync.get(one)?.url === undefined).length
   const bookmarks = contents.length - folders
-  const parts = [bookmarks > 0 && counted(bookmarks, 'bookmark'), folders > 0 && counted(folders, 'folder')].filter(
-    Boolean,
-  )
-  return parts.join(', ') || 'Empty'
+  const parts = [
+    ...(bookmarks > 0 ? [say.ui.bookmarks(bookmarks)] : []),
+    ...(folders > 0 ? [say.ui.folders(folders)] : []),
+  ]
+  return list(parts) || say.library.empty
 }
 
-const format = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', year: 'numeric' })
+const format = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', year: 'numeric' })
 
 function dayOf(date: string | undefined): string {
   const time = Date.parse(date ?? '')
@@ -153,12 +152,12 @@ function rowMenu(
   remove: (ids: readonly string[]) => Promise<void>,
 ): readonly (MenuItem | false)[] {
   return [
-    { label: 'Edit…', icon: EditIcon, action: () => openEditor(sync, bookmark) },
-    { label: 'Move to…', icon: MoveIcon, action: () => openMove(sync, [bookmark.id]) },
-    !isFolder(bookmark) && { label: 'Tag…', icon: TagIcon, action: () => openTags(sync, [bookmark.id]) },
-    { label: 'Select', icon: SelectAllIcon, action: () => toggle(bookmark.id) },
-    { label: 'History', icon: HistoryIcon, action: () => go('history', bookmark.id) },
-    { label: 'Delete', icon: TrashIcon, action: () => remove([bookmark.id]) },
+    { label: say.library.menuEdit, icon: EditIcon, action: () => openEditor(sync, bookmark) },
+    { label: say.library.moveTo, icon: MoveIcon, action: () => openMove(sync, [bookmark.id]) },
+    !isFolder(bookmark) && { label: say.library.menuTag, icon: TagIcon, action: () => openTags(sync, [bookmark.id]) },
+    { label: say.library.menuSelect, icon: SelectAllIcon, action: () => toggle(bookmark.id) },
+    { label: say.library.menuHistory, icon: HistoryIcon, action: () => go('history', bookmark.id) },
+    { label: say.ui.delete, icon: TrashIcon, action: () => remove([bookmark.id]) },
   ]
 }
 

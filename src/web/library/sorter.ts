@@ -103,13 +103,7 @@ function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0
 }
 
-export const orders: readonly { order: Order; label: string }[] = [
-  { order: 'own', label: 'As I arranged them' },
-  { order: 'title', label: 'By title' },
-  { order: 'host', label: 'By site' },
-  { order: 'newest', label: 'Newest first' },
-  { order: 'oldest', label: 'Oldest first' },
-]
+export const orders: readonly Order[] = ['own', 'title', 'host', 'newest', 'oldest']
 
 /** @param idsOf in the person's own order; a function from outside the component, or from `useCallback` */
 export function useSorted(idsOf: (sync: SyncReader) => readonly string[], order: Order): readonly string[] {

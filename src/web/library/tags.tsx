@@ -2,10 +2,10 @@ import { useMemo, useState } from 'preact/hooks'
 import type { Sync, SyncReader } from '../../client/index.ts'
 import { Combobox } from '../ui/combobox.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
-import { counted } from '../ui/figures.ts'
 import { Form, FormEnd } from '../ui/form.tsx'
 import { CloseIcon, Icon } from '../ui/icons.tsx'
 import { tell } from '../ui/tell.ts'
+import { say } from '../words/words.ts'
 import { retag } from './actions.ts'
 
 interface TagsProps {
@@ -17,7 +17,7 @@ interface TagsProps {
 /** Asks for the tags that the bookmarks have in common. Tags that only some of them have stay. */
 export function openTags(sync: Sync, selected: readonly string[]): void {
   const ids = selected.filter((id) => sync.get(id)?.url !== undefined)
-  if (ids.length === 0) tell('Folders have no tags')
+  if (ids.length === 0) tell(say.library.noTagsOnFolders)
   else showDialog((close) => <Tags sync={sync} ids={ids} close={close} />)
 }
 
@@ -31,10 +31,10 @@ function Tags({ sync, ids, close }: TagsProps) {
     close()
   }
   return (
-    <Dialog title={ids.length === 1 ? 'Tags' : `Tags of ${counted(ids.length, 'bookmark')}`} close={close}>
+    <Dialog title={ids.length === 1 ? say.library.tags : say.library.tagsOf(ids.length)} close={close}>
       <Form onSubmit={submit}>
-        <TagsField sync={sync} label="Tags" tags={tags} onChange={setTags} autofocus />
-        <FormEnd close={close}>Save</FormEnd>
+        <TagsField sync={sync} label={say.library.tags} tags={tags} onChange={setTags} autofocus />
+        <FormEnd close={close}>{say.ui.save}</FormEnd>
       </Form>
     </Dialog>
   )
@@ -76,7 +76,7 @@ export function TagsField({ sync, label, tags, onChange, guesses = [], autofocus
   const options = [first, ...fitting.filter((tag) => tag !== first)]
     .filter(Boolean)
     .slice(0, maxShown)
-    .map((tag) => ({ value: tag, label: known.has(tag) ? tag : `New tag “${tag}”` }))
+    .map((tag) => ({ value: tag, label: known.has(tag) ? tag : say.library.newTag(tag) }))
   const add = (words: readonly string[]) => {
     onChange([...new Set([...tags, ...words.map((word) => word.trim()).filter(Boolean)])])
     setText('')
@@ -91,7 +91,7 @@ export function TagsField({ sync, label, tags, onChange, guesses = [], autofocus
         options={options}
         onChoose={({ value }) => add([value])}
         onKeyDown={({ key }) => key === 'Backspace' && text === '' && onChange(tags.slice(0, -1))}
-        placeholder={tags.length === 0 ? 'Type a tag, then Enter' : ''}
+        placeholder={tags.length === 0 ? say.library.typeTag : ''}
         autofocus={autofocus}
       >
         {tags.map((tag) => (
@@ -99,7 +99,7 @@ export function TagsField({ sync, label, tags, onChange, guesses = [], autofocus
             key={tag}
             type="button"
             class="tag removable"
-            aria-label={`Remove tag ${tag}`}
+            aria-label={say.library.removeTag(tag)}
             onClick={() => onChange(tags.filter((other) => other !== tag))}
           >
             {tag}
@@ -112,7 +112,13 @@ export function TagsField({ sync, label, tags, onChange, guesses = [], autofocus
           {guesses.map(
             (tag) =>
               !chosen.has(tag) && (
-                <button key={tag} type="button" class="tag" aria-label={`Add tag ${tag}`} onClick={() => add([tag])}>
+                <button
+                  key={tag}
+                  type="button"
+                  class="tag"
+                  aria-label={say.library.addTag(tag)}
+                  onClick={() => add([tag])}
+                >
                   + {tag}
                 </button>
               ),

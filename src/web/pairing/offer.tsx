@@ -1,13 +1,14 @@
 import { useEffect, useState } from 'preact/hooks'
 import { encode } from 'uqr'
 import { loadMasterKey } from '../../client/index.ts'
-import { offerPairing, PairingError, type PairingFault, type PairingGuest, pairingMs } from '../../client/pair.ts'
+import { offerPairing, PairingError, type PairingGuest, pairingMs } from '../../client/pair.ts'
 import type { App } from '../app/context.ts'
 import { go } from '../app/route.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialogs.tsx'
 import { messageOf, ToldError } from '../ui/failure.ts'
 import { Time } from '../ui/time.tsx'
+import { fill, say } from '../words/words.ts'
 import { linkOf } from './code.ts'
 import { Pictures } from './pictures.tsx'
 
@@ -41,7 +42,7 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
 
   const admit = async (guest: PairingGuest) => {
     const masterKey = await loadMasterKey(userId)
-    if (!masterKey) throw new ToldError('This browser has no keys to give. Lock it, and open it by the passphrase.')
+    if (!masterKey) throw new ToldError(say.pairing.noKeys)
     try {
       await guest.admit(masterKey)
       setStep({ name: 'open', guest, at: Date.now() })
@@ -55,35 +56,29 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
   }
 
   return (
-    <Dialog title="Pair a phone" close={close}>
+    <Dialog title={say.pairing.title} close={close}>
       <div class="form pairing">
-        {step.name === 'begun' && <p role="status">Making a code…</p>}
+        {step.name === 'begun' && <p role="status">{say.pairing.making}</p>}
         {step.name === 'shown' && <Code link={step.link} />}
         {step.name === 'scanned' && (
           <>
-            <p role="status">
-              <strong dir="auto">{step.guest.name}</strong> has scanned the code. Does it show these three pictures?
-            </p>
+            <p role="status">{fill(say.pairing.hasScanned, { b: <strong dir="auto">{step.guest.name}</strong> })}</p>
             <Pictures of={step.guest.pictures} />
             <div class="bar end">
-              <Button onClick={() => setStep({ name: 'different' })}>No, others or none</Button>
+              <Button onClick={() => setStep({ name: 'different' })}>{say.pairing.different}</Button>
               <Button look="primary" onClick={() => admit(step.guest)}>
-                Yes, open my bookmarks there
+                {say.pairing.same}
               </Button>
             </div>
           </>
         )}
         {step.name === 'different' && (
           <>
-            <p role="alert">
-              Then it was not your phone: somebody else has scanned the code who is signed in as you, or can read what
-              the service does. Nothing was given away. Sign out all other devices, then try it again where nobody sees
-              the screen.
-            </p>
+            <p role="alert">{say.pairing.notYours}</p>
             <div class="bar end">
-              <Button onClick={() => setTurn(turn + 1)}>Show another code</Button>
+              <Button onClick={() => setTurn(turn + 1)}>{say.pairing.another}</Button>
               <Button look="primary" onClick={() => leaveTo('others')}>
-                Sign out all others…
+                {say.pairing.signOutOthers}
               </Button>
             </div>
           </>
@@ -91,12 +86,15 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
         {step.name === 'open' && (
           <>
             <p class="done" role="status">
-              Your bookmarks are open on <span dir="auto">{step.guest.name}</span> since <Time at={step.at} isExact />.
+              {fill(say.pairing.openSince, {
+                name: <span dir="auto">{step.guest.name}</span>,
+                time: <Time at={step.at} isExact />,
+              })}
             </p>
             <div class="bar end">
-              <Button onClick={() => leaveTo('lost')}>That was not me…</Button>
+              <Button onClick={() => leaveTo('lost')}>{say.pairing.notMe}</Button>
               <Button look="primary" onClick={close}>
-                Done
+                {say.pairing.done}
               </Button>
             </div>
           </>
@@ -104,11 +102,11 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
         {step.name === 'failed' && (
           <>
             <p role="alert">{step.text}</p>
-            {step.mayBeOpen && <p>The keys were sent before that. If the bookmarks are open there, all is well.</p>}
+            {step.mayBeOpen && <p>{say.pairing.sentBefore}</p>}
             <div class="bar end">
-              {step.mayBeOpen && <Button onClick={() => leaveTo('lost')}>That was not me…</Button>}
+              {step.mayBeOpen && <Button onClick={() => leaveTo('lost')}>{say.pairing.notMe}</Button>}
               <Button look="primary" onClick={() => setTurn(turn + 1)}>
-                Show another code
+                {say.pairing.another}
               </Button>
             </div>
           </>
@@ -119,15 +117,7 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
 }
 
 function textOf(error: unknown): string {
-  return error instanceof PairingError ? reasons[error.fault] : messageOf(error)
-}
-
-const reasons: Record<PairingFault, string> = {
-  malformed: 'The code is not whole.',
-  over: 'The two minutes are over, or the other device has stopped.',
-  taken: 'Another code was shown since, or somebody else has answered.',
-  foreign: 'The other device did not take the keys.',
-  altered: 'Something between the two devices has altered what they said. Nothing can be opened with it.',
+  return error instanceof PairingError ? say.pairing.offerFaults[error.fault] : messageOf(error)
 }
 
 function Code({ link }: { link: string }) {
@@ -138,16 +128,14 @@ function Code({ link }: { link: string }) {
   }
   return (
     <>
-      <p>
-        Scan this with your phone’s camera, and sign in there as here. Show it to nobody else. <Countdown key={link} />
-      </p>
+      <p>{fill(say.pairing.scanThis, { time: <Countdown key={link} /> })}</p>
       <QrCode text={link} />
       <div class="bar">
         <label class="field pairing-link">
-          Or open this link there
+          {say.pairing.orLink}
           <input readOnly value={link} onFocus={({ currentTarget }) => currentTarget.select()} />
         </label>
-        <Button onClick={copy}>{isCopied ? 'Copied' : 'Copy'}</Button>
+        <Button onClick={copy}>{isCopied ? say.ui.copied : say.ui.copy}</Button>
       </div>
     </>
   )
@@ -162,9 +150,7 @@ function Countdown() {
   }, [])
   const seconds = Math.ceil(left / 1000)
   return (
-    <span role="timer">
-      {Math.floor(seconds / 60)}:{`${seconds % 60}`.padStart(2, '0')} left.
-    </span>
+    <span role="timer">{say.pairing.left(`${Math.floor(seconds / 60)}:${`${seconds % 60}`.padStart(2, '0')}`)}</span>
   )
 }
 
@@ -173,7 +159,7 @@ function QrCode({ text }: { text: string }) {
   const { data, size } = encode(text, { ecc: 'M', border: 4 })
   const dark = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : [])))
   return (
-    <svg class="pairing-code" viewBox={`0 0 ${size} ${size}`} role="img" aria-label="The code, for a camera">
+    <svg class="pairing-code" viewBox={`0 0 ${size} ${size}`} role="img" aria-label={say.pairing.code}>
       <rect width={size} height={size} fill="#ffffff" />
       <path d={dark.join('')} fill="#000000" shape-rendering="crispEdges" />
     </svg>

@@ -64,9 +64,10 @@ import umbrella from 'lucide/dist/esm/icons/umbrella.mjs'
 import wrench from 'lucide/dist/esm/icons/wrench.mjs'
 import type { PairingPictures } from '../../client/pair.ts'
 import { Icon, type IconShapes } from '../ui/icons.tsx'
+import { say } from '../words/words.ts'
 
 /** What the numbers of a pairing stand for. Devices of another version compare theirs with these: their order never changes. */
-const pictures: Record<string, IconShapes> = {
+const pictures: Record<keyof typeof say.pairing.pictures, IconShapes> = {
   anchor,
   apple,
   banana,
@@ -135,16 +136,16 @@ const pictures: Record<string, IconShapes> = {
 
 /** Two devices that show the same three in the same order have nobody between them. */
 export function Pictures({ of }: { of: PairingPictures }) {
-  const named = Object.entries(pictures)
+  const names = Object.keys(pictures) as (keyof typeof pictures)[]
   return (
-    <ol class="pairing-pictures" aria-label="Three pictures">
+    <ol class="pairing-pictures" aria-label={say.pairing.threePictures}>
       {of.map((number, place) => {
-        const [name = '', shapes = []] = named[number] ?? []
+        const name = names[number]
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: One may come twice.
           <li key={place}>
-            <Icon of={shapes} />
-            {name}
+            <Icon of={name ? pictures[name] : []} />
+            {name && say.pairing.pictures[name]}
           </li>
         )
       })}

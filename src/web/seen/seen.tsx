@@ -1,20 +1,18 @@
 import type { Sync } from '../../client/index.ts'
 import { nameOf } from '../library/kind.ts'
 import { Dialog } from '../ui/dialogs.tsx'
-import { bytes, counted } from '../ui/figures.ts'
 import { exactTime } from '../ui/time.tsx'
+import { bytes } from '../words/language.ts'
+import { say } from '../words/words.ts'
 import { type SeenRequest, useSeenRequests } from './requests.ts'
 
 /** Beside each other: what the person knows, and what the service was sent of it. */
 export function Seen({ sync, close }: { sync: Sync; close: () => void }) {
   const requests = useSeenRequests()
   return (
-    <Dialog title="What the server sees" close={close}>
+    <Dialog title={say.seen.title} close={close}>
       <div class="form seen">
-        <p>
-          The last {counted(requests.length, 'request')} of this tab, as they went out. What is in them of your
-          bookmarks was encrypted before.
-        </p>
+        <p>{say.seen.lastRequests(requests.length)}</p>
         <ul class="plain">
           {requests.map((request) => (
             <Request key={request.number} sync={sync} request={request} />
@@ -46,14 +44,14 @@ function Request({
         </summary>
         <div class="seen-pair">
           <div>
-            <h3>On your devices</h3>
-            {ids.length === 0 && <p>No bookmark is in it.</p>}
+            <h3>{say.seen.onDevices}</h3>
+            {ids.length === 0 && <p>{say.seen.noBookmark}</p>}
             <ul class="plain">
               {ids.map((id) => {
                 const bookmark = sync.get(id)
                 return (
                   <li key={id}>
-                    {bookmark ? nameOf(bookmark) : 'A bookmark that is deleted'}
+                    {bookmark ? nameOf(bookmark) : say.seen.deleted}
                     {bookmark?.url !== undefined && <div class="hint">{bookmark.url}</div>}
                   </li>
                 )
@@ -61,10 +59,10 @@ function Request({
             </ul>
           </div>
           <div>
-            <h3>On the server</h3>
+            <h3>{say.seen.onServer}</h3>
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: A keyboard scrolls it. */}
-            <pre tabIndex={0}>{body === '' ? 'No body' : body}</pre>
-            {isCut && <p class="hint">And more of the same, {bytes(size)} in all.</p>}
+            <pre tabIndex={0}>{body === '' ? say.seen.noBody : body}</pre>
+            {isCut && <p class="hint">{say.seen.andMore(size)}</p>}
           </div>
         </div>
       </details>

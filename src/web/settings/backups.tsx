@@ -1,15 +1,15 @@
 import { useEffect, useState } from 'preact/hooks'
-import { ApiError, type Client, type components, type Sync, unwrap } from '../../client/index.ts'
+import { type Client, type components, type Sync, unwrap } from '../../client/index.ts'
 import { useApp } from '../app/context.ts'
 import { Answer, useLoaded } from '../app/loaded.tsx'
 import { Button } from '../ui/button.tsx'
 import { confirmFirst } from '../ui/dialogs.tsx'
-import { messageOf, ToldError } from '../ui/failure.ts'
-import { bytes, counted } from '../ui/figures.ts'
+import { messageOf } from '../ui/failure.ts'
 import { FileButton, saveFile } from '../ui/files.tsx'
 import { Progress } from '../ui/progress.tsx'
 import { tell } from '../ui/tell.ts'
 import { exactTime, Time } from '../ui/time.tsx'
+import { fill, say } from '../words/words.ts'
 import { showBackup } from './open-backup.tsx'
 
 /** How often to ask whether a backup is made. */
@@ -37,15 +37,12 @@ export function Backups() {
   }
   return (
     <section class="panel" id="backups" aria-labelledby="backups-title">
-      <h2 id="backups-title">Backups</h2>
-      <p>
-        Encrypted files that only your keys open: those that your passphrase or your recovery code opens. The service
-        keeps each for a week: download the ones that you want to keep. Look into one before you put anything back.
-      </p>
+      <h2 id="backups-title">{say.settings.backups}</h2>
+      <p>{say.settings.backupsMore}</p>
       <div class="bar">
-        <Button onClick={make}>Create a backup</Button>
+        <Button onClick={make}>{say.settings.createBackup}</Button>
         <FileButton
-          label="Open a backup file"
+          label={say.settings.openFile}
           accept=".dat"
           chosen={async (file) => showBackup(app, file.name, () => Promise.resolve(file))}
         />
@@ -58,9 +55,9 @@ export function Backups() {
       <Answer of={backups}>
         {(backups) =>
           backups.length === 0 ? (
-            <p class="hint">There are no backups on the service.</p>
+            <p class="hint">{say.settings.noBackups}</p>
           ) : (
-            <ul class="plain lines" aria-label="Backups on the service">
+            <ul class="plain lines" aria-label={say.settings.backupList}>
               {backups.map((backup) => (
                 <BackupRow key={backup.id} backup={backup} changed={changed} />
               ))}
@@ -81,7 +78,7 @@ interface BackupRowProps {
 function BackupRow({ backup, changed }: BackupRowProps) {
   const app = useApp()
   const { client } = app
-  const name = `Backup of ${exactTime(backup.created_at)}`
+  const name = say.settings.backupOf(exactTime(backup.created_at))
   const download = async () => {
     saveFile(
       await downloadBackup(client, backup),
@@ -90,13 +87,13 @@ function BackupRow({ backup, changed }: BackupRowProps) {
   }
   const remove = () =>
     confirmFirst({
-      title: 'Delete this backup?',
-      text: `${name} goes from the service for good. Your bookmarks stay, and so do files that you have downloaded.`,
-      action: 'Delete the backup',
+      title: say.settings.deleteBackupTitle,
+      text: say.settings.deleteBackupMore(name),
+      action: say.settings.deleteBackup,
       run: async () => {
         await deleteBackup(client, backup)
         await changed()
-        tell('The backup was deleted')
+        tell(say.settings.backupDeleted)
       },
     })
   return (
@@ -111,18 +108,18 @@ function BackupRow({ backup, changed }: BackupRowProps) {
         {backup.status === 'completed' && (
           <>
             <Button
-              aria-label={`Open: ${name}`}
+              aria-label={say.settings.openName(name)}
               onClick={() => showBackup(app, name, () => downloadBackup(client, backup))}
             >
-              Open
+              {say.settings.open}
             </Button>
-            <Button aria-label={`Download: ${name}`} onClick={download}>
-              Download
+            <Button aria-label={say.settings.downloadName(name)} onClick={download}>
+              {say.settings.download}
             </Button>
           </>
         )}
-        <Button aria-label={`Delete: ${name}`} onClick={remove}>
-          Delete
+        <Button aria-label={say.settings.deleteName(name)} onClick={remove}>
+          {say.ui.delete}
         </Button>
       </div>
     </li>
@@ -131,18 +128,10 @@ function BackupRow({ backup, changed }: BackupRowProps) {
 
 function State({ backup }: { backup: ServiceBackup }) {
   const { status, bookmark_count: count, size_bytes: size, expires_at: expires } = backup
-  if (isUnfinished(backup)) return <Progress what="The service is making it" />
-  if (status === 'failed') return <>The service could not make it. Your bookmarks are all right: create another one.</>
-  return (
-    <>
-      Ready: {counted(count ?? 0, 'bookmark or folder', 'bookmarks and folders')}, {bytes(size ?? 0)}
-      {expires !== null && (
-        <>
-          , deleted <Time at={expires} />
-        </>
-      )}
-    </>
-  )
+  if (isUnfinished(backup)) return <Progress what={say.settings.making} />
+  if (status === 'failed') return <>{say.settings.makingFailed}</>
+  if (expires === null) return <>{say.settings.ready(count ?? 0, size ?? 0)}</>
+  return <>{fill(say.settings.readyUntil(count ?? 0, size ?? 0), { time: <Time at={expires} /> })}</>
 }
 
 /** A backup that the service keeps, or is making. */
@@ -160,17 +149,7 @@ function isUnfinished({ status }: ServiceBackup): boolean {
 /** The service makes the backup from the ciphertext that it has, so what waits here is sent first. */
 async function makeBackup(client: Client, sync: Sync): Promise<void> {
   await sync.syncNow()
-  try {
-    unwrap(await client.POST('/api/v1/exports'))
-  } catch (error) {
-    const text = error instanceof ApiError ? refusals[error.code ?? ''] : undefined
-    throw text === undefined ? error : new ToldError(text, { cause: error })
-  }
-}
-
-const refusals: Record<string, string | undefined> = {
-  TooManyExports: 'Other backups of yours are still being made. Wait until one of them is done.',
-  TooManyExportsKept: 'The service keeps no more backups of yours. Delete one below, then try again.',
+  unwrap(await client.POST('/api/v1/exports'))
 }
 
 async function downloadBackup(client: Client, { id }: ServiceBackup): Promise<Blob> {

@@ -2,7 +2,6 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { isEqual } from '../../client/bookmark/equal.ts'
 import {
   buildTree,
-  ExportError,
   type OpenedExport,
   openBackup,
   RecordError,
@@ -16,10 +15,11 @@ import { countAllIn } from '../library/paths.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { messageOf } from '../ui/failure.ts'
-import { counted } from '../ui/figures.ts'
 import { Counts, Progress, type Step } from '../ui/progress.tsx'
 import { tell } from '../ui/tell.ts'
 import { exactTime } from '../ui/time.tsx'
+import { number } from '../words/language.ts'
+import { say } from '../words/words.ts'
 
 /** Opens a backup in the browser, and shows what is in it before anything is put back. */
 export function showBackup(app: App, name: string, load: () => Promise<Blob>): void {
@@ -35,13 +35,13 @@ interface OpenBackupProps {
 
 function OpenBackup({ app, name, load, close }: OpenBackupProps) {
   const [opened, setOpened] = useState<OpenedExport>()
-  const [step, setStep] = useState<Step>({ what: 'Reading' })
+  const [step, setStep] = useState<Step>({ what: say.settings.reading })
   const [failure, setFailure] = useState<string>()
   useEffect(() => {
     const closed = new AbortController()
     const { signal } = closed
     const open = async () => {
-      const onProgress = (done: number, total: number) => setStep({ what: 'Decrypting bytes', done, total })
+      const onProgress = (done: number, total: number) => setStep({ what: say.settings.decrypting, done, total })
       setOpened(await openBackup(await load(), app.keys, { onProgress, signal }))
     }
     open().catch((error: unknown) => signal.aborted || setFailure(textOf(error)))
@@ -61,7 +61,7 @@ function OpenBackup({ app, name, load, close }: OpenBackupProps) {
             </p>
           )}
           <div class="bar end">
-            <Button onClick={close}>{failure === undefined ? 'Cancel' : 'Close'}</Button>
+            <Button onClick={close}>{failure === undefined ? say.ui.cancel : say.ui.close}</Button>
           </div>
         </div>
       )}
@@ -70,18 +70,7 @@ function OpenBackup({ app, name, load, close }: OpenBackupProps) {
 }
 
 function textOf(error: unknown): string {
-  if (error instanceof RecordError) return `${messageOf(error)} Nothing was changed.`
-  if (!(error instanceof ExportError)) return messageOf(error)
-  switch (error.fault) {
-    case 'not-an-export':
-      return 'This is no backup. Browsers’ bookmark files are imported above, under “Bookmark files”.'
-    case 'other-key':
-      return 'Your keys do not open this backup: it is another account’s.'
-    case 'unknown-version':
-      return 'A newer version of this page made the backup. Reload the page, then try again.'
-    default:
-      return 'The backup is damaged or cut off. Nothing was changed. If there is another copy of it, try that one.'
-  }
+  return error instanceof RecordError ? `${messageOf(error)} ${say.history.nothingChanged}` : messageOf(error)
 }
 
 /** Enough to recognise it by. */
@@ -103,7 +92,7 @@ function BackupContents({ sync, opened, close }: BackupContentsProps) {
   const { missing, changed } = useMemo(() => compare(sync, bookmarks), [opened])
   const folders = bookmarks.filter(isFolder).length
   const restore = async (overwrite: boolean) => {
-    const what = 'Encrypting'
+    const what = say.settings.encrypting
     setStep({ what })
     try {
       await restoreBackup(sync, opened, { overwrite, onProgress: (done, total) => setStep({ what, done, total }) })
@@ -112,41 +101,41 @@ function BackupContents({ sync, opened, close }: BackupContentsProps) {
     }
     close()
   }
-  const addMissing = `Add ${missing.length.toLocaleString()} missing`
+  const addMissing = say.settings.addMissing(missing.length)
   const same = bookmarks.length - missing.length - changed.length
   const lines = [
-    { count: missing.length, what: 'missing', why: 'not there now' },
-    { count: changed.length, what: 'different', why: 'changed since' },
-    { count: same, what: 'the same', why: 'as they were' },
+    { count: missing.length, ...say.settings.counts.missing },
+    { count: changed.length, ...say.settings.counts.changed },
+    { count: same, ...say.settings.counts.same },
   ]
   return (
     <div class="form">
       <h3 ref={heading} tabIndex={-1}>
-        {counted(bookmarks.length - folders, 'bookmark')} and {counted(folders, 'folder')}
+        {say.settings.contents(say.ui.bookmarks(bookmarks.length - folders), say.ui.folders(folders))}
       </h3>
-      <p class="hint">As they were on {exactTime(Date.parse(exported_at))}</p>
+      <p class="hint">{say.settings.asOn(exactTime(Date.parse(exported_at)))}</p>
       <Counts lines={lines} kind="backup-counts" />
-      <ul class="plain backup-list" aria-label="At the top of it">
+      <ul class="plain backup-list" aria-label={say.settings.atTop}>
         {tree.slice(0, mostShown).map((node) => (
           <li key={node.bookmark.id}>
             <Letter bookmark={node.bookmark} />
             <span class="backup-name" dir="auto">
               {nameOf(node.bookmark)}
             </span>
-            {isFolder(node.bookmark) && <span class="hint">{countAllIn(node).toLocaleString()}</span>}
+            {isFolder(node.bookmark) && <span class="hint">{number(countAllIn(node))}</span>}
           </li>
         ))}
       </ul>
-      {tree.length > mostShown && (
-        <p class="hint">And {(tree.length - mostShown).toLocaleString()} more beside them.</p>
-      )}
+      {tree.length > mostShown && <p class="hint">{say.settings.moreBeside(tree.length - mostShown)}</p>}
       {step && <Progress {...step} />}
-      {missing.length + changed.length === 0 && <p>There is nothing to put back.</p>}
+      {missing.length + changed.length === 0 && <p>{say.settings.nothingToPutBack}</p>}
       <div class="bar end" inert={step !== undefined}>
-        <Button onClick={close}>Close</Button>
+        <Button onClick={close}>{say.ui.close}</Button>
         {changed.length > 0 && (
           <Button onClick={() => restore(true)}>
-            {missing.length > 0 ? `${addMissing}, reset` : 'Reset'} {changed.length.toLocaleString()} different
+            {missing.length > 0
+              ? say.settings.addAndReset(missing.length, changed.length)
+              : say.settings.reset(changed.length)}
           </Button>
         )}
         {missing.length > 0 && (
@@ -175,12 +164,7 @@ async function restoreBackup(sync: Sync, opened: OpenedExport, options: RestoreO
   const { imported, failed } = await sync.restoreExport(opened, options)
   const added = missing.filter(({ id }) => sync.get(id) !== undefined)
   const reset = imported - added.length
-  const parts = [
-    `${added.length.toLocaleString()} added`,
-    ...(reset > 0 ? [`${reset.toLocaleString()} reset`] : []),
-    ...(failed.length > 0 ? [`${failed.length.toLocaleString()} could not be restored`] : []),
-  ]
-  tell(`From the backup: ${parts.join(', ')}`, {
+  tell(say.settings.fromBackup(added.length, reset, failed.length), {
     undo: async () => {
       await sync.remove(added.map(({ id }) => id))
       if (reset > 0) await sync.put(changed)

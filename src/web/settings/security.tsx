@@ -17,6 +17,7 @@ import { RepairOffer, showEarlierKeyrings, showRepair, useRepairOffer } from '..
 import { NewPassphraseField } from '../vault/new-passphrase.tsx'
 import { RecoveryCode } from '../vault/recovery-code.tsx'
 import { judgedHere } from '../vault/strength.ts'
+import { say } from '../words/words.ts'
 
 /**
  * A new recovery code, and another passphrase. Both ask for the current one or the other.
@@ -39,19 +40,14 @@ export function Security({ rest }: { rest: string }) {
   }, [rest])
   return (
     <section class="page">
-      <h1>Security</h1>
+      <h1>{say.settings.security}</h1>
       <section class="panel">
-        <h2>Passphrase and recovery code</h2>
-        <p>
-          In this browser your bookmarks are stored unencrypted, so that they are there at once and offline. “Lock”, in
-          the menu at the top, forgets the keys: the page asks for the passphrase again, which needs a connection. Only
-          signing out deletes the bookmarks from this browser, which clears its files later: on a computer that others
-          use, open this page in a private window.
-        </p>
+        <h2>{say.settings.secrets}</h2>
+        <p>{say.settings.secretsMore}</p>
         <div class="bar">
-          <Button onClick={replaceCode}>New recovery code</Button>
-          <Button onClick={changePassphrase}>Change the passphrase</Button>
-          <Button onClick={() => showEarlierKeyrings(owner)}>Earlier keyrings…</Button>
+          <Button onClick={replaceCode}>{say.settings.newCode}</Button>
+          <Button onClick={changePassphrase}>{say.settings.changePassphrase}</Button>
+          <Button onClick={() => showEarlierKeyrings(owner)}>{say.vault.showEarlierKeyrings}</Button>
         </div>
       </section>
     </section>
@@ -73,19 +69,19 @@ function NewCode({ owner, close }: ToolProps) {
   const confirm = async () => {
     await draft?.confirm()
     close()
-    tell('The new recovery code counts, the old one no longer does')
+    tell(say.settings.codeReplaced)
   }
   return (
-    <Dialog title={draft ? 'Print this recovery code' : 'New recovery code'} close={close}>
+    <Dialog title={draft ? say.vault.printCode : say.settings.newCode} close={close}>
       {draft ? (
         <RecoveryCode draft={draft} person={person} confirm={confirm}>
-          <Button onClick={close}>Cancel</Button>
+          <Button onClick={close}>{say.ui.cancel}</Button>
         </RecoveryCode>
       ) : (
         <Form onSubmit={prepare}>
           <CredentialFields owner={owner} />
           {isOffered && <RepairOffer owner={owner} />}
-          <FormEnd close={close}>Continue</FormEnd>
+          <FormEnd close={close}>{say.ui.continue}</FormEnd>
         </Form>
       )}
     </Dialog>
@@ -100,15 +96,15 @@ function NewPassphrase({ owner, close }: ToolProps) {
       changeVaultPassphrase(client, current, fields.passphrase ?? '', judgedHere)
     await note(tryCredentials(userId, fields, replace))
     close()
-    tell('The passphrase was changed')
+    tell(say.settings.passphraseChanged)
   }
   return (
-    <Dialog title="Change the passphrase" close={close}>
+    <Dialog title={say.settings.changePassphrase} close={close}>
       <Form onSubmit={change}>
         <CredentialFields owner={owner} />
         <NewPassphraseField person={person} />
         {isOffered && <RepairOffer owner={owner} />}
-        <FormEnd close={close}>Change it</FormEnd>
+        <FormEnd close={close}>{say.settings.changeIt}</FormEnd>
       </Form>
     </Dialog>
   )

@@ -1,11 +1,10 @@
 import { useSync } from '../../client/react.ts'
 import { nameOf } from '../library/kind.ts'
 import { Button } from '../ui/button.tsx'
-import { sentence } from '../ui/failure.ts'
-import { counted } from '../ui/figures.ts'
 import { FileButton, saveFile } from '../ui/files.tsx'
 import { Progress } from '../ui/progress.tsx'
 import { tell } from '../ui/tell.ts'
+import { say } from '../words/words.ts'
 import { Backups } from './backups.tsx'
 import { type ImportJob, importFile, useImportJob } from './import-job.ts'
 
@@ -13,7 +12,7 @@ import { type ImportJob, importFile, useImportJob } from './import-job.ts'
 export function Settings() {
   return (
     <div class="page panels">
-      <h1>Import and backups</h1>
+      <h1>{say.settings.title}</h1>
       <BookmarkFiles />
       <Bookmarklet />
       <Backups />
@@ -28,15 +27,15 @@ function BookmarkFiles() {
   const write = async () => {
     const { writeBookmarkFileAsync } = await import('../../client/bookmark-file.ts')
     const text = await writeBookmarkFileAsync([...sync.bookmarks().values()])
-    saveFile(new Blob([text], { type: 'text/html' }), 'bookmarks.html')
+    saveFile(new Blob([text], { type: 'text/html' }), say.settings.bookmarkFile)
   }
   return (
     <section class="panel">
-      <h2>Bookmark files</h2>
-      <p>The file that every browser can import and export. It is not encrypted.</p>
+      <h2>{say.settings.files}</h2>
+      <p>{say.settings.filesMore}</p>
       <div class="bar">
-        <FileButton label="Import a bookmark file" accept=".htm,.html" chosen={(file) => importFile(sync, file)} />
-        <Button onClick={write}>Save as a bookmark file</Button>
+        <FileButton label={say.settings.importFile} accept=".htm,.html" chosen={(file) => importFile(sync, file)} />
+        <Button onClick={write}>{say.settings.saveFile}</Button>
       </div>
       {job && <Import job={job} />}
     </section>
@@ -46,26 +45,22 @@ function BookmarkFiles() {
 /** One bar from the file to the service; then what was added, skipped, failed. */
 function Import({ job }: { job: ImportJob }) {
   const { report, failed = [], failure, isOffline } = job
-  if (failure !== undefined) return <p role="alert">Nothing was imported. {sentence(failure)}</p>
-  if (!report) return <Progress {...job} />
+  if (failure !== undefined) return <p role="alert">{say.settings.nothingImported(failure)}</p>
+  if (!report) return <Progress {...job} what={say.settings.steps[job.what]} />
   const { imported, existing } = report
   return (
     <div class="report" role="status">
-      <p>
-        {counted(imported, 'bookmark or folder', 'bookmarks and folders')} imported
-        {existing.length > 0 && `, ${counted(existing.length, 'was', 'were')} there already`}
-        {failed.length > 0 && `, ${failed.length.toLocaleString()} failed:`}
-      </p>
+      <p>{say.settings.imported(imported, existing.length, failed.length)}</p>
       {failed.length > 0 && (
         <ul>
           {failed.map(({ bookmark, why }) => (
             <li key={bookmark?.id}>
-              “{bookmark ? nameOf(bookmark) : 'without a valid id'}”: {why}
+              {say.settings.failedOne(bookmark ? nameOf(bookmark) : say.settings.noValidId, why)}
             </li>
           ))}
         </ul>
       )}
-      {isOffline && <p>What is not sent yet is in this browser, and is sent as soon as the service can be reached.</p>}
+      {isOffline && <p>{say.settings.sentLater}</p>}
     </div>
   )
 }
@@ -75,18 +70,18 @@ function Bookmarklet() {
   const code = `open('${location.origin}/#/add/'+encodeURIComponent(JSON.stringify([document.title,location.href,true])),'','width=520,height=720')`
   return (
     <section class="panel">
-      <h2>Add from any page</h2>
-      <p>Drag this button to the bookmarks bar of your browser. Pressed on any page, it saves that page here.</p>
+      <h2>{say.settings.bookmarklet}</h2>
+      <p>{say.settings.bookmarkletMore}</p>
       <div class="bar">
         <a
           class="button"
           href={`javascript:void(${code})`}
           onClick={(event) => {
             event.preventDefault()
-            tell('Drag it to the bookmarks bar of your browser, and press it there')
+            tell(say.settings.dragIt)
           }}
         >
-          Add this page
+          {say.settings.addPage}
         </a>
       </div>
     </section>

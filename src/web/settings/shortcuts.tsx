@@ -1,31 +1,33 @@
 import { setSingleKeys, useSingleKeys } from '../app/shortcuts.ts'
+import { fill, say } from '../words/words.ts'
 
-const keys: readonly { keys: readonly string[]; what: string }[] = [
-  { keys: ['/'], what: 'Find a bookmark, or do anything by typing' },
-  { keys: ['Ctrl', 'K'], what: 'The same, also while you type' },
-  { keys: ['n'], what: 'Add a bookmark to this folder' },
-  { keys: ['Ctrl', 'V'], what: 'Save the address that was copied, to this folder' },
-  { keys: ['f'], what: 'Add a folder to this folder' },
-  { keys: ['?'], what: 'This list' },
-  { keys: ['↑', '↓'], what: 'The bookmark above, below' },
-  { keys: ['Enter'], what: 'Open it' },
-  { keys: ['x'], what: 'Select it' },
-  { keys: ['Shift', '↑ ↓'], what: 'Select several' },
-  { keys: ['Ctrl', 'A'], what: 'Select all' },
-  { keys: ['Esc'], what: 'Select none' },
-  { keys: ['e'], what: 'Edit it' },
-  { keys: ['m'], what: 'Move it, or what is selected, to a folder' },
-  { keys: ['t'], what: 'Tag it, or what is selected' },
-  { keys: ['Delete'], what: 'Delete it, or what is selected' },
-  { keys: ['Alt', '↑ ↓'], what: 'Move it up, down' },
-  { keys: ['Ctrl', 'Z'], what: 'Undo, step by step' },
-]
+/** What each does has its words under the same name. */
+const keys: Readonly<Record<keyof typeof say.settings.keysDo, readonly string[]>> = {
+  find: ['/'],
+  findTyping: ['Ctrl', 'K'],
+  add: ['n'],
+  paste: ['Ctrl', 'V'],
+  addFolder: ['f'],
+  list: ['?'],
+  walk: ['↑', '↓'],
+  open: ['Enter'],
+  select: ['x'],
+  selectSeveral: ['Shift', '↑ ↓'],
+  selectAll: ['Ctrl', 'A'],
+  selectNone: ['Esc'],
+  edit: ['e'],
+  move: ['m'],
+  tag: ['t'],
+  delete: ['Delete'],
+  moveUp: ['Alt', '↑ ↓'],
+  undo: ['Ctrl', 'Z'],
+}
 
 export function Shortcuts() {
   const isOn = useSingleKeys()
   return (
     <div class="page">
-      <h1>Shortcuts</h1>
+      <h1>{say.settings.shortcuts}</h1>
       <section class="panel">
         <label class="switch">
           <input
@@ -36,29 +38,28 @@ export function Shortcuts() {
             checked={isOn}
             onChange={() => setSingleKeys(!isOn)}
           />
-          Single keys work everywhere
+          {say.settings.singleKeys}
         </label>
         <p class="hint" id="single-keys-hint">
-          These are <kbd>/</kbd> <kbd>n</kbd> <kbd>f</kbd> <kbd>?</kbd>. Turn them off if you control this browser by
-          voice, or hit keys by accident. All other keys work only in a list that has the focus.
+          {fill(say.settings.singleKeysMore)}
         </p>
       </section>
       <table class="shortcuts">
         <thead>
           <tr>
-            <th scope="col">Keys</th>
-            <th scope="col">What they do</th>
+            <th scope="col">{say.settings.keys}</th>
+            <th scope="col">{say.settings.whatTheyDo}</th>
           </tr>
         </thead>
         <tbody>
-          {keys.map(({ keys, what }) => (
-            <tr key={what}>
+          {(Object.keys(keys) as (keyof typeof keys)[]).map((name) => (
+            <tr key={name}>
               <td>
-                {keys.map((key) => (
-                  <kbd key={key}>{key}</kbd>
+                {keys[name].map((key) => (
+                  <kbd key={key}>{say.settings.keyNames[key] ?? key}</kbd>
                 ))}
               </td>
-              <td>{what}</td>
+              <td>{say.settings.keysDo[name]}</td>
             </tr>
           ))}
         </tbody>

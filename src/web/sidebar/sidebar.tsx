@@ -8,7 +8,10 @@ import { countLinksIn, foldersAround } from '../library/paths.ts'
 import { countTags } from '../library/tags.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
 import { ChevronIcon, DocsIcon, FolderIcon, FolderOpenIcon, Icon } from '../ui/icons.tsx'
+import { LanguageMenu } from '../ui/menu.tsx'
 import { VirtualList } from '../ui/virtual-list.tsx'
+import { locale, number } from '../words/language.ts'
+import { helpAddress, say } from '../words/words.ts'
 
 /** Where one can go: the views, the folders, the tags. On narrow screens it opens above the page. */
 export function Sidebar({ close }: { close: () => void }) {
@@ -21,7 +24,7 @@ export function Sidebar({ close }: { close: () => void }) {
       <nav
         class="sidebar"
         id="sidebar"
-        aria-label="Views, folders and tags"
+        aria-label={say.sidebar.label}
         data-scrolls
         onClick={({ target }) => target instanceof Element && target.closest('a') && close()}
       >
@@ -30,10 +33,11 @@ export function Sidebar({ close }: { close: () => void }) {
         <TagList />
         <Group group="care" />
         <Group group="app" />
-        <a class="link" href="/docs/using">
+        <a class="link" href={helpAddress}>
           <Icon of={DocsIcon} />
-          <span>Help</span>
+          <span>{say.sidebar.help}</span>
         </a>
+        <LanguageMenu class="link" />
       </nav>
     </>
   )
@@ -55,7 +59,7 @@ function Group({ group }: { group: View['group'] }) {
               data-drop-folder={one.path === 'folder' ? '' : undefined}
             >
               <Icon of={one.icon} />
-              <span>{one.title}</span>
+              <span>{say.app.views[one.path]}</span>
               {one.Badge && <one.Badge />}
             </a>
           </li>
@@ -106,10 +110,10 @@ function FolderTree() {
   }
   if (lines.length === 0) return null
   return (
-    <section ref={section} class="folders" aria-label="Folders">
-      <h2>Folders</h2>
+    <section ref={section} class="folders" aria-label={say.sidebar.folders}>
+      <h2>{say.sidebar.folders}</h2>
       <VirtualList
-        label="Folders"
+        label={say.sidebar.folders}
         count={lines.length}
         rowHeight={lineHeight}
         keyOf={(index) => (lines[index] as Line).node.bookmark.id}
@@ -141,7 +145,7 @@ function FolderLine(props: Line & { isOpen: boolean; isCurrent: boolean; toggle:
     <div class="folder-line" style={{ '--depth': String(depth) }} data-drop-folder={bookmark.id}>
       {children.some((child) => isFolder(child.bookmark)) ? (
         <IconButton
-          label={`${isOpen ? 'Close' : 'Open'} ${name}`}
+          label={isOpen ? say.sidebar.close(name) : say.sidebar.open(name)}
           icon={ChevronIcon}
           class="opener"
           aria-expanded={isOpen}
@@ -153,7 +157,7 @@ function FolderLine(props: Line & { isOpen: boolean; isCurrent: boolean; toggle:
       <a class="link" href={hrefOf('folder', bookmark.id)} aria-current={isCurrent ? 'page' : undefined}>
         <Icon of={isCurrent ? FolderOpenIcon : FolderIcon} />
         <span dir="auto">{name}</span>
-        <span class="count">{countLinksIn(node).toLocaleString()}</span>
+        <span class="count">{number(countLinksIn(node))}</span>
       </a>
     </div>
   )
@@ -181,8 +185,8 @@ function TagList() {
   const [showsAll, setShowsAll] = useState(false)
   if (tags.length === 0) return null
   return (
-    <section class="tags" aria-label="Tags">
-      <h2>Tags</h2>
+    <section class="tags" aria-label={say.sidebar.tags}>
+      <h2>{say.sidebar.tags}</h2>
       <ul>
         {(showsAll ? tags : tags.slice(0, maxShown)).map(([tag, count]) => (
           <li key={tag}>
@@ -194,7 +198,7 @@ function TagList() {
       </ul>
       {tags.length > maxShown && (
         <Button look="quiet" onClick={() => setShowsAll(!showsAll)}>
-          {showsAll ? 'Fewer' : `All ${tags.length.toLocaleString()}`}
+          {showsAll ? say.sidebar.fewer : say.sidebar.all(tags.length)}
         </Button>
       )}
     </section>
@@ -220,7 +224,7 @@ function useTags(): readonly Tag[] {
 }
 
 /** The second comes before the tenth. */
-const { compare } = new Intl.Collator(undefined, { numeric: true })
+const { compare } = new Intl.Collator(locale, { numeric: true })
 
 function readTags(sync: SyncReader): Tag[] {
   return [...countTags(sync)].sort(([one, ones], [other, others]) => others - ones || compare(one, other))

@@ -8,6 +8,8 @@ import { isScanned } from '../pairing/code.ts'
 import { Button } from '../ui/button.tsx'
 import { Form } from '../ui/form.tsx'
 import { Logo } from '../ui/icons.tsx'
+import { LanguageMenu } from '../ui/menu.tsx'
+import { helpAddress, say } from '../words/words.ts'
 
 export function SignIn({ client }: { client: Client }) {
   const failure = failureIn(location.search)
@@ -17,27 +19,25 @@ export function SignIn({ client }: { client: Client }) {
     <Front>
       {isDeleted && (
         <p class="done" role="status">
-          Your account is deleted. Nothing of it is left on the service or in this browser.
+          {say.signIn.deleted}
         </p>
       )}
-      <h1 class="motto">
-        <span>Your bookmarks,</span> <span>on all your devices,</span> <span>readable by you alone</span>
-      </h1>
+      <h1 class="motto">{say.signIn.motto.flatMap((line) => [<span key={line}>{line}</span>, ' '])}</h1>
       <ul class="promises">
-        <li>Each bookmark is encrypted on your device. The server keeps what it cannot read.</li>
-        <li>An edit on one device shows on the others at once. Without a network, everything works as well.</li>
-        <li>If two devices change the same bookmark, nothing is lost: you decide.</li>
+        {say.signIn.promises.map((promise) => (
+          <li key={promise}>{promise}</li>
+        ))}
       </ul>
       {failure !== undefined && (
         <p class="failure" role="alert">
-          {failure}. {adviceOn(failure)}
+          {say.signIn.failures[failure]}
         </p>
       )}
       {unsent !== undefined && failure === undefined && !isDeleted && <p role="status">{signedOutText(unsent)}</p>}
-      {isScanned() && <p role="status">Sign in as on the device that shows the code. Then that one lets you in.</p>}
+      {isScanned() && <p role="status">{say.signIn.scanned}</p>}
       <Form onSubmit={() => signIn(client, isDeleted ? { to: '' } : { again: isBarred(failure) })}>
         <Button type="submit" look="primary" class="large">
-          Sign in
+          {say.signIn.signIn}
         </Button>
       </Form>
     </Front>
@@ -45,27 +45,22 @@ export function SignIn({ client }: { client: Client }) {
 }
 
 /** Anybody can make a link to this page: no other text is ever shown. */
-function failureIn(search: string): string | undefined {
+function failureIn(search: string): LoginFailure | undefined {
   const error = new URLSearchParams(search).get('error')
   if (error === null) return undefined
-  return Object.values(loginFailures).find((message) => message === error) ?? loginFailures.failed
+  const names = Object.keys(loginFailures) as LoginFailure[]
+  return names.find((name) => loginFailures[name] === error) ?? 'failed'
 }
+
+type LoginFailure = keyof typeof loginFailures
 
 /** With this account. The provider may remember it, and would send the person back with it again and again. */
-function isBarred(failure: string | undefined): boolean {
-  const { disabled, forbidden, closed } = loginFailures
-  return failure === disabled || failure === forbidden || failure === closed
-}
-
-function adviceOn(failure: string): string {
-  if (isBarred(failure)) return 'Ask the operator of this service, or sign in with another account.'
-  return failure === loginFailures.unavailable ? 'Try again in a moment.' : 'Sign in once more.'
+function isBarred(failure: LoginFailure | undefined): boolean {
+  return failure === 'disabled' || failure === 'forbidden' || failure === 'closed'
 }
 
 function signedOutText(unsent: number): string {
-  const edits = unsent === 1 ? 'One edit' : `${unsent.toLocaleString()} edits`
-  const kept = ` ${edits} that ${unsent === 1 ? 'was' : 'were'} not sent yet ${unsent === 1 ? 'is' : 'are'} kept in this browser.`
-  return `Your sign-in has ended: it expired, or you signed out elsewhere.${unsent > 0 ? kept : ''}`
+  return unsent > 0 ? `${say.signIn.ended} ${say.signIn.unsentKept(unsent)}` : say.signIn.ended
 }
 
 /** The page before the bookmarks are open: what has to be done, beside a picture of what this is. */
@@ -75,9 +70,10 @@ export function Front({ children }: { children: ComponentChildren }) {
       <header class="front-head">
         <span class="brand">
           <Logo />
-          Encrypted Bookmark Sync
+          {say.ui.brand}
         </span>
-        <a href="/docs/using">How it works</a>
+        <LanguageMenu />
+        <a href={helpAddress}>{say.signIn.howItWorks}</a>
       </header>
       <main class="front-main">{children}</main>
       <Picture />
@@ -89,9 +85,7 @@ export function Front({ children }: { children: ComponentChildren }) {
 function Picture() {
   return (
     <svg class="picture" viewBox="0 0 480 380" role="img" aria-labelledby="picture-title">
-      <title id="picture-title">
-        Two devices show the same bookmarks. Between them, the server holds only encrypted blocks.
-      </title>
+      <title id="picture-title">{say.signIn.picture}</title>
       <path class="line" d="M150 150 C150 70 190 62 214 62 M330 150 C330 70 290 62 266 62" />
       <g class="server">
         <rect x="186" y="22" width="108" height="80" rx="14" />

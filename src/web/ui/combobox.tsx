@@ -1,5 +1,6 @@
 import type { ComponentChildren, TargetedKeyboardEvent } from 'preact'
 import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { say } from '../words/words.ts'
 import { FieldFaultsContext } from './form.tsx'
 
 export interface Option {
@@ -124,7 +125,14 @@ export function Combobox(props: ComboboxProps) {
       <p class="failure" id={`${id}-error`} role={fault === undefined ? undefined : 'alert'}>
         {fault}
       </p>
-      <div ref={list} class="combobox-list" id={`${id}-list`} popover="manual" role="listbox" aria-label="Suggestions">
+      <div
+        ref={list}
+        class="combobox-list"
+        id={`${id}-list`}
+        popover="manual"
+        role="listbox"
+        aria-label={say.ui.suggestions}
+      >
         {(isShown ? options : []).map((option, index) => (
           // biome-ignore lint/a11y/useFocusableInteractive: The focus stays in the input, which names the marked option.
           // biome-ignore lint/a11y/useKeyWithClickEvents: Its keys are the input's.

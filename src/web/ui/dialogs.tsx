@@ -1,9 +1,11 @@
 import { type ComponentChildren, Fragment, type VNode } from 'preact'
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { say } from '../words/words.ts'
 import { Button, IconButton } from './button.tsx'
 import { ShowFailure, useFailure } from './failure.ts'
 import { CloseIcon } from './icons.tsx'
 import { sharedValue } from './shared-value.ts'
+import { dismiss, undo, useToasts } from './tell.ts'
 
 type Content = (close: () => void) => VNode
 
@@ -43,7 +45,7 @@ export function Dialog({ title, close, children }: DialogProps) {
       <ShowFailure.Provider value={useFailure(setFailure)}>
         <div class="dialog-head">
           <h2 id={titleId}>{title}</h2>
-          <IconButton label="Close" icon={CloseIcon} onClick={close} />
+          <IconButton label={say.ui.close} icon={CloseIcon} onClick={close} />
         </div>
         {children}
         {failure && (
@@ -77,7 +79,7 @@ export function Confirmation({ title, text, action, run, close }: Question & { c
         <p>{text}</p>
         <div class="bar end">
           <Button onClick={close} autofocus>
-            Cancel
+            {say.ui.cancel}
           </Button>
           <Button
             look="danger"
@@ -92,4 +94,29 @@ export function Confirmation({ title, text, action, run, close }: Question & { c
       </div>
     </Dialog>
   )
+}
+
+/** Where the messages of `tell` appear: once on the page. */
+export function Toasts() {
+  return (
+    <div class="toasts" aria-live="polite">
+      {useToasts().map(({ id, text, isAlert, undo: canUndo, undoName = say.ui.undo }) => (
+        <div key={id} class={isAlert ? 'toast alert' : 'toast'} role={isAlert ? 'alert' : 'status'}>
+          <span>{text}</span>
+          {canUndo && (
+            <Button look="quiet" onClick={() => leave(undo(id))}>
+              {undoName}
+            </Button>
+          )}
+          <IconButton label={say.ui.dismiss} icon={CloseIcon} onClick={() => leave(dismiss(id))} />
+        </div>
+      ))}
+    </div>
+  )
+}
+
+/** The button that had the focus is gone. */
+async function leave(work: void | Promise<void>): Promise<void> {
+  await work
+  if (document.activeElement === document.body) document.querySelector<HTMLElement>('#main')?.focus()
 }

@@ -6,6 +6,7 @@ import {
   BackupFailedError,
   BookmarkFileError,
   ExportError,
+  type ExportFault,
   KeyringError,
   OfflineError,
   RecordError,
@@ -17,23 +18,11 @@ import {
   UnsentChangesError,
   VaultExistsError,
 } from '../../client/errors.ts'
+import { say } from '../words/words.ts'
 import { tell } from './tell.ts'
 
 /** Its text is a sentence for the person. */
 export class ToldError extends Error {}
-
-/** So are the texts of these. All others are written for programs and those who make them. */
-const told = [
-  ToldError,
-  BackupFailedError,
-  BookmarkFileError,
-  ExportError,
-  KeyringError,
-  RecordError,
-  RollbackError,
-  UnsentChangesError,
-  VaultExistsError,
-]
 
 /** Shows why something did not work: at the bottom of the page or, inside a dialog or a form, there. */
 export const ShowFailure = createContext((error: unknown) => tell(messageOf(error), { isAlert: true }))
@@ -49,37 +38,45 @@ export function useFailure(show: (text: string) => void): (error: unknown) => vo
 
 /** Why it did not work, and what the person can do. */
 export function messageOf(error: unknown): string {
-  if (error instanceof OfflineError) return 'The service did not answer. Check the network, then try again.'
-  if (error instanceof SignedOutError) return 'You are signed out. Reload the page to sign in again.'
-  if (error instanceof SignInAgainError) {
-    return 'Nothing was changed: because this cannot be taken back, the service wants a new sign-in. Sign out and in again.'
-  }
-  if (error instanceof StorageFullError) {
-    return 'The storage of this browser is full, so nothing was saved. Free some space on the device, then try again.'
-  }
-  if (error instanceof DOMException && error.name === 'SecurityError') {
-    return 'This browser lets this page store nothing. Allow cookies and other data for it, then try again.'
-  }
-  if (error instanceof DOMException && /^Not(Found|Readable)Error$/.test(error.name)) {
-    return 'The file cannot be read. Look whether it is still there, then choose it again.'
-  }
-  if (error instanceof StoreVersionError) return 'This tab is out of date, so nothing was saved. Reload the page.'
-  if (error instanceof ApiError && error.message === ForbiddenOrigin[1]) {
-    return `The service refuses pages from ${location.origin}. Open the address that its operator gave you, or ask for this one to be allowed.`
-  }
-  if (error instanceof ApiError && error.status >= 500) return faultOf(error)
-  if (error instanceof ApiError) return `${sentence(error.message)}${error.status === 429 ? waitAdvice : ''}`
-  if (error instanceof Error && told.some((kind) => error instanceof kind)) return sentence(error.message)
+  const text = error instanceof ApiError ? refusalOf(error) : knownText(error)
+  if (text !== undefined) return text
   console.warn(error)
-  return 'Something went wrong in this page. Reload it, then try again.'
+  return say.failure.unknown
 }
 
-const waitAdvice = ' Wait a minute, then try again.'
+function knownText(error: unknown): string | undefined {
+  if (error instanceof ToldError) return sentence(error.message)
+  if (error instanceof OfflineError) return say.failure.noAnswer
+  if (error instanceof SignedOutError) return say.failure.signedOut
+  if (error instanceof SignInAgainError) return say.failure.signInAgain
+  if (error instanceof StorageFullError) return say.failure.storageFull
+  if (error instanceof StoreVersionError) return say.failure.tabOutdated
+  if (error instanceof BackupFailedError) return say.failure.backupFailed
+  if (error instanceof BookmarkFileError) return say.failure.noBookmarkFile
+  if (error instanceof KeyringError) return say.failure.keyring[error.fault]
+  if (error instanceof RecordError) return say.failure.record[error.fault]
+  if (error instanceof ExportError) return backupFault(error)
+  if (error instanceof RollbackError) return say.failure.wentBack
+  if (error instanceof UnsentChangesError) return say.failure.unsent(error.count)
+  if (error instanceof VaultExistsError) return say.failure.vaultExists
+  if (!(error instanceof DOMException)) return undefined
+  if (error.name === 'SecurityError') return say.failure.storageRefused
+  return /^Not(Found|Readable)Error$/.test(error.name) ? say.failure.fileUnreadable : undefined
+}
+
+/** Of a file that cannot be decrypted, it says nothing how. */
+function backupFault({ fault }: ExportError): string {
+  const faults: Partial<Record<ExportFault, string>> = say.failure.backup
+  return faults[fault] ?? say.failure.backup.damaged
+}
 
 /** A fault in the service itself is for its operator to find by the request's id. */
-function faultOf({ requestId }: ApiError): string {
-  const id = requestId === undefined ? '' : ` (request ${requestId})`
-  return `The service has a problem${id}. Try again in a moment.`
+function refusalOf({ code, message, status, requestId }: ApiError): string {
+  if (message === ForbiddenOrigin[1]) return say.failure.foreignOrigin(location.origin)
+  if (status >= 500) return say.failure.serviceFault(requestId)
+  // A proxy in between names no code.
+  const known = code ?? (status === 429 ? 'TooManyRequests' : '')
+  return say.failure.refused[known] ?? say.failure.refusedOtherwise(sentence(message))
 }
 
 export function sentence(text: string): string {

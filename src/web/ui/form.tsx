@@ -7,6 +7,7 @@ import {
   type TextareaHTMLAttributes,
 } from 'preact'
 import { useContext, useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { say } from '../words/words.ts'
 import { Button } from './button.tsx'
 import { messageOf, ShowFailure, ToldError, useFailure } from './failure.ts'
 import { useLong } from './waiting.tsx'
@@ -69,7 +70,7 @@ export function Form({ onSubmit, onInput, children, class: name }: FormProps) {
           {children}
           {isLong && (
             <p class="hint" role="status">
-              This takes longer than usual. The page keeps waiting.
+              {say.ui.slowForm}
             </p>
           )}
           {failure && (
@@ -91,7 +92,7 @@ function fieldsOf(form: HTMLFormElement): Record<string, string> {
 export function FormEnd({ close, children }: { close: () => void; children: ComponentChildren }) {
   return (
     <div class="bar end">
-      <Button onClick={close}>Cancel</Button>
+      <Button onClick={close}>{say.ui.cancel}</Button>
       <Submit>{children}</Submit>
     </div>
   )

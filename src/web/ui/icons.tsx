@@ -52,6 +52,7 @@ export { default as FolderOpenIcon } from 'lucide/dist/esm/icons/folder-open.mjs
 export { default as FolderPlusIcon } from 'lucide/dist/esm/icons/folder-plus.mjs'
 export { default as ConflictIcon } from 'lucide/dist/esm/icons/git-compare-arrows.mjs'
 export { default as KeyboardIcon } from 'lucide/dist/esm/icons/keyboard.mjs'
+export { default as LanguageIcon } from 'lucide/dist/esm/icons/languages.mjs'
 export { default as CardsIcon } from 'lucide/dist/esm/icons/layout-grid.mjs'
 export { default as HomeIcon } from 'lucide/dist/esm/icons/library-big.mjs'
 export { default as ListIcon } from 'lucide/dist/esm/icons/list.mjs'

@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { say } from '../words/words.ts'
 import { Button } from './button.tsx'
 import { Waiting } from './waiting.tsx'
 
@@ -45,9 +46,9 @@ export function lazily<P extends object>(load: () => Promise<ComponentType<P>>):
     if (!hasFailed) return <Waiting again={start} />
     return (
       <div class="notice bar" role="alert">
-        <span>This part of the page could not be loaded: there is no network, or the page has a newer version.</span>
-        <Button onClick={start}>Try again</Button>
-        <Button onClick={() => location.reload()}>Reload the page</Button>
+        <span>{say.ui.partNotLoaded}</span>
+        <Button onClick={start}>{say.ui.tryAgain}</Button>
+        <Button onClick={() => location.reload()}>{say.ui.reload}</Button>
       </div>
     )
   }

@@ -1,7 +1,9 @@
 import type { ComponentChildren, TargetedKeyboardEvent } from 'preact'
 import { useContext, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { chooseLanguage, chosenLanguage, languageName, languages } from '../words/language.ts'
+import { say } from '../words/words.ts'
 import { ShowFailure } from './failure.ts'
-import { Icon, type IconShapes } from './icons.tsx'
+import { Icon, type IconShapes, LanguageIcon } from './icons.tsx'
 
 interface MenuProps {
   /** The button's name; shown if there is no icon. */
@@ -10,6 +12,8 @@ interface MenuProps {
   /** Shown in the button beside the icon. */
   children?: ComponentChildren
   items: readonly (MenuItem | false | undefined)[]
+  /** Of the button, if it is to look like others beside it. */
+  class?: string | undefined
 }
 
 export interface MenuItem {
@@ -20,7 +24,7 @@ export interface MenuItem {
 }
 
 /** A button with a menu. The browser closes it on Escape and on a click elsewhere. */
-export function Menu({ label, icon, children, items }: MenuProps) {
+export function Menu({ label, icon, children, items, class: name }: MenuProps) {
   const id = useId()
   const button = useRef<HTMLButtonElement>(null)
   const menu = useRef<HTMLDivElement>(null)
@@ -43,7 +47,7 @@ export function Menu({ label, icon, children, items }: MenuProps) {
       <button
         ref={button}
         type="button"
-        class={`button quiet ${children === undefined ? 'bare' : 'compact'}`}
+        class={name ?? `button quiet ${children === undefined ? 'bare' : 'compact'}`}
         aria-haspopup="menu"
         aria-label={label}
         title={label}
@@ -81,6 +85,21 @@ export function Menu({ label, icon, children, items }: MenuProps) {
         )}
       </div>
     </>
+  )
+}
+
+/** In which language the page is. */
+export function LanguageMenu({ class: name }: { class?: string }) {
+  const chosen = chosenLanguage()
+  const items = [undefined, ...languages].map((one) => ({
+    label: one === undefined ? say.ui.automatic : languageName(one),
+    isChecked: one === chosen,
+    action: () => chooseLanguage(one),
+  }))
+  return (
+    <Menu label={say.ui.language} icon={LanguageIcon} items={items} class={name}>
+      {say.ui.language}
+    </Menu>
   )
 }
 

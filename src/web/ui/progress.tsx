@@ -1,3 +1,5 @@
+import { number } from '../words/language.ts'
+import { say } from '../words/words.ts'
 /** How far long work is; without a number, that it has begun. */
 export interface Step {
   what: string
@@ -11,10 +13,7 @@ export function Progress({ what, done, total, share }: Step) {
   const isCounted = done !== undefined && total !== undefined && total > 0
   return (
     <div class="progress">
-      <span>
-        {what}
-        {isCounted && ` ${done.toLocaleString()} of ${total.toLocaleString()}`}
-      </span>
+      <span>{isCounted ? say.ui.doneOf(what, done, total) : what}</span>
       <progress
         aria-label={what}
         {...(isCounted && { value: done, max: total })}
@@ -37,7 +36,7 @@ export function Counts({ lines, kind = '' }: { lines: Count[]; kind?: string }) 
       {lines.map(({ count, what, why }) => (
         <div key={what}>
           <dt>
-            <span class="count-number">{count.toLocaleString()}</span> {what}
+            <span class="count-number">{number(count)}</span> {what}
           </dt>
           <dd class="hint">{why}</dd>
         </div>

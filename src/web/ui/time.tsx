@@ -1,8 +1,9 @@
-import { counted } from './figures.ts'
+import { locale, unit } from '../words/language.ts'
+import { say } from '../words/words.ts'
 import { serviceNow } from './service-time.ts'
 
-const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
-const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
+const exact = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' })
+const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
 
 const minutes = { unit: 'minute', ms: 60_000 } as const
 const units: readonly { unit: Intl.RelativeTimeFormatUnit; ms: number }[] = [
@@ -31,14 +32,13 @@ export function exactTime(at: number): string {
 function fromNow(at: number): string {
   const ms = at - serviceNow()
   const fit = unitOf(ms)
-  return fit ? relative.format(Math.round(ms / fit.ms), fit.unit) : 'a moment ago'
+  return fit ? relative.format(Math.round(ms / fit.ms), fit.unit) : say.ui.momentAgo
 }
 
 /** "3 days". */
 export function durationText(ms: number): string {
-  const { unit, ms: size } = unitOf(ms) ?? minutes
-  const number = Math.round(Math.abs(ms) / size)
-  return counted(number, unit)
+  const fit = unitOf(ms) ?? minutes
+  return unit(Math.round(Math.abs(ms) / fit.ms), fit.unit)
 }
 
 function unitOf(ms: number) {

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { say } from '../words/words.ts'
 
 interface VirtualListProps {
   count: number
@@ -85,9 +86,7 @@ export function VirtualList({ count, rowHeight, columnWidth, item, keyOf, label 
         '--columns': String(columns),
       }}
       data-columns={columns}
-      data-cut={
-        count > mostPrinted ? `The first ${mostPrinted.toLocaleString()} of ${count.toLocaleString()}` : undefined
-      }
+      data-cut={count > mostPrinted ? say.ui.printedOf(mostPrinted, count) : undefined}
     >
       {indexes.map((index) => (
         <li

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { say } from '../words/words.ts'
 import { Button } from './button.tsx'
 import { Icon, type IconShapes } from './icons.tsx'
 
@@ -23,8 +24,8 @@ export function Waiting({ again }: { again: () => unknown }) {
   const isLong = useLong(true)
   return (
     <div class="waiting" role="status">
-      {isLong ? <p>The service has not answered yet. The page keeps waiting.</p> : <p>Loading…</p>}
-      {isLong && <Button onClick={() => void again()}>Try again</Button>}
+      <p>{isLong ? say.ui.noAnswerYet : say.ui.loading}</p>
+      {isLong && <Button onClick={() => void again()}>{say.ui.tryAgain}</Button>}
     </div>
   )
 }

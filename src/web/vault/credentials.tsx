@@ -2,7 +2,8 @@ import { useState } from 'preact/hooks'
 import { type Client, type Credentials, KeyringError, type KeyringFault } from '../../client/index.ts'
 import { messageOf } from '../ui/failure.ts'
 import { Field, FieldFault } from '../ui/form.tsx'
-import { isCodeLike } from './code-like.ts'
+import { say } from '../words/words.ts'
+import { charactersOf, codeLength, isCodeLike } from './code-like.ts'
 
 /** A form's field for a passphrase or a recovery code: which of them it is, its form tells. */
 export function CredentialFields({ owner }: { owner: VaultOwner }) {
@@ -11,7 +12,7 @@ export function CredentialFields({ owner }: { owner: VaultOwner }) {
     <>
       <AccountName owner={owner} />
       <Field
-        label="Passphrase or recovery code"
+        label={say.vault.secret}
         name="secret"
         type={isShown ? 'text' : 'password'}
         required
@@ -20,7 +21,7 @@ export function CredentialFields({ owner }: { owner: VaultOwner }) {
       />
       <label class="bar">
         <input type="checkbox" checked={isShown} onChange={() => setShown(!isShown)} />
-        Show what I type
+        {say.vault.showTyped}
       </label>
     </>
   )
@@ -47,23 +48,23 @@ export async function tryCredentials<T>(
     return await open({ userId, passphrase: secret })
   } catch (error) {
     fault ??= demandWrong(error)
-    throw new FieldFault('secret', wrong[fault.fault] || messageOf(fault))
+    throw new FieldFault('secret', textOf(fault, secret))
   }
 }
 
 /** @throws unknown the error, if it is another one than that the secret is wrong */
 function demandWrong(error: unknown): KeyringError {
-  if (error instanceof KeyringError && wrong[error.fault] !== undefined) return error
+  if (error instanceof KeyringError && wrong.includes(error.fault)) return error
   throw error
 }
 
-const wrong: Partial<Record<KeyringFault, string>> = {
-  'wrong-passphrase':
-    'Wrong passphrase. Look at what you typed, and whether Caps Lock is on. The recovery code opens your bookmarks, too.',
-  'wrong-recovery-code':
-    'Wrong recovery code. Only the newest one opens your bookmarks, and only those of this account.',
-  // It says itself where.
-  'mistyped-recovery-code': '',
+const wrong: readonly KeyringFault[] = ['wrong-passphrase', 'wrong-recovery-code', 'mistyped-recovery-code']
+
+/** Of a code with a mistake, it says where. */
+function textOf(error: KeyringError, secret: string): string {
+  const { length } = charactersOf(secret)
+  const isWhole = error.fault !== 'mistyped-recovery-code' || length === codeLength
+  return isWhole ? messageOf(error) : say.vault.codeLength(length, codeLength)
 }
 
 /** For password managers, which tell passphrases apart by the name in a form. People see on the page whose it is. */

@@ -20,6 +20,7 @@ import { FieldFault, Form, FormEnd } from '../ui/form.tsx'
 import { tell } from '../ui/tell.ts'
 import { Time } from '../ui/time.tsx'
 import { Waiting } from '../ui/waiting.tsx'
+import { fill, say } from '../words/words.ts'
 import { AccountName, type VaultOwner } from './credentials.tsx'
 import { NewPassphraseField } from './new-passphrase.tsx'
 import { RecoveryCode } from './recovery-code.tsx'
@@ -45,38 +46,36 @@ function EarlierKeyrings({ owner: { client }, close }: OwnerProps) {
   useEffect(() => void load(), [])
   const restore = async (id: string) => {
     await restoreKeyring(client, id)
-    tell('Restored. The passphrase and the recovery code of that time count again.')
+    tell(say.vault.keyringRestored)
     close()
   }
   const erase = async () => {
     await eraseEarlierKeyrings(client)
-    tell('The earlier keyrings are erased')
+    tell(say.vault.keyringsErased)
     close()
   }
   return (
-    <Dialog title="Earlier keyrings" close={close}>
+    <Dialog title={say.vault.earlierKeyrings} close={close}>
       <div class="form">
-        <p>
-          What your passphrase and your recovery code open is kept for a while when it is replaced. If they stopped to
-          open your bookmarks, restore what they opened last; the one that counts now is kept in its place. If the keys
-          were changed since, an earlier keyring opens what was encrypted until then, and nothing that came later.
-        </p>
+        <p>{say.vault.keyringsMore}</p>
         {failure !== undefined && <p role="alert">{failure}</p>}
         {!keyrings && failure === undefined && <Waiting again={load} />}
-        {keyrings?.length === 0 && <p role="status">There are none: nothing was replaced lately.</p>}
+        {keyrings?.length === 0 && <p role="status">{say.vault.noKeyrings}</p>}
         <ul class="plain lines">
           {keyrings?.map(({ id, revision, keyId, replacedAt, erasedAt }, index) => (
             <li key={id} class="line">
               <div class="row-text">
-                <span class="line-name">Keyring {revision}</span>
+                <span class="line-name">{say.vault.keyring(revision)}</span>
                 <span class="hint">
-                  Replaced <Time at={replacedAt} isExact />, erased <Time at={erasedAt} />
-                  {hasOtherKeys(keyId, keyrings.slice(0, index)) &&
-                    '. A later one has other keys: this one opens less.'}
+                  {fill(say.vault.keyringTimes, {
+                    replaced: <Time at={replacedAt} isExact />,
+                    erased: <Time at={erasedAt} />,
+                  })}
+                  {hasOtherKeys(keyId, keyrings.slice(0, index)) && say.vault.opensLess}
                 </span>
               </div>
-              <Button aria-label={`Restore keyring ${revision}`} onClick={() => restore(id)}>
-                Restore
+              <Button aria-label={say.vault.restoreKeyring(revision)} onClick={() => restore(id)}>
+                {say.vault.restore}
               </Button>
             </li>
           ))}
@@ -84,10 +83,10 @@ function EarlierKeyrings({ owner: { client }, close }: OwnerProps) {
         <div class="bar end">
           {keyrings && keyrings.length > 0 && (
             <Button look="danger" onClick={erase}>
-              Erase them all
+              {say.vault.eraseAll}
             </Button>
           )}
-          <Button onClick={close}>Close</Button>
+          <Button onClick={close}>{say.ui.close}</Button>
         </div>
       </div>
     </Dialog>
@@ -117,8 +116,7 @@ export function useRepairOffer() {
 export function RepairOffer({ owner }: { owner: VaultOwner }) {
   return (
     <p class="hint" role="status">
-      Nothing opens it although it should? This browser has the keys, so you can choose a new passphrase for them.{' '}
-      <Button onClick={() => showRepair(owner)}>Repair the vault…</Button>
+      {say.vault.repairOffer} <Button onClick={() => showRepair(owner)}>{say.vault.repair}</Button>
     </p>
   )
 }
@@ -137,7 +135,7 @@ function Repair({ owner, close }: OwnerProps) {
   const [areReplaced, setReplaced] = useState(areKeysReplaced(userId))
   const prepare = async ({ passphrase = '' }: Record<string, string>) => {
     const masterKey = await loadMasterKey(userId)
-    if (!masterKey) throw new ToldError('This browser does not keep the keys. Try it in the one that you use most.')
+    if (!masterKey) throw new ToldError(say.vault.noKeysHere)
     try {
       setDraft(await repairVault(client, { userId, masterKey, passphrase, replacesKeys: areReplaced, ...judgedHere }))
     } catch (error) {
@@ -154,32 +152,23 @@ function Repair({ owner, close }: OwnerProps) {
       // The vault that is open here has the keys of before.
       return location.reload()
     }
-    tell('The vault is repaired: the new passphrase and the new recovery code open it')
+    tell(say.vault.repaired)
   }
   return (
-    <Dialog title={draft ? 'Print this recovery code' : 'Repair the vault'} close={close}>
+    <Dialog title={draft ? say.vault.printCode : say.vault.repairTitle} close={close}>
       {draft ? (
         <RecoveryCode draft={draft} person={person} confirm={confirm}>
-          <Button onClick={close}>Cancel</Button>
+          <Button onClick={close}>{say.ui.cancel}</Button>
         </RecoveryCode>
       ) : (
         <Form onSubmit={prepare}>
-          {areReplaced ? <OtherDeviceFirst /> : <SameKeys />}
+          {areReplaced ? <OtherDeviceFirst /> : <p>{say.vault.sameKeys}</p>}
           <AccountName owner={owner} />
           <NewPassphraseField person={person} autofocus />
-          <FormEnd close={close}>{areReplaced ? 'Make new keys' : 'Continue'}</FormEnd>
+          <FormEnd close={close}>{areReplaced ? say.vault.makeNewKeys : say.ui.continue}</FormEnd>
         </Form>
       )}
     </Dialog>
-  )
-}
-
-function SameKeys() {
-  return (
-    <p>
-      The keys that this browser has stay the same, and so do your bookmarks. They get a new passphrase and a new
-      recovery code; those of before open nothing any more.
-    </p>
   )
 }
 
@@ -187,14 +176,8 @@ function SameKeys() {
 function OtherDeviceFirst() {
   return (
     <div role="alert">
-      <p>
-        The keys were changed on another device, and this browser has those of before. Repair the vault on the device
-        where you changed them, or on one that you have opened since.
-      </p>
-      <p>
-        Only if you have none, or never changed them: this browser can make new keys, for the bookmarks that it has.
-        What was saved under the changed keys alone does not open after that.
-      </p>
+      <p>{say.vault.otherDeviceFirst}</p>
+      <p>{say.vault.otherDeviceElse}</p>
     </div>
   )
 }

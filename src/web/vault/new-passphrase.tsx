@@ -1,8 +1,8 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import type { PassphraseStrength } from '../../client/index.ts'
 import { Field, useCheck } from '../ui/form.tsx'
+import { say } from '../words/words.ts'
 import { useJudge } from './strength.ts'
-import type { Question } from './strength-worker.ts'
+import type { Judgement, Question } from './strength-worker.ts'
 
 /** Without the dictionaries by then, as on a slow network, the length alone counts. */
 const patienceMs = 3000
@@ -11,7 +11,7 @@ const patienceMs = 3000
 export function NewPassphraseField({ person, autofocus = false }: { person: string; autofocus?: boolean }) {
   const [isShown, setShown] = useState(false)
   const [differs, setDiffers] = useState(false)
-  const [strength, setStrength] = useState<PassphraseStrength>()
+  const [strength, setStrength] = useState<Judgement>()
   const { prepare, judge } = useJudge()
   const typed = useRef('')
   const id = useId()
@@ -22,7 +22,7 @@ export function NewPassphraseField({ person, autofocus = false }: { person: stri
     const isSame = first.value === second.value
     setDiffers(!isSame && second.value.length >= first.value.length)
     // The browser sends no form with it.
-    second.setCustomValidity(isSame ? '' : 'The two passphrases differ')
+    second.setCustomValidity(isSame ? '' : say.vault.differ)
   }
   const weigh = async (passphrase: string) => {
     typed.current = passphrase
@@ -35,7 +35,7 @@ export function NewPassphraseField({ person, autofocus = false }: { person: stri
     const strength = await Promise.race([judge(questionOf(passphrase, person)), patience])
     if (strength?.level !== 'refused') return undefined
     setStrength(strength)
-    return 'This is too easy to guess, and it is all that protects your bookmarks. Choose another one.'
+    return say.vault.tooEasy
   })
   // With autofocus, the field has the focus before anything listens.
   useEffect(() => {
@@ -44,14 +44,14 @@ export function NewPassphraseField({ person, autofocus = false }: { person: stri
   return (
     <>
       <Field
-        label="New passphrase"
+        label={say.vault.newPassphrase}
         name="passphrase"
         type={type}
         required
         minLength={8}
         autocomplete="new-password"
         autofocus={autofocus}
-        hint="At least eight characters; several words that do not belong together are best."
+        hint={say.vault.passphraseHint}
         onFocus={prepare}
         onInput={({ currentTarget }) => {
           compare(currentTarget.form)
@@ -60,17 +60,17 @@ export function NewPassphraseField({ person, autofocus = false }: { person: stri
       />
       {strength ? <StrengthMeter strength={strength} /> : <div class="strength" />}
       <Field
-        label="The same once more"
+        label={say.vault.onceMore}
         name="repeated"
         type={type}
         required
         autocomplete="new-password"
-        error={differs ? 'The two passphrases differ' : undefined}
+        error={differs ? say.vault.differ : undefined}
         onInput={({ currentTarget }) => compare(currentTarget.form)}
       />
       <label class="bar" for={id}>
         <input id={id} type="checkbox" checked={isShown} onChange={() => setShown(!isShown)} />
-        Show the passphrase
+        {say.vault.showPassphrase}
       </label>
     </>
   )
@@ -80,23 +80,18 @@ function questionOf(passphrase: string, person: string): Question {
   return { passphrase, known: [person, location.host] }
 }
 
-const verdicts: Record<PassphraseStrength['level'], string> = {
-  refused: 'Too easy to guess',
-  weak: 'Weak',
-  good: 'Good',
-  strong: 'Strong',
-}
-const levels = Object.keys(verdicts) as PassphraseStrength['level'][]
+const levels: readonly Judgement['level'][] = ['refused', 'weak', 'good', 'strong']
 
 /** A screen reader says it once the person has stopped typing. */
 const pauseMs = 1000
 
 /** How hard a passphrase is to guess, in words and as a bar; and what would make it harder. */
-function StrengthMeter({ strength }: { strength: PassphraseStrength }) {
+function StrengthMeter({ strength }: { strength: Judgement }) {
   const { level } = strength
+  const verdict = say.vault.verdicts[level]
   const isWeak = level === 'refused' || level === 'weak'
-  const advice = isWeak ? strength.advice.join(' ') || 'Add another word or two.' : ''
-  const text = `Passphrase strength: ${verdicts[level]}. ${advice}`
+  const advice = isWeak ? adviceOf(strength) : ''
+  const text = say.vault.strength(verdict, advice)
   const [said, setSaid] = useState('')
   useEffect(() => {
     const timer = setTimeout(() => setSaid(text), pauseMs)
@@ -110,11 +105,20 @@ function StrengthMeter({ strength }: { strength: PassphraseStrength }) {
         ))}
       </div>
       <p aria-hidden="true">
-        <strong>{verdicts[level]}.</strong> {advice}
+        <strong>{verdict}.</strong> {advice}
       </p>
       <p class="unseen" role="status">
         {said}
       </p>
     </div>
   )
+}
+
+/** Why it is weak, and what to do. */
+function adviceOf({ warnings, suggestions }: Judgement): string {
+  const texts = [
+    ...warnings.map((name) => say.vault.warnings[name]),
+    ...suggestions.map((name) => say.vault.suggestions[name]),
+  ]
+  return texts.join(' ') || say.vault.addWords
 }

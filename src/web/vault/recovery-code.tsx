@@ -4,6 +4,8 @@ import { useState } from 'preact/hooks'
 import type { RecoveryCodeDraft } from '../../client/index.ts'
 import { Button } from '../ui/button.tsx'
 import { saveFile } from '../ui/files.tsx'
+import { locale } from '../words/language.ts'
+import { say } from '../words/words.ts'
 
 interface RecoveryCodeProps {
   draft: RecoveryCodeDraft<unknown>
@@ -24,21 +26,18 @@ export function RecoveryCode({ draft, person, confirm, children }: RecoveryCodeP
   const file = () => new Blob([recoveryText(recoveryCode, person)], { type: 'text/plain' })
   return (
     <>
-      <p>
-        It opens your bookmarks if you forget the passphrase. It is shown only once, and whoever has it can read them:
-        keep it on paper, away from this device.
-      </p>
+      <p>{say.vault.codeMore}</p>
       <output class="code" id="recovery-code">
         {recoveryCode}
       </output>
       <div class="bar">
-        <Button onClick={copy}>{isCopied ? 'Copied' : 'Copy'}</Button>
-        <Button onClick={() => print()}>Print</Button>
-        <Button onClick={() => saveFile(file(), 'recovery-code.txt')}>Save as a file</Button>
+        <Button onClick={copy}>{isCopied ? say.ui.copied : say.ui.copy}</Button>
+        <Button onClick={() => print()}>{say.vault.print}</Button>
+        <Button onClick={() => saveFile(file(), say.vault.codeFile)}>{say.vault.saveFile}</Button>
       </div>
       <div class="bar">
         <Button look="primary" onClick={confirm}>
-          I have it on paper
+          {say.vault.onPaper}
         </Button>
         {children}
       </div>
@@ -51,12 +50,9 @@ export function RecoveryCode({ draft, person, confirm, children }: RecoveryCodeP
 function PrintedCode({ code, person }: { code: string; person: string }) {
   return createPortal(
     <article class="printed" aria-hidden="true">
-      <h1>Recovery code</h1>
+      <h1>{say.vault.recoveryCode}</h1>
       <p class="printed-code">{code.replace(/.{12}/g, '$&\n')}</p>
-      <p>
-        It opens the encrypted bookmarks of this account if the passphrase is forgotten: open the address below, sign
-        in, and type it in place of the passphrase. Capitals and dashes do not matter.
-      </p>
+      <p>{say.vault.printedHow}</p>
       <dl>
         {factsOf(person).map(([name, value]) => (
           <div key={name}>
@@ -65,10 +61,7 @@ function PrintedCode({ code, person }: { code: string; person: string }) {
           </div>
         ))}
       </dl>
-      <p>
-        Whoever has this sheet and the account can read the bookmarks. Keep it where you keep passports, away from your
-        devices. A newer recovery code takes the place of this one: destroy it then.
-      </p>
+      <p>{say.vault.printedKeep}</p>
     </article>,
     document.body,
   )
@@ -77,14 +70,14 @@ function PrintedCode({ code, person }: { code: string; person: string }) {
 /** The same on a sheet and in a file. */
 function recoveryText(code: string, person: string): string {
   const facts = factsOf(person).map(([name, value]) => `${name}: ${value}\n`)
-  return `Recovery code of Encrypted Bookmark Sync\n\n${code}\n\n${facts.join('')}\nWhoever has it and the account can read the bookmarks.\n`
+  return `${say.vault.recoveryCodeOf}\n\n${code}\n\n${facts.join('')}\n${say.vault.fileKeep}\n`
 }
 
 function factsOf(person: string): [name: string, value: string][] {
-  const date = new Intl.DateTimeFormat(undefined, { dateStyle: 'long' }).format(Date.now())
+  const date = new Intl.DateTimeFormat(locale, { dateStyle: 'long' }).format(Date.now())
   return [
-    ...(person === '' ? [] : [['Account', person] as [string, string]]),
-    ['Service', location.origin],
-    ['Made on', date],
+    ...(person === '' ? [] : [[say.vault.account, person] as [string, string]]),
+    [say.vault.service, location.origin],
+    [say.vault.madeOn, date],
   ]
 }

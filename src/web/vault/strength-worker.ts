@@ -1,4 +1,5 @@
 /** Judges passphrases in a thread of its own: the dictionaries take half a second to read, a long passphrase takes longer. */
+import { translations } from '@zxcvbn-ts/language-en'
 import { judge, type PassphraseStrength } from '../../client/crypto/judge.ts'
 
 /** A question to the thread that judges. */
@@ -8,9 +9,23 @@ export interface Question {
   known: readonly string[]
 }
 
-const thread = globalThis as unknown as {
-  addEventListener(name: 'message', listener: (event: { data: Question }) => void): void
-  postMessage(strength: PassphraseStrength): void
+/** Advice by its names, for the page to say it in its language. */
+export interface Judgement extends Pick<PassphraseStrength, 'level'> {
+  warnings: readonly (keyof typeof translations.warnings)[]
+  suggestions: readonly (keyof typeof translations.suggestions)[]
 }
 
-thread.addEventListener('message', ({ data: { passphrase, known } }) => thread.postMessage(judge(passphrase, known)))
+const thread = globalThis as unknown as {
+  addEventListener(name: 'message', listener: (event: { data: Question }) => void): void
+  postMessage(judgement: Judgement): void
+}
+
+thread.addEventListener('message', ({ data: { passphrase, known } }) => {
+  const { level, advice } = judge(passphrase, known)
+  const { warnings, suggestions } = translations
+  thread.postMessage({ level, warnings: namesIn(warnings, advice), suggestions: namesIn(suggestions, advice) })
+})
+
+function namesIn<T extends object>(texts: T, advice: readonly string[]): (keyof T)[] {
+  return (Object.keys(texts) as (keyof T)[]).filter((name) => advice.includes(String(texts[name])))
+}

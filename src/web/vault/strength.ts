@@ -1,6 +1,5 @@
 import { useEffect, useMemo } from 'preact/hooks'
-import type { PassphraseStrength } from '../../client/index.ts'
-import type { Question } from './strength-worker.ts'
+import type { Judgement, Question } from './strength-worker.ts'
 
 /**
  * The client judges, too, in the thread of the page, which would stand still. What the page accepts after this, it accepts.
@@ -11,7 +10,7 @@ interface Judge {
   /** Loads the dictionaries, unless they are there. */
   prepare(): void
   /** Undefined if another passphrase was asked about meanwhile, or if the dictionaries cannot be loaded. */
-  judge(question: Question): Promise<PassphraseStrength | undefined>
+  judge(question: Question): Promise<Judgement | undefined>
 }
 
 /** Judges passphrases for as long as the component is shown. */
@@ -23,7 +22,7 @@ export function useJudge(): Judge {
 
 interface Waiting {
   question: Question
-  answer: (strength: PassphraseStrength | undefined) => void
+  answer: (judgement: Judgement | undefined) => void
 }
 
 function createJudge(): Judge & { end(): void } {
@@ -47,7 +46,7 @@ function createJudge(): Judge & { end(): void } {
     prepare() {
       if (thread) return
       thread = new Worker('/demo/strength.js', { type: 'module' })
-      thread.addEventListener('message', ({ data }: MessageEvent<PassphraseStrength>) => {
+      thread.addEventListener('message', ({ data }: MessageEvent<Judgement>) => {
         asked?.answer(data)
         ask(next)
       })

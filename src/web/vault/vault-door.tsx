@@ -20,6 +20,7 @@ import { Form, Submit } from '../ui/form.tsx'
 import { lazily } from '../ui/lazily.tsx'
 import { tell } from '../ui/tell.ts'
 import { Waiting } from '../ui/waiting.tsx'
+import { say } from '../words/words.ts'
 import { AccountName, CredentialFields, tryCredentials, type VaultOwner } from './credentials.tsx'
 import { keyringsAddress, repairAddress, showEarlierKeyrings, showRepair } from './keyrings.tsx'
 import { NewPassphraseField } from './new-passphrase.tsx'
@@ -64,15 +65,15 @@ export function VaultDoor({ owner, device, opened }: DoorProps) {
     <Front>
       {failure !== undefined && (
         <p role="alert">
-          {failure} <Button onClick={look}>Try again</Button>
+          {failure} <Button onClick={look}>{say.ui.tryAgain}</Button>
         </p>
       )}
       {exists === undefined && failure === undefined && <Waiting again={look} />}
       {exists === true && (
         <Form onSubmit={open}>
-          <h1>Open your bookmarks</h1>
+          <h1>{say.vault.openTitle}</h1>
           <CredentialFields owner={owner} />
-          <Submit>Open</Submit>
+          <Submit>{say.vault.open}</Submit>
         </Form>
       )}
       {exists === false && (
@@ -109,18 +110,18 @@ function CreateVault({ owner, created, failed }: CreateVaultProps) {
   if (draft) {
     return (
       <>
-        <h1>Print this recovery code</h1>
+        <h1>{say.vault.printCode}</h1>
         <RecoveryCode draft={draft} person={owner.person} confirm={() => draft.confirm().then(created, failed)} />
       </>
     )
   }
   return (
     <Form onSubmit={(fields) => create(fields).catch(failed)}>
-      <h1>Choose a passphrase</h1>
-      <p>It encrypts your bookmarks before they leave this device. Nobody can reset it.</p>
+      <h1>{say.vault.choosePassphrase}</h1>
+      <p>{say.vault.encryptsFirst}</p>
       <AccountName owner={owner} />
       <NewPassphraseField person={owner.person} autofocus />
-      <Submit>Create my vault</Submit>
+      <Submit>{say.vault.create}</Submit>
     </Form>
   )
 }
@@ -136,8 +137,8 @@ interface SignedInAsProps {
 function SignedInAs({ client, device, userId, person }: SignedInAsProps) {
   return (
     <p class="bar signed-in-as">
-      <span>You are signed in{person !== '' && ` as ${person}`}.</span>
-      <Button onClick={() => signOutLocked(client, device, userId)}>Sign out</Button>
+      <span>{say.vault.signedInAs(person)}</span>
+      <Button onClick={() => signOutLocked(client, device, userId)}>{say.app.signOut}</Button>
     </p>
   )
 }
@@ -156,19 +157,13 @@ function OpenedBefore({ owner }: { owner: VaultOwner }) {
   }, [])
   return (
     <details class="lost-both">
-      <summary>It has opened them before</summary>
-      <p>
-        If you did not change the passphrase, something else did: what it opened is kept for a while, and can be
-        restored.
-      </p>
-      <Button onClick={() => showEarlierKeyrings(owner)}>Earlier keyrings…</Button>
+      <summary>{say.vault.openedBefore}</summary>
+      <p>{say.vault.openedBeforeMore}</p>
+      <Button onClick={() => showEarlierKeyrings(owner)}>{say.vault.showEarlierKeyrings}</Button>
       {hasKeys && (
         <>
-          <p>
-            This browser still has the keys that it had opened them with. If nothing opens them any more, choose a new
-            passphrase for these keys.
-          </p>
-          <Button onClick={() => showRepair(owner)}>Repair the vault…</Button>
+          <p>{say.vault.hasKeysStill}</p>
+          <Button onClick={() => showRepair(owner)}>{say.vault.repair}</Button>
         </>
       )}
     </details>
@@ -183,13 +178,10 @@ function LostBoth({ owner: { client, userId }, device }: { owner: VaultOwner; de
   }, [])
   return (
     <details class="lost-both">
-      <summary>I have lost both</summary>
-      <p>
-        Without the passphrase and the recovery code, nobody can open these bookmarks any more, also not the service. A
-        device where they are open still can: look there first. To begin anew, delete the account, then sign in again.
-      </p>
+      <summary>{say.vault.lostBoth}</summary>
+      <p>{say.vault.lostBothMore}</p>
       <Button look="danger" onClick={ask}>
-        Delete my account…
+        {say.account.deleteButton}
       </Button>
     </details>
   )

@@ -1,0 +1,80 @@
+/** The language of the page, and how it writes numbers, lists and times. The catalogues of texts stand beside it. */
+
+/** Each has a catalogue of its name here, and what loads it in `words.ts`. The first one is shown where no other fits. */
+export const languages = ['en', 'de'] as const
+
+export type Language = (typeof languages)[number]
+
+const stored = 'language'
+
+/** What the person has chosen in this browser; undefined if the browser's own languages count. */
+export function chosenLanguage(): Language | undefined {
+  try {
+    return languages.find((one) => one === localStorage.getItem(stored))
+  } catch {
+    // It lets this site store nothing, which the start of the page tells.
+    return undefined
+  }
+}
+
+/** As its speakers call it. */
+export function languageName(language: Language): string {
+  return new Intl.DisplayNames(language, { type: 'language' }).of(language) ?? language
+}
+
+/** The page is drawn anew in it. */
+export function chooseLanguage(language: Language | undefined): void {
+  if (language === undefined) localStorage.removeItem(stored)
+  else localStorage.setItem(stored, language)
+  location.reload()
+}
+
+/** With the person's region, if the browser tells one: it writes dates and numbers in its own way. */
+function localeOf(wanted: Language | undefined): string {
+  const isIn = (language: string) => (tag: string) => new Intl.Locale(tag).language === language
+  const preferred = wanted ?? navigator.languages.find((tag) => languages.some((one) => isIn(one)(tag)))
+  return (
+    navigator.languages.find(isIn(new Intl.Locale(preferred ?? languages[0]).language)) ?? preferred ?? languages[0]
+  )
+}
+
+/** Such as `de-AT`. */
+export const locale = localeOf(chosenLanguage())
+export const language = new Intl.Locale(locale).language as Language
+
+const numbers = new Intl.NumberFormat(locale)
+const rules = new Intl.PluralRules(locale)
+const lists = new Intl.ListFormat(locale, { type: 'unit' })
+
+/** "2,000". */
+export function number(count: number): string {
+  return numbers.format(count)
+}
+
+type Forms = Partial<Record<Intl.LDMLPluralRule, string>> & { other: string }
+
+/** The form that goes with the count, which takes the place of each `#`. */
+export function plural(count: number, forms: Forms): string {
+  return (forms[rules.select(count)] ?? forms.other).replaceAll('#', number(count))
+}
+
+/** "3 bookmarks, 2 folders". */
+export function list(parts: readonly string[]): string {
+  return lists.format(parts)
+}
+
+const sizes = ['KB', 'MB', 'GB', 'TB'] as const
+
+/** "12 KB": as people say how large something is. */
+export function bytes(count: number): string {
+  const power = Math.min(sizes.length, Math.max(0, Math.floor(Math.log2(Math.max(1, count)) / 10)))
+  if (power === 0) return unit(count, 'byte')
+  const value = count / 1024 ** power
+  const maximumFractionDigits = value < 10 ? 1 : 0
+  return `${value.toLocaleString(locale, { maximumFractionDigits })} ${sizes[power - 1]}`
+}
+
+/** "3 days". */
+export function unit(count: number, name: Intl.RelativeTimeFormatUnit | 'byte'): string {
+  return count.toLocaleString(locale, { style: 'unit', unit: name, unitDisplay: 'long' })
+}

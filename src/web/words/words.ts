@@ -1,0 +1,31 @@
+import type { ComponentChildren } from 'preact'
+import { h } from 'preact'
+import { en, type Words } from './en.ts'
+import { type Language, language } from './language.ts'
+
+/** English is there at once; another language is loaded before anything is drawn. */
+const catalogues: Record<Exclude<Language, 'en'>, () => Promise<Words>> = {
+  de: () => import('./de.ts').then(({ de }) => de),
+}
+
+/** What the page says. */
+export const say: Words = language === 'en' ? en : await catalogues[language]().catch(() => en)
+
+type Part = ComponentChildren | ((inside: string) => ComponentChildren)
+
+const usual: Record<string, Part> = {
+  b: (inside) => h('strong', null, inside),
+  kbd: (inside) => h('kbd', null, inside),
+}
+
+/** A text in which `<name>inside</name>` and `<name/>` stand for what `parts` has of that name; `b` and `kbd` need none. */
+export function fill(text: string, parts: Record<string, Part> = {}): ComponentChildren[] {
+  return text.split(/(<\w+>[^<]*<\/\w+>|<\w+\/>)/).map((piece) => {
+    const [, name = '', inside = ''] = /^<(\w+)\/?>([^<]*)/.exec(piece) ?? []
+    const part = parts[name] ?? usual[name]
+    return part === undefined ? piece : typeof part === 'function' ? part(inside) : part
+  })
+}
+
+/** The pages for people, in this language as far as they are written in it. */
+export const helpAddress = '/docs/using'

@@ -1,0 +1,45 @@
+import { glob, readFile } from 'node:fs/promises'
+import t from 'tap'
+import { de } from '../../src/web/words/de.ts'
+import { en } from '../../src/web/words/en.ts'
+
+/** The build puts these into the page before any script runs. */
+const ofBuild = ['ui.loadsLong', 'ui.needsScript']
+
+/** They mean the same in both languages. */
+const same = [
+  ...['ui.brand', 'app.states.offline', 'app.refusedWith'],
+  ...['library.inPath', 'history.inPath', 'commandBar.inFolder', 'commandBar.hostIn'],
+  'settings.keyNames.Enter',
+]
+
+t.test('The page says each entry of the catalogue', async (t) => {
+  const files = await Array.fromAsync(glob('src/web/**/*.{ts,tsx}'))
+  const code = (await Promise.all(files.map((file) => readFile(file, 'utf8')))).join('\n')
+  const said = new Set(Array.from(code.matchAll(/\bsay\.(\w+\.\w+)/g), ([, name = '']) => name))
+  const names = Object.entries(en).flatMap(([group, entries]) => Object.keys(entries).map((name) => `${group}.${name}`))
+  t.same(names.filter((name) => !said.has(name)).sort(), ofBuild)
+})
+
+t.test('Each entry is translated, and has the same parts that are not text', async (t) => {
+  const [english, german] = [textsIn(en), textsIn(de)]
+  t.same([...german.keys()], [...english.keys()])
+  const isEqual = (name: string) => english.get(name) === german.get(name)
+  t.same(
+    [...english.keys()].filter((name) => isEqual(name) !== same.includes(name)),
+    [],
+  )
+  const parts = (text = '') => [...text.matchAll(/<\w+\/?>/g)].map(String).sort().join(' ')
+  t.same(
+    [...english.keys()].filter((name) => parts(english.get(name)) !== parts(german.get(name))),
+    [],
+  )
+})
+
+/** By their places in the catalogue; of a function, what it says of some values. */
+function textsIn(entry: unknown, name = ''): Map<string, string> {
+  if (typeof entry === 'string') return new Map([[name, entry]])
+  if (typeof entry === 'function') return new Map([[name, String(entry(2, 3, 4))]])
+  const below = Object.entries(entry as object)
+  return new Map(below.flatMap(([key, one]) => [...textsIn(one, name === '' ? key : `${name}.${key}`)]))
+}
