@@ -62,9 +62,7 @@ export default defineConfig({
     const isReference = page.endsWith('/http.html')
     const own = isReference ? referencePolicy : policy
     // Otherwise the megabyte waits until the page's own scripts have run, and comes together with what other pages need.
-    const early = `<link rel="preload" as="script" href="${base}redoc.standalone.js">
-<link rel="preload" as="fetch" crossorigin href="${base}openapi.json">
-`
+    const early = `<link rel="preload" as="script" href="${base}redoc.standalone.js">\n`
     const meta = `<meta http-equiv="Content-Security-Policy" content="${own}">\n`
     const sheet = `<link rel="stylesheet" href="${base}code.css">\n`
     return withFiles

@@ -31,6 +31,14 @@ for (const [name, start] of Object.entries({ nginx: startNginx, Caddy: startCadd
     await push(user, JSON.stringify({ changes: [change({ entity_id: name })] }))
     await device.takeEntities(name)
 
+    const packing = async (path: string) => {
+      const cookie = `service_session=${ada.session}`
+      const { status, headers } = await proxy.fetch(proxy.origin + path, { headers: { cookie } })
+      return [status, headers.get('content-encoding')]
+    }
+    t.same(await packing('/docs/redoc.standalone.js'), [200, 'gzip'])
+    t.same(await packing('/api/v1/bookmarks'), [200, null])
+
     await proxy.fetch(`${proxy.origin}/api/v1/auth/callback?code=secret-code&state=/`, { redirect: 'manual' })
     const log = proxy.log
     if (!log) return

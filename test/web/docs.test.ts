@@ -100,6 +100,11 @@ else {
     await page.getByRole('heading', { name: 'Push changes' }).first().waitFor()
     await page.waitForLoadState('networkidle')
     t.same([loads, faults], [[`${address}http`], []])
+    const reference = await page.evaluate(() => {
+      const entries = performance.getEntriesByType('resource') as PerformanceResourceTiming[]
+      return entries.filter(({ name }) => name.endsWith('redoc.standalone.js')).map((entry) => entry.initiatorType)
+    })
+    t.same(reference, ['link'], 'the megabyte is asked for once, by the page itself')
   })
 
   t.test("A sample is copied as it is shown, with the service's own address", async (t) => {
