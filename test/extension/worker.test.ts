@@ -128,7 +128,7 @@ for (const prefix of [
     const installed = await install(t)
     const mend = breakStores(t, prefix, new DOMException('Quota exceeded', 'QuotaExceededError'))
     installed.run()
-    await installed.shows('This device is full')
+    await installed.shows('This device is full, or its storage fails')
     await until(() => installed.badge === '1')
     mend()
     if (prefix.endsWith('browser')) installed.happens('alarm')

@@ -30,7 +30,8 @@ else {
     await context.addInitScript(() => {
       const { put } = IDBObjectStore.prototype
       IDBObjectStore.prototype.put = function (...args) {
-        if (localStorage.getItem('is-full')) throw new DOMException('No room', 'QuotaExceededError')
+        const fault = localStorage.getItem('fault')
+        if (fault) throw new DOMException('No room', fault)
         return put.apply(this, args)
       }
     })
@@ -238,8 +239,11 @@ else {
       await live(page)
     })
 
-    await t.test('a storage that stays full says so until there is room', async (t) => {
-      await page.evaluate(() => localStorage.setItem('is-full', 'yes'))
+    await t.test('a storage that fails says so, and one that stays full until there is room', async (t) => {
+      await page.evaluate(() => localStorage.setItem('fault', 'UnknownError'))
+      await page.reload()
+      await page.locator('#connection').getByText('The storage of this browser fails').waitFor()
+      await page.evaluate(() => localStorage.setItem('fault', 'QuotaExceededError'))
       await page.reload()
       const notice = page.locator('#connection').getByText('The storage of this browser is full')
       await notice.waitFor()
@@ -251,7 +255,7 @@ else {
       await page.getByRole('dialog').getByText('so nothing was saved').waitFor()
       t.same(await faultsIn(page, 'full'), [])
       await page.keyboard.press('Escape')
-      await page.evaluate(() => localStorage.removeItem('is-full'))
+      await page.evaluate(() => localStorage.removeItem('fault'))
       await page.evaluate(() => dispatchEvent(new Event('online')))
       await notice.waitFor({ state: 'detached' })
       await live(page)

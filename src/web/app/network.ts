@@ -74,7 +74,8 @@ const passing = [say.failure.noAnswer, say.app.stillNoRoom, say.app.stillRefused
 /** Says why another attempt has failed, too. */
 export function stillText(error: unknown): string {
   if (error instanceof StorageFullError) return say.app.stillNoRoom
-  return error instanceof ApiError ? say.app.stillRefused : say.app.stillAway
+  if (error instanceof ApiError) return say.app.stillRefused
+  return error instanceof OfflineError ? say.app.stillAway : messageOf(error)
 }
 
 /** Tells the trouble of one bookmark once. All other trouble is shown for as long as it lasts. */

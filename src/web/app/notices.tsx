@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { ApiError, type Quarantined, type Sync } from '../../client/index.ts'
+import { ApiError, type Quarantined, StorageFullError, type Sync } from '../../client/index.ts'
 import { useSync, useSyncStatus } from '../../client/react.ts'
 import { quoted } from '../library/kind.ts'
 import { useOutdated } from '../offline/register.ts'
@@ -41,9 +41,10 @@ function Connection() {
   // Then nothing helps but to reload the page.
   if (reason === 'outdated') return null
   if (reason === 'storage') {
+    const fails = trouble && !(trouble instanceof StorageFullError)
     return (
-      <Notice isAlert title={say.app.storageFull}>
-        {say.app.storageFullMore}
+      <Notice isAlert title={fails ? say.app.storageFails : say.app.storageFull}>
+        {fails ? say.app.storageFailsMore : say.app.storageFullMore}
       </Notice>
     )
   }

@@ -161,7 +161,7 @@ export const de: Words = {
       network: 'keine Verbindung',
       service: 'der Dienst hat ein Problem',
       limited: 'der Dienst bittet zu warten',
-      storage: 'der Speicher dieses Browsers ist voll',
+      storage: 'der Speicher dieses Browsers ist voll oder versagt',
       outdated: 'eine neuere Version dieser Seite hat übernommen',
       keys: 'die Schlüssel wurden auf einem anderen Gerät ersetzt',
       deletions: 'Löschungen warten auf Sie',
@@ -182,6 +182,9 @@ export const de: Words = {
     storageFull: 'Der Speicher dieses Browsers ist voll',
     storageFullMore:
       'Was andere Geräte ändern, lässt sich hier nicht speichern, und Änderungen schlagen fehl. Schaffen Sie Platz auf dem Gerät.',
+    storageFails: 'Der Speicher dieses Browsers versagt',
+    storageFailsMore:
+      'Was andere Geräte ändern, lässt sich hier nicht speichern, und Änderungen schlagen fehl. Schließen Sie den Browser und öffnen Sie ihn neu.',
     triesAgain: 'Die Seite versucht es von selbst wieder.',
     triesAgainAt: (time) => `Die Seite versucht es um ${time} wieder.`,
     askedToWait: 'Der Dienst bittet dieses Gerät zu warten',

@@ -153,7 +153,7 @@ export const en = {
       network: 'no connection',
       service: 'the service has a problem',
       limited: 'the service asks to wait',
-      storage: 'this browser’s storage is full',
+      storage: 'this browser’s storage is full or fails',
       outdated: 'a newer version of this page has taken over',
       keys: 'the keys were replaced on another device',
       deletions: 'deletions wait for you',
@@ -173,6 +173,9 @@ export const en = {
     stillAway: 'Still no connection',
     storageFull: 'The storage of this browser is full',
     storageFullMore: 'What other devices change cannot be saved here, and edits fail. Free some space on the device.',
+    storageFails: 'The storage of this browser fails',
+    storageFailsMore:
+      'What other devices change cannot be saved here, and edits fail. Close the browser and open it again.',
     triesAgain: 'The page tries again by itself.',
     triesAgainAt: (time: string) => `The page tries again at ${time}.`,
     askedToWait: 'The service asks this device to wait',

@@ -1,11 +1,4 @@
-import {
-  ApiError,
-  OfflineError,
-  RecordError,
-  SignedOutError,
-  StorageFullError,
-  StoreVersionError,
-} from '../../errors.ts'
+import { ApiError, OfflineError, RecordError, SignedOutError, StoreVersionError } from '../../errors.ts'
 import type { Clock } from '../../timing/clock.ts'
 import type { Emitter, SyncProgress, SyncReason, SyncState, SyncStatus } from '../store/emitter.ts'
 import type { Replica } from '../store/replica.ts'
@@ -96,8 +89,8 @@ export class StatusBoard {
   /** Shows why nothing can be exchanged, and until when, if the service asks to wait. */
   stop(error: unknown): SyncReason {
     const reason = reasonOf(error)
-    const askedMs = error instanceof ApiError ? error.retryAfterMs : undefined
-    this.set('offline', reason, askedMs === undefined ? undefined : this.#clock.now() + askedMs)
+    const { retryAfterMs } = error as Partial<ApiError>
+    this.set('offline', reason, retryAfterMs === undefined ? undefined : this.#clock.now() + retryAfterMs)
     return reason
   }
 
@@ -129,7 +122,7 @@ export class StatusBoard {
 function reasonOf(error: unknown): SyncReason {
   if (error instanceof RecordError && error.fault === 'unknown-key') return 'keys'
   if (error instanceof StoreVersionError) return 'outdated'
-  if (error instanceof StorageFullError) return 'storage'
   if (error instanceof ApiError) return error.status === 429 ? 'limited' : 'service'
-  return 'network'
+  // StorageFullError, and UnknownError, as browsers call an internal error of their database.
+  return /Storage|Unknown/.test((error as Error).name) ? 'storage' : 'network'
 }

@@ -30,7 +30,7 @@ export type SyncState = 'connecting' | 'syncing' | 'online' | 'polling' | 'offli
  * - `network`: nothing responds: no network, or no service
  * - `service`: it responds, but with an error (`error`): the service is at fault or busy, or what responds is not the service
  * - `limited`: the service has had too many requests from here (429), and is asked again at `retryAt`
- * - `storage`: this device's storage is full
+ * - `storage`: this device's storage is full, or a browser's fails (`error`)
  * - `outdated`: a newer version of the app has changed the store, and this one has stopped: start the newer one
  * - `keys`: another device has rotated the keys: open the vault again and call `adoptKeys`, then `start`. Edits are kept
  * - `deletions`: deletes wait for approval (`heldDeletions`)

@@ -140,8 +140,7 @@ export class Replica {
 
   /** Clears this copy in memory; the store stays as it is. */
   forget(): void {
-    const { rows, live, waiting, quarantined, held, unreadable, conflicted, asked } = this
-    for (const all of [rows, live, waiting, quarantined, held, unreadable, conflicted, asked]) all.clear()
+    for (const all of Object.values(this)) if (all instanceof Map || all instanceof Set) all.clear()
     this.meta = newMeta(this.#parts.userId)
   }
 
