@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
 import { depth, isDeep } from '../support/depth.ts'
-import { importFile, link, live, openChromium, openPage, passphrase, show } from './fixture.ts'
+import { importFile, link, live, openChromium, openPage, passphrase, screenshot, show } from './fixture.ts'
 
 /** A key of somebody who types well. A program fills a field in no time, and meets none of what happens between two keys. */
 const keyMs = depth(40, 150)
@@ -108,10 +108,30 @@ else {
       await field('Folder').waitFor()
       await type('papers')
       await page.keyboard.press('Enter')
-      await page.keyboard.press('Enter')
       await gone()
       await said('“Soup” moved to “Papers”')
       await page.keyboard.press('Control+z')
+      await said('Taken back: “Soup” moved to “Papers”')
+      // What is pointed at is where it goes: no more has to be pressed.
+      await focus(page, 'Soup')
+      await page.keyboard.press('m')
+      await press(page, dialog.getByRole('option', { name: 'Kitchen' }))
+      await gone()
+      await said('“Soup” moved to “Kitchen”')
+      await page.keyboard.press('Control+z')
+      await link(page, 'Soup').waitFor()
+    })
+
+    t.test('a title is replaced by typing', async () => {
+      await focus(page, 'Soup')
+      await page.keyboard.press('e')
+      await field('Title').waitFor()
+      await type('Broth')
+      await page.keyboard.press('Enter')
+      await gone()
+      await link(page, 'Broth').waitFor()
+      await page.keyboard.press('Control+z')
+      await link(page, 'Soup').waitFor()
     })
 
     t.test('a new tag may be a part of another one', async (t) => {
@@ -171,6 +191,41 @@ else {
       await show(page, 'folder')
     })
 
+    t.test('all that the command bar finds is found with what narrows it', async () => {
+      await page.keyboard.press('Control+k')
+      await type('#museum paper')
+      await press(page, dialog.getByRole('option', { name: 'Show all that is found for “#museum paper”' }))
+      await page.getByText('1 found for “#museum paper”').waitFor()
+      await show(page, 'folder')
+    })
+
+    t.test('on a telephone, Add floats over every view, and a swipe deletes or tags', async (t) => {
+      await page.setViewportSize({ width: 390, height: 844 })
+      const add = page.getByRole('button', { name: 'Add bookmark' })
+      for (const view of ['trash', 'tag/museum']) {
+        await show(page, view)
+        await page.locator('.main h1').waitFor()
+        t.equal(await add.count(), 1, view)
+        await press(page, add)
+        await field('Address').waitFor()
+        const tags = view === 'trash' ? [] : ['museum']
+        t.same(await dialog.getByRole('button', { name: /^Remove tag/ }).allTextContents(), tags, view)
+        await page.keyboard.press('Escape')
+        await gone()
+      }
+      await show(page, 'folder')
+      await swipe(link(page, 'Soup'), -60)
+      await swipe(link(page, 'Soup'), -120)
+      await link(page, 'Soup').waitFor({ state: 'detached' })
+      await press(page, page.locator('.toast').getByRole('button', { name: 'Undo' }))
+      await swipe(link(page, 'Soup'), 120)
+      await page.getByRole('dialog', { name: 'Tags' }).waitFor()
+      await page.keyboard.press('Escape')
+      await page.keyboard.press('Escape')
+      await gone()
+      await page.setViewportSize({ width: 1200, height: 800 })
+    })
+
     t.test('an address that leads to no view says so', async () => {
       await show(page, 'nonsense')
       await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor()
@@ -209,7 +264,13 @@ else {
           }).observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ['data-state'] })
         }, shorten)
         await press(page, page.getByRole('button', { name: /^Human/ }))
+        // Locked while the service is away: the door is there as soon as it is back.
+        const away = '**/api/v1/**'
+        await page.route(away, (route) => route.abort())
         await press(page, page.getByRole('menuitem', { name: 'Lock' }))
+        await page.getByRole('alert').getByText('The service did not answer').waitFor()
+        await page.unroute(away)
+        await page.evaluate(() => dispatchEvent(new Event('online')))
         await page.getByRole('heading', { name: 'Open your bookmarks' }).waitFor()
         await page.waitForTimeout(depth(0, 6000))
         await press(page, page.getByLabel('Passphrase', { exact: false }).first())
@@ -234,7 +295,7 @@ else {
       await show(page, 'all')
       const row = page.locator('.row', { hasText: 'Soup' })
       await row.getByText('#recipe').waitFor()
-      await page.getByRole('main').getByRole('button', { name: 'Add bookmark' }).waitFor()
+      await page.getByRole('button', { name: 'Add bookmark' }).waitFor()
       await show(page, 'folder')
       await page.locator('.row', { hasText: 'Kitchen' }).locator('.letter').tap()
       await page.getByRole('main').getByRole('heading', { name: 'Kitchen', exact: true }).waitFor()
@@ -248,6 +309,15 @@ else {
       await page.getByText('1 selected').waitFor()
       await finger.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] })
       t.equal(await page.locator('.row.selected .row-title').textContent(), 'Soup')
+      await page.getByRole('button', { name: 'Cancel' }).tap()
+      await finger.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints })
+      for (let x = 20; x <= 160; x += 20) {
+        const touchPoints = [{ x: box.x + 10 + x, y: box.y + 10 }]
+        await finger.send('Input.dispatchTouchEvent', { type: 'touchMove', touchPoints })
+      }
+      await screenshot(page, 'swipe')
+      await finger.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] })
+      await page.getByRole('dialog', { name: 'Tags' }).waitFor()
     })
   }
 }
@@ -272,6 +342,20 @@ async function pressed(page: Page, target: Locator): Promise<[down: boolean, up:
   const up = await isOver()
   await page.mouse.up()
   return [down, up]
+}
+
+/** As a finger does it, on a page that is shown as for a mouse. */
+async function swipe(target: Locator, length: number): Promise<void> {
+  await target.evaluate((element, length) => {
+    const { x, y } = element.getBoundingClientRect()
+    const send = (type: string, by: number) => {
+      const where = { clientX: x + by, clientY: y, pointerId: 7, pointerType: 'touch', bubbles: true }
+      element.dispatchEvent(new PointerEvent(type, where))
+    }
+    send('pointerdown', 0)
+    for (const part of [0.25, 0.5, 1]) send('pointermove', length * part)
+    send('pointerup', length)
+  }, length)
 }
 
 async function focus(page: Page, title: string): Promise<void> {

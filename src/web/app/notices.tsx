@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { ApiError, type Quarantined, StorageFullError, type Sync } from '../../client/index.ts'
 import { useSync, useSyncStatus } from '../../client/react.ts'
 import { quoted } from '../library/kind.ts'
@@ -8,7 +8,7 @@ import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { messageOf, sentence } from '../ui/failure.ts'
 import { useClockError } from '../ui/service-time.ts'
-import { tell } from '../ui/tell.ts'
+import { dismissAbout, tell } from '../ui/tell.ts'
 import { durationText } from '../ui/time.tsx'
 import { useLong } from '../ui/waiting.tsx'
 import { locale } from '../words/language.ts'
@@ -212,6 +212,9 @@ function ConflictNotice() {
   const { conflicts = 0 } = useSyncStatus()
   const { view } = useRoute()
   const isNews = conflicts > 0 && view !== 'conflicts'
+  const sync = useSync()
+  // "Saved" is not true of an edit that lost.
+  useLayoutEffect(() => sync.on('conflict', ({ id }) => dismissAbout(id)), [sync])
   return (
     <p class={isNews ? 'notice calm' : 'unseen'} role="status">
       {isNews && fill(say.app.editsLost(conflicts), { a: (text) => <a href={hrefOf('conflicts')}>{text}</a> })}

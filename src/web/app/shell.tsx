@@ -4,8 +4,10 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Sync } from '../../client/index.ts'
 import { SyncProvider } from '../../client/react.ts'
 import { openCommandBar } from '../command-bar/command-bar.tsx'
+import { openNew } from '../library/editor.tsx'
 import { Sidebar } from '../sidebar/sidebar.tsx'
-import { SearchIcon } from '../ui/icons.tsx'
+import { IconButton } from '../ui/button.tsx'
+import { BookmarkPlusIcon, SearchIcon } from '../ui/icons.tsx'
 import { Empty } from '../ui/waiting.tsx'
 import { fill, say } from '../words/words.ts'
 import { type App, AppContext } from './context.ts'
@@ -13,7 +15,7 @@ import { Header } from './header.tsx'
 import { SyncTrouble } from './notices.tsx'
 import { hrefOf, useRoute } from './route.ts'
 import { SecondDevice, useBeside } from './second-device.tsx'
-import { useCapture, useShortcuts } from './shortcuts.ts'
+import { hereOf, useCapture, useShortcuts } from './shortcuts.ts'
 import { type View, views } from './views.ts'
 
 /** It is typed for React. */
@@ -67,6 +69,14 @@ export function Shell({ app }: { app: App }) {
               <SyncTrouble />
               <Component rest={known ? rest : ''} key={path} />
             </main>
+            {/* Where one hand holds the telephone and its thumb presses. */}
+            <IconButton
+              label={say.library.addBookmark}
+              icon={BookmarkPlusIcon}
+              look="primary"
+              class="add-floating"
+              onClick={() => openNew(app.sync, { url: '', ...hereOf(app.sync) })}
+            />
           </div>
         </div>
       </Provider>

@@ -1,10 +1,10 @@
 import { useLayoutEffect } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
-import { capture, openNew } from '../library/editor.tsx'
+import { capture, type FirstEntries, openNew } from '../library/editor.tsx'
 import { addressIn } from '../library/links.ts'
 import { messageOf } from '../ui/failure.ts'
 import { sharedValue } from '../ui/shared-value.ts'
-import { tell, undo } from '../ui/tell.ts'
+import { tell, undoLast } from '../ui/tell.ts'
 import { go, readRoute } from './route.ts'
 
 /** What a key works on. */
@@ -63,12 +63,13 @@ const actions: Record<string, (parts: Parts) => void> = {
 
 const commands: Record<string, (parts: Parts) => void> = {
   k: ({ openCommandBar }) => openCommandBar(),
-  z: () => undo().catch((error: unknown) => tell(messageOf(error), { isAlert: true })),
+  z: () => undoLast().catch((error: unknown) => tell(messageOf(error), { isAlert: true })),
 }
 
-/** A new bookmark goes into the folder that is shown. */
-export function hereOf(sync: Sync): { parentId?: string } {
+/** A new bookmark goes into the folder that is shown, or has the tag whose bookmarks are. */
+export function hereOf(sync: Sync): Pick<FirstEntries, 'parentId' | 'tags'> {
   const { view, rest } = readRoute(location.hash)
+  if (view === 'tag') return { tags: [rest] }
   return view === 'folder' && sync.get(rest) ? { parentId: rest } : {}
 }
 

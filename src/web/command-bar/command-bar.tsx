@@ -60,7 +60,7 @@ function CommandBar({ app, close }: { app: App; close: () => void }) {
     setMarked(0)
     awaited.current = undefined
   }
-  const choices = choicesFor(app, text, found?.bookmarks ?? [], (chip) =>
+  const choices = choicesFor(app, text, chips, found?.bookmarks ?? [], (chip) =>
     change(text.slice(0, markIn(text)?.start), added(chips, chip)),
   )
   // Another tab or device may have made the list shorter.
@@ -125,6 +125,7 @@ function CommandBar({ app, close }: { app: App; close: () => void }) {
         <input
           role="combobox"
           autofocus
+          dir="auto"
           autocomplete="off"
           aria-label={say.commandBar.hint}
           aria-expanded="true"
@@ -227,7 +228,13 @@ function latest(sync: Sync, count: number, fits: (bookmark: Bookmark) => boolean
   return best
 }
 
-function choicesFor(app: App, text: string, found: readonly Bookmark[], add: (chip: Chip) => void): Choice[] {
+function choicesFor(
+  app: App,
+  text: string,
+  chips: readonly Chip[],
+  found: readonly Bookmark[],
+  add: (chip: Chip) => void,
+): Choice[] {
   const { sync } = app
   if (text.startsWith('>')) return commandsFor(app, wordsOf(text.slice(1)))
   const { tag, folder } = markIn(text) ?? {}
@@ -237,11 +244,15 @@ function choicesFor(app: App, text: string, found: readonly Bookmark[], add: (ch
   const words = wordsOf(text)
   const hits = found.map((bookmark) => hitOf(sync, bookmark, words))
   const [first, ...others] = hits
+  // The search takes a folder for a word.
+  const query = [...chips.map((chip) => ('tag' in chip ? `#${chip.tag}` : nameOf(chip.folder))), text.trim()]
+    .join(' ')
+    .trim()
   const all: Choice = {
     key: 'all',
     icon: <Icon of={SearchIcon} />,
-    name: say.commandBar.showAll(text.trim()),
-    choose: () => go('search', text),
+    name: say.commandBar.showAll(query),
+    choose: () => go('search', query),
   }
   const end = words.length > 0 && first ? [all] : []
   if (url === undefined) return [...hits, ...end]

@@ -43,6 +43,7 @@ export async function moveInto(
   const what = countOf(before)
   tell(parentId === undefined ? say.library.movedToTop(what) : say.library.movedTo(what, folderText(sync, parentId)), {
     undo,
+    about: ids,
   })
 }
 
@@ -61,7 +62,10 @@ export async function moveBefore(
   const before = existing(sync, ids)
   const moved = before.map(({ id }) => id)
   await sync.move(moved, { parentId, before: sibling })
-  tell(say.library.moved(countOf(before)), { undo: () => putBack(sync, before, ['parentId', 'position']) })
+  tell(say.library.moved(countOf(before)), {
+    undo: () => putBack(sync, before, ['parentId', 'position']),
+    about: ids,
+  })
 }
 
 /** Adds and takes off tags; only bookmarks have any. */
@@ -73,7 +77,7 @@ export async function retag(sync: Sync, ids: readonly string[], added: readonly 
     return { ...rest, ...(next.length > 0 && { tags: next }) }
   })
   await sync.put(after)
-  tell(say.library.tagged(countOf(before)), { undo: () => putBack(sync, before, ['tags']) })
+  tell(say.library.tagged(countOf(before)), { undo: () => putBack(sync, before, ['tags']), about: ids })
 }
 
 /**
@@ -88,7 +92,7 @@ export async function save(sync: Sync, bookmark: Bookmark, opened?: Bookmark, fr
     await (opened ? sync.put(opened, { seen: bookmark }) : sync.remove(bookmark.id))
     if (fresh) await sync.remove(fresh.id)
   }
-  tell(savedText(sync, bookmark, opened), { undo })
+  tell(savedText(sync, bookmark, opened), { undo, about: [bookmark.id] })
 }
 
 /** Names the folder if that is news. */

@@ -18,7 +18,7 @@ import { Menu } from '../ui/menu.tsx'
 import { VirtualList } from '../ui/virtual-list.tsx'
 import { say } from '../words/words.ts'
 import { remove } from './actions.ts'
-import { useDrag, useLongPress } from './drag.ts'
+import { useDrag, useLongPress, useSwipe } from './drag.ts'
 import { type FirstEntries, openNew } from './editor.tsx'
 import { focusRow, neighbourOf, pressed, type Selected, useSelected } from './keys.ts'
 import { openMove } from './move.tsx'
@@ -59,6 +59,10 @@ export function Collection(props: CollectionProps) {
   const ownOrder = order === 'own' ? folder : undefined
   useDrag(section, { sync, ids, selected: selected.ids, folder: ownOrder })
   useLongPress(section, toggle)
+  useSwipe(section, {
+    left: { name: say.ui.delete, run: (id) => removeHere([id]) },
+    right: { name: say.library.tag, run: (id) => openTags(sync, [id]) },
+  })
   const latest = useRef(ids)
   latest.current = ids
   const removeHere = useCallback(

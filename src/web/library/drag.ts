@@ -86,6 +86,71 @@ export function useLongPress(list: RefObject<HTMLElement | null>, pressed: (id: 
   }, [])
 }
 
+/** So far a row is drawn before letting go counts, in pixels. */
+const swipeLength = 88
+
+type Side = 'left' | 'right'
+
+interface SwipeAction {
+  /** Stands where the row was. */
+  name: string
+  run(id: string): unknown
+}
+
+/** What happens to a row of a list that a finger draws to a side. Up and down, it scrolls; by the icon, it drags. */
+export function useSwipe(list: RefObject<HTMLElement | null>, actions: Record<Side, SwipeAction>): void {
+  const latest = useRef(actions)
+  latest.current = actions
+  useLayoutEffect(() => {
+    const element = list.current as HTMLElement
+    const begin = (event: PointerEvent) => {
+      const target = event.target as HTMLElement
+      const row = target.closest<HTMLElement>('li[data-id] > .row.list')
+      const isSwipe = event.pointerType === 'touch' && !target.closest('.letter, .row-check, .row-tools')
+      if (row && isSwipe) draw(event, row, latest.current)
+    }
+    element.addEventListener('pointerdown', begin)
+    return () => element.removeEventListener('pointerdown', begin)
+  }, [])
+}
+
+function draw(start: PointerEvent, row: HTMLElement, actions: Record<Side, SwipeAction>): void {
+  const item = row.parentElement as HTMLElement
+  const ended = new AbortController()
+  const { signal } = ended
+  let drawn = 0
+  const end = () => {
+    ended.abort()
+    row.style.translate = ''
+    delete item.dataset.swipe
+  }
+  const move = (event: PointerEvent) => {
+    if (event.pointerId !== start.pointerId) return
+    const [x, y] = [event.clientX - start.clientX, event.clientY - start.clientY]
+    if (drawn === 0 && Math.hypot(x, y) < threshold) return
+    if (drawn === 0 && Math.abs(y) > Math.abs(x)) return end()
+    drawn = x || 1
+    const side = drawn < 0 ? 'left' : 'right'
+    item.dataset.swipe = Math.abs(drawn) < swipeLength ? side : `${side} far`
+    item.dataset.swipeName = actions[side].name
+    row.style.translate = `${drawn}px`
+  }
+  const drop = async (event: PointerEvent) => {
+    if (event.pointerId !== start.pointerId) return
+    end()
+    if (drawn !== 0) swallowClick()
+    if (Math.abs(drawn) < swipeLength) return
+    try {
+      await actions[drawn < 0 ? 'left' : 'right'].run(item.dataset.id ?? '')
+    } catch (error) {
+      tell(messageOf(error), { isAlert: true })
+    }
+  }
+  addEventListener('pointermove', move, { signal })
+  addEventListener('pointerup', drop, { signal })
+  addEventListener('pointercancel', end, { signal })
+}
+
 function follow(start: PointerEvent, id: string, { sync, ids, selected, folder }: DragParts): void {
   const moving = selected.has(id) ? ids.filter((one) => selected.has(one)) : [id]
   const scroller = (start.target as HTMLElement).closest<HTMLElement>('[data-scrolls]')
@@ -124,9 +189,7 @@ function follow(start: PointerEvent, id: string, { sync, ids, selected, folder }
   }
   const drop = (event: PointerEvent) => {
     if (event.pointerId !== start.pointerId) return
-    if (picture) addEventListener('click', swallow, { capture: true, once: true })
-    // A click follows at once, if any.
-    setTimeout(() => removeEventListener('click', swallow, { capture: true }))
+    if (picture) swallowClick()
     end()
     if (picture && place) put(sync, moving, place).catch((error: unknown) => tell(messageOf(error), { isAlert: true }))
   }
@@ -143,6 +206,12 @@ function put(sync: Sync, ids: readonly string[], place: Place): Promise<void> {
 function textOf(sync: Sync, ids: readonly string[]): string {
   const bookmark = sync.get(ids[0] ?? '')
   return ids.length === 1 && bookmark ? nameOf(bookmark) : say.ui.bookmarks(ids.length)
+}
+
+/** One that follows at once, if any. */
+function swallowClick(): void {
+  addEventListener('click', swallow, { capture: true, once: true })
+  setTimeout(() => removeEventListener('click', swallow, { capture: true }))
 }
 
 function swallow(event: Event): void {

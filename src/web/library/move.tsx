@@ -3,7 +3,9 @@ import { useMemo, useRef, useState } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
 import { Combobox, type Option } from '../ui/combobox.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
+import { messageOf } from '../ui/failure.ts'
 import { Form, FormEnd, useCheck } from '../ui/form.tsx'
+import { tell } from '../ui/tell.ts'
 import { say } from '../words/words.ts'
 import { moveInto, newBookmark, withContents } from './actions.ts'
 import { type Bookmark, isFolder } from './kind.ts'
@@ -27,10 +29,11 @@ function Move({ sync, ids, close }: MoveProps) {
     await moveInto(sync, ids, id, fresh)
     close()
   }
+  const choose = () => void move().catch((error: unknown) => tell(messageOf(error), { isAlert: true }))
   return (
     <Dialog title={ids.length === 1 ? say.library.moveTo : say.library.moveCountTo(ids.length)} close={close}>
       <Form onSubmit={move}>
-        <FolderField sync={sync} label={say.ui.folder} choice={folder} moving={ids} autofocus />
+        <FolderField sync={sync} label={say.ui.folder} choice={folder} moving={ids} autofocus chosen={choose} />
         <FormEnd close={close}>{say.library.move}</FormEnd>
       </Form>
     </Dialog>
@@ -52,6 +55,8 @@ interface FolderFieldProps {
   /** The ids that move: neither they nor what is in them can be the folder. */
   moving: readonly string[]
   autofocus?: boolean
+  /** One of the list was chosen, which ends the choice. */
+  chosen?: () => void
 }
 
 const maxShown = 50
@@ -60,7 +65,7 @@ const top: Option = { value: '', label: say.ui.topLevel }
 const creation = '…'
 
 /** Chooses a folder by typing any part of its path, or names a new one. */
-export function FolderField({ sync, label, choice, moving, autofocus = false }: FolderFieldProps) {
+export function FolderField({ sync, label, choice, moving, autofocus = false, chosen: ended }: FolderFieldProps) {
   const folders = useMemo(() => listFolders(sync, moving), [sync])
   const { id = '', fresh } = choice.current
   const chosen = fresh?.title ?? folders.find(({ value }) => value === id)?.label ?? top.label
@@ -103,7 +108,10 @@ export function FolderField({ sync, label, choice, moving, autofocus = false }: 
         ...(isNew ? [{ value: creation, label: say.library.createFolder(name) }] : []),
       ]}
       autofocus={autofocus}
-      onChoose={choose}
+      onChoose={(option) => {
+        choose(option)
+        ended?.()
+      }}
       onLeave={settle}
     />
   )

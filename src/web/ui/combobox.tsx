@@ -88,6 +88,7 @@ export function Combobox(props: ComboboxProps) {
           id={id}
           name={name}
           role="combobox"
+          dir="auto"
           autocomplete="off"
           aria-expanded={isShown}
           aria-controls={`${id}-list`}

@@ -116,7 +116,7 @@ export function Toasts() {
 }
 
 /** The button that had the focus is gone. */
-async function leave(work: void | Promise<void>): Promise<void> {
+async function leave(work: unknown): Promise<void> {
   await work
   if (document.activeElement === document.body) document.querySelector<HTMLElement>('#main')?.focus()
 }

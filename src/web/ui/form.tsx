@@ -138,9 +138,14 @@ export function Field({ label, hint, error: own, rows, onInput, ...input }: Fiel
     if (faults[input.name] !== undefined) forget(input.name)
     onInput?.(event)
   }
+  const field = useRef<HTMLInputElement & HTMLTextAreaElement>(null)
+  // Whoever comes to a text that is there replaces it by typing, and moves the caret otherwise.
+  useLayoutEffect(() => {
+    if (input.autofocus) field.current?.select()
+  }, [])
   const described = { 'aria-invalid': error !== undefined, 'aria-describedby': `${id}-hint ${id}-error` }
   // Preact's type of an input knows one type at a time.
-  const common: unknown = { id, ...input, ...described, onInput: change }
+  const common: unknown = { id, ref: field, dir: 'auto', ...input, ...described, onInput: change }
   return (
     <div class="field">
       <label for={id}>{label}</label>

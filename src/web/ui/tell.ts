@@ -1,3 +1,4 @@
+import { say } from '../words/words.ts'
 import { sharedValue } from './shared-value.ts'
 
 /** Extras of a message at the bottom of the page. */
@@ -8,6 +9,10 @@ interface ToastOptions {
   undo?: () => unknown
   /** The button's name instead of Undo, where it does not bring back all that was there before. */
   undoName?: string
+  /** It tells that something was taken back. */
+  isTakenBack?: boolean
+  /** The ids of the bookmarks that it is about. */
+  about?: readonly string[]
 }
 
 interface Toast extends ToastOptions {
@@ -24,7 +29,7 @@ const maxUndos = 50
 
 const toasts = sharedValue<readonly Toast[]>([])
 let lastId = 0
-const undos: { id: number; undo: () => unknown }[] = []
+const undos: { id: number; text: string; undo: () => unknown }[] = []
 
 export const useToasts = toasts.use
 
@@ -32,24 +37,37 @@ export const useToasts = toasts.use
 export function tell(text: string, options: ToastOptions = {}): void {
   const toast = { id: ++lastId, text, ...options }
   // The key for Undo takes back what was done before.
-  const isReplaced = (other: Toast) => other.text === text || (other.undo !== undefined && options.undo !== undefined)
+  const isStep = (one: ToastOptions) => one.undo !== undefined || one.isTakenBack === true
+  const isReplaced = (other: Toast) => other.text === text || (isStep(other) && isStep(options))
   toasts.set([...toasts.get().filter((other) => !isReplaced(other)), toast].slice(-maxShown))
   if (!options.isAlert) setTimeout(() => dismiss(toast.id), options.undo ? undoShownMs : shownMs)
-  if (options.undo) undos.push({ id: toast.id, undo: options.undo })
+  if (options.undo) undos.push({ id: toast.id, text, undo: options.undo })
   if (undos.length > maxUndos) undos.shift()
 }
 
-/** Takes back what the message tells of, or the last action that has not been taken back. */
-export async function undo(id = undos.at(-1)?.id): Promise<void> {
+/** Takes back what the message tells of. Resolves with its text, unless that was taken back before. */
+export async function undo(id: number): Promise<string | undefined> {
   const at = undos.findIndex((one) => one.id === id)
   const [taken] = at === -1 ? [] : undos.splice(at, 1)
-  if (!taken) return
+  if (!taken) return undefined
   dismiss(taken.id)
   await taken.undo()
+  return taken.text
+}
+
+/** Takes back the last action that has not been taken back, which may be out of sight by now. */
+export async function undoLast(): Promise<void> {
+  const text = await undo(undos.at(-1)?.id ?? 0)
+  tell(text === undefined ? say.ui.nothingToTakeBack : say.ui.takenBack(text), { isTakenBack: true })
 }
 
 export function dismiss(id: number): void {
   toasts.set(toasts.get().filter((toast) => toast.id !== id))
+}
+
+/** For messages about a bookmark that are no longer true. */
+export function dismissAbout(bookmark: string): void {
+  for (const { id, about } of toasts.get()) if (about?.includes(bookmark)) dismiss(id)
 }
 
 /** For a message that is no longer true. */

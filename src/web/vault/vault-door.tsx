@@ -46,6 +46,11 @@ export function VaultDoor({ owner, device, opened }: DoorProps) {
     hasVault(owner.client).then(setExists, (error: unknown) => setFailure(messageOf(error)))
   }
   useEffect(look, [])
+  useEffect(() => {
+    if (failure === undefined) return
+    addEventListener('online', look)
+    return () => removeEventListener('online', look)
+  }, [failure])
   const open = async (fields: Record<string, string>) => {
     await opened(await tryCredentials(owner.userId, fields, (credentials) => openVault(owner.client, credentials)))
   }

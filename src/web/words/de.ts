@@ -12,6 +12,8 @@ export const de: Words = {
     copy: 'Kopieren',
     copied: 'Kopiert',
     undo: 'Rückgängig',
+    takenBack: (what) => `Zurückgenommen: ${what}`,
+    nothingToTakeBack: 'Es gibt nichts mehr zurückzunehmen',
     dismiss: 'Ausblenden',
     tryAgain: 'Erneut versuchen',
     reload: 'Seite neu laden',

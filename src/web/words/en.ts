@@ -11,6 +11,8 @@ export const en = {
     copy: 'Copy',
     copied: 'Copied',
     undo: 'Undo',
+    takenBack: (what: string) => `Taken back: ${what}`,
+    nothingToTakeBack: 'There is nothing more to take back',
     dismiss: 'Dismiss',
     tryAgain: 'Try again',
     reload: 'Reload the page',
