@@ -285,7 +285,19 @@ else {
         .waitFor()
       t.same(await faultsIn(laptop, 'pairing-code', looks), [])
       await laptop.keyboard.press('Escape')
-      await showCode()
+
+      await laptop.route('**/api/v1/account/pairings/*', (route, request) =>
+        request.method() === 'GET'
+          ? route.fulfill({ json: { step: 1, message: 'AAAA', expires_at: 0 } })
+          : route.fallback(),
+      )
+      await laptop.getByRole('button', { name: 'Hedy, This browser' }).click()
+      await laptop.getByRole('menuitem', { name: 'Pair a phone' }).click()
+      await laptop.getByRole('alert').getByText('has altered what they said').waitFor()
+      await laptop.getByRole('button', { name: 'Sign out all others' }).waitFor()
+      await laptop.unroute('**/api/v1/account/pairings/*')
+      await laptop.getByRole('button', { name: 'Show another code' }).click()
+      await laptop.getByRole('img', { name: 'The code, for a camera' }).waitFor()
       const first = await linkShown()
       await phone.goto(first)
       await phone.getByText('Sign in as on the device that shows the code.').waitFor()

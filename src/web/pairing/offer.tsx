@@ -18,7 +18,7 @@ type Step =
   | { name: 'scanned'; guest: PairingGuest }
   | { name: 'different' }
   | { name: 'open'; guest: PairingGuest; at: number }
-  | { name: 'failed'; text: string; mayBeOpen?: boolean }
+  | { name: 'failed'; error: unknown; mayBeOpen?: boolean }
 
 /** Shows a code, and lets in whoever has scanned it once the person has compared the pictures. */
 export function Offer({ app: { client, userId }, close }: { app: App; close: () => void }) {
@@ -35,7 +35,7 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
       setStep({ name: 'scanned', guest: await offer.guest() })
     }
     begin().catch((error: unknown) => {
-      if (!signal.aborted) setStep({ name: 'failed', text: textOf(error) })
+      if (!signal.aborted) setStep({ name: 'failed', error })
     })
     return () => stop.abort()
   }, [turn])
@@ -47,7 +47,7 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
       await guest.admit(masterKey)
       setStep({ name: 'open', guest, at: Date.now() })
     } catch (error) {
-      setStep({ name: 'failed', text: textOf(error), mayBeOpen: true })
+      setStep({ name: 'failed', error, mayBeOpen: true })
     }
   }
   const leaveTo = (part: string) => {
@@ -101,10 +101,13 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
         )}
         {step.name === 'failed' && (
           <>
-            <p role="alert">{step.text}</p>
+            <p role="alert">{textOf(step.error)}</p>
             {step.mayBeOpen && <p>{say.pairing.sentBefore}</p>}
             <div class="bar end">
               {step.mayBeOpen && <Button onClick={() => leaveTo('lost')}>{say.pairing.notMe}</Button>}
+              {!step.mayBeOpen && isSuspect(step.error) && (
+                <Button onClick={() => leaveTo('others')}>{say.pairing.signOutOthers}</Button>
+              )}
               <Button look="primary" onClick={() => setTurn(turn + 1)}>
                 {say.pairing.another}
               </Button>
@@ -118,6 +121,11 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
 
 function textOf(error: unknown): string {
   return error instanceof PairingError ? say.pairing.offerFaults[error.fault] : messageOf(error)
+}
+
+/** So ends a try to come between the devices that has found out before anything was shown that the pictures would differ. */
+function isSuspect(error: unknown): boolean {
+  return error instanceof PairingError && (error.fault === 'altered' || error.fault === 'taken')
 }
 
 function Code({ link }: { link: string }) {
