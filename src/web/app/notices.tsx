@@ -196,7 +196,7 @@ function Refused() {
 function refusalText({ bookmark, reason, status, message: told }: Quarantined): string {
   const name = bookmark ? quoted(bookmark) : say.app.deletion
   if (reason === 'quota') return name
-  return status === 413 ? say.app.tooBig(name) : say.app.refusedWith(name, sentence(told))
+  return status === 413 ? say.app.tooBig(name) : say.app.refusedWith(name, say.failure.refusedOtherwise(sentence(told)))
 }
 
 export function ConflictCount() {

@@ -82,7 +82,7 @@ function BackupRow({ backup, changed }: BackupRowProps) {
   const download = async () => {
     saveFile(
       await downloadBackup(client, backup),
-      `bookmarks-${new Date(backup.created_at).toISOString().slice(0, 10)}.dat`,
+      say.settings.backupFile(new Date(backup.created_at).toISOString().slice(0, 10)),
     )
   }
   const remove = () =>

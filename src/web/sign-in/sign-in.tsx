@@ -72,8 +72,10 @@ export function Front({ children }: { children: ComponentChildren }) {
           <Logo />
           {say.ui.brand}
         </span>
-        <LanguageMenu />
-        <a href={helpAddress}>{say.signIn.howItWorks}</a>
+        <div class="bar">
+          <LanguageMenu />
+          <a href={helpAddress}>{say.signIn.howItWorks}</a>
+        </div>
       </header>
       <main class="front-main">{children}</main>
       <Picture />

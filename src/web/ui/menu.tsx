@@ -88,7 +88,7 @@ export function Menu({ label, icon, children, items, class: name }: MenuProps) {
   )
 }
 
-/** In which language the page is. */
+/** In which language the page is. Where it looks like others beside it, it says so in a word, too. */
 export function LanguageMenu({ class: name }: { class?: string }) {
   const chosen = chosenLanguage()
   const items = [undefined, ...languages].map((one) => ({
@@ -98,7 +98,7 @@ export function LanguageMenu({ class: name }: { class?: string }) {
   }))
   return (
     <Menu label={say.ui.language} icon={LanguageIcon} items={items} class={name}>
-      {say.ui.language}
+      {name && say.ui.language}
     </Menu>
   )
 }

@@ -275,7 +275,7 @@ export const de: Words = {
       'go-back': 'Zurück in der Zeit',
       history: 'Verlauf',
       account: 'Geräte und Konto',
-      settings: 'Import und Sicherungen',
+      settings: 'Import und Sicherung',
       security: 'Sicherheit',
       shortcuts: 'Tastenkürzel',
     },
@@ -284,7 +284,7 @@ export const de: Words = {
   signIn: {
     signIn: 'Anmelden',
     deleted: 'Ihr Konto ist gelöscht. Weder auf dem Dienst noch in diesem Browser ist etwas davon übrig.',
-    motto: ['Ihre Lesezeichen,', 'auf allen Ihren Geräten,', 'lesbar nur für Sie'],
+    motto: ['Ihre Lesezeichen,', 'auf allen Geräten,', 'lesbar nur für Sie'],
     promises: [
       'Jedes Lesezeichen wird auf Ihrem Gerät verschlüsselt. Der Server bewahrt auf, was er nicht lesen kann.',
       'Was Sie auf einem Gerät ändern, zeigen die anderen sofort. Ohne Netz geht alles ebenso.',
@@ -310,7 +310,7 @@ export const de: Words = {
         one: 'Eine Änderung, die noch nicht gesendet war, bleibt in diesem Browser.',
         other: '# Änderungen, die noch nicht gesendet waren, bleiben in diesem Browser.',
       }),
-    howItWorks: 'So funktioniert es',
+    howItWorks: 'So geht es',
     picture: 'Zwei Geräte zeigen dieselben Lesezeichen. Dazwischen hat der Server nur verschlüsselte Blöcke.',
   },
 
@@ -338,7 +338,7 @@ export const de: Words = {
     noKeysHere: 'Dieser Browser bewahrt die Schlüssel nicht auf. Versuchen Sie es in dem, den Sie am meisten benutzen.',
     repaired: 'Der Tresor ist repariert: Die neue Passphrase und der neue Wiederherstellungscode öffnen ihn',
     repairTitle: 'Tresor reparieren',
-    printCode: 'Diesen Wiederherstellungscode drucken',
+    printCode: 'Diesen Code drucken',
     makeNewKeys: 'Neue Schlüssel machen',
     sameKeys:
       'Die Schlüssel, die dieser Browser hat, bleiben dieselben, und ebenso Ihre Lesezeichen. Sie bekommen eine neue Passphrase und einen neuen Wiederherstellungscode; die bisherigen öffnen nichts mehr.',
@@ -862,7 +862,7 @@ export const de: Words = {
       '<b>Ändern Sie die Schlüssel.</b> Was Sie von da an speichern, ist mit Schlüsseln verschlüsselt, die das verlorene Gerät nie hatte. Sie wählen eine Passphrase und bekommen einen neuen Wiederherstellungscode.',
     changeKeysButton: 'Schlüssel ändern …',
     changeKeys: 'Schlüssel ändern',
-    printNewCode: 'Den neuen Wiederherstellungscode drucken',
+    printNewCode: 'Den neuen Code drucken',
     encryptingAnew: 'Wird mit den neuen Schlüsseln verschlüsselt',
     keysChanged: 'Die Schlüssel sind geändert. Ihre anderen Geräte fragen einmal nach der Passphrase.',
     changeKeysMore:
@@ -916,7 +916,7 @@ export const de: Words = {
   },
 
   settings: {
-    title: 'Import und Sicherungen',
+    title: 'Import und Sicherung',
     files: 'Lesezeichen-Dateien',
     filesMore: 'Die Datei, die jeder Browser importieren und exportieren kann. Sie ist nicht verschlüsselt.',
     importFile: 'Lesezeichen-Datei importieren',
@@ -956,6 +956,7 @@ export const de: Words = {
       `${name}: Sie verschwindet für immer vom Dienst. Ihre Lesezeichen bleiben, und ebenso Dateien, die Sie heruntergeladen haben.`,
     deleteBackup: 'Sicherung löschen',
     backupDeleted: 'Die Sicherung wurde gelöscht',
+    backupFile: (day) => `lesezeichen-${day}.dat`,
     open: 'Öffnen',
     openName: (name) => `Öffnen: ${name}`,
     download: 'Herunterladen',

@@ -910,6 +910,7 @@ export const en = {
       `${name} goes from the service for good. Your bookmarks stay, and so do files that you have downloaded.`,
     deleteBackup: 'Delete the backup',
     backupDeleted: 'The backup was deleted',
+    backupFile: (day: string) => `bookmarks-${day}.dat`,
     open: 'Open',
     openName: (name: string) => `Open: ${name}`,
     download: 'Download',
