@@ -1,4 +1,5 @@
 import t from 'tap'
+import { createClient } from '../../src/client/api/client.ts'
 import type { SendRequest } from '../../src/client/api/retry.ts'
 import { unwrap } from '../../src/client/api/unwrap.ts'
 import {
@@ -138,6 +139,23 @@ t.test('of two devices that rotate the keys at once, one does; the old recovery 
   }
   const { key } = unwrap(await client.GET('/api/v1/account/export-key'))
   t.equal(key, Buffer.from(rotated.keys.exportKey).toString('base64'), 'new exports are under the new key')
+})
+
+t.test('an instance of 2.0.0 does not say if there is a vault: its keyring is asked for', async (t) => {
+  for (const [status, expected] of [
+    [404, false],
+    [200, true],
+    [503, true],
+  ] as const) {
+    const answerOf = ({ url }: Request) =>
+      url.endsWith('/session') ? Response.json({ authenticated: true, user: {} }) : Response.json({}, { status })
+    const old = createClient({
+      baseUrl: 'http://localhost',
+      deviceId: 'new',
+      fetch: async (request) => answerOf(request),
+    })
+    t.equal(await hasVault(old), expected, `${status}`)
+  }
 })
 
 t.test('without a session: SignedOutError', async (t) => {
