@@ -171,10 +171,10 @@ export class FakeRecords {
     return written
   }
 
-  /** True if the version was made on one of a third device that its replacer had not seen either. */
-  #isMadeOnUnseen(before: Current | undefined, { device_id, unseenAfter }: Replacement): boolean {
+  /** True if the version was made on one of another device that its replacer had not seen either. */
+  #isMadeOnUnseen(before: Current | undefined, { unseenAfter }: Replacement): boolean {
     if (!before || unseenAfter === undefined) return false
-    const others = this.keptOf(before).filter((one) => ![before.device_id, device_id].includes(one.device_id))
+    const others = this.keptOf(before).filter(({ device_id }) => device_id !== before.device_id)
     return others.some(({ began, reason }) => reason === 'superseded' && (began?.stamp ?? 0) > unseenAfter)
   }
 

@@ -222,10 +222,8 @@ async function effectsOf(
 }
 
 /** What the winner replaces, if that was made on a version of which its device may not have seen all. */
-function replacedUnseen({ stored, winner, unseenAfter }: Won): ReplacedUnseen[] {
-  if (!stored || unseenAfter === undefined || stored.versions === 0) return []
-  const { entity_type, entity_id, device_id } = stored
-  return [{ entity_type, entity_id, unseenAfter, devices: [device_id, winner.device_id] }]
+function replacedUnseen({ stored, unseenAfter }: Won): ReplacedUnseen[] {
+  return stored && unseenAfter !== undefined && stored.versions > 0 ? [{ ...stored, unseenAfter }] : []
 }
 
 interface StoredData {

@@ -180,15 +180,20 @@ const byEvents = query(
 /** A current version that is replaced by a device that had seen nothing after a sequence number. */
 export interface ReplacedUnseen extends EntityKey {
   unseenAfter: number
-  /** The one that made it, and the one that replaces it. */
-  devices: [string, string]
+  /** That has made it. */
+  device_id: string
 }
 
-/** By `entityKey`, those that were made on a version of a third device, which nobody had lost by then, from after that number. */
+/**
+ * By `entityKey`, those that were made on a version of another device, which nobody had lost by then, from after that number.
+ * One of the replacing device counts, too: an older copy of its store has forgotten what it had made.
+ */
 export async function findOnUnseen(trx: Trx, userId: string, replaced: ReplacedUnseen[]): Promise<Set<string>> {
   const found = await flatMapOfType(replaced, entitiesOfStatement, async ({ entity_type, places }) => {
     const part = places.map((place) => replaced[place] as ReplacedUnseen)
-    const list = JSON.stringify(part.map(({ entity_id, unseenAfter, devices }) => [entity_id, unseenAfter, ...devices]))
+    const list = JSON.stringify(
+      part.map(({ entity_id, unseenAfter, device_id }) => [entity_id, unseenAfter, device_id]),
+    )
     const rows = await onUnseen.all(trx, { userId, entity_type, list })
     return rows.map(({ entity_id }) => entityKey({ entity_type, entity_id }))
   })
@@ -203,7 +208,7 @@ const onUnseen = query(
     select value ->> 0 as entity_id from ${listedJson(db, list)} where exists (
       select 1 from versions where user_id = ${userId} and entity_type = ${entity_type} and entity_id = value ->> 0
         and seq > cast(value ->> 1 as bigint) and began > cast(value ->> 1 as bigint) and reason = 'superseded'
-        and device_id <> value ->> 2 and device_id <> value ->> 3
+        and device_id <> value ->> 2
     )`,
 )
 
