@@ -96,6 +96,24 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       t.same([a.conflicts, b.conflicts], [[], []], 'the delete was seen')
     })
 
+    t.test('a delete of what is held meets a no from elsewhere like any edit: the loser is told', async (t) => {
+      const { person, a, b } = await pair(t, 10)
+      const c = person.device('c')
+      await sync(c)
+      await a.sync.remove(ids(0, 10))
+      await sync(a, b, c)
+      await b.sync.rejectDeletions()
+      await person.world.pass(120_000)
+      await c.sync.remove('b0')
+      await sync(b, c, b, a)
+      t.same(
+        [a, b].map((one) => Object.keys(shown(one)).length),
+        [9, 9],
+      )
+      t.match(b.conflicts, [{ id: 'b0', fields: [], mine: { id: 'b0' }, theirs: null }])
+      t.same([a.conflicts, c.conflicts], [[], []])
+    })
+
     t.test('what is there again under another id is not lost, and a no does not double it', async (t) => {
       const { a, b } = await pair(t, 30)
       const anew = numbered(12).map((one) => ({ ...one, id: `new-${one.id}` }))

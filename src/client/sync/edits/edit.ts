@@ -63,9 +63,10 @@ function editRow(row: Row, edit: Edit, context: EditContext): Row {
   if (edit.sealed ? view.data_hash === edit.sealed.data_hash : view.bookmark === null) return row
   const released = releaseHeld(row)
   const sent = row.waiting.filter((waiting) => waiting.sent)
-  const isUnknownThere = sent.length === 0 && !released.version?.bookmark && !row.unreadable
+  const isUnknownThere = sent.length === 0 && !row.held && !row.version?.bookmark && !row.unreadable
   if (edit.bookmark === null && isUnknownThere) return { ...released, waiting: [] }
-  return { ...released, waiting: [...sent, toWaiting(row, edit, context)] }
+  // A delete of what is held goes on top of that one: somebody else may say no to it.
+  return { ...released, waiting: [...sent, toWaiting(edit.bookmark ? row : released, edit, context)] }
 }
 
 function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
