@@ -104,7 +104,7 @@ export const emptyPull: Row = {
     work: 'pull of nothing new, 32 connections',
     limit: bareRoute,
     unit: 'requests/s',
-    target: { atLeast: 0.33 },
+    target: { atLeast: 0.5 },
   },
   open: besideBareApp((bench, account) => bench.load.run('pullNothing', account, callers(bench, 32))),
 }
@@ -114,7 +114,7 @@ export const emptyPullDevice: Row = {
     work: 'pull of nothing new with a device id, 32 connections',
     limit: bareRoute,
     unit: 'requests/s',
-    target: { atLeast: 0.28 },
+    target: { atLeast: 0.5 },
   },
   open: besideBareApp((bench, account) => {
     const own = { ...account, headers: { ...account.headers, 'x-device-id': 'phone' } }
