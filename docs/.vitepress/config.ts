@@ -3,17 +3,47 @@ import { createHash } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ShikiTransformer, transformerStyleToClass } from '@shikijs/transformers'
-import { defineConfig, type MarkdownRenderer } from 'vitepress'
+import { type DefaultTheme, defineConfig, type MarkdownRenderer } from 'vitepress'
 import { slugOf } from '../../scripts/docs/guides.ts'
 import { writePages } from '../../scripts/docs/pages.ts'
 
-const { source, sidebar, names, operations } = await writePages()
+const { source, sidebar, german, names, operations } = await writePages()
 /** The policy of the pages allows no styles and scripts within them. */
 const styles = transformerStyleToClass()
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'"
 /** Redoc adds styles by script and searches in a worker. */
 const referencePolicy = `${policy.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")}; font-src 'self' data:; worker-src blob:`
+
+/** The pages for people. The others are for developers, and in English. */
+const inGerman: DefaultTheme.Config = {
+  nav: [
+    { text: 'Anleitung', link: '/de/using.html' },
+    { text: 'Für Entwickler (englisch)', link: '/' },
+  ],
+  sidebar: german,
+  outline: { label: 'Auf dieser Seite' },
+  docFooter: { prev: 'Davor', next: 'Danach' },
+  darkModeSwitchLabel: 'Aussehen',
+  lightModeSwitchTitle: 'Hell',
+  darkModeSwitchTitle: 'Dunkel',
+  sidebarMenuLabel: 'Seiten',
+  returnToTopLabel: 'Nach oben',
+  langMenuLabel: 'Sprache wechseln',
+  skipToContentLabel: 'Zum Inhalt',
+}
+const searchInGerman: DefaultTheme.LocalSearchOptions = {
+  translations: {
+    button: { buttonText: 'Suchen /', buttonAriaLabel: 'Suchen /' },
+    modal: {
+      displayDetails: 'Einzelheiten zeigen',
+      resetButtonTitle: 'Leeren',
+      backButtonTitle: 'Schließen',
+      noResultsText: 'Nichts gefunden für',
+      footer: { selectText: 'öffnen', navigateText: 'wählen', closeText: 'schließen' },
+    },
+  },
+}
 
 type ShikiElement = Parameters<NonNullable<ShikiTransformer['span']>>[0]
 
@@ -23,13 +53,21 @@ export default defineConfig({
   titleTemplate: ':title · Encrypted Bookmark Sync',
   description:
     "Keeps a person's bookmarks in sync across all their devices, while its operator cannot read any of them.",
-  lang: 'en',
+  locales: {
+    root: { label: 'English', lang: 'en' },
+    de: {
+      label: 'Deutsch',
+      lang: 'de',
+      link: '/de/using.html',
+      description: 'Ihre Lesezeichen auf allen Ihren Geräten, und lesbar nur für Sie.',
+      themeConfig: inGerman,
+    },
+  },
   metaChunk: true,
   // The search index has the pages in the order in which they are read: side by side, another one each time.
   buildConcurrency: 1,
   // It would put a style into the page.
   appearance: { disableTransition: false },
-  head: [['link', { rel: 'icon', href: 'icon.svg' }]],
   markdown: {
     anchor: { slugify: slugOf },
     headers: { slugify: slugOf },
@@ -39,6 +77,8 @@ export default defineConfig({
   },
   themeConfig: {
     logo: { src: '/icon.svg', width: 22, height: 22 },
+    // Most pages have no other language.
+    i18nRouting: false,
     siteTitle: '<span class="first">Encrypted </span>Bookmark Sync',
     nav: [
       { text: 'Guides', link: '/' },
@@ -53,22 +93,23 @@ export default defineConfig({
       options: {
         _render: renderForSearch,
         translations: { button: { buttonText: 'Search /', buttonAriaLabel: 'Search /' } },
+        locales: { de: searchInGerman },
       },
     },
   },
   async transformHtml(html, page, { siteConfig }) {
-    const withFiles = await withScriptsInFiles(html, siteConfig.outDir, siteConfig.site.base)
     const { base } = siteConfig.site
+    const withFiles = await withScriptsInFiles(html, siteConfig.outDir, base)
     const isReference = page.endsWith('/http.html')
     const own = isReference ? referencePolicy : policy
     // Otherwise the megabyte waits until the page's own scripts have run, and comes together with what other pages need.
     const early = `<link rel="preload" as="script" href="${base}redoc.standalone.js">\n`
     const meta = `<meta http-equiv="Content-Security-Policy" content="${own}">\n`
-    const sheet = `<link rel="stylesheet" href="${base}code.css">\n`
+    const links = `<link rel="icon" href="${base}icon.svg">\n<link rel="stylesheet" href="${base}code.css">\n`
     return withFiles
       .replaceAll(/(<[^<>]*) style="[^"]*"/g, '$1')
       .replace(/(<meta charset="utf-8">\n)/, `$1${meta}${isReference ? early : ''}`)
-      .replace('</head>', `${sheet}</head>`)
+      .replace('</head>', `${links}</head>`)
   },
   async buildEnd({ outDir }) {
     // Pages are made at the same time: without this, the order would be another one each time.
@@ -96,9 +137,12 @@ function adjustMarkdown(md: MarkdownRenderer): void {
   md.renderer.rules.code_inline = (...call) => render?.(...call).replace('<code', '<code v-pre') ?? ''
   // Columns are aligned by a class, because the policy of the pages allows no styles within them.
   md.core.ruler.push('columns', ({ tokens }) => {
-    for (const token of tokens) {
+    for (const [index, token] of tokens.entries()) {
       const [, side] = /^text-align:(\w+)$/.exec(token.attrGet('style') ?? '') ?? []
       if (side) token.attrs = [['class', side]]
+      // Markdown has no table without headers, and a header without words is none to a screen reader.
+      const [content, end] = tokens.slice(index + 1)
+      if (token.type === 'th_open' && content?.content === '' && end) token.tag = end.tag = 'td'
     }
   })
 }

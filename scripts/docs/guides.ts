@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { glob, readFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path/posix'
+import { basename, dirname, join, relative } from 'node:path/posix'
 import { type Contract, operationsOf } from '../contract/openapi.ts'
 import { listedErrors, loginFailuresOf } from '../contract/texts.ts'
 
@@ -18,6 +18,17 @@ const order = {
     'docs/using/changed-on-two-devices.md',
     'docs/using/your-own-backups.md',
     'docs/using/leaving.md',
+  ],
+  'So benutzen Sie es': [
+    'docs/using/de/index.md',
+    'docs/using/de/bring-your-bookmarks.md',
+    'docs/using/de/on-your-phone.md',
+    'docs/using/de/in-your-browser.md',
+    'docs/using/de/lost-passphrase.md',
+    'docs/using/de/lost-or-stolen.md',
+    'docs/using/de/changed-on-two-devices.md',
+    'docs/using/de/your-own-backups.md',
+    'docs/using/de/leaving.md',
   ],
   'Get started': ['docs/start.md', 'docs/demo.md'],
   'The client package': [
@@ -75,6 +86,7 @@ const order = {
 /** Where the name of a page, or its title, is not that of the file. */
 const names: Record<string, { page: string; title: string }> = {
   'docs/using/index.md': { page: 'using.html', title: 'Using it' },
+  'docs/using/de/index.md': { page: 'de/using.html', title: 'So benutzen Sie es' },
   'src/client/README.md': { page: 'web-app.html', title: 'A web app, from sign-in to sign-out' },
   'docs/decisions/index.md': { page: 'decisions.html', title: 'Decisions' },
   'src/web/README.md': { page: 'web-page.html', title: 'How the web page is made' },
@@ -89,7 +101,7 @@ const exampleOrigin = 'https://sync.example.org'
 export interface Guide {
   /** In the repository. */
   path: string
-  /** The name of its file among the built ones, which are all side by side. */
+  /** The name of its file among the built ones, which are side by side in a folder for each language. */
   page: string
   title: string
   group: string
@@ -111,12 +123,18 @@ export async function readGuides(root: URL, contract: Contract): Promise<Guide[]
         .replace('<!-- the errors of openapi.yaml -->\n', errorRows(contract))
         .replace('<!-- the sign-in failures of openapi.yaml -->\n', loginFailureLines(contract))
       const [, heading = path] = /^# (.*)/.exec(text) ?? []
-      const { page, title } = names[path] ?? { page: `${basename(path, '.md')}.html`, title: heading }
+      const folder = languageOf(path) === 'en' ? '' : `${languageOf(path)}/`
+      const { page, title } = names[path] ?? { page: `${folder}${basename(path, '.md')}.html`, title: heading }
       return { path, page, title, group, text: text.replace(/^# .*/, `# ${title}`) }
     }),
   )
   const list = listOf(guides)
   return guides.map((guide) => ({ ...guide, text: guide.text.replace('<!-- all guides -->\n', list) }))
+}
+
+/** The pages for people are there in more than one language. */
+export function languageOf(path: string): string {
+  return /^docs\/using\/(\w+)\//.exec(path)?.[1] ?? 'en'
 }
 
 /** The contract's errors as rows of a table: those with the same status and the same remedy share one. */
@@ -136,10 +154,10 @@ function loginFailureLines(contract: Contract): string {
     .join('')
 }
 
-/** The list of the first page: each guide with the first sentence of its first paragraph. */
+/** The list of the first page: each guide in English with the first sentence of its first paragraph. */
 function listOf(guides: Guide[]): string {
   const groups = Map.groupBy(
-    guides.filter(({ group }) => group !== ''),
+    guides.filter(({ group, path }) => group !== '' && languageOf(path) === 'en'),
     ({ group }) => group,
   )
   return [...groups]
@@ -186,12 +204,13 @@ export function linksBetween(
   ])
   return (from) => (to) => {
     if (/^https?:/.test(to)) return to
+    const folder = dirname(targets.get(from) ?? '')
     const path = fullPath(from, to)
     // They are files of the built folder, which the site has at its root.
     if (path.startsWith('docs/assets/')) return path.slice('docs/assets'.length)
     const target = targets.get(path)
     if (target === undefined && !isOtherFile(path)) throw new Error(`${from} has a link to ${to}, which is nowhere`)
-    return target
+    return target && relative(folder, target)
   }
 }
 
@@ -223,7 +242,7 @@ function placesIn({ path, page, text }: Guide): [string, string][] {
 export function slugOf(heading: string): string {
   return heading
     .toLowerCase()
-    .replaceAll(/[^\w\s-]/g, '')
+    .replaceAll(/[^\p{L}\p{N}_\s-]/gu, '')
     .replaceAll(' ', '-')
 }
 

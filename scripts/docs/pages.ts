@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import { type Contract, operationsOf, resolve } from '../contract/openapi.ts'
 import { apiPage, readApi } from './api.ts'
-import { linksBetween, plainFiles, readGuides, withLinks } from './guides.ts'
+import { languageOf, linksBetween, plainFiles, readGuides, withLinks } from './guides.ts'
 import { realtimePage } from './realtime.ts'
 import { samplesOf, withSamples } from './samples.ts'
 
@@ -18,10 +18,14 @@ interface Link {
   link: string
 }
 
+type Sidebar = { text: string; items: Link[] }[]
+
 interface Site {
   /** The folder of the pages. */
   source: string
-  sidebar: { text: string; items: Link[] }[]
+  sidebar: Sidebar
+  /** Of the pages in German. */
+  german: Sidebar
   /** Where each exported name of the client package is described. */
   names: Map<string, string>
   /** The operations of the contract, as the search indexes them. */
@@ -52,22 +56,28 @@ export async function writePages(): Promise<Site> {
   }
   await rm(folder, { recursive: true, force: true })
   await mkdir(new URL('public/vectors/', folder), { recursive: true })
+  await mkdir(new URL('de/', folder), { recursive: true })
   for (const [name, content] of Object.entries(files))
     await writeFile(new URL(name.replace('.html', '.md'), folder), content)
   const assets = (await readdir(new URL('docs/assets/', root))).map((name) => [`docs/assets/${name}`, name] as const)
   for (const [path, name] of [...plainFiles, ...assets])
     await copyFile(new URL(path, root), new URL(`public/${name}`, folder))
   const linkOf = ({ page, title }: { page: string; title: string }) => ({ text: title, link: `/${page}` })
-  const groups = Map.groupBy(guides, ({ group }) => group)
-  groups.delete('')
-  const sidebar = [...groups].map(([text, members]) => ({ text, items: members.map(linkOf) }))
+  const sidebarIn = (language: string) => {
+    const groups = Map.groupBy(
+      guides.filter(({ group, path }) => group !== '' && languageOf(path) === language),
+      ({ group }) => group,
+    )
+    return [...groups].map(([text, members]) => ({ text, items: members.map(linkOf) }))
+  }
+  const sidebar = sidebarIn('en')
   // The reference of the client package comes after the guides to it.
   const reference = entries.map(({ name, page }) => linkOf({ page, title: name || 'The main entry' }))
   sidebar.splice(2, 0, { text: 'The client package by name', items: reference })
   const names = new Map(
     entries.flatMap(({ page, symbols }) => symbols.map(({ name }): [string, string] => [name, `${page}#${name}`])),
   )
-  return { source: fileURLToPath(folder), sidebar, names, operations: operationsText() }
+  return { source: fileURLToPath(folder), sidebar, german: sidebarIn('de'), names, operations: operationsText() }
 }
 
 /** The operations as the search finds them, which does not run Redoc. */

@@ -173,12 +173,14 @@ const lostWords = {
     text: 'The address is mistyped, or what was here is gone.',
     app: 'Open the bookmarks',
     help: 'Help',
+    helpAt: '/docs/using',
   },
   de: {
     title: 'Hier ist nichts',
     text: 'Die Adresse ist falsch geschrieben, oder was hier war, gibt es nicht mehr.',
     app: 'Lesezeichen öffnen',
     help: 'Hilfe',
+    helpAt: '/docs/de/using',
   },
 }
 
@@ -186,8 +188,8 @@ const lostWords = {
 export function lostPage({ appUrl, serveApp }: PagesConfig) {
   const app = appUrl ?? (serveApp ? '' : undefined)
   const pageIn = (language: keyof typeof lostWords) => {
-    const { title, text, app: open, help } = lostWords[language]
-    const links = [...(app === undefined ? [] : [[`${app}/`, open]]), ['/docs/using', help]]
+    const { title, text, app: open, help, helpAt } = lostWords[language]
+    const links = [...(app === undefined ? [] : [[`${app}/`, open]]), [helpAt, help]]
     const list = links.map(([to, name]) => `<li><a href="${to}">${name}</a></li>`).join('')
     return `<!doctype html><html lang="${language}"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title><style>${lostStyle}</style><main><h1>${title}</h1><p>${text}</p><ul>${list}</ul></main></html>\n`
   }
@@ -228,7 +230,8 @@ async function readAsOurs(file: string, { publicUrl, appUrl, serveApp }: PagesCo
     .replaceAll('http://127.0.0.1:3000', publicUrl)
     .replaceAll('ws://127.0.0.1:3000', publicUrl.replace('http', 'ws'))
   if (app === undefined || extname(file) !== '.html') return text
-  return text.replace('<!-- the link to the app -->', `<a class="app" href="${app}/">Open the app</a>`)
+  const words = text.includes('<html lang="de"') ? 'Zur App' : 'Open the app'
+  return text.replace('<!-- the link to the app -->', `<a class="app" href="${app}/">${words}</a>`)
 }
 
 /** Reads when it is first asked to, and keeps the answer. After a failure, the next one who asks has it read again. */

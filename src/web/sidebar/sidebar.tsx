@@ -11,7 +11,7 @@ import { ChevronIcon, DocsIcon, FolderIcon, FolderOpenIcon, Icon } from '../ui/i
 import { LanguageMenu } from '../ui/menu.tsx'
 import { VirtualList } from '../ui/virtual-list.tsx'
 import { locale, number } from '../words/language.ts'
-import { helpAddress, say } from '../words/words.ts'
+import { say } from '../words/words.ts'
 
 /** Where one can go: the views, the folders, the tags. On narrow screens it opens above the page. */
 export function Sidebar({ close }: { close: () => void }) {
@@ -33,7 +33,7 @@ export function Sidebar({ close }: { close: () => void }) {
         <TagList />
         <Group group="care" />
         <Group group="app" />
-        <a class="link" href={helpAddress}>
+        <a class="link" href={say.ui.helpAddress}>
           <Icon of={DocsIcon} />
           <span>{say.sidebar.help}</span>
         </a>

@@ -9,7 +9,7 @@ import { Button } from '../ui/button.tsx'
 import { Form } from '../ui/form.tsx'
 import { Logo } from '../ui/icons.tsx'
 import { LanguageMenu } from '../ui/menu.tsx'
-import { helpAddress, say } from '../words/words.ts'
+import { say } from '../words/words.ts'
 
 export function SignIn({ client }: { client: Client }) {
   const failure = failureIn(location.search)
@@ -74,7 +74,7 @@ export function Front({ children }: { children: ComponentChildren }) {
         </span>
         <div class="bar">
           <LanguageMenu />
-          <a href={helpAddress}>{say.signIn.howItWorks}</a>
+          <a href={say.ui.helpAddress}>{say.signIn.howItWorks}</a>
         </div>
       </header>
       <main class="front-main">{children}</main>

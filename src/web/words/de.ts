@@ -4,6 +4,7 @@ import { bytes, list, number, plural } from './language.ts'
 /** What somebody presses is in the infinitive, everything else says “Sie”. */
 export const de: Words = {
   ui: {
+    helpAddress: '/docs/de/using',
     brand: 'Encrypted Bookmark Sync',
     language: 'Sprache',
     automatic: 'Wie der Browser',

@@ -3,6 +3,8 @@ import { bytes, list, number, plural } from './language.ts'
 /** A plural's sentence says what it counts; `<a>…</a>` and `<time/>` in a text stand for parts that are not text (`fill`). */
 export const en = {
   ui: {
+    /** The pages for people, in this language if they are written in it. */
+    helpAddress: '/docs/using',
     brand: 'Encrypted Bookmark Sync',
     language: 'Language',
     automatic: 'As the browser has it',

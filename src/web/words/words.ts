@@ -26,6 +26,3 @@ export function fill(text: string, parts: Record<string, Part> = {}): ComponentC
     return part === undefined ? piece : typeof part === 'function' ? part(inside) : part
   })
 }
-
-/** The pages for people, in this language as far as they are written in it. */
-export const helpAddress = '/docs/using'
