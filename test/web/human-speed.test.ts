@@ -226,9 +226,10 @@ else {
       await page.setViewportSize({ width: 1200, height: 800 })
     })
 
-    t.test('an address that leads to no view says so', async () => {
+    t.test('an address that leads to no view says so', async (t) => {
       await show(page, 'nonsense')
       await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor()
+      t.equal(await page.locator('h1').count(), 1)
       await show(page, 'folder')
     })
 
@@ -240,6 +241,8 @@ else {
       await elsewhere.evaluate(`document.title = 'Elsewhere'; ${decodeURI(code ?? '').replace(/^javascript:/, '')}`)
       const small = await opened
       await small.getByRole('dialog', { name: 'New bookmark' }).waitFor()
+      // The address is that of the page: what is typed is a title.
+      await small.locator('[name=title]:focus').waitFor()
       const closed = small.waitForEvent('close')
       await press(small, small.getByRole('button', { name: 'Save', exact: true }))
       await closed
@@ -318,6 +321,14 @@ else {
       await screenshot(page, 'swipe')
       await finger.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] })
       await page.getByRole('dialog', { name: 'Tags' }).waitFor()
+      await page.keyboard.press('Escape')
+      await page.keyboard.press('Escape')
+
+      // Without an answer, somebody is told so, not that the code is being made.
+      await page.route('**/api/v1/**', (route) => route.abort())
+      await page.getByRole('button', { name: /^Finger/ }).tap()
+      await page.getByRole('menuitem', { name: 'Pair a phone' }).tap()
+      await page.getByRole('dialog').getByText('The service has not answered yet').waitFor()
     })
   }
 }

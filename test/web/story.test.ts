@@ -80,6 +80,7 @@ else {
     const heads = await conflict.locator('thead th').allTextContents()
     t.match(heads, ['Field', /^The edit that lost, /, /^The one that was kept, /])
     await screenshot(loser, 'conflict')
+    t.equal(await loser.locator('.toast', { hasText: 'saved' }).count(), 0, 'nothing says that it was saved')
     t.equal(await loser.locator('.notice').count(), 0, 'the view itself needs no link to it')
     const [cell] = await conflict.locator('td').all()
     await cell?.evaluate((cell) => cell.replaceChildren('x'.repeat(500)))
@@ -252,7 +253,10 @@ else {
         await live(laptop)
         await laptop.getByRole('button', { name: 'Hedy, This browser' }).click()
         await laptop.getByRole('menuitem', { name: 'What the server sees' }).click()
-        const push = laptop.getByRole('dialog').locator('details', { hasText: 'POST /api/v1/sync/push' }).first()
+        const push = laptop
+          .getByRole('dialog')
+          .locator('details', { hasText: /POST \/api\/v1\/sync\/push.*, 1 bookmark/ })
+          .first()
         await push.locator('summary').click()
         await push.getByText('Frequency hopping').waitFor()
         const bytes = (await push.locator('pre').textContent()) ?? ''

@@ -88,6 +88,7 @@ export function Shell({ app }: { app: App }) {
 function Nowhere() {
   return (
     <section class="page">
+      <h1 class="unseen">{say.app.notFound}</h1>
       <Empty icon={SearchIcon} title={say.app.nothingHere}>
         <p>{fill(say.app.hereAreAll, { a: (text) => <a href={hrefOf('all')}>{text}</a> })}</p>
       </Empty>

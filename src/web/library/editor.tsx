@@ -73,6 +73,8 @@ interface EditorProps {
 
 function Editor({ sync, bookmark, fresh, opened, close }: EditorProps) {
   const isLink = !isFolder(bookmark)
+  /** Whoever comes with an address types a title. */
+  const isKnown = opened !== undefined || Boolean(bookmark.url)
   const folder = useRef<FolderChoice>({ id: bookmark.parentId, fresh })
   const [tags, setTags] = useState<readonly string[]>(bookmark.tags ?? [])
   const [fault, setFault] = useState<string>()
@@ -138,7 +140,7 @@ function Editor({ sync, bookmark, fresh, opened, close }: EditorProps) {
             autocomplete="off"
             defaultValue={bookmark.url ?? ''}
             required={opened?.url !== ''}
-            autofocus={!opened}
+            autofocus={!isKnown}
             error={fault}
             hint={twin && <Twin sync={sync} twin={twin} close={close} />}
             onInput={({ currentTarget }) => lookFor(currentTarget.value)}
@@ -150,7 +152,7 @@ function Editor({ sync, bookmark, fresh, opened, close }: EditorProps) {
           autocomplete="off"
           defaultValue={bookmark.title}
           required={!isLink}
-          autofocus={Boolean(opened) || !isLink}
+          autofocus={isKnown || !isLink}
         />
         <FolderField sync={sync} label={say.ui.folder} choice={folder} moving={[bookmark.id]} />
         {isLink && <TagsField sync={sync} label={say.library.tags} tags={tags} onChange={setTags} guesses={guesses} />}

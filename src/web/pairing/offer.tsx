@@ -8,6 +8,7 @@ import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialogs.tsx'
 import { messageOf, ToldError } from '../ui/failure.ts'
 import { Time } from '../ui/time.tsx'
+import { Waiting } from '../ui/waiting.tsx'
 import { fill, say } from '../words/words.ts'
 import { linkOf } from './code.ts'
 import { Pictures } from './pictures.tsx'
@@ -58,7 +59,7 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
   return (
     <Dialog title={say.pairing.title} close={close}>
       <div class="form pairing">
-        {step.name === 'begun' && <p role="status">{say.pairing.making}</p>}
+        {step.name === 'begun' && <Waiting again={() => setTurn(turn + 1)} />}
         {step.name === 'shown' && <Code link={step.link} />}
         {step.name === 'scanned' && (
           <>

@@ -40,6 +40,7 @@ function Request({
           </code>
           <span class="hint">
             {exactTime(at)}, {bytes(size)}
+            {ids.length > 0 && `, ${say.ui.bookmarks(ids.length)}`}
           </span>
         </summary>
         <div class="seen-pair">

@@ -71,8 +71,10 @@ function Bookmarklet() {
   return (
     <section class="panel">
       <h2>{say.settings.bookmarklet}</h2>
-      <p>{say.settings.bookmarkletMore}</p>
-      <div class="bar">
+      {/* A telephone has no bar to drag anything to. */}
+      <p class="for-fingers">{say.settings.onPhone}</p>
+      <p class="for-mice">{say.settings.bookmarkletMore}</p>
+      <div class="bar for-mice">
         <a
           class="button"
           href={`javascript:void(${code})`}

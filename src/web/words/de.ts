@@ -425,7 +425,6 @@ export const de: Words = {
 
   pairing: {
     title: 'Telefon koppeln',
-    making: 'Ein Code wird erstellt …',
     hasScanned: '<b/> hat den Code gescannt. Zeigt es diese drei Bilder?',
     different: 'Nein, andere oder keine',
     same: 'Ja, meine Lesezeichen dort öffnen',
@@ -943,6 +942,8 @@ export const de: Words = {
     bookmarkletMore:
       'Ziehen Sie diesen Knopf in die Lesezeichenleiste Ihres Browsers. Auf einer Seite gedrückt, speichert er diese hier.',
     dragIt: 'Ziehen Sie ihn in die Lesezeichenleiste Ihres Browsers, und drücken Sie ihn dort',
+    onPhone:
+      'Das Menü des Browsers legt diese Seite auf den Startbildschirm. Um eine Seite zu speichern: dort die Adresse kopieren, dann hier „Lesezeichen hinzufügen“ drücken.',
     addPage: 'Diese Seite hinzufügen',
     backups: 'Sicherungen',
     backupsMore:

@@ -405,7 +405,6 @@ export const en = {
 
   pairing: {
     title: 'Pair a phone',
-    making: 'Making a code…',
     hasScanned: '<b/> has scanned the code. Does it show these three pictures?',
     different: 'No, others or none',
     same: 'Yes, open my bookmarks there',
@@ -898,6 +897,8 @@ export const en = {
     bookmarkletMore:
       'Drag this button to the bookmarks bar of your browser. Pressed on any page, it saves that page here.',
     dragIt: 'Drag it to the bookmarks bar of your browser, and press it there',
+    onPhone:
+      'Add this page to your home screen, by the browser’s menu. To save a page that you read, copy its address there, and press “Add bookmark” here.',
     addPage: 'Add this page',
     backups: 'Backups',
     backupsMore:
