@@ -192,7 +192,7 @@ else {
         await page.getByRole('button', { name: 'Sprache' }).waitFor()
         t.equal(await page.evaluate(() => document.documentElement.lang), 'de')
       })
-      await choose('Sprache', 'Wie der Browser')
+      await choose('Sprache', 'Automatisch')
       await page.getByRole('button', { name: 'Language' }).waitFor()
       await show(page, 'account')
       const context = await openContext(t, browser, { locale: 'de-AT' })

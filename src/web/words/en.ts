@@ -7,7 +7,7 @@ export const en = {
     helpAddress: '/docs/using',
     brand: 'Encrypted Bookmark Sync',
     language: 'Language',
-    automatic: 'As the browser has it',
+    automatic: 'Automatic',
     cancel: 'Cancel',
     close: 'Close',
     copy: 'Copy',
