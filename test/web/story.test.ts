@@ -302,6 +302,10 @@ else {
       await laptop.unroute('**/api/v1/account/pairings/*')
       await laptop.getByRole('button', { name: 'Show another code' }).click()
       await laptop.getByRole('img', { name: 'The code, for a camera' }).waitFor()
+      let messages = 0
+      laptop.on('request', (request) => {
+        if (request.method() === 'PUT' && request.url().includes('/pairings/')) messages++
+      })
       const first = await linkShown()
       await phone.goto(first)
       await phone.getByText('Sign in as on the device that shows the code.').waitFor()
@@ -319,6 +323,7 @@ else {
       await phone.getByRole('alert').getByText('nothing was taken from it').waitFor()
       await laptop.getByRole('button', { name: 'No, others or none' }).click()
       await laptop.getByRole('alert').getByText('Nothing was given away.').waitFor()
+      t.equal(messages, 1, 'its public key, and no keys')
       t.same(await faultsIn(laptop, 'pairing-different', looks), [])
       await laptop.getByRole('button', { name: 'Show another code' }).click()
       await phone.getByRole('button', { name: 'Use the passphrase instead' }).click()
@@ -331,9 +336,19 @@ else {
       await phone.getByText('Does your other device, where your bookmarks are open, show').waitFor()
       await laptop.getByText('Chrome on Linux has scanned the code.').waitFor()
       t.same(await picturesOf(phone), await picturesOf(laptop))
-      await phone.getByRole('button', { name: 'Yes, the same' }).click()
-      await phone.getByText('Now let this device in on the other one.').waitFor()
+      const given = phone.waitForResponse(async (response) => {
+        return (
+          /GET.*\/pairings\//.test(`${response.request().method()} ${response.url()}`) && (await stepOf(response)) === 4
+        )
+      })
       await laptop.getByRole('button', { name: 'Yes, open my bookmarks there' }).click()
+      await given
+      await phone.getByText('Does your other device, where your bookmarks are open, show').waitFor()
+      t.notOk(
+        sent.some((request) => request.includes('/api/v1/bookmarks')),
+        'what came is not taken before a Yes here',
+      )
+      await phone.getByRole('button', { name: 'Yes, the same' }).click()
       await live(phone)
       await link(phone, 'Frequency hopping').waitFor()
       await laptop.getByRole('status').getByText('Your bookmarks are open on Chrome on Linux').waitFor()
@@ -366,6 +381,11 @@ else {
     // Anybody can make a link: no text of theirs is shown.
     t.equal(await page.getByRole('alert').textContent(), 'Login failed. Sign in once more.')
   })
+}
+
+/** Of a pairing's message; undefined if the page has left its answer. */
+async function stepOf(answer: Response): Promise<number | undefined> {
+  return (await answer.json().catch(() => ({}))).step
 }
 
 async function conflictShown(page: Page): Promise<Page> {
