@@ -18,7 +18,7 @@ t.test('Two rows are measured in turn with their limits, and end up in a JSON fi
     {
       row: 'empty-pull',
       unit: 'requests/s',
-      target: '≥ 0.33 of the limit',
+      target: '≥ 0.50 of the limit',
       ratios: { service: Number },
       met: Boolean,
       ...figures,
