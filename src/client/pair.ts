@@ -73,8 +73,9 @@ export interface TakePairingOptions extends PairingOptions {
 
 /**
  * - `malformed`: the text is not a code
- * - `over`: the code is older than two minutes, was never shown to this user, or the other device has stopped
- * - `taken`: another device has scanned the code before
+ * - `over`: the code is older than two minutes, was never shown to this user, another was shown since, or the other device
+ *   has stopped
+ * - `taken`: another device has scanned the code before, or has answered in between
  * - `altered`: a message is not what the other device has sent
  * - `foreign`: the keys that it has sent open none of the user's bookmarks
  */

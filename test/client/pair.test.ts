@@ -107,7 +107,9 @@ t.test('A code is of use to one device, to the same user, for two minutes', asyn
   t.equal(faults[phones.findIndex((_, n) => ['one', 'two', 'three'][n] === guest.name)], 'none')
   t.equal(await faultOf(scan(deviceOf('late'), offer.code).vault), 'taken', 'after it was used')
 
+  const replaced = await offerPairing(deviceOf('laptop'))
   const old = await offerPairing(deviceOf('laptop'))
+  t.equal(await faultOf(replaced.guest()), 'over', 'another code was shown since')
   clock.at = pairingMs
   t.equal(await faultOf(scan(deviceOf('phone'), old.code).vault), 'over')
   t.equal(await faultOf(old.guest()), 'over')

@@ -439,8 +439,8 @@ export const de: Words = {
     noKeys: 'Dieser Browser hat keine Schlüssel weiterzugeben. Sperren Sie ihn, und öffnen Sie ihn mit der Passphrase.',
     offerFaults: {
       malformed: 'Der Code ist nicht vollständig.',
-      over: 'Die zwei Minuten sind vorbei, oder das andere Gerät hat aufgehört.',
-      taken: 'Seitdem wurde ein anderer Code gezeigt, oder jemand anderes hat geantwortet.',
+      over: 'Die zwei Minuten sind vorbei, das andere Gerät hat aufgehört, oder seitdem wurde ein anderer Code gezeigt.',
+      taken: 'Jemand anderes, der als Sie angemeldet ist, hat dazwischen geantwortet.',
       foreign: 'Das andere Gerät hat die Schlüssel nicht angenommen.',
       altered:
         'Etwas zwischen den beiden Geräten hat verändert, was sie einander gesagt haben. Damit lässt sich nichts öffnen.',

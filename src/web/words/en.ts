@@ -419,8 +419,8 @@ export const en = {
     noKeys: 'This browser has no keys to give. Lock it, and open it by the passphrase.',
     offerFaults: {
       malformed: 'The code is not whole.',
-      over: 'The two minutes are over, or the other device has stopped.',
-      taken: 'Another code was shown since, or somebody else has answered.',
+      over: 'The two minutes are over, the other device has stopped, or another code was shown since.',
+      taken: 'Somebody else who is signed in as you has answered in between.',
       foreign: 'The other device did not take the keys.',
       altered: 'Something between the two devices has altered what they said. Nothing can be opened with it.',
     },
