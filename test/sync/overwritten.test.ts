@@ -39,7 +39,7 @@ t.test('a version replaced unseen is named by every later one, also that it was 
       const seen: Record<string, number> = {}
       const lost = new Map<string, [timestamp: number, isMadeOnUnseen: boolean]>()
       let stored: { device: string; timestamp: number; stamp: number } | undefined
-      const superseded: { device: string; stamp: number }[] = []
+      const earlier: { device: string; stamp: number }[] = []
       for (const [index, { device, pulls }] of sequence.entries()) {
         if (pulls) seen[device] = (await current(person)).cursor
         const base = seen[device] ?? 0
@@ -47,10 +47,11 @@ t.test('a version replaced unseen is named by every later one, also that it was 
         await push(person, edit(device, timestamp, base))
         if (stored && stored.device !== device && stored.stamp > base) {
           const { device: maker } = stored
-          const isOnUnseen = superseded.some((one) => one.stamp > base && one.device !== maker)
+          const isOnUnseen = earlier.some((one) => one.stamp > base && one.device !== maker)
           lost.delete(stored.device)
           lost.set(stored.device, [stored.timestamp, isOnUnseen])
-        } else if (stored) superseded.push(stored)
+        }
+        if (stored) earlier.push(stored)
         const { event, cursor } = await current(person)
         const named = (event.overwritten ?? []).map((one: Schemas['OverwrittenVersion']) => [
           one.device_id,

@@ -175,7 +175,7 @@ export class FakeRecords {
   #isMadeOnUnseen(before: Current | undefined, { unseenAfter }: Replacement): boolean {
     if (!before || unseenAfter === undefined) return false
     const others = this.keptOf(before).filter(({ device_id }) => device_id !== before.device_id)
-    return others.some(({ began, reason }) => reason === 'superseded' && (began?.stamp ?? 0) > unseenAfter)
+    return others.some(({ began }) => (began?.stamp ?? 0) > unseenAfter)
   }
 
   /** Of an entity with too many versions, the service erases those that were current for the fewest hours, the latest first. */

@@ -159,6 +159,25 @@ for (const hasSeen of [false, true]) {
   })
 }
 
+t.test('what was merged into a version is told with it, if that is overwritten in turn', async (t) => {
+  const { person, a, b, c } = await people.open(t)
+  await a.sync.put(original)
+  await sync(a, b, c)
+  for (const [device, fields] of [
+    [a, { description: "a's", url: 'https://example.org/a' }],
+    [b, { description: "b's" }],
+    [c, { description: "c's", url: 'https://example.org/c' }],
+  ] as const) {
+    await person.world.pass(1000)
+    await device.sync.update('x', fields)
+    await sync(device)
+  }
+  await sync(b, a)
+  const [told] = b.conflicts
+  t.match(told?.mine, { description: "b's", url: 'https://example.org/a' })
+  t.same([told?.fields.toSorted(), b.conflicts.length], [['description', 'url'], 1])
+})
+
 for (const isAnswered of [true, false]) {
   const before = isAnswered ? '' : ', and edited before that was answered'
   t.test(`what was made here loses all its fields to another that was made unseen under its id${before}`, async (t) => {

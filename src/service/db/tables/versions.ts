@@ -185,8 +185,8 @@ export interface ReplacedUnseen extends EntityKey {
 }
 
 /**
- * By `entityKey`, those that were made on a version of another device, which nobody had lost by then, from after that number.
- * One of the replacing device counts, too: an older copy of its store has forgotten what it had made.
+ * By `entityKey`, those that came after a version of another device from after that number. One that was overwritten unseen
+ * counts, because it may have been merged in, and one of the replacing device: an older copy of its store has forgotten it.
  */
 export async function findOnUnseen(trx: Trx, userId: string, replaced: ReplacedUnseen[]): Promise<Set<string>> {
   const found = await flatMapOfType(replaced, entitiesOfStatement, async ({ entity_type, places }) => {
@@ -207,8 +207,7 @@ const onUnseen = query(
   ) => sql<{ entity_id: string }>`
     select value ->> 0 as entity_id from ${listedJson(db, list)} where exists (
       select 1 from versions where user_id = ${userId} and entity_type = ${entity_type} and entity_id = value ->> 0
-        and seq > cast(value ->> 1 as bigint) and began > cast(value ->> 1 as bigint) and reason = 'superseded'
-        and device_id <> value ->> 2
+        and seq > cast(value ->> 1 as bigint) and began > cast(value ->> 1 as bigint) and device_id <> value ->> 2
     )`,
 )
 
