@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { de } from '../../src/web/words/de.ts'
-import { en } from '../../src/web/words/en.ts'
+import { de, deLater } from '../../src/web/words/de.ts'
+import { en, enLater } from '../../src/web/words/en.ts'
 import { isDeep } from '../support/depth.ts'
 import { faultsIn, type Look } from './docs-page.ts'
 import {
@@ -21,8 +21,8 @@ import {
 } from './fixture.ts'
 
 /** What nobody reads on a German page. */
-const germanTexts = new Set(plainTexts(de))
-const englishAlone = new Set(plainTexts(en).filter((text) => !germanTexts.has(text)))
+const germanTexts = new Set(plainTexts({ ...de, ...deLater }))
+const englishAlone = new Set(plainTexts({ ...en, ...enLater }).filter((text) => !germanTexts.has(text)))
 
 const looks: Look[] = isDeep
   ? [

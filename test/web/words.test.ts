@@ -1,7 +1,7 @@
 import { glob, readFile } from 'node:fs/promises'
 import t from 'tap'
-import { de } from '../../src/web/words/de.ts'
-import { en } from '../../src/web/words/en.ts'
+import { de, deLater } from '../../src/web/words/de.ts'
+import { en, enLater } from '../../src/web/words/en.ts'
 
 /** The build puts these into the page before any script runs. */
 const ofBuild = ['ui.loadsLong', 'ui.needsScript']
@@ -16,13 +16,15 @@ const same = [
 t.test('The page says each entry of the catalogue', async (t) => {
   const files = await Array.fromAsync(glob('src/web/**/*.{ts,tsx}'))
   const code = (await Promise.all(files.map((file) => readFile(file, 'utf8')))).join('\n')
-  const said = new Set(Array.from(code.matchAll(/\bsay\.(\w+\.\w+)/g), ([, name = '']) => name))
-  const names = Object.entries(en).flatMap(([group, entries]) => Object.keys(entries).map((name) => `${group}.${name}`))
+  const said = new Set(Array.from(code.matchAll(/\b(?:say|later)\.(\w+\.\w+)/g), ([, name = '']) => name))
+  const names = Object.entries({ ...en, ...enLater }).flatMap(([group, entries]) =>
+    Object.keys(entries).map((name) => `${group}.${name}`),
+  )
   t.same(names.filter((name) => !said.has(name)).sort(), ofBuild)
 })
 
 t.test('Each entry is translated, and has the same parts that are not text', async (t) => {
-  const [english, german] = [textsIn(en), textsIn(de)]
+  const [english, german] = [textsIn({ ...en, ...enLater }), textsIn({ ...de, ...deLater })]
   t.same([...german.keys()], [...english.keys()])
   const isEqual = (name: string) => english.get(name) === german.get(name)
   t.same(

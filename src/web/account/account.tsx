@@ -17,16 +17,17 @@ import { showPairing } from '../app/second-device.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirmation, Dialog } from '../ui/dialogs.tsx'
 import { Form, FormEnd } from '../ui/form.tsx'
-import { Progress, type Step } from '../ui/progress.tsx'
 import { serviceNow } from '../ui/service-time.ts'
 import { tell } from '../ui/tell.ts'
 import { Time } from '../ui/time.tsx'
+import { Progress, type Step } from '../ui/waiting.tsx'
 import { CredentialFields, tryCredentials } from '../vault/credentials.tsx'
 import { RepairOffer, useRepairOffer } from '../vault/keyrings.tsx'
 import { NewPassphraseField } from '../vault/new-passphrase.tsx'
 import { RecoveryCode } from '../vault/recovery-code.tsx'
 import { judgedHere } from '../vault/strength.ts'
 import { bytes, number } from '../words/language.ts'
+import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
 import { showCarefully } from './carefully.tsx'
 import { DeleteAccount } from './delete-account.tsx'
@@ -41,7 +42,7 @@ export function AccountView({ rest }: { rest: string }) {
   }, [rest])
   return (
     <div class="page panels account">
-      <h1>{say.account.title}</h1>
+      <h1>{later.account.title}</h1>
       <Sessions turn={turn} changed={changed} isAsked={rest === 'others'} />
       <Devices turn={turn} changed={changed} />
       <LostDevice changed={changed} isAsked={rest === 'keys'} />
@@ -67,13 +68,13 @@ function Sessions({ turn, changed, isAsked }: PartProps & AskedProps) {
   const account = useAccount()
   const { client } = useApp()
   const sessions = useLoaded(() => account.sessions(), [turn])
-  const signOutOthers = () => confirmSignOutOthers(client, account, say.account.othersMeaning, changed)
+  const signOutOthers = () => confirmSignOutOthers(client, account, later.account.othersMeaning, changed)
   useEffect(() => {
     if (isAsked) signOutOthers()
   }, [isAsked])
   return (
     <section class="panel" aria-labelledby="sessions-title">
-      <h2 id="sessions-title">{say.account.signedIn}</h2>
+      <h2 id="sessions-title">{later.account.signedIn}</h2>
       <Answer of={sessions}>
         {(sessions) => (
           <>
@@ -86,7 +87,7 @@ function Sessions({ turn, changed, isAsked }: PartProps & AskedProps) {
             </ul>
             {sessions.length > 1 && (
               <div class="bar">
-                <Button onClick={signOutOthers}>{say.account.signOutOthers}</Button>
+                <Button onClick={signOutOthers}>{later.account.signOutOthers}</Button>
               </div>
             )}
           </>
@@ -105,28 +106,28 @@ function Session({ session, changed }: { session: AccountSession; changed: () =>
       <div class="row-text">
         <span class="line-name">
           {name}
-          {current && <span class="badge">{say.account.thisOne}</span>}
-          {!current && sockets > 0 && <span class="badge">{say.account.connected}</span>}
+          {current && <span class="badge">{later.account.thisOne}</span>}
+          {!current && sockets > 0 && <span class="badge">{later.account.connected}</span>}
         </span>
-        <span class="hint">{fill(say.account.signedInAt, { time: <Time at={createdAt} isExact /> })}</span>
+        <span class="hint">{fill(later.account.signedInAt, { time: <Time at={createdAt} isExact /> })}</span>
         {!current && (
           <span class="hint">
             {serviceNow() - lastUsedAt < 2 * 3_600_000
-              ? say.account.lastUsedNow
-              : fill(say.account.lastUsed, { time: <Time at={lastUsedAt} /> })}
+              ? later.account.lastUsedNow
+              : fill(later.account.lastUsed, { time: <Time at={lastUsedAt} /> })}
           </span>
         )}
       </div>
       {!current && (
         <Button
-          aria-label={say.account.signOutOf(name)}
+          aria-label={later.account.signOutOf(name)}
           onClick={async () => {
             await account.endSession(id)
-            tell(say.account.isSignedOut(name))
+            tell(later.account.isSignedOut(name))
             changed()
           }}
         >
-          {say.account.signOut}
+          {later.account.signOut}
         </Button>
       )}
     </li>
@@ -135,7 +136,7 @@ function Session({ session, changed }: { session: AccountSession; changed: () =>
 
 function programOf(userAgent: string): string {
   const [name = ''] = userAgent.split(/[\s/]/)
-  return name === '' ? say.account.namelessProgram : say.account.program(name)
+  return name === '' ? later.account.namelessProgram : later.account.program(name)
 }
 
 /** The devices that keep a copy of the bookmarks, the last seen first. */
@@ -146,16 +147,16 @@ function Devices({ turn, changed }: PartProps) {
   const devices = useLoaded(() => account.devices(), [turn])
   const forget = async (id: string) => {
     await account.forgetDevice(id)
-    tell(say.account.forgotten(nameOfDevice(id)))
+    tell(later.account.forgotten(nameOfDevice(id)))
     changed()
   }
   return (
     <section class="panel" aria-labelledby="devices-title">
-      <h2 id="devices-title">{say.account.devices}</h2>
-      <p class="hint">{say.account.devicesMore}</p>
+      <h2 id="devices-title">{later.account.devices}</h2>
+      <p class="hint">{later.account.devicesMore}</p>
       {app.device.keepsKey && (
         <div class="bar">
-          <Button onClick={() => showPairing(app)}>{say.account.pairPhone}</Button>
+          <Button onClick={() => showPairing(app)}>{later.account.pairPhone}</Button>
         </div>
       )}
       <Answer of={devices}>
@@ -168,14 +169,14 @@ function Devices({ turn, changed }: PartProps) {
                   <div class="row-text">
                     <span class="line-name">
                       {nameOfDevice(id)}
-                      {current && <span class="badge">{say.account.thisOne}</span>}
+                      {current && <span class="badge">{later.account.thisOne}</span>}
                     </span>
-                    <span class="hint">{fill(say.account.lastSeen, { time: <Time at={lastSeen} isExact /> })}</span>
+                    <span class="hint">{fill(later.account.lastSeen, { time: <Time at={lastSeen} isExact /> })}</span>
                     <span class="hint">{waitingText(pendingChanges)}</span>
                   </div>
                   {!current && (
-                    <Button aria-label={say.account.forgetName(nameOfDevice(id))} onClick={() => forget(id)}>
-                      {say.account.forget}
+                    <Button aria-label={later.account.forgetName(nameOfDevice(id))} onClick={() => forget(id)}>
+                      {later.account.forget}
                     </Button>
                   )}
                 </li>
@@ -188,7 +189,7 @@ function Devices({ turn, changed }: PartProps) {
 }
 
 function waitingText(count: number): string {
-  return count === 0 ? say.account.hasEverything : say.account.waiting(count)
+  return count === 0 ? later.account.hasEverything : later.account.waiting(count)
 }
 
 /** How much of each limit is used. */
@@ -197,29 +198,29 @@ function Storage({ turn }: { turn: number }) {
   const info = useLoaded(() => account.account(), [turn])
   return (
     <section class="panel" aria-labelledby="storage-title">
-      <h2 id="storage-title">{say.account.storage}</h2>
+      <h2 id="storage-title">{later.account.storage}</h2>
       <Answer of={info}>
         {({ usage, limits }) => (
           <>
             <Meter
-              label={say.account.storedBytes}
+              label={later.account.storedBytes}
               used={usage.bytes}
               limit={limits.storedBytes}
               format={bytes}
-              hint={usage.versionBytes > 0 && say.account.versionBytes(usage.versionBytes)}
+              hint={usage.versionBytes > 0 && later.account.versionBytes(usage.versionBytes)}
             />
             <Meter
-              label={say.account.storedRecords}
+              label={later.account.storedRecords}
               used={usage.records}
               limit={limits.storedRecords}
               format={number}
             />
-            <Meter label={say.account.backups} used={usage.exportBytes} limit={limits.exportBytes} format={bytes} />
-            <Meter label={say.account.devices} used={usage.devices} limit={limits.devices} format={number} />
+            <Meter label={later.account.backups} used={usage.exportBytes} limit={limits.exportBytes} format={bytes} />
+            <Meter label={later.account.devices} used={usage.devices} limit={limits.devices} format={number} />
             <p class="hint">
               {limits.versionDays === 0
-                ? say.account.keepsNone
-                : say.account.keepsFor(limits.versionDays, limits.versionsOfRecord)}
+                ? later.account.keepsNone
+                : later.account.keepsFor(limits.versionDays, limits.versionsOfRecord)}
             </p>
           </>
         )}
@@ -247,7 +248,7 @@ function Meter({ label, used, limit, format, hint }: MeterProps) {
       <label for={id}>{label}</label>
       <span>{text}</span>
       <meter id={id} value={used} max={limit} high={nearlyFull * limit} aria-valuetext={text} />
-      {used >= nearlyFull * limit && <p class="failure">{say.account.nearlyFull}</p>}
+      {used >= nearlyFull * limit && <p class="failure">{later.account.nearlyFull}</p>}
       {hint && <p class="hint">{hint}</p>}
     </div>
   )
@@ -264,17 +265,17 @@ function LostDevice({ changed, isAsked }: AskedProps & { changed: () => void }) 
   }, [isAsked])
   return (
     <section class="panel" id="account-lost" aria-labelledby="lost-title">
-      <h2 id="lost-title">{say.account.lost}</h2>
+      <h2 id="lost-title">{later.account.lost}</h2>
       <ol class="steps">
         <li>
-          <p>{fill(say.account.lostSignOut)}</p>
-          <Button onClick={() => confirmSignOutOthers(app.client, account, say.account.lostMeaning, changed)}>
-            {say.account.signOutOthers}
+          <p>{fill(later.account.lostSignOut)}</p>
+          <Button onClick={() => confirmSignOutOthers(app.client, account, later.account.lostMeaning, changed)}>
+            {later.account.signOutOthers}
           </Button>
         </li>
         <li>
-          <p>{fill(say.account.lostKeys)}</p>
-          <Button onClick={changeKeys}>{say.account.changeKeysButton}</Button>
+          <p>{fill(later.account.lostKeys)}</p>
+          <Button onClick={changeKeys}>{later.account.changeKeysButton}</Button>
         </li>
       </ol>
     </section>
@@ -297,7 +298,7 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
   /** The steps left once the new keys count. After a failure, all of it again. */
   const finish = async ({ keys }: Vault) => {
     if (erases) await eraseEarlierKeyrings(client)
-    const what = say.account.encryptingAnew
+    const what = later.account.encryptingAnew
     setStep({ what })
     try {
       await sync.adoptKeys(keys, { onProgress: (done, total) => setStep({ what, done, total }) })
@@ -305,7 +306,7 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
       setStep(undefined)
     }
     close()
-    tell(say.account.keysChanged)
+    tell(later.account.keysChanged)
   }
   const confirm = async () => {
     if (!draft) return
@@ -316,15 +317,15 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
   }
 
   return (
-    <Dialog title={draft && !vault ? say.account.printNewCode : say.account.changeKeys} close={close}>
+    <Dialog title={draft && !vault ? later.account.printNewCode : later.account.changeKeys} close={close}>
       {!draft && (
         <Form onSubmit={begin}>
-          <p>{say.account.changeKeysMore}</p>
+          <p>{later.account.changeKeysMore}</p>
           <CredentialFields owner={app} />
           <NewPassphraseField person={app.person} />
           <label class="bar">
             <input type="checkbox" checked={erases} onChange={() => setErases(!erases)} />
-            {say.account.eraseEarlier}
+            {later.account.eraseEarlier}
           </label>
           {isOffered && <RepairOffer owner={app} />}
           <FormEnd close={close}>{say.ui.continue}</FormEnd>
@@ -337,7 +338,7 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
       )}
       {vault && (
         <div class="form" aria-live="polite">
-          <p>{say.account.newKeysCount}</p>
+          <p>{later.account.newKeysCount}</p>
           {step ? (
             <Progress {...step} />
           ) : (
@@ -355,10 +356,10 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
 function confirmSignOutOthers(client: Client, account: Account, text: string, changed: () => void): void {
   const run = async () => {
     await account.signOutOthers()
-    tell(say.account.othersSignedOut)
+    tell(later.account.othersSignedOut)
     changed()
   }
-  const question = { title: say.account.othersQuestion, text, action: say.account.othersAction, run }
+  const question = { title: later.account.othersQuestion, text, action: later.account.othersAction, run }
   showCarefully(client, { to: hrefOf('account', 'others') }, (close) => <Confirmation {...question} close={close} />)
 }
 

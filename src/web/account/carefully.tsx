@@ -9,6 +9,7 @@ import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { LeadToSignIn } from '../ui/failure.ts'
 import { serviceNow } from '../ui/service-time.ts'
 import { Waiting } from '../ui/waiting.tsx'
+import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
 
 interface Options {
@@ -59,13 +60,13 @@ function Careful({ client, to, asksFirst = true, content, close }: CarefulProps)
     return <LeadToSignIn.Provider value={() => setStage('became-old')}>{content(closeThis)}</LeadToSignIn.Provider>
   }
   return (
-    <Dialog key={stage} title={say.account.signInAgain} close={closeThis}>
+    <Dialog key={stage} title={later.account.signInAgain} close={closeThis}>
       {/* An answer may have been lost before: then what the person chose counts, although a second attempt was refused. */}
       {stage === 'asking' ? (
         <Waiting again={ask} />
       ) : (
         <AskToSignIn client={client} to={to} cancel={closeThis}>
-          {stage === 'old' ? say.account.nothingChanged : say.account.maybeChanged}
+          {stage === 'old' ? later.account.nothingChanged : later.account.maybeChanged}
         </AskToSignIn>
       )}
     </Dialog>
@@ -85,12 +86,12 @@ export function AskToSignIn({ client, to, cancel, children }: AskProps) {
   return (
     <div class="form">
       <p role="status">
-        {children} {say.account.whySignIn}
+        {children} {later.account.whySignIn}
       </p>
       <div class="bar end">
         <Button onClick={cancel}>{say.ui.cancel}</Button>
         <Button look="primary" onClick={() => signIn(client, { again: true, to })} autofocus>
-          {say.account.signInAgain}
+          {later.account.signInAgain}
         </Button>
       </div>
     </div>

@@ -5,6 +5,7 @@ import { go, hrefOf, readRoute } from '../app/route.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { Field, Form } from '../ui/form.tsx'
+import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
 import { AskToSignIn } from './carefully.tsx'
 
@@ -16,11 +17,11 @@ export function DeleteAccount({ isAsked }: { isAsked: boolean }) {
   }, [isAsked])
   return (
     <section class="panel" id="account-delete" aria-labelledby="delete-title">
-      <h2 id="delete-title">{say.account.deleteTitle}</h2>
-      <p>{fill(say.account.deleteMore, { a: (text) => <a href={hrefOf('settings')}>{text}</a> })}</p>
+      <h2 id="delete-title">{later.account.deleteTitle}</h2>
+      <p>{fill(later.account.deleteMore, { a: (text) => <a href={hrefOf('settings')}>{text}</a> })}</p>
       <div class="bar">
         <Button look="danger" onClick={() => confirmDeletion(app)}>
-          {say.account.deleteButton}
+          {later.account.deleteButton}
         </Button>
       </div>
     </section>
@@ -42,8 +43,8 @@ function DeletionForm({ owner, close }: { owner: AccountOptions; close: () => vo
   const [mustSignIn, setMustSignIn] = useState(false)
   const [fault, setFault] = useState<string>()
   const submit = async ({ typed = '' }: Record<string, string>) => {
-    if (typed.trim().toLowerCase() !== say.account.deleteWord) {
-      return setFault(say.account.typeWord(say.account.deleteWord))
+    if (typed.trim().toLowerCase() !== later.account.deleteWord) {
+      return setFault(later.account.typeWord(later.account.deleteWord))
     }
     try {
       await deleteAccount(owner)
@@ -55,21 +56,21 @@ function DeletionForm({ owner, close }: { owner: AccountOptions; close: () => vo
   // The sync has stopped: the page begins anew.
   const cancel = () => (mustSignIn ? location.reload() : close())
   return (
-    <Dialog title={say.account.deleteQuestion} close={cancel}>
+    <Dialog title={later.account.deleteQuestion} close={cancel}>
       {mustSignIn ? (
         <AskToSignIn client={owner.client} to={deletionAddress} cancel={cancel}>
-          {say.account.nothingDeleted}
+          {later.account.nothingDeleted}
         </AskToSignIn>
       ) : (
         <Form onSubmit={submit}>
-          <p>{say.account.goesForGood}</p>
+          <p>{later.account.goesForGood}</p>
           <ul class="goes">
-            {say.account.goes.map((text) => (
+            {later.account.goes.map((text) => (
               <li key={text}>{text}</li>
             ))}
           </ul>
           <Field
-            label={say.account.typeToConfirm(say.account.deleteWord)}
+            label={later.account.typeToConfirm(later.account.deleteWord)}
             name="typed"
             autocomplete="off"
             autofocus
@@ -80,7 +81,7 @@ function DeletionForm({ owner, close }: { owner: AccountOptions; close: () => vo
           <div class="bar end">
             <Button onClick={cancel}>{say.ui.cancel}</Button>
             <button type="submit" class="button danger">
-              <span>{say.account.deleteEverything}</span>
+              <span>{later.account.deleteEverything}</span>
             </button>
           </div>
         </Form>

@@ -16,6 +16,7 @@ import { serviceNow } from '../ui/service-time.ts'
 import { tell } from '../ui/tell.ts'
 import { exactTime, Time } from '../ui/time.tsx'
 import { Empty } from '../ui/waiting.tsx'
+import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
 
 /** Edits on this device that lost to another edit, until somebody decides about them. */
@@ -23,8 +24,8 @@ export function Conflicts() {
   const conflicts = useConflicts()
   const ids = [...new Set(conflicts.map(({ id }) => id))]
   return (
-    <section class="page" id="conflicts" aria-label={say.conflicts.title}>
-      <h1>{say.conflicts.title}</h1>
+    <section class="page" id="conflicts" aria-label={later.conflicts.title}>
+      <h1>{later.conflicts.title}</h1>
       <ul class="plain">
         {ids.map((id) => (
           <Item key={id} id={id} conflicts={conflicts.filter((conflict) => conflict.id === id)} />
@@ -32,8 +33,8 @@ export function Conflicts() {
       </ul>
       <ServerConflicts>
         {ids.length === 0 && (
-          <Empty icon={ConflictIcon} title={say.conflicts.none}>
-            <p>{say.conflicts.noneMore}</p>
+          <Empty icon={ConflictIcon} title={later.conflicts.none}>
+            <p>{later.conflicts.noneMore}</p>
           </Empty>
         )}
       </ServerConflicts>
@@ -49,21 +50,21 @@ function Item({ id, conflicts }: { id: string; conflicts: readonly Conflict[] })
   const [texts, another] = conflicts.length === 1 ? (conflicts as [Conflict]).flatMap((one) => textsOf(sync, one)) : []
   const short = another || !texts || texts.lost.length + texts.kept.length > mostInButtons ? undefined : texts
   const restoreName = isMineDeleted
-    ? say.conflicts.deleteIt
+    ? later.conflicts.deleteIt
     : short
-      ? say.conflicts.use(short.lost)
-      : say.conflicts.useLost
+      ? later.conflicts.use(short.lost)
+      : later.conflicts.useLost
   const restoreMine = async () => {
     const before = sync.get(id)
     await sync.resolve(id, 'mine')
     const seen = sync.get(id)
-    tell(isMineDeleted ? say.conflicts.deleted(name) : say.conflicts.lostIsBack(quotedName(seen ?? null)), {
+    tell(isMineDeleted ? later.conflicts.deleted(name) : later.conflicts.lostIsBack(quotedName(seen ?? null)), {
       undo: () => (before ? sync.put(before, { seen }) : sync.remove(id)),
     })
   }
   const keepTheirs = async () => {
     await sync.resolve(id, 'theirs')
-    tell(current ? say.conflicts.stays(name) : say.conflicts.staysDeleted(name), {
+    tell(current ? later.conflicts.stays(name) : later.conflicts.staysDeleted(name), {
       undoName: restoreName,
       undo: () => {
         const mine = withMine(sync.get(id) ?? null, conflicts)
@@ -80,12 +81,12 @@ function Item({ id, conflicts }: { id: string; conflicts: readonly Conflict[] })
         <Button onClick={restoreMine}>{restoreName}</Button>
         <Button onClick={keepTheirs}>
           {!current
-            ? say.conflicts.leaveDeleted
+            ? later.conflicts.leaveDeleted
             : isMineDeleted
-              ? say.conflicts.keepIt
+              ? later.conflicts.keepIt
               : short
-                ? say.conflicts.keep(short.kept)
-                : say.conflicts.keepAsItIs}
+                ? later.conflicts.keep(short.kept)
+                : later.conflicts.keepAsItIs}
         </Button>
       </div>
     </li>
@@ -103,7 +104,7 @@ interface FieldTexts {
 
 function textsOf(sync: Sync, { fields, mine, theirs }: Conflict): FieldTexts[] {
   const textOf = (bookmark: PlaintextBookmark | null, field: string): string => {
-    if (!bookmark) return say.conflicts.isDeleted
+    if (!bookmark) return later.conflicts.isDeleted
     if (field === '') return quotedName(bookmark)
     if (field !== 'parentId') return valueText(bookmark[field as keyof PlaintextBookmark])
     const folder = bookmark.parentId === undefined ? undefined : sync.get(bookmark.parentId)
@@ -123,14 +124,14 @@ function textsOf(sync: Sync, { fields, mine, theirs }: Conflict): FieldTexts[] {
 function Lost({ conflict }: { conflict: Conflict }) {
   const sync = useSync()
   const { mine, theirs } = conflict
-  const [lostHead, keptHead] = [headOf(say.conflicts.lostEdit, mine), headOf(say.conflicts.keptEdit, theirs)]
+  const [lostHead, keptHead] = [headOf(later.conflicts.lostEdit, mine), headOf(later.conflicts.keptEdit, theirs)]
   return (
     <>
       <h2>{quotedName(theirs ?? mine)}</h2>
       <table class="lost">
         <thead>
           <tr>
-            <th scope="col">{say.conflicts.field}</th>
+            <th scope="col">{later.conflicts.field}</th>
             <th scope="col">{lostHead}</th>
             <th scope="col">{keptHead}</th>
           </tr>
@@ -138,7 +139,7 @@ function Lost({ conflict }: { conflict: Conflict }) {
         <tbody>
           {textsOf(sync, conflict).map(({ field, lost, kept }) => (
             <tr key={field}>
-              <th scope="row">{field === '' ? say.conflicts.bookmark : fieldName(field)}</th>
+              <th scope="row">{field === '' ? later.conflicts.bookmark : fieldName(field)}</th>
               <td data-whose={lostHead}>{lost}</td>
               <td data-whose={keptHead}>{kept}</td>
             </tr>
@@ -160,13 +161,13 @@ function keyOf({ fields, mine, theirs }: Conflict): string {
 }
 
 function valueText(value: unknown): string {
-  if (value === undefined || value === '') return say.conflicts.empty
+  if (value === undefined || value === '') return later.conflicts.empty
   if (Array.isArray(value)) return value.join(', ')
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 function quotedName(bookmark: PlaintextBookmark | null): string {
-  return bookmark ? quoted(bookmark) : say.conflicts.noName
+  return bookmark ? quoted(bookmark) : later.conflicts.noName
 }
 
 /** A device that is there asks its own user in this time, and then the conflict is off the list. */
@@ -189,14 +190,14 @@ function ServerConflicts({ children }: { children: ComponentChildren }) {
         if (versions.length === 0) return children
         return (
           <section class="history-section" aria-labelledby="server-conflicts-title">
-            <h2 id="server-conflicts-title">{say.conflicts.elsewhere}</h2>
-            <p>{say.conflicts.elsewhereMore}</p>
+            <h2 id="server-conflicts-title">{later.conflicts.elsewhere}</h2>
+            <p>{later.conflicts.elsewhereMore}</p>
             <ul class="plain history-section">
               {versions.map((version) => (
                 <LostElsewhere key={version.versionId} version={version} settled={conflicts.load} />
               ))}
             </ul>
-            {next !== null && <p class="hint">{say.conflicts.more}</p>}
+            {next !== null && <p class="hint">{later.conflicts.more}</p>}
           </section>
         )
       }}
@@ -213,18 +214,18 @@ function LostElsewhere({ version, settled }: { version: BookmarkVersion; settled
   const shown = bookmark ?? current
   return (
     <li class="panel" data-version={versionId}>
-      <h3>{shown ? nameOf(shown) : say.conflicts.aBookmark}</h3>
+      <h3>{shown ? nameOf(shown) : later.conflicts.aBookmark}</h3>
       <p class="hint">
-        {fill(operation === 'delete' ? say.conflicts.deletedOn : say.conflicts.changedOn, {
+        {fill(operation === 'delete' ? later.conflicts.deletedOn : later.conflicts.changedOn, {
           time: <Time at={timestamp} isExact />,
           device: nameOfDevice(deviceId),
         })}
       </p>
-      {!current && <p>{say.conflicts.deletedNow}</p>}
-      {version.error && <p>{say.conflicts.unreadable}</p>}
+      {!current && <p>{later.conflicts.deletedNow}</p>}
+      {version.error && <p>{later.conflicts.unreadable}</p>}
       {current && bookmark && (
         <>
-          <p>{say.conflicts.wouldChange}</p>
+          <p>{later.conflicts.wouldChange}</p>
           <Changes before={current} after={bookmark} />
         </>
       )}
@@ -237,7 +238,7 @@ function LostElsewhere({ version, settled }: { version: BookmarkVersion; settled
               await settled()
             }}
           >
-            {say.conflicts.deleteIt}
+            {later.conflicts.deleteIt}
           </Button>
         ) : (
           <Button
@@ -246,19 +247,19 @@ function LostElsewhere({ version, settled }: { version: BookmarkVersion; settled
               await settled()
             }}
           >
-            {say.conflicts.putBack}
+            {later.conflicts.putBack}
           </Button>
         )}
         <Button
           onClick={async () => {
             await history.settleConflict(versionId)
-            tell(say.conflicts.settled)
+            tell(later.conflicts.settled)
             await settled()
           }}
         >
-          {say.conflicts.leaveAsItIs}
+          {later.conflicts.leaveAsItIs}
         </Button>
-        <a href={hrefOf('history', id)}>{say.conflicts.history}</a>
+        <a href={hrefOf('history', id)}>{later.conflicts.history}</a>
       </div>
     </li>
   )

@@ -1,5 +1,6 @@
 import { useSync } from '../../client/react.ts'
 import { type Bookmark, nameOf } from '../library/kind.ts'
+import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
 
 interface ChangesProps {
@@ -13,10 +14,10 @@ export function Changes({ before, after }: ChangesProps) {
   const nameOfFolder = (id: unknown) => {
     if (id === undefined) return say.ui.topLevel
     const folder = sync.get(String(id))
-    return folder ? nameOf(folder) : say.history.missingFolder
+    return folder ? nameOf(folder) : later.history.missingFolder
   }
   const fields = changedFields(before, after)
-  if (fields.length === 0) return <p class="hint">{say.history.nothingSeen}</p>
+  if (fields.length === 0) return <p class="hint">{later.history.nothingSeen}</p>
   return (
     <dl class="changes">
       {fields.map((field) => (
@@ -46,10 +47,10 @@ function Difference({ pieces }: { pieces: readonly Piece[] }) {
 }
 
 /** The fields that people know come first, in the order of the editor. */
-const known = Object.keys(say.history.fields)
+const known = Object.keys(later.history.fields)
 
 export function fieldName(field: string): string {
-  return say.history.fields[field] ?? field
+  return later.history.fields[field] ?? field
 }
 
 /** It differs in every version. */
@@ -69,8 +70,8 @@ function piecesOf(
   nameOfFolder: (id: unknown) => string,
 ): Piece[] {
   if (field === 'parentId') return replaced(nameOfFolder(before), nameOfFolder(after))
-  if (field === 'position') return [{ kind: 'same', text: say.history.movedAmong }]
-  if (field === 'favicon') return [{ kind: 'same', text: say.history.otherPicture }]
+  if (field === 'position') return [{ kind: 'same', text: later.history.movedAmong }]
+  if (field === 'favicon') return [{ kind: 'same', text: later.history.otherPicture }]
   if (field === 'tags') return tagPieces(listOf(before), listOf(after))
   return textDifference(textOf(before), textOf(after))
 }

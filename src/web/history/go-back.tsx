@@ -6,9 +6,10 @@ import { placeBefore } from '../app/session.ts'
 import { Button } from '../ui/button.tsx'
 import { messageOf } from '../ui/failure.ts'
 import { Field, Form } from '../ui/form.tsx'
-import { Counts, Progress } from '../ui/progress.tsx'
 import { serviceNow } from '../ui/service-time.ts'
 import { exactTime } from '../ui/time.tsx'
+import { Counts, Progress } from '../ui/waiting.tsx'
+import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
 import { useHistory } from './use-history.ts'
 
@@ -54,16 +55,16 @@ export function GoBack() {
   return (
     <section class="page" aria-labelledby="go-back-title">
       <div class="heading">
-        <h1 id="go-back-title">{say.history.goBack}</h1>
-        <p>{say.history.goBackMore}</p>
+        <h1 id="go-back-title">{later.history.goBack}</h1>
+        <p>{later.history.goBackMore}</p>
       </div>
       <ChooseTime isBusy={stage.name === 'counting' || stage.name === 'working'} choose={count} />
       <div aria-live="polite" class="page">
-        {stage.name === 'counting' && <Progress what={say.history.counting} />}
+        {stage.name === 'counting' && <Progress what={later.history.counting} />}
         {stage.name === 'counted' && <Counted {...stage} goBack={goBack} />}
         {stage.name === 'working' && (
           <Progress
-            what={say.history.goingBack(exactTime(stage.to))}
+            what={later.history.goingBack(exactTime(stage.to))}
             {...(stage.counts && { done: sum(stage.counts) })}
             total={stage.total}
           />
@@ -72,7 +73,7 @@ export function GoBack() {
         {stage.name === 'failed' && (
           <div class="notice" role="alert">
             <p>
-              {stage.why} {stage.wasBegun ? say.history.doneStays : say.history.nothingChanged}
+              {stage.why} {stage.wasBegun ? later.history.doneStays : later.history.nothingChanged}
             </p>
             <Button onClick={() => (stage.wasBegun ? goBack(stage.to, 0) : count(stage.to))}>
               {stage.wasBegun ? say.ui.goOn : say.ui.tryAgain}
@@ -93,17 +94,17 @@ interface CountedProps {
 function Counted({ to, counts, goBack }: CountedProps) {
   const changes = counts.restored + counts.deleted
   return (
-    <section class="panel" aria-label={say.history.wouldChange}>
-      <h2>{say.history.asOf(exactTime(to))}</h2>
+    <section class="panel" aria-label={later.history.wouldChange}>
+      <h2>{later.history.asOf(exactTime(to))}</h2>
       <RewoundCounts counts={counts} isDone={false} />
       {changes === 0 ? (
-        <p>{say.history.noChange}</p>
+        <p>{later.history.noChange}</p>
       ) : (
         <>
-          <p class="hint">{say.history.canUndo}</p>
+          <p class="hint">{later.history.canUndo}</p>
           <div class="bar">
             <Button look="primary" onClick={() => goBack(to, sum(counts))}>
-              {say.history.goBackTo(exactTime(to))}
+              {later.history.goBackTo(exactTime(to))}
             </Button>
           </div>
         </>
@@ -124,9 +125,9 @@ interface ChooseTimeProps {
 const hour = 3_600_000
 
 const usual: readonly { label: string; ms: number }[] = [
-  { label: say.history.hourAgo, ms: hour },
-  { label: say.history.dayAgo, ms: 24 * hour },
-  { label: say.history.weekAgo, ms: 7 * 24 * hour },
+  { label: later.history.hourAgo, ms: hour },
+  { label: later.history.dayAgo, ms: 24 * hour },
+  { label: later.history.weekAgo, ms: 7 * 24 * hour },
 ]
 
 /** A usual time with one click, or any date and time. */
@@ -135,8 +136,8 @@ function ChooseTime({ isBusy, choose }: ChooseTimeProps) {
   const [fault, setFault] = useState<string>()
   const submit = ({ date = '' }: Record<string, string>) => {
     const to = new Date(date).getTime()
-    if (Number.isNaN(to)) return setFault(say.history.enterTime)
-    if (to > serviceNow()) return setFault(say.history.inFuture)
+    if (Number.isNaN(to)) return setFault(later.history.enterTime)
+    if (to > serviceNow()) return setFault(later.history.inFuture)
     return choose(to)
   }
   return (
@@ -149,13 +150,13 @@ function ChooseTime({ isBusy, choose }: ChooseTimeProps) {
         ))}
         {place > 0 && (
           <Button disabled={isBusy} title={exactTime(place)} onClick={() => choose(place)}>
-            {say.history.beforeGoingBack}
+            {later.history.beforeGoingBack}
           </Button>
         )}
       </div>
       <Form class="choose-time" onSubmit={submit}>
         <Field
-          label={say.history.orTime}
+          label={later.history.orTime}
           name="date"
           type="datetime-local"
           defaultValue={localTime(serviceNow() - hour)}
@@ -164,7 +165,7 @@ function ChooseTime({ isBusy, choose }: ChooseTimeProps) {
           onInput={() => setFault(undefined)}
         />
         <button type="submit" class="button">
-          <span>{say.history.count}</span>
+          <span>{later.history.count}</span>
         </button>
       </Form>
     </div>
@@ -183,7 +184,7 @@ function RewoundCounts({ counts, isDone }: { counts: RewindCounts; isDone: boole
     (name, index) => counts[name] > 0 || index < 2,
   )
   const lines = shown.map((name) => {
-    const { what, did, would } = say.history.counts[name]
+    const { what, did, would } = later.history.counts[name]
     return { count: counts[name], what, why: isDone ? did : would }
   })
   return <Counts lines={lines} />
@@ -200,16 +201,16 @@ function GoneBack({ to, counts, takeBack }: GoneBackProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus(), [])
   return (
-    <section class="panel" aria-label={say.history.happened}>
+    <section class="panel" aria-label={later.history.happened}>
       <h2 ref={heading} tabIndex={-1}>
-        {say.history.done(exactTime(to))}
+        {later.history.done(exactTime(to))}
       </h2>
       <RewoundCounts counts={counts} isDone />
-      <p class="hint">{say.history.doneMore}</p>
+      <p class="hint">{later.history.doneMore}</p>
       <div class="bar">
-        <Button onClick={takeBack}>{say.history.takeBack}</Button>
+        <Button onClick={takeBack}>{later.history.takeBack}</Button>
         <a class="button" href={hrefOf('folder')}>
-          {say.history.showBookmarks}
+          {later.history.showBookmarks}
         </a>
       </div>
     </section>

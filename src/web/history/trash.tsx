@@ -15,10 +15,10 @@ import { Confirmation, Dialog } from '../ui/dialogs.tsx'
 import { Field } from '../ui/form.tsx'
 import { HistoryIcon, MoreIcon, TrashIcon } from '../ui/icons.tsx'
 import { Menu } from '../ui/menu.tsx'
-import { Progress, type Step } from '../ui/progress.tsx'
 import { tell } from '../ui/tell.ts'
 import { Time } from '../ui/time.tsx'
-import { Empty } from '../ui/waiting.tsx'
+import { Empty, Progress, type Step } from '../ui/waiting.tsx'
+import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
 import { restore, restoreAll, useHistory } from './use-history.ts'
 
@@ -48,17 +48,17 @@ export function Trash({ rest }: { rest: string }) {
   return (
     <section class="page" aria-labelledby="trash-title">
       <div class="heading">
-        <h1 id="trash-title">{say.history.trash}</h1>
-        <p>{say.history.trashMore}</p>
+        <h1 id="trash-title">{later.history.trash}</h1>
+        <p>{later.history.trashMore}</p>
       </div>
       <Answer of={trash}>
         {({ bookmarks, next }) => {
-          if (bookmarks.length === 0) return <Empty icon={TrashIcon} title={say.history.trashEmpty} />
+          if (bookmarks.length === 0) return <Empty icon={TrashIcon} title={later.history.trashEmpty} />
           return (
             <>
               <div class="trash-tools">
                 <Field
-                  label={say.history.searchTrash}
+                  label={later.history.searchTrash}
                   name="query"
                   autocomplete="off"
                   onInput={(event) => {
@@ -67,7 +67,7 @@ export function Trash({ rest }: { rest: string }) {
                   }}
                 />
                 <Button look="danger" onClick={emptyTrash}>
-                  {say.history.emptyTrash}
+                  {later.history.emptyTrash}
                 </Button>
               </div>
               <div class="bar">
@@ -77,20 +77,20 @@ export function Trash({ rest }: { rest: string }) {
                 {selected.ids.size < found.length && <Button onClick={selected.all}>{say.ui.selectAll}</Button>}
                 {selected.ids.size > 0 && (
                   <>
-                    <Button onClick={selected.clear}>{say.history.selectNone}</Button>
+                    <Button onClick={selected.clear}>{later.history.selectNone}</Button>
                     <Button look="primary" onClick={restoreSelected}>
-                      {say.history.restoreSelected(selected.ids.size)}
+                      {later.history.restoreSelected(selected.ids.size)}
                     </Button>
                   </>
                 )}
               </div>
-              <ul class="plain trash-list" aria-label={say.history.trashList}>
+              <ul class="plain trash-list" aria-label={later.history.trashList}>
                 {found.slice(0, trash.mostShown).map((deleted) => (
                   <TrashRow key={deleted.id} deleted={deleted} trash={trash} selected={selected} />
                 ))}
               </ul>
               {(next !== null || found.length > trash.mostShown) && (
-                <Button onClick={trash.showMore}>{say.history.showMore}</Button>
+                <Button onClick={trash.showMore}>{later.history.showMore}</Button>
               )}
             </>
           )
@@ -101,8 +101,8 @@ export function Trash({ rest }: { rest: string }) {
 }
 
 function countText(count: number, areMore: boolean, isSearch: boolean): string {
-  if (isSearch) return areMore ? say.history.foundOrMore(count) : say.history.found(count)
-  return areMore ? say.history.inTrashOrMore(count) : say.history.inTrash(count)
+  if (isSearch) return areMore ? later.history.foundOrMore(count) : later.history.found(count)
+  return areMore ? later.history.inTrashOrMore(count) : later.history.inTrash(count)
 }
 
 interface TrashRowProps {
@@ -116,7 +116,7 @@ function TrashRow({ deleted, trash, selected }: TrashRowProps) {
   const { client } = useApp()
   const history = useHistory()
   const sync = useSync()
-  const name = bookmark ? nameOf(bookmark) : say.history.notReadable
+  const name = bookmark ? nameOf(bookmark) : later.history.notReadable
   const inside = bookmark && isFolder(bookmark) ? trash.inside(id) : []
   const putBack = async () => {
     if (bookmark && inside.length > 0) await restoreAll(sync, [bookmark, ...inside])
@@ -124,12 +124,12 @@ function TrashRow({ deleted, trash, selected }: TrashRowProps) {
     await trash.load()
   }
   const question = {
-    title: say.history.eraseTitle(name),
-    text: say.history.eraseMore,
-    action: say.history.eraseForGood,
+    title: later.history.eraseTitle(name),
+    text: later.history.eraseMore,
+    action: later.history.eraseForGood,
     run: async () => {
       await history.purge(id)
-      tell(say.history.erased(name))
+      tell(later.history.erased(name))
       await trash.load()
     },
   }
@@ -142,7 +142,7 @@ function TrashRow({ deleted, trash, selected }: TrashRowProps) {
     <li class="trash-row" data-id={id}>
       <input
         type="checkbox"
-        aria-label={say.history.select(name)}
+        aria-label={later.history.select(name)}
         // What cannot be read here is restored by itself.
         disabled={!bookmark}
         checked={selected.ids.has(id)}
@@ -155,18 +155,18 @@ function TrashRow({ deleted, trash, selected }: TrashRowProps) {
         </span>
         <span class="row-sub">{bookmark && describe(bookmark, inside.length)}</span>
         <span class="row-sub">
-          {fill(say.history.trashTimes, { deleted: <Time at={deletedAt} />, erased: <Time at={erasedAt} /> })}
+          {fill(later.history.trashTimes, { deleted: <Time at={deletedAt} />, erased: <Time at={erasedAt} /> })}
         </span>
       </div>
-      <Button aria-label={say.history.restoreName(name)} onClick={putBack}>
-        {say.history.restore}
+      <Button aria-label={later.history.restoreName(name)} onClick={putBack}>
+        {later.history.restore}
       </Button>
       <Menu
-        label={say.history.moreFor(name)}
+        label={later.history.moreFor(name)}
         icon={MoreIcon}
         items={[
-          { label: say.history.history, icon: HistoryIcon, action: () => go('history', id) },
-          { label: say.history.eraseNow, icon: TrashIcon, action: erase },
+          { label: later.history.history, icon: HistoryIcon, action: () => go('history', id) },
+          { label: later.history.eraseNow, icon: TrashIcon, action: erase },
         ]}
       />
     </li>
@@ -175,7 +175,7 @@ function TrashRow({ deleted, trash, selected }: TrashRowProps) {
 
 function describe(bookmark: Bookmark, inside: number): string {
   if (!isFolder(bookmark)) return hostOf(bookmark) || (bookmark.url ?? '')
-  return inside === 0 ? say.ui.folder : say.history.folderWith(inside)
+  return inside === 0 ? say.ui.folder : later.history.folderWith(inside)
 }
 
 /** So many are erased side by side. */
@@ -198,7 +198,7 @@ function EmptyTrash({ history, reload, close }: EmptyTrashProps) {
   const run = async () => {
     try {
       const done = await erase(history, setStep, stop.signal)
-      tell(say.history.erasedCount(done))
+      tell(later.history.erasedCount(done))
       close()
     } finally {
       setStep(undefined)
@@ -206,16 +206,16 @@ function EmptyTrash({ history, reload, close }: EmptyTrashProps) {
     }
   }
   return (
-    <Dialog title={say.history.emptyTitle} close={end}>
+    <Dialog title={later.history.emptyTitle} close={end}>
       <div class="form">
-        <p>{say.history.emptyMore}</p>
+        <p>{later.history.emptyMore}</p>
         {step && <Progress {...step} />}
         <div class="bar end">
           <Button onClick={end} autofocus>
-            {step ? say.history.stop : say.ui.cancel}
+            {step ? later.history.stop : say.ui.cancel}
           </Button>
           <Button look="danger" onClick={run}>
-            {say.history.eraseEverything}
+            {later.history.eraseEverything}
           </Button>
         </div>
       </div>
@@ -225,7 +225,7 @@ function EmptyTrash({ history, reload, close }: EmptyTrashProps) {
 
 /** Returns how many it has erased. */
 async function erase(history: History, show: (step: Step) => void, signal: AbortSignal): Promise<number> {
-  show({ what: say.history.erasing })
+  show({ what: later.history.erasing })
   const ids: string[] = []
   for (let after: string | null | undefined; after !== null; ) {
     const page = await history.trash({ signal, ...(after !== undefined && { after }) })
@@ -238,7 +238,7 @@ async function erase(history: History, show: (step: Step) => void, signal: Abort
     for (const id of pending) {
       if (signal.aborted) return
       await history.purge(id)
-      show({ what: say.history.erasing, done: ++done, total: ids.length })
+      show({ what: later.history.erasing, done: ++done, total: ids.length })
     }
   }
   await Promise.all(Array.from({ length: atOnce }, work))

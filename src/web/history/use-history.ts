@@ -4,7 +4,7 @@ import type { Sync } from '../../client/index.ts'
 import { useApp } from '../app/context.ts'
 import { type Bookmark, quoted } from '../library/kind.ts'
 import { tell } from '../ui/tell.ts'
-import { say } from '../words/words.ts'
+import { later } from '../words/later.ts'
 
 export function useHistory(): History {
   const app = useApp()
@@ -16,7 +16,7 @@ export async function restore(history: History, sync: Sync, id: string, versionI
   const before = sync.get(id)
   await history.restoreVersion(id, versionId)
   const after = sync.get(id)
-  tell(after ? restoredText(sync, after, quoted(after)) : say.history.restoredLater, {
+  tell(after ? restoredText(sync, after, quoted(after)) : later.history.restoredLater, {
     undo: () => (before ? sync.put(before, { seen: after }) : sync.remove(id)),
   })
 }
@@ -29,12 +29,12 @@ export async function restoreAll(sync: Sync, bookmarks: readonly Bookmark[]): Pr
   await sync.syncNow()
   const ids = new Set(bookmarks.map(({ id }) => id))
   const isFolderWhole = others.every(({ parentId = '' }) => ids.has(parentId))
-  const withOthers = isFolderWhole ? say.history.withContents : say.history.withMore
+  const withOthers = isFolderWhole ? later.history.withContents : later.history.withMore
   const what = others.length > 0 ? withOthers(quoted(first), others.length) : quoted(first)
   tell(restoredText(sync, first, what), { undo: () => sync.remove([...ids]) })
 }
 
 function restoredText(sync: Sync, { parentId }: Bookmark, what: string): string {
   const isInPlace = parentId === undefined || sync.get(parentId)
-  return isInPlace ? say.history.restored(what) : say.history.restoredToTop(what)
+  return isInPlace ? later.history.restored(what) : later.history.restoredToTop(what)
 }

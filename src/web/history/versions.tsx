@@ -10,6 +10,7 @@ import { type Bookmark, nameOf } from '../library/kind.ts'
 import { pathText } from '../library/paths.ts'
 import { Button } from '../ui/button.tsx'
 import { exactTime, Time } from '../ui/time.tsx'
+import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
 import { Changes } from './changes.tsx'
 import { restore, useHistory } from './use-history.ts'
@@ -32,14 +33,14 @@ function VersionsOf({ id }: { id: string }) {
   return (
     <section class="page history" aria-labelledby="history-title">
       <div class="heading">
-        <nav class="crumbs" aria-label={say.history.backTo}>
+        <nav class="crumbs" aria-label={later.history.backTo}>
           {current ? (
             <a href={hrefOf('folder', current.parentId)}>{say.library.bookmarks}</a>
           ) : (
-            <a href={hrefOf('trash')}>{say.history.trash}</a>
+            <a href={hrefOf('trash')}>{later.history.trash}</a>
           )}
         </nav>
-        <h1 id="history-title">{say.history.history}</h1>
+        <h1 id="history-title">{later.history.history}</h1>
         {known && (
           <div class="history-of">
             <Letter bookmark={known} />
@@ -47,7 +48,7 @@ function VersionsOf({ id }: { id: string }) {
               <strong class="row-title" dir="auto">
                 {nameOf(known)}
               </strong>
-              <span class="row-sub">{[known.url, path && say.history.inPath(path)].filter(Boolean).join(' ')}</span>
+              <span class="row-sub">{[known.url, path && later.history.inPath(path)].filter(Boolean).join(' ')}</span>
             </div>
           </div>
         )}
@@ -56,24 +57,24 @@ function VersionsOf({ id }: { id: string }) {
         {(versions) => {
           const entries = timeline(current, versions, against)
           if (entries.length === 0) {
-            return <p>{say.history.gone}</p>
+            return <p>{later.history.gone}</p>
           }
           return (
             <>
               {versions.length > 0 ? (
                 <div class="field compare">
-                  <label for="against">{say.history.mark}</label>
+                  <label for="against">{later.history.mark}</label>
                   <select
                     id="against"
                     value={against}
                     onChange={(event) => setAgainst(event.currentTarget.value as Against)}
                   >
-                    <option value="previous">{say.history.against.previous}</option>
-                    <option value="now">{say.history.against.now}</option>
+                    <option value="previous">{later.history.against.previous}</option>
+                    <option value="now">{later.history.against.now}</option>
                   </select>
                 </div>
               ) : (
-                <p>{say.history.unchanged}</p>
+                <p>{later.history.unchanged}</p>
               )}
               <ol class="versions">
                 {entries.map((entry) => (
@@ -98,28 +99,28 @@ function Entry({ entry, id }: { entry: TimelineEntry; id: string }) {
   return (
     <li class={version ? 'version' : 'version now'}>
       <h2>
-        {version ? say.history.operations[version.operation] : bookmark ? say.history.now : say.history.deleted}
+        {version ? later.history.operations[version.operation] : bookmark ? later.history.now : later.history.deleted}
         {at !== undefined && (
           <span class="hint">
             {' '}
-            {version ? <Time at={at} isExact /> : fill(say.history.since, { time: <Time at={at} isExact /> })}
+            {version ? <Time at={at} isExact /> : fill(later.history.since, { time: <Time at={at} isExact /> })}
           </span>
         )}
       </h2>
       {version && (
         <p class="hint">
-          {nameOfDevice(version.deviceId)}. {say.history.reasons[version.reason]}
+          {nameOfDevice(version.deviceId)}. {later.history.reasons[version.reason]}
         </p>
       )}
-      {!isReadable && <p>{say.history.unreadable}</p>}
+      {!isReadable && <p>{later.history.unreadable}</p>}
       {change ? <Changes {...change} /> : bookmark && <Content bookmark={bookmark} />}
       {version && version.operation !== 'delete' && (
         <div class="bar">
           <Button
-            aria-label={say.history.restoreOf(exactTime(version.timestamp))}
+            aria-label={later.history.restoreOf(exactTime(version.timestamp))}
             onClick={() => restore(history, sync, id, version.versionId)}
           >
-            {say.history.restoreThis}
+            {later.history.restoreThis}
           </Button>
         </div>
       )}

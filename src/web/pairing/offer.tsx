@@ -9,6 +9,7 @@ import { Dialog } from '../ui/dialogs.tsx'
 import { messageOf, ToldError } from '../ui/failure.ts'
 import { Time } from '../ui/time.tsx'
 import { Waiting } from '../ui/waiting.tsx'
+import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
 import { linkOf } from './code.ts'
 import { Pictures } from './pictures.tsx'
@@ -43,7 +44,7 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
 
   const admit = async (guest: PairingGuest) => {
     const masterKey = await loadMasterKey(userId)
-    if (!masterKey) throw new ToldError(say.pairing.noKeys)
+    if (!masterKey) throw new ToldError(later.pairing.noKeys)
     try {
       await guest.admit(masterKey)
       setStep({ name: 'open', guest, at: Date.now() })
@@ -57,29 +58,29 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
   }
 
   return (
-    <Dialog title={say.pairing.title} close={close}>
+    <Dialog title={later.pairing.title} close={close}>
       <div class="form pairing">
         {step.name === 'begun' && <Waiting again={() => setTurn(turn + 1)} />}
         {step.name === 'shown' && <Code link={step.link} />}
         {step.name === 'scanned' && (
           <>
-            <p role="status">{fill(say.pairing.hasScanned, { b: <strong dir="auto">{step.guest.name}</strong> })}</p>
+            <p role="status">{fill(later.pairing.hasScanned, { b: <strong dir="auto">{step.guest.name}</strong> })}</p>
             <Pictures of={step.guest.pictures} />
             <div class="bar end">
-              <Button onClick={() => setStep({ name: 'different' })}>{say.pairing.different}</Button>
+              <Button onClick={() => setStep({ name: 'different' })}>{later.pairing.different}</Button>
               <Button look="primary" onClick={() => admit(step.guest)}>
-                {say.pairing.same}
+                {later.pairing.same}
               </Button>
             </div>
           </>
         )}
         {step.name === 'different' && (
           <>
-            <p role="alert">{say.pairing.notYours}</p>
+            <p role="alert">{later.pairing.notYours}</p>
             <div class="bar end">
-              <Button onClick={() => setTurn(turn + 1)}>{say.pairing.another}</Button>
+              <Button onClick={() => setTurn(turn + 1)}>{later.pairing.another}</Button>
               <Button look="primary" onClick={() => leaveTo('others')}>
-                {say.pairing.signOutOthers}
+                {later.pairing.signOutOthers}
               </Button>
             </div>
           </>
@@ -87,15 +88,15 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
         {step.name === 'open' && (
           <>
             <p class="done" role="status">
-              {fill(say.pairing.openSince, {
+              {fill(later.pairing.openSince, {
                 name: <span dir="auto">{step.guest.name}</span>,
                 time: <Time at={step.at} isExact />,
               })}
             </p>
             <div class="bar end">
-              <Button onClick={() => leaveTo('lost')}>{say.pairing.notMe}</Button>
+              <Button onClick={() => leaveTo('lost')}>{later.pairing.notMe}</Button>
               <Button look="primary" onClick={close}>
-                {say.pairing.done}
+                {later.pairing.done}
               </Button>
             </div>
           </>
@@ -103,14 +104,14 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
         {step.name === 'failed' && (
           <>
             <p role="alert">{textOf(step.error)}</p>
-            {step.mayBeOpen && <p>{say.pairing.sentBefore}</p>}
+            {step.mayBeOpen && <p>{later.pairing.sentBefore}</p>}
             <div class="bar end">
-              {step.mayBeOpen && <Button onClick={() => leaveTo('lost')}>{say.pairing.notMe}</Button>}
+              {step.mayBeOpen && <Button onClick={() => leaveTo('lost')}>{later.pairing.notMe}</Button>}
               {!step.mayBeOpen && isSuspect(step.error) && (
-                <Button onClick={() => leaveTo('others')}>{say.pairing.signOutOthers}</Button>
+                <Button onClick={() => leaveTo('others')}>{later.pairing.signOutOthers}</Button>
               )}
               <Button look="primary" onClick={() => setTurn(turn + 1)}>
-                {say.pairing.another}
+                {later.pairing.another}
               </Button>
             </div>
           </>
@@ -121,7 +122,7 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
 }
 
 function textOf(error: unknown): string {
-  return error instanceof PairingError ? say.pairing.offerFaults[error.fault] : messageOf(error)
+  return error instanceof PairingError ? later.pairing.offerFaults[error.fault] : messageOf(error)
 }
 
 /** So ends a try to come between the devices that has found out before anything was shown that the pictures would differ. */
@@ -137,11 +138,11 @@ function Code({ link }: { link: string }) {
   }
   return (
     <>
-      <p>{fill(say.pairing.scanThis, { time: <Countdown key={link} /> })}</p>
+      <p>{fill(later.pairing.scanThis, { time: <Countdown key={link} /> })}</p>
       <QrCode text={link} />
       <div class="bar">
         <label class="field pairing-link">
-          {say.pairing.orLink}
+          {later.pairing.orLink}
           <input readOnly value={link} onFocus={({ currentTarget }) => currentTarget.select()} />
         </label>
         <Button onClick={copy}>{isCopied ? say.ui.copied : say.ui.copy}</Button>
@@ -159,7 +160,7 @@ function Countdown() {
   }, [])
   const seconds = Math.ceil(left / 1000)
   return (
-    <span role="timer">{say.pairing.left(`${Math.floor(seconds / 60)}:${`${seconds % 60}`.padStart(2, '0')}`)}</span>
+    <span role="timer">{later.pairing.left(`${Math.floor(seconds / 60)}:${`${seconds % 60}`.padStart(2, '0')}`)}</span>
   )
 }
 
@@ -168,7 +169,7 @@ function QrCode({ text }: { text: string }) {
   const { data, size } = encode(text, { ecc: 'M', border: 4 })
   const dark = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : [])))
   return (
-    <svg class="pairing-code" viewBox={`0 0 ${size} ${size}`} role="img" aria-label={say.pairing.code}>
+    <svg class="pairing-code" viewBox={`0 0 ${size} ${size}`} role="img" aria-label={later.pairing.code}>
       <rect width={size} height={size} fill="#ffffff" />
       <path d={dark.join('')} fill="#000000" shape-rendering="crispEdges" />
     </svg>

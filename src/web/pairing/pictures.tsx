@@ -64,10 +64,10 @@ import umbrella from 'lucide/dist/esm/icons/umbrella.mjs'
 import wrench from 'lucide/dist/esm/icons/wrench.mjs'
 import type { PairingPictures } from '../../client/pair.ts'
 import { Icon, type IconShapes } from '../ui/icons.tsx'
-import { say } from '../words/words.ts'
+import { later } from '../words/later.ts'
 
 /** What the numbers of a pairing stand for. Devices of another version compare theirs with these: their order never changes. */
-const pictures: Record<keyof typeof say.pairing.pictures, IconShapes> = {
+const pictures: Record<keyof typeof later.pairing.pictures, IconShapes> = {
   anchor,
   apple,
   banana,
@@ -138,14 +138,14 @@ const pictures: Record<keyof typeof say.pairing.pictures, IconShapes> = {
 export function Pictures({ of }: { of: PairingPictures }) {
   const names = Object.keys(pictures) as (keyof typeof pictures)[]
   return (
-    <ol class="pairing-pictures" aria-label={say.pairing.threePictures}>
+    <ol class="pairing-pictures" aria-label={later.pairing.threePictures}>
       {of.map((number, place) => {
         const name = names[number]
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: One may come twice.
           <li key={place}>
             <Icon of={name ? pictures[name] : []} />
-            {name && say.pairing.pictures[name]}
+            {name && later.pairing.pictures[name]}
           </li>
         )
       })}

@@ -5,6 +5,7 @@ import { browserOf } from '../app/device.ts'
 import { Button } from '../ui/button.tsx'
 import { messageOf } from '../ui/failure.ts'
 import type { VaultOwner } from '../vault/credentials.tsx'
+import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
 import { Pictures } from './pictures.tsx'
 
@@ -35,18 +36,18 @@ export function Take({ code, owner: { client, userId }, opened, leave }: TakePro
       .then(opened)
       .catch((error: unknown) => {
         if (!signal.aborted)
-          setFailure(error instanceof PairingError ? say.pairing.takeFaults[error.fault] : messageOf(error))
+          setFailure(error instanceof PairingError ? later.pairing.takeFaults[error.fault] : messageOf(error))
       })
     return () => stop.abort()
   }, [])
   return (
     <div class="form">
-      <h1>{failure === undefined ? say.pairing.openHere : say.pairing.failed}</h1>
+      <h1>{failure === undefined ? later.pairing.openHere : later.pairing.failed}</h1>
       {failure !== undefined && <p role="alert">{failure}</p>}
-      {failure === undefined && !pictures && <p role="status">{say.pairing.asking}</p>}
+      {failure === undefined && !pictures && <p role="status">{later.pairing.asking}</p>}
       {failure === undefined && pictures && (
         <>
-          <p role="status">{isCompared ? say.pairing.letIn : say.pairing.compare}</p>
+          <p role="status">{isCompared ? later.pairing.letIn : later.pairing.compare}</p>
           <Pictures of={pictures} />
         </>
       )}
@@ -60,19 +61,19 @@ export function Take({ code, owner: { client, userId }, opened, leave }: TakePro
                 confirm()
               }}
             >
-              {say.pairing.yesSame}
+              {later.pairing.yesSame}
             </Button>
             <Button
               onClick={() => {
                 stop.abort()
-                setFailure(say.pairing.takenFromOther)
+                setFailure(later.pairing.takenFromOther)
               }}
             >
-              {say.pairing.different}
+              {later.pairing.different}
             </Button>
           </>
         )}
-        <Button onClick={leave}>{say.pairing.usePassphrase}</Button>
+        <Button onClick={leave}>{later.pairing.usePassphrase}</Button>
       </div>
     </div>
   )

@@ -3,6 +3,7 @@ import { nameOf } from '../library/kind.ts'
 import { Dialog } from '../ui/dialogs.tsx'
 import { exactTime } from '../ui/time.tsx'
 import { bytes } from '../words/language.ts'
+import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
 import { type SeenRequest, useSeenRequests } from './requests.ts'
 
@@ -10,9 +11,9 @@ import { type SeenRequest, useSeenRequests } from './requests.ts'
 export function Seen({ sync, close }: { sync: Sync; close: () => void }) {
   const requests = useSeenRequests()
   return (
-    <Dialog title={say.seen.title} close={close}>
+    <Dialog title={later.seen.title} close={close}>
       <div class="form seen">
-        <p>{say.seen.lastRequests(requests.length)}</p>
+        <p>{later.seen.lastRequests(requests.length)}</p>
         <ul class="plain">
           {requests.map((request) => (
             <Request key={request.number} sync={sync} request={request} />
@@ -45,14 +46,14 @@ function Request({
         </summary>
         <div class="seen-pair">
           <div>
-            <h3>{say.seen.onDevices}</h3>
-            {ids.length === 0 && <p>{say.seen.noBookmark}</p>}
+            <h3>{later.seen.onDevices}</h3>
+            {ids.length === 0 && <p>{later.seen.noBookmark}</p>}
             <ul class="plain">
               {ids.map((id) => {
                 const bookmark = sync.get(id)
                 return (
                   <li key={id}>
-                    {bookmark ? nameOf(bookmark) : say.seen.deleted}
+                    {bookmark ? nameOf(bookmark) : later.seen.deleted}
                     {bookmark?.url !== undefined && <div class="hint">{bookmark.url}</div>}
                   </li>
                 )
@@ -60,10 +61,10 @@ function Request({
             </ul>
           </div>
           <div>
-            <h3>{say.seen.onServer}</h3>
+            <h3>{later.seen.onServer}</h3>
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: A keyboard scrolls it. */}
-            <pre tabIndex={0}>{body === '' ? say.seen.noBody : body}</pre>
-            {isCut && <p class="hint">{say.seen.andMore(size)}</p>}
+            <pre tabIndex={0}>{body === '' ? later.seen.noBody : body}</pre>
+            {isCut && <p class="hint">{later.seen.andMore(size)}</p>}
           </div>
         </div>
       </details>

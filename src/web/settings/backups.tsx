@@ -6,9 +6,10 @@ import { Button } from '../ui/button.tsx'
 import { confirmFirst } from '../ui/dialogs.tsx'
 import { messageOf } from '../ui/failure.ts'
 import { FileButton, saveFile } from '../ui/files.tsx'
-import { Progress } from '../ui/progress.tsx'
 import { tell } from '../ui/tell.ts'
 import { exactTime, Time } from '../ui/time.tsx'
+import { Progress } from '../ui/waiting.tsx'
+import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
 import { showBackup } from './open-backup.tsx'
 
@@ -37,12 +38,12 @@ export function Backups() {
   }
   return (
     <section class="panel" id="backups" aria-labelledby="backups-title">
-      <h2 id="backups-title">{say.settings.backups}</h2>
-      <p>{say.settings.backupsMore}</p>
+      <h2 id="backups-title">{later.settings.backups}</h2>
+      <p>{later.settings.backupsMore}</p>
       <div class="bar">
-        <Button onClick={make}>{say.settings.createBackup}</Button>
+        <Button onClick={make}>{later.settings.createBackup}</Button>
         <FileButton
-          label={say.settings.openFile}
+          label={later.settings.openFile}
           accept=".dat"
           chosen={async (file) => showBackup(app, file.name, () => Promise.resolve(file))}
         />
@@ -55,9 +56,9 @@ export function Backups() {
       <Answer of={backups}>
         {(backups) =>
           backups.length === 0 ? (
-            <p class="hint">{say.settings.noBackups}</p>
+            <p class="hint">{later.settings.noBackups}</p>
           ) : (
-            <ul class="plain lines" aria-label={say.settings.backupList}>
+            <ul class="plain lines" aria-label={later.settings.backupList}>
               {backups.map((backup) => (
                 <BackupRow key={backup.id} backup={backup} changed={changed} />
               ))}
@@ -78,22 +79,22 @@ interface BackupRowProps {
 function BackupRow({ backup, changed }: BackupRowProps) {
   const app = useApp()
   const { client } = app
-  const name = say.settings.backupOf(exactTime(backup.created_at))
+  const name = later.settings.backupOf(exactTime(backup.created_at))
   const download = async () => {
     saveFile(
       await downloadBackup(client, backup),
-      say.settings.backupFile(new Date(backup.created_at).toISOString().slice(0, 10)),
+      later.settings.backupFile(new Date(backup.created_at).toISOString().slice(0, 10)),
     )
   }
   const remove = () =>
     confirmFirst({
-      title: say.settings.deleteBackupTitle,
-      text: say.settings.deleteBackupMore(name),
-      action: say.settings.deleteBackup,
+      title: later.settings.deleteBackupTitle,
+      text: later.settings.deleteBackupMore(name),
+      action: later.settings.deleteBackup,
       run: async () => {
         await deleteBackup(client, backup)
         await changed()
-        tell(say.settings.backupDeleted)
+        tell(later.settings.backupDeleted)
       },
     })
   return (
@@ -108,17 +109,17 @@ function BackupRow({ backup, changed }: BackupRowProps) {
         {backup.status === 'completed' && (
           <>
             <Button
-              aria-label={say.settings.openName(name)}
+              aria-label={later.settings.openName(name)}
               onClick={() => showBackup(app, name, () => downloadBackup(client, backup))}
             >
-              {say.settings.open}
+              {later.settings.open}
             </Button>
-            <Button aria-label={say.settings.downloadName(name)} onClick={download}>
-              {say.settings.download}
+            <Button aria-label={later.settings.downloadName(name)} onClick={download}>
+              {later.settings.download}
             </Button>
           </>
         )}
-        <Button aria-label={say.settings.deleteName(name)} onClick={remove}>
+        <Button aria-label={later.settings.deleteName(name)} onClick={remove}>
           {say.ui.delete}
         </Button>
       </div>
@@ -128,10 +129,10 @@ function BackupRow({ backup, changed }: BackupRowProps) {
 
 function State({ backup }: { backup: ServiceBackup }) {
   const { status, bookmark_count: count, size_bytes: size, expires_at: expires } = backup
-  if (isUnfinished(backup)) return <Progress what={say.settings.making} />
-  if (status === 'failed') return <>{say.settings.makingFailed}</>
-  if (expires === null) return <>{say.settings.ready(count ?? 0, size ?? 0)}</>
-  return <>{fill(say.settings.readyUntil(count ?? 0, size ?? 0), { time: <Time at={expires} /> })}</>
+  if (isUnfinished(backup)) return <Progress what={later.settings.making} />
+  if (status === 'failed') return <>{later.settings.makingFailed}</>
+  if (expires === null) return <>{later.settings.ready(count ?? 0, size ?? 0)}</>
+  return <>{fill(later.settings.readyUntil(count ?? 0, size ?? 0), { time: <Time at={expires} /> })}</>
 }
 
 /** A backup that the service keeps, or is making. */

@@ -15,10 +15,11 @@ import { countAllIn } from '../library/paths.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { messageOf } from '../ui/failure.ts'
-import { Counts, Progress, type Step } from '../ui/progress.tsx'
 import { tell } from '../ui/tell.ts'
 import { exactTime } from '../ui/time.tsx'
+import { Counts, Progress, type Step } from '../ui/waiting.tsx'
 import { number } from '../words/language.ts'
+import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
 
 /** Opens a backup in the browser, and shows what is in it before anything is put back. */
@@ -35,13 +36,13 @@ interface OpenBackupProps {
 
 function OpenBackup({ app, name, load, close }: OpenBackupProps) {
   const [opened, setOpened] = useState<OpenedExport>()
-  const [step, setStep] = useState<Step>({ what: say.settings.reading })
+  const [step, setStep] = useState<Step>({ what: later.settings.reading })
   const [failure, setFailure] = useState<string>()
   useEffect(() => {
     const closed = new AbortController()
     const { signal } = closed
     const open = async () => {
-      const onProgress = (done: number, total: number) => setStep({ what: say.settings.decrypting, done, total })
+      const onProgress = (done: number, total: number) => setStep({ what: later.settings.decrypting, done, total })
       setOpened(await openBackup(await load(), app.keys, { onProgress, signal }))
     }
     open().catch((error: unknown) => signal.aborted || setFailure(textOf(error)))
@@ -70,7 +71,7 @@ function OpenBackup({ app, name, load, close }: OpenBackupProps) {
 }
 
 function textOf(error: unknown): string {
-  return error instanceof RecordError ? `${messageOf(error)} ${say.history.nothingChanged}` : messageOf(error)
+  return error instanceof RecordError ? `${messageOf(error)} ${later.history.nothingChanged}` : messageOf(error)
 }
 
 /** Enough to recognise it by. */
@@ -92,7 +93,7 @@ function BackupContents({ sync, opened, close }: BackupContentsProps) {
   const { missing, changed } = useMemo(() => compare(sync, bookmarks), [opened])
   const folders = bookmarks.filter(isFolder).length
   const restore = async (overwrite: boolean) => {
-    const what = say.settings.encrypting
+    const what = later.settings.encrypting
     setStep({ what })
     try {
       await restoreBackup(sync, opened, { overwrite, onProgress: (done, total) => setStep({ what, done, total }) })
@@ -101,21 +102,21 @@ function BackupContents({ sync, opened, close }: BackupContentsProps) {
     }
     close()
   }
-  const addMissing = say.settings.addMissing(missing.length)
+  const addMissing = later.settings.addMissing(missing.length)
   const same = bookmarks.length - missing.length - changed.length
   const lines = [
-    { count: missing.length, ...say.settings.counts.missing },
-    { count: changed.length, ...say.settings.counts.changed },
-    { count: same, ...say.settings.counts.same },
+    { count: missing.length, ...later.settings.counts.missing },
+    { count: changed.length, ...later.settings.counts.changed },
+    { count: same, ...later.settings.counts.same },
   ]
   return (
     <div class="form">
       <h3 ref={heading} tabIndex={-1}>
-        {say.settings.contents(say.ui.bookmarks(bookmarks.length - folders), say.ui.folders(folders))}
+        {later.settings.contents(say.ui.bookmarks(bookmarks.length - folders), say.ui.folders(folders))}
       </h3>
-      <p class="hint">{say.settings.asOn(exactTime(Date.parse(exported_at)))}</p>
+      <p class="hint">{later.settings.asOn(exactTime(Date.parse(exported_at)))}</p>
       <Counts lines={lines} kind="backup-counts" />
-      <ul class="plain backup-list" aria-label={say.settings.atTop}>
+      <ul class="plain backup-list" aria-label={later.settings.atTop}>
         {tree.slice(0, mostShown).map((node) => (
           <li key={node.bookmark.id}>
             <Letter bookmark={node.bookmark} />
@@ -126,16 +127,16 @@ function BackupContents({ sync, opened, close }: BackupContentsProps) {
           </li>
         ))}
       </ul>
-      {tree.length > mostShown && <p class="hint">{say.settings.moreBeside(tree.length - mostShown)}</p>}
+      {tree.length > mostShown && <p class="hint">{later.settings.moreBeside(tree.length - mostShown)}</p>}
       {step && <Progress {...step} />}
-      {missing.length + changed.length === 0 && <p>{say.settings.nothingToPutBack}</p>}
+      {missing.length + changed.length === 0 && <p>{later.settings.nothingToPutBack}</p>}
       <div class="bar end" inert={step !== undefined}>
         <Button onClick={close}>{say.ui.close}</Button>
         {changed.length > 0 && (
           <Button onClick={() => restore(true)}>
             {missing.length > 0
-              ? say.settings.addAndReset(missing.length, changed.length)
-              : say.settings.reset(changed.length)}
+              ? later.settings.addAndReset(missing.length, changed.length)
+              : later.settings.reset(changed.length)}
           </Button>
         )}
         {missing.length > 0 && (
@@ -164,7 +165,7 @@ async function restoreBackup(sync: Sync, opened: OpenedExport, options: RestoreO
   const { imported, failed } = await sync.restoreExport(opened, options)
   const added = missing.filter(({ id }) => sync.get(id) !== undefined)
   const reset = imported - added.length
-  tell(say.settings.fromBackup(added.length, reset, failed.length), {
+  tell(later.settings.fromBackup(added.length, reset, failed.length), {
     undo: async () => {
       await sync.remove(added.map(({ id }) => id))
       if (reset > 0) await sync.put(changed)

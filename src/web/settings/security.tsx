@@ -17,6 +17,7 @@ import { RepairOffer, showEarlierKeyrings, showRepair, useRepairOffer } from '..
 import { NewPassphraseField } from '../vault/new-passphrase.tsx'
 import { RecoveryCode } from '../vault/recovery-code.tsx'
 import { judgedHere } from '../vault/strength.ts'
+import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
 
 /**
@@ -40,14 +41,14 @@ export function Security({ rest }: { rest: string }) {
   }, [rest])
   return (
     <section class="page">
-      <h1>{say.settings.security}</h1>
+      <h1>{later.settings.security}</h1>
       <section class="panel">
-        <h2>{say.settings.secrets}</h2>
-        <p>{say.settings.secretsMore}</p>
+        <h2>{later.settings.secrets}</h2>
+        <p>{later.settings.secretsMore}</p>
         <div class="bar">
-          <Button onClick={replaceCode}>{say.settings.newCode}</Button>
-          <Button onClick={changePassphrase}>{say.settings.changePassphrase}</Button>
-          <Button onClick={() => showEarlierKeyrings(owner)}>{say.vault.showEarlierKeyrings}</Button>
+          <Button onClick={replaceCode}>{later.settings.newCode}</Button>
+          <Button onClick={changePassphrase}>{later.settings.changePassphrase}</Button>
+          <Button onClick={() => showEarlierKeyrings(owner)}>{later.vault.showEarlierKeyrings}</Button>
         </div>
       </section>
     </section>
@@ -69,10 +70,10 @@ function NewCode({ owner, close }: ToolProps) {
   const confirm = async () => {
     await draft?.confirm()
     close()
-    tell(say.settings.codeReplaced)
+    tell(later.settings.codeReplaced)
   }
   return (
-    <Dialog title={draft ? say.vault.printCode : say.settings.newCode} close={close}>
+    <Dialog title={draft ? later.vault.printCode : later.settings.newCode} close={close}>
       {draft ? (
         <RecoveryCode draft={draft} person={person} confirm={confirm}>
           <Button onClick={close}>{say.ui.cancel}</Button>
@@ -96,15 +97,15 @@ function NewPassphrase({ owner, close }: ToolProps) {
       changeVaultPassphrase(client, current, fields.passphrase ?? '', judgedHere)
     await note(tryCredentials(userId, fields, replace))
     close()
-    tell(say.settings.passphraseChanged)
+    tell(later.settings.passphraseChanged)
   }
   return (
-    <Dialog title={say.settings.changePassphrase} close={close}>
+    <Dialog title={later.settings.changePassphrase} close={close}>
       <Form onSubmit={change}>
         <CredentialFields owner={owner} />
         <NewPassphraseField person={person} />
         {isOffered && <RepairOffer owner={owner} />}
-        <FormEnd close={close}>{say.settings.changeIt}</FormEnd>
+        <FormEnd close={close}>{later.settings.changeIt}</FormEnd>
       </Form>
     </Dialog>
   )

@@ -2,9 +2,9 @@ import { useSync } from '../../client/react.ts'
 import { nameOf } from '../library/kind.ts'
 import { Button } from '../ui/button.tsx'
 import { FileButton, saveFile } from '../ui/files.tsx'
-import { Progress } from '../ui/progress.tsx'
 import { tell } from '../ui/tell.ts'
-import { say } from '../words/words.ts'
+import { Progress } from '../ui/waiting.tsx'
+import { later } from '../words/later.ts'
 import { Backups } from './backups.tsx'
 import { type ImportJob, importFile, useImportJob } from './import-job.ts'
 
@@ -12,7 +12,7 @@ import { type ImportJob, importFile, useImportJob } from './import-job.ts'
 export function Settings() {
   return (
     <div class="page panels">
-      <h1>{say.settings.title}</h1>
+      <h1>{later.settings.title}</h1>
       <BookmarkFiles />
       <Bookmarklet />
       <Backups />
@@ -27,15 +27,15 @@ function BookmarkFiles() {
   const write = async () => {
     const { writeBookmarkFileAsync } = await import('../../client/bookmark-file.ts')
     const text = await writeBookmarkFileAsync([...sync.bookmarks().values()])
-    saveFile(new Blob([text], { type: 'text/html' }), say.settings.bookmarkFile)
+    saveFile(new Blob([text], { type: 'text/html' }), later.settings.bookmarkFile)
   }
   return (
     <section class="panel">
-      <h2>{say.settings.files}</h2>
-      <p>{say.settings.filesMore}</p>
+      <h2>{later.settings.files}</h2>
+      <p>{later.settings.filesMore}</p>
       <div class="bar">
-        <FileButton label={say.settings.importFile} accept=".htm,.html" chosen={(file) => importFile(sync, file)} />
-        <Button onClick={write}>{say.settings.saveFile}</Button>
+        <FileButton label={later.settings.importFile} accept=".htm,.html" chosen={(file) => importFile(sync, file)} />
+        <Button onClick={write}>{later.settings.saveFile}</Button>
       </div>
       {job && <Import job={job} />}
     </section>
@@ -45,22 +45,22 @@ function BookmarkFiles() {
 /** One bar from the file to the service; then what was added, skipped, failed. */
 function Import({ job }: { job: ImportJob }) {
   const { report, failed = [], failure, isOffline } = job
-  if (failure !== undefined) return <p role="alert">{say.settings.nothingImported(failure)}</p>
-  if (!report) return <Progress {...job} what={say.settings.steps[job.what]} />
+  if (failure !== undefined) return <p role="alert">{later.settings.nothingImported(failure)}</p>
+  if (!report) return <Progress {...job} what={later.settings.steps[job.what]} />
   const { imported, existing } = report
   return (
     <div class="report" role="status">
-      <p>{say.settings.imported(imported, existing.length, failed.length)}</p>
+      <p>{later.settings.imported(imported, existing.length, failed.length)}</p>
       {failed.length > 0 && (
         <ul>
           {failed.map(({ bookmark, why }) => (
             <li key={bookmark?.id}>
-              {say.settings.failedOne(bookmark ? nameOf(bookmark) : say.settings.noValidId, why)}
+              {later.settings.failedOne(bookmark ? nameOf(bookmark) : later.settings.noValidId, why)}
             </li>
           ))}
         </ul>
       )}
-      {isOffline && <p>{say.settings.sentLater}</p>}
+      {isOffline && <p>{later.settings.sentLater}</p>}
     </div>
   )
 }
@@ -70,20 +70,20 @@ function Bookmarklet() {
   const code = `open('${location.origin}/#/add/'+encodeURIComponent(JSON.stringify([document.title,location.href,true])),'','width=520,height=720')`
   return (
     <section class="panel">
-      <h2>{say.settings.bookmarklet}</h2>
+      <h2>{later.settings.bookmarklet}</h2>
       {/* A telephone has no bar to drag anything to. */}
-      <p class="for-fingers">{say.settings.onPhone}</p>
-      <p class="for-mice">{say.settings.bookmarkletMore}</p>
+      <p class="for-fingers">{later.settings.onPhone}</p>
+      <p class="for-mice">{later.settings.bookmarkletMore}</p>
       <div class="bar for-mice">
         <a
           class="button"
           href={`javascript:void(${code})`}
           onClick={(event) => {
             event.preventDefault()
-            tell(say.settings.dragIt)
+            tell(later.settings.dragIt)
           }}
         >
-          {say.settings.addPage}
+          {later.settings.addPage}
         </a>
       </div>
     </section>

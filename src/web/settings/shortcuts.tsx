@@ -1,8 +1,9 @@
 import { setSingleKeys, useSingleKeys } from '../app/shortcuts.ts'
-import { fill, say } from '../words/words.ts'
+import { later } from '../words/later.ts'
+import { fill } from '../words/words.ts'
 
 /** What each does has its words under the same name. */
-const keys: Readonly<Record<keyof typeof say.settings.keysDo, readonly string[]>> = {
+const keys: Readonly<Record<keyof typeof later.settings.keysDo, readonly string[]>> = {
   find: ['/'],
   findTyping: ['Ctrl', 'K'],
   add: ['n'],
@@ -27,7 +28,7 @@ export function Shortcuts() {
   const isOn = useSingleKeys()
   return (
     <div class="page">
-      <h1>{say.settings.shortcuts}</h1>
+      <h1>{later.settings.shortcuts}</h1>
       <section class="panel">
         <label class="switch">
           <input
@@ -38,17 +39,17 @@ export function Shortcuts() {
             checked={isOn}
             onChange={() => setSingleKeys(!isOn)}
           />
-          {say.settings.singleKeys}
+          {later.settings.singleKeys}
         </label>
         <p class="hint" id="single-keys-hint">
-          {fill(say.settings.singleKeysMore)}
+          {fill(later.settings.singleKeysMore)}
         </p>
       </section>
       <table class="shortcuts">
         <thead>
           <tr>
-            <th scope="col">{say.settings.keys}</th>
-            <th scope="col">{say.settings.whatTheyDo}</th>
+            <th scope="col">{later.settings.keys}</th>
+            <th scope="col">{later.settings.whatTheyDo}</th>
           </tr>
         </thead>
         <tbody>
@@ -56,10 +57,10 @@ export function Shortcuts() {
             <tr key={name}>
               <td>
                 {keys[name].map((key) => (
-                  <kbd key={key}>{say.settings.keyNames[key] ?? key}</kbd>
+                  <kbd key={key}>{later.settings.keyNames[key] ?? key}</kbd>
                 ))}
               </td>
-              <td>{say.settings.keysDo[name]}</td>
+              <td>{later.settings.keysDo[name]}</td>
             </tr>
           ))}
         </tbody>

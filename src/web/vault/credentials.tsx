@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { type Client, type Credentials, KeyringError, type KeyringFault } from '../../client/index.ts'
 import { messageOf } from '../ui/failure.ts'
 import { Field, FieldFault } from '../ui/form.tsx'
-import { say } from '../words/words.ts'
+import { later } from '../words/later.ts'
 import { charactersOf, codeLength, isCodeLike } from './code-like.ts'
 
 /** A form's field for a passphrase or a recovery code: which of them it is, its form tells. */
@@ -12,7 +12,7 @@ export function CredentialFields({ owner }: { owner: VaultOwner }) {
     <>
       <AccountName owner={owner} />
       <Field
-        label={say.vault.secret}
+        label={later.vault.secret}
         name="secret"
         type={isShown ? 'text' : 'password'}
         required
@@ -21,7 +21,7 @@ export function CredentialFields({ owner }: { owner: VaultOwner }) {
       />
       <label class="bar">
         <input type="checkbox" checked={isShown} onChange={() => setShown(!isShown)} />
-        {say.vault.showTyped}
+        {later.vault.showTyped}
       </label>
     </>
   )
@@ -64,7 +64,7 @@ const wrong: readonly KeyringFault[] = ['wrong-passphrase', 'wrong-recovery-code
 function textOf(error: KeyringError, secret: string): string {
   const { length } = charactersOf(secret)
   const isWhole = error.fault !== 'mistyped-recovery-code' || length === codeLength
-  return isWhole ? messageOf(error) : say.vault.codeLength(length, codeLength)
+  return isWhole ? messageOf(error) : later.vault.codeLength(length, codeLength)
 }
 
 /** For password managers, which tell passphrases apart by the name in a form. People see on the page whose it is. */

@@ -20,6 +20,7 @@ import { FieldFault, Form, FormEnd } from '../ui/form.tsx'
 import { tell } from '../ui/tell.ts'
 import { Time } from '../ui/time.tsx'
 import { Waiting } from '../ui/waiting.tsx'
+import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
 import { AccountName, type VaultOwner } from './credentials.tsx'
 import { NewPassphraseField } from './new-passphrase.tsx'
@@ -46,36 +47,36 @@ function EarlierKeyrings({ owner: { client }, close }: OwnerProps) {
   useEffect(() => void load(), [])
   const restore = async (id: string) => {
     await restoreKeyring(client, id)
-    tell(say.vault.keyringRestored)
+    tell(later.vault.keyringRestored)
     close()
   }
   const erase = async () => {
     await eraseEarlierKeyrings(client)
-    tell(say.vault.keyringsErased)
+    tell(later.vault.keyringsErased)
     close()
   }
   return (
-    <Dialog title={say.vault.earlierKeyrings} close={close}>
+    <Dialog title={later.vault.earlierKeyrings} close={close}>
       <div class="form">
-        <p>{say.vault.keyringsMore}</p>
+        <p>{later.vault.keyringsMore}</p>
         {failure !== undefined && <p role="alert">{failure}</p>}
         {!keyrings && failure === undefined && <Waiting again={load} />}
-        {keyrings?.length === 0 && <p role="status">{say.vault.noKeyrings}</p>}
+        {keyrings?.length === 0 && <p role="status">{later.vault.noKeyrings}</p>}
         <ul class="plain lines">
           {keyrings?.map(({ id, revision, keyId, replacedAt, erasedAt }, index) => (
             <li key={id} class="line">
               <div class="row-text">
-                <span class="line-name">{say.vault.keyring(revision)}</span>
+                <span class="line-name">{later.vault.keyring(revision)}</span>
                 <span class="hint">
-                  {fill(say.vault.keyringTimes, {
+                  {fill(later.vault.keyringTimes, {
                     replaced: <Time at={replacedAt} isExact />,
                     erased: <Time at={erasedAt} />,
                   })}
-                  {hasOtherKeys(keyId, keyrings.slice(0, index)) && say.vault.opensLess}
+                  {hasOtherKeys(keyId, keyrings.slice(0, index)) && later.vault.opensLess}
                 </span>
               </div>
-              <Button aria-label={say.vault.restoreKeyring(revision)} onClick={() => restore(id)}>
-                {say.vault.restore}
+              <Button aria-label={later.vault.restoreKeyring(revision)} onClick={() => restore(id)}>
+                {later.vault.restore}
               </Button>
             </li>
           ))}
@@ -83,7 +84,7 @@ function EarlierKeyrings({ owner: { client }, close }: OwnerProps) {
         <div class="bar end">
           {keyrings && keyrings.length > 0 && (
             <Button look="danger" onClick={erase}>
-              {say.vault.eraseAll}
+              {later.vault.eraseAll}
             </Button>
           )}
           <Button onClick={close}>{say.ui.close}</Button>
@@ -116,7 +117,7 @@ export function useRepairOffer() {
 export function RepairOffer({ owner }: { owner: VaultOwner }) {
   return (
     <p class="hint" role="status">
-      {say.vault.repairOffer} <Button onClick={() => showRepair(owner)}>{say.vault.repair}</Button>
+      {later.vault.repairOffer} <Button onClick={() => showRepair(owner)}>{later.vault.repair}</Button>
     </p>
   )
 }
@@ -135,7 +136,7 @@ function Repair({ owner, close }: OwnerProps) {
   const [areReplaced, setReplaced] = useState(areKeysReplaced(userId))
   const prepare = async ({ passphrase = '' }: Record<string, string>) => {
     const masterKey = await loadMasterKey(userId)
-    if (!masterKey) throw new ToldError(say.vault.noKeysHere)
+    if (!masterKey) throw new ToldError(later.vault.noKeysHere)
     try {
       setDraft(await repairVault(client, { userId, masterKey, passphrase, replacesKeys: areReplaced, ...judgedHere }))
     } catch (error) {
@@ -152,20 +153,20 @@ function Repair({ owner, close }: OwnerProps) {
       // The vault that is open here has the keys of before.
       return location.reload()
     }
-    tell(say.vault.repaired)
+    tell(later.vault.repaired)
   }
   return (
-    <Dialog title={draft ? say.vault.printCode : say.vault.repairTitle} close={close}>
+    <Dialog title={draft ? later.vault.printCode : later.vault.repairTitle} close={close}>
       {draft ? (
         <RecoveryCode draft={draft} person={person} confirm={confirm}>
           <Button onClick={close}>{say.ui.cancel}</Button>
         </RecoveryCode>
       ) : (
         <Form onSubmit={prepare}>
-          {areReplaced ? <OtherDeviceFirst /> : <p>{say.vault.sameKeys}</p>}
+          {areReplaced ? <OtherDeviceFirst /> : <p>{later.vault.sameKeys}</p>}
           <AccountName owner={owner} />
           <NewPassphraseField person={person} autofocus />
-          <FormEnd close={close}>{areReplaced ? say.vault.makeNewKeys : say.ui.continue}</FormEnd>
+          <FormEnd close={close}>{areReplaced ? later.vault.makeNewKeys : say.ui.continue}</FormEnd>
         </Form>
       )}
     </Dialog>
@@ -176,8 +177,8 @@ function Repair({ owner, close }: OwnerProps) {
 function OtherDeviceFirst() {
   return (
     <div role="alert">
-      <p>{say.vault.otherDeviceFirst}</p>
-      <p>{say.vault.otherDeviceElse}</p>
+      <p>{later.vault.otherDeviceFirst}</p>
+      <p>{later.vault.otherDeviceElse}</p>
     </div>
   )
 }

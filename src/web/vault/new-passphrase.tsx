@@ -1,6 +1,6 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { Field, useCheck } from '../ui/form.tsx'
-import { say } from '../words/words.ts'
+import { later } from '../words/later.ts'
 import { useJudge } from './strength.ts'
 import type { Judgement, Question } from './strength-worker.ts'
 
@@ -22,7 +22,7 @@ export function NewPassphraseField({ person, autofocus = false }: { person: stri
     const isSame = first.value === second.value
     setDiffers(!isSame && second.value.length >= first.value.length)
     // The browser sends no form with it.
-    second.setCustomValidity(isSame ? '' : say.vault.differ)
+    second.setCustomValidity(isSame ? '' : later.vault.differ)
   }
   const weigh = async (passphrase: string) => {
     typed.current = passphrase
@@ -35,7 +35,7 @@ export function NewPassphraseField({ person, autofocus = false }: { person: stri
     const strength = await Promise.race([judge(questionOf(passphrase, person)), patience])
     if (strength?.level !== 'refused') return undefined
     setStrength(strength)
-    return say.vault.tooEasy
+    return later.vault.tooEasy
   })
   // With autofocus, the field has the focus before anything listens.
   useEffect(() => {
@@ -44,14 +44,14 @@ export function NewPassphraseField({ person, autofocus = false }: { person: stri
   return (
     <>
       <Field
-        label={say.vault.newPassphrase}
+        label={later.vault.newPassphrase}
         name="passphrase"
         type={type}
         required
         minLength={8}
         autocomplete="new-password"
         autofocus={autofocus}
-        hint={say.vault.passphraseHint}
+        hint={later.vault.passphraseHint}
         onFocus={prepare}
         onInput={({ currentTarget }) => {
           compare(currentTarget.form)
@@ -60,17 +60,17 @@ export function NewPassphraseField({ person, autofocus = false }: { person: stri
       />
       {strength ? <StrengthMeter strength={strength} /> : <div class="strength" />}
       <Field
-        label={say.vault.onceMore}
+        label={later.vault.onceMore}
         name="repeated"
         type={type}
         required
         autocomplete="new-password"
-        error={differs ? say.vault.differ : undefined}
+        error={differs ? later.vault.differ : undefined}
         onInput={({ currentTarget }) => compare(currentTarget.form)}
       />
       <label class="bar" for={id}>
         <input id={id} type="checkbox" checked={isShown} onChange={() => setShown(!isShown)} />
-        {say.vault.showPassphrase}
+        {later.vault.showPassphrase}
       </label>
     </>
   )
@@ -88,10 +88,10 @@ const pauseMs = 1000
 /** How hard a passphrase is to guess, in words and as a bar; and what would make it harder. */
 function StrengthMeter({ strength }: { strength: Judgement }) {
   const { level } = strength
-  const verdict = say.vault.verdicts[level]
+  const verdict = later.vault.verdicts[level]
   const isWeak = level === 'refused' || level === 'weak'
   const advice = isWeak ? adviceOf(strength) : ''
-  const text = say.vault.strength(verdict, advice)
+  const text = later.vault.strength(verdict, advice)
   const [said, setSaid] = useState('')
   useEffect(() => {
     const timer = setTimeout(() => setSaid(text), pauseMs)
@@ -117,8 +117,8 @@ function StrengthMeter({ strength }: { strength: Judgement }) {
 /** Why it is weak, and what to do. */
 function adviceOf({ warnings, suggestions }: Judgement): string {
   const texts = [
-    ...warnings.map((name) => say.vault.warnings[name]),
-    ...suggestions.map((name) => say.vault.suggestions[name]),
+    ...warnings.map((name) => later.vault.warnings[name]),
+    ...suggestions.map((name) => later.vault.suggestions[name]),
   ]
-  return texts.join(' ') || say.vault.addWords
+  return texts.join(' ') || later.vault.addWords
 }

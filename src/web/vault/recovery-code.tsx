@@ -5,6 +5,7 @@ import type { RecoveryCodeDraft } from '../../client/index.ts'
 import { Button } from '../ui/button.tsx'
 import { saveFile } from '../ui/files.tsx'
 import { locale } from '../words/language.ts'
+import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
 
 interface RecoveryCodeProps {
@@ -26,18 +27,18 @@ export function RecoveryCode({ draft, person, confirm, children }: RecoveryCodeP
   const file = () => new Blob([recoveryText(recoveryCode, person)], { type: 'text/plain' })
   return (
     <>
-      <p>{say.vault.codeMore}</p>
+      <p>{later.vault.codeMore}</p>
       <output class="code" id="recovery-code">
         {recoveryCode}
       </output>
       <div class="bar">
         <Button onClick={copy}>{isCopied ? say.ui.copied : say.ui.copy}</Button>
-        <Button onClick={() => print()}>{say.vault.print}</Button>
-        <Button onClick={() => saveFile(file(), say.vault.codeFile)}>{say.vault.saveFile}</Button>
+        <Button onClick={() => print()}>{later.vault.print}</Button>
+        <Button onClick={() => saveFile(file(), later.vault.codeFile)}>{later.vault.saveFile}</Button>
       </div>
       <div class="bar">
         <Button look="primary" onClick={confirm}>
-          {say.vault.onPaper}
+          {later.vault.onPaper}
         </Button>
         {children}
       </div>
@@ -50,9 +51,9 @@ export function RecoveryCode({ draft, person, confirm, children }: RecoveryCodeP
 function PrintedCode({ code, person }: { code: string; person: string }) {
   return createPortal(
     <article class="printed" aria-hidden="true">
-      <h1>{say.vault.recoveryCode}</h1>
+      <h1>{later.vault.recoveryCode}</h1>
       <p class="printed-code">{code.replace(/.{12}/g, '$&\n')}</p>
-      <p>{say.vault.printedHow}</p>
+      <p>{later.vault.printedHow}</p>
       <dl>
         {factsOf(person).map(([name, value]) => (
           <div key={name}>
@@ -61,7 +62,7 @@ function PrintedCode({ code, person }: { code: string; person: string }) {
           </div>
         ))}
       </dl>
-      <p>{say.vault.printedKeep}</p>
+      <p>{later.vault.printedKeep}</p>
     </article>,
     document.body,
   )
@@ -70,14 +71,14 @@ function PrintedCode({ code, person }: { code: string; person: string }) {
 /** The same on a sheet and in a file. */
 function recoveryText(code: string, person: string): string {
   const facts = factsOf(person).map(([name, value]) => `${name}: ${value}\n`)
-  return `${say.vault.recoveryCodeOf}\n\n${code}\n\n${facts.join('')}\n${say.vault.fileKeep}\n`
+  return `${later.vault.recoveryCodeOf}\n\n${code}\n\n${facts.join('')}\n${later.vault.fileKeep}\n`
 }
 
 function factsOf(person: string): [name: string, value: string][] {
   const date = new Intl.DateTimeFormat(locale, { dateStyle: 'long' }).format(Date.now())
   return [
-    ...(person === '' ? [] : [[say.vault.account, person] as [string, string]]),
-    [say.vault.service, location.origin],
-    [say.vault.madeOn, date],
+    ...(person === '' ? [] : [[later.vault.account, person] as [string, string]]),
+    [later.vault.service, location.origin],
+    [later.vault.madeOn, date],
   ]
 }

@@ -20,6 +20,7 @@ import { Form, Submit } from '../ui/form.tsx'
 import { lazily } from '../ui/lazily.tsx'
 import { tell } from '../ui/tell.ts'
 import { Waiting } from '../ui/waiting.tsx'
+import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
 import { AccountName, CredentialFields, tryCredentials, type VaultOwner } from './credentials.tsx'
 import { keyringsAddress, repairAddress, showEarlierKeyrings, showRepair } from './keyrings.tsx'
@@ -76,9 +77,9 @@ export function VaultDoor({ owner, device, opened }: DoorProps) {
       {exists === undefined && failure === undefined && <Waiting again={look} />}
       {exists === true && (
         <Form onSubmit={open}>
-          <h1>{say.vault.openTitle}</h1>
+          <h1>{later.vault.openTitle}</h1>
           <CredentialFields owner={owner} />
-          <Submit>{say.vault.open}</Submit>
+          <Submit>{later.vault.open}</Submit>
         </Form>
       )}
       {exists === false && (
@@ -115,18 +116,18 @@ function CreateVault({ owner, created, failed }: CreateVaultProps) {
   if (draft) {
     return (
       <>
-        <h1>{say.vault.printCode}</h1>
+        <h1>{later.vault.printCode}</h1>
         <RecoveryCode draft={draft} person={owner.person} confirm={() => draft.confirm().then(created, failed)} />
       </>
     )
   }
   return (
     <Form onSubmit={(fields) => create(fields).catch(failed)}>
-      <h1>{say.vault.choosePassphrase}</h1>
-      <p>{say.vault.encryptsFirst}</p>
+      <h1>{later.vault.choosePassphrase}</h1>
+      <p>{later.vault.encryptsFirst}</p>
       <AccountName owner={owner} />
       <NewPassphraseField person={owner.person} autofocus />
-      <Submit>{say.vault.create}</Submit>
+      <Submit>{later.vault.create}</Submit>
     </Form>
   )
 }
@@ -142,7 +143,7 @@ interface SignedInAsProps {
 function SignedInAs({ client, device, userId, person }: SignedInAsProps) {
   return (
     <p class="bar signed-in-as">
-      <span>{say.vault.signedInAs(person)}</span>
+      <span>{later.vault.signedInAs(person)}</span>
       <Button onClick={() => signOutLocked(client, device, userId)}>{say.app.signOut}</Button>
     </p>
   )
@@ -162,13 +163,13 @@ function OpenedBefore({ owner }: { owner: VaultOwner }) {
   }, [])
   return (
     <details class="lost-both">
-      <summary>{say.vault.openedBefore}</summary>
-      <p>{say.vault.openedBeforeMore}</p>
-      <Button onClick={() => showEarlierKeyrings(owner)}>{say.vault.showEarlierKeyrings}</Button>
+      <summary>{later.vault.openedBefore}</summary>
+      <p>{later.vault.openedBeforeMore}</p>
+      <Button onClick={() => showEarlierKeyrings(owner)}>{later.vault.showEarlierKeyrings}</Button>
       {hasKeys && (
         <>
-          <p>{say.vault.hasKeysStill}</p>
-          <Button onClick={() => showRepair(owner)}>{say.vault.repair}</Button>
+          <p>{later.vault.hasKeysStill}</p>
+          <Button onClick={() => showRepair(owner)}>{later.vault.repair}</Button>
         </>
       )}
     </details>
@@ -183,10 +184,10 @@ function LostBoth({ owner: { client, userId }, device }: { owner: VaultOwner; de
   }, [])
   return (
     <details class="lost-both">
-      <summary>{say.vault.lostBoth}</summary>
-      <p>{say.vault.lostBothMore}</p>
+      <summary>{later.vault.lostBoth}</summary>
+      <p>{later.vault.lostBothMore}</p>
       <Button look="danger" onClick={ask}>
-        {say.account.deleteButton}
+        {later.account.deleteButton}
       </Button>
     </details>
   )

@@ -1,15 +1,21 @@
 import type { ComponentChildren } from 'preact'
 import { h } from 'preact'
-import { en, type Words } from './en.ts'
+import { en, type LaterWords, type Words } from './en.ts'
 import { type Language, language } from './language.ts'
 
 /** English is there at once; another language is loaded before anything is drawn. */
-const catalogues: Record<Exclude<Language, 'en'>, () => Promise<Words>> = {
-  de: () => import('./de.ts').then(({ de }) => de),
+export const catalogues: Record<Exclude<Language, 'en'>, () => Promise<{ first: Words; later: LaterWords }>> = {
+  de: () => import('./de.ts').then(({ de, deLater }) => ({ first: de, later: deLater })),
 }
 
 /** What the page says. */
-export const say: Words = language === 'en' ? en : await catalogues[language]().catch(() => en)
+export const say: Words =
+  language === 'en'
+    ? en
+    : await catalogues[language]().then(
+        ({ first }) => first,
+        () => en,
+      )
 
 type Part = ComponentChildren | ((inside: string) => ComponentChildren)
 
