@@ -25,7 +25,6 @@ import type { App } from './context.ts'
 import type { Device } from './device.ts'
 import { followTrouble, openWebSocket } from './network.ts'
 import { areKeysReplaced, findUser, leaveWhenSignedOut, noteReplacedKeys, signOut, type User } from './session.ts'
-import { Shell } from './shell.tsx'
 
 /** How far the page is: nobody signed in, the vault locked, the store of a newer version, or open. */
 type Stage =
@@ -36,6 +35,8 @@ type Stage =
   | { name: 'outdated'; sync: Sync }
   | { name: 'open'; app: App }
 
+/** Nobody needs it to sign in. */
+const Shell = lazily(() => import('./shell.tsx').then(({ Shell }) => Shell))
 /** A browser that keeps its keys does without. */
 const VaultDoor = lazily(() => import('../vault/vault-door.tsx').then(({ VaultDoor }) => VaultDoor))
 
@@ -51,6 +52,7 @@ export function Root({ client, device }: RootProps) {
     setStage({ name: 'starting' })
     const user = await findUser(client)
     if (!user) return setStage({ name: 'signed-out' })
+    Shell.prepare()
     const kept = device.keepsKey ? await loadMasterKey(user.user_id) : undefined
     if (kept && !areKeysReplaced(user.user_id)) await open(user, deriveKeys(kept))
     else setStage({ name: 'locked', user })

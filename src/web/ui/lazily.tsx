@@ -9,10 +9,20 @@ type State<P> = { Component?: ComponentType<P>; hasFailed?: boolean }
 /** A browser says that it is online before requests get through: it is asked again after so long, then half as often each time. */
 const againMs = { first: 1500, most: 60_000 }
 
+/** Its file begins to load when somebody knows that it will be shown. */
+type Lazy<P> = ComponentType<P> & { prepare(): void }
+
 /** A component whose file loads when it is first shown. If that fails, it tries again with the network, or when asked to. */
-export function lazily<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
+export function lazily<P extends object>(load: () => Promise<ComponentType<P>>): Lazy<P> {
   let loaded: ComponentType<P> | undefined
-  return function Lazy(props: P) {
+  const prepare = () => {
+    const keep = (Component: ComponentType<P>) => {
+      loaded = Component
+    }
+    // If it fails, what is shown then says so.
+    load().then(keep, () => {})
+  }
+  function Lazy(props: P) {
     const [{ Component = loaded, hasFailed }, setState] = useState<State<P>>({})
     const start = () =>
       load().then(
@@ -23,7 +33,8 @@ export function lazily<P extends object>(load: () => Promise<ComponentType<P>>):
         () => setState({ hasFailed: true }),
       )
     useEffect(() => {
-      if (!loaded) void start()
+      // It may have come since this was drawn.
+      if (!Component) void start()
     }, [])
     useEffect(() => {
       if (!hasFailed) return
@@ -52,4 +63,5 @@ export function lazily<P extends object>(load: () => Promise<ComponentType<P>>):
       </div>
     )
   }
+  return Object.assign(Lazy, { prepare })
 }
