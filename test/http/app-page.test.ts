@@ -32,6 +32,18 @@ for (const [name, env, isServed] of cases) {
   })
 }
 
+t.test('The page begins with less than 250 kB', async (t) => {
+  const { listen } = await buildApp(t, { ...production, SERVE_APP: 'true' })
+  const origin = await listen()
+  const load = async (path: string) => Buffer.from(await (await fetch(origin + path)).arrayBuffer())
+  const page = await load('/')
+  const names = new Set(Array.from(`${page}`.matchAll(/"(\/demo\/[\w.-]+\.(?:js|css))"/g), ([, name = '']) => name))
+  t.ok(names.has('/demo/app.js') && names.has('/demo/style.css') && names.size > 10, `${names.size} files`)
+  const files = await Promise.all([...names].map(load))
+  const bytes = files.reduce((sum, { length }) => sum + length, page.length)
+  t.ok(bytes < 250_000, `${bytes} bytes`)
+})
+
 t.test('What is neither true nor false is refused by its own name', async (t) => {
   for (const name of ['SERVE_APP', 'SERVE_DEMO'])
     await t.rejects(buildApp(t, { ...production, [name]: 'yes' }), {
