@@ -25,7 +25,7 @@ export async function buildWeb(): Promise<void> {
   await rm(folder, { recursive: true, force: true })
   const { metafile } = await build({
     ...options,
-    entryPoints: { app: pathOf('main.tsx'), style: pathOf('style.css'), later: pathOf('later.css') },
+    entryPoints: { app: pathOf('main.tsx'), style: pathOf('style.css') },
     splitting: true,
     metafile: true,
     jsx: 'automatic',

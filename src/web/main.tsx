@@ -26,7 +26,6 @@ function start(): void {
   comeBack()
   addEventListener('hashchange', () => keepScanned() && location.reload())
   render(<Root client={client} device={device} />, page)
-  document.head.append(Object.assign(document.createElement('link'), { rel: 'stylesheet', href: '/demo/later.css' }))
   keepForOffline()
   lockWithOtherTabs()
 }

@@ -3,11 +3,11 @@ import { type Inputs, useEffect, useLayoutEffect, useRef, useState } from 'preac
 import { v7 as uuidv7 } from 'uuid'
 import type { Sync } from '../../client/index.ts'
 import { SyncProvider } from '../../client/react.ts'
+import { openCommandBar } from '../command-bar/command-bar.tsx'
 import { openNew } from '../library/editor.tsx'
 import { Sidebar } from '../sidebar/sidebar.tsx'
 import { IconButton } from '../ui/button.tsx'
 import { BookmarkPlusIcon, SearchIcon } from '../ui/icons.tsx'
-import { tell } from '../ui/tell.ts'
 import { Empty } from '../ui/waiting.tsx'
 import { fill, say } from '../words/words.ts'
 import { type App, AppContext } from './context.ts'
@@ -21,20 +21,11 @@ import { type View, views } from './views.ts'
 /** It is typed for React. */
 const Provider = SyncProvider as unknown as FunctionComponent<{ sync: Sync }>
 
-/** Not a part of what the page begins with; loaded by the time that somebody opens it. */
-const loadCommandBar = () => import('../command-bar/command-bar.tsx')
-
 /** The page of a signed-in person whose vault is open: header, sidebar, and the view that the address names. */
 export function Shell({ app }: { app: App }) {
   const { view: path, rest } = useRoute()
   const beside = useBeside()
-  const openCommandBar = () =>
-    void loadCommandBar().then(
-      ({ openCommandBar }) => openCommandBar(app),
-      () => tell(say.ui.partNotLoaded, { isAlert: true }),
-    )
-  useShortcuts({ sync: app.sync, openCommandBar })
-  useEffect(() => void loadCommandBar().catch(() => {}), [])
+  useShortcuts({ sync: app.sync, openCommandBar: () => openCommandBar(app) })
   useCapture(app.sync)
   const [isMenuOpen, setMenuOpen] = useState(false)
   const known = views.find((view) => view.path === path)
