@@ -2,7 +2,8 @@ import t from 'tap'
 import { ApiError, memoryStore, type Row, type Store, type SyncEvents } from '../../../src/client/index.ts'
 import { blankRow } from '../../../src/client/sync/store/row.ts'
 import { change } from '../../support/changes.ts'
-import { settled } from './clock.ts'
+import { backUp } from '../chaos/run.ts'
+import { counted, settled } from './clock.ts'
 import { bookmark, online, openPeople, type Person, send, shown, sync } from './device.ts'
 import { type Fate, up } from './network.ts'
 
@@ -53,6 +54,23 @@ t.test('what only the device has is sent again', async (t) => {
   const { told } = await visit(person, store, 7)
   t.same(told, [{ ...nothing, sent: ['x'] }])
   t.same(await person.stored(), { x: 'one', y: 'one' })
+})
+
+t.test('a service that is put back to a backup while a store is mended is told as that', async (t) => {
+  const person = await people.person(t)
+  const putBack = await backUp(people.app, person.user.userId)
+  const store = await synced(person)
+  await send(person.device('other'), bookmark('y', 'one'))
+  await visit(person, store, 0)
+  await damage(store, [blankRow('y')])
+  const restored: SyncEvents['restored'][] = []
+  let pulls = 0
+  const meanwhile: Fate = async (call) => {
+    if (call.name === 'pull' && ++pulls === 3) await counted(putBack)
+    return up(call)
+  }
+  const { told } = await visit(person, store, 7, meanwhile, (event) => restored.push(event))
+  t.same([told, restored, await person.stored()], [[], [{ kept: 1, pushed: 1 }], { x: 'one' }])
 })
 
 t.test('what a device cannot have is looked for once, and not again when something else has changed', async (t) => {
@@ -123,10 +141,17 @@ async function synced(person: Person): Promise<Store> {
 }
 
 /** The device is online for a while, at this hour by its clock. */
-async function visit(person: Person, store: Store, hour: number, fate = up) {
+async function visit(
+  person: Person,
+  store: Store,
+  hour: number,
+  fate = up,
+  onRestored: (event: SyncEvents['restored']) => void = () => {},
+) {
   const device = person.device('a', { store, skew: hour * hourMs })
   const told: SyncEvents['mended'][] = []
   device.sync.on('mended', (event) => told.push(event))
+  device.sync.on('restored', onRestored)
   let fromStart = 0
   device.network.fate = (call) => {
     if (call.name === 'pull' && (call.body as { since: number }).since === 0) fromStart++

@@ -153,7 +153,8 @@ export class Refusals {
   sort(replica: Replica, batch: readonly Waiting[]): { sendable: Waiting[]; hopeless: Waiting[] } {
     const isHopeless = ({ change }: Waiting) => {
       const limit = this.#overQuota.get(change.operation)
-      return limit !== undefined && (growthOf(replica, change) ?? Number.NEGATIVE_INFINITY) >= limit
+      const growth = growthOf(replica, change)
+      return limit !== undefined && growth !== undefined && growth >= limit
     }
     return { sendable: batch.filter((one) => !isHopeless(one)), hopeless: batch.filter(isHopeless) }
   }

@@ -32,7 +32,7 @@ export async function noted(
     await run()
   } catch (error) {
     const { name, status } = error as { name?: string; status?: number }
-    outcome = [name ?? 'Error', status].filter((part) => part !== undefined).join(' ')
+    outcome = [name ?? 'Error', status ?? []].flat().join(' ')
     throw error
   } finally {
     const note = { at, ms: clock.now() - at, kind, outcome }

@@ -17,7 +17,7 @@ export type PullParts = RecoverParts & DeletionParts
 /** Pulls everything new, or all there is if the service was recovered from a backup. */
 export async function pullAll(parts: PullParts, signal: AbortSignal): Promise<void> {
   const isWhole = await pullNew(parts, signal)
-  if (!isWhole) await recover(parts, signal)
+  if (!isWhole) await pullAgain(parts, signal)
   await pullUnread(parts, signal)
   await settleDeletions(parts)
 }
@@ -90,22 +90,16 @@ interface RecoverParts extends TakeParts {
 }
 
 /**
- * Pulls everything from a service that was recovered from a backup. What it has lost or has in an older version becomes a
- * pending change again, as the event that it was, so that devices which know it already see nothing new.
+ * Pulls everything, as from a service that was recovered from a backup, which is told. What it has lost or has in an older version
+ * becomes a pending change again, as the event that it was, so that devices which know it already see nothing new. Returns what
+ * the service has, and the rows as they were of which something is sent again.
  */
-async function recover(parts: RecoverParts, signal: AbortSignal): Promise<void> {
-  const { found, pushed } = await pullAgain(parts, signal)
-  const kept = pushed.filter(({ id, version }) => version?.bookmark && !found.older.has(id)).length
-  if (pushed.length > 0) parts.emitter.emit('restored', { kept, pushed: pushed.length })
-}
-
-/** Pulls everything. Returns what the service has, and the rows as they were of which something is sent again. */
 async function pullAgain(
   parts: RecoverParts,
   signal: AbortSignal,
-): Promise<{ found: Pick<Found, 'ids' | 'older' | 'unseen'>; pushed: Row[] }> {
+): Promise<{ found: Pick<Found, 'ids' | 'unseen'>; pushed: Row[]; isRecovered: boolean }> {
   const { replica, keys, clock } = parts
-  const before = replica.meta.cursor
+  const { cursor: before, epoch: known } = replica.meta
   const found = await pullFromStart(parts, before, signal)
   const { older, cursor, epoch } = found
   // Up to here, everything that the service has is known; later changes come from devices that may not know ours.
@@ -131,7 +125,10 @@ async function pullAgain(
     draft.setMeta({ cursor, epoch, isIncomplete: false, lastSync: correctedNow(clock, draft.meta) })
     return again
   })
-  return { found, pushed }
+  const isRecovered = !parts.isSameHistory || epoch !== known
+  const kept = pushed.filter(({ id, version }) => version?.bookmark && !older.has(id)).length
+  if (isRecovered && pushed.length > 0) parts.emitter.emit('restored', { kept, pushed: pushed.length })
+  return { found, pushed, isRecovered }
 }
 
 /** The contents of a recovered service. */
@@ -152,6 +149,8 @@ async function pullFromStart(parts: RecoverParts, before: number, signal: AbortS
   for (let attempt = 0; attempt < mostAttempts; attempt++) {
     const found = await pullOneEpoch(parts, before, signal)
     if (found) return found
+    // The service was recovered while a store is mended.
+    parts = { ...parts, isSameHistory: false }
   }
   throw new ApiError(200, "The service's epoch does not last")
 }
@@ -161,7 +160,8 @@ async function pullOneEpoch(parts: RecoverParts, before: number, signal: AbortSi
   const ids = new Set<string>()
   const older = new Map<string, Version>()
   const unseen = new Set<string>()
-  const found: Found = { ids, older, unseen, cursor: 0, epoch: '' }
+  const epoch = (parts.isSameHistory && parts.replica.meta.epoch) || ''
+  const found: Found = { ids, older, unseen, cursor: 0, epoch }
   // The old cursor and epoch stay until all is there, so that after an interruption the recovery is noticed again.
   const take = ({ changes }: PullResponse) =>
     takePage({ ...parts, older }, changes, 0, { cursor: parts.replica.meta.cursor }, signal)
@@ -280,7 +280,7 @@ function toWaiting(
 export async function mend(parts: PullParts, signal: AbortSignal): Promise<void> {
   const { replica, emitter } = parts
   const before = new Map(replica.rows)
-  const { found, pushed } = await pullAgain({ ...parts, isSameHistory: true }, signal)
+  const { found, pushed, isRecovered } = await pullAgain({ ...parts, isSameHistory: true }, signal)
   const sent = new Set(pushed.map(({ id }) => id))
   const mended = { missing: [] as string[], outdated: [] as string[], deleted: [] as string[], sent: [...sent] }
   for (const id of found.ids) {
@@ -290,7 +290,7 @@ export async function mend(parts: PullParts, signal: AbortSignal): Promise<void>
     mended[was === undefined ? 'missing' : is === undefined ? 'deleted' : 'outdated'].push(id)
   }
   await settleDeletions(parts)
-  if (Object.values(mended).some(({ length }) => length > 0)) emitter.emit('mended', mended)
+  if (!isRecovered && Object.values(mended).flat().length > 0) emitter.emit('mended', mended)
 }
 
 /** Of what the service has; undefined if it has deleted it. */

@@ -179,9 +179,8 @@ function overwrittenAs({ overwritten = [] }: SyncEvent, { device_id, timestamp }
  * the same device instead of this one.
  */
 function namesEarlier(event: SyncEvent, { device_id, timestamp, overwritten: known = [] }: Version): boolean {
-  const isNew = (one: { timestamp: number }) => !known.some((other) => other.timestamp === one.timestamp)
-  const earlier = (event.overwritten ?? []).filter((one) => one.device_id === device_id && one.timestamp < timestamp)
-  return earlier.some(isNew)
+  const isNew = (time: number) => time < timestamp && !known.some((other) => other.timestamp === time)
+  return (event.overwritten ?? []).some((one) => one.device_id === device_id && isNew(one.timestamp))
 }
 
 /**
