@@ -72,7 +72,9 @@ export class Model {
   }
 
   /** Changes as a push has them; those of REST and imports say what they had seen. Resolves to false beyond the quota. */
-  push(now: number, changes: Change[]): boolean {
+  push(now: number, made: Change[] | (() => Change[])): boolean {
+    // Once a tombstone has gone for it, what depends on that is made anew.
+    const changes = typeof made === 'function' ? made() : made
     const groups = Map.groupBy(changes, ({ entity_type, entity_id }) => `${entity_type}/${entity_id}`)
     const outcomes = [...groups].map(([key, group]): Outcome => {
       const stored = this.entities.get(key)?.current
@@ -92,7 +94,7 @@ export class Model {
       }
       return { key, lost: [...lost.keys()], winner: won }
     })
-    return this.write(now, outcomes) ?? this.push(now, changes)
+    return this.write(now, outcomes) ?? this.push(now, made)
   }
 
   /** Pulls everything. */

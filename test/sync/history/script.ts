@@ -115,10 +115,14 @@ const steps: Steps = {
   async import(player, { id, device, bytes }) {
     const { user, model, now } = player
     const bookmark = { id, ...content(player, bytes) }
-    const before = model.entities.get(`bookmark/${id}`)?.current
-    const isFree = before?.operation === 'delete' || !before
-    const made = { device_id: device, timestamp: Math.max(now, (before?.timestamp ?? -1) + 1), ...base(device, before) }
-    const isStored = !isFree || model.push(now, [change({ entity_id: id, ...made, ...contentOf(bookmark) })])
+    const found = () => model.entities.get(`bookmark/${id}`)?.current
+    const isFree = (found()?.operation ?? 'delete') === 'delete'
+    const made = () => {
+      const before = found()
+      const timestamp = Math.max(now, (before?.timestamp ?? -1) + 1)
+      return [change({ entity_id: id, device_id: device, timestamp, ...base(device, before), ...contentOf(bookmark) })]
+    }
+    const isStored = !isFree || model.push(now, made)
     const { status } = await user.call('POST', '/api/v1/sync/import', {
       body: { bookmarks: [bookmark] },
       ...by(device),
