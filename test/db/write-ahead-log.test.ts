@@ -57,17 +57,38 @@ t.test('Most of a large transaction is in the log before its commit, which holds
   t.ok(before > 12 * mebibyte, `${before}`)
 })
 
-t.test('A log with little in it is emptied without starting a thread', async (t) => {
-  const { database, path } = await openTestDatabase(t)
-  await database.write((trx) => addUser(trx, 'ada'))
+/** How many threads were started since. */
+function countThreads(t: Test): () => number {
   let threads = 0
   const count = () => {
     threads += 1
   }
   process.on('worker', count)
   t.teardown(() => process.off('worker', count))
+  return () => threads
+}
+
+t.test('A log with little in it is emptied without starting a thread', async (t) => {
+  const { database, path } = await openTestDatabase(t)
+  await database.write((trx) => addUser(trx, 'ada'))
+  const threads = countThreads(t)
   await database.emptyLog()
-  t.same({ bytes: statSync(`${path}-wal`).size, threads }, { bytes: 0, threads: 0 })
+  t.same({ bytes: statSync(`${path}-wal`).size, threads: threads() }, { bytes: 0, threads: 0 })
+})
+
+t.test('A log that is being closed starts no thread, which nobody would end', async (t) => {
+  const path = join(t.testdir(), 'bookmarks.db')
+  const sqlite = new Sqlite(path)
+  sqlite.pragma('journal_mode = wal')
+  const log = openWriteAheadLog(sqlite, path)
+  t.teardown(() => sqlite.close())
+  sqlite.exec('create table filler (content)')
+  sqlite.prepare('insert into filler values (zeroblob(?))').run(20 * mebibyte)
+  const threads = countThreads(t)
+  const closing = log.close()
+  await Promise.all([log.checkpoint(), log.move(), closing])
+  await log.checkpoint()
+  t.equal(threads(), 0)
 })
 
 t.test('A log that is closed twice closes its own file only', async (t) => {

@@ -36,6 +36,7 @@ export function openWriteAheadLog(sqlite: Sqlite.Database, path: string): WriteA
   let thread: Thread | undefined
   let running: Promise<void> | undefined
   let file: number | undefined
+  let isClosed = false
 
   function length(): { bytes: number; due: number } {
     const [, log, checkpointed] = readLength.get() as [0, number, number]
@@ -44,6 +45,8 @@ export function openWriteAheadLog(sqlite: Sqlite.Database, path: string): WriteA
 
   /** Moves what is committed now, if the disk allows: what it did not move is due again at the next transaction. */
   async function run(): Promise<void> {
+    // The look at the log that follows an answer may come after the close, and nobody would end its thread.
+    if (isClosed) return
     thread ??= startThread(path)
     await thread.checkpoint().catch(() => {
       thread = undefined
@@ -53,6 +56,7 @@ export function openWriteAheadLog(sqlite: Sqlite.Database, path: string): WriteA
 
   return {
     async checkpoint() {
+      if (isClosed) return
       const { bytes, due } = length()
       if (due >= checkpointBytes) running ??= run()
       if (bytes < maxLogBytes || due === 0) return
@@ -72,6 +76,7 @@ export function openWriteAheadLog(sqlite: Sqlite.Database, path: string): WriteA
       await promisify(fdatasync)(file)
     },
     async close() {
+      isClosed = true
       await running
       if (file !== undefined) closeSync(file)
       // By a second close, the number may be another file's.
