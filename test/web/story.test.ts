@@ -10,6 +10,7 @@ import {
   demoOrigin,
   identityOf,
   importFile,
+  keptForOffline,
   link,
   live,
   makeVault,
@@ -41,6 +42,8 @@ else {
     await signIn(laptop, origin, 'Ada')
     await makeVault(laptop)
     await signIn(phone, origin, 'Ada')
+    // Requests of a page that is being taken over by its service worker escape the route.
+    await keptForOffline(phone)
     const arriving = phone.getByRole('heading', { name: 'Getting your bookmarks' }).waitFor()
     const cut = Promise.withResolvers<void>()
     await phone.route('**/api/v1/sync/pull', (route) => cut.promise.then(() => route.abort()))
