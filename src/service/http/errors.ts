@@ -25,7 +25,7 @@ interface ErrorParts {
 export function registerErrors(
   app: FastifyInstance,
   parts: ErrorParts,
-  showLost: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | undefined = () => undefined,
+  showLost?: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | undefined,
 ): void {
   const methodsOf = collectMethods(app)
   const unmatched = ({ url, method, raw }: FastifyRequest) => {
@@ -42,7 +42,7 @@ export function registerErrors(
   })
   app.setNotFoundHandler((request, reply) => {
     const error = unmatched(request)
-    return (error.code === 'NotFound' && showLost(request, reply)) || answer(error, request, reply)
+    return (error.code === 'NotFound' && showLost?.(request, reply)) || answer(error, request, reply)
   })
 }
 

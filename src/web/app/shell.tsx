@@ -4,7 +4,6 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Sync } from '../../client/index.ts'
 import { SyncProvider } from '../../client/react.ts'
 import { openCommandBar } from '../command-bar/command-bar.tsx'
-import { openNew } from '../library/editor.tsx'
 import { Sidebar } from '../sidebar/sidebar.tsx'
 import { IconButton } from '../ui/button.tsx'
 import { BookmarkPlusIcon, SearchIcon } from '../ui/icons.tsx'
@@ -15,7 +14,7 @@ import { Header } from './header.tsx'
 import { SyncTrouble } from './notices.tsx'
 import { hrefOf, useRoute } from './route.ts'
 import { SecondDevice, useBeside } from './second-device.tsx'
-import { hereOf, useCapture, useShortcuts } from './shortcuts.ts'
+import { addHere, useCapture, useShortcuts } from './shortcuts.ts'
 import { type View, views } from './views.ts'
 
 /** It is typed for React. */
@@ -75,7 +74,7 @@ export function Shell({ app }: { app: App }) {
               icon={BookmarkPlusIcon}
               look="primary"
               class="add-floating"
-              onClick={() => openNew(app.sync, { url: '', ...hereOf(app.sync) })}
+              onClick={() => addHere(app.sync)}
             />
           </div>
         </div>

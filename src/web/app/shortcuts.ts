@@ -56,7 +56,7 @@ function isIn({ target }: Event, places: string): boolean {
 
 const actions: Record<string, (parts: Parts) => void> = {
   '/': ({ openCommandBar }) => openCommandBar(),
-  n: ({ sync }) => openNew(sync, { url: '', ...hereOf(sync) }),
+  n: ({ sync }) => addHere(sync),
   f: ({ sync }) => openNew(sync, hereOf(sync)),
   '?': () => go('shortcuts'),
 }
@@ -64,6 +64,11 @@ const actions: Record<string, (parts: Parts) => void> = {
 const commands: Record<string, (parts: Parts) => void> = {
   k: ({ openCommandBar }) => openCommandBar(),
   z: () => undoLast().catch((error: unknown) => tell(messageOf(error), { isAlert: true })),
+}
+
+/** Shows the form of a new bookmark. */
+export function addHere(sync: Sync, url = ''): void {
+  openNew(sync, { url, ...hereOf(sync) })
 }
 
 /** A new bookmark goes into the folder that is shown, or has the tag whose bookmarks are. */

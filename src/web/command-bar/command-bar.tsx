@@ -5,7 +5,7 @@ import type { Sync } from '../../client/index.ts'
 import type { App } from '../app/context.ts'
 import { ownMenu } from '../app/header.tsx'
 import { go } from '../app/route.ts'
-import { hereOf } from '../app/shortcuts.ts'
+import { addHere, hereOf } from '../app/shortcuts.ts'
 import { views } from '../app/views.ts'
 import { openBookmark, openEditor, openNew } from '../library/editor.tsx'
 import { Highlight, useSearched, wordsOf } from '../library/found.tsx'
@@ -260,7 +260,7 @@ function choicesFor(
     key: 'save',
     icon: <Icon of={BookmarkPlusIcon} />,
     name: say.commandBar.save(bareAddress(url) ?? url),
-    choose: () => openNew(sync, { url, ...hereOf(sync) }),
+    choose: () => addHere(sync, url),
   }
   // Whoever has it already sees that first.
   if (first && bareAddress(found[0]?.url) === bareAddress(url))
@@ -317,7 +317,7 @@ function commandsFor(app: App, words: readonly string[]): Choice[] {
     {
       label: say.commandBar.addBookmark,
       icon: BookmarkPlusIcon,
-      action: () => openNew(sync, { url: '', ...hereOf(sync) }),
+      action: () => addHere(sync),
     },
     { label: say.commandBar.addFolder, icon: FolderPlusIcon, action: () => openNew(sync, hereOf(sync)) },
     ...views

@@ -25,16 +25,26 @@ const edge = 56
  * its icon, because everything else scrolls. For the keyboard there are Alt with the arrow keys, and `m`.
  */
 export function useDrag(list: RefObject<HTMLElement | null>, parts: DragParts): void {
-  const latest = useRef(parts)
-  latest.current = parts
+  usePress(list, (event, target, id) => {
+    const isHandle =
+      event.pointerType === 'mouse' ? !target.closest('button, [role=menu]') : target.closest('.letter, .row-check')
+    if (isHandle && event.button === 0) follow(event, id, parts)
+  })
+}
+
+/** Begins something with the row that a pointer is pressed on. */
+function usePress(
+  list: RefObject<HTMLElement | null>,
+  begin: (event: PointerEvent, target: HTMLElement, id: string) => void,
+): void {
+  const latest = useRef(begin)
+  latest.current = begin
   useLayoutEffect(() => {
     const element = list.current as HTMLElement
     const press = (event: PointerEvent) => {
       const target = event.target as HTMLElement
       const id = target.closest<HTMLElement>('li[data-id]')?.dataset.id
-      const isHandle =
-        event.pointerType === 'mouse' ? !target.closest('button, [role=menu]') : target.closest('.letter, .row-check')
-      if (id !== undefined && isHandle && event.button === 0) follow(event, id, latest.current)
+      if (id !== undefined) latest.current(event, target, id)
     }
     element.addEventListener('pointerdown', press)
     return () => element.removeEventListener('pointerdown', press)
@@ -46,43 +56,36 @@ const longPressMs = 500
 
 /** Runs with the row's id when a finger stays on it. For a mouse, the browser's menu belongs to the link. */
 export function useLongPress(list: RefObject<HTMLElement | null>, pressed: (id: string) => void): void {
-  const latest = useRef(pressed)
-  latest.current = pressed
+  usePress(list, (start, _, id) => {
+    if (start.pointerType !== 'touch') return
+    const ended = new AbortController()
+    const { signal } = ended
+    const timer = setTimeout(() => {
+      pressed(id)
+      // Some browsers take it for a tap all the same.
+      addEventListener('click', swallow, { capture: true, once: true })
+      const free = () => removeEventListener('click', swallow, { capture: true })
+      addEventListener('pointerdown', free, { capture: true, once: true })
+    }, longPressMs)
+    const end = () => {
+      clearTimeout(timer)
+      ended.abort()
+    }
+    const move = (event: PointerEvent) => {
+      if (Math.hypot(event.clientX - start.clientX, event.clientY - start.clientY) >= threshold) end()
+    }
+    addEventListener('pointermove', move, { signal })
+    addEventListener('pointerup', end, { signal })
+    addEventListener('pointercancel', end, { signal })
+  })
   useLayoutEffect(() => {
     const element = list.current as HTMLElement
-    const begin = (start: PointerEvent) => {
-      const id = (start.target as HTMLElement).closest<HTMLElement>('li[data-id]')?.dataset.id
-      if (id === undefined || start.pointerType !== 'touch') return
-      const ended = new AbortController()
-      const { signal } = ended
-      const timer = setTimeout(() => {
-        latest.current(id)
-        // Some browsers take it for a tap all the same.
-        addEventListener('click', swallow, { capture: true, once: true })
-        const free = () => removeEventListener('click', swallow, { capture: true })
-        addEventListener('pointerdown', free, { capture: true, once: true })
-      }, longPressMs)
-      const end = () => {
-        clearTimeout(timer)
-        ended.abort()
-      }
-      const move = (event: PointerEvent) => {
-        if (Math.hypot(event.clientX - start.clientX, event.clientY - start.clientY) >= threshold) end()
-      }
-      addEventListener('pointermove', move, { signal })
-      addEventListener('pointerup', end, { signal })
-      addEventListener('pointercancel', end, { signal })
-    }
     const noMenu = (event: MouseEvent) => {
       const isFinger = (event as PointerEvent).pointerType === 'touch'
       if (isFinger && (event.target as HTMLElement).closest('li[data-id]')) event.preventDefault()
     }
-    element.addEventListener('pointerdown', begin)
     element.addEventListener('contextmenu', noMenu)
-    return () => {
-      element.removeEventListener('pointerdown', begin)
-      element.removeEventListener('contextmenu', noMenu)
-    }
+    return () => element.removeEventListener('contextmenu', noMenu)
   }, [])
 }
 
@@ -99,19 +102,11 @@ interface SwipeAction {
 
 /** What happens to a row of a list that a finger draws to a side. Up and down, it scrolls; by the icon, it drags. */
 export function useSwipe(list: RefObject<HTMLElement | null>, actions: Record<Side, SwipeAction>): void {
-  const latest = useRef(actions)
-  latest.current = actions
-  useLayoutEffect(() => {
-    const element = list.current as HTMLElement
-    const begin = (event: PointerEvent) => {
-      const target = event.target as HTMLElement
-      const row = target.closest<HTMLElement>('li[data-id] > .row.list')
-      const isSwipe = event.pointerType === 'touch' && !target.closest('.letter, .row-check, .row-tools')
-      if (row && isSwipe) draw(event, row, latest.current)
-    }
-    element.addEventListener('pointerdown', begin)
-    return () => element.removeEventListener('pointerdown', begin)
-  }, [])
+  usePress(list, (event, target) => {
+    const row = target.closest<HTMLElement>('li[data-id] > .row.list')
+    const isSwipe = event.pointerType === 'touch' && !target.closest('.letter, .row-check, .row-tools')
+    if (row && isSwipe) draw(event, row, actions)
+  })
 }
 
 function draw(start: PointerEvent, row: HTMLElement, actions: Record<Side, SwipeAction>): void {

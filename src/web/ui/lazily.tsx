@@ -15,21 +15,17 @@ type Lazy<P> = ComponentType<P> & { prepare(): void }
 /** A component whose file loads when it is first shown. If that fails, it tries again with the network, or when asked to. */
 export function lazily<P extends object>(load: () => Promise<ComponentType<P>>): Lazy<P> {
   let loaded: ComponentType<P> | undefined
-  const prepare = () => {
-    const keep = (Component: ComponentType<P>) => {
-      loaded = Component
-    }
-    // If it fails, what is shown then says so.
-    load().then(keep, () => {})
+  const keep = async () => {
+    loaded = await load()
+    return loaded
   }
+  // If it fails, what is shown then says so.
+  const prepare = () => void keep().catch(() => {})
   function Lazy(props: P) {
     const [{ Component = loaded, hasFailed }, setState] = useState<State<P>>({})
     const start = () =>
-      load().then(
-        (Component) => {
-          loaded = Component
-          setState({ Component })
-        },
+      keep().then(
+        (Component) => setState({ Component }),
         () => setState({ hasFailed: true }),
       )
     useEffect(() => {

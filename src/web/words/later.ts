@@ -2,14 +2,7 @@
 
 import type { LaterWords } from './en.ts'
 import { enLater } from './en.ts?later'
-import { language } from './language.ts'
-import { catalogues } from './words.ts'
+import { inLanguage } from './words.ts'
 
 /** What the views say that load when they are shown. */
-export const later: LaterWords =
-  language === 'en'
-    ? enLater
-    : await catalogues[language]().then(
-        ({ later }) => later,
-        () => enLater,
-      )
+export const later: LaterWords = await inLanguage('later', enLater)

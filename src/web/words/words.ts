@@ -3,19 +3,29 @@ import { h } from 'preact'
 import { en, type LaterWords, type Words } from './en.ts'
 import { type Language, language } from './language.ts'
 
-/** English is there at once; another language is loaded before anything is drawn. */
-export const catalogues: Record<Exclude<Language, 'en'>, () => Promise<{ first: Words; later: LaterWords }>> = {
+interface Catalogue {
+  first: Words
+  later: LaterWords
+}
+
+const catalogues: Record<Exclude<Language, 'en'>, () => Promise<Catalogue>> = {
   de: () => import('./de.ts').then(({ de, deLater }) => ({ first: de, later: deLater })),
 }
 
+/** English is there at once; another language is loaded before anything is drawn. */
+export async function inLanguage<Part extends keyof Catalogue>(
+  part: Part,
+  english: Catalogue[Part],
+): Promise<Catalogue[Part]> {
+  if (language === 'en') return english
+  return catalogues[language]().then(
+    (all) => all[part],
+    () => english,
+  )
+}
+
 /** What the page says. */
-export const say: Words =
-  language === 'en'
-    ? en
-    : await catalogues[language]().then(
-        ({ first }) => first,
-        () => en,
-      )
+export const say: Words = await inLanguage('first', en)
 
 type Part = ComponentChildren | ((inside: string) => ComponentChildren)
 

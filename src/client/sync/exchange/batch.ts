@@ -153,8 +153,7 @@ export class Refusals {
   sort(replica: Replica, batch: readonly Waiting[]): { sendable: Waiting[]; hopeless: Waiting[] } {
     const isHopeless = ({ change }: Waiting) => {
       const limit = this.#overQuota.get(change.operation)
-      const growth = growthOf(replica, change)
-      return limit !== undefined && growth !== undefined && growth >= limit
+      return limit !== undefined && (growthOf(replica, change) ?? 0) >= limit
     }
     return { sendable: batch.filter((one) => !isHopeless(one)), hopeless: batch.filter(isHopeless) }
   }

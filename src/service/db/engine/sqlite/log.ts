@@ -56,7 +56,6 @@ export function openWriteAheadLog(sqlite: Sqlite.Database, path: string): WriteA
 
   return {
     async checkpoint() {
-      if (isClosed) return
       const { bytes, due } = length()
       if (due >= checkpointBytes) running ??= run()
       if (bytes < maxLogBytes || due === 0) return
