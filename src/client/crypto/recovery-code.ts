@@ -4,13 +4,14 @@ import { KeyringError } from '../errors.ts'
 // Crockford's base32 (https://www.crockford.com/base32.html): no I, L, O, U; the check symbol is the value modulo 37.
 const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const CHECK_SYMBOLS = `${DIGITS}*~$=U`
-const LENGTH = 26
+/** With the check symbol. */
+export const codeLength = 27
 
 /** Formats 16 bytes as a recovery code: 26 digits and a check symbol in groups of three, `00N-5GQ-…`. */
 export function formatRecoveryCode(bytes: Uint8Array): string {
   const value = BigInt(`0x${bytesToHex(bytes)}`)
   let code = checkSymbol(value)
-  for (let rest = value; code.length <= LENGTH; rest >>= 5n) code = DIGITS.charAt(Number(rest & 31n)) + code
+  for (let rest = value; code.length < codeLength; rest >>= 5n) code = DIGITS.charAt(Number(rest & 31n)) + code
   return code.replace(/...(?=.)/g, '$&-')
 }
 
@@ -22,16 +23,15 @@ export function formatRecoveryCode(bytes: Uint8Array): string {
  * @throws KeyringError `mistyped-recovery-code`
  */
 export function parseRecoveryCode(typed: string): Uint8Array {
-  const code = canonical(typed)
-  if (code.length !== LENGTH + 1) {
-    throw mistyped(`it has ${code.length} characters instead of ${LENGTH + 1}`)
-  }
+  const code = charactersOf(typed)
+  if (code.length !== codeLength) throw mistyped(`it has ${code.length} characters instead of ${codeLength}`)
   let value = 0n
-  for (const digit of code.slice(0, LENGTH)) {
-    if (!DIGITS.includes(digit)) throw mistyped(`it cannot contain ${JSON.stringify(digit)}`)
-    value = value * 32n + BigInt(DIGITS.indexOf(digit))
+  for (const digit of code.slice(0, -1)) {
+    const place = DIGITS.indexOf(digit)
+    if (place < 0) throw mistyped(`it cannot contain ${JSON.stringify(digit)}`)
+    value = value * 32n + BigInt(place)
   }
-  if (code.slice(LENGTH) !== checkSymbol(value) || value >= 2n ** 128n) {
+  if (code.slice(-1) !== checkSymbol(value) || value >= 2n ** 128n) {
     throw mistyped('its last character does not match the others')
   }
   return Uint8Array.from({ length: 16 }, (_, index) => Number((value >> BigInt(8 * (15 - index))) & 255n))
@@ -41,7 +41,8 @@ function checkSymbol(value: bigint): string {
   return CHECK_SYMBOLS.charAt(Number(value % 37n))
 }
 
-function canonical(typed: string): string {
+/** A code without what people type between its characters, which are as they are meant. */
+export function charactersOf(typed: string): string {
   const characters = typed.normalize('NFKC').toUpperCase()
   return characters
     .replace(/[\s\p{Pd}\p{Cf}.,_]/gu, '')

@@ -10,6 +10,7 @@ import {
   openVault,
   type PassphraseStrength,
 } from '../../client/index.ts'
+import { tryTyped } from '../../client/vault/typed-secret.ts'
 import { describe } from './describe.ts'
 import { act, ask, attempt, element } from './page.ts'
 import { platform } from './platform.ts'
@@ -26,7 +27,6 @@ import { type TextName, text } from './text.ts'
 
 /** By step, which of those on top it belongs to. */
 const steps = { server: 0, 'sign-in': 1, unlock: 2, create: 2, recovery: 2, done: 3 }
-const recoveryCode = /^(?:[0-9A-Za-z]{3}-){8}[0-9A-Za-z*~$=]{3}$/
 
 const verdicts: Record<PassphraseStrength['level'], TextName> = {
   refused: 'strengthRefused',
@@ -63,9 +63,8 @@ platform.cookies.onChanged.addListener(({ cookie, removed }) => {
 })
 act('unlock', 'submit', async () => {
   const { userId, client } = await signedIn()
-  const secret = fieldOf('unlock', 'secret').value.trim()
-  const owner = recoveryCode.test(secret) ? { userId, recoveryCode: secret } : { userId, passphrase: secret }
-  await keepKey(userId, await openVault(client, owner))
+  const secret = fieldOf('unlock', 'secret').value
+  await keepKey(userId, await tryTyped(userId, secret, (credentials) => openVault(client, credentials)))
   await ask({ ask: 'start' })
   await goOn()
 })

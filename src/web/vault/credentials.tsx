@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks'
-import { type Client, type Credentials, KeyringError, type KeyringFault } from '../../client/index.ts'
+import { charactersOf, codeLength } from '../../client/crypto/recovery-code.ts'
+import type { Client, Credentials, KeyringError } from '../../client/index.ts'
+import { isWrongSecret, tryTyped } from '../../client/vault/typed-secret.ts'
 import { messageOf } from '../ui/failure.ts'
 import { Field, FieldFault } from '../ui/form.tsx'
 import { later } from '../words/later.ts'
-import { charactersOf, codeLength, isCodeLike } from './code-like.ts'
 
 /** A form's field for a passphrase or a recovery code: which of them it is, its form tells. */
 export function CredentialFields({ owner }: { owner: VaultOwner }) {
@@ -37,28 +38,12 @@ export async function tryCredentials<T>(
   { secret = '' }: Record<string, string>,
   open: (credentials: Credentials) => Promise<T>,
 ): Promise<T> {
-  let fault: KeyringError | undefined
   try {
-    if (isCodeLike(secret)) return await open({ userId, recoveryCode: secret })
+    return await tryTyped(userId, secret, open)
   } catch (error) {
-    fault = demandWrong(error)
-  }
-  try {
-    // Also of many short words.
-    return await open({ userId, passphrase: secret })
-  } catch (error) {
-    fault ??= demandWrong(error)
-    throw new FieldFault('secret', textOf(fault, secret))
+    throw isWrongSecret(error) ? new FieldFault('secret', textOf(error, secret)) : error
   }
 }
-
-/** @throws unknown the error, if it is another one than that the secret is wrong */
-function demandWrong(error: unknown): KeyringError {
-  if (error instanceof KeyringError && wrong.includes(error.fault)) return error
-  throw error
-}
-
-const wrong: readonly KeyringFault[] = ['wrong-passphrase', 'wrong-recovery-code', 'mistyped-recovery-code']
 
 /** Of a code with a mistake, it says where. */
 function textOf(error: KeyringError, secret: string): string {

@@ -1,0 +1,38 @@
+/** One field takes a passphrase or a recovery code, so nobody has to say which of them they have typed. */
+import type { Credentials } from '../crypto/keyring.ts'
+import { charactersOf } from '../crypto/recovery-code.ts'
+import { KeyringError, type KeyringFault } from '../errors.ts'
+
+/** About nine groups of three, as a recovery code is shown. */
+const grouped = /^\s*(?:[0-9a-z]{2,4}[-\s]+){6,10}[0-9a-z*~$=]{1,4}\s*$/i
+
+/** True if somebody has typed a recovery code, maybe with a mistake, rather than a passphrase. */
+export function isCodeLike(typed: string): boolean {
+  // The last one is a check symbol. No words of a passphrase have digits between them.
+  return grouped.test(typed) || (/^[0-9a-z]{22,28}[0-9a-z*~$=]$/i.test(charactersOf(typed)) && /\d/.test(typed))
+}
+
+const wrong: readonly KeyringFault[] = ['wrong-passphrase', 'wrong-recovery-code', 'mistyped-recovery-code']
+
+export function isWrongSecret(error: unknown): error is KeyringError {
+  return error instanceof KeyringError && wrong.includes(error.fault)
+}
+
+/** Tries it as a code if it looks like one, and as a passphrase. @throws KeyringError what is wrong with the one it looks like */
+export async function tryTyped<T>(
+  userId: string,
+  typed: string,
+  open: (credentials: Credentials) => Promise<T>,
+): Promise<T> {
+  const asPassphrase = () => open({ userId, passphrase: typed })
+  if (!isCodeLike(typed)) return asPassphrase()
+  try {
+    return await open({ userId, recoveryCode: typed })
+  } catch (error) {
+    if (!isWrongSecret(error)) throw error
+    // A passphrase may be of many short words.
+    return asPassphrase().catch((other) => {
+      throw isWrongSecret(other) ? error : other
+    })
+  }
+}
