@@ -9,7 +9,9 @@ import { keyringOf } from '../support/keyrings.ts'
 
 /** At the beginning of an hour, so that none ends in between. */
 const start = Date.now() - (Date.now() % 3_600_000)
-const limits = { MAX_USER_BYTES: '2000' }
+/** What follows fits into it, with all versions that are kept. */
+const maxBytes = 30_000
+const limits = { MAX_USER_BYTES: `${maxBytes}` }
 
 interface Twin {
   /** Their records say whose they are, and are as long for both. */
@@ -52,6 +54,7 @@ const first = {
   'another, with the same content': create('y', 'first'),
   'an edit': update('x', 'second'),
   'an edit without having seen that one': push('x', 9_000, 'unseen', 'tablet'),
+  'an edit by a device that pulls later': push('x', 9_100, 'unseen, too', 'screen'),
   'a change that loses': push('x', 10, 'lost', 'watch'),
   'another one that loses': push('x', 20, 'lost, too', 'laptop'),
   'another type with the same id': push('x', 9_001, 'group', 'laptop', 'group'),
@@ -88,11 +91,21 @@ const then = {
   'more versions than are kept': async (twin: Twin) => {
     for (let edit = 0; edit <= quotas.versionsOfRecord; edit++) await update('x', `${edit}`)(twin)
   },
-  'more than there is room for': create('large', 'large'.repeat(200)),
+  'more than there is room for': create('large', 'l'.repeat(maxBytes)),
   'the session is refreshed': async ({ user }: Twin) =>
     (await user.call('POST', '/api/v1/auth/refresh', { headers: { cookie: `service_refresh=${user.refresh}` } }))
       .status,
 }
+
+const beyondRoom = ['more than there is room for']
+/** Refused where none are kept. */
+const ofVersions = [
+  'a conflict is settled',
+  'a version is restored',
+  'the version before',
+  'what was deleted is restored',
+  'it is deleted again',
+]
 
 for (const env of [limits, { ...limits, KEEP_VERSIONS_DAYS: '0' }]) {
   t.test(`Twins do not notice each other, with ${JSON.stringify(env)}`, async (t) => {
@@ -101,9 +114,9 @@ for (const env of [limits, { ...limits, KEEP_VERSIONS_DAYS: '0' }]) {
     const ada: Twin = { name: 'ada', user: await app.user('ada') }
     const bob: Twin = { name: 'bob', user: await app.user('bob') }
 
-    async function run(steps: Record<string, Step>, twin: Twin): Promise<Record<string, unknown>> {
+    async function run(steps: Record<string, Step>, twin: Twin): Promise<Record<string, unknown[]>> {
       const begin = steps === first ? start : start + 20_000
-      const seen: Record<string, unknown> = {}
+      const seen: Record<string, unknown[]> = {}
       for (const [index, [name, step]] of Object.entries(steps).entries()) {
         app.setClock(begin + 1_000 * index)
         seen[name] = [await step(twin), await look(twin)]
@@ -118,11 +131,22 @@ for (const env of [limits, { ...limits, KEEP_VERSIONS_DAYS: '0' }]) {
     const his = await run(then, bob)
     app.setClock(start + 12_000)
     t.same(await look(ada), hers, 'nor does she of what he does then')
+    t.same(
+      refusedOf({ ...alone, ...his }),
+      env === limits ? beyondRoom : [...ofVersions, ...beyondRoom],
+      'all else is done',
+    )
     const left = await look(bob)
     t.same(await run(then, ada), his, 'and it is there for her to do')
     app.setClock(start + 12_000)
     t.same(await look(bob), left, 'nor does he')
   })
+}
+
+/** The steps that were refused: of what is not there, nobody could notice anything. */
+function refusedOf(seen: Record<string, unknown[]>): string[] {
+  const isRefused = ([answer]: unknown[]) => ((answer as { status?: number } | undefined)?.status ?? 0) >= 400
+  return Object.keys(seen).filter((name) => isRefused(seen[name] ?? []))
 }
 
 /** All that the user can read. */

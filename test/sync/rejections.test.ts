@@ -59,6 +59,16 @@ t.test('Many losers at once: each is an open conflict until its device has pulle
   t.equal(await countOpen(ada), 0)
 })
 
+t.test('A pull that has come as far as some winners leaves the conflicts with later ones open', async (t) => {
+  const ada = await person()
+  const some = entities.slice(0, 4)
+  for (const entity of some) await push(ada, edits([entity], 'device-a', 2000))
+  await push(ada, edits(some, 'device-b', 1000))
+  const first = { headers: { 'x-device-id': 'device-b' }, body: { since: 0, limit: 1 } }
+  await ada.call('POST', '/api/v1/sync/pull', first)
+  t.equal(await countOpen(ada), some.length - 1)
+})
+
 t.test(
   'If the device had pulled the winner before losing, its next pull settles the conflict, even empty',
   async (t) => {
