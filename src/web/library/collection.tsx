@@ -65,18 +65,29 @@ export function Collection(props: CollectionProps) {
   })
   const latest = useRef(ids)
   latest.current = ids
+  /** Call what it returns once these have left the list, or stay in it after all. */
+  const leaving = (ids: readonly string[]) => {
+    const next = neighbourOf(latest.current, ids)
+    return () => {
+      const first = sync.get(ids[0] ?? '')
+      const stays = first && (!folder || first.parentId === folder.id)
+      const id = stays ? first.id : next
+      if (id !== undefined && section.current) focusRow(section.current, id)
+      else document.querySelector<HTMLElement>('#main')?.focus()
+    }
+  }
   const removeHere = useCallback(
     async (removed: readonly string[]) => {
-      const next = neighbourOf(latest.current, removed)
+      const left = leaving(removed)
       await remove(sync, removed)
-      if (next !== undefined && section.current) focusRow(section.current, next)
-      else document.querySelector<HTMLElement>('#main')?.focus()
+      left()
     },
     [sync],
   )
+  const moveHere = useCallback((moved: readonly string[]) => openMove(sync, moved, leaving(moved)), [sync, folder?.id])
   const look = useMemo(
-    () => ({ layout, words, showsPath, toggle, remove: removeHere }),
-    [layout, words, showsPath, toggle, removeHere],
+    () => ({ layout, words, showsPath, toggle, remove: removeHere, move: moveHere }),
+    [layout, words, showsPath, toggle, removeHere, moveHere],
   )
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: The keys are those of the rows inside.
@@ -86,11 +97,13 @@ export function Collection(props: CollectionProps) {
       onClick={({ target }) => {
         if (isOnIcon(target)) target.closest('.row')?.querySelector<HTMLElement>('[data-main]')?.click()
       }}
-      onKeyDown={(event) => pressed(event, { sync, ids, selected, folder: ownOrder, remove: removeHere })}
+      onKeyDown={(event) =>
+        pressed(event, { sync, ids, selected, folder: ownOrder, remove: removeHere, move: moveHere })
+      }
     >
       {heading}
       {ids.length === 0 && !adds ? null : selected.ids.size > 0 ? (
-        <SelectionBar selected={selected} count={ids.length} remove={removeHere} />
+        <SelectionBar selected={selected} count={ids.length} remove={removeHere} move={moveHere} />
       ) : (
         <Toolbar
           count={ids.length}
@@ -185,10 +198,11 @@ interface SelectionBarProps {
   selected: Selected
   count: number
   remove: (ids: readonly string[]) => Promise<void>
+  move: (ids: readonly string[]) => void
 }
 
 /** The actions for all selected bookmarks at once. */
-function SelectionBar({ selected, count, remove }: SelectionBarProps) {
+function SelectionBar({ selected, count, remove, move }: SelectionBarProps) {
   const sync = useSync()
   const ids = [...selected.ids]
   return (
@@ -196,7 +210,7 @@ function SelectionBar({ selected, count, remove }: SelectionBarProps) {
       <span class="toolbar-count" role="status">
         {say.library.selected(ids.length)}
       </span>
-      <Button icon={MoveIcon} class="compact" onClick={() => openMove(sync, ids)}>
+      <Button icon={MoveIcon} class="compact" onClick={() => move(ids)}>
         {say.library.move}
       </Button>
       <Button icon={TagIcon} class="compact" onClick={() => openTags(sync, ids)}>

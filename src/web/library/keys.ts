@@ -5,7 +5,6 @@ import { messageOf } from '../ui/failure.ts'
 import { tell } from '../ui/tell.ts'
 import { moveBefore } from './actions.ts'
 import { openEditor } from './editor.tsx'
-import { openMove } from './move.tsx'
 import { openTags } from './tags.tsx'
 
 interface KeyParts {
@@ -15,6 +14,7 @@ interface KeyParts {
   /** The folder that is shown in the person's own order: there bookmarks can be moved up and down. */
   folder: { id: string | undefined } | undefined
   remove: (ids: readonly string[]) => Promise<void>
+  move: (ids: readonly string[]) => void
 }
 
 type KeyEvent = TargetedKeyboardEvent<HTMLElement>
@@ -43,13 +43,13 @@ function actionOf(event: KeyEvent, parts: KeyParts, id: string | undefined): Act
   return keyActions(parts, id)[event.key]
 }
 
-function keyActions({ sync, selected, remove }: KeyParts, id: string): Record<string, Action> {
+function keyActions({ sync, selected, remove, move }: KeyParts, id: string): Record<string, Action> {
   const ids = selected.ids.size > 0 ? [...selected.ids] : [id]
   const bookmark = sync.get(id)
   return {
     x: () => selected.toggle(id),
     e: () => bookmark && openEditor(sync, bookmark),
-    m: () => openMove(sync, ids),
+    m: () => move(ids),
     t: () => openTags(sync, ids),
     Delete: () => remove(ids),
   }

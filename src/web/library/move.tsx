@@ -1,6 +1,7 @@
 import type { MutableRefObject } from 'preact/compat'
 import { useMemo, useRef, useState } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
+import { fold } from '../../client/sync/search/fold.ts'
 import { Combobox, type Option } from '../ui/combobox.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { messageOf } from '../ui/failure.ts'
@@ -14,24 +15,31 @@ import { foldersAround } from './paths.ts'
 interface MoveProps {
   sync: Sync
   ids: readonly string[]
+  moved: () => void
   close: () => void
 }
 
-/** Asks into which folder the bookmarks go. */
-export function openMove(sync: Sync, ids: readonly string[]): void {
-  showDialog((close) => <Move sync={sync} ids={ids} close={close} />)
+/** Asks into which folder the bookmarks go. Once they are there and the dialog is gone, `moved` is called. */
+export function openMove(sync: Sync, ids: readonly string[], moved: () => void): void {
+  showDialog((close) => <Move sync={sync} ids={ids} moved={moved} close={close} />)
 }
 
-function Move({ sync, ids, close }: MoveProps) {
+function Move({ sync, ids, moved, close }: MoveProps) {
+  const ended = useRef(() => {})
   const folder = useRef<FolderChoice>({ id: sync.get(ids[0] ?? '')?.parentId })
   const move = async () => {
     const { id, fresh } = folder.current
     await moveInto(sync, ids, id, fresh)
+    ended.current = moved
     close()
   }
   const choose = () => void move().catch((error: unknown) => tell(messageOf(error), { isAlert: true }))
   return (
-    <Dialog title={ids.length === 1 ? say.library.moveTo : say.library.moveCountTo(ids.length)} close={close}>
+    <Dialog
+      title={ids.length === 1 ? say.library.moveTo : say.library.moveCountTo(ids.length)}
+      close={close}
+      gone={ended}
+    >
       <Form onSubmit={move}>
         <FolderField sync={sync} label={say.ui.folder} choice={folder} moving={ids} autofocus chosen={choose} />
         <FormEnd close={close}>{say.library.move}</FormEnd>
@@ -71,11 +79,10 @@ export function FolderField({ sync, label, choice, moving, autofocus = false, ch
   const chosen = fresh?.title ?? folders.find(({ value }) => value === id)?.label ?? top.label
   const [text, setText] = useState<string>()
   const name = text?.trim() ?? ''
-  const words = name.toLowerCase().split(/\s+/).filter(Boolean)
-  const rank = ({ title }: Folder) =>
-    isSame(title, name) ? 0 : title.toLowerCase().startsWith(name.toLowerCase()) ? 1 : 2
+  const words = fold(name).split(/\s+/).filter(Boolean)
+  const rank = ({ title }: Folder) => (isSame(title, name) ? 0 : fold(title).startsWith(fold(name)) ? 1 : 2)
   const fitting = folders
-    .filter((folder) => words.every((word) => folder.label.toLowerCase().includes(word)))
+    .filter(({ label }) => words.every((word) => fold(label).includes(word)))
     .sort((one, other) => (name === '' ? 0 : rank(one) - rank(other)))
   const isNew = name !== '' && !fitting.some((folder) => isSame(folder.label, name))
   const choose = ({ value }: Option) => {

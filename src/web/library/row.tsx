@@ -13,7 +13,6 @@ import { openEditor } from './editor.tsx'
 import { Highlight } from './found.tsx'
 import { Letter } from './icon.tsx'
 import { type Bookmark, hostOf, isFolder, isSafe, nameOf } from './kind.ts'
-import { openMove } from './move.tsx'
 import { pathText } from './paths.ts'
 import { openTags } from './tags.tsx'
 
@@ -21,7 +20,8 @@ import { openTags } from './tags.tsx'
 export const Row = memo(function Row({ id, isSelected }: { id: string; isSelected: boolean }) {
   const bookmark = useBookmark(id)
   const sync = useSync()
-  const { layout, toggle, remove } = useLook()
+  const look = useLook()
+  const { layout, toggle, remove } = look
   if (!bookmark) return null
   const name = nameOf(bookmark)
   return (
@@ -37,7 +37,7 @@ export const Row = memo(function Row({ id, isSelected }: { id: string; isSelecte
       <div class="row-tools">
         <IconButton label={say.library.edit(name)} icon={EditIcon} onClick={() => openEditor(sync, bookmark)} />
         <IconButton label={say.library.delete(name)} icon={TrashIcon} onClick={() => remove([id])} />
-        <Menu label={say.library.moreFor(name)} icon={MoreIcon} items={rowMenu(sync, bookmark, toggle, remove)} />
+        <Menu label={say.library.moreFor(name)} icon={MoreIcon} items={rowMenu(sync, bookmark, look)} />
       </div>
     </div>
   )
@@ -148,12 +148,11 @@ function dayOf(date: string | undefined): string {
 function rowMenu(
   sync: Sync,
   bookmark: Bookmark,
-  toggle: (id: string) => void,
-  remove: (ids: readonly string[]) => Promise<void>,
+  { toggle, remove, move }: CollectionLook,
 ): readonly (MenuItem | false)[] {
   return [
     { label: say.library.menuEdit, icon: EditIcon, action: () => openEditor(sync, bookmark) },
-    { label: say.library.moveTo, icon: MoveIcon, action: () => openMove(sync, [bookmark.id]) },
+    { label: say.library.moveTo, icon: MoveIcon, action: () => move([bookmark.id]) },
     !isFolder(bookmark) && { label: say.library.menuTag, icon: TagIcon, action: () => openTags(sync, [bookmark.id]) },
     { label: say.library.menuSelect, icon: SelectAllIcon, action: () => toggle(bookmark.id) },
     { label: say.library.menuHistory, icon: HistoryIcon, action: () => go('history', bookmark.id) },
@@ -171,6 +170,8 @@ interface CollectionLook {
   toggle(id: string, isRange?: boolean): void
   /** Deletes, and gives the focus to what is beside. */
   remove(ids: readonly string[]): Promise<void>
+  /** Asks where to, and does the same with the focus. */
+  move(ids: readonly string[]): void
 }
 
 export const CollectionContext = createContext<CollectionLook | undefined>(undefined)

@@ -1,5 +1,6 @@
 import { useMemo, useState } from 'preact/hooks'
 import type { Sync, SyncReader } from '../../client/index.ts'
+import { fold } from '../../client/sync/search/fold.ts'
 import { Combobox } from '../ui/combobox.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { Form, FormEnd } from '../ui/form.tsx'
@@ -65,10 +66,10 @@ export function TagsField({ sync, label, tags, onChange, guesses = [], autofocus
   const known = useMemo(() => countTags(sync), [sync])
   const [text, setText] = useState('')
   const typed = text.trim().toLowerCase()
-  const rank = (tag: string) => (known.get(tag) ?? 0) + (tag.toLowerCase().startsWith(typed) ? 1e6 : 0)
+  const rank = (tag: string) => (known.get(tag) ?? 0) + (fold(tag).startsWith(fold(typed)) ? 1e6 : 0)
   const chosen = new Set(tags)
   const fitting = [...known.keys()]
-    .filter((tag) => !chosen.has(tag) && (typed === '' || tag.toLowerCase().includes(typed)))
+    .filter((tag) => !chosen.has(tag) && (typed === '' || fold(tag).includes(fold(typed))))
     .sort((one, other) => rank(other) - rank(one))
   // First what was typed, known or new: another tag is taken only by whoever points at it.
   const same = fitting.find((tag) => tag.toLowerCase() === typed)

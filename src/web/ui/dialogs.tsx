@@ -27,18 +27,23 @@ export function Dialogs() {
 interface DialogProps {
   title: string
   close: () => void
+  /** Called once it is gone, and the focus is back. */
+  gone?: { readonly current: () => void }
   children: ComponentChildren
 }
 
 /** The browser keeps the focus inside, closes it with Escape, and gives the focus back afterwards. */
-export function Dialog({ title, close, children }: DialogProps) {
+export function Dialog({ title, close, gone, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [failure, setFailure] = useState<string>()
   const titleId = useId()
   useLayoutEffect(() => {
     const shown = dialog.current
     shown?.showModal()
-    return () => shown?.close()
+    return () => {
+      shown?.close()
+      gone?.current()
+    }
   }, [])
   return (
     <dialog ref={dialog} class="dialog" aria-labelledby={titleId} onClose={close}>
