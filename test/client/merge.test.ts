@@ -23,6 +23,11 @@ const edited = (fields: Partial<PlaintextBookmark> & Record<string, unknown>): P
   ...fields,
 })
 
+t.test('tags that an earlier client left malformed are a field like others', async (t) => {
+  const [earlier, later] = [edited({ tags: 5 as never }), edited({ tags: ['c'] })]
+  t.same(mergeBookmarks(base, earlier, later), { bookmark: later, lost: ['tags'] })
+})
+
 t.test('different fields, changed on both sides, are all kept', async (t) => {
   const { tags: _, ...untagged } = edited({ title: 'two', 'x-new': { deep: [1] } })
   const merged = mergeBookmarks(base, untagged, edited({ url: 'https://example.com/', 'x-other': null }))

@@ -8,6 +8,8 @@ import {
   type Row,
   type Store,
 } from '../../../src/client/index.ts'
+import { keepConflict } from '../../../src/client/sync/store/conflicts.ts'
+import { blankRow } from '../../../src/client/sync/store/row.ts'
 import { pick } from '../../support/pick.ts'
 import { bookmark, type Device, openPeople, type Person, shown, sync } from './device.ts'
 import { answerLost, down, older, up } from './network.ts'
@@ -515,3 +517,14 @@ async function aged<T extends { rows: Row[] }>(stored: Promise<T>): Promise<T> {
 function countPushes(devices: Device[]): number {
   return devices.flatMap(({ network }) => network.calls).filter((name) => name === 'push').length
 }
+
+t.test('of devices that edit against each other without end, the last hundred conflicts are kept', async (t) => {
+  const all = Array.from({ length: 150 }, (_, turn) => ({
+    id: 'x',
+    fields: ['title'],
+    mine: null,
+    theirs: original,
+    turn,
+  }))
+  t.same(all.reduce(keepConflict, blankRow('x')).conflicts, all.slice(-100))
+})

@@ -48,6 +48,18 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       t.match(a.conflicts, [told], 'the one who was overwritten is told')
     })
 
+    t.test('a delete of what was made over a version that does not open is sent', async (t) => {
+      const { person, a, b } = await people.open(t, { b: { disk: makeDisk() } })
+      await send(a, bookmark('x', 'one'))
+      b.network.fate = damaging('x')
+      await sync(b)
+      b.network.fate = up
+      await b.sync.put(bookmark('x', 'two'))
+      await b.sync.remove('x')
+      await sync(b, a)
+      t.same([await person.stored(), shown(a)], [{}, {}])
+    })
+
     t.test('an edit that is older than a version that does not open loses to it, kept as a conflict', async (t) => {
       const { person, a, b } = await people.open(t, { b: { disk: makeDisk() } })
       await a.sync.put(bookmark('x', 'one'))

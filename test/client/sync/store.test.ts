@@ -51,6 +51,7 @@ t.test('a store that another tab wipes is closed there, too', async (t) => {
   await one.write([known('a')], meta)
   t.equal((await other.load()).rows.length, 1)
   await one.wipe()
+  await t.rejects(one.load(), { name: 'InvalidStateError' }, 'which would make it again')
   t.notMatch(pick(await indexedDB.databases(), 'name').join(), /eve/, 'the database is gone')
   other.close()
 })

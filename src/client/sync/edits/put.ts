@@ -195,7 +195,7 @@ function placer({ replica, deviceId }: EditParts): Placer {
       if (end === undefined || position === null || (end !== null && position > end)) ends.set(parentId, position)
     }
     const end = ends.get(bookmark.parentId)
-    if (end === null || (end !== undefined && !isPosition(end))) return bookmark
+    if (end !== undefined && !isPosition(end)) return bookmark
     const [position] = positionsBetween(end ?? null, null, 1, deviceId) as [string]
     ends.set(bookmark.parentId, position)
     return withPosition(bookmark, position)
