@@ -194,7 +194,10 @@ export function scheduleBackups({ everyMs, keep, shelf, line, clockGuard, log, p
 
 /** Makes a backup in another process. An abort kills that at once, and may leave the unfinished folder behind. */
 async function makeBackupApart(order: Order, signal: AbortSignal): Promise<Made> {
-  const options = { env: {}, signal, killSignal: 'SIGKILL', maxBuffer: maxOutputBytes } as const
+  // Nothing else of the environment is its business.
+  const { NODE_COMPILE_CACHE } = process.env
+  const env = { ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) }
+  const options = { env, signal, killSignal: 'SIGKILL', maxBuffer: maxOutputBytes } as const
   const running = promisify(execFile)(process.execPath, [program, JSON.stringify(order)], options)
   try {
     return JSON.parse((await running).stdout)
