@@ -16,7 +16,7 @@ const file = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
   <DT><A HREF="https://en.wikipedia.org/" ADD_DATE="1650000000">Wikipedia</A>
   <DT><A HREF="https://archive.org/" ADD_DATE="1640000000">Internet Archive</A>
   <DT><A HREF="http://www.en.wikipedia.org" ADD_DATE="1710000000">Wikipedia again</A>
-  <DT><A HREF="../relative.html" ADD_DATE="1720000000">Relative</A>
+  <DT><A HREF="../relative.html" ADD_DATE="1720000000" ICON="data:image/png;base64,${'A'.repeat(200_000)}">Relative</A>
 </DL><p>`
 
 const wide = { viewport: { width: 1440, height: 900 } }
@@ -39,6 +39,7 @@ else {
     t.test(`managing bookmarks, ${width} pixels wide`, async (t) => {
       const page = await openPage(t, browser, `Manager ${width}`, look)
       await importFile(page, { name: 'bookmarks.html', mimeType: 'text/html', buffer: Buffer.from(file) })
+      await page.getByText('1 was too large with its icon').waitFor()
       await show(page, 'folder')
       await titles(page, ['Reading', 'Kitchen', 'Wikipedia', 'Internet Archive', 'Wikipedia again', 'Relative'])
 

@@ -1,4 +1,4 @@
-import { v7 as uuidv7 } from 'uuid'
+import { v4 as uuidv4 } from 'uuid'
 import { createTabs, indexedDbStore, memoryStore, type Store, type Tabs } from '../../client/index.ts'
 import { say } from '../words/words.ts'
 
@@ -16,7 +16,7 @@ export interface Device {
 export function thisDevice(): Device {
   const name = new URLSearchParams(location.search).get('device')
   if (name !== null) {
-    return { id: `demo-${uuidv7()}`, name, keepsKey: false, open: () => ({ store: memoryStore() }) }
+    return { id: `demo-${uuidv4()}`, name, keepsKey: false, open: () => ({ store: memoryStore() }) }
   }
   const id = localStorage.getItem('device-id') ?? newId()
   localStorage.setItem('device-id', id)
@@ -28,9 +28,9 @@ export function thisDevice(): Device {
   }
 }
 
-/** It says what kind of device this is: the list of devices has nothing else to tell them apart by. */
+/** It says what kind of device this is, by which the list of devices tells them apart, and not since when: it outlives a sign-out. */
 function newId(): string {
-  return `${kindOf(navigator.userAgent) || 'web'}-${uuidv7()}`
+  return `${kindOf(navigator.userAgent) || 'web'}-${uuidv4()}`
 }
 
 /** The browser and the system that a `User-Agent` names, as people call them; empty if it names none that is known. */

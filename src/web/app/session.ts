@@ -1,3 +1,4 @@
+import { v4 as uuidv4 } from 'uuid'
 import {
   ApiError,
   type Client,
@@ -209,13 +210,13 @@ export function areKeysReplaced(userId: string): boolean {
   return localStorage.getItem(replacedKey) === userId
 }
 
-/** Other tabs of this browser hear of what is stored under it. */
-const lockedKey = 'locked-at'
+/** Other tabs of this browser hear of what is stored under it: another value each time, which tells nothing. */
+const lockedKey = 'locked'
 
 /** Forgets the keys in this browser, in all tabs; the passphrase opens the bookmarks again. Unsent edits are kept. */
 export async function lock(userId: string): Promise<void> {
   await forgetMasterKey(userId)
-  localStorage.setItem(lockedKey, String(Date.now()))
+  localStorage.setItem(lockedKey, uuidv4())
   location.reload()
 }
 

@@ -86,8 +86,7 @@ export async function retag(sync: Sync, ids: readonly string[], added: readonly 
  * @param fresh its folder, if that is still to be made
  */
 export async function save(sync: Sync, bookmark: Bookmark, opened?: Bookmark, fresh?: Bookmark): Promise<void> {
-  if (fresh) await sync.put(fresh)
-  await sync.put(bookmark, opened ? { seen: opened } : {})
+  await sync.put([...(fresh ? [fresh] : []), bookmark], { seen: opened })
   const undo = async () => {
     await (opened ? sync.put(opened, { seen: bookmark }) : sync.remove(bookmark.id))
     if (fresh) await sync.remove(fresh.id)

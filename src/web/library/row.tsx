@@ -127,9 +127,9 @@ function Title({ bookmark }: { bookmark: Bookmark }) {
 }
 
 function insideOf(sync: SyncReader, id: string): string {
-  const contents = sync.contents(id)
-  const folders = contents.filter((one) => sync.get(one)?.url === undefined).length
-  const bookmarks = contents.length - folders
+  const contents = sync.contents(id).flatMap((one) => sync.get(one) ?? [])
+  const folders = contents.filter(isFolder).length
+  const bookmarks = contents.filter(({ url }) => url !== undefined).length
   const parts = [
     ...(bookmarks > 0 ? [say.ui.bookmarks(bookmarks)] : []),
     ...(folders > 0 ? [say.ui.folders(folders)] : []),

@@ -60,6 +60,7 @@ function Import({ job }: { job: ImportJob }) {
           ))}
         </ul>
       )}
+      {report.reduced.length > 0 && <p>{later.settings.reduced(report.reduced.length)}</p>}
       {isOffline && <p>{later.settings.sentLater}</p>}
     </div>
   )

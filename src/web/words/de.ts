@@ -937,6 +937,11 @@ export const deLater: LaterWords = {
       plural(count, { one: '# Lesezeichen oder Ordner importiert', other: '# Lesezeichen und Ordner importiert' }) +
       (existing > 0 ? plural(existing, { one: ', # war schon da', other: ', # waren schon da' }) : '') +
       (failed > 0 ? `, ${number(failed)} fehlgeschlagen:` : ''),
+    reduced: (count) =>
+      plural(count, {
+        one: '# war mit seinem Symbol oder mit weiteren Angaben des Browsers zu groß und kam ohne diese.',
+        other: '# waren mit ihrem Symbol oder mit weiteren Angaben des Browsers zu groß und kamen ohne diese.',
+      }),
     failedOne: (name, why) => `„${name}“: ${why}`,
     noValidId: 'ohne gültige ID',
     sentLater:

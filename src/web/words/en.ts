@@ -893,6 +893,11 @@ export const enLater = {
       plural(count, { one: '# bookmark or folder imported', other: '# bookmarks and folders imported' }) +
       (existing > 0 ? plural(existing, { one: ', # was there already', other: ', # were there already' }) : '') +
       (failed > 0 ? `, ${number(failed)} failed:` : ''),
+    reduced: (count: number) =>
+      plural(count, {
+        one: '# was too large with its icon, or with what the browser notes beside it, and came without.',
+        other: '# were too large with their icons, or with what the browser notes beside them, and came without.',
+      }),
     failedOne: (name: string, why: string) => `“${name}”: ${why}`,
     noValidId: 'without a valid id',
     sentLater: 'What is not sent yet is in this browser, and is sent as soon as the service can be reached.',
