@@ -121,6 +121,25 @@ t.test('A tab that starts later replaces those with the same return URL', async 
   t.equal(await comeBack(browser, newer), '/here', 'and is not harmed by the older one')
 })
 
+t.test('A browser keeps the newest sign-ins in progress: four, or as many as its cookie has room for', async (t) => {
+  become('Ada')
+  for (const [length, kept] of [
+    [10, 4],
+    [2000, 1],
+  ] as const) {
+    const browser = openBrowser(call)
+    const urls: string[] = []
+    for (const tab of [1, 2, 3, 4, 5]) urls.push(await browser.startLogin(`/${tab}${'x'.repeat(length)}`))
+    const { service_login = '' } = browser.cookies()
+    t.ok(service_login.length < 4000, 'browsers drop a cookie of more than 4,096 bytes, with its name and attributes')
+    const callbacks = await Promise.all(urls.map((url) => signInAt(url, '')))
+    const locations: unknown[] = []
+    for (const callback of callbacks) locations.push((await browser.comeBack(callback)).headers.location)
+    t.equal(locations.indexOf(expired), 0, 'the oldest is over')
+    t.equal(locations.filter((location) => location !== expired).length, kept, `of ${length} characters`)
+  }
+})
+
 /** The service as it is reached over https, with a provider for its redirect URI. */
 async function overHttps(t: Test) {
   const { call, context, mock } = await buildWithMock(t, https)
@@ -168,8 +187,12 @@ const lateLocation = '/login?error=Login%20expired%20or%20was%20started%20in%20a
 t.test("A program signs in through the user's browser, which is sent on to its listener", async (t) => {
   const [program, browser] = [openBrowser(appOfPrograms.call), openBrowser(appOfPrograms.call)]
   const callback = await signInAt(await program.startLogin(listener), 'Ada')
-  const sentOn = await browser.comeBack(callback)
-  t.equal(sentOn.headers.location, `${listener}${new URL(callback).search}`)
+  const sentOn = await browser.comeBack(`${callback}&port=1&user=eve`)
+  t.equal(
+    sentOn.headers.location,
+    `${listener}${new URL(callback).search}`,
+    'with what the provider says, and nothing else',
+  )
   t.same(browser.cookies(), {}, 'the browser is not signed in')
   t.same(await countRows(appOfPrograms.context), {}, 'nobody is yet')
   const redeemed = await program.comeBack(callback)

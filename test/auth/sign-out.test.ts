@@ -59,6 +59,30 @@ t.test('A write whose body was still arriving at the sign-out does not happen', 
   t.equal(status, 200, 'the file of the export is still there')
 })
 
+t.test('A write whose login ends once everything has been checked does not happen', async (t) => {
+  const { database } = context
+  const { write, writeJointly } = database
+  t.teardown(() => Object.assign(database, { write, writeJointly }))
+  for (const { operationId, method, path, body } of writes) {
+    const user = await app.user('ada')
+    let before = ''
+    const end = async () => {
+      Object.assign(database, { write, writeJointly })
+      await write((trx) => endLogin(trx, user))
+      before = await snapshot(context)
+    }
+    Object.assign(database, {
+      write: (...work: Parameters<typeof write>) => end().then(() => write(...work)),
+      writeJointly: (...work: Parameters<typeof writeJointly>) => end().then(() => writeJointly(...work)),
+    })
+    const { cookie } = user
+    const headers = { cookie, 'x-device-id': 'phone' }
+    const { status, body: said } = await call(method, path, { headers, ...(body && { body }) })
+    t.same([status, said], [401, invalid], operationId)
+    t.equal(await snapshot(context), before, 'nothing is written')
+  }
+})
+
 t.test('A write whose body was still arriving happens if another login of the user has signed out', async (t) => {
   const operation = writes.find(({ operationId }) => operationId === 'createBookmark') as Operation
   const finish = await begin(operation, ada)
