@@ -5,11 +5,13 @@ import { VaultExistsError } from '../errors.ts'
 import { onDemand } from '../timing/on-demand.ts'
 import type { EarlierKeyring, RecoveryCodeDraft, Vault, VaultDraft, VaultRepair } from './operations.ts'
 
-/** True if the signed-in user has created a vault on any device. */
+/** True if the signed-in user has created a vault on any device. @throws ApiError, SignedOutError */
 export async function hasVault(client: Client): Promise<boolean> {
-  const session = unwrap(await client.GET('/api/v1/auth/session'))
+  const { has_keyring } = unwrap(await client.GET('/api/v1/auth/session'))
+  if (has_keyring !== undefined) return has_keyring
   // An instance of 2.0.0 does not say it, and a browser logs a 404 as an error.
-  return session.has_keyring ?? (await client.GET('/api/v1/account/keyring')).response.status !== 404
+  const stored = await client.GET('/api/v1/account/keyring')
+  return stored.response.status !== 404 && !!unwrap(stored)
 }
 
 /**

@@ -67,7 +67,7 @@ function sightOf({ replica }: EditParts, id: string, seen: PutOptions['seen']): 
   if (typeof seen === 'object' && seen.id === id) return { bookmark: seen, cursor: undefined, isEarlier: false }
   const isEarlier = typeof seen === 'number'
   if (isEarlier && !(Number.isSafeInteger(seen) && seen >= 0)) {
-    throw new RangeError(`seen must be a bookmark or what seen() returned, not ${seen}`)
+    throw new RangeError(`seen is not a cursor: ${seen}`)
   }
   return { bookmark: replica.live.get(id) ?? null, cursor: isEarlier ? seen : replica.meta.cursor, isEarlier }
 }
