@@ -36,10 +36,6 @@ bench
   .description('how long a person with 20,000 and 50,000 bookmarks waits in Chromium')
   .action(async () => (await import('./page.ts')).measurePage())
 bench
-  .command('first-sync')
-  .description("a second device's first sync of 20,000 bookmarks, in Node and in Chromium")
-  .action(async () => (await import('./first-sync.ts')).measureFirstSync())
-bench
   .command('pulses')
   .description('what notices of 60 instances cost, over LISTEN and NOTIFY and over NATS')
   .action(async () => (await import('./pulses.ts')).measureNotices())

@@ -5,8 +5,7 @@ import type { Browser, Page } from 'playwright-core'
 import { launchChromium } from '../scripts/servers/chromium.ts'
 import { createClient } from '../src/client/api/client.ts'
 import { unwrap } from '../src/client/api/unwrap.ts'
-import type { Alone } from './device.ts'
-import type { Step, Visit } from './page-steps.ts'
+import type { Alone, Step, Visit } from './page-steps.ts'
 import { startBenchService } from './service.ts'
 
 const counts = [20_000, 50_000]
@@ -39,14 +38,14 @@ export async function measurePage(): Promise<void> {
 }
 
 /** A page of a device of this person; the service's policy, which allows no requests, is turned off. */
-export async function openDevice(browser: Browser, origin: string, session: string): Promise<Page> {
+async function openDevice(browser: Browser, origin: string, session: string): Promise<Page> {
   const context = await browser.newContext({ bypassCSP: true })
   await context.addCookies([{ name: 'service_session', value: session, url: origin }])
   return context.newPage()
 }
 
 /** Loads a page of the service, whose origin the steps need, and the steps. */
-export async function loadSteps(page: Page, origin: string): Promise<void> {
+async function loadSteps(page: Page, origin: string): Promise<void> {
   const { outputFiles } = await build({ entryPoints: [script], bundle: true, format: 'iife', write: false })
   await page.goto(`${origin}/api/v1/health`)
   await page.evaluate(outputFiles[0]?.text ?? '')
