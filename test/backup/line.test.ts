@@ -1,15 +1,18 @@
 /** A database that is gone, or another one: the service neither begins anew by itself nor removes the backups of the lost one. */
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openShelf } from '../../src/service/backup/schedule.ts'
 import { nameOf } from '../../src/service/backup/shelf.ts'
 import { readConfig } from '../../src/service/config/config.ts'
+import { openDatabase } from '../../src/service/db/open.ts'
 import { openAdmin } from '../support/admin.ts'
 import { buildApp } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { runCommand } from '../support/command.ts'
+import { isDeep } from '../support/depth.ts'
+import { silent } from '../support/log.ts'
 import { sharedMinio } from '../support/minio.ts'
 import { folder, run } from '../support/service.ts'
 
@@ -21,18 +24,22 @@ async function prepare(t: Test, to: Record<string, string>) {
   const dataDir = join(home, 'data')
   const env = { SECRET_KEY, BACKUP_EVERY: '1h', BACKUP_KEEP: '1', BACKUP_TO: join(home, 'backups'), ...to }
   await mkdir(dataDir)
-  t.match(await runCommand(t, 'migrate', [], { DATA_DIR: dataDir, SECRET_KEY }), { code: 0 })
-  const app = await buildApp(t, env, { dataDir })
+  await begin(dataDir)
+  const app = await buildApp(t, { SECRET_KEY }, { dataDir })
   const ada = await app.user('ada')
   await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'saved' })] } })
   // Only a stop is sure to leave no log beside the database.
   await app.close()
-  await rm(env.BACKUP_TO, { recursive: true, force: true })
   const again = await buildApp(t, env, { dataDir })
   const { scrapeUntil } = openAdmin(t, again)
   await scrapeUntil((metrics) => Number(metrics.value('ebs_backup_last_success_seconds')) > 0)
   await again.close()
   return { home, dataDir, ada, env }
+}
+
+/** Another database than any other, as `ebs migrate` makes it. */
+async function begin(dataDir: string): Promise<void> {
+  await (await openDatabase(`sqlite:${join(dataDir, 'bookmarks.db')}`, silent)).close()
 }
 
 /** The words of a start that refuses. */
@@ -91,7 +98,11 @@ t.test('A database that was begun anew is backed up beside the backups of the lo
   for (const to of typeof minio === 'string' ? [{}] : [{}, { ...(await minio.createBucket()), BACKUP_TO: 's3' }]) {
     const { env, dataDir: lost, ada } = await prepare(t, to)
     const dataDir = await folder(t)
-    t.match(await runCommand(t, 'migrate', [], { ...env, DATA_DIR: dataDir }), { code: 0 })
+    t.match(
+      await runCommand(t, 'migrate', [], { ...env, DATA_DIR: dataDir }),
+      { code: 0 },
+      'migrate makes one all the same',
+    )
     const app = await buildApp(t, env, { dataDir })
     const { scrapeUntil } = openAdmin(t, app)
     await scrapeUntil((metrics) => Number(metrics.value('ebs_backup_last_success_seconds')) > 0)
@@ -103,7 +114,10 @@ t.test('A database that was begun anew is backed up beside the backups of the lo
       { level: 30, msg: made },
     ])
     const listed = await runCommand(t, 'restore', ['--list'], { ...env, DATA_DIR: dataDir })
-    t.match(listed.stdout, new RegExp(`^${names[0].backup} .*\n${names[1].backup} .*\n2 backups`))
+    t.match(
+      listed.stdout,
+      new RegExp(`^${names[0].backup} .*, of another database made 20\\S+Z\n${names[1].backup} .*\n2 backups`),
+    )
     t.match(await runCommand(t, 'restore', [nameIn(env.BACKUP_TO, names[0].backup)], { ...env, DATA_DIR: lost }), {
       code: 0,
       stderr: '',
@@ -117,12 +131,12 @@ t.test('A database that was begun anew is backed up beside the backups of the lo
 t.test(
   '`latest` is no backup of another database: that one needs its name, and so do all where none is here',
   async (t) => {
-    const minio = await sharedMinio(t)
+    // That it is told so of a bucket's, too, is above.
+    const minio = isDeep ? await sharedMinio(t) : 'none'
     for (const to of typeof minio === 'string' ? [{}] : [{}, { ...(await minio.createBucket()), BACKUP_TO: 's3' }]) {
       const { env, dataDir, ada } = await prepare(t, to)
       const [another, third, gone] = [await folder(t), await folder(t), await folder(t)]
-      for (const DATA_DIR of [another, third])
-        t.match(await runCommand(t, 'migrate', [], { DATA_DIR, SECRET_KEY }), { code: 0 })
+      for (const dataDir of [another, third]) await begin(dataDir)
       const place = openShelf(readConfig({ ...env, DATA_DIR: another }), [Buffer.from(SECRET_KEY, 'base64')])
       const [own = ''] = await place.list()
       const foreign = nameOf(Date.now())

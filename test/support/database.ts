@@ -8,14 +8,17 @@ import { isPostgres } from './database-url.ts'
  * `last_sync`.
  */
 export async function snapshot({ database: { db } }: Context): Promise<string> {
-  const tables = await db.introspection.getTables()
-  const rows = await Promise.all(
-    tables
-      .filter(({ name }) => name !== 'heartbeat')
-      .map(async ({ name }) => [name, (await sql`select * from ${sql.table(name)}`.execute(db)).rows]),
-  )
+  const names = tableNames.get(db) ?? (await db.introspection.getTables()).map(({ name }) => name)
+  tableNames.set(db, names)
+  const rows: [table: string, rows: unknown[]][] = []
+  // One after another: together, each would open a connection to Postgres.
+  for (const name of names)
+    if (name !== 'heartbeat') rows.push([name, (await sql`select * from ${sql.table(name)}`.execute(db)).rows])
   return JSON.stringify(rows, (key, value) => (/^trash_checked_/.test(key) ? undefined : value))
 }
+
+/** To look for them takes longer than to read them. */
+const tableNames = new WeakMap<Context['database']['db'], string[]>()
 
 /** The number of rows of each table that is not empty, without those that belong to nobody. */
 export async function countRows({ database: { db } }: Context): Promise<Record<string, number>> {
