@@ -84,26 +84,28 @@ const togetherOnPostgres = [
   'test/realtime',
 ]
 
-/** Started first, so that none of them is still running when everything else is done. Several mostly wait. */
+/** Started first, the longest of the last run before the others, so that none is still running when all else is done. */
 const longest = [
   'test/web on SQLite',
-  'test/exports and others on MinIO on SQLite',
-  'test/commands on SQLite',
-  'test/process on SQLite',
-  'test/postgres on Postgres',
-  'test, test/backup, test/contract, test/deploy, test/docs, test/protocol on SQLite',
   'test/sync on Postgres',
-  'test/http on SQLite',
-  'test/sync on SQLite',
+  'test, test/backup, test/contract, test/deploy, test/docs, test/protocol on SQLite',
+  'test/commands on SQLite',
   'test/client, test/client/api, test/client/bookmark-file, test/client/node, test/client/testing on SQLite',
+  'test/exports and others on MinIO on SQLite',
+  'test/postgres on Postgres',
+  'test/auth, test/commands, test/db, test/hostile, test/http, test/operations, test/realtime on Postgres',
+  'test/http on SQLite',
+  'test/process on SQLite',
+  'test/auth, test/db, test/operations, test/provider on SQLite',
+  'test/sync on SQLite',
   'test/objects on SQLite',
+  'test/client/sync on SQLite',
   'test/hostile on SQLite',
   'test/review on SQLite',
-  'test/auth, test/db, test/operations, test/provider on SQLite',
-  'test/auth, test/commands, test/db, test/hostile, test/http, test/operations, test/realtime on Postgres',
-  'test/client/sync on SQLite',
-  'test/interface on SQLite',
   'test/realtime on SQLite',
+  'test/hostile/every-call.test.ts on SQLite',
+  'test/client/chaos/chaos.test.ts on SQLite',
+  'test/interface on SQLite',
 ]
 
 /** Plans the processes for all tests, or for the `named` ones. */

@@ -38,7 +38,7 @@ export async function runTests({ processes, recorded }: Plan, depth: 'quick' | '
   await using servers = await startServers(processes, all)
   await built
   // Many tests mostly wait: for a process to stop, a socket to close, a store to answer.
-  t.jobs = availableParallelism() * 3
+  t.jobs = availableParallelism() * 4
   t.pipe(createWriteStream(output))
   t.register()
   if (all) await rm(traffic, { recursive: true, force: true })
