@@ -4,6 +4,7 @@ import type { Report } from '../../src/service/terminal/progress.ts'
 import { buildExtension } from '../package/extension.ts'
 import { launchChromium } from '../servers/chromium.ts'
 import { openExtensionPage } from './extension-page.ts'
+import { library } from './library.ts'
 import {
   choosePassphrase,
   comeToDoor,
@@ -17,28 +18,6 @@ import {
 import { inStep } from './store.ts'
 
 const folder = new URL('../../docs/assets/', import.meta.url)
-
-const bookmarks = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
-<DL><p>
-  <DT><H3>Reading</H3>
-  <DL><p>
-    <DT><A HREF="https://www.rfc-editor.org/rfc/rfc9106" TAGS="crypto,rfc">Argon2 memory-hard function (RFC 9106)</A>
-    <DT><A HREF="https://sqlite.org/wal.html" TAGS="databases">Write-ahead logging in SQLite</A>
-    <DT><A HREF="https://www.inkandswitch.com/local-first/" TAGS="sync">Local-first software</A>
-  </DL><p>
-  <DT><H3>Kitchen</H3>
-  <DL><p>
-    <DT><A HREF="https://www.seriouseats.com/" TAGS="recipes">Serious Eats</A>
-    <DT><A HREF="https://www.bbcgoodfood.com/" TAGS="recipes,weekdays">BBC Good Food</A>
-  </DL><p>
-  <DT><H3>Travel</H3>
-  <DL><p>
-    <DT><A HREF="https://www.seat61.com/" TAGS="trains">The Man in Seat Sixty-One</A>
-    <DT><A HREF="https://www.openstreetmap.org/" TAGS="maps">OpenStreetMap</A>
-  </DL><p>
-  <DT><A HREF="https://en.wikipedia.org/" TAGS="reference">Wikipedia</A>
-  <DT><A HREF="https://archive.org/" TAGS="reference">Internet Archive</A>
-</DL><p>`
 
 /** Draws the pictures of the README and of docs/using, and returns their folder. */
 export async function drawPictures(report: Report): Promise<string> {
@@ -57,11 +36,13 @@ export async function drawPictures(report: Report): Promise<string> {
   await choosePassphrase(page)
   await confirmCode(page)
   report('importing bookmarks', 2, 5)
-  await importBookmarks(page, bookmarks)
+  await importBookmarks(page, library)
   await page.setViewportSize({ width: 960, height: 480 })
   await draw(page, 'using-import')
   await goTo(page, 'folder')
   await page.setViewportSize({ width: 390, height: 640 })
+  // Off the rows: a telephone has none over them.
+  await page.mouse.move(0, 0)
   await draw(page, 'using-phone')
   await page.setViewportSize(wide)
 
