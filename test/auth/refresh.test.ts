@@ -169,6 +169,17 @@ for (const [name, lose] of Object.entries(losses)) {
   })
 }
 
+t.test('A provider token that SECRET_KEY does not open leaves the login a day and no more', async (t) => {
+  const { browser, context, wait, asked } = await signedInLongAgo(t)
+  await context.database.db.updateTable('logins').set({ provider_token_sealed: 'sealed under a lost key' }).execute()
+  t.equal((await browser.call('POST', refresh)).status, 200)
+  wait(day - minute)
+  t.equal((await browser.call('POST', refresh)).status, 200)
+  t.equal(asked(), 0, 'the provider is not asked')
+  wait(minute)
+  t.equal((await browser.call('POST', refresh)).status, 401)
+})
+
 t.test('An unreachable provider is 503, and nobody is signed out', async (t) => {
   const { browser, mock, withSession } = await signedInLongAgo(t)
   mock.faults.set('token', 'error')

@@ -168,11 +168,17 @@ for (const [what, method, path] of [
     const app = await openFull(t)
     const { ada } = app
     const { records } = await countRows(app.context)
-    between(app, ada.userId, 2, async () => void t.equal((await ada.call(method, path)).status, 200))
+    let versions: number | undefined
+    between(app, ada.userId, 2, async () => {
+      t.equal((await ada.call(method, path)).status, 200)
+      versions = (await countRows(app.context)).versions
+    })
     t.equal((await push(ada, ...large('new'))).status, 401)
     t.notOk(((await countRows(app.context)).records ?? 0) > (records ?? 0))
     // The rest of an account is erased at the same time.
-    if (what === 'sign-out') for await (const mended of recount(app.context.database)) t.equal(mended, undefined)
+    if (what !== 'sign-out') return
+    t.equal((await countRows(app.context)).versions, versions, 'no more room is made')
+    for await (const mended of recount(app.context.database)) t.equal(mended, undefined)
   })
 }
 
