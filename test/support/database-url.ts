@@ -11,9 +11,12 @@ export const isPostgres = Boolean(server)
  */
 export async function databaseUrl(folder: string): Promise<string> {
   if (!server) return `sqlite:${join(folder, 'bookmarks.db')}`
-  await createDatabase(folder)
+  if (!created.has(folder)) await createDatabase(folder)
   return `${server}/${nameOf(folder)}`
 }
+
+/** By this process: to connect only to hear that it is there takes as long as a test's own work. */
+const created = new Set<string>()
 
 /** On Postgres, if it does not exist yet: empty, or a copy of another folder's, which nobody may be using. */
 export async function createDatabase(folder: string, template?: string): Promise<void> {
@@ -27,6 +30,7 @@ export async function createDatabase(folder: string, template?: string): Promise
   } finally {
     await client.end()
   }
+  created.add(folder)
 }
 
 function nameOf(folder: string): string {
