@@ -71,9 +71,14 @@ export class Network implements Transport {
   getKeyring: Transport['getKeyring'] = async (options) => {
     return (await this.#call('getKeyring', 'GET', '/api/v1/account/keyring', undefined, options)).keyring
   }
-  settleConflict: Transport['settleConflict'] = (id, options) =>
-    this.#call('settleConflict', 'DELETE', `/api/v1/sync/conflicts/${encodeURIComponent(id)}`, undefined, options)
-  logout: Transport['logout'] = (options) => this.#call('logout', 'POST', '/api/v1/auth/logout', undefined, options)
+  // As over the client, the call resolves with nothing: the sync takes whatever else comes for a failure.
+  settleConflict: Transport['settleConflict'] = async (id, options) => {
+    const path = `/api/v1/sync/conflicts/${encodeURIComponent(id)}`
+    await this.#call('settleConflict', 'DELETE', path, undefined, options)
+  }
+  logout: Transport['logout'] = async (options) => {
+    await this.#call('logout', 'POST', '/api/v1/auth/logout', undefined, options)
+  }
 
   openSocket: Transport['openSocket'] = ({ since }) => {
     const socket = new TestSocket(since, () => this.#epoch)
