@@ -472,6 +472,17 @@ t.test('a store that was written before conflicts were kept is read as one witho
   t.same([await person.stored(), again.sync.conflicts()], [{ x: 'two' }, []])
 })
 
+t.test('of devices that edit against each other without end, the last hundred conflicts are kept', async (t) => {
+  const all = Array.from({ length: 150 }, (_, turn) => ({
+    id: 'x',
+    fields: ['title'],
+    mine: null,
+    theirs: original,
+    turn,
+  }))
+  t.same(all.reduce(keepConflict, blankRow('x')).conflicts, all.slice(-100))
+})
+
 /** Two devices that have both edited the same bookmark, a before b, and have not sent it. */
 async function edited(
   t: Test,
@@ -517,14 +528,3 @@ async function aged<T extends { rows: Row[] }>(stored: Promise<T>): Promise<T> {
 function countPushes(devices: Device[]): number {
   return devices.flatMap(({ network }) => network.calls).filter((name) => name === 'push').length
 }
-
-t.test('of devices that edit against each other without end, the last hundred conflicts are kept', async (t) => {
-  const all = Array.from({ length: 150 }, (_, turn) => ({
-    id: 'x',
-    fields: ['title'],
-    mine: null,
-    theirs: original,
-    turn,
-  }))
-  t.same(all.reduce(keepConflict, blankRow('x')).conflicts, all.slice(-100))
-})
