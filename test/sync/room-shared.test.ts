@@ -13,6 +13,7 @@ import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
 import { pick } from '../support/pick.ts'
+import { until } from '../support/until.ts'
 
 const sizes = { records: 60, versions: 49, trash: 0, devices: 1 } satisfies Sizes
 const filled = usedBytes(sizes)
@@ -152,8 +153,17 @@ for (const [name, maxBytes, script] of [
 t.test('Those that need no room do not wait for it', async (t) => {
   const { context, open, shared } = await openAt(t, Math.floor(filled / 4))
   const ada = await open()
-  const { database } = context
-  const { write } = database
+  const { database, writeTogether } = context
+  const { write, writeJointly } = database
+  let arrived = 0
+  database.writeJointly = (...args) => {
+    arrived++
+    return writeJointly(...args)
+  }
+  context.writeTogether = async (...args) => {
+    await until(() => arrived >= 4)
+    return writeTogether(...args)
+  }
   const [others, asked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   database.write = async (work, owner) => {
     asked.resolve()
