@@ -8,7 +8,7 @@ import { openDevice } from '../realtime/device.ts'
 import { openAdmin } from '../support/admin.ts'
 import { buildApp, type TestApp } from '../support/app.ts'
 import { change } from '../support/changes.ts'
-import { interceptWrites, onRead } from '../support/database.ts'
+import { gatherWrites, interceptWrites, onRead } from '../support/database.ts'
 import { createdExport, endLeases } from '../support/exports.ts'
 import { until } from '../support/until.ts'
 
@@ -63,6 +63,7 @@ t.test('Who takes much by writing gets 429; those who share a transaction share 
     take(much)
     return writeTogether(trx, owner, shares)
   }
+  gatherWrites(app.context, 8)
   const pushes = Array.from({ length: 8 }, (_, n) =>
     bob.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: `x${n}` })] } }),
   )
@@ -72,7 +73,7 @@ t.test('Who takes much by writing gets 429; those who share a transaction share 
     .filter(({ user, status }) => user === bob.userId && status === 200)
   t.equal(works.length, 8)
   t.ok(
-    works.some(({ work_ms }) => work_ms < much),
+    works.every(({ work_ms }) => work_ms < much),
     `${works.map(({ work_ms }) => work_ms)}`,
   )
 })

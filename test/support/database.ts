@@ -2,6 +2,7 @@ import Sqlite from 'better-sqlite3'
 import { type KyselyPlugin, PostgresAdapter, SqliteAdapter, sql } from 'kysely'
 import type { Context } from '../../src/service/context.ts'
 import { isPostgres } from './database-url.ts'
+import { until } from './until.ts'
 
 /**
  * The whole content of the database but the traces of probes and sweeps, to show that nothing changed, not even a device's
@@ -69,6 +70,21 @@ export function diskError(): Error {
   const ioError = '58030'
   if (isPostgres) return Object.assign(new Error('disk I/O error'), { code: ioError })
   return new Sqlite.SqliteError('disk I/O error', 'SQLITE_IOERR')
+}
+
+/** Lets no joint write begin before so many have come: they share a transaction then, whenever each arrives. */
+export function gatherWrites(context: Context, count: number): void {
+  const { database, writeTogether } = context
+  const { writeJointly } = database
+  let arrived = 0
+  database.writeJointly = (...args) => {
+    arrived++
+    return writeJointly(...args)
+  }
+  context.writeTogether = async (...args) => {
+    await until(() => arrived >= count)
+    return writeTogether(...args)
+  }
 }
 
 /** How a test runs a write: as a whole, or with something around the work in its transaction. */

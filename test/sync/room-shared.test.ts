@@ -11,9 +11,9 @@ import { usedBytes as usedOf } from '../../src/service/sync/usage.ts'
 import { type Mended, recount } from '../../src/service/upkeep/recount.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
+import { gatherWrites } from '../support/database.ts'
 import { depth } from '../support/depth.ts'
 import { pick } from '../support/pick.ts'
-import { until } from '../support/until.ts'
 
 const sizes = { records: 60, versions: 49, trash: 0, devices: 1 } satisfies Sizes
 const filled = usedBytes(sizes)
@@ -117,6 +117,7 @@ for (const [name, maxBytes, script] of [
   t.test(`Writes at one moment to ${name}: each is answered as if alone, and nothing is doubled`, async (t) => {
     const { context, open, shared } = await openAt(t, maxBytes)
     const { database } = context
+    gatherWrites(context, 2)
     const property = fc.asyncProperty(script, async (script) => {
       const ada = await open()
       const { last_stamp: since } = await findCounters(database.db, ada.userId)
@@ -153,17 +154,9 @@ for (const [name, maxBytes, script] of [
 t.test('Those that need no room do not wait for it', async (t) => {
   const { context, open, shared } = await openAt(t, Math.floor(filled / 4))
   const ada = await open()
-  const { database, writeTogether } = context
-  const { write, writeJointly } = database
-  let arrived = 0
-  database.writeJointly = (...args) => {
-    arrived++
-    return writeJointly(...args)
-  }
-  context.writeTogether = async (...args) => {
-    await until(() => arrived >= 4)
-    return writeTogether(...args)
-  }
+  const { database } = context
+  const { write } = database
+  gatherWrites(context, 4)
   const [others, asked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   database.write = async (work, owner) => {
     asked.resolve()
