@@ -9,10 +9,10 @@ import { pick } from '../support/pick.ts'
 import { sharedApp } from '../support/shared-app.ts'
 
 let made = 0
-/** A change without `base`, newer than all before, with a content of its own. */
+/** A change without `base`, newer by some ms than all before, with a content of its own. */
 const edit = (device_id: string, fields: Partial<Schemas['Change']> = {}) => {
   made += 1
-  const content = { data_hash: `hash-${made}`, timestamp: Date.now() + made }
+  const content = { data_hash: `hash-${made}`, timestamp: Date.now() + 10 * made }
   return change({ entity_id: 'x', operation: 'update', device_id, ...content, ...fields })
 }
 
