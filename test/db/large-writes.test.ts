@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { Database, JointWork, Share, Trx } from '../../src/service/db/engine/database.ts'
 import { createWriter } from '../../src/service/db/engine/writer.ts'
+import { holdTime } from '../http/unread.ts'
 import { depth } from '../support/depth.ts'
 import { intercept, openTestDatabase } from './fixture.ts'
 
@@ -32,6 +33,8 @@ function noting(note: (name: string) => void, before = async (_: string) => {}):
 t.test(
   'While many large writes of one wait, others wait for the one that is being written, and share none',
   async (t) => {
+    // However slow the machine is, no transaction is a long one, which takes no more.
+    holdTime(t)
     const steps: string[] = []
     intercept(t, (sql) => steps.push(sql.replace(/ .*/, '')))
     const { database } = await openTestDatabase(t)
