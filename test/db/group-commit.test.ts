@@ -6,13 +6,16 @@ import { type Ciphertext, ciphertexts } from '../../src/service/db/tables/cipher
 import { holdTime } from '../http/unread.ts'
 import { addUser, intercept, listUsers, openTestDatabase } from './fixture.ts'
 
-/** A database, the transaction statements of its connection from then on, and what lets time pass: a long transaction takes no more. */
+/** A transaction that has taken long takes no more: here it does only when time is told to pass. */
+const pass = holdTime(t)
+
+/** A database, and the transaction statements of its connection from then on. */
 async function openWatched(t: Test) {
   const steps: string[] = []
   intercept(t, (sql) => steps.push(sql))
   const opened = await openTestDatabase(t)
   steps.length = 0
-  return { ...opened, steps, pass: holdTime(t) }
+  return { ...opened, steps }
 }
 
 t.test('A write resolves only after its commit', async (t) => {
@@ -182,7 +185,7 @@ t.test('64 writers share transactions', async (t) => {
 })
 
 t.test('One owner has many long writes: those of another come after one of them, and reads in between', async (t) => {
-  const { database, steps, pass } = await openWatched(t)
+  const { database, steps } = await openWatched(t)
   const events: string[] = []
   const reads: Promise<unknown>[] = []
   const long = async (name: string) => {
