@@ -28,7 +28,9 @@ t.test('A line that was lost is not asked any more whether it is alive', async (
   while (lines.length === 0) await sleep(10)
   await sleep(10)
   lines[0]?.lose()
+  // If the machine stood still, it may have been asked before.
+  const before = lines[0]?.checks
   // Which comes later than the lost one's would.
   while (!lines[1]?.checks) await sleep(50)
-  t.equal(lines[0]?.checks, 0)
+  t.equal(lines[0]?.checks, before)
 })
