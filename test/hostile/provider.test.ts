@@ -7,14 +7,8 @@ import type { MockEndpoint, MockProvider } from '../support/providers.ts'
 import { relyingParty } from '../support/relying-party.ts'
 import { signInAt } from '../support/sign-in.ts'
 
-/** Far away, so that a busy machine changes nothing; test/provider/faults proves the limit of 5 s. */
-const patientMs = 600_000
-/** Shorter for the calls that never end: nothing but the one that fails is called meanwhile. */
+/** For the calls that never end: nothing but the one that fails is called meanwhile. */
 const impatientMs = 100
-let limitMs = patientMs
-const { timeout } = AbortSignal
-AbortSignal.timeout = (ms) => timeout.call(AbortSignal, ms === 5_000 ? limitMs : ms)
-t.teardown(() => Object.assign(AbortSignal, { timeout }))
 
 type Fault = MockProvider['faults'] extends Map<unknown, infer Name> ? Name : never
 type Service = Awaited<ReturnType<typeof buildWithMock>>
@@ -39,14 +33,14 @@ async function withEach(t: Test, faults: Fault[], check: (fault: Fault, service:
 }
 
 /** From now on. */
-function disturb({ mock }: Service, endpoint: MockEndpoint, fault: Fault): void {
+function disturb({ mock, limitCalls }: Service, endpoint: MockEndpoint, fault: Fault): void {
   mock.faults.set(endpoint, fault)
-  limitMs = slow.includes(fault) ? impatientMs : patientMs
+  limitCalls(slow.includes(fault) ? impatientMs : undefined)
 }
 
-function mend({ mock }: Service): void {
+function mend({ mock, limitCalls }: Service): void {
   mock.faults.clear()
-  limitMs = patientMs
+  limitCalls()
 }
 
 function forgetMetadata(t: Test, { context, mock }: Service): void {

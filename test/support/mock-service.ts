@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import { callMs } from '../../src/service/provider/provider.ts'
 import { type BuildOptions, buildApp, type TestApp } from './app.ts'
 import type { MockProvider } from './providers.ts'
 import { relyingParty, startMock } from './relying-party.ts'
@@ -9,16 +10,33 @@ export async function buildWithMock(
   env: Record<string, string> = {},
   prepare: (mock: MockProvider) => void = () => {},
   options: BuildOptions = {},
-): Promise<TestApp & { mock: MockProvider }> {
+): Promise<TestApp & { mock: MockProvider; limitCalls: ReturnType<typeof waitForProvider> }> {
+  const limitCalls = waitForProvider(t)
   const mock = await startMock(t)
   prepare(mock)
   const app = await buildApp(t, { ...pointingTo(mock), ...env }, options)
-  return { ...app, mock }
+  return { ...app, mock, limitCalls }
 }
 
 /** The service with `oidc-provider`, embedded as in development. */
 export function buildWithEmbedded(t: Test, env: Record<string, string> = {}): Promise<TestApp> {
+  waitForProvider(t)
   return buildApp(t, { OIDC_ISSUER: '', DEV_IDP_PORT: '0', ...env })
+}
+
+/** Far away, so that a busy machine changes nothing; test/provider/faults proves the limit of 5 s. */
+const patientMs = 600_000
+
+/** Returns what sets how long a call of the provider may take from now on. */
+function waitForProvider(t: Test): (ms?: number) => void {
+  let limitMs = patientMs
+  const { timeout } = AbortSignal
+  t.intercept(AbortSignal, 'timeout', {
+    value: (ms: number) => timeout.call(AbortSignal, ms === callMs ? limitMs : ms),
+  })
+  return (ms = patientMs) => {
+    limitMs = ms
+  }
 }
 
 function pointingTo({ issuer }: MockProvider): Record<string, string> {
