@@ -5,11 +5,13 @@ import { unlessBuilt } from '../scripts/package/unless-built.ts'
 import { folder } from './support/service.ts'
 
 t.test(
-  'A part of dist/ is built anew when a source has changed, was renamed or is gone, or the build had failed',
+  'A part of dist/ is built anew when a source has changed, was renamed or is gone, or the build had failed; once for two at once',
   async (t) => {
     const at = await folder(t)
     const name = `test-${process.pid}`
-    t.teardown(() => rm(`dist/.built-${name}`, { force: true }))
+    t.teardown(async () => {
+      for (const file of ['built', 'building']) await rm(`dist/.${file}-${name}`, { force: true })
+    })
     let builds = 0
     const start = async (build = async () => void builds++) => {
       await unlessBuilt(name, [join(at, '*')], build)
@@ -24,5 +26,7 @@ t.test(
     t.same([await start(), await start()], [3, 3])
     await rm(join(at, 'one'))
     t.same([await start(), await start()], [4, 4])
+    await writeFile(join(at, 'two'), 'by two at once')
+    t.same(await Promise.all([start(), start()]), [5, 5])
   },
 )

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import { glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Sqlite from 'better-sqlite3'
 
 /** All that the parts of dist/ are built from, but for the service. */
 export const sources = [
@@ -15,17 +17,36 @@ export const sources = [
   'test/vectors/*.json',
 ]
 
-export const withService = [...sources, 'src/service/**/*.*']
+/** The bundle begins with the check of Node. */
+export const withService = [...sources, 'scripts/demand-node.mjs', 'src/service/**/*.*']
 
 /** Runs `build`, which writes into dist/, unless it was run under this name for the same sources. */
 export async function unlessBuilt(name: string, patterns: string[], build: () => Promise<void>): Promise<void> {
   const stamp = `dist/.built-${name}`
+  const built = () => readFile(stamp, 'utf8').catch(() => '')
+  // Writes nothing: a checkout that is built may be read-only.
+  if ((await built()) === (await hashSources(patterns))) return
+  await mkdir('dist', { recursive: true })
+  using _ = await lockPart(name)
   const hash = await hashSources(patterns)
-  if ((await readFile(stamp, 'utf8').catch(() => '')) === hash) return
+  if ((await built()) === hash) return
   await rm(stamp, { force: true })
   await build()
-  await mkdir('dist', { recursive: true })
   await writeFile(stamp, hash)
+}
+
+/** Two builds at once would remove each other's files. The system lets the lock go with its process. */
+async function lockPart(name: string): Promise<Disposable> {
+  const lock = new Sqlite(`dist/.building-${name}`, { timeout: 0 })
+  for (;;) {
+    try {
+      lock.exec('BEGIN EXCLUSIVE')
+      return { [Symbol.dispose]: () => lock.close() }
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'SQLITE_BUSY') throw error
+      await sleep(100)
+    }
+  }
 }
 
 /** For whoever builds parts of dist/ in another way. */
