@@ -388,6 +388,8 @@ t.test('Exports: those that are not completed by status, and how attempts ended'
   app.context.objects.put = () => Promise.reject(new Error('disk'))
   await ada.call('POST', exports)
   await scrapeUntil((metrics) => Number(metrics.byLabel(attempts).failed) >= 1)
+  // It would try both again, in some seconds.
+  await app.context.exportWorker.close()
   later()
   t.same((await scrape()).byLabel('ebs_exports'), { ...none, pending: 2 })
   await app.context.database.db

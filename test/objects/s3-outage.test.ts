@@ -3,7 +3,7 @@ import { startHealth } from '../../src/service/operating/health.ts'
 import { gated, largeImport, openFile, pastFirstPart } from '../exports/fixture.ts'
 import { buildApp } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
-import { createdExport, endLeases, finishedExport } from '../support/exports.ts'
+import { createdExport, endWaits, finishedExport } from '../support/exports.ts'
 import { ownMinio } from '../support/minio.ts'
 import { openClient } from '../support/s3-store.ts'
 import { until } from '../support/until.ts'
@@ -33,8 +33,8 @@ else {
     const row = () =>
       app.context.database.db.selectFrom('exports').selectAll().where('id', '=', body.id).executeTakeFirstOrThrow()
     for (let fence = 1; fence <= 5; fence++) {
-      await until(async () => (await row()).fence === fence && (await row()).status === 'pending')
-      await endLeases(app.context)
+      await until(async () => (await row()).fence >= fence && (await row()).status === 'pending')
+      await endWaits(app.context)
       app.context.exportWorker.wake()
     }
     const download = await ada.call('GET', `${path}/${earlier.id}`)
@@ -49,7 +49,7 @@ else {
 
     await minio.start()
     await until(async () => {
-      if ((await row()).status === 'pending') await endLeases(app.context)
+      await endWaits(app.context)
       app.context.exportWorker.wake()
       return (await row()).status === 'completed'
     })
@@ -79,7 +79,7 @@ else {
 
     await minio.start()
     await until(async () => {
-      if ((await status()) === 'pending') await endLeases(app.context)
+      await endWaits(app.context)
       app.context.exportWorker.wake()
       return (await status()) === 'completed'
     })

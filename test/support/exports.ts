@@ -25,3 +25,8 @@ export async function finishedExport(user: TestUser, id: string): Promise<Export
 export async function endLeases({ database }: Pick<Context, 'database'>): Promise<void> {
   await database.db.updateTable('exports').set({ lease_until: 0 }).where('lease_until', '>', 0).execute()
 }
+
+/** Ends all waits for another attempt; what is being made keeps its lease. */
+export async function endWaits({ database }: Pick<Context, 'database'>): Promise<void> {
+  await database.db.updateTable('exports').set({ lease_until: 0 }).where('status', '=', 'pending').execute()
+}
