@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
 import t from 'tap'
-import { parseRange } from '../../src/service/exports/downloads.ts'
 import { encryptFile } from '../../src/service/exports/file.ts'
+import { parseRange } from '../../src/service/exports/range.ts'
 import { exportKey, openFile } from './fixture.ts'
 
 const chunkLength = 65_536

@@ -3,6 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { WebSocket } from 'ws'
 import { closeCodes, pingSeconds } from '../../../generated/channel.ts'
 import type { Limits } from '../load/rates.ts'
+import { createTurns } from '../load/turns.ts'
 import type { Notices } from '../notices/notices.ts'
 import { newWork, runAs } from '../thread/work.ts'
 import { Connection, type ConnectionEvents, checkEveryMs, type Peer } from './connection.ts'
@@ -15,7 +16,6 @@ import {
   sweep,
   sweepEveryMs,
 } from './delivery.ts'
-import { createTurns } from './turns.ts'
 
 const pingEveryMs = pingSeconds * 1000
 /** Each holds one page of changes in memory. */
