@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { mock } from 'node:test'
-import { setImmediate as eventLoopTurn, setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t, { type Test } from 'tap'
@@ -143,8 +143,9 @@ async function openFlood(t: Test) {
   const ada = await app.user('ada')
   const device = await openDevice(t, origin, ada)
   const [serverSide] = app.app.websocketServer.clients as Set<WebSocket & { _socket: Socket }>
-  const socket = serverSide as WebSocket & { _socket: Socket }
-  return { app, ada, device, socket, read: () => socket._socket.bytesRead }
+  const socket = serverSide as WebSocket & { _socket: Socket & { _handle?: { reading: boolean } } }
+  const { _socket: connection } = socket
+  return { app, ada, device, socket, read: () => connection.bytesRead, isReading: () => connection._handle?.reading }
 }
 
 const floods: Record<string, (device: Device) => void> = {
@@ -161,17 +162,23 @@ const floods: Record<string, (device: Device) => void> = {
 
 for (const [name, send] of Object.entries(floods)) {
   t.test(`What a client sends counts like the bytes of requests: ${name}`, async (t) => {
-    const { ada, device, socket, read } = await openFlood(t)
+    const { app, ada, device, socket, read, isReading } = await openFlood(t)
+    const { chargeUser } = app.context.limits
+    let isOver = false
+    app.context.limits.chargeUser = (...charge) => {
+      const restMs = chargeUser(...charge)
+      isOver ||= restMs !== undefined
+      return restMs
+    }
     send(device)
-    await until(() => read() > 64 * kibibyte)
-    // The library pauses it, too, for as long as it works on what it has read.
-    for (let looks = 0; looks < 50; looks = socket.isPaused ? looks + 1 : 0) await sleep(4)
+    // It is paused before, too, for as long as what was read is worked on.
+    await until(() => isOver && !isReading())
     const before = read()
     t.ok(before < perMinute * 64 * kibibyte + readAtOnce, `${before} bytes were read`)
-    await sleep(200)
+    t.equal((await ada.call('GET', '/api/v1/bookmarks')).status, 429)
+    for (let turn = 0; turn < 100; turn++) await eventLoopTurn()
     t.ok(socket.isPaused)
     t.equal(read(), before, 'the rest is left to the system')
-    t.equal((await ada.call('GET', '/api/v1/bookmarks')).status, 429)
   })
 }
 
