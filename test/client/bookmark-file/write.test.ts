@@ -214,7 +214,7 @@ const details = fc.record(
   {
     dateAdded: date,
     dateModified: date,
-    tags: fc.array(tag, { minLength: 1 }),
+    tags: fc.uniqueArray(tag, { minLength: 1 }),
     favicon: fc.oneof(data, fc.webUrl()),
     description: lines.filter(Boolean),
     attributes: fc.dictionary(attribute, lines, { minKeys: 1 }),
