@@ -41,6 +41,7 @@ else {
       await sleep(round % 7)
       t.match(await victim.kill('SIGKILL'), { signal: 'SIGKILL' })
       cutOff = { ids, at: Date.now() }
+      if (ids.length > 0) await database.query('rollback')
       const left =
         'select lease_until - extract(epoch from clock_timestamp()) * 1000 as ms from exports where id = any($1)'
       for (const { ms } of (await database.query(left, [ids])).rows) t.ok(ms <= leaseMs, `leased for ${ms} ms more`)
@@ -89,8 +90,12 @@ async function prepare(t: Test, dataDir: string): Promise<[TestUser, TestUser]> 
   return [ada, bob]
 }
 
-/** As many as it makes at once. Resolves when it works on them: it is notified of them first. */
+/**
+ * As many as it makes at once. Resolves when it works on them: it is notified of them first. Until the transaction that this
+ * begins has ended, nobody reads what is stored, so that none is finished before the kill.
+ */
 async function beginExports(user: TestUser, database: pg.Client): Promise<string[]> {
+  await database.query('begin; lock table ciphertexts')
   const made = [await user.call('POST', '/api/v1/exports'), await user.call('POST', '/api/v1/exports')]
   const ids: string[] = made.map(({ body }) => body.id)
   const begun = 'select id from exports where id = any($1) and attempts = 1'
