@@ -96,6 +96,8 @@ export async function buildApp(
   const app = await createApp(context)
   // It would remove what a test has just written at another time of the clock, and its queries would be counted.
   await context.sweeps.first
+  // It would judge, once a minute, a clock that a test has set.
+  await context.clockGuard.close()
   let closed = false
   const close = async () => {
     if (closed) return

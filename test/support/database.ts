@@ -5,8 +5,8 @@ import { isPostgres } from './database-url.ts'
 import { until } from './until.ts'
 
 /**
- * The whole content of the database but the traces of probes and sweeps, to show that nothing changed, not even a device's
- * `last_sync`.
+ * The whole content of the database but the traces of probes and sweeps, and of a login's use, which is written in its own time:
+ * to show that nothing changed, not even a device's `last_sync`.
  */
 export async function snapshot({ database: { db } }: Context): Promise<string> {
   const names = tableNames.get(db) ?? (await db.introspection.getTables()).map(({ name }) => name)
@@ -15,7 +15,7 @@ export async function snapshot({ database: { db } }: Context): Promise<string> {
   // One after another: together, each would open a connection to Postgres.
   for (const name of names)
     if (name !== 'heartbeat') rows.push([name, (await sql`select * from ${sql.table(name)}`.execute(db)).rows])
-  return JSON.stringify(rows, (key, value) => (/^trash_checked_/.test(key) ? undefined : value))
+  return JSON.stringify(rows, (key, value) => (/^trash_checked_|^last_used_at$/.test(key) ? undefined : value))
 }
 
 /** To look for them takes longer than to read them. */

@@ -57,8 +57,6 @@ const lists = [
 ]
 
 const app = await buildApp(t, { LOG_LEVEL: 'error' })
-// Each minute, it would take the time of a script for the last use, and the next script's for a clock that is behind.
-await app.context.clockGuard.close()
 
 t.test('The fake service decides, numbers, keeps and lists as the real one does', async (t) => {
   const met: Record<string, number> = {}
