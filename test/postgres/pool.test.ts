@@ -225,6 +225,16 @@ else {
     t.equal(first, 503, 'the session could not be looked up')
     t.same(await statusesOf(ada), succeeded)
   })
+
+  t.test('So is one that has prepared what a column of another type makes invalid', async (t) => {
+    t.same(await statusesOf(ada), succeeded)
+    await sql`alter table tokens alter column user_id type varchar`.execute(db)
+    const [first] = await statusesOf(ada)
+    t.equal(first, 503, 'the session could not be looked up')
+    // Each connection finds out by itself.
+    for (let replaced = 1; replaced < connections; replaced++) await statusesOf(ada)
+    t.same(await statusesOf(ada), succeeded)
+  })
 }
 
 /** How often the connections have looked stored versions up by a plan made for any changes. Each knows its own plans alone. */

@@ -130,12 +130,17 @@ const readOnly = '25006'
 const notPrepared = '26000'
 
 /**
- * The server became a standby, which the next connection may not reach, or has forgotten what was prepared, or the
- * connection is dead.
+ * The server became a standby, which the next connection may not reach, or has forgotten what was prepared, or refuses it, or
+ * the connection is dead.
  */
 function isLasting(error: unknown): boolean {
   const { code = '', message } = error as Error & { code?: string }
-  return [readOnly, notPrepared].includes(code) || message === 'Query read timeout'
+  return [readOnly, notPrepared].includes(code) || message === 'Query read timeout' || isOutdated(error)
+}
+
+/** What was prepared has columns whose types have changed since. The code alone stands for whatever Postgres cannot do. */
+export function isOutdated(error: unknown): boolean {
+  return (error as { routine?: string }).routine === 'RevalidateCachedQuery'
 }
 
 /** The server, the role or the URL may have set that a commit does not wait for the disk. */

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Schema } from '../../schema.ts'
 import type { Ground } from '../writer.ts'
-import { isPoolersRefusal, openPipeline } from './connection.ts'
+import { isOutdated, isPoolersRefusal, openPipeline } from './connection.ts'
 
 /** Of the pool's connections. The others are for reads, which wait for nobody's lock, and for the service itself. */
 const writesShare = 0.6
@@ -43,6 +43,7 @@ function isUnavailable(error: unknown): boolean {
   const { code = '' } = error as NodeJS.ErrnoException
   if (isPoolersRefusal(error)) return false
   if (
+    isOutdated(error) ||
     /^(08|53|57|58|25P0|25006|26000|40|55P03|XX00[12])/.test(code) ||
     /^E(CONN|TIMEDOUT|PIPE|HOST|NET|AI_AGAIN)|^ENOTFOUND/.test(code)
   )
