@@ -54,8 +54,11 @@ else {
       const entries = page.locator('.versions > li')
       await entries.nth(1).waitFor()
       t.same(await marked(page), { removed: ['org'], added: ['com', ' for torpedoes'] })
-      t.match(await entries.first().textContent(), /^Now since a moment ago, /)
-      t.match(await entries.last().textContent(), /^Added a moment ago, .*This browser\. Replaced by a later change\./)
+      t.match(await entries.first().textContent(), /^Now since (a moment|\d+ minutes?) ago, /)
+      t.match(
+        await entries.last().textContent(),
+        /^Added (a moment|\d+ minutes?) ago, .*This browser\. Replaced by a later change\./,
+      )
       t.same(await faultsIn(page, 'history', looks), [])
 
       const restore = entries.last().getByRole('button', { name: /^Restore this version/ })
@@ -84,7 +87,10 @@ else {
       })
       const rows = page.getByRole('list', { name: 'Deleted bookmarks' }).getByRole('listitem')
       await rows.nth(1).waitFor()
-      t.match(await rows.first().textContent(), /Frequency hopping.*Deleted a moment ago, erased for good in 30 days/)
+      t.match(
+        await rows.first().textContent(),
+        /Frequency hopping.*Deleted (a moment|\d+ minutes?) ago, erased for good in 30 days/,
+      )
       await page.getByLabel('Select Torpedoes').click()
       await page.getByRole('button', { name: 'Restore 1 selected' }).waitFor()
       t.same(await faultsIn(page, 'trash', looks), [])

@@ -275,7 +275,7 @@ else {
       await tab.getByRole('link', { name: 'Made offline' }).waitFor({ state: 'detached' })
       await live(tab)
       await show(tab, 'trash')
-      await tab.getByText(/Deleted a moment ago, erased for good in 30 days/).waitFor()
+      await tab.getByText(/Deleted (a moment|\d+ minutes?) ago, erased for good in 30 days/).waitFor()
       t.same(await faultsIn(tab, 'clock'), [])
       await tab.getByRole('button', { name: 'Restore Made offline' }).click()
       await tab.getByRole('heading', { name: 'The trash is empty' }).waitFor()
