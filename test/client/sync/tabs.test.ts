@@ -305,6 +305,23 @@ t.test('a newer version takes the store over: an older tab says why it stops, an
   t.equal((await person.user.call('GET', '/api/v1/auth/session')).status, 401)
 })
 
+for (const [moment, isThen] of [
+  ['a call is not answered yet', ({ network }) => network.calls.length > 0],
+  ['the channel is not greeted yet', ({ network }) => network.socket !== undefined],
+] satisfies [string, (tab: Tab) => boolean][])
+  t.test(`a newer version takes the store over while ${moment}: the older tab goes on saying so`, async (t) => {
+    const { person, open, tabsOf } = await browser(t)
+    const [one, newer] = [open(), tabsOf()]
+    if (moment.includes('call')) one.network.fate = () => new Promise(() => {})
+    await one.sync.start()
+    await until(() => isThen(one))
+    const opening = indexedDB.open(`encrypted-bookmark-sync-${person.user.userId}`, 9)
+    await once(opening, 'success')
+    opening.result.close()
+    await newer.exclusively('sync', async () => {})
+    t.match(one.sync.status(), { state: 'offline', reason: 'outdated' })
+  })
+
 t.test("with the platform's own locks and channel", async (t) => {
   const person = await people.person(t)
   const open = () => person.device('shared', { store: indexedDbStore(person.user.userId) })
