@@ -80,17 +80,20 @@ t.test('20 pulls of nothing at the same moment take two statements on Postgres',
   t.same(asked, [expected, expected])
 })
 
-/** After a first request. What the service does by itself meanwhile would only add to a count. */
+/**
+ * After a first request. What the service does by itself meanwhile would only add to a count; so does each connection of the
+ * pool that has not run it yet, of which there are fewer than times.
+ */
 async function fewestOf(send: () => Promise<unknown>): Promise<Given> {
   await send()
-  const all: Given[] = []
-  for (let times = 0; times < 3; times++) {
+  const fewest = { prepared: Number.POSITIVE_INFINITY, run: Number.POSITIVE_INFINITY }
+  for (let times = 0; times < 3 || (times < 20 && fewest.prepared > 0); times++) {
     const before = { ...counted }
     await send()
-    all.push({ prepared: counted.prepared - before.prepared, run: counted.run - before.run })
+    fewest.prepared = Math.min(fewest.prepared, counted.prepared - before.prepared)
+    fewest.run = Math.min(fewest.run, counted.run - before.run)
   }
-  const fewest = (count: keyof Given) => Math.min(...all.map((given) => given[count]))
-  return { prepared: fewest('prepared'), run: fewest('run') }
+  return fewest
 }
 
 function countSqlite(t: Test): Given {
