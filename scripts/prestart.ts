@@ -8,21 +8,20 @@ import { rm } from 'node:fs/promises'
 const dist = new URL('../dist/', import.meta.url)
 
 if (hasTools()) {
-  const [{ buildParts }, { buildService }, { unlessBuilt, sources, withService }, { withProgress }] = await Promise.all(
-    [
+  const { unlessBuilt, sources, withService } = await import('./package/unless-built.ts')
+  await unlessBuilt('start', withService, async () => {
+    // Later starts need none of it.
+    const [{ buildParts }, { buildService }, { withProgress }] = await Promise.all([
       import('./package/parts.ts'),
       import('./package/service.ts'),
-      import('./package/unless-built.ts'),
       import('../src/service/terminal/progress.ts'),
-    ],
-  )
-  await withProgress(({ report }) =>
-    unlessBuilt('start', withService, async () => {
+    ])
+    await withProgress(async ({ report }) => {
       // The bundle has copies of both.
       await unlessBuilt('web-docs', sources, () => buildParts(['web', 'docs'], report))
       await buildService(new URL('start/', dist))
-    }),
-  )
+    })
+  })
 } else {
   console.log('Nothing is built, because the development dependencies are not installed.')
   for (const old of ['start/', '.built-start']) await rm(new URL(old, dist), { recursive: true, force: true })
