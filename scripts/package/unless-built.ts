@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import Sqlite from 'better-sqlite3'
 
 /** All that the parts of dist/ are built from, but for the service. */
 export const sources = [
@@ -38,6 +37,8 @@ export async function unlessBuilt(name: string, patterns: string[], build: () =>
 
 /** Two builds at once would remove each other's files. The system lets the lock go with its process. */
 async function lockPart(name: string): Promise<Disposable> {
+  // Where all is built, nothing is loaded for it.
+  const { default: Sqlite } = await import('better-sqlite3')
   const lock = new Sqlite(`dist/.building-${name}`, { timeout: 0 })
   for (;;) {
     try {
