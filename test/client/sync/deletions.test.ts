@@ -47,7 +47,7 @@ for (const [where, makeDisk] of Object.entries(disks)) {
 
       const again = open()
       await online(person, again)
-      t.match(again.sync.status(), { heldDeletions: { count: 7, of: 31 } })
+      t.match(again.sync.status(), { reason: 'deletions', heldDeletions: { count: 7, of: 31 } })
       await again.sync.put(bookmark('mine', 'mine'))
       await until(() => again.sync.status().waiting === 0)
       t.ok('mine' in (await person.stored()), 'own edits are sent')
