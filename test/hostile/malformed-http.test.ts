@@ -107,6 +107,7 @@ t.test('A malformed request gets {error} or a closed connection, and nothing cha
     const answer = await sendRaw(origin, request)
     assertPlainError(answer, name)
     t.equal(answer.status, status, name)
+    if (status === 431) t.equal(answer.body, '{"error":"Request headers too large"}', name)
     t.equal((await sendRaw(origin, rawRequest(health))).status, 200, `${name}: the service keeps running`)
   }
   t.equal(await snapshot(app.context), before)

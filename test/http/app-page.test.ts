@@ -1,5 +1,6 @@
 /** What a browser's address leads to: `GET /` in production, by SERVE_APP or the name that 2.0.0 had for it; one that leads nowhere. */
 import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { rawRequest, sendRaw } from '../hostile/raw.ts'
 import { buildApp } from '../support/app.ts'
@@ -109,5 +110,32 @@ t.test(
       const { app } = await buildApp(t, { ...production, APP_URL })
       t.match((await app.inject({ url: '/x', headers: { accept: 'text/html' } })).body, expected)
     }
+  },
+)
+
+t.test(
+  'The contracts are served as they are written; an outdated address of a document leads on, or nowhere',
+  async (t) => {
+    const { app } = await buildApp(t)
+    for (const name of ['openapi.yaml', 'asyncapi.yaml']) {
+      const { statusCode, headers, body } = await app.inject(`/${name}`)
+      t.same([statusCode, headers['content-type']], [200, 'application/yaml; charset=utf-8'])
+      t.equal(body, await readFile(new URL(`../../${name}`, import.meta.url), 'utf8'), 'as written')
+    }
+    const page = await app.inject('/docs/http')
+    t.equal((await app.inject('/docs/')).statusCode, 200)
+    t.same([page.statusCode, page.headers['content-type']], [200, 'text/html; charset=utf-8'])
+    t.match(page.headers['content-security-policy'], /^default-src 'none'; script-src 'self';/)
+    t.equal((await app.inject('/')).headers.location, '/docs')
+    const browser = { accept: 'text/html,*/*;q=0.8', host: 'sync.example.org' }
+    const outdated = await app.inject({ url: '/docs/outdated.html', headers: browser })
+    t.same([outdated.statusCode, outdated.headers['content-type']], [404, 'text/html; charset=utf-8'])
+    t.match(outdated.body, '<title>404 · ')
+    const deeper = await app.inject({ url: '/docs/operating/nothing', headers: browser })
+    t.same([deeper.statusCode, deeper.body], [404, outdated.body])
+    const asInRepository = await app.inject({ url: '/docs/operating/configuration.md', headers: browser })
+    t.same([asInRepository.statusCode, asInRepository.headers.location], [302, '/docs/configuration'])
+    const program = await app.inject('/docs/outdated.html')
+    t.same([program.statusCode, program.json()], [404, { error: 'Not found' }])
   },
 )

@@ -39,13 +39,6 @@ t.test('POST /api/v1/auth/login | the authorization request is OAuth 2.0 with PK
   })
 })
 
-t.test('POST /api/v1/auth/login | 500: {error}', async (t) => {
-  const { call } = await buildWithMock(t, {}, (mock) => mock.faults.set('discovery', 'error'))
-  const { status, body, headers } = await call('POST', '/api/v1/auth/login', { body: {} })
-  t.same([status, body], [500, { error: 'Failed to initiate login' }])
-  t.equal(headers['set-cookie'], undefined)
-})
-
 t.test('GET /api/v1/auth/callback | 302 redirect to the URL in state, with two Set-Cookie headers', async (t) => {
   for (const returnTo of ['/', '/bookmarks?a=b&c=%20d#e', 'http://127.0.0.1:3000/page']) {
     const answer = await openBrowser(call).signIn('Ada', returnTo)

@@ -81,14 +81,16 @@ t.test('What counts for an address: what is presented and wrong', async (t) => {
     'a path that is not there': ['GET', '/nowhere', ''],
     health: ['GET', '/api/v1/health', ''],
   }
+  const { call } = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '20' })
+  let addresses = 0
   for (const [requests, expected] of [
     [counted, 429],
     [free, 401],
   ] as const) {
     for (const [name, [method, url, cookie]] of Object.entries(requests)) {
-      const { call } = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '20' })
-      await call(method, url, { headers: { cookie } })
-      t.equal((await call('GET', path, { headers: { cookie: 'service_session=x' } })).status, expected, name)
+      const from = `192.0.2.${++addresses}`
+      await call(method, url, { headers: { cookie }, from })
+      t.equal((await call('GET', path, { headers: { cookie: 'service_session=x' }, from })).status, expected, name)
     }
   }
 })

@@ -17,6 +17,8 @@ t.test('not made yet', async (t) => {
     t.equal(status, 201)
     t.match(body, { id: /^[\da-f-]{36}$/, created_at: Date.UTC(2026, 10, 21), status: 'processing', ...pending })
     t.strictSame(await list(ada), [body])
+    const empty = { payload: '', headers: { 'content-type': 'application/json' } }
+    t.equal((await ada.call('POST', path, empty)).status, 201, 'an empty body counts as none')
   })
 
   t.test('the list is the user’s own, newest first', async (t) => {
@@ -61,6 +63,7 @@ t.test('not made yet', async (t) => {
       t.strictSame(answer.body, { error: 'Export not ready for download' }, status)
       t.match(await list(ada), [{ id: body.id, status, ...pending }])
     }
+    t.equal((await ada.call('DELETE', `${path}/${body.id}`)).status, 200, 'but deleted')
   })
 })
 

@@ -70,7 +70,7 @@ t.test("Unknown fields of a REST body with the names of a change's have no effec
   const created = await only(ada)
   t.match(created, { entity_id: 'x', operation: 'create', timestamp: 1_800_000_000_000, device_id: 'unknown' })
   t.not(created?.id, 'x', 'the event has an id of its own')
-  await ada.call('PUT', '/api/v1/bookmarks/x', { body: { ...others, ...edited, id: 'x' } })
+  await ada.call('PUT', '/api/v1/bookmarks/x', { body: { ...others, ...edited, id: 'y' } })
   const updated = await only(ada)
   t.match(updated, { entity_id: 'x', operation: 'update', timestamp: 1_800_000_000_001, device_id: 'unknown' })
   t.not(updated?.id, 'x')
