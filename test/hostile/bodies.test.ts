@@ -1,8 +1,10 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
+import { ImportRequest, PullRequest, PushRequest } from '../../generated/limits.ts'
+import openapi from '../../generated/openapi.json' with { type: 'json' }
 import fixture from '../fixtures/hostile/content-types.json' with { type: 'json' }
 import { snapshot } from '../support/database.ts'
 import { buildWithMock } from '../support/mock-service.ts'
-import { pick } from '../support/pick.ts'
 import { assertPlainError, rawRequest, sendRaw } from './raw.ts'
 import { allOperations, type Body, furnish, type Operation } from './requests.ts'
 
@@ -36,7 +38,6 @@ const noObjects: [name: string, payload: string | Buffer][] = [
   ['nested arrays', '['.repeat(3_000) + ']'.repeat(3_000)],
   ['arrays never closed', '['.repeat(3_000)],
 ]
-const operations = allOperations(await furnish(ada, 'ada')).filter(({ body }) => body)
 const origin = await app.listen()
 
 t.test('A body that is not a JSON object: 400, and nothing changed', async (t) => {
@@ -165,134 +166,85 @@ function send({ method, path }: Operation, payload: string | Buffer) {
   return ada.call(method, path, { headers: json, payload })
 }
 
-const noTexts = [null, 5, true, [], {}, ['text'], { $gt: '' }]
-const noIntegers = [null, '5', '', true, [], {}, [5], -1, 1.5, 2 ** 53, 1e300]
+const { schemas } = openapi.components
+const ajv = new Ajv2020({ strict: false, validateSchema: false }).addSchema({ components: { schemas } }, 'openapi.json')
+const isValid = (schema: string, value: unknown) =>
+  ajv.getSchema(`openapi.json#/components/schemas/${schema}`)?.(JSON.parse(JSON.stringify(value))) === true
+const fieldsOf = (schema: string) =>
+  Object.keys((schemas as Record<string, { properties?: object }>)[schema]?.properties ?? {})
+
 /** Characters that no text in a request may contain: control characters and everything that is not ASCII. */
 const strangers = ['\0', '\n', '\r', '\t', '\x1b', '\x7f', '\x80', 'é', '\u2028', '\u202e', '\ud800', '😀', '\ufeff']
-const text = (longest: number) => [...noTexts, '', 'x'.repeat(longest + 1), ...strangers.map((it) => `a${it}b`)]
-const choice = [...noTexts, '', 'none', 'BOOKMARK', 'Create', 'login ', '__proto__', 'toString']
+const limits = (keyword: string) =>
+  new Set(
+    Array.from(JSON.stringify(schemas).matchAll(new RegExp(`"${keyword}":(\\d+)`, 'g')), ([, most]) => Number(most)),
+  )
+/** Each is sent as any field that cannot have it by its schema. */
+const oddities: unknown[] = [
+  ...[undefined, null, true, 5, -1, 1.5, 1e300, [], {}, [5], ['text'], [[]], [null], [{}], { $gt: '' }, { length: 1 }],
+  ...['', '5', 'text', 'BOOKMARK', 'login ', '__proto__', 'toString', ...strangers.map((it) => `a${it}b`)],
+  // No key, no message and no place in a list, though they look like one.
+  ...['A'.repeat(44), `${'A'.repeat(42)}B=`, `${'A'.repeat(41)}-_=`, `${'A'.repeat(43)} `, 'AAA-', '====', 'AAAA===='],
+  ...['bookmark', 'bookmark/', 'folder/x', 'bookmark/é', `bookmark/${'x'.repeat(129)}`],
+  ...['/bookmark/a', `${'9'.repeat(17)}/bookmark/a`, '-1/bookmark/a', '1/2/bookmark/a', '1/other/a', '1/bookmark/'],
+  ...Array.from(limits('maximum'), (most) => most + 1),
+  ...Array.from(limits('maxLength'), (most) => 'x'.repeat(most + 1)),
+]
 
-const change = {
-  id: text(128),
-  user_id: [...noTexts, 'x'.repeat(129), ...strangers],
-  entity_type: choice,
-  entity_id: text(128),
-  operation: choice,
-  timestamp: noIntegers,
-  device_id: text(128),
-  encrypted_data: text(262_144),
-  data_hash: text(128),
-  base: noIntegers,
-}
-const content = { encrypted_data: text(262_144), data_hash: text(128) }
-const key = (base64: string) => base64.padEnd(43, 'A')
-const faults: Record<string, Record<string, unknown[]>> = {
-  startLogin: { returnTo: [...noTexts, 'x'.repeat(2049)], prompt: choice },
-  createBookmark: { id: text(128), ...content },
-  updateBookmark: content,
-  restoreBookmark: { version_id: text(128) },
-  pullChanges: { since: noIntegers, limit: [...noIntegers, 0, 10_001] },
-  pushChanges: {
-    changes: [null, 5, '[]', true, {}, { length: 1 }, [null], [[]], ['x'], [5], [{}], Array(10_001).fill({})],
-  },
-  importBookmarks: { bookmarks: [null, 5, '[]', {}, [null], [[]], ['x'], [{}], ...text(128).map((id) => [{ id }])] },
-  rewindBookmarks: {
-    to: noIntegers,
-    dry_run: [null, 'true', 0, 1, [], {}],
-    cursor: [
-      null,
-      5,
-      '',
-      'x',
-      'bookmark',
-      'bookmark/',
-      'folder/x',
-      'bookmark/é',
-      `bookmark/${'x'.repeat(129)}`,
-      ['bookmark/x'],
-    ],
-  },
-  setExportKey: {
-    key: [
-      ...text(44),
-      'A'.repeat(44),
-      `${key('')}`,
-      `${key('')}==`,
-      `${key('-_')}=`,
-      `${key('')} `,
-      `${'A'.repeat(42)}B=`,
-    ],
-  },
-  setKeyring: { keyring: text(16_384), revision: [...noIntegers, 0] },
-  sendToPairing: { step: [...noIntegers, -1, 10], message: [...text(16_384), 'AAA', 'AAA-', '====', 'AAAA==='] },
-}
-
-t.test('A field of a wrong type, length or character: 400, and nothing changed', async (t) => {
-  t.same(Object.keys(faults), pick(operations, 'operationId'), 'every operation with a body')
-  for (const operation of operations) {
+t.test('A field that is left out, or of a wrong type, length or character: 400, and nothing changed', async (t) => {
+  for (const operation of withBody) {
+    const { operationId, body, schema, maxBytes } = operation
     const before = await snapshot(app.context)
-    for (const [field, values] of Object.entries(faults[operation.operationId] ?? {})) {
-      for (const value of values) await refused(t, operation, { ...operation.body, [field]: value }, field, value)
+    let sent = 0
+    for (const field of fieldsOf(schema)) {
+      for (const value of oddities) {
+        const odd = { ...body, [field]: value }
+        if (isValid(schema, odd) || JSON.stringify(odd).length > maxBytes) continue
+        await refused(t, operation, odd, field, value)
+        sent++
+      }
     }
-    t.equal(await snapshot(app.context), before, `${operation.operationId}: nothing changed`)
+    t.ok(sent > 15, `${operationId}: ${sent}`)
+    t.equal(await snapshot(app.context), before, `${operationId}: nothing changed`)
   }
 })
 
-t.test('A required field left out: 400, and nothing changed', async (t) => {
-  const before = await snapshot(app.context)
-  for (const operation of operations.filter(({ isBodyRequired }) => isBodyRequired)) {
-    for (const field of Object.keys(operation.body ?? {}).filter((name) => name !== 'id')) {
-      const { [field]: _, ...rest } = operation.body as Body
-      await refused(t, operation, rest, field, 'left out')
+t.test('One malformed element among good ones, or one too many: 400, and nothing applied', async (t) => {
+  for (const [operationId, list, schema, fields] of [
+    ['pushChanges', 'changes', 'Change', fieldsOf('Change')],
+    ['importBookmarks', 'bookmarks', 'ImportBookmark', ['id']],
+  ] as const) {
+    const operation = withBody.find((it) => it.operationId === operationId) as Operation & { body: Body }
+    const [good] = operation.body[list] as [Body]
+    const before = await snapshot(app.context)
+    for (const field of fields) {
+      for (const value of oddities) {
+        const odd = { ...good, [field]: value }
+        if (!isValid(schema, odd)) await refused(t, operation, { [list]: [good, odd] }, field, value)
+      }
     }
-  }
-  t.equal(await snapshot(app.context), before)
-})
-
-t.test('One malformed change among good ones: 400 Invalid changes format, nothing applied', async (t) => {
-  const push = operations.find(({ operationId }) => operationId === 'pushChanges') as Operation
-  const good = (push.body?.changes as Body[] | undefined)?.[0]
-  const before = await snapshot(app.context)
-  for (const [field, values] of Object.entries(change)) {
-    for (const value of values) {
-      await refused(t, push, { changes: [good, { ...good, id: 'e2', entity_id: 'b2', [field]: value }] }, field, value)
-    }
-  }
-  t.equal(await snapshot(app.context), before)
-})
-
-t.test('A fault in one element of an import is reported for that element only, and names the field', async (t) => {
-  const seconds = [null, '5', true, [], {}, -1, 1.5, 253_402_300_800, Date.now()]
-  const elements: Body[] = Object.entries({ ...content, date_added: seconds, date_modified: seconds }).flatMap(
-    ([field, values]) =>
-      values.map((value, index) => ({
-        id: `${field} ${index}`,
-        ...{ encrypted_data: 'data', data_hash: 'hash' },
-        [field]: value,
-      })),
-  )
-  const { status, body } = await ada.call('POST', '/api/v1/sync/import', { body: { bookmarks: elements } })
-  t.equal(status, 200)
-  t.same(body.imported_ids, [])
-  t.same(
-    pick(body.errors, 'id'),
-    elements.map(({ id }) => id),
-  )
-  for (const { id, error } of body.errors as { id: string; error: string }[]) {
-    t.ok(error.startsWith(`${id.split(' ')[0]} `), `${id}: ${error}`)
+    const { maxItems } = operationId === 'pushChanges' ? PushRequest.changes : ImportRequest.bookmarks
+    const tooMany = Array.from({ length: maxItems + 1 }, (_, index) => ({
+      ...good,
+      id: `e${index}`,
+      entity_id: `b${index}`,
+    }))
+    await refused(t, operation, { [list]: tooMany }, list, maxItems + 1)
+    t.equal(await snapshot(app.context), before)
   }
 })
 
 type Test = typeof t
 
-async function refused(t: Pick<Test, 'same' | 'ok'>, operation: Operation, body: Body, field: string, value: unknown) {
+async function refused(t: Pick<Test, 'same'>, operation: Operation, body: Body, field: string, value: unknown) {
   const { operationId, method, path, invalid } = operation
   const answer = await ada.call(method, path, { body })
-  const name = `${operationId}: ${field} = ${escape(JSON.stringify(value)).slice(0, 40)}`
-  t.same([answer.status, typeof answer.body?.error], [400, 'string'], name)
-  if (invalid) t.same(answer.body, { error: invalid }, name)
-  else t.ok(answer.body?.error.startsWith(`${field} must be an integer from `), `${name}: ${answer.body?.error}`)
+  const { minimum, maximum } = (PullRequest as Record<string, Partial<typeof PullRequest.since>>)[field] ?? {}
+  const error = invalid ?? `${field} must be an integer from ${minimum} to ${maximum}`
+  const name = `${operationId}: ${field} = ${escape(JSON.stringify(value) ?? 'left out').slice(0, 40)}`
+  t.same([answer.status, answer.body], [400, { error }], name)
 }
+
 const types: (string | undefined)[] = [undefined, ...fixture.values]
 
 /** Each field has the wrong type, or the body itself: a handler that received this would fail, or write nonsense. */
@@ -304,21 +256,7 @@ function broken({ body }: Operation): string {
 t.test('A body that breaks the schema gives 400 or 415 under every content type, and nothing changed', async (t) => {
   t.equal(fixture.values.length, 35)
   const before = await snapshot(app.context)
-  for (const operation of operations) {
-    const { operationId, method, path, invalid } = operation
-    for (const type of types) {
-      const headers = type === undefined ? {} : { 'content-type': type }
-      const { status, body } = await ada.call(method, path, { headers, payload: broken(operation) })
-      if (status === 415 || (status === 400 && (!invalid || body.error === invalid))) continue
-      t.fail(`${operationId}: ${type?.slice(0, 50)}: ${status} ${body?.error}`)
-    }
-  }
-  t.equal(await snapshot(app.context), before)
-})
-
-t.test('The same holds for the bytes of a real request', async (t) => {
-  const before = await snapshot(app.context)
-  for (const operation of operations) {
+  for (const operation of withBody) {
     const { operationId, method, path } = operation
     const payload = broken(operation)
     for (const type of types) {
@@ -335,7 +273,7 @@ t.test('The same holds for the bytes of a real request', async (t) => {
 
 t.test('Given two content types, validation uses the one that the parser used', async (t) => {
   const before = await snapshot(app.context)
-  for (const operation of operations) {
+  for (const operation of withBody) {
     const { operationId, method, path } = operation
     const payload = broken(operation)
     for (const [first, second] of [

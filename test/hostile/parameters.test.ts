@@ -49,18 +49,6 @@ t.test('A page past the end is empty', async (t) => {
   t.same([status, body], [200, { data: [], meta: { total: 2, page: 1_000_000, limit: 1000 } }])
 })
 
-t.test('since and limit of a pull: 400, naming the field and the range', async (t) => {
-  for (const [field, range] of [
-    ['since', '0 to 9007199254740991'],
-    ['limit', '1 to 10000'],
-  ]) {
-    for (const value of [-1, 0.5, 9_007_199_254_740_992, '1', null, [1], ...(field === 'limit' ? [0, 10_001] : [])]) {
-      const answer = await ada.call('POST', '/api/v1/sync/pull', { body: { [String(field)]: value } })
-      t.same([answer.status, answer.body], [400, { error: `${field} must be an integer from ${range}` }])
-    }
-  }
-})
-
 t.test('The limit of a list: 400 with its range', async (t) => {
   for (const path of [
     '/api/v1/bookmarks/x/versions',

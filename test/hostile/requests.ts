@@ -18,6 +18,8 @@ export interface Operation {
   /** Undefined if the operation takes none. */
   body: Body | undefined
   isBodyRequired: boolean
+  /** The name of the body's schema. */
+  schema: string
   /** The exact 400 text for a faulty body, where the contract fixes it. */
   invalid: string | undefined
   maxBytes: number
@@ -26,7 +28,7 @@ export interface Operation {
 export type Body = Record<string, unknown>
 
 interface OperationObject {
-  requestBody?: { required: boolean }
+  requestBody?: { required: boolean; content: { 'application/json': { schema: { $ref: string } } } }
   'x-invalid'?: string
   'x-body-limit'?: number
 }
@@ -71,6 +73,7 @@ export function allOperations(ids: Ids): Operation[] {
       security,
       body,
       isBodyRequired: contract.requestBody?.required ?? false,
+      schema: contract.requestBody?.content['application/json'].schema.$ref.split('/').at(-1) ?? '',
       invalid: texts.get(contract['x-invalid'] ?? ''),
       maxBytes: contract['x-body-limit'] ?? 1_048_576,
     }

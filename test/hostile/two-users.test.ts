@@ -7,8 +7,6 @@ import { openDevice, realtimeUrl } from '../realtime/device.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import type { Answered } from '../support/contract.ts'
-import { keyringOf } from '../support/keyrings.ts'
-import { pick } from '../support/pick.ts'
 import { allOperations, furnish, type Ids } from './requests.ts'
 
 const content = { encrypted_data: 'data-of-bob', data_hash: 'hash-of-bob' }
@@ -133,53 +131,6 @@ t.test("A pushed change with another user's user_id is rejected, and one's own c
   }
   t.same((await pullAll(bob)).changes.map(({ entity_id }) => entity_id).sort(), ['mine', 'mine too'])
   t.same(withoutRequestId(await ownOf(ada, ids)), before, 'her data is unchanged')
-})
-
-t.test('Equal ids of two users do not interfere', async (t) => {
-  const { ada, bob, ids } = await open()
-  const before = withoutRequestId(await ownOf(ada, ids))
-  const { changes: hers } = await pullAll(ada, { headers: { 'x-device-id': 'unknown' } })
-
-  t.equal((await bob.call('POST', '/api/v1/bookmarks', { body: { id: 'b1', ...content } })).status, 201, 'not 409')
-  const retold = hers.map(({ user_id: _, ...event }) => ({
-    ...event,
-    ...content,
-    data_hash: 'older-of-bob',
-    timestamp: 1,
-  }))
-  const pushed = await bob.call('POST', '/api/v1/sync/push', { body: { changes: retold } })
-  t.same(pick(pushed.body.conflicts, 'entity_id'), ['b1'], 'lost only to his own version')
-  const imported = await bob.call('POST', '/api/v1/sync/import', { body: { bookmarks: [{ id: 'gone', ...content }] } })
-  t.same(imported.body.imported_ids, ['gone'])
-  const keyring = { keyring: keyringOf('keyring-of-bob'), revision: 1 }
-  t.equal((await bob.call('PUT', '/api/v1/account/keyring', { body: keyring })).status, 200)
-  t.equal(
-    (await bob.call('PUT', '/api/v1/account/export-key', { body: { key: Buffer.alloc(32).toString('base64') } }))
-      .status,
-    200,
-  )
-
-  const { data, meta } = (await bob.call('GET', '/api/v1/bookmarks')).body
-  t.ok(data.every((it: object) => JSON.stringify(it).includes('of-bob')))
-  t.equal(meta.total, 3)
-  await ada.call('POST', '/api/v1/sync/pull', { headers: { 'x-device-id': 'phone' } })
-  const status = await bob.call('GET', '/api/v1/sync/status', { headers: { 'x-device-id': 'phone' } })
-  t.match(status.body, { user_id: bob.userId, last_sync: 0, total_bookmarks: 3 })
-  t.same((await bob.call('GET', '/api/v1/exports')).body.exports, [])
-  for (const { entity_id } of hers) await bob.call('DELETE', `/api/v1/bookmarks/${entity_id}`)
-  const after = withoutRequestId(await ownOf(ada, ids))
-  t.same(after.slice(0, -1), before.slice(0, -1), 'her data is unchanged')
-})
-
-t.test('Signing out ends no login of another user', async (t) => {
-  const { app, ada, bob } = await open()
-  const { cookie } = bob
-  const headers = { cookie, 'x-user-id': ada.userId }
-  t.equal((await app.call('POST', '/api/v1/auth/logout', { headers })).status, 200)
-  t.same(
-    [(await ada.call('GET', '/api/v1/bookmarks')).status, (await bob.call('GET', '/api/v1/bookmarks')).status],
-    [200, 401],
-  )
 })
 
 async function refusal(origin: string, headers: Record<string, string>, query: string): Promise<unknown[]> {
