@@ -33,7 +33,7 @@ const onPostgres = [
   'test/http/{metrics,work}.test.ts',
 ]
 /** Of these folders, tests of rules that the differential test compares on both databases: on Postgres with --deep alone. */
-const onSqliteFirst = ['test/sync/{import,overwritten,rejections,rest,usage}.test.ts']
+const onSqliteFirst = ['test/sync/{import,rejections,rest,usage}.test.ts']
 /** With --deep, everything that reaches data through the service does. */
 const onPostgresInDepth = [
   ...onPostgres,

@@ -11,17 +11,22 @@ export function change(fields: Partial<Change> & { entity_id: string }): Change 
   return { id, entity_type: 'bookmark', operation, timestamp: Date.now(), device_id: 'device-a', ...content, ...fields }
 }
 
+type Call<Answer> = (method: string, path: string, request: object) => Promise<Answer>
+
+/** Pushes them in one request, and resolves to the response. */
+export function push<Answer>({ call }: { call: Call<Answer> }, ...changes: object[]): Promise<Answer> {
+  return call('POST', '/api/v1/sync/push', { body: { changes } })
+}
+
 /** Pulls page by page to the end, as a client does. */
 export async function pullAll(
-  user: {
-    call(method: string, path: string, request: object): Promise<{ status: number; body: Schemas['PullResponse'] }>
-  },
+  { call }: { call: Call<{ status: number; body: Schemas['PullResponse'] }> },
   { since = 0, limit = 1000, headers = {} }: { since?: number; limit?: number; headers?: Record<string, string> } = {},
 ): Promise<{ changes: Schemas['SyncEvent'][]; cursor: number; pages: number }> {
   const changes: Schemas['SyncEvent'][] = []
   let cursor = since
   for (let pages = 1; ; pages += 1) {
-    const { status, body } = await user.call('POST', '/api/v1/sync/pull', { body: { since: cursor, limit }, headers })
+    const { status, body } = await call('POST', '/api/v1/sync/pull', { body: { since: cursor, limit }, headers })
     if (status !== 200) throw new Error(`pull responded with ${status} ${JSON.stringify(body)}`)
     changes.push(...body.changes)
     cursor = body.last_sync_timestamp

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import root from 'tap'
 import type { Schema } from '../../src/service/db/schema.ts'
-import { buildApp, type TestApp } from './app.ts'
+import { buildApp, type TestApp, type TestUser } from './app.ts'
 
 /** A test may use this much of a shared app without affecting the others. */
 export interface SharedApp extends Pick<TestApp, 'app' | 'call' | 'listen' | 'user'> {
@@ -21,6 +21,12 @@ export async function sharedApp(): Promise<SharedApp> {
   const { user, ...app } = await shared
   const caller = ++callers
   return { ...app, user: (name) => user(`${name} ${caller}`) }
+}
+
+/** Another person of it at each call. */
+export async function sharedUser(): Promise<TestUser> {
+  const { user } = await sharedApp()
+  return user('ada')
 }
 
 async function openShared(): Promise<SharedApp> {

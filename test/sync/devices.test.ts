@@ -1,6 +1,6 @@
 import t from 'tap'
 import { buildApp, type TestUser } from '../support/app.ts'
-import { change } from '../support/changes.ts'
+import { change, push } from '../support/changes.ts'
 import { sharedApp } from '../support/shared-app.ts'
 
 const limit = 1000
@@ -12,12 +12,11 @@ const as = (deviceId: string) => ({ headers: { 'x-device-id': deviceId } })
 /** Each request by which a device becomes known. */
 const requests: [what: string, send: (user: TestUser, deviceId: string) => ReturnType<TestUser['call']>][] = [
   ['pull', (user, id) => user.call('POST', '/api/v1/sync/pull', as(id))],
-  ['push', (user, id) => push(user, id)],
+  ['push', (user, id) => pushBy(user, id)],
   ['import', (user, id) => user.call('POST', '/api/v1/sync/import', { body: { bookmarks: [] }, ...as(id) })],
 ]
 
-const push = (user: TestUser, device_id: string) =>
-  user.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: device_id, device_id })] } })
+const pushBy = (user: TestUser, device_id: string) => push(user, change({ entity_id: device_id, device_id }))
 
 async function addDevices({ userId }: TestUser, count: number, seenAt: (index: number) => number) {
   const devices = Array.from({ length: count }, (_, index) => ({
@@ -59,7 +58,7 @@ for (const [what, send] of requests) {
 t.test('A removed device is unknown: its status starts from cursor 0', async (t) => {
   const ada = await user('ada')
   await addDevices(ada, limit, (index) => seen + index)
-  await push(ada, 'writer')
+  await pushBy(ada, 'writer')
   t.equal((await known(ada)).has('d0'), false)
   const status = async (id: string) => (await ada.call('GET', '/api/v1/sync/status', as(id))).body
   t.match(await status('d0'), { last_sync: 0, pending_changes: 1 })
@@ -104,7 +103,7 @@ t.test('A user sees the devices that have synced, what each has not pulled yet, 
   const app = await sharedApp()
   const [ada, bob] = [await app.user('ada'), await app.user('bob')]
   const as = (id: string) => ({ headers: { 'x-device-id': id } })
-  const push = (device_id: string, ...ids: string[]) => {
+  const pushAs = (device_id: string, ...ids: string[]) => {
     const changes = ids.map((entity_id) => change({ entity_id, device_id }))
     return ada.call('POST', '/api/v1/sync/push', { ...as(device_id), body: { changes } })
   }
@@ -112,10 +111,10 @@ t.test('A user sees the devices that have synced, what each has not pulled yet, 
   t.same(await list(), { devices: [], next: null })
 
   const before = Date.now()
-  await push('phone', 'a', 'b')
+  await pushAs('phone', 'a', 'b')
   await ada.call('POST', '/api/v1/sync/pull', as('laptop'))
-  await push('laptop', 'c')
-  await push('phone', 'd')
+  await pushAs('laptop', 'c')
+  await pushAs('phone', 'd')
   const { devices } = await list()
   t.same(
     devices.map(({ last_seen, ...device }: { last_seen: number }) => ({ ...device, isNow: last_seen >= before })),

@@ -168,7 +168,13 @@ async function compareLists({ user, model }: Player): Promise<void> {
     eventIds(conflicts),
     open.map(({ event_id }) => event_id),
   )
-  assert.equal((await get('/api/v1/sync/status')).conflict_count, open.length)
+  const { conflict_count, total_bookmarks } = await get('/api/v1/sync/status')
+  const live = [...model.entities.values()].filter(
+    ({ type, current: { operation } }) => type === 'bookmark' && operation !== 'delete',
+  )
+  const { data, meta } = await get('/api/v1/bookmarks')
+  assert.deepEqual([conflict_count, total_bookmarks, meta.total], [open.length, live.length, live.length])
+  assert.deepEqual(data.map(({ id }: { id: string }) => id).sort(), live.map(({ id }) => id).sort())
   const inTrash: string[] = []
   for (const { type, id, current, kept } of model.entities.values()) {
     if (type !== 'bookmark') continue

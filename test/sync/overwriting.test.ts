@@ -3,7 +3,7 @@ import t from 'tap'
 import { quotas } from '../../generated/limits.ts'
 import type { Schemas } from '../../src/service/contract/schemas.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
-import { change, pullAll } from '../support/changes.ts'
+import { change, pullAll, push } from '../support/changes.ts'
 import { isPostgres } from '../support/database-url.ts'
 import { depth } from '../support/depth.ts'
 import { watchRows } from '../support/rows-looked-at.ts'
@@ -257,21 +257,21 @@ t.test('Only the room ends it: junk takes none of what is there until it has fil
   small.setClock(start)
   const ada = await small.user('ada')
   const ids = Array.from({ length: records }, (_, index) => `x${index}`)
-  const push = (texts: (id: string) => string, now: number) => {
+  const pushTexts = (texts: (id: string) => string, now: number) => {
     small.setClock(now)
     const changes = ids.map((entity_id) =>
       change({ entity_id, timestamp: now, encrypted_data: texts(entity_id), data_hash: `${now}` }),
     )
-    return ada.call('POST', '/api/v1/sync/push', { body: { changes } })
+    return push(ada, ...changes)
   }
-  await push((id) => `first of ${id}`, start)
+  await pushTexts((id) => `first of ${id}`, start)
   const isThere = async () => {
     const { versions } = (await ada.call('GET', '/api/v1/bookmarks/x0/versions?limit=1000')).body
     return texts(versions).includes('first of x0')
   }
   const rounds: boolean[] = []
   for (let round = 1; round <= 12; round++) {
-    await push(() => 'j'.repeat(5000), start + dayMs / 2 + round * 60)
+    await pushTexts(() => 'j'.repeat(5000), start + dayMs / 2 + round * 60)
     rounds.push(await isThere())
   }
   // A round takes 20 times 5,512 bytes.

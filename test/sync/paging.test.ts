@@ -1,11 +1,10 @@
 import t from 'tap'
-import type { Schemas } from '../../src/service/contract/schemas.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
-import { change, pullAll } from '../support/changes.ts'
+import { change, pullAll, push } from '../support/changes.ts'
 import { onRead, watchReads } from '../support/database.ts'
 import { depth } from '../support/depth.ts'
 import { pick } from '../support/pick.ts'
-import { sharedApp } from '../support/shared-app.ts'
+import { sharedApp, sharedUser } from '../support/shared-app.ts'
 import { unchecked } from './unchecked.ts'
 
 const content = { encrypted_data: 'data', data_hash: 'hash' }
@@ -32,16 +31,13 @@ t.test(`${count} bookmarks of one date, imported in one request, are each pulled
 })
 
 t.test('Pull: since, limit, has_more, last_sync_timestamp', async (t) => {
-  const { user } = await sharedApp()
-  const ada = await user('ada')
+  const ada = await sharedUser()
   const pull = async (body?: object) => {
     const { epoch: _, ...page } = (await ada.call('POST', '/api/v1/sync/pull', body && { body })).body
     return page
   }
   t.same(await pull(), { changes: [], last_sync_timestamp: 0, has_more: false }, 'nothing there: 0')
-  await ada.call('POST', '/api/v1/sync/push', {
-    body: { changes: ['a', 'b', 'c'].map((id) => change({ entity_id: id })) },
-  })
+  await push(ada, ...['a', 'b', 'c'].map((id) => change({ entity_id: id })))
   const first = await pull({ limit: 2 })
   t.match(first, { changes: [{ entity_id: 'a' }, { entity_id: 'b' }], has_more: true })
   const second = await pull({ since: first.last_sync_timestamp, limit: 1 })
@@ -53,13 +49,11 @@ t.test('Pull: since, limit, has_more, last_sync_timestamp', async (t) => {
 })
 
 t.test('A since from the future, of a database that was restored, counts as 0: nothing is skipped', async (t) => {
-  const { user } = await sharedApp()
-  const ada = await user('ada')
+  const ada = await sharedUser()
   const phone = { 'x-device-id': 'phone' }
-  const push = (...ids: string[]) =>
-    ada.call('POST', '/api/v1/sync/push', { body: { changes: ids.map((id) => change({ entity_id: id })) } })
+  const add = (...ids: string[]) => push(ada, ...ids.map((id) => change({ entity_id: id })))
   const pending = async () => (await ada.call('GET', '/api/v1/sync/status', { headers: phone })).body.pending_changes
-  await push('a', 'b', 'c')
+  await add('a', 'b', 'c')
   const { cursor } = await pullAll(ada)
 
   for (const since of [cursor + 1, Number.MAX_SAFE_INTEGER]) {
@@ -73,15 +67,14 @@ t.test('A since from the future, of a database that was restored, counts as 0: n
 })
 
 t.test('Pull gives the newest change of each entity, where it now stands in the order', async (t) => {
-  const { user } = await sharedApp()
-  const ada = await user('ada')
+  const ada = await sharedUser()
   for (const [id, timestamp] of [
     ['a', 1],
     ['b', 1],
     ['a', 2],
   ] as const) {
     const changes = [change({ entity_id: id, timestamp, operation: 'update' })]
-    await ada.call('POST', '/api/v1/sync/push', { body: { changes } })
+    await push(ada, ...changes)
   }
   const { changes } = await pullAll(ada, { limit: 1 })
   t.match(changes, [{ entity_id: 'b' }, { entity_id: 'a', timestamp: 2 }])
@@ -106,8 +99,7 @@ t.test('What is written between two parts of a page comes with the next page, an
 })
 
 t.test('Pull: limit defaults to 1000', async (t) => {
-  const { user } = await sharedApp()
-  const ada = await user('ada')
+  const ada = await sharedUser()
   await importEqualDates(ada, 1001)
   const { body } = await ada.call('POST', '/api/v1/sync/pull')
   t.equal(body.changes.length, 1000)
@@ -140,35 +132,4 @@ t.test('A pull page ends early after 8 MiB of ciphertext, and is read in parts, 
   const deleted = await pullAll(ada, { limit: 10_000 })
   t.equal(deleted.pages, 1, 'deleted bookmarks carry no ciphertext, so they do not count')
   t.ok(deleted.changes.every((event) => event.operation === 'delete' && !('encrypted_data' in event)))
-})
-
-t.test('GET bookmarks: newest first, then by id descending; each exactly once', async (t) => {
-  const { app, user } = await sharedApp()
-  const ada = await user('ada')
-  const ids = await importEqualDates(ada, 105)
-  const older = [{ id: 'zz-older', ...content, date_added: 1_600_000_000 }]
-  await ada.call('POST', '/api/v1/sync/import', { body: { bookmarks: older } })
-  const newer = (await ada.call('POST', '/api/v1/bookmarks', { body: content })).body.id
-  await ada.call('DELETE', `/api/v1/bookmarks/${ids.pop()}`)
-  const expected = [newer, ...ids.toReversed(), 'zz-older']
-  for (const limit of [1, 7, 100, 1000]) {
-    const { call } = limit === 1 ? unchecked(app, ada) : ada
-    const count = Math.ceil(expected.length / limit)
-    const pages: Schemas['BookmarkPage'][] = []
-    for (let page = 1; page <= count + 1; page += 1)
-      pages.push((await call('GET', `/api/v1/bookmarks?page=${page}&limit=${limit}`, {})).body)
-    t.same(
-      pick(pages, 'meta'),
-      pages.map((_, index) => ({ total: expected.length, page: index + 1, limit })),
-    )
-    t.same(pages.pop()?.data, [], 'nothing after the last page')
-    t.same(
-      pages.flatMap(({ data }) => data.map(({ id }) => id)),
-      expected,
-      `pages of ${limit}`,
-    )
-  }
-  const { body } = await ada.call('GET', '/api/v1/bookmarks')
-  t.match(body.meta, { page: 1, limit: 100 }, 'the defaults')
-  t.equal(body.data.length, 100)
 })

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { findCounters } from '../../src/service/db/tables/users.ts'
 import { recount } from '../../src/service/upkeep/recount.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
-import { change, pullAll } from '../support/changes.ts'
+import { change, pullAll, push } from '../support/changes.ts'
 import { countRows, snapshot } from '../support/database.ts'
 import { depth } from '../support/depth.ts'
 import { pick } from '../support/pick.ts'
@@ -11,7 +11,6 @@ import { countUsage, maxUserBytes, usage } from '../support/usage.ts'
 
 const exceeded = [413, { error: 'Storage quota exceeded' }]
 const data = (bytes: number) => ({ encrypted_data: 'x'.repeat(bytes), data_hash: 'hash' })
-const push = (user: TestUser, ...changes: object[]) => user.call('POST', '/api/v1/sync/push', { body: { changes } })
 const gone = (entity_id: string, fields = {}) => change({ entity_id, operation: 'delete', ...fields })
 
 /** Each way to store `bytes` under a new id; the last one under `old`, whose ciphertext it replaces. */

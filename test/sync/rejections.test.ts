@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { Schemas } from '../../src/service/contract/schemas.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
-import { change, pullAll } from '../support/changes.ts'
+import { change, pullAll, push } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
 
 const { user, context } = await buildApp(t, { KEEP_VERSIONS_DAYS: '0' })
@@ -12,8 +12,6 @@ const person = () => user(`person ${++people}`)
 
 type Entity = Pick<Schemas['Change'], 'entity_type' | 'entity_id'>
 
-const push = async (user: TestUser, changes: Schemas['Change'][]) =>
-  (await user.call('POST', '/api/v1/sync/push', { body: { changes } })).body as Schemas['PushResponse']
 const countOpen = async (user: TestUser): Promise<number> =>
   (await user.call('GET', '/api/v1/sync/status')).body.conflict_count
 const edits = (entities: Entity[], device_id: string, timestamp: number) =>
@@ -31,15 +29,15 @@ const entities = ids.flatMap((entity_id): Entity[] =>
 t.test('Many losers at once: each is an open conflict until a newer change of that entity', async (t) => {
   const [ada, bob] = [await person(), await person()]
   for (const one of [ada, bob]) {
-    await push(one, edits(entities, 'device-a', 2000))
-    t.equal((await push(one, edits(entities, 'device-b', 1000))).conflicts.length, entities.length)
+    await push(one, ...edits(entities, 'device-a', 2000))
+    t.equal((await push(one, ...edits(entities, 'device-b', 1000))).body.conflicts.length, entities.length)
     t.equal(await countOpen(one), entities.length)
   }
-  t.equal((await push(ada, edits(entities, 'device-b', 1500))).conflicts.length, entities.length)
+  t.equal((await push(ada, ...edits(entities, 'device-b', 1500))).body.conflicts.length, entities.length)
   t.equal(await countOpen(ada), entities.length, 'one for each entity')
   const bookmarks = entities.filter(({ entity_type }) => entity_type === 'bookmark')
   const newer = bookmarks.slice(0, depth(80, 400))
-  await push(ada, edits(newer, 'device-a', 3000))
+  await push(ada, ...edits(newer, 'device-a', 3000))
   t.equal(await countOpen(ada), entities.length - newer.length)
   t.equal(await countOpen(bob), entities.length, "another user's stay open")
 })
@@ -47,10 +45,10 @@ t.test('Many losers at once: each is an open conflict until a newer change of th
 t.test('Many losers at once: each is an open conflict until its device has pulled the winner', async (t) => {
   const ada = await person()
   const pullBy = (device: string) => pullAll(ada, { headers: { 'x-device-id': device } })
-  await push(ada, edits(entities, 'device-a', 2000))
-  await push(ada, edits(entities, 'device-b', 1000))
+  await push(ada, ...edits(entities, 'device-a', 2000))
+  await push(ada, ...edits(entities, 'device-b', 1000))
   const lostLast = entities.slice(0, depth(60, 300))
-  await push(ada, edits(lostLast, 'device-c', 1500))
+  await push(ada, ...edits(lostLast, 'device-c', 1500))
   await pullBy('device-a')
   t.equal(await countOpen(ada), entities.length)
   await pullBy('device-b')
@@ -62,8 +60,8 @@ t.test('Many losers at once: each is an open conflict until its device has pulle
 t.test('A pull that has come as far as some winners leaves the conflicts with later ones open', async (t) => {
   const ada = await person()
   const some = entities.slice(0, 4)
-  for (const entity of some) await push(ada, edits([entity], 'device-a', 2000))
-  await push(ada, edits(some, 'device-b', 1000))
+  for (const entity of some) await push(ada, ...edits([entity], 'device-a', 2000))
+  await push(ada, ...edits(some, 'device-b', 1000))
   const first = { headers: { 'x-device-id': 'device-b' }, body: { since: 0, limit: 1 } }
   await ada.call('POST', '/api/v1/sync/pull', first)
   t.equal(await countOpen(ada), some.length - 1)
@@ -74,9 +72,9 @@ t.test(
   async (t) => {
     const ada = await person()
     const pullBy = (device: string) => pullAll(ada, { headers: { 'x-device-id': device } })
-    await push(ada, edits(entities.slice(0, 1), 'device-a', 2000))
+    await push(ada, ...edits(entities.slice(0, 1), 'device-a', 2000))
     await pullBy('device-b')
-    await push(ada, edits(entities.slice(0, 1), 'device-b', 1000))
+    await push(ada, ...edits(entities.slice(0, 1), 'device-b', 1000))
     await pullBy('device-c')
     t.equal(await countOpen(ada), 1, "another device's pull does not settle it")
     await pullBy('device-b')

@@ -1,16 +1,15 @@
 import t from 'tap'
 import { buildApp, type TestUser } from '../support/app.ts'
-import { change, pullAll } from '../support/changes.ts'
+import { change, pullAll, push } from '../support/changes.ts'
 import { findStored } from '../support/database.ts'
-import { sharedApp } from '../support/shared-app.ts'
+import { sharedUser } from '../support/shared-app.ts'
 
 const content = { encrypted_data: 'data', data_hash: 'hash' }
 const edited = { encrypted_data: 'edited', data_hash: 'edited' }
 const hourMs = 3_600_000
 const clocked = await buildApp(t)
 
-const push = (user: TestUser, fields: Parameters<typeof change>[0]) =>
-  user.call('POST', '/api/v1/sync/push', { body: { changes: [change(fields)] } })
+const pushOne = (user: TestUser, fields: Parameters<typeof change>[0]) => push(user, change(fields))
 const only = async (user: TestUser) => (await pullAll(user)).changes[0]
 
 t.test('PUT changes a live bookmark; DELETE deletes it and keeps its record', async (t) => {
@@ -77,14 +76,13 @@ t.test("Unknown fields of a REST body with the names of a change's have no effec
 })
 
 t.test('A REST write always wins over a stored timestamp in the future', async (t) => {
-  const { user } = await sharedApp()
-  const ada = await user('ada')
+  const ada = await sharedUser()
   const ahead = Date.now() + 23 * hourMs
-  await push(ada, { entity_id: 'x', timestamp: ahead, device_id: 'zz' })
+  await pushOne(ada, { entity_id: 'x', timestamp: ahead, device_id: 'zz' })
   const { body } = await ada.call('PUT', '/api/v1/bookmarks/x', { body: edited })
   t.match(body, { ...edited, created_at: ahead, updated_at: ahead + 1 })
   t.match(await only(ada), { ...edited, timestamp: ahead + 1 })
-  const late = await push(ada, { entity_id: 'x', timestamp: ahead, device_id: 'zzz', operation: 'update' })
+  const late = await pushOne(ada, { entity_id: 'x', timestamp: ahead, device_id: 'zzz', operation: 'update' })
   t.equal(late.body.conflicts.length, 1, 'what was made earlier loses')
   await ada.call('DELETE', '/api/v1/bookmarks/x')
   t.match(await only(ada), { operation: 'delete', timestamp: ahead + 2 })
@@ -102,12 +100,11 @@ t.test('A clock that is set back does not make a REST write lose', async (t) => 
 })
 
 t.test('PUT and DELETE of a deleted or unknown bookmark: 404, and nothing changes', async (t) => {
-  const { user } = await sharedApp()
-  const ada = await user('ada')
+  const ada = await sharedUser()
   await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'x', ...content } })
   await ada.call('DELETE', '/api/v1/bookmarks/x')
-  await push(ada, { entity_id: 'tombstone', operation: 'delete' })
-  await push(ada, { entity_id: 'group', entity_type: 'group' })
+  await pushOne(ada, { entity_id: 'tombstone', operation: 'delete' })
+  await pushOne(ada, { entity_id: 'group', entity_type: 'group' })
   const before = await pullAll(ada)
   const answer = { status: 404, body: { error: 'Bookmark not found' } }
   for (const id of ['x', 'tombstone', 'group', 'unknown']) {
@@ -120,12 +117,11 @@ t.test('PUT and DELETE of a deleted or unknown bookmark: 404, and nothing change
 })
 
 t.test('POST with an id in use, live or deleted: 409, and nothing changes', async (t) => {
-  const { user } = await sharedApp()
-  const [ada, bob] = [await user('ada'), await user('bob')]
+  const [ada, bob] = [await sharedUser(), await sharedUser()]
   await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'live', ...content } })
   await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'deleted', ...content } })
   await ada.call('DELETE', '/api/v1/bookmarks/deleted')
-  await push(ada, { entity_id: 'tombstone', operation: 'delete' })
+  await pushOne(ada, { entity_id: 'tombstone', operation: 'delete' })
   const before = await pullAll(ada)
   for (const id of ['live', 'deleted', 'tombstone']) {
     const { status, body } = await ada.call('POST', '/api/v1/bookmarks', { body: { id, ...edited } })
@@ -136,8 +132,7 @@ t.test('POST with an id in use, live or deleted: 409, and nothing changes', asyn
 })
 
 t.test('POST without an id: the server makes a UUIDv7, a new one each time', async (t) => {
-  const { user } = await sharedApp()
-  const ada = await user('ada')
+  const ada = await sharedUser()
   const ids = new Set<string>()
   for (let count = 0; count < 20; count += 1) {
     const { body } = await ada.call('POST', '/api/v1/bookmarks', { body: content })
@@ -148,24 +143,22 @@ t.test('POST without an id: the server makes a UUIDv7, a new one each time', asy
 })
 
 t.test('created_at never changes: not by PUT, push, deletion or revival', async (t) => {
-  const { user } = await sharedApp()
-  const ada = await user('ada')
-  await push(ada, { entity_id: 'x', timestamp: 1000 })
+  const ada = await sharedUser()
+  await pushOne(ada, { entity_id: 'x', timestamp: 1000 })
   const created = async () => (await ada.call('GET', '/api/v1/bookmarks/x')).body.created_at
-  await push(ada, { entity_id: 'x', timestamp: 2000, operation: 'update' })
+  await pushOne(ada, { entity_id: 'x', timestamp: 2000, operation: 'update' })
   t.equal(await created(), 1000, 'push')
-  await push(ada, { entity_id: 'x', timestamp: 500, operation: 'update' })
+  await pushOne(ada, { entity_id: 'x', timestamp: 500, operation: 'update' })
   t.equal(await created(), 1000, 'an older push')
   await ada.call('PUT', '/api/v1/bookmarks/x', { body: edited })
   t.equal(await created(), 1000, 'PUT')
   await ada.call('DELETE', '/api/v1/bookmarks/x')
-  await push(ada, { entity_id: 'x', timestamp: Date.now() + hourMs, operation: 'create' })
+  await pushOne(ada, { entity_id: 'x', timestamp: Date.now() + hourMs, operation: 'create' })
   t.equal(await created(), 1000, 'revival')
 })
 
 t.test('20 PUTs of one bookmark at once: each response has what it wrote, and the last one stays', async (t) => {
-  const { user } = await sharedApp()
-  const ada = await user('ada')
+  const ada = await sharedUser()
   await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'x', ...content } })
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, index) =>
@@ -183,8 +176,7 @@ t.test('20 PUTs of one bookmark at once: each response has what it wrote, and th
 })
 
 t.test('20 POSTs of one id at once: one 201, the others 409', async (t) => {
-  const { user } = await sharedApp()
-  const ada = await user('ada')
+  const ada = await sharedUser()
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => ada.call('POST', '/api/v1/bookmarks', { body: { id: 'x', ...content } })),
   )

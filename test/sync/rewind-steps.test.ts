@@ -2,7 +2,7 @@
 import t from 'tap'
 import { PushRequest } from '../../generated/limits.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
-import { change, pullAll } from '../support/changes.ts'
+import { change, pullAll, push } from '../support/changes.ts'
 
 const count = 1200
 const ids = Array.from({ length: count }, (_, index) => `x${String(index).padStart(4, '0')}`)
@@ -19,7 +19,7 @@ async function openDeleted(name: string) {
   const { cursor: to } = await pullAll(ada)
   const timestamp = Date.now() + 60_000
   const changes = ids.map((entity_id) => change({ entity_id, operation: 'delete', timestamp }))
-  await ada.call('POST', '/api/v1/sync/push', { body: { changes } })
+  await push(ada, ...changes)
   return { ada, to }
 }
 

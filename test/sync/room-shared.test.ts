@@ -10,7 +10,7 @@ import { findCounters } from '../../src/service/db/tables/users.ts'
 import { usedBytes as usedOf } from '../../src/service/sync/usage.ts'
 import { type Mended, recount } from '../../src/service/upkeep/recount.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
-import { change, pullAll } from '../support/changes.ts'
+import { change, pullAll, push } from '../support/changes.ts'
 import { gatherWrites } from '../support/database.ts'
 import { depth } from '../support/depth.ts'
 import { pick } from '../support/pick.ts'
@@ -20,7 +20,6 @@ const filled = usedBytes(sizes)
 const maxBytesOfSmall = 2000
 
 const data = (bytes: number) => ({ encrypted_data: 'x'.repeat(bytes), data_hash: 'a'.repeat(64) })
-const push = (user: TestUser, ...changes: object[]) => user.call('POST', '/api/v1/sync/push', { body: { changes } })
 
 interface Write {
   send(user: TestUser, id: string): ReturnType<TestUser['call']>

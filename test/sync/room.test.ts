@@ -5,7 +5,7 @@ import { findCounters } from '../../src/service/db/tables/users.ts'
 import { erasableBytes, usedBytes } from '../../src/service/sync/usage.ts'
 import { recount } from '../../src/service/upkeep/recount.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
-import { change } from '../support/changes.ts'
+import { change, push } from '../support/changes.ts'
 import { countRows, snapshot } from '../support/database.ts'
 import { pick } from '../support/pick.ts'
 
@@ -16,7 +16,6 @@ const rowOfOne = quotas.rowBytes + 1
 const filled = entities.length * rounds * rowOfOne
 
 const data = (bytes: number) => ({ encrypted_data: 'x'.repeat(bytes), data_hash: 'hash' })
-const push = (user: TestUser, ...changes: object[]) => user.call('POST', '/api/v1/sync/push', { body: { changes } })
 const create = (user: TestUser, id: string, bytes: number) =>
   user.call('POST', '/api/v1/bookmarks', { body: { id, ...data(bytes) } })
 /** Larger than what a transaction erases. */

@@ -1,12 +1,13 @@
-/** Which versions are flagged as overwritten unseen by requests that do not say what their device had seen. */
+/** Which versions are flagged as overwritten unseen, by requests that say what their device had seen and by those that do not. */
+import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import type { Schemas } from '../../src/service/contract/schemas.ts'
 import type { TestUser } from '../support/app.ts'
-import { change, pullAll } from '../support/changes.ts'
+import { change, pullAll, push } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
 import { pick } from '../support/pick.ts'
-import { sharedApp } from '../support/shared-app.ts'
+import { sharedApp, sharedUser } from '../support/shared-app.ts'
 
 let made = 0
 /** A change without `base`, newer by some ms than all before, with a content of its own. */
@@ -16,8 +17,6 @@ const edit = (device_id: string, fields: Partial<Schemas['Change']> = {}) => {
   return change({ entity_id: 'x', operation: 'update', device_id, ...content, ...fields })
 }
 
-const push = (user: TestUser, ...changes: Schemas['Change'][]) =>
-  user.call('POST', '/api/v1/sync/push', { body: { changes } })
 const by = (device: string) => ({ headers: device === 'unknown' ? {} : { 'x-device-id': device } })
 const content = () => ({ encrypted_data: 'data', data_hash: `hash-${++made}` })
 
@@ -33,8 +32,13 @@ const writes = {
 async function readX(user: TestUser) {
   const { changes, cursor } = await pullAll(user)
   const event = changes.find(({ entity_id }) => entity_id === 'x')
-  const lost = event?.overwritten?.map(({ device_id }) => device_id) ?? []
-  return { said: [event?.conflict_resolved, event?.resolution_strategy, lost], cursor }
+  const lost = event?.overwritten ?? []
+  return {
+    said: [event?.conflict_resolved, event?.resolution_strategy, pick(lost, 'device_id')],
+    lost: lost.map(({ device_id, timestamp, made_on_unseen = false }) => [device_id, [timestamp, made_on_unseen]]),
+    timestamp: event?.timestamp ?? 0,
+    cursor,
+  }
 }
 
 const flagged = [true, 'last_write_wins', ['laptop']]
@@ -63,8 +67,7 @@ for (const [what, write] of Object.entries(writes)) {
 }
 
 t.test('A REST write or an import without a device id counts as having seen what it replaces', async (t) => {
-  const { user } = await sharedApp()
-  const ada = await user('ada')
+  const ada = await sharedUser()
   await push(ada, edit('laptop'))
   const said: unknown[] = []
   for (const write of [writes.put, writes.delete, writes.import]) {
@@ -75,8 +78,7 @@ t.test('A REST write or an import without a device id counts as having seen what
 })
 
 t.test('A base from the future, of a database that was restored, counts as 0', async (t) => {
-  const { user } = await sharedApp()
-  const ada = await user('ada')
+  const ada = await sharedUser()
   await push(ada, edit('laptop'))
   const { cursor } = await readX(ada)
   await push(ada, edit('phone', { base: cursor + 1 }))
@@ -86,8 +88,7 @@ t.test('A base from the future, of a database that was restored, counts as 0', a
 })
 
 t.test('A change that is to be rejected rather than overwrite what its device has not seen', async (t) => {
-  const { user } = await sharedApp()
-  const ada = await user('ada')
+  const ada = await sharedUser()
   const conflicts = async () => {
     const [list, status] = await Promise.all(
       ['conflicts', 'status'].map((path) => ada.call('GET', `/api/v1/sync/${path}`, by('phone'))),
@@ -128,8 +129,7 @@ t.test('A change that is to be rejected rather than overwrite what its device ha
 })
 
 t.test('Of two versions of one moment neither was made in sight of the other, whatever was pulled since', async (t) => {
-  const { user } = await sharedApp()
-  const ada = await user('ada')
+  const ada = await sharedUser()
   const first = edit('laptop')
   await push(ada, first)
   await pullAll(ada, by('phone'))
@@ -138,8 +138,7 @@ t.test('Of two versions of one moment neither was made in sight of the other, wh
 })
 
 t.test('A change that is to be rejected is accepted if it says the same as what its device has not seen', async (t) => {
-  const { user } = await sharedApp()
-  const ada = await user('ada')
+  const ada = await sharedUser()
   const first = edit('laptop')
   const { data_hash } = first
   await push(ada, first)
@@ -148,8 +147,7 @@ t.test('A change that is to be rejected is accepted if it says the same as what 
 })
 
 t.test('Many devices in one push: each has seen what it has pulled', async (t) => {
-  const { user } = await sharedApp()
-  const ada = await user('ada')
+  const ada = await sharedUser()
   const ids = Array.from({ length: depth(300, 10_000) }, (_, index) => `device-${index}`)
   await push(ada, ...ids.map((entity_id) => edit('laptop', { entity_id })))
   const pulled = ids.filter((_, index) => index % 100 === 7)
@@ -166,33 +164,66 @@ t.test('Many devices in one push: each has seen what it has pulled', async (t) =
 })
 
 t.test('Every version replaced unseen is named by all later ones, however they are written; no other is', async (t) => {
-  const { user } = await sharedApp()
   const step = fc.record({
     device: fc.constantFrom('a', 'b', 'c', 'unknown'),
     pulls: fc.boolean(),
-    way: fc.constantFrom('put' as const, 'push' as const),
+    way: fc.constantFrom('put' as const, 'push' as const, 'base' as const),
   })
   let run = 0
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 8 }), async (steps) => {
-      const person = await user(`person ${++run}`)
+    fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 10 }), async (steps) => {
+      run++
+      const person = await sharedUser()
       await push(person, edit('a'))
       const seen: Record<string, number> = {}
-      let lost: string[] = []
-      let stored = { device: 'a', stamp: (await readX(person)).cursor }
+      const lost = new Map<string, [timestamp: number, isMadeOnUnseen: boolean]>()
+      const earlier: { device: string; stamp: number }[] = []
+      const first = await readX(person)
+      let stored = { device: 'a', stamp: first.cursor, timestamp: first.timestamp }
       for (const { device, pulls, way } of steps) {
         if (pulls && device !== 'unknown') seen[device] = (await pullAll(person, by(device))).cursor
-        const hasSeen = device === stored.device || (seen[device] ?? 0) >= stored.stamp
+        const base = seen[device] ?? 0
+        const { device: maker, timestamp } = stored
+        const hasSeen = device === maker || base >= stored.stamp
         const isUnseen = !hasSeen && !(device === 'unknown' && way === 'put')
-        if (isUnseen) lost = [...lost.filter((one) => one !== stored.device), stored.device]
-        await writes[way](person, device)
-        const { said, cursor } = await readX(person)
-        if (JSON.stringify(said) !== JSON.stringify([isUnseen, isUnseen ? 'last_write_wins' : null, lost])) return false
-        stored = { device, stamp: cursor }
+        if (isUnseen) {
+          lost.delete(maker)
+          lost.set(maker, [timestamp, earlier.some((one) => one.stamp > base && one.device !== maker)])
+        }
+        earlier.push(stored)
+        await (way === 'base' ? push(person, edit(device, { base })) : writes[way](person, device))
+        const now = await readX(person)
+        assert.deepEqual(now.said.slice(0, 2), [isUnseen, isUnseen ? 'last_write_wins' : null])
+        assert.deepEqual(now.lost, [...lost])
+        stored = { device, stamp: now.cursor, timestamp: now.timestamp }
       }
-      return true
     }),
-    { numRuns: depth(12, 100) },
+    { numRuns: depth(25, 200) },
   )
   t.pass(`${run} sequences`)
+})
+
+t.test('A tie is unseen by both; equal content loses nothing; a win over a rival in one push: nothing', async (t) => {
+  const [tie, same, rivals] = [await sharedUser(), await sharedUser(), await sharedUser()]
+  await push(tie, edit('a', { timestamp: 5, base: 0 }))
+  await push(tie, edit('b', { timestamp: 5, base: 2 ** 52 }))
+  t.same((await readX(tie)).lost, [['a', [5, false]]])
+  await push(same, edit('a', { timestamp: 5, base: 0, data_hash: 'equal' }))
+  await push(same, edit('b', { timestamp: 6, base: 0, data_hash: 'equal' }))
+  t.same((await readX(same)).lost, [])
+  await push(rivals, edit('a', { timestamp: 5, base: 0 }), edit('b', { timestamp: 5, base: 0 }))
+  t.same((await readX(rivals)).lost, [], 'the response to the push reports it')
+})
+
+t.test('What is named outlives REST writes and imports, and is of 16 devices at most', async (t) => {
+  const person = await sharedUser()
+  for (let device = 0; device < 20; device++) await push(person, edit(`d${device}`, { base: 0 }))
+  const named = async () => (await readX(person)).said[2]
+  const latest = Array.from({ length: 16 }, (_, index) => `d${index + 3}`)
+  t.same(await named(), latest)
+  await writes.put(person, 'unknown')
+  t.same(await named(), latest)
+  await writes.delete(person, 'unknown')
+  await writes.import(person, 'unknown')
+  t.same(await named(), latest)
 })

@@ -8,7 +8,7 @@ import { entityKey } from '../../src/service/db/tables/records.ts'
 import { findCounters } from '../../src/service/db/tables/users.ts'
 import { recount } from '../../src/service/upkeep/recount.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
-import { change } from '../support/changes.ts'
+import { change, push } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
 import { maxUserBytes } from '../support/usage.ts'
 
@@ -94,7 +94,7 @@ t.test('What a release without history deleted and this one undeletes does not c
 
 function take(user: TestUser, next: Value<typeof step>): ReturnType<TestUser['call']> {
   if (next.kind === 'push') {
-    return user.call('POST', '/api/v1/sync/push', { body: { changes: next.edits.map(toChange) } })
+    return push(user, ...next.edits.map(toChange))
   }
   if (next.kind === 'import') {
     const bookmarks = next.items.map(({ entity, bytes }) => ({ id: entity, ...content(bytes) }))
