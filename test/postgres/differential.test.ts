@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
-import { databaseUrl, isPostgres } from '../support/database-url.ts'
+import { databaseUrl } from '../support/database-url.ts'
 import { depth } from '../support/depth.ts'
 import { sharedMinio } from '../support/minio.ts'
 import { folder } from '../support/service.ts'
@@ -19,36 +19,33 @@ const { DIFFERENTIAL_SEED, DIFFERENTIAL_PATH } = process.env
 // Each loads the service anew.
 const workers = DIFFERENTIAL_SEED === undefined ? depth(1, 2) : 1
 
-if (!isPostgres) t.comment('one side is Postgres: `npm test` runs this file there')
-else {
-  const minio = await sharedMinio(t)
-  t.test(`${scripts} random scripts get the same responses on both sides`, async (t) => {
-    // All of them run to the end, because they share a Postgres and a MinIO.
-    const compared = await Promise.allSettled(Array.from({ length: workers }, () => compareInWorker(t)))
-    for (const result of compared) {
-      if (result.status === 'rejected') t.error(result.reason)
-      else t.ok(result.value > 0, `${result.value} steps`)
-    }
-  })
-
-  async function compareInWorker(t: Test): Promise<number> {
-    const path = await folder(t)
-    const bucket = typeof minio === 'string' ? {} : await minio.createBucket()
-    const task: Task = {
-      sides: {
-        'SQLite and a folder': { DATABASE_URL: `sqlite:${join(path, 'bookmarks.db')}` },
-        'Postgres and MinIO': { DATABASE_URL: await databaseUrl(path), ...bucket },
-      },
-      parameters: {
-        numRuns: Math.ceil(scripts / workers),
-        ...(DIFFERENTIAL_SEED !== undefined && { seed: Number(DIFFERENTIAL_SEED) }),
-        ...(DIFFERENTIAL_PATH !== undefined && { path: DIFFERENTIAL_PATH }),
-      },
-    }
-    // In a separate thread, because tap would follow each promise here, which takes half of the time.
-    const worker = new Worker(new URL('./differential/side.ts', import.meta.url), { workerData: task })
-    const [steps] = await once(worker, 'message')
-    await once(worker, 'exit')
-    return steps
+const minio = await sharedMinio(t)
+t.test(`${scripts} random scripts get the same responses on both sides`, async (t) => {
+  // All of them run to the end, because they share a Postgres and a MinIO.
+  const compared = await Promise.allSettled(Array.from({ length: workers }, () => compareInWorker(t)))
+  for (const result of compared) {
+    if (result.status === 'rejected') t.error(result.reason)
+    else t.ok(result.value > 0, `${result.value} steps`)
   }
+})
+
+async function compareInWorker(t: Test): Promise<number> {
+  const path = await folder(t)
+  const bucket = typeof minio === 'string' ? {} : await minio.createBucket()
+  const task: Task = {
+    sides: {
+      'SQLite and a folder': { DATABASE_URL: `sqlite:${join(path, 'bookmarks.db')}` },
+      'Postgres and MinIO': { DATABASE_URL: await databaseUrl(path), ...bucket },
+    },
+    parameters: {
+      numRuns: Math.ceil(scripts / workers),
+      ...(DIFFERENTIAL_SEED !== undefined && { seed: Number(DIFFERENTIAL_SEED) }),
+      ...(DIFFERENTIAL_PATH !== undefined && { path: DIFFERENTIAL_PATH }),
+    },
+  }
+  // In a separate thread, because tap would follow each promise here, which takes half of the time.
+  const worker = new Worker(new URL('./differential/side.ts', import.meta.url), { workerData: task })
+  const [steps] = await once(worker, 'message')
+  await once(worker, 'exit')
+  return steps
 }

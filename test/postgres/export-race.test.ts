@@ -4,7 +4,7 @@ import { saveRecords } from '../../src/service/db/tables/records.ts'
 import { startExportWorker } from '../../src/service/exports/worker.ts'
 import { bookmark, openFile } from '../exports/fixture.ts'
 import { buildApp } from '../support/app.ts'
-import { databaseUrl, isPostgres } from '../support/database-url.ts'
+import { databaseUrl } from '../support/database-url.ts'
 import { isDeep } from '../support/depth.ts'
 import { endLeases, finishedExport } from '../support/exports.ts'
 import { folder, type Service, startService } from '../support/service.ts'
@@ -15,69 +15,66 @@ import { until } from '../support/until.ts'
 const path = '/api/v1/exports'
 const hour = 3_600_000
 
-if (!isPostgres) t.comment('instances share a Postgres: `npm test` runs this file there')
-else {
-  testOnEachStore(t, (t, store) => {
-    t.test('Three instances, their clocks hours apart, race for twelve exports: each is made once', async (t) => {
-      const env = await store.env(t)
-      const operator = await store.operate(env)
-      const first = await buildApp(t, env)
-      const others = [await buildApp(t, env, first), await buildApp(t, env, first)] as const
-      others[0].setClock(Date.now() + hour)
-      others[1].setClock(Date.now() - hour)
-      const users = await Promise.all(['ada', 'bob', 'cyd', 'dan'].map((name) => first.user(name)))
-      const instances = [first, ...others]
-      const asked = await Promise.all(
-        users.flatMap(({ cookie }) =>
-          instances.map(({ call }) => call('POST', path, { headers: { cookie } }).then(({ body }) => body.id)),
-        ),
-      )
-      for (const user of users) {
-        for (const { id } of (await user.call('GET', path)).body.exports) {
-          t.match(await finishedExport(user, id), { status: 'completed' })
-        }
+testOnEachStore(t, (t, store) => {
+  t.test('Three instances, their clocks hours apart, race for twelve exports: each is made once', async (t) => {
+    const env = await store.env(t)
+    const operator = await store.operate(env)
+    const first = await buildApp(t, env)
+    const others = [await buildApp(t, env, first), await buildApp(t, env, first)] as const
+    others[0].setClock(Date.now() + hour)
+    others[1].setClock(Date.now() - hour)
+    const users = await Promise.all(['ada', 'bob', 'cyd', 'dan'].map((name) => first.user(name)))
+    const instances = [first, ...others]
+    const asked = await Promise.all(
+      users.flatMap(({ cookie }) =>
+        instances.map(({ call }) => call('POST', path, { headers: { cookie } }).then(({ body }) => body.id)),
+      ),
+    )
+    for (const user of users) {
+      for (const { id } of (await user.call('GET', path)).body.exports) {
+        t.match(await finishedExport(user, id), { status: 'completed' })
       }
-      const rows = await first.context.database.db.selectFrom('exports').select(['attempts', 'fence']).execute()
-      t.strictSame(
-        rows,
-        asked.map(() => ({ attempts: 1, fence: 1 })),
-      )
-      t.strictSame(await operator.objects(), asked.map((id) => `${id}.1`).sort())
-      t.strictSame(await operator.leftovers(), [])
-    })
-
-    for (const isSwept of isDeep ? [true, false] : [true]) {
-      const after = isSwept ? 'after the sweep' : 'before the sweep'
-      t.test(`A process is stopped past its lease and goes on ${after}: one file, one winner`, async (t) => {
-        const { app, ada, operator, paused } = await build(t, store)
-        const { body } = await paused.as(ada).call('POST', path)
-        const { id } = body
-        await stopWithinFile(paused, operator)
-
-        await endLeases(app.context)
-        const winner = startExportWorker(app.context)
-        t.teardown(() => winner.close())
-        t.match(await finishedExport(ada, id), { status: 'completed' })
-        const row = () => app.context.database.db.selectFrom('exports').selectAll().executeTakeFirstOrThrow()
-        const won = await row()
-        t.match(won, { attempts: 2, fence: 2, object_key: `${id}.2` })
-        t.strictSame(await operator.leftovers(), [`${id}.1`], 'the other’s half is still there')
-        if (isSwept) await sweepExports(app.context)
-        t.strictSame(await operator.leftovers(), isSwept ? [] : [`${id}.1`])
-
-        process.kill(paused.pid, 'SIGCONT')
-        await until(async () => (await operator.leftovers()).length === 0 && (await operator.objects()).length === 1)
-        t.same(await paused.kill('SIGTERM'), { code: 0, signal: null })
-        await sweepExports(app.context)
-        t.strictSame(await row(), won, 'its late end changes nothing')
-        t.strictSame([await operator.objects(), await operator.leftovers()], [[`${id}.2`], []])
-        const key = Buffer.from((await ada.call('GET', '/api/v1/account/export-key')).body.key, 'base64')
-        const { bookmarks } = JSON.parse(await openFile((await ada.call('GET', `${path}/${id}`)).raw, key))
-        t.equal(new Set(bookmarks.map((each: { id: string }) => each.id)).size, count)
-      })
     }
+    const rows = await first.context.database.db.selectFrom('exports').select(['attempts', 'fence']).execute()
+    t.strictSame(
+      rows,
+      asked.map(() => ({ attempts: 1, fence: 1 })),
+    )
+    t.strictSame(await operator.objects(), asked.map((id) => `${id}.1`).sort())
+    t.strictSame(await operator.leftovers(), [])
   })
-}
+
+  for (const isSwept of isDeep ? [true, false] : [true]) {
+    const after = isSwept ? 'after the sweep' : 'before the sweep'
+    t.test(`A process is stopped past its lease and goes on ${after}: one file, one winner`, async (t) => {
+      const { app, ada, operator, paused } = await build(t, store)
+      const { body } = await paused.as(ada).call('POST', path)
+      const { id } = body
+      await stopWithinFile(paused, operator)
+
+      await endLeases(app.context)
+      const winner = startExportWorker(app.context)
+      t.teardown(() => winner.close())
+      t.match(await finishedExport(ada, id), { status: 'completed' })
+      const row = () => app.context.database.db.selectFrom('exports').selectAll().executeTakeFirstOrThrow()
+      const won = await row()
+      t.match(won, { attempts: 2, fence: 2, object_key: `${id}.2` })
+      t.strictSame(await operator.leftovers(), [`${id}.1`], 'the other’s half is still there')
+      if (isSwept) await sweepExports(app.context)
+      t.strictSame(await operator.leftovers(), isSwept ? [] : [`${id}.1`])
+
+      process.kill(paused.pid, 'SIGCONT')
+      await until(async () => (await operator.leftovers()).length === 0 && (await operator.objects()).length === 1)
+      t.same(await paused.kill('SIGTERM'), { code: 0, signal: null })
+      await sweepExports(app.context)
+      t.strictSame(await row(), won, 'its late end changes nothing')
+      t.strictSame([await operator.objects(), await operator.leftovers()], [[`${id}.2`], []])
+      const key = Buffer.from((await ada.call('GET', '/api/v1/account/export-key')).body.key, 'base64')
+      const { bookmarks } = JSON.parse(await openFile((await ada.call('GET', `${path}/${id}`)).raw, key))
+      t.equal(new Set(bookmarks.map((each: { id: string }) => each.id)).size, count)
+    })
+  }
+})
 
 const count = 120
 

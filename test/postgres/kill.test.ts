@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { openChunks } from '../../src/client/export-file/export-file.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { pullAll } from '../support/changes.ts'
-import { databaseUrl, isPostgres } from '../support/database-url.ts'
+import { databaseUrl } from '../support/database-url.ts'
 import { depth } from '../support/depth.ts'
 import { finishedExport } from '../support/exports.ts'
 import { folder, type Service } from '../support/service.ts'
@@ -18,61 +18,58 @@ const bookmarks = depth(10_000, 20_000)
 const leaseMs = 15_000
 const keptMs = 7 * 24 * 3_600_000
 
-if (!isPostgres) t.comment('instances share a Postgres: `npm test` runs this file there')
-else {
-  t.test(`SIGKILL of an instance under load, ${rounds} rounds: nothing is lost, others finish its work`, async (t) => {
-    const dataDir = await folder(t)
-    const [ada, bob] = await prepare(t, dataDir)
-    const instances = await startInstances(t, 3, dataDir)
-    const database = new pg.Client({ connectionString: await databaseUrl(dataDir) })
-    await database.connect()
-    t.teardown(() => database.end())
-    const followers = instances.map((_, index) => follow(t, instances, ada, `socket-${index}`, index))
-    const load = startLoad(servedBy(instances, ada), 6)
+t.test(`SIGKILL of an instance under load, ${rounds} rounds: nothing is lost, others finish its work`, async (t) => {
+  const dataDir = await folder(t)
+  const [ada, bob] = await prepare(t, dataDir)
+  const instances = await startInstances(t, 3, dataDir)
+  const database = new pg.Client({ connectionString: await databaseUrl(dataDir) })
+  await database.connect()
+  t.teardown(() => database.end())
+  const followers = instances.map((_, index) => follow(t, instances, ada, `socket-${index}`, index))
+  const load = startLoad(servedBy(instances, ada), 6)
 
-    let cutOff: { ids: string[]; at: number } | undefined
-    for (let round = 1; round <= rounds; round += 1) {
-      const before = load.acknowledged.length
-      await until(() => load.acknowledged.length >= before + 10 + (round % 10))
-      const index = round % instances.length
-      const victim = instances[index] as Service
-      // In the last round alone: an export whose instance is killed three times has failed.
-      const ids = round === rounds ? await beginExports(victim.as(bob), database) : []
-      await sleep(round % 7)
-      t.match(await victim.kill('SIGKILL'), { signal: 'SIGKILL' })
-      cutOff = { ids, at: Date.now() }
-      if (ids.length > 0) await database.query('rollback')
-      const left =
-        'select lease_until - extract(epoch from clock_timestamp()) * 1000 as ms from exports where id = any($1)'
-      for (const { ms } of (await database.query(left, [ids])).rows) t.ok(ms <= leaseMs, `leased for ${ms} ms more`)
-      instances[index] = await startInstance(t, dataDir)
-    }
+  let cutOff: { ids: string[]; at: number } | undefined
+  for (let round = 1; round <= rounds; round += 1) {
     const before = load.acknowledged.length
-    await until(() => load.acknowledged.length >= before + 10)
-    await load.stop()
+    await until(() => load.acknowledged.length >= before + 10 + (round % 10))
+    const index = round % instances.length
+    const victim = instances[index] as Service
+    // In the last round alone: an export whose instance is killed three times has failed.
+    const ids = round === rounds ? await beginExports(victim.as(bob), database) : []
+    await sleep(round % 7)
+    t.match(await victim.kill('SIGKILL'), { signal: 'SIGKILL' })
+    cutOff = { ids, at: Date.now() }
+    if (ids.length > 0) await database.query('rollback')
+    const left =
+      'select lease_until - extract(epoch from clock_timestamp()) * 1000 as ms from exports where id = any($1)'
+    for (const { ms } of (await database.query(left, [ids])).rows) t.ok(ms <= leaseMs, `leased for ${ms} ms more`)
+    instances[index] = await startInstance(t, dataDir)
+  }
+  const before = load.acknowledged.length
+  await until(() => load.acknowledged.length >= before + 10)
+  await load.stop()
 
-    const pulled = (await pullAll(servedBy(instances, ada))).changes.map(({ entity_id }) => entity_id)
-    const acknowledged = load.acknowledged.flat()
-    const there = new Set(pulled)
-    t.same(
-      acknowledged.filter((name) => !there.has(name)),
-      [],
-      'no acknowledged change is lost',
+  const pulled = (await pullAll(servedBy(instances, ada))).changes.map(({ entity_id }) => entity_id)
+  const acknowledged = load.acknowledged.flat()
+  const there = new Set(pulled)
+  t.same(
+    acknowledged.filter((name) => !there.has(name)),
+    [],
+    'no acknowledged change is lost',
+  )
+  t.equal(pulled.length, acknowledged.length, 'and what was cut off and repeated is there once')
+  for (const { entities, stamps, closeCodes } of followers) {
+    await until(() => (stamps.at(-1) ?? 0) > 0 && entities.length >= pulled.length)
+    t.ok(entities.join() === pulled.join(), 'a socket, resumed at another instance, missed and repeated nothing')
+    t.ok(
+      closeCodes.length > 0 && closeCodes.every((code) => code === 1006),
+      `it was cut off ${closeCodes.length} times`,
     )
-    t.equal(pulled.length, acknowledged.length, 'and what was cut off and repeated is there once')
-    for (const { entities, stamps, closeCodes } of followers) {
-      await until(() => (stamps.at(-1) ?? 0) > 0 && entities.length >= pulled.length)
-      t.ok(entities.join() === pulled.join(), 'a socket, resumed at another instance, missed and repeated nothing')
-      t.ok(
-        closeCodes.length > 0 && closeCodes.every((code) => code === 1006),
-        `it was cut off ${closeCodes.length} times`,
-      )
-    }
-    const { ids, at } = cutOff as NonNullable<typeof cutOff>
-    const delays = await Promise.all(ids.map((id) => checkExport(t, servedBy(instances, bob), id, at)))
-    t.comment(`${acknowledged.length} changes acknowledged; exports finished ${delays.join(', ')} ms after the kill`)
-  })
-}
+  }
+  const { ids, at } = cutOff as NonNullable<typeof cutOff>
+  const delays = await Promise.all(ids.map((id) => checkExport(t, servedBy(instances, bob), id, at)))
+  t.comment(`${acknowledged.length} changes acknowledged; exports finished ${delays.join(', ')} ms after the kill`)
+})
 
 /** Two people, and enough bookmarks of one of them for an export that takes a while. */
 async function prepare(t: Test, dataDir: string): Promise<[TestUser, TestUser]> {

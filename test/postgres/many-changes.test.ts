@@ -3,7 +3,7 @@ import pg from 'pg'
 import t from 'tap'
 import type { TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
-import { databaseUrl, isPostgres } from '../support/database-url.ts'
+import { databaseUrl } from '../support/database-url.ts'
 import { depth } from '../support/depth.ts'
 import { folder, type Service, signInBefore } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -16,48 +16,42 @@ const rounds = Math.ceil(depth(2_000, 50_000) / writers / batch)
 const total = writers * rounds * batch
 const killEveryMs = 2_000
 
-if (!isPostgres) t.comment('instances share a Postgres: `npm test` runs this file there')
-else {
-  t.test(
-    `3 instances, ${writers} writers, ${pullers} pullers, ${total} changes, LISTEN killed: none lost`,
-    async (t) => {
-      const dataDir = await folder(t)
-      const [ada] = (await signInBefore(t, dataDir, ['ada'])) as [TestUser]
-      const instances = await startInstances(t, 3, dataDir)
-      const at = (index: number) => (instances[index % instances.length] as Service).as(ada)
-      const database = new pg.Client({ connectionString: await databaseUrl(dataDir) })
-      await database.connect()
-      t.teardown(() => database.end())
-      const followers = instances.map((_, index) => follow(t, instances, ada, `socket-${index}`, index))
+t.test(`3 instances, ${writers} writers, ${pullers} pullers, ${total} changes, LISTEN killed: none lost`, async (t) => {
+  const dataDir = await folder(t)
+  const [ada] = (await signInBefore(t, dataDir, ['ada'])) as [TestUser]
+  const instances = await startInstances(t, 3, dataDir)
+  const at = (index: number) => (instances[index % instances.length] as Service).as(ada)
+  const database = new pg.Client({ connectionString: await databaseUrl(dataDir) })
+  await database.connect()
+  t.teardown(() => database.end())
+  const followers = instances.map((_, index) => follow(t, instances, ada, `socket-${index}`, index))
 
-      let writing = true
-      const began = performance.now()
-      const killing = killWhile(database, () => writing)
-      const pulling = Promise.all(Array.from({ length: pullers }, (_, index) => pullWhile(at(index), () => writing)))
-      await Promise.all(Array.from({ length: writers }, (_, index) => write(at, `w${index}`)))
-      const wrote = performance.now() - began
-      writing = false
-      const { kills, lastAt } = await killing
-      await until(() => followers.every(({ stamps }) => stamps.length >= total))
-      const healed = performance.now() - lastAt
-      t.comment(
-        `written in ${Math.round(wrote)} ms, ${kills} kills, sockets complete ${Math.round(healed)} ms after the last`,
-      )
-
-      t.ok(kills >= instances.length, `${kills} LISTEN connections were killed`)
-      for (const { entities, stamps, closeCodes } of followers) {
-        t.equal(new Set(entities).size, total, 'every change')
-        t.equal(entities.length, total, 'each once')
-        t.ok(isRising(stamps), 'in the order of their stamps')
-        t.same(closeCodes, [], 'over one socket')
-      }
-      const order = followers[0]?.entities.join()
-      for (const pulled of await pulling) t.ok(pulled.join() === order, 'a puller has them all, once, in that order')
-      const { rows } = await database.query('select count(*)::int, count(distinct stamp)::int stamps from records')
-      t.same(rows, [{ count: total, stamps: total }], 'stamps are unique')
-    },
+  let writing = true
+  const began = performance.now()
+  const killing = killWhile(database, () => writing)
+  const pulling = Promise.all(Array.from({ length: pullers }, (_, index) => pullWhile(at(index), () => writing)))
+  await Promise.all(Array.from({ length: writers }, (_, index) => write(at, `w${index}`)))
+  const wrote = performance.now() - began
+  writing = false
+  const { kills, lastAt } = await killing
+  await until(() => followers.every(({ stamps }) => stamps.length >= total))
+  const healed = performance.now() - lastAt
+  t.comment(
+    `written in ${Math.round(wrote)} ms, ${kills} kills, sockets complete ${Math.round(healed)} ms after the last`,
   )
-}
+
+  t.ok(kills >= instances.length, `${kills} LISTEN connections were killed`)
+  for (const { entities, stamps, closeCodes } of followers) {
+    t.equal(new Set(entities).size, total, 'every change')
+    t.equal(entities.length, total, 'each once')
+    t.ok(isRising(stamps), 'in the order of their stamps')
+    t.same(closeCodes, [], 'over one socket')
+  }
+  const order = followers[0]?.entities.join()
+  for (const pulled of await pulling) t.ok(pulled.join() === order, 'a puller has them all, once, in that order')
+  const { rows } = await database.query('select count(*)::int, count(distinct stamp)::int stamps from records')
+  t.same(rows, [{ count: total, stamps: total }], 'stamps are unique')
+})
 
 /** Pushes to one instance after the other. */
 async function write(at: (index: number) => TestUser, name: string): Promise<void> {

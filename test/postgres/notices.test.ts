@@ -8,7 +8,6 @@ import { openDevice } from '../realtime/device.ts'
 import { openAdmin } from '../support/admin.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
-import { isPostgres } from '../support/database-url.ts'
 import { createdExport } from '../support/exports.ts'
 import { holdIntervals } from '../support/intervals.ts'
 import { findProgram } from '../support/programs.ts'
@@ -68,17 +67,14 @@ const overNats = ({ url }: Nats): Way => ({
   remedy: 'must be allowed to publish and to subscribe to ebs.>',
 })
 
-if (!isPostgres) t.comment('instances share a Postgres: `npm test` runs this file there')
-else {
-  const program = await findProgram('nats-server')
-  testWay(listenAndNotify, {})
-  if (program !== undefined) {
-    const nats = await startNats(program)
-    t.teardown(nats.stop)
-    testWay(overNats(nats), { PULSE_URL: nats.url })
-    testNats(program, nats)
-  } else t.test('NATS', { skip: 'nats-server is not installed' }, async () => {})
-}
+const program = await findProgram('nats-server')
+testWay(listenAndNotify, {})
+if (program !== undefined) {
+  const nats = await startNats(program)
+  t.teardown(nats.stop)
+  testWay(overNats(nats), { PULSE_URL: nats.url })
+  testNats(program, nats)
+} else t.test('NATS', { skip: 'nats-server is not installed' }, async () => {})
 
 function testWay(way: Way, env: Record<string, string>): void {
   const instances = (t: Test, count: number) => startInstances(t, count, env)

@@ -6,7 +6,7 @@ import { freePort } from '../../scripts/servers/free-port.ts'
 import { startPostgres } from '../../scripts/servers/postgres.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
-import { databaseUrl, isPostgres } from '../support/database-url.ts'
+import { databaseUrl } from '../support/database-url.ts'
 import { depth } from '../support/depth.ts'
 import { relyingParty, startMock } from '../support/relying-party.ts'
 import { folder, run, type Service, serving } from '../support/service.ts'
@@ -134,73 +134,67 @@ function startReading({ call }: TestUser): { stop(): Promise<void> } {
   }
 }
 
-if (!isPostgres) t.comment('`npm test` runs this file on Postgres: for SQLite see test/process/disk.test.ts')
-else {
-  t.test(
-    'A full disk, a failing one, a damaged page: 503 for what needs it, logged, and ready for all else',
-    async (t) => {
-      const { app, user, context, log } = await buildApp(t)
-      const { db } = context.database
-      const ada = await user('ada')
-      const push = async (entity_id: string) => {
-        const { status, headers } = await ada.call('POST', '/api/v1/sync/push', {
-          body: { changes: [change({ entity_id })] },
-        })
-        return [status, headers['retry-after']]
-      }
-      t.same(await push('before'), [200, undefined])
-      const failing = (code: string) =>
-        sql`create or replace function fail() returns trigger language plpgsql as ${sql.lit(
-          `begin raise exception using errcode = '${code}'; end`,
-        )}`.execute(db)
-      const refused = []
-      for (const code of ['53100', '58030', 'XX001', 'XX002']) {
-        await failing(code)
-        if (refused.length === 0)
-          await sql`create trigger fail before insert on records for each row execute function fail()`.execute(db)
-        refused.push(await push(code))
-      }
-      t.same(refused, Array(4).fill([503, '1']))
-      const { statusCode, json } = await app.inject('/readyz')
-      t.same([statusCode, json().faults], [200, ['full', 'failing', 'damaged']])
-      for (const code of ['53100', '58030', 'XX001'])
-        t.ok(
-          log.some((line) => line.includes(`"${code}"`)),
-          code,
-        )
-    },
-  )
-}
-
-if (!isPostgres) t.comment('SQLite has no standby: `npm test` runs this file on Postgres')
-else {
-  t.test('A server that became read-only: 503 and not ready; when it can be written again, all goes on', async (t) => {
-    const { app, user, context, dataDir, log } = await buildApp(t)
+t.test(
+  'A full disk, a failing one, a damaged page: 503 for what needs it, logged, and ready for all else',
+  async (t) => {
+    const { app, user, context, log } = await buildApp(t)
+    const { db } = context.database
     const ada = await user('ada')
-    const push = (entity_id: string) =>
-      ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id })] } })
-    const readiness = async () => (await app.inject('/readyz')).statusCode
-    t.equal((await push('before')).status, 200)
+    const push = async (entity_id: string) => {
+      const { status, headers } = await ada.call('POST', '/api/v1/sync/push', {
+        body: { changes: [change({ entity_id })] },
+      })
+      return [status, headers['retry-after']]
+    }
+    t.same(await push('before'), [200, undefined])
+    const failing = (code: string) =>
+      sql`create or replace function fail() returns trigger language plpgsql as ${sql.lit(
+        `begin raise exception using errcode = '${code}'; end`,
+      )}`.execute(db)
+    const refused = []
+    for (const code of ['53100', '58030', 'XX001', 'XX002']) {
+      await failing(code)
+      if (refused.length === 0)
+        await sql`create trigger fail before insert on records for each row execute function fail()`.execute(db)
+      refused.push(await push(code))
+    }
+    t.same(refused, Array(4).fill([503, '1']))
+    const { statusCode, json } = await app.inject('/readyz')
+    t.same([statusCode, json().faults], [200, ['full', 'failing', 'damaged']])
+    for (const code of ['53100', '58030', 'XX001'])
+      t.ok(
+        log.some((line) => line.includes(`"${code}"`)),
+        code,
+      )
+  },
+)
 
-    const admin = new pg.Client({ connectionString: await databaseUrl(dataDir) })
-    await admin.connect()
-    t.teardown(() => admin.end())
-    const { database: name } = admin
-    // A failover does this to the connections of an instance: their server is a standby from now on.
-    await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
-    await admin.query(
-      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
-    )
-    await until(() => !context.health.components().database)
-    t.equal(await readiness(), 503)
-    const refused = await push('meanwhile')
-    t.match([refused.status, refused.headers['retry-after']], [503, /^\d+$/])
-    const errors = log.map((line) => JSON.parse(line)).filter(({ level, reqId }) => level === 50 && reqId)
-    t.match(errors, [{ err: { code: '25006', message: /in a read-only transaction/ } }], 'the log says why')
+t.test('A server that became read-only: 503 and not ready; when it can be written again, all goes on', async (t) => {
+  const { app, user, context, dataDir, log } = await buildApp(t)
+  const ada = await user('ada')
+  const push = (entity_id: string) =>
+    ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id })] } })
+  const readiness = async () => (await app.inject('/readyz')).statusCode
+  t.equal((await push('before')).status, 200)
 
-    await admin.query('SET default_transaction_read_only = off')
-    await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = off`)
-    await until(async () => (await readiness()) === 200)
-    t.equal((await push('after')).status, 200, 'over new connections: those that were read-only are gone')
-  })
-}
+  const admin = new pg.Client({ connectionString: await databaseUrl(dataDir) })
+  await admin.connect()
+  t.teardown(() => admin.end())
+  const { database: name } = admin
+  // A failover does this to the connections of an instance: their server is a standby from now on.
+  await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
+  await admin.query(
+    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+  )
+  await until(() => !context.health.components().database)
+  t.equal(await readiness(), 503)
+  const refused = await push('meanwhile')
+  t.match([refused.status, refused.headers['retry-after']], [503, /^\d+$/])
+  const errors = log.map((line) => JSON.parse(line)).filter(({ level, reqId }) => level === 50 && reqId)
+  t.match(errors, [{ err: { code: '25006', message: /in a read-only transaction/ } }], 'the log says why')
+
+  await admin.query('SET default_transaction_read_only = off')
+  await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = off`)
+  await until(async () => (await readiness()) === 200)
+  t.equal((await push('after')).status, 200, 'over new connections: those that were read-only are gone')
+})

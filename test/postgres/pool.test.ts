@@ -9,7 +9,7 @@ import { openDevice } from '../realtime/device.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { runCommand } from '../support/command.ts'
-import { databaseUrl, isPostgres } from '../support/database-url.ts'
+import { databaseUrl } from '../support/database-url.ts'
 import { silent } from '../support/log.ts'
 import { startPgbouncer } from '../support/pgbouncer.ts'
 import { folder } from '../support/service.ts'
@@ -19,63 +19,60 @@ import { startLink } from './link.ts'
 /** As few as a pool may have. */
 const connections = 5
 
-if (!isPostgres) t.comment('SQLite has no pool: `npm test` runs this file on Postgres')
-else {
-  t.test('40 writes of one user wait for a lock on two connections; others read and write meanwhile', async (t) => {
-    const app = await buildApp(t)
-    const [ada, hersElsewhere, bob] = [await app.user('ada'), await app.user('ada'), await app.user('bob')]
-    const device = await openDevice(t, await app.listen(), bob)
-    const locks = await holdLocks(t, app, [ada])
+t.test('40 writes of one user wait for a lock on two connections; others read and write meanwhile', async (t) => {
+  const app = await buildApp(t)
+  const [ada, hersElsewhere, bob] = [await app.user('ada'), await app.user('ada'), await app.user('bob')]
+  const device = await openDevice(t, await app.listen(), bob)
+  const locks = await holdLocks(t, app, [ada])
 
-    const writes = [...Array(12).keys()].flatMap((index) => [
-      push(ada, `pushed-${index}`),
-      ada.call('POST', '/api/v1/bookmarks', { body: { encrypted_data: 'data', data_hash: 'hash' } }),
-      setExportKey(ada),
-    ])
-    // As many as may read at a time: a pull's write keeps its cursor.
-    writes.push(...['a', 'b', 'c', 'd'].map((deviceId) => pull(ada, deviceId)))
-    await until(async () => (await locks.waiting()) + app.context.database.load().waiting >= writes.length)
-    t.same(statuses(await requestsOf(bob)), [200], 'his requests are answered')
-    t.same(await device.takeEntities('live'), ['live'], 'his other device is told')
-    t.equal(await locks.waiting(), 2, 'her writes hold two connections')
+  const writes = [...Array(12).keys()].flatMap((index) => [
+    push(ada, `pushed-${index}`),
+    ada.call('POST', '/api/v1/bookmarks', { body: { encrypted_data: 'data', data_hash: 'hash' } }),
+    setExportKey(ada),
+  ])
+  // As many as may read at a time: a pull's write keeps its cursor.
+  writes.push(...['a', 'b', 'c', 'd'].map((deviceId) => pull(ada, deviceId)))
+  await until(async () => (await locks.waiting()) + app.context.database.load().waiting >= writes.length)
+  t.same(statuses(await requestsOf(bob)), [200], 'his requests are answered')
+  t.same(await device.takeEntities('live'), ['live'], 'his other device is told')
+  t.equal(await locks.waiting(), 2, 'her writes hold two connections')
 
-    const signIns = [app.user('ada'), app.user('ada'), app.user('ada')]
-    await until(async () => (await locks.waiting()) > 2)
-    t.same(statuses(await requestsOf(bob)), [200])
-    t.equal(await locks.waiting(), 4, 'and her sign-ins two more')
-    t.equal((await hersElsewhere.call('POST', '/api/v1/auth/logout')).status, 200, 'signing out waits for none of them')
+  const signIns = [app.user('ada'), app.user('ada'), app.user('ada')]
+  await until(async () => (await locks.waiting()) > 2)
+  t.same(statuses(await requestsOf(bob)), [200])
+  t.equal(await locks.waiting(), 4, 'and her sign-ins two more')
+  t.equal((await hersElsewhere.call('POST', '/api/v1/auth/logout')).status, 200, 'signing out waits for none of them')
 
-    await locks.release()
-    t.same(statuses(await Promise.all(writes)), [200, 201], 'all are done in the end')
-    await Promise.all(signIns)
-    t.same(app.context.database.load().waiting, 0)
+  await locks.release()
+  t.same(statuses(await Promise.all(writes)), [200, 201], 'all are done in the end')
+  await Promise.all(signIns)
+  t.same(app.context.database.load().waiting, 0)
+})
+
+t.test('However many users wait for locks, connections are left for reads and for the service itself', async (t) => {
+  const app = await buildApp(t)
+  const users = await Promise.all(Array.from({ length: 10 }, (_, index) => app.user(`user-${index}`)))
+  const [ada] = users as [TestUser]
+  const locks = await holdLocks(t, app, users)
+  const writes = users.flatMap((user) => [push(user, 'a'), setExportKey(user), setExportKey(user)])
+  await until(async () => (await locks.waiting()) + app.context.database.load().waiting >= writes.length)
+  const reads = ['/api/v1/auth/session', '/api/v1/bookmarks', '/api/v1/sync/status', '/api/v1/exports']
+  t.same(statuses(await Promise.all(reads.map((path) => ada.call('GET', path)))), [200])
+  await app.context.database.write(async () => {})
+  t.equal(await locks.waiting(), 12, 'of the pool’s 20')
+  await locks.release()
+  t.same(statuses(await Promise.all(writes)), [200])
+})
+
+t.test('Of steps that are taken at once, the statement that failed is told, not those refused then', async (t) => {
+  const { database } = (await buildApp(t)).context
+  const [right, wrong] = [query(() => sql`select 1`), query(() => sql`select 1 / 0`)]
+  const written = database.write((trx) => {
+    const twice = async () => [await right.run(trx, {}), await right.run(trx, {})]
+    return inOrder(trx, [twice, async () => wrong.run(trx, {})])
   })
-
-  t.test('However many users wait for locks, connections are left for reads and for the service itself', async (t) => {
-    const app = await buildApp(t)
-    const users = await Promise.all(Array.from({ length: 10 }, (_, index) => app.user(`user-${index}`)))
-    const [ada] = users as [TestUser]
-    const locks = await holdLocks(t, app, users)
-    const writes = users.flatMap((user) => [push(user, 'a'), setExportKey(user), setExportKey(user)])
-    await until(async () => (await locks.waiting()) + app.context.database.load().waiting >= writes.length)
-    const reads = ['/api/v1/auth/session', '/api/v1/bookmarks', '/api/v1/sync/status', '/api/v1/exports']
-    t.same(statuses(await Promise.all(reads.map((path) => ada.call('GET', path)))), [200])
-    await app.context.database.write(async () => {})
-    t.equal(await locks.waiting(), 12, 'of the pool’s 20')
-    await locks.release()
-    t.same(statuses(await Promise.all(writes)), [200])
-  })
-
-  t.test('Of steps that are taken at once, the statement that failed is told, not those refused then', async (t) => {
-    const { database } = (await buildApp(t)).context
-    const [right, wrong] = [query(() => sql`select 1`), query(() => sql`select 1 / 0`)]
-    const written = database.write((trx) => {
-      const twice = async () => [await right.run(trx, {}), await right.run(trx, {})]
-      return inOrder(trx, [twice, async () => wrong.run(trx, {})])
-    })
-    await t.rejects(written, { code: '22012' })
-  })
-}
+  await t.rejects(written, { code: '22012' })
+})
 
 /** From a connection of its own, as another instance may hold them. */
 async function holdLocks(t: Test, { dataDir }: TestApp, users: TestUser[]) {
@@ -122,120 +119,114 @@ function statuses(answers: { status: number }[]): number[] {
   return [...new Set(answers.map(({ status }) => status))].sort()
 }
 
-if (!isPostgres) t.comment('`npm test` runs this file on Postgres')
-else {
-  t.test('Through PgBouncer in transaction mode: start, pushes at once, sweeps, notices', async (t) => {
-    const dataDir = await folder(t)
-    const direct = await databaseUrl(dataDir)
-    const pooler = await startPgbouncer(t, direct)
-    if (!pooler) return t.comment('SKIPPED: no PgBouncer here')
-    const env = { DATABASE_URL: pooler, PULSE_DATABASE_URL: direct }
-    const { app, user, context } = await buildApp(t, env, { dataDir })
-    const ada = await user('ada')
-    const names = Array.from({ length: 40 }, (_, index) => `e${index}`)
-    const pushes = names.map((entity_id) => {
-      const body = { changes: [change({ entity_id, device_id: entity_id })] }
-      return ada.call('POST', '/api/v1/sync/push', { body, headers: { 'x-device-id': entity_id } })
-    })
-    t.same(new Set((await Promise.all(pushes)).map(({ status }) => status)), new Set([200]))
-    t.same((await pullAll(ada)).changes.map(({ entity_id }) => entity_id).sort(), names.sort())
-    t.match((await app.inject('/readyz')).json(), { status: /healthy|degraded/ })
-
-    const { database } = context
-    const settings = await database.write((trx) =>
-      sql`select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
-        current_setting('synchronous_commit') as commit`.execute(trx),
-    )
-    t.same(settings.rows, [{ statement: '30s', lock: '15s', commit: 'on' }])
-    let ran = 0
-    const count = async () => {
-      ran += 1
-    }
-    await database.exclusively('test', () => database.exclusively('test', count))
-    t.equal(ran, 0, 'a lock that is held is not given twice')
-    await database.exclusively('test', count)
-    t.equal(ran, 1)
-
-    const listed = await runCommand(t, 'admin', ['users'], { ...env, DATA_DIR: dataDir })
-    t.match(listed, { code: 0, stderr: '', stdout: ada.userId }, 'an admin command uses the direct connection')
-
-    await t.rejects(openDatabase(pooler, silent, { waitMs: 60_000 }), {
-      name: 'ConfigError',
-      message: /^DATABASE_URL: the database cannot be used \(.+\): for a pooler, set PULSE_DATABASE_URL, too$/,
-    })
-  })
-
-  t.test('PULSE_DATABASE_URL of another database, or one that cannot be used, ends the start', async (t) => {
-    const [url, other] = [await databaseUrl(await folder(t)), new URL(await databaseUrl(await folder(t)))]
-    const open = (directUrl: string) => openDatabase(url, silent, { directUrl })
-    await t.rejects(open(other.href), {
-      name: 'ConfigError',
-      message: 'PULSE_DATABASE_URL: this is another database than that of DATABASE_URL',
-    })
-    const client = new pg.Client({ connectionString: other.href })
-    await client.connect()
-    t.teardown(() => client.end())
-    t.equal(
-      (await client.query(`select from pg_tables where schemaname = 'public'`)).rowCount,
-      0,
-      'nothing is made there',
-    )
-    other.pathname = '/nowhere'
-    await t.rejects(open(other.href), { message: /^PULSE_DATABASE_URL: .*"nowhere" does not exist/ })
-    await t.rejects(openDatabase(other.href, silent, { directUrl: url }), { message: /^DATABASE_URL: .*"nowhere"/ })
-    await (await open(`${url}?application_name=direct`)).close()
-  })
-}
-
-if (!isPostgres) t.comment('`npm test` runs this file on Postgres')
-else {
-  const { user, context } = await buildApp(t)
-  const { db } = context.database
+t.test('Through PgBouncer in transaction mode: start, pushes at once, sweeps, notices', async (t) => {
+  const dataDir = await folder(t)
+  const direct = await databaseUrl(dataDir)
+  const pooler = await startPgbouncer(t, direct)
+  if (!pooler) return t.comment('SKIPPED: no PgBouncer here')
+  const env = { DATABASE_URL: pooler, PULSE_DATABASE_URL: direct }
+  const { app, user, context } = await buildApp(t, env, { dataDir })
   const ada = await user('ada')
-
-  t.test('A newer version adds columns to every table: this one goes on with its prepared statements', async (t) => {
-    t.same(await statusesOf(ada), succeeded)
-    for (const { name } of await db.introspection.getTables())
-      await sql`alter table ${sql.table(name)} add column added_later text`.execute(db)
-    t.same(await statusesOf(ada), succeeded)
+  const names = Array.from({ length: 40 }, (_, index) => `e${index}`)
+  const pushes = names.map((entity_id) => {
+    const body = { changes: [change({ entity_id, device_id: entity_id })] }
+    return ada.call('POST', '/api/v1/sync/push', { body, headers: { 'x-device-id': entity_id } })
   })
+  t.same(new Set((await Promise.all(pushes)).map(({ status }) => status)), new Set([200]))
+  t.same((await pullAll(ada)).changes.map(({ entity_id }) => entity_id).sort(), names.sort())
+  t.match((await app.inject('/readyz')).json(), { status: /healthy|degraded/ })
 
-  t.test('A large push gets its own plans: one for small pushes compares each change with each record', async (t) => {
-    const { user, context } = await buildApp(t, { DATABASE_POOL_SIZE: `${connections}` })
-    const { db } = context.database
-    const ben = await user('ben')
-    const push = (length: number) => {
-      const changes = Array.from({ length }, (_, index) => change({ entity_id: `x${index}` }))
-      return ben.call('POST', '/api/v1/sync/push', { body: { changes } })
-    }
-    // Postgres keeps a plan for the sixth time that a connection asks. One change alone is looked up by another statement.
-    await until(async () => {
-      await push(2)
-      return (await keptPlansUsed(db)) > 0
-    })
-    const before = await keptPlansUsed(db)
-    t.match((await push(1000)).body, { conflicts: [], accepted: 1000 })
-    t.equal(await keptPlansUsed(db), before)
-  })
+  const { database } = context
+  const settings = await database.write((trx) =>
+    sql`select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
+      current_setting('synchronous_commit') as commit`.execute(trx),
+  )
+  t.same(settings.rows, [{ statement: '30s', lock: '15s', commit: 'on' }])
+  let ran = 0
+  const count = async () => {
+    ran += 1
+  }
+  await database.exclusively('test', () => database.exclusively('test', count))
+  t.equal(ran, 0, 'a lock that is held is not given twice')
+  await database.exclusively('test', count)
+  t.equal(ran, 1)
 
-  t.test('A connection whose prepared statements are gone is replaced', async (t) => {
-    t.same(await statusesOf(ada), succeeded)
-    await sql`deallocate all`.execute(db)
-    const [first] = await statusesOf(ada)
-    t.equal(first, 503, 'the session could not be looked up')
-    t.same(await statusesOf(ada), succeeded)
-  })
+  const listed = await runCommand(t, 'admin', ['users'], { ...env, DATA_DIR: dataDir })
+  t.match(listed, { code: 0, stderr: '', stdout: ada.userId }, 'an admin command uses the direct connection')
 
-  t.test('So is one that has prepared what a column of another type makes invalid', async (t) => {
-    t.same(await statusesOf(ada), succeeded)
-    await sql`alter table tokens alter column user_id type varchar`.execute(db)
-    const [first] = await statusesOf(ada)
-    t.equal(first, 503, 'the session could not be looked up')
-    // Each connection finds out by itself.
-    for (let replaced = 1; replaced < connections; replaced++) await statusesOf(ada)
-    t.same(await statusesOf(ada), succeeded)
+  await t.rejects(openDatabase(pooler, silent, { waitMs: 60_000 }), {
+    name: 'ConfigError',
+    message: /^DATABASE_URL: the database cannot be used \(.+\): for a pooler, set PULSE_DATABASE_URL, too$/,
   })
-}
+})
+
+t.test('PULSE_DATABASE_URL of another database, or one that cannot be used, ends the start', async (t) => {
+  const [url, other] = [await databaseUrl(await folder(t)), new URL(await databaseUrl(await folder(t)))]
+  const open = (directUrl: string) => openDatabase(url, silent, { directUrl })
+  await t.rejects(open(other.href), {
+    name: 'ConfigError',
+    message: 'PULSE_DATABASE_URL: this is another database than that of DATABASE_URL',
+  })
+  const client = new pg.Client({ connectionString: other.href })
+  await client.connect()
+  t.teardown(() => client.end())
+  t.equal(
+    (await client.query(`select from pg_tables where schemaname = 'public'`)).rowCount,
+    0,
+    'nothing is made there',
+  )
+  other.pathname = '/nowhere'
+  await t.rejects(open(other.href), { message: /^PULSE_DATABASE_URL: .*"nowhere" does not exist/ })
+  await t.rejects(openDatabase(other.href, silent, { directUrl: url }), { message: /^DATABASE_URL: .*"nowhere"/ })
+  await (await open(`${url}?application_name=direct`)).close()
+})
+
+const { user, context } = await buildApp(t)
+const { db } = context.database
+const ada = await user('ada')
+
+t.test('A newer version adds columns to every table: this one goes on with its prepared statements', async (t) => {
+  t.same(await statusesOf(ada), succeeded)
+  for (const { name } of await db.introspection.getTables())
+    await sql`alter table ${sql.table(name)} add column added_later text`.execute(db)
+  t.same(await statusesOf(ada), succeeded)
+})
+
+t.test('A large push gets its own plans: one for small pushes compares each change with each record', async (t) => {
+  const { user, context } = await buildApp(t, { DATABASE_POOL_SIZE: `${connections}` })
+  const { db } = context.database
+  const ben = await user('ben')
+  const push = (length: number) => {
+    const changes = Array.from({ length }, (_, index) => change({ entity_id: `x${index}` }))
+    return ben.call('POST', '/api/v1/sync/push', { body: { changes } })
+  }
+  // Postgres keeps a plan for the sixth time that a connection asks. One change alone is looked up by another statement.
+  await until(async () => {
+    await push(2)
+    return (await keptPlansUsed(db)) > 0
+  })
+  const before = await keptPlansUsed(db)
+  t.match((await push(1000)).body, { conflicts: [], accepted: 1000 })
+  t.equal(await keptPlansUsed(db), before)
+})
+
+t.test('A connection whose prepared statements are gone is replaced', async (t) => {
+  t.same(await statusesOf(ada), succeeded)
+  await sql`deallocate all`.execute(db)
+  const [first] = await statusesOf(ada)
+  t.equal(first, 503, 'the session could not be looked up')
+  t.same(await statusesOf(ada), succeeded)
+})
+
+t.test('So is one that has prepared what a column of another type makes invalid', async (t) => {
+  t.same(await statusesOf(ada), succeeded)
+  await sql`alter table tokens alter column user_id type varchar`.execute(db)
+  const [first] = await statusesOf(ada)
+  t.equal(first, 503, 'the session could not be looked up')
+  // Each connection finds out by itself.
+  for (let replaced = 1; replaced < connections; replaced++) await statusesOf(ada)
+  t.same(await statusesOf(ada), succeeded)
+})
 
 /** How often the connections have looked stored versions up by a plan made for any changes. Each knows its own plans alone. */
 async function keptPlansUsed(db: Db): Promise<number> {
@@ -274,25 +265,22 @@ async function statusesOf(user: TestUser): Promise<number[]> {
   return found
 }
 
-if (!isPostgres) t.comment('`npm test` runs this file on Postgres')
-else {
-  const url = await databaseUrl(await folder(t))
-  const asking = (setting: string) => `${url}?options=-c%20synchronous_commit%3D${setting}`
+const url = await databaseUrl(await folder(t))
+const asking = (setting: string) => `${url}?options=-c%20synchronous_commit%3D${setting}`
 
-  t.test('Every connection waits for the disk at a commit, whatever the database or the URL has set', async (t) => {
-    const settings = ['off', 'local', 'remote_write', 'on', 'remote_apply']
-    const used = await Promise.all(settings.map((setting) => settingOf(asking(setting))))
-    t.same(used, ['on', 'on', 'on', 'on', 'remote_apply'])
-  })
+t.test('Every connection waits for the disk at a commit, whatever the database or the URL has set', async (t) => {
+  const settings = ['off', 'local', 'remote_write', 'on', 'remote_apply']
+  const used = await Promise.all(settings.map((setting) => settingOf(asking(setting))))
+  t.same(used, ['on', 'on', 'on', 'on', 'remote_apply'])
+})
 
-  t.test('The start is refused where the setting cannot be changed', async (t) => {
-    const link = await startLink(t, new URL(asking('off')), meddle)
-    await t.rejects(openDatabase(link, silent), {
-      name: 'ConfigError',
-      message: 'DATABASE_URL: synchronous_commit stays off, so confirmed writes could be lost',
-    })
+t.test('The start is refused where the setting cannot be changed', async (t) => {
+  const link = await startLink(t, new URL(asking('off')), meddle)
+  await t.rejects(openDatabase(link, silent), {
+    name: 'ConfigError',
+    message: 'DATABASE_URL: synchronous_commit stays off, so confirmed writes could be lost',
   })
-}
+})
 
 async function settingOf(url: string): Promise<string | undefined> {
   const { db, close } = openPostgres(url, silent)

@@ -3,7 +3,6 @@ import t from 'tap'
 import { freePort } from '../../scripts/servers/free-port.ts'
 import { buildApp, sendingTo } from '../support/app.ts'
 import { pullAll } from '../support/changes.ts'
-import { isPostgres } from '../support/database-url.ts'
 import { isDeep } from '../support/depth.ts'
 import { type RunningProxy, startNginx } from '../support/proxies.ts'
 import { callsTo, folder } from '../support/service.ts'
@@ -15,8 +14,7 @@ const rounds = 2
 /** nginx does not look at `/readyz`: this is for the connections that it keeps, which end with their next response. */
 const drainSeconds = 2
 
-if (!isPostgres) t.comment('instances share a Postgres: `npm test` runs this file there')
-else if (!isDeep) t.comment('restarts take long: `npm test -- --deep` runs this file')
+if (!isDeep) t.comment('restarts take long: `npm test -- --deep` runs this file')
 else {
   t.test(
     'Three instances behind nginx are restarted in turn, twice, under load: nothing fails or is lost',

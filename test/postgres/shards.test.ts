@@ -8,7 +8,6 @@ import { openDevice } from '../realtime/device.ts'
 import { openAdmin } from '../support/admin.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
-import { isPostgres } from '../support/database-url.ts'
 import { createdExport } from '../support/exports.ts'
 import { holdIntervals } from '../support/intervals.ts'
 import { keyringOf } from '../support/keyrings.ts'
@@ -47,57 +46,54 @@ const acrossUsers: [begins: RegExp, reason: string][] = [
   ],
 ]
 
-if (!isPostgres) t.pass('for Postgres')
-else {
-  const distribution = readDistribution(await script('distribute.sql'))
+const distribution = readDistribution(await script('distribute.sql'))
 
-  t.test('Each key of a table that Citus distributes holds the column by which it does', async (t) => {
-    const { client, app } = await openEmpty(t)
-    await app.close()
-    const faults = async () => findFaults(await readDefinitions(client), distribution)
-    t.same(await faults(), [
-      'exports_pkey: lacks user_id',
-      'identities_user: a reference table refers to users',
-      'logins_pkey: lacks user_id',
-      'tokens_login_id_fkey: user_id does not refer to logins.user_id',
-      'tokens_pkey: lacks user_id',
-      'users_identity: lacks id',
-    ])
-    await client.query(await script('keys.sql'))
-    t.same(await faults(), [], 'keys.sql mends them')
-  })
+t.test('Each key of a table that Citus distributes holds the column by which it does', async (t) => {
+  const { client, app } = await openEmpty(t)
+  await app.close()
+  const faults = async () => findFaults(await readDefinitions(client), distribution)
+  t.same(await faults(), [
+    'exports_pkey: lacks user_id',
+    'identities_user: a reference table refers to users',
+    'logins_pkey: lacks user_id',
+    'tokens_login_id_fkey: user_id does not refer to logins.user_id',
+    'tokens_pkey: lacks user_id',
+    'users_identity: lacks id',
+  ])
+  await client.query(await script('keys.sql'))
+  t.same(await faults(), [], 'keys.sql mends them')
+})
 
-  t.test('Each query for a user reaches one shard of many', async (t) => {
-    const { client, app: whole } = await openEmpty(t)
-    await whole.close()
-    await client.query(await script('keys.sql'))
-    await partition(client, distribution)
-    const sent = recordQueries(t)
-    const tick = holdIntervals(t)
-    const app = await buildApp(t, {}, { dataDir: whole.dataDir })
-    await useEverything(t, app, tick)
-    const across = new Map<string, string>()
-    for (const [text, values] of sent) {
-      const { rows } = await client.query(`explain (format json) ${text}`, values)
-      if (shardsOf(rows[0]['QUERY PLAN'][0].Plan).size > 1) across.set(text, text)
-    }
-    t.ok(sent.size > 60, `${sent.size} queries`)
-    const isListed = (text: string) => acrossUsers.some(([begins]) => begins.test(text))
-    t.same(
-      [...across.keys()].filter((text) => !isListed(text)),
-      [],
-      'unless it is listed',
-    )
-    const unused = acrossUsers.filter(([begins]) => ![...across.keys()].some((text) => begins.test(text)))
-    t.same(unused, [], 'and each that is listed was sent')
-    const writes = [...sent.keys()].filter((text) => !text.startsWith('select'))
-    t.same(
-      writes.filter((text) => /clock_timestamp|random\(|nextval/.test(text)),
-      [],
-      'no write is volatile',
-    )
-  })
-}
+t.test('Each query for a user reaches one shard of many', async (t) => {
+  const { client, app: whole } = await openEmpty(t)
+  await whole.close()
+  await client.query(await script('keys.sql'))
+  await partition(client, distribution)
+  const sent = recordQueries(t)
+  const tick = holdIntervals(t)
+  const app = await buildApp(t, {}, { dataDir: whole.dataDir })
+  await useEverything(t, app, tick)
+  const across = new Map<string, string>()
+  for (const [text, values] of sent) {
+    const { rows } = await client.query(`explain (format json) ${text}`, values)
+    if (shardsOf(rows[0]['QUERY PLAN'][0].Plan).size > 1) across.set(text, text)
+  }
+  t.ok(sent.size > 60, `${sent.size} queries`)
+  const isListed = (text: string) => acrossUsers.some(([begins]) => begins.test(text))
+  t.same(
+    [...across.keys()].filter((text) => !isListed(text)),
+    [],
+    'unless it is listed',
+  )
+  const unused = acrossUsers.filter(([begins]) => ![...across.keys()].some((text) => begins.test(text)))
+  t.same(unused, [], 'and each that is listed was sent')
+  const writes = [...sent.keys()].filter((text) => !text.startsWith('select'))
+  t.same(
+    writes.filter((text) => /clock_timestamp|random\(|nextval/.test(text)),
+    [],
+    'no write is volatile',
+  )
+})
 
 /** An app on a database of its own, and a connection to that. */
 async function openEmpty(t: Test): Promise<{ client: pg.Client; app: TestApp }> {

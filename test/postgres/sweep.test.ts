@@ -3,45 +3,42 @@ import t from 'tap'
 import { startSweeps } from '../../src/service/upkeep/sweeps.ts'
 import { buildApp } from '../support/app.ts'
 import { countRows } from '../support/database.ts'
-import { databaseUrl, isPostgres } from '../support/database-url.ts'
+import { databaseUrl } from '../support/database-url.ts'
 import { until } from '../support/until.ts'
 
 const yearMs = 366 * 86_400_000
 
-if (!isPostgres) t.comment('instances share a Postgres: `npm test` runs this file there')
-else {
-  t.test('While one instance sweeps, another leaves it to do so; then any of them can', async (t) => {
-    const first = await buildApp(t)
-    const second = await buildApp(t, {}, first)
-    await first.user('ada')
-    const client = new pg.Client({ connectionString: await databaseUrl(first.dataDir) })
-    await client.connect()
-    t.teardown(() => client.end())
-    await client.query('BEGIN; SELECT * FROM tokens FOR UPDATE')
+t.test('While one instance sweeps, another leaves it to do so; then any of them can', async (t) => {
+  const first = await buildApp(t)
+  const second = await buildApp(t, {}, first)
+  await first.user('ada')
+  const client = new pg.Client({ connectionString: await databaseUrl(first.dataDir) })
+  await client.connect()
+  t.teardown(() => client.end())
+  await client.query('BEGIN; SELECT * FROM tokens FOR UPDATE')
 
-    const sweeping = startSweeps(laterOn(first).parts)
-    t.teardown(() => sweeping.close())
-    const isWaiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-    await until(async () => {
-      await client.query('SELECT pg_stat_clear_snapshot()')
-      return (await client.query(isWaiting)).rowCount === 1
-    })
-    const meanwhile = laterOn(second)
-    const idle = startSweeps(meanwhile.parts)
-    await meanwhile.done
-    await idle.close()
-    t.equal(meanwhile.writes(), 0)
-
-    await client.query('COMMIT')
-    await until(async () => !('tokens' in (await countRows(first.context))))
-    await sweeping.close()
-    const afterwards = laterOn(second)
-    const next = startSweeps(afterwards.parts)
-    await afterwards.done
-    await next.close()
-    t.ok(afterwards.writes() >= 3)
+  const sweeping = startSweeps(laterOn(first).parts)
+  t.teardown(() => sweeping.close())
+  const isWaiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+  await until(async () => {
+    await client.query('SELECT pg_stat_clear_snapshot()')
+    return (await client.query(isWaiting)).rowCount === 1
   })
-}
+  const meanwhile = laterOn(second)
+  const idle = startSweeps(meanwhile.parts)
+  await meanwhile.done
+  await idle.close()
+  t.equal(meanwhile.writes(), 0)
+
+  await client.query('COMMIT')
+  await until(async () => !('tokens' in (await countRows(first.context))))
+  await sweeping.close()
+  const afterwards = laterOn(second)
+  const next = startSweeps(afterwards.parts)
+  await afterwards.done
+  await next.close()
+  t.ok(afterwards.writes() >= 3)
+})
 
 /** An instance's parts in a year, what its sweep writes, and when that has ended. */
 function laterOn({ context }: Awaited<ReturnType<typeof buildApp>>) {
