@@ -3,7 +3,7 @@ import { quotas } from '../../generated/limits.ts'
 import { depth } from '../support/depth.ts'
 
 Object.assign(quotas, {
-  versionsOfRecord: depth(8, quotas.versionsOfRecord),
+  versionsOfRecord: depth(4, quotas.versionsOfRecord),
   // Fewer than those, as everywhere.
   newestVersionsOfRecord: depth(2, quotas.newestVersionsOfRecord),
 })
