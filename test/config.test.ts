@@ -242,13 +242,13 @@ t.test('Each fault names its variable', async (t) => {
 
 t.test('Domains that no sign-in could have, because addresses are not asked for', async (t) => {
   const env = { ...production, OIDC_ALLOWED_DOMAINS: 'example.org', OIDC_SCOPES: 'openid profile' }
-  t.equal(faultOf(env), 'OIDC_SCOPES must include email with OIDC_ALLOWED_DOMAINS')
+  t.equal(refusalOf(env), 'OIDC_SCOPES must include email with OIDC_ALLOWED_DOMAINS')
 })
 
 t.test('A password in PULSE_URL that cannot be decoded is a fault', async (t) => {
   const env = { ...production, DATABASE_URL: 'postgres://db/ebs' }
   const message = 'PULSE_URL must have the special characters of its password percent-encoded'
-  t.equal(faultOf({ ...env, PULSE_URL: 'nats://one,nats://ebs:100%@two' }), message)
+  t.equal(refusalOf({ ...env, PULSE_URL: 'nats://one,nats://ebs:100%@two' }), message)
   t.same(readConfig({ ...env, PULSE_URL: 'nats://ebs:100%25@two' }).natsUrls, ['nats://ebs:100%25@two'])
 })
 
@@ -285,7 +285,7 @@ t.test('Secrets from files: the same as from the variables, without the line end
     await writeFile(join(dir, name), `${value}\n`)
   }
   t.same(readConfig({ ...env, ...files }), readConfig({ ...env, ...secrets }))
-  const fault = (more: Env) => faultOf({ ...env, ...files, ...more })
+  const fault = (more: Env) => refusalOf({ ...env, ...files, ...more })
   t.equal(fault({ SECRET_KEY: key(3) }), 'SECRET_KEY_FILE: SECRET_KEY is set, too; set only one of them')
   t.equal(
     fault({ DATABASE_URL_FILE: join(dir, 'none') }),
@@ -321,15 +321,6 @@ t.test('S3: all of it together, over https', async (t) => {
     t.throws(() => readConfig({ ...s3, S3_BUCKET: bucket }), { name: 'ConfigError', message: /^S3_BUCKET must be/ })
   }
 })
-
-function faultOf(env: Env): string | undefined {
-  try {
-    readConfig(env)
-    return undefined
-  } catch (error) {
-    return (error as Error).message
-  }
-}
 
 t.test('Backups: of SQLite, in a folder or the bucket', async (t) => {
   const s3 = { S3_ENDPOINT: 'https://s3.example', S3_BUCKET: 'exports', S3_ACCESS_KEY: 'a', S3_SECRET_KEY: 's' }

@@ -513,18 +513,6 @@ t.test('A clock that is put back delays the next reading of all folders by no mo
   t.same(one.model.reads, ['0'])
 })
 
-t.test('What the browser has told is kept only until a comparison knows that nothing was interrupted', async (t) => {
-  const one = new Device(fakeService(), 'one')
-  await settle(one)
-  const { id } = one.model.create(link('1', 'gone'))
-  one.model.move(id, { parentId: '2' })
-  one.model.remove(id)
-  const { watch } = one
-  t.same([watch.created.size, watch.touched.size, watch.removed.length], [1, 1, 1])
-  await one.browserSync.compareNow()
-  t.same([watch.created.size, watch.touched.size, watch.removed.length], [0, 0, 0])
-})
-
 t.test('A sign-out in the middle of a comparison takes nothing out of the browser', async (t) => {
   const one = new Device(fakeService(), 'one')
   const { model } = one

@@ -239,7 +239,7 @@ type Test = typeof t
 async function refused(t: Pick<Test, 'same'>, operation: Operation, body: Body, field: string, value: unknown) {
   const { operationId, method, path, invalid } = operation
   const answer = await ada.call(method, path, { body })
-  const { minimum, maximum } = (PullRequest as Record<string, Partial<typeof PullRequest.since>>)[field] ?? {}
+  const { minimum, maximum } = PullRequest[field as keyof typeof PullRequest] ?? {}
   const error = invalid ?? `${field} must be an integer from ${minimum} to ${maximum}`
   const name = `${operationId}: ${field} = ${escape(JSON.stringify(value) ?? 'left out').slice(0, 40)}`
   t.same([answer.status, answer.body], [400, { error }], name)

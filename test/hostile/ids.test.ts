@@ -79,6 +79,7 @@ t.test('A path id that could not exist is not found', async (t) => {
       ['DELETE', '/api/v1/bookmarks/', 'Bookmark not found'],
       ['GET', '/api/v1/exports/', 'Export not found'],
       ['DELETE', '/api/v1/exports/', 'Export not found'],
+      ['GET', '/api/v1/account/pairings/', 'Pairing not found'],
     ] as const) {
       const answer = await ada.call(method, path + id, method === 'PUT' ? { body: content } : {})
       t.same([answer.status, answer.body], [404, { error }], `${method} ${path}${id.slice(0, 20)}`)

@@ -138,7 +138,7 @@ t.test('Health, readyz and the documents are exempt', async (t) => {
   const { call } = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '1' })
   await call('GET', list, { headers: bad })
   t.equal((await call('GET', list, { headers: bad })).status, 429)
-  for (const path of ['/api/v1/health', '/readyz', '/docs/', '/openapi.yaml', '/asyncapi.yaml']) {
+  for (const path of ['/api/v1/health', '/livez', '/readyz', '/docs/', '/openapi.yaml', '/asyncapi.yaml']) {
     t.equal((await call('GET', path)).status, 200, path)
   }
 })

@@ -165,14 +165,6 @@ t.test('Once the stop has begun: not ready, but alive', async (t) => {
   t.equal((await admin.inject('/metrics')).statusCode, 200)
 })
 
-t.test('Probes are exempt from the rate limits', async (t) => {
-  const { call } = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '20' })
-  const headers = { cookie: 'service_session=x' }
-  await call('GET', '/api/v1/bookmarks', { headers })
-  t.equal((await call('GET', '/api/v1/bookmarks', { headers })).status, 429)
-  for (const path of ['/livez', '/readyz']) t.equal((await call('GET', path)).status, 200, path)
-})
-
 t.test('Health follows the database both ways, by itself, within seconds; each change is one log line', async (t) => {
   // Other components are unreachable in these tests.
   const isUnhealthy = async () => (await app.call('GET', '/api/v1/health')).body.status === 'unhealthy'

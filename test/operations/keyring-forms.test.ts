@@ -2,12 +2,11 @@
 import t from 'tap'
 import { changePassphrase, createKeyring, rotateKeyring } from '../../src/client/crypto/keyring.ts'
 import type { TestUser } from '../support/app.ts'
-import { sharedApp } from '../support/shared-app.ts'
+import { sharedUser } from '../support/shared-app.ts'
 import keyring1 from '../vectors/keyring.json' with { type: 'json' }
 import keyring2 from '../vectors/rotated.json' with { type: 'json' }
 
 const path = '/api/v1/account/keyring'
-const app = await sharedApp()
 
 async function put({ call }: TestUser, keyring: string, revision: number) {
   const { status, body } = await call('PUT', path, { body: { keyring, revision } })
@@ -15,7 +14,7 @@ async function put({ call }: TestUser, keyring: string, revision: number) {
 }
 
 t.test('Real keyrings of both formats are accepted, whoever made them', async (t) => {
-  const eve = await app.user('eve')
+  const eve = await sharedUser()
   const { userId } = eve
   const owner = { userId, passphrase: 'p', fewestGuesses: 0 }
   const first = (await createKeyring(owner)).keyring
@@ -32,7 +31,7 @@ const refused = [400, { error: 'Invalid request body' }]
 t.test(
   'What has not the form of a keyring is refused: every field missing, of another type, length or bound',
   async (t) => {
-    const mia = await app.user('mia')
+    const mia = await sharedUser()
     for (const whole of [keyring1.keyring, keyring2.keyring].map((text) => JSON.parse(text))) {
       for (const [faulty, what] of faultsOf(whole)) t.same(await put(mia, JSON.stringify(faulty), 1), refused, what)
     }

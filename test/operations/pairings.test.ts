@@ -113,17 +113,6 @@ t.test('A device that was signed out reads and sends nothing more', async (t) =>
   t.same(await get(page, 'ended'), is(0))
 })
 
-t.test('A message is at most 16,384 characters of base64, and an id is ASCII', async (t) => {
-  const ada = await app.user('ada')
-  const put = async (message: string) =>
-    (await ada.call('PUT', '/api/v1/account/pairings/long', { body: { step: 0, message } })).status
-  t.equal(await put('A'.repeat(16_385)), 400)
-  t.same(await get(ada, 'long'), notFound)
-  t.equal(await put('A'.repeat(16_384)), 200)
-  for (const id of ['x'.repeat(129), '%C3%A9'])
-    t.same([await get(ada, id), await send(ada, id, 0)], [notFound, notFound])
-})
-
 t.test('The log has neither the id of a pairing nor its messages', async (t) => {
   const own = await buildApp(t, { LOG_LEVEL: 'trace' })
   const ada = await own.user('ada')
