@@ -227,7 +227,7 @@ async function writeExport(
 async function* pagesOf(db: Db, userId: string): AsyncGenerator<BookmarkRow[]> {
   let length = 1
   for (let after = ''; ; ) {
-    const page = await listById(db, userId, after, length)
+    const page = await listById(db, { userId, after, limit: length })
     yield page
     const last = page.at(-1)
     if (!last || page.length < length) return

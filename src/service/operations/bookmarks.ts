@@ -27,7 +27,7 @@ export const bookmarkOperations: Operations<
   },
 
   async getBookmark({ session, params }, { database: { db } }) {
-    const row = await findBookmark(db, session.userId, params.id)
+    const row = await findBookmark(db, { userId: session.userId, id: params.id })
     if (!row) throw new ServiceError('BookmarkNotFound')
     return { status: 200, body: toBookmark(row) }
   },

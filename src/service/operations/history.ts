@@ -3,8 +3,9 @@ import { demandLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Database } from '../db/engine/database.ts'
+import type { Answer } from '../db/engine/query.ts'
 import { isKnown } from '../db/tables/bookmarks.ts'
-import { partLimits } from '../db/tables/changes.ts'
+import { type PageLimits, partLimits } from '../db/tables/changes.ts'
 import { bytesOf } from '../db/tables/ciphertexts.ts'
 import { settleVersion } from '../db/tables/conflicts.ts'
 import { listTrash, type TrashRow } from '../db/tables/trash.ts'
@@ -39,7 +40,7 @@ export const historyOperations: Operations<
 > = {
   async listVersions({ session: { userId }, params, query }, { config, clock, database: { db } }) {
     const bookmark = { entity_type: 'bookmark', entity_id: params.id } as const
-    const { rows, next } = await readPage(query, (before, limits) => listVersions(db, userId, bookmark, before, limits))
+    const { rows, next } = await readPage(query, (page) => listVersions(db, { userId, ...bookmark, ...page }))
     if (rows.length === 0 && !(await isKnown(db, userId, params.id))) throw new ServiceError('BookmarkNotFound')
     return { status: 200, body: { versions: rows.map((row) => toVersion(row, config, clock())), next } }
   },
@@ -50,7 +51,7 @@ export const historyOperations: Operations<
   },
 
   async listTrash({ session: { userId }, query }, { config, database: { db } }) {
-    const { rows, next } = await readPage(query, (before, limits) => listTrash(db, userId, before, limits))
+    const { rows, next } = await readPage(query, (page) => listTrash(db, { userId, ...page }))
     return { status: 200, body: { bookmarks: rows.map((row) => toDeleted(row, config)), next } }
   },
 
@@ -60,7 +61,7 @@ export const historyOperations: Operations<
   },
 
   async listConflicts({ session: { userId }, query }, { config, clock, database: { db } }) {
-    const { rows, next } = await readPage(query, (before, limits) => listOpen(db, userId, before, limits))
+    const { rows, next } = await readPage(query, (page) => listOpen(db, { userId, ...page }))
     return { status: 200, body: { conflicts: rows.map((row) => toVersion(row, config, clock())), next } }
   },
 
@@ -82,20 +83,17 @@ export const historyOperations: Operations<
 /** A page of at most `limit` rows and about as much ciphertext as a part of other lists, and the `after` of the next one. */
 async function readPage<Row extends { seq: number; encrypted_data: string | null }>(
   { limit, after }: { limit: number; after?: string },
-  read: (before: number, limits: { rows: number; bytes: number }) => Promise<Row[]>,
+  read: (page: PageLimits & { before: number }) => Answer<Row[]>,
 ): Promise<{ rows: Row[]; next: string | null }> {
   const found: Row[] = []
   let before = after === undefined ? Number.MAX_SAFE_INTEGER : Math.min(Number(after), Number.MAX_SAFE_INTEGER)
   for (let isMore = true; isMore; ) {
     await pause()
-    const limits = {
-      rows: Math.min(limit + 1 - found.length, partLimits.rows),
-      bytes: partLimits.bytes - bytesOf(found),
-    }
-    const part = await read(before, limits)
+    const rows = Math.min(limit + 1 - found.length, partLimits.rows)
+    const part = await read({ before, rows, bytes: partLimits.bytes - bytesOf(found) })
     found.push(...part)
     before = part.at(-1)?.seq ?? before
-    isMore = part.length === limits.rows && found.length <= limit && bytesOf(found) < partLimits.bytes
+    isMore = part.length === rows && found.length <= limit && bytesOf(found) < partLimits.bytes
   }
   const rows = found.slice(0, limit)
   const isCut = found.length > limit || bytesOf(rows) >= partLimits.bytes

@@ -152,7 +152,7 @@ async function writeChange(connection: Connection, event: Schemas['Change'], par
     connection.send({ type: 'error', error: nameEntity(event, conflict.reason) })
     return undefined
   }
-  const row = await findChange(parts.database.db, userId, event)
+  const row = await findChange(parts.database.db, { userId, ...event })
   if (!row) connection.send(toUnkept(event, userId, connection.cursor ?? 0))
   return row
 }

@@ -64,7 +64,7 @@ export async function sumRecords(db: Db, userId: string): Promise<bigint> {
   let sum = 0n
   for (let after: number | undefined = 0; after !== undefined; ) {
     await pause()
-    const page: Awaited<ReturnType<typeof listHashes>> = await listHashes(db, userId, after, pageRows)
+    const page: Awaited<ReturnType<typeof listHashes>> = await listHashes(db, { userId, after, rows: pageRows })
     for (const record of page) if (record.deleted_at === null) sum += digestValue(record)
     after = page.length < pageRows ? undefined : page.at(-1)?.stamp
   }

@@ -32,8 +32,8 @@ export function pull(parts: PullParts, caller: Caller, since: number, limit: num
   const { userId, deviceId } = caller
   // Whatever is written from now on is left to the next pull: a change of an entity that was sent would come twice.
   if (deviceId === unknownDevice)
-    return onceAnswered(readEnd(db, userId), (end) => pullUpTo(parts, caller, { since, limit }, end))
-  return onceAnswered(readProgress(db, userId, deviceId), (progress) =>
+    return onceAnswered(readEnd(db, { userId }), (end) => pullUpTo(parts, caller, { since, limit }, end))
+  return onceAnswered(readProgress(db, { userId, deviceId }), (progress) =>
     pullUpTo(parts, caller, { since, limit }, progress, progress),
   )
 }

@@ -71,7 +71,7 @@ async function rewindSome(parts: RewindParts, caller: Caller, after: EntityKey, 
 
 /** The fates of some entities after that one. */
 async function findFates(db: Db, userId: string, after: EntityKey, until: number): Promise<Step> {
-  const page = await listStored(db, userId, after, entitiesAtOnce + 1)
+  const page = await listStored(db, { userId, ...after, limit: entitiesAtOnce + 1 })
   const entities = page.slice(0, entitiesAtOnce)
   const changed = entities.filter(({ stamp }) => stamp > until)
   const then = new Map(

@@ -2,9 +2,9 @@ import { type RawBuilder, sql } from 'kysely'
 import { toDigest } from '../../protocol/digest.ts'
 import type { Database, Db, Trx } from '../db/engine/database.ts'
 import { type Placeholders, query } from '../db/engine/query.ts'
+import { pagesOfStored } from '../db/tables/users.ts'
 import { knownSum, type StoredDigest, sumRecords, toStoredDigest } from '../sync/digest.ts'
 
-const usersAtOnce = 1000
 const counters = [
   'live_bookmarks',
   'stored_bytes',
@@ -31,18 +31,11 @@ type Found = Counters & { digest?: string | null; miscounted_records?: number }
  * would wait for the disk as often.
  */
 export async function* recount({ db, write }: Pick<Database, 'db' | 'write'>): AsyncGenerator<Mended | undefined> {
-  for await (const id of idsOfUsers(db)) {
-    const seen = await compare(db, id)
-    yield !seen || isRight(seen) ? undefined : await write((trx) => recountUser(trx, id), id)
-  }
-}
-
-async function* idsOfUsers(db: Db): AsyncGenerator<string> {
-  for (let after: string | undefined = ''; after !== undefined; ) {
-    const users = db.selectFrom('users').select('id').where('id', '>', after).orderBy('id').limit(usersAtOnce)
-    const page: { id: string }[] = await users.execute()
-    for (const { id } of page) yield id
-    after = page.at(-1)?.id
+  for await (const users of pagesOfStored(db)) {
+    for (const { id } of users) {
+      const seen = await compare(db, id)
+      yield !seen || isRight(seen) ? undefined : await write((trx) => recountUser(trx, id), id)
+    }
   }
 }
 

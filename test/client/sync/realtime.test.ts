@@ -489,7 +489,7 @@ async function pulledNext({ sync, network }: Device): Promise<string[]> {
 /** The bookmark's newest change, as the service's hub would send it. */
 async function messageOf({ user }: Person, id: string) {
   const key = { entity_type: 'bookmark', entity_id: id } as const
-  const row = await findChange(people.app.context.database.db, user.userId, key)
+  const row = await findChange(people.app.context.database.db, { userId: user.userId, ...key })
   if (!row) throw new Error(`no change of ${id}`)
   return { type: 'sync', event: toSyncEvent(row), stamp: row.stamp }
 }

@@ -127,6 +127,11 @@ export async function inOrder<Results extends unknown[] | []>(trx: Trx, steps: S
   return results as Results
 }
 
+/** Page after page of a list that goes by a key, until one is empty. `read` gets the last row of the page before. */
+export async function* pages<Row>(read: (last: Row | undefined) => Answer<Row[]>): AsyncGenerator<Row[]> {
+  for (let page = await read(undefined); page.length > 0; page = await read(page.at(-1))) yield page
+}
+
 /** How Postgres refuses what comes after a statement that failed: in_failed_sql_transaction. */
 const refused = '25P02'
 

@@ -16,11 +16,7 @@ const bookmarkColumns = [
   'deleted_at',
 ] as const satisfies (keyof RecordRow)[]
 
-export async function findBookmark(db: Db, userId: string, id: string): Promise<BookmarkRow | undefined> {
-  return bookmark.first(db, { userId, id })
-}
-
-const bookmark = query((db, { userId, id }: Placeholders<{ userId: string; id: string }>) =>
+export const { first: findBookmark } = query((db, { userId, id }: Placeholders<{ userId: string; id: string }>) =>
   liveBookmarks(db, userId).select(bookmarkColumns).select(ciphertextOf(userId)).where('entity_id', '=', id),
 )
 
@@ -118,17 +114,14 @@ function newestFirst(
 }
 
 /** Live bookmarks after the id `after`, by id, so that exports can read short pages while bookmarks change. */
-export async function listById(db: Db, userId: string, after: string, limit: number): Promise<BookmarkRow[]> {
-  return nextById.all(db, { userId, after, limit })
-}
-
-const nextById = query((db, { userId, after, limit }: Placeholders<{ userId: string; after: string; limit: number }>) =>
-  liveBookmarks(db, userId)
-    .select(bookmarkColumns)
-    .select(ciphertextOf(userId))
-    .where('entity_id', '>', after)
-    .orderBy('entity_id')
-    .limit(limit),
+export const { all: listById } = query(
+  (db, { userId, after, limit }: Placeholders<{ userId: string; after: string; limit: number }>) =>
+    liveBookmarks(db, userId)
+      .select(bookmarkColumns)
+      .select(ciphertextOf(userId))
+      .where('entity_id', '>', after)
+      .orderBy('entity_id')
+      .limit(limit),
 )
 
 /** The type is a literal in the statement, as it is in the condition of the index on live bookmarks. */

@@ -83,22 +83,15 @@ const changePage = query((db, { userId, since, rows, bytes, last }: Placeholders
 })
 
 /** An entity's newest change, even if the entity is deleted. */
-export async function findChange(
-  db: Db,
-  userId: string,
-  { entity_type, entity_id }: EntityKey,
-): Promise<ChangeRow | undefined> {
-  return change.first(db, { userId, entity_type, entity_id })
-}
-
-const change = query((db, { userId, entity_type, entity_id }: Placeholders<EntityKey & { userId: string }>) =>
-  db
-    .selectFrom('records')
-    .select(changeColumns)
-    .select(ciphertextOf(userId))
-    .where('user_id', '=', userId)
-    .where('entity_type', '=', entity_type)
-    .where('entity_id', '=', entity_id),
+export const { first: findChange } = query(
+  (db, { userId, entity_type, entity_id }: Placeholders<EntityKey & { userId: string }>) =>
+    db
+      .selectFrom('records')
+      .select(changeColumns)
+      .select(ciphertextOf(userId))
+      .where('user_id', '=', userId)
+      .where('entity_type', '=', entity_type)
+      .where('entity_id', '=', entity_id),
 )
 
 type Made = Pick<RecordRow, 'stamp' | 'device_id'>

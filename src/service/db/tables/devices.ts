@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { quotas } from '../../../../generated/limits.ts'
 import { flatMapInParts, pause } from '../../thread/loop.ts'
 import type { Db, Trx } from '../engine/database.ts'
-import { type Answer, isOneOf, type Placeholders, query, rowsOfStatement } from '../engine/query.ts'
+import { isOneOf, type Placeholders, query, rowsOfStatement } from '../engine/query.ts'
 import type { Schema } from '../schema.ts'
 import { currentEpoch } from './epoch.ts'
 import { lockUser } from './users.ts'
@@ -12,11 +12,7 @@ export type Device = Schema['devices']
 /** Per user. */
 const { devices: maxDevices } = quotas
 
-export async function findDevice(db: Db, userId: string, deviceId: string): Promise<Device | undefined> {
-  return device.first(db, { userId, deviceId })
-}
-
-const device = query((db, { userId, deviceId }: Placeholders<{ userId: string; deviceId: string }>) =>
+export const { first: findDevice } = query((db, { userId, deviceId }: Placeholders<{ userId: string; deviceId: string }>) =>
   db
     .selectFrom('devices')
     .select(['user_id', 'device_id', 'cursor', 'last_sync'])
@@ -161,21 +157,13 @@ export interface Progress extends End {
   first_rejecting: number | null
 }
 
-export function readEnd(db: Db, userId: string): Answer<End> {
-  return end.one(db, { userId })
-}
-
-const end = query(
+export const { one: readEnd } = query(
   (db, { userId }: Placeholders<{ userId: string }>) =>
     db.selectFrom('users').select(['last_stamp', currentEpoch]).where('id', '=', userId),
   { userId: 'text' },
 )
 
-export function readProgress(db: Db, userId: string, deviceId: string): Answer<Progress> {
-  return progress.one(db, { userId, deviceId })
-}
-
-const progress = query(
+export const { one: readProgress } = query(
   (db, { userId, deviceId }: Placeholders<{ userId: string; deviceId: string }>) =>
     db
       .selectFrom('users')

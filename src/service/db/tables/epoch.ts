@@ -1,9 +1,11 @@
 import { sql } from 'kysely'
 import { v7 as uuidv7 } from 'uuid'
-import type { Database, Db } from '../engine/database.ts'
+import type { Database } from '../engine/database.ts'
+import { pages } from '../engine/query.ts'
 
 /** More than any clock is wrong by. */
 const raisedBy = 86_400_000
+/** However many there are, no write holds the database for long. */
 const usersAtOnce = 1000
 
 /** As part of a query: sequence numbers are read together with the epoch that they belong to. */
@@ -25,13 +27,14 @@ export async function beginEpochOfCopy(database: Pick<Database, 'db' | 'write'>)
  *   first again
  */
 export async function beginEpoch({ db, write }: Pick<Database, 'db' | 'write'>, now = Date.now()): Promise<string> {
-  for await (const [first, last] of pagesOfUsers(db)) {
+  const users = db.selectFrom('users').select('id').orderBy('id').limit(usersAtOnce)
+  for await (const page of pages<{ id: string }>((last) => users.where('id', '>', last?.id ?? '').execute())) {
     await write(async (trx) => {
       await trx
         .updateTable('users')
         .set({ last_stamp: sql`case when last_stamp > ${now} then last_stamp else ${now} end + ${raisedBy}` })
-        .where('id', '>=', first)
-        .where('id', '<=', last)
+        .where('id', '>=', page[0]?.id ?? '')
+        .where('id', '<=', page.at(-1)?.id ?? '')
         .execute()
     })
   }
@@ -40,21 +43,4 @@ export async function beginEpoch({ db, write }: Pick<Database, 'db' | 'write'>, 
     await trx.updateTable('epoch').set({ id, restored: 0 }).execute()
   })
   return id
-}
-
-/** The first and the last id of each page: however many users there are, no write holds the database for long. */
-async function* pagesOfUsers(db: Db): AsyncGenerator<[string, string]> {
-  for (let after = ''; ; ) {
-    const page = await db
-      .selectFrom('users')
-      .select('id')
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(usersAtOnce)
-      .execute()
-    const [first, last] = [page.at(0), page.at(-1)]
-    if (!first || !last) return
-    yield [first.id, last.id]
-    after = last.id
-  }
 }

@@ -57,28 +57,12 @@ const records = table<RecordsTable>('records', {
 })
 
 /** A stored record as it decides who wins. Without ciphertext: a push can concern 10,000 of 256 KiB each. */
-export type Stored = Pick<RecordsTable, (typeof storedColumns)[number]>
+export type Stored = Omit<RecordsTable, (typeof undecisive)[number]>
 
-const storedColumns = [
-  'entity_type',
-  'entity_id',
-  'data_hash',
-  'created_at',
-  'updated_at',
-  'deleted_at',
-  'stamp',
-  'ahead',
-  'event_id',
-  'operation',
-  'timestamp',
-  'device_id',
-  'overwritten',
-  'bytes',
-  'data_stamp',
-  'first_stamp',
-  'first_ahead',
-  'versions',
-] as const satisfies (keyof RecordsTable)[]
+const undecisive = ['user_id', 'conflict_resolved', 'resolution_strategy'] as const
+const storedColumns = Object.keys(records.insert.columns).filter(
+  (column) => !undecisive.some((name) => name === column),
+) as (keyof Stored)[]
 
 /** Nothing is kept of it, so that it may be forgotten. */
 export function isEmptyTombstone({
@@ -174,11 +158,7 @@ const storedOf = query(
 )
 
 /** Entities of every type after the one with this key, deleted ones too, by key and without ciphertext. */
-export async function listStored(db: Db, userId: string, after: EntityKey, limit: number): Promise<Stored[]> {
-  return nextStored.all(db, { userId, ...after, limit })
-}
-
-const nextStored = query(
+export const { all: listStored } = query(
   (db, { userId, entity_type, entity_id, limit }: Placeholders<EntityKey & { userId: string; limit: number }>) =>
     db
       .selectFrom('records')
@@ -217,20 +197,14 @@ function hasOwnCiphertext(row: RecordRow): row is RecordRow & Ciphertext {
   return row.data_stamp === row.stamp && row.encrypted_data !== null
 }
 
-/** Makes up the digest. */
-type Hashed = Pick<RecordsTable, 'stamp' | 'data_hash' | 'deleted_at'>
-
-/** The records after the sequence number `after`, in order. */
-export async function listHashes(db: Db, userId: string, after: number, rows: number): Promise<Hashed[]> {
-  return hashes.all(db, { userId, after, rows })
-}
-
-const hashes = query((db, { userId, after, rows }: Placeholders<{ userId: string; after: number; rows: number }>) =>
-  db
-    .selectFrom('records')
-    .select(['stamp', 'data_hash', 'deleted_at'])
-    .where('user_id', '=', userId)
-    .where('stamp', '>', after)
-    .orderBy('stamp')
-    .limit(rows),
+/** What makes up the digest of the records after the sequence number `after`, in order. */
+export const { all: listHashes } = query(
+  (db, { userId, after, rows }: Placeholders<{ userId: string; after: number; rows: number }>) =>
+    db
+      .selectFrom('records')
+      .select(['stamp', 'data_hash', 'deleted_at'])
+      .where('user_id', '=', userId)
+      .where('stamp', '>', after)
+      .orderBy('stamp')
+      .limit(rows),
 )

@@ -24,12 +24,7 @@ interface Page extends PageLimits {
  * Deleted bookmarks that still have their ciphertext, deleted before the sequence number `before`; the last one first.
  * Each has it from the last version with that ciphertext.
  */
-export async function listTrash(
-  db: Db,
-  userId: string,
-  before: number,
-  { rows, bytes }: PageLimits,
-): Promise<TrashRow[]> {
+export async function listTrash(db: Db, { userId, before, rows, bytes }: Page): Promise<TrashRow[]> {
   const found: TrashRow[] = []
   let bytesLeft = bytes
   for (let end: number | null = before; end !== null && found.length < rows && bytesLeft > 0; ) {

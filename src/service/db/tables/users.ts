@@ -1,26 +1,13 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
-import { type RawBuilder, sql } from 'kysely'
+import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Db, Trx } from '../engine/database.ts'
-import { isOneOf, type Placeholders, query } from '../engine/query.ts'
+import { isOneOf, type Placeholders, pages, query } from '../engine/query.ts'
 import type { Schema } from '../schema.ts'
 import { currentEpoch } from './epoch.ts'
 import { endLogins, lockLogins } from './logins.ts'
 
 /** A user's counters. Each is updated in the transaction of the write that changes it. */
-export interface Counters {
-  id: string
-  last_stamp: number
-  live_bookmarks: number
-  stored_bytes: number
-  version_bytes: number
-  stored_records: number
-  empty_tombstones: number
-  empty_tombstones_after: number
-  stored_versions: number
-  /** See sync/digest.ts. */
-  digest: string | null
-  digest_stamp: number | null
-}
+export type Counters = Pick<Selectable<Schema['users']>, (typeof counters)[number]>
 
 /** With what is read together with them: the epoch of the sequence numbers, and how many bytes the user may store, if not as many as others. */
 interface CountersOfEpoch extends Counters {
@@ -44,14 +31,7 @@ const counters = [
   'digest',
   'digest_stamp',
 ] as const
-type NewUser = Omit<
-  Schema['users'],
-  | Exclude<(typeof counters)[number], 'id'>
-  | `trash_checked_${'at' | 'to'}`
-  | 'disabled_at'
-  | 'export_key_set_at'
-  | 'max_bytes'
->
+type NewUser = Insertable<Schema['users']>
 type Profile = Pick<NewUser, 'email' | 'name' | 'avatar_url' | 'email_verified'>
 
 /** Creates the user at the first sign-in; later ones update the profile and keep the rest. Returns the user's id. */
@@ -184,11 +164,7 @@ export interface AccountSummary {
 
 /** All users but deleted ones, by id. */
 export async function* listAccounts(db: Db): AsyncGenerator<AccountSummary> {
-  for (let after: string | undefined = ''; after !== undefined; ) {
-    const page: AccountSummary[] = await accountsAfter(db, after)
-    yield* page
-    after = page.at(-1)?.id
-  }
+  for await (const page of pages<AccountSummary>((last) => accountsAfter(db, last?.id ?? ''))) yield* page
 }
 
 async function accountsAfter(db: Db, after: string): Promise<AccountSummary[]> {
@@ -201,20 +177,14 @@ async function accountsAfter(db: Db, after: string): Promise<AccountSummary[]> {
   return rows.map(({ last_used, last_sync, ...account }) => ({ ...account, last_seen: Math.max(last_used, last_sync) }))
 }
 
-type StoredSums = Record<'stored_bytes' | 'stored_records' | 'stored_versions', number>
+type StoredSums = Pick<Counters, 'id' | 'stored_bytes' | 'stored_records' | 'stored_versions'>
 
 /** The sums that each user stores, a page at a time. */
 export async function* pagesOfStored(db: Db): AsyncGenerator<StoredSums[]> {
-  for (let after: string | undefined = ''; after !== undefined; ) {
-    const page: (StoredSums & { id: string })[] = await db
-      .selectFrom('users')
-      .select(['id', 'stored_bytes', 'stored_records', 'stored_versions'])
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(usersAtOnce)
-      .execute()
+  const users = db.selectFrom('users').select(['id', 'stored_bytes', 'stored_records', 'stored_versions'])
+  const next = users.orderBy('id').limit(usersAtOnce)
+  for await (const page of pages<StoredSums>((last) => next.where('id', '>', last?.id ?? '').execute())) {
     yield page
-    after = page.at(-1)?.id
     // On SQLite, the next page would be read in the same turn of the event loop.
     await eventLoopTurn()
   }

@@ -46,22 +46,7 @@ export const keptFrom = sql<number>`(seq - coalesce(ahead, 0) + coalesce(behind,
 const columns = Object.keys(versions.insert.columns) as (keyof VersionRow)[]
 
 /** Those of one entity before the sequence number `before`, newest first. */
-export async function listVersions(
-  db: Db,
-  userId: string,
-  { entity_type, entity_id }: EntityKey,
-  before: number,
-  { rows, bytes }: PageLimits,
-): Promise<VersionWithData[]> {
-  return versionsOfEntity.all(db, { userId, entity_type, entity_id, before, rows, bytes })
-}
-
-interface Page extends PageLimits {
-  userId: string
-  before: number
-}
-
-const versionsOfEntity = query(
+export const { all: listVersions } = query(
   (db, { userId, entity_type, entity_id, before, rows, bytes }: Placeholders<Page & EntityKey>) =>
     newestFirst(
       db,
@@ -78,16 +63,7 @@ const versionsOfEntity = query(
 )
 
 /** Conflicts that are not settled, of all entities. */
-export async function listOpen(
-  db: Db,
-  userId: string,
-  before: number,
-  { rows, bytes }: PageLimits,
-): Promise<VersionWithData[]> {
-  return openVersions.all(db, { userId, before, rows, bytes })
-}
-
-const openVersions = query((db, { userId, before, rows, bytes }: Placeholders<Page>) =>
+export const { all: listOpen } = query((db, { userId, before, rows, bytes }: Placeholders<Page>) =>
   newestFirst(
     db,
     userId,
@@ -95,6 +71,11 @@ const openVersions = query((db, { userId, before, rows, bytes }: Placeholders<Pa
     bytes,
   ),
 )
+
+interface Page extends PageLimits {
+  userId: string
+  before: number
+}
 
 function newestFirst(
   db: Db,
