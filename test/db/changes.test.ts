@@ -32,10 +32,10 @@ t.test("An entity's newest change is found, a deletion too", async (t) => {
   const changes = [change({ entity_id: 'x', operation: 'delete' }), change({ entity_id: 'x', entity_type: 'group' })]
   await ada.call('POST', '/api/v1/sync/push', { body: { changes } })
   const { db } = context.database
-  t.match(await findChange(db, { userId: ada.userId, entity_type: 'bookmark', entity_id: 'x' }), { event_id: changes[0]?.id })
-  t.match(await findChange(db, { userId: ada.userId, entity_type: 'group', entity_id: 'x' }), { event_id: changes[1]?.id })
-  t.equal(await findChange(db, { userId: ada.userId, entity_type: 'history', entity_id: 'x' }), undefined)
-  t.equal(await findChange(db, { userId: 'bob', entity_type: 'bookmark', entity_id: 'x' }), undefined)
+  const found = async (entity_type: 'bookmark' | 'group' | 'history', userId = ada.userId) =>
+    (await findChange(db, { userId, entity_type, entity_id: 'x' }))?.event_id
+  t.same([await found('bookmark'), await found('group')], pick(changes, 'id'))
+  t.same([await found('history'), await found('bookmark', 'bob')], [undefined, undefined])
 })
 
 t.test('Changes of other devices are counted up to the maximum; so are devices that changed nothing', async (t) => {

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import t from 'tap'
-import { createSharedNotices } from '../../src/service/notices/shared.ts'
+import { type Carrier, createNotices } from '../../src/service/notices/notices.ts'
 
 t.test('A line that was lost is not asked any more whether it is alive', async (t) => {
   const lines: { lose: () => void; checks: number }[] = []
-  const carrier: Parameters<typeof createSharedNotices>[0] = {
+  const carrier: Carrier = {
     async open(ears) {
       const { promise: lost, resolve: lose } = Promise.withResolvers<void>()
       const line = { lose, checks: 0 }
@@ -23,7 +23,7 @@ t.test('A line that was lost is not asked any more whether it is alive', async (
     atOnce: 1,
     remedy: '',
   }
-  const notices = createSharedNotices(carrier, pino({ level: 'silent' }))
+  const notices = createNotices(pino({ level: 'silent' }), carrier)
   t.teardown(() => notices.close())
   while (lines.length === 0) await sleep(10)
   await sleep(10)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, type NodeConnectionOptions, type Subscription } from '@nats-io/transport-node'
 import type { FastifyBaseLogger } from 'fastify'
-import type { Carrier } from './shared.ts'
+import type { Carrier } from './notices.ts'
 
 const patienceMs = 5_000
 

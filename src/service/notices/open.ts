@@ -1,7 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { sqliteFile } from '../config/storage.ts'
-import { createLocalNotices, type Notices } from './notices.ts'
-import { type Carrier, createSharedNotices } from './shared.ts'
+import { type Carrier, createNotices, type Notices } from './notices.ts'
 
 interface NoticesConfig {
   databaseUrl: string
@@ -12,8 +11,8 @@ interface NoticesConfig {
 
 /** With SQLite there is one process, with Postgres there may be many. */
 export async function openNotices(config: NoticesConfig, log: FastifyBaseLogger): Promise<Notices> {
-  if (sqliteFile(config.databaseUrl) !== undefined) return createLocalNotices()
-  return createSharedNotices(await openCarrier(config, log), log)
+  const isAlone = sqliteFile(config.databaseUrl) !== undefined
+  return createNotices(log, isAlone ? undefined : await openCarrier(config, log))
 }
 
 async function openCarrier({ natsUrls, databaseServer }: NoticesConfig, log: FastifyBaseLogger): Promise<Carrier> {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import pg from 'pg'
-import type { Carrier } from './shared.ts'
+import type { Carrier } from './notices.ts'
 
 const channel = 'ebs_pulse'
 /** Begins what an instance sends to itself, which the others pass over. */

@@ -5,13 +5,14 @@ import { type BookmarkRow, findBookmark, listNewest } from '../db/tables/bookmar
 import { partLimits } from '../db/tables/changes.ts'
 import { bytesOf } from '../db/tables/ciphertexts.ts'
 import { findCounters } from '../db/tables/users.ts'
-import { createRecord, deleteRecord, type RestParts, updateRecord } from '../sync/rest.ts'
+import { createRecord, deleteRecord, updateRecord } from '../sync/rest.ts'
+import type { WriteParts } from '../sync/write.ts'
 import { pause } from '../thread/loop.ts'
 import { startAfter } from './deep-pages.ts'
 import type { Operations } from './operation.ts'
 
-interface Parts extends RestParts {
-  database: RestParts['database'] & Pick<Database, 'db'>
+interface Parts extends WriteParts {
+  database: WriteParts['database'] & Pick<Database, 'db'>
 }
 
 export const bookmarkOperations: Operations<

@@ -13,7 +13,7 @@ import { lockUser } from '../db/tables/users.ts'
 import { listOpen, listVersions, type VersionWithData } from '../db/tables/versions.ts'
 import { beginCommit } from '../sync/numbers.ts'
 import { purgeRecord } from '../sync/purge.ts'
-import { type RestoreParts, restoreRecord } from '../sync/restore.ts'
+import { restoreRecord } from '../sync/restore.ts'
 import { type RewindParts, rewind } from '../sync/rewind.ts'
 import { pause } from '../thread/loop.ts'
 import { toBookmark } from './bookmarks.ts'
@@ -23,8 +23,8 @@ interface Retention {
   keepVersionsDays: number
 }
 
-interface Parts extends RestoreParts, RewindParts {
-  config: RestoreParts['config'] & Retention
+interface Parts extends RewindParts {
+  config: RewindParts['config'] & Retention
   database: RewindParts['database'] & Pick<Database, 'db'>
 }
 

@@ -6,7 +6,7 @@ import { type Answer, onceAnswered } from '../db/engine/query.ts'
 import { listChangePage, partLimits } from '../db/tables/changes.ts'
 import { bytesOf } from '../db/tables/ciphertexts.ts'
 import { removeRejectionsOf } from '../db/tables/conflicts.ts'
-import { type End, type Progress, readEnd, readProgress, saveCursor } from '../db/tables/devices.ts'
+import { type End, type Progress, readEnd, readProgress, saveSync } from '../db/tables/devices.ts'
 import { lockUser } from '../db/tables/users.ts'
 import { type Caller, unknownDevice } from './change.ts'
 import { toSyncEvent } from './event.ts'
@@ -111,6 +111,6 @@ function keepCursor(
     if (!isKnown || settles) await lockUser(trx, userId)
     await demandLogin(trx, { userId, loginId })
     if (settles) await removeRejectionsOf(trx, { userId, deviceId, cursor })
-    await saveCursor(trx, { user_id: userId, device_id: deviceId, cursor, last_sync: now })
+    await saveSync(trx, { user_id: userId, device_id: deviceId, last_sync: now }, cursor)
   }, userId)
 }

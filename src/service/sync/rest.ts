@@ -10,11 +10,9 @@ import { baseOf, type WriteParts, writeRecords } from './write.ts'
 
 type Content = Schemas['BookmarkContent']
 
-export type RestParts = WriteParts
-
 /** A write over REST is a change that always wins: its timestamp is above the stored one, whatever the clocks say. */
 export async function createRecord(
-  parts: RestParts,
+  parts: WriteParts,
   caller: Caller,
   { id, ...content }: Schemas['BookmarkToCreate'],
   key: string | undefined,
@@ -29,7 +27,7 @@ export async function createRecord(
  * The key says which id the bookmark has, and the body which event id: so a repeat finds the bookmark, and knows that it is its
  * own as long as nothing has changed it.
  */
-function createOnce(parts: RestParts, caller: Caller, key: string, content: Content): Promise<BookmarkRow> {
+function createOnce(parts: WriteParts, caller: Caller, key: string, content: Content): Promise<BookmarkRow> {
   const id = uuidOf(caller.userId, key)
   const eventId = uuidOf(id, content.data_hash, content.encrypted_data)
   const check = (stored: Stored | undefined) => {
@@ -49,7 +47,7 @@ export function uuidOf(...names: string[]): string {
 }
 
 export async function updateRecord(
-  parts: RestParts,
+  parts: WriteParts,
   caller: Caller,
   id: string,
   content: Content,
@@ -57,7 +55,7 @@ export async function updateRecord(
   return writeRecord(parts, caller, id, 'update', content, assertLive)
 }
 
-export async function deleteRecord(parts: RestParts, caller: Caller, id: string): Promise<void> {
+export async function deleteRecord(parts: WriteParts, caller: Caller, id: string): Promise<void> {
   await writeRecord(parts, caller, id, 'delete', undefined, assertLive)
 }
 
@@ -66,7 +64,7 @@ function assertLive(stored: Stored | undefined): void {
 }
 
 async function writeRecord(
-  parts: RestParts,
+  parts: WriteParts,
   caller: Caller,
   id: string,
   operation: Schemas['Operation'],

@@ -9,11 +9,9 @@ import { type Caller, newId, type SharedData } from './change.ts'
 import { isLive } from './rows.ts'
 import { baseOf, changeRecords, readSeen, type WriteParts } from './write.ts'
 
-export type RestoreParts = WriteParts
-
 /** The content of a kept version becomes current, as a change that always wins. Both share the stored ciphertext. */
 export async function restoreRecord(
-  parts: RestoreParts,
+  parts: WriteParts,
   caller: Caller,
   id: string,
   versionId: string | undefined,

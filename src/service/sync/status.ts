@@ -16,7 +16,8 @@ export async function readStatus(
   deviceId: string | undefined,
 ): Promise<Schemas['SyncStatus']> {
   const { db } = database
-  const device = deviceId === undefined ? await summarizeDevices(db, userId) : await findDevice(db, { userId, deviceId })
+  const device =
+    deviceId === undefined ? await summarizeDevices(db, userId) : await findDevice(db, { userId, deviceId })
   const user = await findCounters(db, userId)
   const { live_bookmarks, last_stamp, epoch } = user
   const cursor = device?.cursor ?? 0

@@ -7,7 +7,7 @@ import type { Database, JointWork, Trx } from '../db/engine/database.ts'
 import { inOrder } from '../db/engine/query.ts'
 import { upsert } from '../db/engine/table.ts'
 import { type Rejection, rejections } from '../db/tables/conflicts.ts'
-import { findCursors, saveLastSync } from '../db/tables/devices.ts'
+import { findCursors, saveSync } from '../db/tables/devices.ts'
 import { holdLogins } from '../db/tables/logins.ts'
 import { type EntityKey, entityKey, findStored, type RecordRow, type Stored } from '../db/tables/records.ts'
 import { type LockedUser, lockUser } from '../db/tables/users.ts'
@@ -106,11 +106,9 @@ async function writeTogether(
   await inOrder(trx, [
     () => store(config, trx, locked, effects, usedAtFirst),
     () => upsert(trx, rejections, rejected),
-    ...[...synced].map(
-      ([deviceId, now]) =>
-        () =>
-          saveLastSync(trx, userId, deviceId, now),
-    ),
+    ...[...synced].map(([device_id, last_sync]) => {
+      return () => saveSync(trx, { user_id: userId, device_id, last_sync })
+    }),
   ])
   return outcomes
 }

@@ -228,8 +228,7 @@ async function keyringVersions({ addColumns, addTable, addIndex }: Changes): Pro
     'constraint "keyring_versions_pkey" primary key ("user_id", "id")',
   )
   // The sweep looks for the oldest, and `npm run reseal` goes through all by their ids.
-  for (const column of ['replaced_at', 'id'])
-    await addIndex(`keyring_versions_${column}`, 'keyring_versions', [column])
+  for (const column of ['replaced_at', 'id']) await addIndex(`keyring_versions_${column}`, 'keyring_versions', [column])
 }
 
 /**

@@ -12,12 +12,13 @@ export type Device = Schema['devices']
 /** Per user. */
 const { devices: maxDevices } = quotas
 
-export const { first: findDevice } = query((db, { userId, deviceId }: Placeholders<{ userId: string; deviceId: string }>) =>
-  db
-    .selectFrom('devices')
-    .select(['user_id', 'device_id', 'cursor', 'last_sync'])
-    .where('user_id', '=', userId)
-    .where('device_id', '=', deviceId),
+export const { first: findDevice } = query(
+  (db, { userId, deviceId }: Placeholders<{ userId: string; deviceId: string }>) =>
+    db
+      .selectFrom('devices')
+      .select(['user_id', 'device_id', 'cursor', 'last_sync'])
+      .where('user_id', '=', userId)
+      .where('device_id', '=', deviceId),
 )
 
 /** Of those of the devices that are known. */
@@ -78,10 +79,22 @@ export async function deleteDevice(trx: Trx, userId: string, deviceId: string): 
   return numDeletedRows > 0n
 }
 
-export async function saveCursor(trx: Trx, device: Device): Promise<void> {
-  const { cursor, last_sync } = device
-  const isKnown = (await savedCursor.run(trx, device)) > 0
-  if (!isKnown) await addDevice(trx, device, { cursor, last_sync })
+/** Notes a sync. A push has no cursor and does not move it: the device has not seen what others wrote. */
+export async function saveSync(trx: Trx, device: Omit<Device, 'cursor'>, cursor?: number): Promise<void> {
+  const saved = cursor === undefined ? savedLastSync.run(trx, device) : savedCursor.run(trx, { ...device, cursor })
+  if ((await saved) > 0) return
+  // Otherwise two requests at once could add more devices than the limit allows.
+  await lockUser(trx, device.user_id)
+  const { last_sync } = device
+  await trx
+    .insertInto('devices')
+    .values({ ...device, cursor: cursor ?? 0 })
+    .onConflict((conflict) =>
+      conflict.columns(['user_id', 'device_id']).doUpdateSet({ last_sync, ...(cursor !== undefined && { cursor }) }),
+    )
+    .execute()
+  await pause()
+  await forgotten.run(trx, device)
 }
 
 const savedCursor = query((db, { user_id, device_id, cursor, last_sync }: Placeholders<Device>) =>
@@ -92,37 +105,14 @@ const savedCursor = query((db, { user_id, device_id, cursor, last_sync }: Placeh
     .where('device_id', '=', device_id),
 )
 
-/** A push does not move the cursor: the device has not seen what others wrote. */
-export async function saveLastSync(trx: Trx, userId: string, deviceId: string, last_sync: number): Promise<void> {
-  const device = { user_id: userId, device_id: deviceId, last_sync }
-  const isKnown = (await savedLastSync.run(trx, device)) > 0
-  if (!isKnown) await addDevice(trx, { ...device, cursor: 0 }, { last_sync })
-}
-
 const savedLastSync = query((db, { user_id, device_id, last_sync }: Placeholders<Omit<Device, 'cursor'>>) =>
   db.updateTable('devices').set({ last_sync }).where('user_id', '=', user_id).where('device_id', '=', device_id),
 )
 
-async function addDevice(trx: Trx, device: Device, seen: Partial<Device>): Promise<void> {
-  // Otherwise two requests at once could add more devices than the limit allows.
-  await lockUser(trx, device.user_id)
-  await trx
-    .insertInto('devices')
-    .values(device)
-    .onConflict((conflict) => conflict.columns(['user_id', 'device_id']).doUpdateSet(seen))
-    .execute()
-  await forgetOldest(trx, device)
-}
-
-/** Makes room for a new device by forgetting those that were seen least recently. */
-async function forgetOldest(trx: Trx, { user_id, device_id }: Device): Promise<void> {
-  await pause()
-  await forgotten.run(trx, { user_id, device_id })
-}
-
 /** Each time one is added, one is too many. */
 const forgottenAtOnce = 10
 
+/** Makes room for a new device by forgetting those that were seen least recently. */
 const forgotten = query((db, { user_id, device_id }: Placeholders<Pick<Device, 'user_id' | 'device_id'>>) =>
   db
     .deleteFrom('devices')
@@ -181,6 +171,7 @@ export const { one: readProgress } = query(
           .where('rejections.device_id', '=', deviceId)
           .as('first_rejecting'),
       ])
-      .where('users.id', '=', userId),
+      .where('users.id', '=', userId)
+      .$castTo<Progress>(),
   { userId: 'text', deviceId: 'text' },
 )

@@ -66,34 +66,27 @@ interface Wanted {
 const timesSince = sql<number>`(select times_since from heartbeat)`
 
 /** Also the numbers with which they were first stored: nothing else may have these any more. */
-const ofRecords = query(
-  (_, { userId, to, next, above, before, rows }: Placeholders<Wanted>) => sql<Page>`
-    select count(*) as rows, min(stamp) as lowest,
-      max(case when stamp > ${above} and coalesce(stamp - ahead, ${timesSince}) <= ${to} then stamp
-        when first_stamp > ${above} and coalesce(first_stamp - first_ahead, ${timesSince}) <= ${to} then first_stamp
-      end) as found,
-      max(case when first_stamp = ${to} then first_ahead end) as own,
-      max(case when first_stamp = ${next} then first_ahead end) as after
-    from (
-      select stamp, ahead, first_stamp, first_ahead from records where user_id = ${userId} and stamp > ${to} and stamp < ${before}
-      order by stamp desc limit ${rows}
-    ) as page`,
-)
+const ofRecords = pagesOf('records', 'stamp', 'first_stamp', 'first_ahead')
 
 /** Also the numbers with which they began. */
-const ofVersions = query(
-  (_, { userId, to, next, above, before, rows }: Placeholders<Wanted>) => sql<Page>`
-    select count(*) as rows, min(seq) as lowest,
-      max(case when seq > ${above} and coalesce(seq - ahead, ${timesSince}) <= ${to} then seq
-        when began > ${above} and coalesce(began - began_ahead, ${timesSince}) <= ${to} then began
+const ofVersions = pagesOf('versions', 'seq', 'began', 'began_ahead')
+
+function pagesOf(table: string, ...columns: [number: string, first: string, firstAhead: string]) {
+  const [number, first, firstAhead] = columns.map((column) => sql.ref(column))
+  return query(
+    (_, { userId, to, next, above, before, rows }: Placeholders<Wanted>) => sql<Page>`
+    select count(*) as rows, min(${number}) as lowest,
+      max(case when ${number} > ${above} and coalesce(${number} - ahead, ${timesSince}) <= ${to} then ${number}
+        when ${first} > ${above} and coalesce(${first} - ${firstAhead}, ${timesSince}) <= ${to} then ${first}
       end) as found,
-      max(case when began = ${to} then began_ahead end) as own,
-      max(case when began = ${next} then began_ahead end) as after
+      max(case when ${first} = ${to} then ${firstAhead} end) as own,
+      max(case when ${first} = ${next} then ${firstAhead} end) as after
     from (
-      select seq, ahead, began, began_ahead from versions where user_id = ${userId} and seq > ${to} and seq < ${before}
-      order by seq desc limit ${rows}
+      select ${number}, ahead, ${first}, ${firstAhead} from ${sql.table(table)}
+      where user_id = ${userId} and ${number} > ${to} and ${number} < ${before} order by ${number} desc limit ${rows}
     ) as page`,
-)
+  )
+}
 
 interface Numbered {
   number: number

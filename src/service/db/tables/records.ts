@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { flatMapInParts, inParts, pause } from '../../thread/loop.ts'
-import type { Db, Trx } from '../engine/database.ts'
+import type { Trx } from '../engine/database.ts'
 import { type Answer, inOrder, listed, type Placeholders, query, rowsOfStatement } from '../engine/query.ts'
 import { edit, insert, table, upsert } from '../engine/table.ts'
 import type { RecordsTable } from '../schema.ts'

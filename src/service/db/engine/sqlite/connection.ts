@@ -13,17 +13,19 @@ interface Connection {
   close(): void
 }
 
-export class ServiceDialect extends SqliteDialect {
-  readonly #connection: Connection
-  readonly #reader: Connection
-  readonly #times: QueryTimes
+/** Reads that are not part of the transaction in progress go to `reader`, which sees what is committed. */
+interface Connections {
+  connection: Connection
+  reader: Connection
+  times: QueryTimes
+}
 
-  /** Reads that are not part of the transaction in progress go to `reader`, which sees what is committed. */
-  constructor(connection: Connection, reader: Connection, times: QueryTimes) {
-    super({ database: timed(connection, times) })
-    this.#connection = connection
-    this.#reader = reader
-    this.#times = times
+export class ServiceDialect extends SqliteDialect {
+  readonly #parts: Connections
+
+  constructor(parts: Connections) {
+    super({ database: timed(parts) })
+    this.#parts = parts
   }
 
   override createQueryCompiler() {
@@ -31,7 +33,7 @@ export class ServiceDialect extends SqliteDialect {
   }
 
   override createAdapter() {
-    return new SynchronousAdapter(this.#connection, this.#reader, this.#times)
+    return new SynchronousAdapter(this.#parts)
   }
 }
 
@@ -49,15 +51,11 @@ export class ServiceQueryCompiler extends SqliteQueryCompiler {
 class SynchronousAdapter extends SqliteAdapter implements Runner, RowWriter {
   readonly pipelines = false
   readonly writeRows = writeInParts
-  readonly #connection: Connection
-  readonly #reader: Connection
-  readonly #times: QueryTimes
+  readonly #parts: Connections
 
-  constructor(connection: Connection, reader: Connection, times: QueryTimes) {
+  constructor(parts: Connections) {
     super()
-    this.#connection = connection
-    this.#reader = reader
-    this.#times = times
+    this.#parts = parts
   }
 
   /** A start that is interrupted in a migration leaves nothing of it behind. */
@@ -66,16 +64,17 @@ class SynchronousAdapter extends SqliteAdapter implements Runner, RowWriter {
   }
 
   run<Row>(db: Db, { sql }: Compiled, parameters: readonly unknown[], method: Method): Result<Row> {
-    const isOpen = this.#connection.inTransaction
+    const { connection, reader, times } = this.#parts
+    const isOpen = connection.inTransaction
     if (db.isTransaction && !isOpen) throw new Error('the transaction has ended')
-    const statement = (isOpen && !db.isTransaction ? this.#reader : this.#connection).prepare(sql)
+    const statement = (isOpen && !db.isTransaction ? reader : connection).prepare(sql)
     const began = performance.now()
     const since = uncounted()
     try {
       return runAtOnce<Row>(statement, method, parameters)
     } finally {
       count(since)
-      countQuery(this.#times, began)
+      countQuery(times, began)
     }
   }
 }
@@ -88,7 +87,7 @@ function runAtOnce<Row>(statement: Sqlite.Statement, method: Method, parameters:
 }
 
 /** For Kysely's driver, which runs what it prepares at once. */
-function timed(connection: Connection, times: QueryTimes): SqliteDatabase {
+function timed({ connection, times }: Omit<Connections, 'reader'>): SqliteDatabase {
   return {
     close: () => connection.close(),
     prepare(sql) {

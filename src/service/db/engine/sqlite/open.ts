@@ -22,8 +22,8 @@ export async function openSqlite(path: string): Promise<Database> {
   let isReserved = false
   const reader = memoized(openReader(path))
   const times = { count: 0, ms: 0 }
-  const db = new Kysely<Schema>({ dialect: new ServiceDialect(memoized(sqlite), reader, times) })
-  const bulk = new Kysely<Schema>({ dialect: new ServiceDialect(reader, reader, times) })
+  const db = new Kysely<Schema>({ dialect: new ServiceDialect({ connection: memoized(sqlite), reader, times }) })
+  const bulk = new Kysely<Schema>({ dialect: new ServiceDialect({ connection: reader, reader, times }) })
   const log = openWriteAheadLog(sqlite, path)
   const ground = sqliteGround(db, log)
   const { load, ...writes } = createWriter(ground)
