@@ -1,12 +1,9 @@
 import type { components as messages } from '../../../generated/asyncapi.ts'
 import { quotas } from '../../../generated/limits.ts'
 import type { components } from '../../../generated/openapi.ts'
-import { claimedKeyId } from '../../protocol/key-id.ts'
-import { dayMs } from '../../protocol/order.ts'
 import { continueFrom } from '../../protocol/sequence.ts'
 import { uuidv7 } from '../ids.ts'
 import type { RealtimeSocket } from '../sync/exchange/transport.ts'
-import { FakeHistory } from './fake-history.ts'
 import { FakeRecords } from './fake-records.ts'
 
 type Schemas = components['schemas']
@@ -14,14 +11,16 @@ type ServerMessage = messages['schemas'][`${'Connected' | 'Sync' | 'Pong' | 'Err
 
 const hourMs = 3_600_000
 
+/** With the id that it has among the versions. */
+type FakeKeyring = Schemas['Keyring'] & { id: string }
+
 /** One user of the fake service. */
 export class FakeAccount {
   readonly userId: string
   readonly records: FakeRecords
-  readonly history: FakeHistory
-  keyring: Schemas['Keyring'] | undefined
+  keyring: FakeKeyring | undefined
   /** Those that were replaced, the last first. */
-  keyringVersions: (Schemas['KeyringVersion'] & { keyring: string })[] = []
+  keyringVersions: (FakeKeyring & { replaced_at: number })[] = []
   pairing: { id: string; content: Schemas['Pairing'] } | undefined
   /** False of the one that the service has made. */
   hasOwnExportKey = false
@@ -30,15 +29,12 @@ export class FakeAccount {
   readonly now: () => number
   /** Makes the account nobody's. */
   readonly leave: () => void
-  /** The id that the keyring had, if it is one that was restored. */
-  #restoredId: string | undefined
   /** The newest first. */
   #sessions: FakeSession[] = []
 
   constructor(userId: string, now: () => number, leave: () => void) {
     this.userId = userId
     this.records = new FakeRecords(userId)
-    this.history = new FakeHistory(this.records)
     this.now = now
     this.leave = leave
   }
@@ -48,36 +44,11 @@ export class FakeAccount {
     return { user_id, email: `${user_id}@example.org`, name: user_id, avatar_url: '', email_verified: true }
   }
 
-  /** The one that is replaced is kept, with the id that it had if it had been restored. */
-  replaceKeyring(keyring: Schemas['Keyring'], now: number, id?: string): void {
-    if (this.keyring) {
-      const times = { replaced_at: now, erased_at: now + quotas.versionDays * dayMs }
-      const key_id = claimedKeyId(this.keyring.keyring)
-      this.keyringVersions.unshift({
-        id: this.#restoredId ?? uuidv7(),
-        ...this.keyring,
-        ...(key_id && { key_id }),
-        ...times,
-      })
-      this.keyringVersions.splice(quotas.keyringVersions)
-    }
+  /** The one that is replaced is kept. */
+  replaceKeyring(keyring: FakeKeyring, replaced_at: number): void {
+    const replaced = this.keyring ? [{ ...this.keyring, replaced_at }] : []
+    this.keyringVersions = [...replaced, ...this.keyringVersions].slice(0, quotas.keyringVersions)
     this.keyring = keyring
-    this.#restoredId = id
-  }
-
-  /** False if there is none with this id. */
-  restoreKeyring(id: string, now: number): boolean {
-    if (!this.keyring || id === this.#restoredId) return this.keyring !== undefined
-    const version = this.keyringVersions.find((one) => one.id === id)
-    if (!version) return false
-    this.keyringVersions = this.keyringVersions.filter((one) => one !== version)
-    this.replaceKeyring({ keyring: version.keyring, revision: this.keyring.revision + 1 }, now, id)
-    return true
-  }
-
-  eraseKeyringVersions(): void {
-    this.keyringVersions = []
-    this.#restoredId = undefined
   }
 
   signIn(): FakeSession {

@@ -5,12 +5,18 @@ import type { components } from '../../../generated/openapi.ts'
 import { addOverwritten, decide, type MadeBy, type Overwritten, type Verdict } from '../../protocol/decide.ts'
 import { hexValue, toDigest } from '../../protocol/digest.ts'
 import { editOf, isEncryptedAnew } from '../../protocol/encrypted-anew.ts'
-import { isFarAhead } from '../../protocol/order.ts'
+import { isFarAhead, isRetry } from '../../protocol/order.ts'
 import { continueFrom } from '../../protocol/sequence.ts'
 
 type Schemas = components['schemas']
 type Change = Schemas['Change']
 type Entity = Pick<Change, 'entity_type' | 'entity_id'>
+
+/** A sequence number, and when it was given (Unix ms). */
+export interface Numbered {
+  stamp: number
+  at: number
+}
 
 /** A version of an entity. One that was restored shares its data with the one that it was restored from. */
 interface FakeVersion extends Entity, Pick<Change, 'operation' | 'timestamp' | 'device_id'> {
@@ -24,20 +30,14 @@ interface FakeVersion extends Entity, Pick<Change, 'operation' | 'timestamp' | '
 export type Replacement = FakeVersion & Partial<Pick<Verdict<never>, 'resolution' | 'unseenAfter'>>
 
 /** The current version of an entity. A deleted one keeps the data of the version before. */
-export interface Current extends Replacement {
+export interface Current extends Replacement, Numbered {
   overwritten: Overwritten
-  stamp: number
-  /** When it was stored (Unix ms). */
-  at: number
   first: Numbered
   created_at: number
 }
 
-/** A version that was replaced, or that lost when it arrived. */
-export interface Kept extends FakeVersion, Pick<Schemas['Version'], 'replaced_by' | 'reason'> {
-  seq: number
-  /** When it became a version (Unix ms). */
-  at: number
+/** A version that was replaced, or that lost when it arrived, with the number and time of that. */
+export interface Kept extends FakeVersion, Numbered, Pick<Schemas['Version'], 'replaced_by' | 'reason'> {
   /** With which it became current; null if it never did. */
   began: Numbered | null
   /** Those of the change that replaced it, or that it lost to. */
@@ -45,17 +45,6 @@ export interface Kept extends FakeVersion, Pick<Schemas['Version'], 'replaced_by
   settled_at: number | null
   /** True if a delete has replaced it. */
   was_deleted: boolean
-}
-
-/** A sequence number, and when it was given (Unix ms). */
-interface Numbered {
-  stamp: number
-  at: number
-}
-
-interface StampedEvent {
-  event: Schemas['SyncEvent']
-  stamp: number
 }
 
 /** Stands for every device that does not send its id. */
@@ -107,7 +96,7 @@ export class FakeRecords {
   }
 
   /** In order of their sequence numbers. */
-  changesAfter(since: number): StampedEvent[] {
+  changesAfter(since: number): { event: Schemas['SyncEvent']; stamp: number }[] {
     const cursor = continueFrom(since, this.lastStamp)
     const changed = [...this.#entities.values()].filter(({ stamp }) => stamp > cursor)
     const sorted = changed.sort((one, other) => one.stamp - other.stamp)
@@ -153,29 +142,48 @@ export class FakeRecords {
       this.lastStamp = Math.max(now, this.lastStamp + 1)
       return { stamp: this.lastStamp, at: now }
     }
-    const written = replacements.map((replacement) => {
-      const before = this.find(replacement)
-      const current = toCurrent(replacement, before, this.#isMadeOnUnseen(before, replacement), next())
-      this.#entities.set(keyOf(current), current)
-      if (before) this.kept.push(toReplaced(before, current))
-      return current
-    })
+    const written = replacements.map((replacement) => this.#replace(replacement, next()))
     for (const change of lost) {
-      const version = toRejected(change, this.find(change) as Current)
-      // A change that is sent again is kept once.
-      if (this.keptOf(change).some((kept) => isSameVersion(kept, version))) continue
-      const { stamp: seq, at } = next()
-      this.kept.push({ ...version, seq, at })
+      const current = this.find(change) as Current
+      const version = versionOf(change)
+      // A change that is sent again is kept once, which may be as a version that was replaced, perhaps under an older key.
+      const isKept = (kept: Kept) => isEncryptedAnew(version.event_id, editOf(kept.event_id)) || isRetry(kept, version)
+      if (this.keptOf(change).some(isKept)) continue
+      this.kept.push({
+        ...{ ...version, ...next(), data_hash: isLive(version) ? version.data_hash : null },
+        ...{ began: null, ended: current, reason: 'rejected', replaced_by: current.event_id },
+        ...{ settled_at: null, was_deleted: false },
+      })
     }
     this.#eraseBriefest()
     return written
   }
 
-  /** True if the version was made on one of another device that its replacer had not seen either. */
-  #isMadeOnUnseen(before: Current | undefined, { unseenAfter }: Replacement): boolean {
-    if (!before || unseenAfter === undefined) return false
-    const others = this.keptOf(before).filter(({ device_id }) => device_id !== before.device_id)
-    return others.some(({ began }) => (began?.stamp ?? 0) > unseenAfter)
+  #replace(replacement: Replacement, numbered: Numbered): Current {
+    const before = this.find(replacement)
+    const { operation, timestamp: created_at, data_hash, resolution, unseenAfter } = replacement
+    const current: Current = {
+      ...{ created_at, first: numbered, overwritten: [] },
+      ...before,
+      ...{ ...replacement, ...numbered, resolution, unseenAfter },
+      ...(before && operation === 'delete' && { data: before.data, data_hash: before.data_hash ?? data_hash }),
+    }
+    this.#entities.set(keyOf(current), current)
+    if (!before) return current
+    if (unseenAfter !== undefined) {
+      // True if it was made on one of another device that its replacer had not seen either.
+      const isMadeOnUnseen = this.keptOf(before).some(
+        ({ device_id, began }) => device_id !== before.device_id && (began?.stamp ?? 0) > unseenAfter,
+      )
+      current.overwritten = addOverwritten(before.overwritten, before, isMadeOnUnseen)
+    }
+    this.kept.push({
+      ...{ ...before, ...numbered, data: isLive(before) ? before.data : null },
+      ...{ began: { stamp: before.stamp, at: before.at }, ended: numbered, replaced_by: current.event_id },
+      reason: unseenAfter === undefined ? 'superseded' : 'overwritten',
+      ...{ settled_at: null, was_deleted: isLive(before) && operation === 'delete' },
+    })
+    return current
   }
 
   /** Of an entity with too many versions, the service erases those that were current for the fewest hours, the latest first. */
@@ -183,7 +191,7 @@ export class FakeRecords {
     const full = [...Map.groupBy(this.kept, keyOf).values()].filter(({ length }) => length > quotas.versionsOfRecord)
     const erased = full.flatMap((own) => {
       const others = own.slice(0, -quotas.newestVersionsOfRecord)
-      const sorted = others.sort((one, other) => hoursOf(one) - hoursOf(other) || other.seq - one.seq)
+      const sorted = others.sort((one, other) => hoursOf(one) - hoursOf(other) || other.stamp - one.stamp)
       return sorted.slice(0, own.length - quotas.versionsOfRecord)
     })
     if (erased.length === 0) return
@@ -277,57 +285,6 @@ function versionOf(change: Change): FakeVersion {
   const { id: event_id, entity_type, entity_id, operation, timestamp, device_id, encrypted_data, data_hash } = change
   const data = operation === 'delete' || encrypted_data === undefined ? null : { ciphertext: encrypted_data }
   return { event_id, entity_type, entity_id, operation, timestamp, device_id, data, data_hash: data_hash ?? null }
-}
-
-function toCurrent(
-  replacement: Replacement,
-  before: Current | undefined,
-  isOnUnseen: boolean,
-  numbered: Numbered,
-): Current {
-  const { operation, timestamp, data, data_hash, unseenAfter } = replacement
-  const overwritten = before?.overwritten ?? []
-  const { first, created_at } = before ?? { first: numbered, created_at: timestamp }
-  return {
-    ...{ ...replacement, ...numbered, first, created_at },
-    data: operation === 'delete' ? (before?.data ?? null) : data,
-    data_hash: (operation === 'delete' ? before?.data_hash : undefined) ?? data_hash,
-    overwritten: before && unseenAfter !== undefined ? addOverwritten(overwritten, before, isOnUnseen) : overwritten,
-  }
-}
-
-function toReplaced(before: Current, { stamp, at, event_id, operation, unseenAfter }: Current): Kept {
-  const { entity_type, entity_id, event_id: id, timestamp, device_id, data_hash } = before
-  const began = { stamp: before.stamp, at: before.at }
-  return {
-    ...{ entity_type, entity_id, event_id: id, operation: before.operation, timestamp, device_id, data_hash },
-    ...{ began, ended: { stamp, at }, seq: stamp, at, replaced_by: event_id, settled_at: null },
-    reason: unseenAfter === undefined ? 'superseded' : 'overwritten',
-    was_deleted: isLive(before) && operation === 'delete',
-    data: isLive(before) ? before.data : null,
-  }
-}
-
-function toRejected(change: Change, { stamp, at, event_id }: Current): Kept {
-  const version = versionOf(change)
-  return {
-    ...{ ...version, data_hash: isLive(version) ? version.data_hash : null, seq: 0, at, began: null },
-    ended: { stamp, at },
-    ...{ reason: 'rejected', replaced_by: event_id, settled_at: null, was_deleted: false },
-  }
-}
-
-/**
- * The same event may be kept as a version that was replaced, perhaps under an older key of the user. A deleted record's
- * hash is that of its last content.
- */
-function isSameVersion(one: Kept, other: Kept): boolean {
-  if (isEncryptedAnew(other.event_id, editOf(one.event_id))) return true
-  const identify = (version: Kept) => {
-    const { event_id, operation, timestamp, device_id, data_hash } = version
-    return JSON.stringify([event_id, operation, timestamp, device_id, isLive(version) ? data_hash : null])
-  }
-  return identify(one) === identify(other)
 }
 
 function toEvent(user_id: string, current: Current): Schemas['SyncEvent'] {

@@ -1,6 +1,4 @@
 import {
-  BookmarkNotFound,
-  ConflictNotFound,
   DeviceNotFound,
   InvalidChanges,
   KeyringChanged,
@@ -9,38 +7,19 @@ import {
   PairingNotFound,
   SessionNotFound,
   SignInAgain,
-  VersionNotFound,
 } from '../../../generated/errors.ts'
 import { quotas } from '../../../generated/limits.ts'
 import type { components } from '../../../generated/openapi.ts'
 import { type OperationId, operations } from '../../../generated/operations.ts'
 import { fixedLimits } from '../../protocol/fixed-limits.ts'
+import { claimedKeyId } from '../../protocol/key-id.ts'
+import { dayMs } from '../../protocol/order.ts'
 import { pairingMs } from '../../protocol/pairing.ts'
+import { uuidv7 } from '../ids.ts'
 import type { FakeAccount, FakeSession } from './fake-account.ts'
+import { type Answer, type Call, done, doneIf, type FakeAnswer, failed, ok, okIfFound } from './fake-call.ts'
+import * as history from './fake-history.ts'
 import { unknownDevice } from './fake-records.ts'
-
-export interface FakeAnswer {
-  status: number
-  body: unknown
-}
-
-/** The status and the text. */
-type FakeError = readonly [number, string]
-
-interface Call {
-  account: FakeAccount
-  session: FakeSession
-  url: URL
-  /** The one in the path, decoded. */
-  id: string
-  /** The `X-Device-ID`, if any. */
-  device: string | undefined
-  /** The same, or `unknown`. */
-  by: string
-  now: number
-  // biome-ignore lint/suspicious/noExplicitAny: bodies are not validated, except where an app could easily be wrong
-  body: any
-}
 
 /** A younger sign-in is asked of those that cannot be undone. */
 const youngMs = quotas.youngLoginSeconds * 1000
@@ -56,31 +35,28 @@ const limits: components['schemas']['AccountLimits'] = {
   ...fixedLimits,
 }
 
-type Answer = (call: Call) => FakeAnswer
-
 const answers: Record<OperationId, Answer | 'not played'> = {
-  getSession: ({ account }) =>
-    ok({ authenticated: true, user: account.user, has_keyring: account.keyring !== undefined }),
+  getSession: ({ account: { user, keyring } }) => ok({ authenticated: true, user, has_keyring: keyring !== undefined }),
   refreshSession: () => done,
   logout: () => done,
   startLogin: ({ url }) => ok({ authorizationUrl: new URL('/sign-in', url).href }),
   completeLogin: 'not played',
-  getKeyring: ({ account }) => (account.keyring ? ok(account.keyring) : failed(KeyringNotFound)),
+  getKeyring,
   setKeyring,
-  listKeyringVersions: ({ account }) =>
-    ok({ versions: account.keyringVersions.map(({ keyring, ...version }) => version) }),
+  listKeyringVersions,
   restoreKeyring,
-  eraseKeyringVersions: ({ account }) => {
-    account.eraseKeyringVersions()
+  eraseKeyringVersions({ account }) {
+    account.keyringVersions = []
+    if (account.keyring) account.keyring = { ...account.keyring, id: uuidv7() }
     return done
   },
-  getPairing: ({ account, id, now }) => {
-    const found = pairingOf(account, id, now)
-    return found ? ok(found) : failed(PairingNotFound)
-  },
+  getPairing: ({ account, id, now }) => okIfFound(pairingOf(account, id, now), PairingNotFound),
   sendToPairing,
   getExportKey: ({ account }) => ok({ key: account.exportKey }),
-  setExportKey,
+  setExportKey({ account, body: { key } }) {
+    Object.assign(account, { exportKey: key, hasOwnExportKey: true })
+    return done
+  },
 
   pullChanges: ({ account, body, by, now }) => ok(account.records.pull(body, by, now)),
   pushChanges: push,
@@ -89,32 +65,25 @@ const answers: Record<OperationId, Answer | 'not played'> = {
   // The fake sockets are opened without a request.
   openRealtime: 'not played',
 
-  listBookmarks: ({ account }) => {
-    const data = account.history.bookmarks()
-    return ok({ data, meta: { total: data.length, page: 1, limit: data.length } })
-  },
+  ...history,
   createBookmark: 'not played',
-  getBookmark: ({ account, id }) => {
-    const found = account.history.bookmark(id)
-    return found ? ok(found) : failed(BookmarkNotFound)
-  },
   updateBookmark: 'not played',
   deleteBookmark: 'not played',
-  listVersions,
-  restoreBookmark,
-  listTrash: ({ account }) => ok({ bookmarks: account.history.trash(), next: null }),
-  purgeBookmark: ({ account, id }) => doneIf(account.history.purge(id), BookmarkNotFound),
-  listConflicts: ({ account }) => ok({ conflicts: account.history.conflicts(), next: null }),
-  settleConflict: ({ account, id, now }) => doneIf(account.history.settle(id, now), ConflictNotFound),
-  rewindBookmarks: ({ account, body, by, now }) => ok(account.history.rewind(body, by, now)),
 
-  getAccount,
-  deleteAccount,
+  getAccount: ({ account: { user, records } }) => ok({ user, usage: records.usage(), limits }),
+  deleteAccount({ account }) {
+    account.leave()
+    account.endSessions(() => true)
+    return done
+  },
   listDevices: ({ account, device }) => ok({ devices: account.records.devices(device), next: null }),
   forgetDevice: ({ account, id }) => doneIf(account.records.forgetDevice(id), DeviceNotFound),
   listSessions: ({ account, session }) => ok({ sessions: account.sessions(session), next: null }),
-  endOtherSessions,
-  endSession: ({ account, id }) => {
+  endOtherSessions({ account, session }) {
+    account.endSessions((other) => other !== session)
+    return done
+  },
+  endSession({ account, id }) {
     const isEnded = account.endSessions((one) => one.id === id)
     return doneIf(isEnded, SessionNotFound)
   },
@@ -160,14 +129,34 @@ function isTooOld(operation: OperationId, { account, session, now, body }: Call)
   return operations[operation].youngLogin === 'always'
 }
 
-function setKeyring({ account, body: { keyring, revision }, now }: Call): FakeAnswer {
-  if (revision !== (account.keyring?.revision ?? 0) + 1) return failed(KeyringChanged)
-  account.replaceKeyring({ keyring, revision }, now)
-  return ok(account.keyring)
+function getKeyring({ account: { keyring } }: Call): FakeAnswer {
+  return okIfFound(keyring && { keyring: keyring.keyring, revision: keyring.revision }, KeyringNotFound)
 }
 
-function restoreKeyring({ account, id, now }: Call): FakeAnswer {
-  return account.restoreKeyring(id, now) ? ok(account.keyring) : failed(KeyringNotFound)
+function setKeyring(call: Call): FakeAnswer {
+  const { account, now } = call
+  const { keyring, revision } = call.body
+  if (revision !== (account.keyring?.revision ?? 0) + 1) return failed(KeyringChanged)
+  account.replaceKeyring({ id: uuidv7(), keyring, revision }, now)
+  return getKeyring(call)
+}
+
+function listKeyringVersions({ account: { keyringVersions } }: Call): FakeAnswer {
+  const versions = keyringVersions.map(({ keyring, ...version }) => {
+    const key_id = claimedKeyId(keyring)
+    return { ...version, ...(key_id && { key_id }), erased_at: version.replaced_at + quotas.versionDays * dayMs }
+  })
+  return ok({ versions })
+}
+
+function restoreKeyring(call: Call): FakeAnswer {
+  const { account, id, now } = call
+  const version = account.keyringVersions.find((one) => one.id === id)
+  if (account.keyring && version) {
+    account.keyringVersions = account.keyringVersions.filter((one) => one !== version)
+    account.replaceKeyring({ id, keyring: version.keyring, revision: account.keyring.revision + 1 }, now)
+  }
+  return account.keyring?.id === id ? getKeyring(call) : failed(KeyringNotFound)
 }
 
 function sendToPairing({ account, id, body: { step, message }, now }: Call): FakeAnswer {
@@ -184,12 +173,6 @@ function pairingOf({ pairing }: FakeAccount, id: string, now: number) {
   return pairing?.id === id && pairing.content.expires_at > now ? pairing.content : undefined
 }
 
-function setExportKey({ account, body: { key } }: Call): FakeAnswer {
-  account.exportKey = key
-  account.hasOwnExportKey = true
-  return done
-}
-
 function push({ account, body: { changes }, by, now }: Call): FakeAnswer {
   if (!Array.isArray(changes) || !changes.every(isChange)) return failed(InvalidChanges)
   return ok(account.records.push(changes, by, now))
@@ -201,44 +184,4 @@ function isChange(value: Record<string, unknown>): boolean {
   const data = operation === 'delete' ? [] : [encrypted_data, data_hash]
   const isText = (text: unknown) => typeof text === 'string' && /^[ -~]+$/.test(text)
   return [...texts, ...data].every(isText) && Number.isSafeInteger(timestamp)
-}
-
-function listVersions({ account, id }: Call): FakeAnswer {
-  const versions = account.history.versions(id)
-  return versions ? ok({ versions, next: null }) : failed(BookmarkNotFound)
-}
-
-function restoreBookmark({ account, id, body, by, now }: Call): FakeAnswer {
-  const restored = account.history.restore(id, body.version_id, by, now)
-  if (restored === 'no version') return failed(VersionNotFound)
-  return restored ? ok(restored) : failed(BookmarkNotFound)
-}
-
-function getAccount({ account: { user, records } }: Call): FakeAnswer {
-  return ok({ user, usage: records.usage(), limits })
-}
-
-function deleteAccount({ account }: Call): FakeAnswer {
-  account.leave()
-  account.endSessions(() => true)
-  return done
-}
-
-function endOtherSessions({ account, session }: Call): FakeAnswer {
-  account.endSessions((other) => other !== session)
-  return done
-}
-
-function ok(body: unknown): FakeAnswer {
-  return { status: 200, body }
-}
-
-const done = ok({ success: true })
-
-function doneIf(isDone: boolean, notFound: FakeError): FakeAnswer {
-  return isDone ? done : failed(notFound)
-}
-
-export function failed([status, error]: FakeError): FakeAnswer {
-  return { status, body: { error } }
 }

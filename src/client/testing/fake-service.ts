@@ -3,7 +3,8 @@ import { getSession, logout, refreshSession, startLogin } from '../../../generat
 import type { SendRequest } from '../api/retry.ts'
 import type { OpenWebSocket } from '../sync/exchange/transport.ts'
 import { FakeAccount, FakeSocket } from './fake-account.ts'
-import { answerCall, type FakeAnswer, failed } from './fake-routes.ts'
+import { type FakeAnswer, failed } from './fake-call.ts'
+import { answerCall } from './fake-routes.ts'
 
 /** A device's way to the fake service, signed in as one user. */
 export interface FakeConnection {

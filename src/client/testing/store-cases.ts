@@ -18,96 +18,47 @@ const manyRows = 600
 
 /** The promises of every `Store`. Give each case to the test runner: `test(title, () => run(open))`. */
 export const storeCases: readonly StoreCase[] = [
-  {
-    title: 'A new store is empty.',
-    async run(open) {
-      const store = await open(newUser())
-      assertEqual(await store.load(), { meta: undefined, rows: [] })
-      assertEqual(await store.read(['a']), { meta: undefined, rows: [] })
-      store.close()
-    },
-  },
-  {
-    title: 'What was written is there after the store was opened again.',
-    async run(open) {
-      const meta = metaOf(newUser())
-      const store = await open(meta.userId)
-      await store.write([rowOf('a'), rowOf('b'), waitingRow('c', meta.userId)], meta)
-      await store.write([rowOf('b', 'changed')], { ...meta, cursor: 8 })
-      store.close()
-      const again = await open(meta.userId)
-      assertEqual(sorted(await again.load()), {
-        meta: { ...meta, cursor: 8 },
-        rows: [rowOf('a'), rowOf('b', 'changed'), waitingRow('c', meta.userId)],
-      })
-      again.close()
-    },
-  },
-  {
-    title: 'Reading some rows gives those that exist, and the meta.',
-    async run(open) {
-      const meta = metaOf(newUser())
-      const store = await open(meta.userId)
-      await store.write([rowOf('a'), rowOf('b'), rowOf('c')], meta)
-      assertEqual(sorted(await store.read(['c', 'z', 'a'])), { meta, rows: [rowOf('a'), rowOf('c')] })
-      assertEqual(await store.read([]), { meta, rows: [] })
-      store.close()
-    },
-  },
-  {
-    title: 'A write without rows changes the meta alone.',
-    async run(open) {
-      const meta = metaOf(newUser())
-      const store = await open(meta.userId)
-      await store.write([rowOf('a')], meta)
-      await store.write([], { ...meta, cursor: 9 })
-      assertEqual(await store.load(), { meta: { ...meta, cursor: 9 }, rows: [rowOf('a')] })
-      store.close()
-    },
-  },
-  {
-    title: 'A blank row is removed.',
-    async run(open) {
-      const meta = metaOf(newUser())
-      const store = await open(meta.userId)
-      await store.write([rowOf('a'), rowOf('b')], meta)
-      await store.write([blankRow('a'), blankRow('c')], meta)
-      assertEqual((await store.load()).rows, [rowOf('b')])
-      store.close()
-    },
-  },
-  {
-    title: `${manyRows} rows are written and read in one call.`,
-    async run(open) {
-      const meta = metaOf(newUser())
-      const store = await open(meta.userId)
-      const rows = Array.from({ length: manyRows }, (_, index) => rowOf(`row-${String(index).padStart(4, '0')}`))
-      await store.write(rows, meta)
-      assertEqual(sorted(await store.load()), { meta, rows })
-      assertEqual(sorted(await store.read(rows.map(({ id }) => id))), { meta, rows })
-      store.close()
-    },
-  },
-  {
-    title: 'Every text and every field of a bookmark comes back as it was.',
-    async run(open) {
-      const meta = metaOf(newUser())
-      const store = await open(meta.userId)
-      const strange = rowOf('__proto__', 'null \u0000, quote \' " ` \\, é, 字, \u{1f600}')
-      const more = {
-        ...bookmarkOf('x', ''),
-        tags: ['', 'b'],
-        description: null,
-        'a field of tomorrow': { deep: [1.5] },
-      }
-      const rows = [strange, { ...rowOf('x'), version: { ...versionOf('x', ''), bookmark: more } }]
-      await store.write(rows, meta)
-      store.close()
-      const again = await open(meta.userId)
-      assertEqual(sorted(await again.load()).rows, rows)
-      again.close()
-    },
-  },
+  ofOneUser('A new store is empty.', async (store) => {
+    assertEqual(await store.load(), { meta: undefined, rows: [] })
+    assertEqual(await store.read(['a']), { meta: undefined, rows: [] })
+  }),
+  ofOneUser('What was written is there after the store was opened again.', async (store, meta, reopen) => {
+    await store.write([rowOf('a'), rowOf('b'), waitingRow('c', meta.userId)], meta)
+    await store.write([rowOf('b', 'changed')], { ...meta, cursor: 8 })
+    assertEqual(sorted(await (await reopen()).load()), {
+      meta: { ...meta, cursor: 8 },
+      rows: [rowOf('a'), rowOf('b', 'changed'), waitingRow('c', meta.userId)],
+    })
+  }),
+  ofOneUser('Reading some rows gives those that exist, and the meta.', async (store, meta) => {
+    await store.write([rowOf('a'), rowOf('b'), rowOf('c')], meta)
+    assertEqual(sorted(await store.read(['c', 'z', 'a'])), { meta, rows: [rowOf('a'), rowOf('c')] })
+    assertEqual(await store.read([]), { meta, rows: [] })
+  }),
+  ofOneUser('A write without rows changes the meta alone.', async (store, meta) => {
+    await store.write([rowOf('a')], meta)
+    await store.write([], { ...meta, cursor: 9 })
+    assertEqual(await store.load(), { meta: { ...meta, cursor: 9 }, rows: [rowOf('a')] })
+  }),
+  ofOneUser('A blank row is removed.', async (store, meta) => {
+    await store.write([rowOf('a'), rowOf('b')], meta)
+    await store.write([blankRow('a'), blankRow('c')], meta)
+    assertEqual((await store.load()).rows, [rowOf('b')])
+  }),
+  ofOneUser(`${manyRows} rows are written and read in one call.`, async (store, meta) => {
+    const rows = Array.from({ length: manyRows }, (_, index) => rowOf(`row-${String(index).padStart(4, '0')}`))
+    await store.write(rows, meta)
+    assertEqual(sorted(await store.load()), { meta, rows })
+    assertEqual(sorted(await store.read(rows.map(({ id }) => id))), { meta, rows })
+  }),
+  ofOneUser('Every text and every field of a bookmark comes back as it was.', async (store, meta, reopen) => {
+    const strange = rowOf('__proto__', 'null \u0000, quote \' " ` \\, é, 字, \u{1f600}')
+    const odd = { tags: ['', 'b'], description: null, 'a field of tomorrow': { deep: [1.5] } }
+    const more = { ...bookmarkOf('x', ''), ...odd }
+    const rows = [strange, { ...rowOf('x'), version: { ...versionOf('x', ''), bookmark: more } }]
+    await store.write(rows, meta)
+    assertEqual(sorted(await (await reopen()).load()).rows, rows)
+  }),
   {
     title: "A store is one user's.",
     async run(open) {
@@ -121,19 +72,11 @@ export const storeCases: readonly StoreCase[] = [
       anns.close()
     },
   },
-  {
-    title: 'A store that was wiped is empty when it is opened again.',
-    async run(open) {
-      const meta = metaOf(newUser())
-      const store = await open(meta.userId)
-      await store.write([rowOf('a')], meta)
-      await store.wipe()
-      store.close()
-      const again = await open(meta.userId)
-      assertEqual(await again.load(), { meta: undefined, rows: [] })
-      again.close()
-    },
-  },
+  ofOneUser('A store that was wiped is empty when it is opened again.', async (store, meta, reopen) => {
+    await store.write([rowOf('a')], meta)
+    await store.wipe()
+    assertEqual(await (await reopen()).load(), { meta: undefined, rows: [] })
+  }),
   {
     title: 'A shared store shows at once what was written through another object.',
     async run(open) {
@@ -149,6 +92,27 @@ export const storeCases: readonly StoreCase[] = [
     },
   },
 ]
+
+/** `reopen` closes the store, and opens it again. */
+function ofOneUser(
+  title: string,
+  check: (store: Store, meta: Meta, reopen: () => Promise<Store>) => Promise<void>,
+): StoreCase {
+  return {
+    title,
+    async run(open) {
+      const meta = metaOf(newUser())
+      let store = await open(meta.userId)
+      const reopen = async () => {
+        store.close()
+        store = await open(meta.userId)
+        return store
+      }
+      await check(store, meta, reopen)
+      store.close()
+    },
+  }
+}
 
 function newUser(): string {
   return `user-${crypto.randomUUID()}`
