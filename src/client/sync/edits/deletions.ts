@@ -1,23 +1,18 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { paced } from '../../timing/paced.ts'
+import type { Engine } from '../parts.ts'
 import type { Replica } from '../store/replica.ts'
 import { releaseHeld, viewOf } from '../store/row.ts'
 import { correctedNow } from '../store/service-clock.ts'
 import type { Row } from '../store/store.ts'
-import type { EditParts } from './edit.ts'
 import { applyEdit, sealAll } from './edit.ts'
 import { areManyDeletes, recentMs } from './many-deletes.ts'
-
-export interface DeletionParts extends EditParts {
-  /** The rows of the latest deletes that were applied without asking, or rejected, as they were held, and when (Unix ms). */
-  recentDeletes: [row: Row, time: number][]
-}
 
 /**
  * Applies the deletes that a pull or the channel brought, unless there are so many that the user must approve them. Then
  * those of the last minute that were already applied are held again: the answer is about all of them.
  */
-export async function settleDeletions({ replica, clock, recentDeletes }: DeletionParts): Promise<void> {
+export async function settleDeletions({ replica, clock, recentDeletes }: Engine): Promise<void> {
   const { live, meta } = replica
   const ids = [...replica.held]
   if (ids.length === 0 && !meta.guarding) return
@@ -66,7 +61,7 @@ function nameOf(row: Row): string | undefined {
   return url === undefined ? undefined : JSON.stringify([title, url])
 }
 
-async function holdAgain(replica: Replica, recent: DeletionParts['recentDeletes']): Promise<void> {
+async function holdAgain(replica: Replica, recent: Engine['recentDeletes']): Promise<void> {
   const ids = recent.map(([{ id }]) => id)
   await replica.commit(ids, 'remote', (draft) => {
     for (const [{ id, version, held }] of recent) {
@@ -85,7 +80,7 @@ async function holdAgain(replica: Replica, recent: DeletionParts['recentDeletes'
  * @param held all that were held when the user approved, those first that came first
  */
 export async function approveDeletions(
-  { replica }: EditParts,
+  { replica }: Engine,
   shown: number | readonly string[],
   held: readonly PlaintextBookmark[],
 ): Promise<void> {
@@ -99,7 +94,7 @@ export async function approveDeletions(
  * The user rejects: each bookmark is undeleted by an edit on top of its delete, unless it is there again under another id. What
  * follows belongs to the same.
  */
-export async function rejectDeletions(parts: DeletionParts): Promise<void> {
+export async function rejectDeletions(parts: Engine): Promise<void> {
   const { replica, keys, clock, recentDeletes } = parts
   const { cursor } = replica.meta
   const moved = await findMoved(replica)

@@ -3,9 +3,9 @@ import type { PlaintextBookmark } from '../../bookmark.ts'
 import type { Keys } from '../../crypto/keys.ts'
 import { type SealedRecord, sealJson, toJson } from '../../crypto/record.ts'
 import { uuidv7 } from '../../ids.ts'
-import type { Clock } from '../../timing/clock.ts'
 import { paced } from '../../timing/paced.ts'
-import type { Draft, Replica } from '../store/replica.ts'
+import type { Engine } from '../parts.ts'
+import type { Draft } from '../store/replica.ts'
 import { latestTimestamp, releaseHeld, viewOf } from '../store/row.ts'
 import { nextTick } from '../store/service-clock.ts'
 import type { Row, Waiting } from '../store/store.ts'
@@ -15,13 +15,6 @@ export type Edit = { id: string } & (
   | { bookmark: PlaintextBookmark; sealed: SealedRecord }
   | { bookmark: null; sealed: null }
 )
-
-/** Who makes the edits, and by which clock. */
-export interface Author {
-  userId: string
-  deviceId: string
-  clock: Clock
-}
 
 /** The knowledge that an edit was made with. */
 interface Basis {
@@ -39,7 +32,7 @@ interface Basis {
  * Puts the edited row into the draft, unless the edit changes nothing. The edit's timestamp is a reading of the corrected
  * clock, higher than all earlier readings.
  */
-export function applyEdit(draft: Draft, row: Row, edit: Edit, author: Author, basis: Basis): void {
+export function applyEdit(draft: Draft, row: Row, edit: Edit, author: Engine, basis: Basis): void {
   const tick = nextTick(author.clock, draft.meta)
   const edited = editRow(row, edit, { ...author, ...basis, tick })
   if (edited === row) return
@@ -47,7 +40,7 @@ export function applyEdit(draft: Draft, row: Row, edit: Edit, author: Author, ba
   draft.setMeta({ lastTick: tick })
 }
 
-interface EditContext extends Author, Basis {
+interface EditContext extends Pick<Engine, 'userId' | 'deviceId'>, Basis {
   tick: number
 }
 
@@ -97,15 +90,10 @@ function baseOf({ waiting, held, unreadable }: Row, cursor: number): number {
   return Math.min(cursor, waiting.at(-1)?.change.base ?? cursor, held?.base ?? cursor, unreadable?.base ?? cursor)
 }
 
-export interface EditParts extends Author {
-  replica: Replica
-  keys: Keys
-}
-
 /** Over once the edits that were called for before have been made. False: nothing is waited for. */
 export type Turn = Promise<unknown> | false
 
-export async function removeBookmarks(parts: EditParts, turn: Turn, ids: readonly string[]): Promise<void> {
+export async function removeBookmarks(parts: Engine, turn: Turn, ids: readonly string[]): Promise<void> {
   const edits = ids.map((id) => ({ id, bookmark: null, sealed: null }))
   const { cursor } = parts.replica.meta
   await turn
@@ -120,7 +108,7 @@ export async function removeBookmarks(parts: EditParts, turn: Turn, ids: readonl
  * @throws StorageFullError none were queued
  */
 export async function queueEdits(
-  parts: EditParts,
+  parts: Engine,
   edits: readonly Edit[],
   cursor: number,
   accepts: (row: Row, edit: Edit) => boolean = () => true,

@@ -7,11 +7,10 @@ import { isMarked, noteMarked, type Role, roleOf } from '../../bookmark-file/mar
 import type { Keys } from '../../crypto/keys.ts'
 import { RecordError } from '../../errors.ts'
 import { nextTurn, paced } from '../../timing/paced.ts'
+import type { Engine } from '../parts.ts'
 import { viewOf } from '../store/row.ts'
 import type { Row } from '../store/store.ts'
-import type { Tabs } from '../store/tabs.ts'
-import { type Edit, type EditParts, queueEdits, type SealedEdit, sealOne } from './edit.ts'
-import type { MoveParts } from './move.ts'
+import { type Edit, queueEdits, type SealedEdit, sealOne } from './edit.ts'
 import { sealList } from './seal-list.ts'
 
 /** Where imported bookmarks go, and which of them. */
@@ -51,13 +50,9 @@ export interface ImportReport {
   reduced: string[]
 }
 
-interface ImportParts extends MoveParts {
-  tabs: Tabs
-}
-
 /** Adds the bookmarks that do not exist yet. */
 export async function importList(
-  parts: ImportParts,
+  parts: Engine,
   bookmarks: readonly PlaintextBookmark[],
   options: ImportOptions,
 ): Promise<ImportReport> {
@@ -74,7 +69,7 @@ export async function importList(
 
 /** Restores the bookmarks of a backup: those that are missing and, with `overwrite`, those that differ. */
 export async function restoreList(
-  parts: EditParts,
+  parts: Engine,
   { bookmarks }: Pick<OpenedExport, 'bookmarks'>,
   { overwrite = false, ...options }: RestoreOptions,
 ): Promise<ImportReport> {
@@ -109,7 +104,7 @@ function differs(row: Row, { sealed }: Edit): boolean {
 
 /** Queues all bookmarks in one step: a reload before it has finished leaves none, a later one loses none. */
 async function queueAccepted(
-  parts: EditParts,
+  parts: Engine,
   bookmarks: readonly PlaintextBookmark[],
   { signal, onProgress }: Pick<ImportOptions, 'signal' | 'onProgress'>,
   accepts: (row: Row, edit: Edit) => boolean,

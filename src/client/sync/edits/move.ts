@@ -1,9 +1,10 @@
 import { isPosition, positionsBetween } from '../../bookmark/positions.ts'
 import type { TreeNode } from '../../bookmark/tree.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
+import type { Engine } from '../parts.ts'
 import type { Draft } from '../store/replica.ts'
 import { viewOf } from '../store/row.ts'
-import { applyEdit, type EditParts, type SealedEdit, sealAgain, sealAll } from './edit.ts'
+import { applyEdit, type SealedEdit, sealAgain, sealAll } from './edit.ts'
 
 /** Where to move a bookmark. */
 export interface Place {
@@ -13,15 +14,11 @@ export interface Place {
   before?: string | undefined
 }
 
-export interface MoveParts extends EditParts {
-  tree: { read(): readonly TreeNode[] }
-}
-
 /** More than these are sealed before it is their turn, without blocking the page. */
 const fewSiblings = 20
 
 /** @throws RangeError there is no such bookmark or folder, or the folder is inside one of the bookmarks */
-export async function moveBookmarks(parts: MoveParts, list: readonly string[], place: Place): Promise<void> {
+export async function moveBookmarks(parts: Engine, list: readonly string[], place: Place): Promise<void> {
   if (list.length === 0) return
   const { replica, keys } = parts
   const ids = new Set(list)
@@ -57,7 +54,7 @@ export async function moveBookmarks(parts: MoveParts, list: readonly string[], p
 
 /** The positions that put the bookmarks there, by id: their own, and those of siblings that need one. */
 function findPositions(
-  { replica, tree, deviceId }: MoveParts,
+  { replica, tree, deviceId }: Engine,
   ids: ReadonlySet<string>,
   { parentId, before }: Place,
 ): Map<string, string> {

@@ -5,10 +5,11 @@ import { isPosition, positionsBetween } from '../../bookmark/positions.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { toJson } from '../../crypto/record.ts'
 import { paced } from '../../timing/paced.ts'
+import type { Engine } from '../parts.ts'
 import type { Draft } from '../store/replica.ts'
 import { viewOf } from '../store/row.ts'
 import type { Row } from '../store/store.ts'
-import { applyEdit, type EditParts, type SealedEdit, sealAgain, sealOne, type Turn } from './edit.ts'
+import { applyEdit, type SealedEdit, sealAgain, sealOne, type Turn } from './edit.ts'
 
 /** The state that an edit was made on. */
 export interface PutOptions {
@@ -37,7 +38,7 @@ interface Sight {
  * Until it is the edit's turn, its maker has not seen what those before it make.
  */
 export async function putBookmarks(
-  parts: EditParts,
+  parts: Engine,
   turn: Turn,
   bookmarks: readonly PlaintextBookmark[],
   { seen }: PutOptions = {},
@@ -63,7 +64,7 @@ export async function putBookmarks(
   )
 }
 
-function sightOf({ replica }: EditParts, id: string, seen: PutOptions['seen']): Sight {
+function sightOf({ replica }: Engine, id: string, seen: PutOptions['seen']): Sight {
   if (typeof seen === 'object' && seen.id === id) return { bookmark: seen, cursor: undefined, isEarlier: false }
   const isEarlier = typeof seen === 'number'
   if (isEarlier && !(Number.isSafeInteger(seen) && seen >= 0)) {
@@ -73,7 +74,7 @@ function sightOf({ replica }: EditParts, id: string, seen: PutOptions['seen']): 
 }
 
 /** Merges an edit with what its maker had not seen, and tells of what that loses. */
-export function putOne(parts: EditParts, draft: Draft, edit: SealedEdit, sight: Sight): void {
+export function putOne(parts: Engine, draft: Draft, edit: SealedEdit, sight: Sight): void {
   const row = draft.get(edit.id)
   const current = viewOf(row).bookmark
   if (!current) {
@@ -93,7 +94,7 @@ export function putOne(parts: EditParts, draft: Draft, edit: SealedEdit, sight: 
  * device by way of the service, another tab by a conflict that is kept here. What this tab has asked for, its user knows.
  */
 function applyOver(
-  parts: EditParts,
+  parts: Engine,
   draft: Draft,
   row: Row,
   edit: SealedEdit,
@@ -112,7 +113,7 @@ function applyOver(
 }
 
 /** True if the service knows whose version it is: it tells another device that somebody has replaced that unseen. */
-function isOthers({ deviceId }: EditParts, { waiting, version }: Row): boolean {
+function isOthers({ deviceId }: Engine, { waiting, version }: Row): boolean {
   return waiting.length === 0 && version?.device_id !== deviceId
 }
 
@@ -126,7 +127,7 @@ export type Update = Patch | ((current: Readonly<PlaintextBookmark>) => Patch | 
 
 /** @throws RangeError there is no such bookmark, and none was changed */
 export async function updateBookmarks(
-  parts: EditParts,
+  parts: Engine,
   turn: Turn,
   ids: readonly string[],
   update: Update,
@@ -145,7 +146,7 @@ export async function updateBookmarks(
 }
 
 /** Returns the bookmark as it was asked for, if it was. */
-function updateOne(parts: EditParts, draft: Draft, id: string, update: Update, sight: Sight, place: Placer): Asked[] {
+function updateOne(parts: Engine, draft: Draft, id: string, update: Update, sight: Sight, place: Placer): Asked[] {
   const row = draft.get(id)
   const current = viewOf(row).bookmark
   if (!current) throw new RangeError(`There is no bookmark ${id}`)
@@ -171,7 +172,7 @@ function updateOne(parts: EditParts, draft: Draft, id: string, update: Update, s
 type Asked = [base: PlaintextBookmark | null, asked: PlaintextBookmark]
 
 /** What was asked for before, and was not there yet when this was, stays asked for. */
-function ask({ replica: { asked: all } }: EditParts, ...[base, asked]: Asked): void {
+function ask({ replica: { asked: all } }: Engine, ...[base, asked]: Asked): void {
   all.set(asked.id, mergeBookmarks(base, all.get(asked.id) ?? asked, asked).bookmark)
 }
 
@@ -184,7 +185,7 @@ type Placer = (bookmark: PlaintextBookmark) => PlaintextBookmark
  * Gives each bookmark without a position its own one if it stays in its folder, or else one at the folder's end. In a
  * folder with bookmarks that have none, which come last, a new one gets none either.
  */
-function placer({ replica, deviceId }: EditParts): Placer {
+function placer({ replica, deviceId }: Engine): Placer {
   const ends: Ends = new Map()
   return (bookmark) => {
     if (bookmark.position !== undefined) return bookmark

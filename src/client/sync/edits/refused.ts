@@ -1,11 +1,12 @@
 import { paced } from '../../timing/paced.ts'
+import type { Engine } from '../parts.ts'
 import type { Replica } from '../store/replica.ts'
 import { isQuarantined } from '../store/row.ts'
 import type { Row } from '../store/store.ts'
 import { listRefused } from './quarantine.ts'
 
 /** The user tries refused edits again. */
-export async function retryRefused(parts: { replica: Replica }, ids?: string | readonly string[]): Promise<void> {
+export async function retryRefused(parts: Engine, ids?: string | readonly string[]): Promise<void> {
   await changeRefused(
     parts.replica,
     ids === undefined ? [...parts.replica.quarantined] : [ids].flat(),
@@ -15,13 +16,13 @@ export async function retryRefused(parts: { replica: Replica }, ids?: string | r
 }
 
 /** Tries again what exceeded the quota, which may have room by now. */
-export async function retryOverQuota({ replica }: { replica: Replica }): Promise<void> {
+export async function retryOverQuota({ replica }: Engine): Promise<void> {
   const ids = listRefused(replica).flatMap(({ id, reason }) => (reason === 'quota' ? id : []))
   await changeRefused(replica, ids, 'remote', released)
 }
 
 /** The user gives refused edits up. */
-export async function dropRefused(parts: { replica: Replica }, ids: string | readonly string[]): Promise<void> {
+export async function dropRefused(parts: Engine, ids: string | readonly string[]): Promise<void> {
   await changeRefused(parts.replica, [ids].flat(), 'local', (row) => ({ ...row, waiting: [] }))
 }
 

@@ -1,14 +1,15 @@
 import { isEqual } from '../../bookmark/equal.ts'
 import { differingFields, withFieldsOf } from '../../bookmark/merge.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
+import type { Engine } from '../parts.ts'
 import type { Conflict } from '../store/emitter.ts'
 import { viewOf } from '../store/row.ts'
-import { applyEdit, type EditParts, sealOne } from './edit.ts'
+import { applyEdit, sealOne } from './edit.ts'
 import { putOne } from './put.ts'
 
 /** Ends one conflict, or all of a bookmark. */
 export async function resolveConflicts(
-  parts: EditParts,
+  parts: Engine,
   which: Conflict | string,
   choice: 'mine' | 'theirs',
 ): Promise<void> {

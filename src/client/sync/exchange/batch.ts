@@ -4,6 +4,7 @@ import { sealedLength } from '../../crypto/record.ts'
 import { ApiError } from '../../errors.ts'
 import type { Clock } from '../../timing/clock.ts'
 import { sealOne } from '../edits/edit.ts'
+import type { Engine } from '../parts.ts'
 import type { Draft, Replica } from '../store/replica.ts'
 import { latestTimestamp } from '../store/row.ts'
 import { correctedNow, isAhead, nextTick } from '../store/service-clock.ts'
@@ -18,16 +19,8 @@ const mostBytes = 4 * 1024 * 1024
 /** The approximate size of a change without its ciphertext. */
 const overheadBytes = 600
 
-interface BatchParts {
-  replica: Replica
-  userId: string
-  deviceId: string
-  keys: Keys
-  clock: Clock
-}
-
 /** The next changes to push, one of each bookmark. */
-export function nextBatch({ replica, userId }: BatchParts): Waiting[] {
+export function nextBatch({ replica, userId }: Engine): Waiting[] {
   const batch: Waiting[] = []
   let bytes = 0
   for (const id of replica.waiting) {
@@ -47,7 +40,7 @@ export function nextBatch({ replica, userId }: BatchParts): Waiting[] {
  *
  * @throws RecordError `unknown-key`: another tab has newer keys
  */
-export async function markSent(parts: BatchParts, batch: readonly Waiting[]): Promise<Waiting[]> {
+export async function markSent(parts: Engine, batch: readonly Waiting[]): Promise<Waiting[]> {
   if (batch.length === 0) return []
   const { replica, userId, deviceId, keys, clock } = parts
   return replica.commit(idsOf(batch), 'remote', (draft) => {

@@ -1,12 +1,11 @@
 import { hexValue, toDigest } from '../../../protocol/digest.ts'
 import { ApiError } from '../../errors.ts'
-import type { Clock } from '../../timing/clock.ts'
 import { paced } from '../../timing/paced.ts'
+import type { Connected } from '../parts.ts'
 import type { Replica } from '../store/replica.ts'
 import { newestOf } from '../store/row.ts'
 import type { Meta } from '../store/store.ts'
 import { nextBatch } from './batch.ts'
-import type { ExchangeParts } from './exchange.ts'
 import { mend, pullAll } from './pull.ts'
 import { pushAll } from './push.ts'
 
@@ -20,7 +19,7 @@ const mostTries = 5
 type Checked = NonNullable<Meta['digest']>
 
 /** How long the device must be idle until its store is compared with the service's (ms). */
-export function untilCheck({ clock, replica }: { clock: Clock; replica: Replica }): number {
+export function untilCheck({ clock, replica }: Connected): number {
   // A clock that was put back makes it due, too.
   const since = Math.abs(clock.now() - (replica.meta.digest?.checkedAt ?? 0))
   return Math.max(idleMs, everyMs - since)
@@ -30,12 +29,12 @@ export function untilCheck({ clock, replica }: { clock: Clock; replica: Replica 
  * Compares digests, if that is due, and pulls everything again if they differ. Devices do not have everything that a digest
  * covers, such as other entity types: what they still lack after that is the `gap`, which is expected from then on.
  */
-export async function checkDigest(parts: ExchangeParts, signal: AbortSignal): Promise<void> {
+export async function checkDigest(parts: Connected, signal: AbortSignal): Promise<void> {
   if (signal.aborted || untilCheck(parts) > idleMs) return
   await parts.tabs.exclusively('exchange', () => compare(parts, signal), signal)
 }
 
-async function compare(parts: ExchangeParts, signal: AbortSignal): Promise<void> {
+async function compare(parts: Connected, signal: AbortSignal): Promise<void> {
   const { replica, clock } = parts
   // Another tab may have synced further in the meantime.
   await replica.reload([], 'remote')
@@ -67,12 +66,12 @@ async function compare(parts: ExchangeParts, signal: AbortSignal): Promise<void>
 }
 
 /** Until its edits are sent, a device has what the service has not. */
-function isIdle(parts: ExchangeParts): boolean {
+function isIdle(parts: Connected): boolean {
   return !parts.replica.meta.isIncomplete && nextBatch(parts).length === 0
 }
 
 /** Not a digest if the service does not know it or has none: that is no reason to stop syncing. */
-async function askDigest({ transport }: ExchangeParts, signal: AbortSignal): Promise<string> {
+async function askDigest({ transport }: Connected, signal: AbortSignal): Promise<string> {
   try {
     return (await transport.getStatus({ signal })).digest ?? ''
   } catch (error) {

@@ -1,19 +1,15 @@
-import type { Tabs } from '../store/tabs.ts'
+import type { Connected } from '../parts.ts'
 import { noted } from './journal.ts'
 import { takeKeys } from './key-marks.ts'
 import { demandUser, pullAll } from './pull.ts'
-import { type PushParts, pushAll } from './push.ts'
+import { pushAll } from './push.ts'
 import { settleTold } from './told.ts'
-
-export interface ExchangeParts extends PushParts {
-  tabs: Tabs
-}
 
 /**
  * Pulls everything new, then pushes all pending changes. Nothing is sent until the session is known to belong to this
  * user.
  */
-export async function exchange(parts: ExchangeParts, signal: AbortSignal): Promise<void> {
+export async function exchange(parts: Connected, signal: AbortSignal): Promise<void> {
   const { tabs, replica } = parts
   const task = async () => {
     await demandUser(parts, signal)

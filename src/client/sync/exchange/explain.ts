@@ -1,7 +1,6 @@
+import type { Engine } from '../parts.ts'
 import type { SyncStatus } from '../store/emitter.ts'
-import type { Replica } from '../store/replica.ts'
 import { type ExchangeNote, notesOf } from './journal.ts'
-import type { Outbox } from './outbox.ts'
 
 /** Edits that wait for the same reason. */
 export interface WaitingEdits {
@@ -36,13 +35,7 @@ export interface SyncExplanation {
   exchanges: readonly ExchangeNote[]
 }
 
-export async function explain(parts: {
-  replica: Replica
-  outbox: Outbox
-  userId: string
-  status: { read(): SyncStatus }
-}): Promise<SyncExplanation> {
-  const { replica, outbox, userId, status } = parts
+export async function explain({ replica, outbox, userId, status }: Engine): Promise<SyncExplanation> {
   const { meta, rows, live, held, waiting: unsent } = replica
   const waiting = new Map<WaitingEdits['why'], WaitingEdits>()
   for (const row of [...unsent].flatMap((id) => rows.get(id) ?? [])) {

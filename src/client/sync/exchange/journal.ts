@@ -1,4 +1,4 @@
-import type { Clock } from '../../timing/clock.ts'
+import type { Engine } from '../parts.ts'
 import type { Replica } from '../store/replica.ts'
 
 /** An exchange with the service that this tab has had. */
@@ -22,7 +22,7 @@ export function notesOf(replica: Replica): readonly ExchangeNote[] {
 
 /** Runs an exchange and notes how it ended. */
 export async function noted(
-  { replica, clock }: { replica: Replica; clock: Clock },
+  { replica, clock }: Engine,
   kind: ExchangeNote['kind'],
   run: () => Promise<void>,
 ): Promise<void> {

@@ -1,8 +1,8 @@
 import { ApiError, SignedOutError } from '../../errors.ts'
 import { uuidv7 } from '../../ids.ts'
-import { type DeletionParts, settleDeletions } from '../edits/deletions.ts'
+import { settleDeletions } from '../edits/deletions.ts'
 import { type SealedEdit, sealAll } from '../edits/edit.ts'
-import type { Emitter } from '../store/emitter.ts'
+import type { Connected } from '../parts.ts'
 import { newestOf } from '../store/row.ts'
 import { correctedNow } from '../store/service-clock.ts'
 import type { Row, Version, Waiting } from '../store/store.ts'
@@ -12,10 +12,8 @@ import { mergeUnreadable, unreadableAfter } from './merge.ts'
 import { certainlyDescends, type TakeParts, takePage } from './take.ts'
 import type { PullResponse } from './transport.ts'
 
-export type PullParts = RecoverParts & DeletionParts
-
 /** Pulls everything new, or all there is if the service was recovered from a backup. */
-export async function pullAll(parts: PullParts, signal: AbortSignal): Promise<void> {
+export async function pullAll(parts: Connected, signal: AbortSignal): Promise<void> {
   const isWhole = await pullNew(parts, signal)
   if (!isWhole) await pullAgain(parts, signal)
   await pullUnread(parts, signal)
@@ -27,7 +25,7 @@ export async function pullAll(parts: PullParts, signal: AbortSignal): Promise<vo
  *
  * @returns false if the service was recovered from a backup
  */
-async function pullNew(parts: PullParts, signal: AbortSignal): Promise<boolean> {
+async function pullNew(parts: Connected, signal: AbortSignal): Promise<boolean> {
   const { transport, replica, clock } = parts
   const request = (from: number) => transport.pull({ since: from }, { signal })
   let since = replica.meta.cursor
@@ -55,7 +53,7 @@ function early<T>(page: Promise<T>): Promise<T> {
 }
 
 /** Pulls again from where the first version came whose key was missing and is there now. */
-async function pullUnread(parts: PullParts, signal: AbortSignal): Promise<void> {
+async function pullUnread(parts: Connected, signal: AbortSignal): Promise<void> {
   const { replica, keys } = parts
   const isOpenable = ({ unreadable }: Row) => keysOf(keys, unreadable?.key) !== undefined
   const rows = [...replica.unreadable].flatMap((id) => replica.rows.get(id) ?? []).filter(isOpenable)
@@ -75,18 +73,11 @@ async function pullUnread(parts: PullParts, signal: AbortSignal): Promise<void> 
 }
 
 /** The session must be this user's. If it is another's, an event says so: the status would not tell it from no session. */
-export async function demandUser(
-  { transport, userId, emitter }: Pick<PullParts, 'transport' | 'userId' | 'emitter'>,
-  signal: AbortSignal,
-): Promise<void> {
+export async function demandUser({ transport, userId, emitter }: Connected, signal: AbortSignal): Promise<void> {
   if ((await transport.getUserId({ signal })) === userId) return
   const error = new SignedOutError('Another user is signed in')
   emitter.emit('error', { error })
   throw error
-}
-
-interface RecoverParts extends TakeParts {
-  emitter: Pick<Emitter, 'emit'>
 }
 
 /**
@@ -95,7 +86,7 @@ interface RecoverParts extends TakeParts {
  * the service has, and the rows as they were of which something is sent again.
  */
 async function pullAgain(
-  parts: RecoverParts,
+  parts: TakeParts,
   signal: AbortSignal,
 ): Promise<{ found: Pick<Found, 'ids' | 'unseen'>; pushed: Row[]; isRecovered: boolean }> {
   const { replica, keys, clock } = parts
@@ -145,7 +136,7 @@ interface Found {
 /** As often as the service may be recovered while everything is pulled: one at fault would be asked without end. */
 const mostAttempts = 5
 
-async function pullFromStart(parts: RecoverParts, before: number, signal: AbortSignal): Promise<Found> {
+async function pullFromStart(parts: TakeParts, before: number, signal: AbortSignal): Promise<Found> {
   for (let attempt = 0; attempt < mostAttempts; attempt++) {
     const found = await pullOneEpoch(parts, before, signal)
     if (found) return found
@@ -156,7 +147,7 @@ async function pullFromStart(parts: RecoverParts, before: number, signal: AbortS
 }
 
 /** Undefined if the service was recovered once more meanwhile. */
-async function pullOneEpoch(parts: RecoverParts, before: number, signal: AbortSignal): Promise<Found | undefined> {
+async function pullOneEpoch(parts: TakeParts, before: number, signal: AbortSignal): Promise<Found | undefined> {
   const ids = new Set<string>()
   const older = new Map<string, Version>()
   const unseen = new Set<string>()
@@ -180,11 +171,7 @@ async function pullOneEpoch(parts: RecoverParts, before: number, signal: AbortSi
   return found
 }
 
-async function* pagesSince(
-  { transport }: RecoverParts,
-  from: number,
-  signal: AbortSignal,
-): AsyncGenerator<PullResponse> {
+async function* pagesSince({ transport }: Connected, from: number, signal: AbortSignal): AsyncGenerator<PullResponse> {
   for (let since = from, hasMore = true; hasMore; ) {
     const page = await transport.pull({ since }, { signal })
     signal.throwIfAborted()
@@ -220,7 +207,7 @@ function withEdits(row: Row, found: Found, base: number): Row {
 }
 
 /** The service has lost the version: it is sent again. */
-function withLostVersion(parts: TakeParts, row: Row, edit: SealedEdit | undefined, found: Found, base: number): Row {
+function withLostVersion(parts: Connected, row: Row, edit: SealedEdit | undefined, found: Found, base: number): Row {
   const { seen, state } = sightOf(row, found, base)
   const again = toWaiting(parts, row.id, row.version as Version, edit, seen)
   return { ...bare(row, found), waiting: [{ ...again, ...state }] }
@@ -254,7 +241,7 @@ function bare(row: Row, { older }: Found): Row {
 
 /** Other devices may know it: so it counts as sent, and is not taken back or given another timestamp. */
 function toWaiting(
-  { userId, deviceId }: TakeParts,
+  { userId, deviceId }: Connected,
   id: string,
   { event_id, timestamp, device_id, operation, data_hash, bookmark }: Version,
   edit: SealedEdit | undefined,
@@ -277,7 +264,7 @@ function toWaiting(
 }
 
 /** Pulls everything again, and tells what the store had lost or kept wrongly. What the service lacks is sent to it. */
-export async function mend(parts: PullParts, signal: AbortSignal): Promise<void> {
+export async function mend(parts: Connected, signal: AbortSignal): Promise<void> {
   const { replica, emitter } = parts
   const before = new Map(replica.rows)
   const { found, pushed, isRecovered } = await pullAgain({ ...parts, isSameHistory: true }, signal)

@@ -3,30 +3,26 @@ import { isEqual } from '../../bookmark/equal.ts'
 import type { ApiError } from '../../errors.ts'
 import { uuidv7 } from '../../ids.ts'
 import { retryOverQuota } from '../edits/refused.ts'
+import type { Connected } from '../parts.ts'
 import { latestTimestamp, versionOf, viewOf } from '../store/row.ts'
 import type { Row, Waiting } from '../store/store.ts'
 import { idsOf, isRefusal, markSent, nextBatch, overQuota, Refusals, returnBatch, toRefusal } from './batch.ts'
 import { correctClock, isClockTrusted, isTime, type TimeAnswer } from './correct-clock.ts'
 import { keyMarkOf } from './key-marks.ts'
 import { lostWhole, overwriting, settleFirst } from './merge.ts'
-import type { Outbox } from './outbox.ts'
-import { demandUser, type PullParts, pullAll } from './pull.ts'
+import { demandUser, pullAll } from './pull.ts'
 import { markTold } from './told.ts'
 import type { Change, PushResponse } from './transport.ts'
 
 /** A clock that was wrong by less does little harm, and most edits are sent within it after the last answer. */
 const longMs = 3_600_000
 
-export interface PushParts extends PullParts {
-  outbox: Outbox
-}
-
 /**
  * Sends the pending changes in batches. A change leaves the queue only when a response, or a version that the service
  * sent, settles it. So if a response is lost, the change is sent again as the same event. One that the service refuses
  * stays here (`quarantined`), and holds up no other.
  */
-export async function pushAll(parts: PushParts, signal: AbortSignal): Promise<void> {
+export async function pushAll(parts: Connected, signal: AbortSignal): Promise<void> {
   const { outbox } = parts
   if (outbox.isRefused) return
   if (outbox.takeQuotaTry()) await retryOverQuota(parts)
@@ -48,7 +44,7 @@ export async function pushAll(parts: PushParts, signal: AbortSignal): Promise<vo
  * Asks for the service's time, by a push of nothing, before edits are sent that a clock far ahead may have stamped: once
  * accepted, they would win for as long as it is ahead. Before the first push of all there is nobody to win over.
  */
-async function compareClocks(parts: PushParts, signal: AbortSignal): Promise<void> {
+async function compareClocks(parts: Connected, signal: AbortSignal): Promise<void> {
   const { replica, transport, clock } = parts
   const { meta, rows, waiting } = replica
   const isFirst = meta.cursor === 0 && !meta.isIncomplete && meta.clockCheckedAt === undefined
@@ -66,7 +62,7 @@ async function compareClocks(parts: PushParts, signal: AbortSignal): Promise<voi
 
 /** Returns whether anything could be sent or decided. */
 async function pushBatch(
-  parts: PushParts,
+  parts: Connected,
   next: readonly Waiting[],
   refusals: Refusals,
   signal: AbortSignal,
@@ -95,7 +91,7 @@ async function pushBatch(
 
 /** A change that another device has made since is to be merged with the edit first, unless it is to lose to it. */
 async function send(
-  parts: PushParts,
+  parts: Connected,
   batch: readonly Waiting[],
   signal: AbortSignal,
 ): Promise<PushResponse | ApiError> {
@@ -112,7 +108,7 @@ async function send(
 
 /** After a batch was refused as a whole: sends its halves, until the refused change is alone. */
 async function split(
-  parts: PushParts,
+  parts: Connected,
   batch: readonly Waiting[],
   error: ApiError,
   refusals: Refusals,
@@ -133,7 +129,7 @@ async function split(
 
 /** Returns the changes that were not accepted. */
 async function settle(
-  { replica, keys }: PushParts,
+  { replica, keys }: Connected,
   batch: readonly Waiting[],
   answer: PushResponse,
   time: TimeAnswer,
@@ -161,7 +157,7 @@ async function settle(
  * cannot be decrypted; then it overwrites that, unless that wins.
  */
 async function resolveRejected(
-  parts: PullParts,
+  parts: Connected,
   rejected: readonly Waiting[],
   serverTime: number,
   signal: AbortSignal,

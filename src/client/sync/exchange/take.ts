@@ -1,21 +1,20 @@
 import { compareVersions } from '../../../protocol/order.ts'
-import type { Keys } from '../../crypto/keys.ts'
 import { decryptBookmarkAside } from '../../crypto/many-records.ts'
 import { RecordError, RollbackError, SignedOutError } from '../../errors.ts'
 import { paced } from '../../timing/paced.ts'
-import { type Author, applyEdit, sealOne } from '../edits/edit.ts'
+import { applyEdit, sealOne } from '../edits/edit.ts'
+import type { Connected } from '../parts.ts'
 import type { Draft, Replica } from '../store/replica.ts'
 import { versionOf } from '../store/row.ts'
 import type { Meta, Row, Version } from '../store/store.ts'
 import { demandTimes } from './correct-clock.ts'
 import { keyMarkOf, keyNamedBy, missesKeys } from './key-marks.ts'
 import { lostWhole, type MergedEdit, mergeUnreadable, mergeVersion, type Unseen } from './merge.ts'
-import type { Progress } from './progress.ts'
 import { isOfSecondLife, ownIds, presentId, withNewId } from './second-life.ts'
 import { markTold } from './told.ts'
-import type { SyncEvent, Transport } from './transport.ts'
+import type { SyncEvent } from './transport.ts'
 
-export interface TakeParts extends OpenParts, Author {
+export interface TakeParts extends Connected {
   /** While everything is pulled from a recovered service: by id, what it has in an older version than this device. */
   older?: Map<string, Version> | undefined
   /** Everything is pulled because this store has gone wrong: the service was not recovered. */
@@ -98,7 +97,7 @@ function afterHeld({ held, rows }: Replica): number {
 }
 
 /** Entities of other kinds belong to other clients. */
-function checked({ userId }: TakeParts, events: readonly SyncEvent[]): SyncEvent[] {
+function checked({ userId }: Connected, events: readonly SyncEvent[]): SyncEvent[] {
   const foreign = events.find((event) => event.user_id !== userId)
   if (foreign) throw new SignedOutError('Another user is signed in')
   for (const { timestamp } of events) demandTimes(timestamp)
@@ -154,7 +153,7 @@ function takeEvent(
 }
 
 /** Returns false if the merged bookmark is too large. */
-function makeEdit(parts: TakeParts, draft: Draft, row: Row, { bookmark, basis }: MergedEdit): boolean {
+function makeEdit(parts: Connected, draft: Draft, row: Row, { bookmark, basis }: MergedEdit): boolean {
   try {
     applyEdit(draft, row, sealOne(parts.keys, bookmark), parts, basis)
     return true
@@ -196,13 +195,6 @@ export function certainlyDescends(
   )
 }
 
-interface OpenParts {
-  transport: Transport
-  replica: Replica
-  keys: Keys
-  progress: Progress
-}
-
 /** An event with its decrypted content, or with the reason why it cannot be decrypted. */
 interface OpenedEvent {
   event: SyncEvent
@@ -215,11 +207,8 @@ interface OpenedEvent {
  *
  * @throws RecordError `unknown-key`: the keys were rotated, and this device does not have the new ones
  */
-async function openEvents(
-  { keys, replica, progress, transport }: OpenParts,
-  events: readonly SyncEvent[],
-  signal: AbortSignal,
-): Promise<OpenedEvent[]> {
+async function openEvents(parts: Connected, events: readonly SyncEvent[], signal: AbortSignal): Promise<OpenedEvent[]> {
+  const { keys, replica, progress, transport } = parts
   const { prefix } = keys
   const opened: Promise<OpenedEvent>[] = []
   const open = (event: SyncEvent) => {
@@ -233,7 +222,7 @@ async function openEvents(
   if (!strange) return all
   if (await missesKeys(keys, transport, signal)) throw strange.fault
   // Newer keys may have come since the fault was found.
-  return keys.prefix === prefix ? all : openEvents({ keys, replica, progress, transport }, events, signal)
+  return keys.prefix === prefix ? all : openEvents(parts, events, signal)
 
   async function openEvent(event: SyncEvent): Promise<OpenedEvent> {
     const version = { ...toVersion(event), ...keyMarkOf(keys, event) }

@@ -1,6 +1,6 @@
 import { ApiError } from '../../errors.ts'
-import type { Draft, Replica } from '../store/replica.ts'
-import type { Transport } from './transport.ts'
+import type { Connected } from '../parts.ts'
+import type { Draft } from '../store/replica.ts'
 
 /** Once this is stored, the user is told of what these edits have lost, or nothing of them is lost. */
 export function markTold(draft: Draft, eventIds: readonly string[]): void {
@@ -11,10 +11,7 @@ export function markTold(draft: Draft, eventIds: readonly string[]): void {
  * Settles the conflicts of which this device has told its user: only that device knows it, so nothing else settles them.
  * What fails is left to the next exchange.
  */
-export async function settleTold(
-  { transport, replica }: { transport: Transport; replica: Replica },
-  signal: AbortSignal,
-): Promise<void> {
+export async function settleTold({ transport, replica }: Connected, signal: AbortSignal): Promise<void> {
   const settled = new Set<string>()
   for (const id of replica.meta.told ?? []) {
     const failure: unknown = await transport.settleConflict(id, { signal }).catch((error: unknown) => error)

@@ -1,12 +1,7 @@
 import { ApiError, OfflineError } from '../../errors.ts'
 import { abortable } from '../../timing/clock.ts'
 import type { CallOptions, Transport } from '../exchange/transport.ts'
-import type { Engine } from './engine.ts'
-
-/** An engine with a way to the service. */
-export interface Connected extends Engine {
-  readonly transport: Transport
-}
+import type { Connected, Engine } from '../parts.ts'
 
 /** Long enough for a page of 8 MiB over a slow connection, including a busy service's delays. */
 const patienceMs = 120_000

@@ -9,9 +9,9 @@ import { pullAll } from '../exchange/pull.ts'
 import { pushAll } from '../exchange/push.ts'
 import { type NumberedEvent, takeMessages } from '../exchange/take.ts'
 import { settleTold } from '../exchange/told.ts'
+import type { Connected } from '../parts.ts'
 import { encryptAnew } from '../rotation/rotation.ts'
 import { Channel } from './channel.ts'
-import type { Connected } from './connected.ts'
 
 const pollMs = 30_000
 /** After this many refused handshakes in a row, the client polls for changes and tries a handshake only now and then. */

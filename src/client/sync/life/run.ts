@@ -5,10 +5,9 @@ import { abortable, pause } from '../../timing/clock.ts'
 import { forgetMasterKey } from '../../vault/master-key.ts'
 import type { Turn } from '../edits/edit.ts'
 import type { Transport } from '../exchange/transport.ts'
+import type { Connected, Engine } from '../parts.ts'
 import type { Search, SearchOptions, SearchQuery } from '../search/search.ts'
 import type { TabMessage } from '../store/tabs.ts'
-import type { Connected } from './connected.ts'
-import type { Engine } from './engine.ts'
 
 /** After this, the sync's second file is asked for again. */
 const fileAgainMs = 10_000

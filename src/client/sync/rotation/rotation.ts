@@ -3,12 +3,12 @@ import { bytesToBase64 } from '../../crypto/base64.ts'
 import type { Keys } from '../../crypto/keys.ts'
 import { type SealedRecord, sealedLength } from '../../crypto/record.ts'
 import { uuidv7 } from '../../ids.ts'
-import type { EditParts } from '../edits/edit.ts'
 import { sealList } from '../edits/seal-list.ts'
-import { type ExchangeParts, exchange } from '../exchange/exchange.ts'
+import { exchange } from '../exchange/exchange.ts'
 import { keyMarkOf, takeKeys } from '../exchange/key-marks.ts'
 import { pullAll } from '../exchange/pull.ts'
 import type { Change } from '../exchange/transport.ts'
+import type { Connected } from '../parts.ts'
 import type { Row, Version } from '../store/store.ts'
 
 interface RotationOptions {
@@ -26,7 +26,7 @@ const longestId = 128
  *
  * @throws RecordError `unknown-key`: they were replaced, and nothing was changed
  */
-export async function adoptKeys(parts: ExchangeParts, opened: Keys, options: RotationOptions): Promise<void> {
+export async function adoptKeys(parts: Connected, opened: Keys, options: RotationOptions): Promise<void> {
   await takeKeys(parts.replica, opened, parts.keys)
   try {
     await exchange(parts, options.signal)
@@ -43,7 +43,7 @@ export async function adoptKeys(parts: ExchangeParts, opened: Keys, options: Rot
  *
  * @throws ApiError the service refuses a batch, for example for the quota; what was sent before is done
  */
-export async function encryptAnew(parts: ExchangeParts, { onProgress, signal }: RotationOptions): Promise<void> {
+export async function encryptAnew(parts: Connected, { onProgress, signal }: RotationOptions): Promise<void> {
   const { keys, tabs, replica } = parts
   if (!keys.older) return
   /** Event ids of versions that stayed as they were: trying again would change nothing. */
@@ -68,7 +68,7 @@ function isStale({ version, held, unreadable, waiting }: Row, newest: string, gi
 }
 
 async function encryptBatch(
-  parts: ExchangeParts,
+  parts: Connected,
   stale: readonly Row[],
   given: Set<string>,
   signal: AbortSignal,
@@ -99,7 +99,7 @@ function firstOf(stale: readonly Row[]): Row[] {
 type EncryptedAnew = Change & { base: number }
 
 /** Leaves out what cannot be encrypted. */
-async function encryptRows(parts: ExchangeParts, rows: readonly Row[], signal: AbortSignal): Promise<EncryptedAnew[]> {
+async function encryptRows(parts: Connected, rows: readonly Row[], signal: AbortSignal): Promise<EncryptedAnew[]> {
   const bookmarks = rows.flatMap(({ version }) => version?.bookmark ?? [])
   const edits = await sealList(parts.keys, bookmarks, signal, () => {})
   const sealed = new Map(edits.flatMap((edit) => ('sealed' in edit ? [[edit.id, edit.sealed] as const] : [])))
@@ -115,7 +115,7 @@ async function encryptRows(parts: ExchangeParts, rows: readonly Row[], signal: A
  * unseen recognizes its own, and devices that do this at once send the same event.
  */
 function toChange(
-  { keys, userId, deviceId, replica }: EditParts,
+  { keys, userId, deviceId, replica }: Connected,
   version: Version,
   { id, content }: { id: string; content: SealedRecord },
 ): EncryptedAnew {
@@ -143,7 +143,7 @@ function sameEditAnew(
   return id > event_id && id.length <= longestId ? { id, timestamp, device_id } : undefined
 }
 
-async function push(parts: ExchangeParts, changes: EncryptedAnew[], signal: AbortSignal): Promise<void> {
+async function push(parts: Connected, changes: EncryptedAnew[], signal: AbortSignal): Promise<void> {
   const { transport, replica, keys } = parts
   const { accepted_ids, epoch } = await transport.push({ changes }, { signal })
   const accepted = new Set(accepted_ids)
