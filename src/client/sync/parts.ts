@@ -39,4 +39,6 @@ export interface Engine {
 /** An engine with a way to the service. */
 export interface Connected extends Engine {
   readonly transport: Transport
+  /** Ends what is under way. */
+  readonly signal: AbortSignal
 }

@@ -339,9 +339,9 @@ export function createSyncOver(
     remove: (ids) => run.edit((turn) => removeBookmarks(engine, turn, [ids].flat())),
     move: (ids, place, list = [ids].flat()) => run.editWith((deferred) => deferred.moveBookmarks(engine, list, place)),
     importBookmarks: (bookmarks, options = {}) =>
-      run.editWith(({ importList }, signal) => importList(engine, bookmarks, { ...options, signal }), options),
+      run.editWith(({ importList }, connected) => importList(connected, bookmarks, options), options),
     restoreExport: (opened, options = {}) =>
-      run.editWith(({ restoreList }, signal) => restoreList(engine, opened, { ...options, signal }), options),
+      run.editWith(({ restoreList }, connected) => restoreList(connected, opened, options), options),
     resolve: (which, choice) => run.editWith((deferred) => deferred.resolveConflicts(engine, which, choice)),
     heldDeletions: () => listHeld(replica),
     // Those held at the call: by the time that the edit runs, there may be others.
@@ -352,7 +352,7 @@ export function createSyncOver(
     retryQuarantined: (ids) => run.editWith(({ retryRefused }) => retryRefused(engine, ids)),
     dropQuarantined: (ids) => run.editWith(({ dropRefused }) => dropRefused(engine, ids)),
     adoptKeys: (opened, options = {}) =>
-      run.editWith(({ adoptKeys }, signal, connected) => adoptKeys(connected, opened, { ...options, signal }), options),
+      run.editWith(({ adoptKeys }, connected) => adoptKeys(connected, opened, options.onProgress), options),
     explain: () => run.editWith((deferred) => deferred.explain(engine), {}),
     on: (event, listener) => emitter.on(event, listener),
     signOut: (options = {}) => run.signOut(options),

@@ -7,7 +7,7 @@ import { isMarked, noteMarked, type Role, roleOf } from '../../bookmark-file/mar
 import type { Keys } from '../../crypto/keys.ts'
 import { RecordError } from '../../errors.ts'
 import { nextTurn, paced } from '../../timing/paced.ts'
-import type { Engine } from '../parts.ts'
+import type { Connected } from '../parts.ts'
 import { viewOf } from '../store/row.ts'
 import type { Row } from '../store/store.ts'
 import { type Edit, queueEdits, type SealedEdit, sealOne } from './edit.ts'
@@ -52,34 +52,34 @@ export interface ImportReport {
 
 /** Adds the bookmarks that do not exist yet. */
 export async function importList(
-  parts: Engine,
+  parts: Connected,
   bookmarks: readonly PlaintextBookmark[],
   options: ImportOptions,
 ): Promise<ImportReport> {
-  const { replica, tabs, tree, deviceId } = parts
+  const { replica, tabs, tree, deviceId, signal } = parts
   const importNow = async () => {
     // Another tab may just have imported the same file.
     await replica.load()
-    const { formed, failed } = await sortByForm(bookmarks, options.signal)
-    const plan = await planImport(formed, tree.read(), deviceId, options, options.signal)
+    const { formed, failed } = await sortByForm(bookmarks, signal)
+    const plan = await planImport(formed, tree.read(), deviceId, options, signal)
     return queueAccepted(parts, formed, options, isMissing, plan, failed)
   }
-  return tabs.exclusively('import', importNow, options.signal)
+  return tabs.exclusively('import', importNow, signal)
 }
 
 /** Restores the bookmarks of a backup: those that are missing and, with `overwrite`, those that differ. */
 export async function restoreList(
-  parts: Engine,
+  parts: Connected,
   { bookmarks }: Pick<OpenedExport, 'bookmarks'>,
   { overwrite = false, ...options }: RestoreOptions,
 ): Promise<ImportReport> {
-  const { formed, failed } = await sortByForm(bookmarks, options.signal)
+  const { formed, failed } = await sortByForm(bookmarks, parts.signal)
   const inTheirPlaces = { added: new Map(formed.map((bookmark) => [bookmark, bookmark])), placed: [] }
   return queueAccepted(parts, formed, options, overwrite ? differs : isMissing, inTheirPlaces, failed)
 }
 
 /** What one bookmark of a list has in a wrong form must not keep the others out. */
-async function sortByForm(bookmarks: readonly PlaintextBookmark[], signal: AbortSignal | undefined) {
+async function sortByForm(bookmarks: readonly PlaintextBookmark[], signal: AbortSignal) {
   const [formed, failed]: [PlaintextBookmark[], ImportReport['failed']] = [[], []]
   const sort = (bookmark: PlaintextBookmark) => {
     try {
@@ -104,9 +104,9 @@ function differs(row: Row, { sealed }: Edit): boolean {
 
 /** Queues all bookmarks in one step: a reload before it has finished leaves none, a later one loses none. */
 async function queueAccepted(
-  parts: Engine,
+  { signal, ...parts }: Connected,
   bookmarks: readonly PlaintextBookmark[],
-  { signal, onProgress }: Pick<ImportOptions, 'signal' | 'onProgress'>,
+  { onProgress }: Pick<ImportOptions, 'onProgress'>,
   accepts: (row: Row, edit: Edit) => boolean,
   { added, placed }: ImportPlan,
   malformed: ImportReport['failed'],

@@ -29,13 +29,14 @@ export function untilCheck({ clock, replica }: Connected): number {
  * Compares digests, if that is due, and pulls everything again if they differ. Devices do not have everything that a digest
  * covers, such as other entity types: what they still lack after that is the `gap`, which is expected from then on.
  */
-export async function checkDigest(parts: Connected, signal: AbortSignal): Promise<void> {
+export async function checkDigest(parts: Connected): Promise<void> {
+  const { tabs, signal } = parts
   if (signal.aborted || untilCheck(parts) > idleMs) return
-  await parts.tabs.exclusively('exchange', () => compare(parts, signal), signal)
+  await tabs.exclusively('exchange', () => compare(parts), signal)
 }
 
-async function compare(parts: Connected, signal: AbortSignal): Promise<void> {
-  const { replica, clock } = parts
+async function compare(parts: Connected): Promise<void> {
+  const { replica, clock, signal } = parts
   // Another tab may have synced further in the meantime.
   await replica.reload([], 'remote')
   if (!isIdle(parts)) return
@@ -43,20 +44,20 @@ async function compare(parts: Connected, signal: AbortSignal): Promise<void> {
   let mended: string | undefined
   for (let tries = 0; tries < mostTries && isIdle(parts); tries++) {
     const { cursor } = replica.meta
-    const digest = await askDigest(parts, signal)
+    const digest = await askDigest(parts)
     const told = hexValue(digest)
     if (told === undefined) break
     const gap = toDigest(told - (await sumOf(replica, signal)))
     if (gap === known.gap) return remember({ gap })
     // Only what the service had at this cursor can be compared.
-    await pullAll(parts, signal)
+    await pullAll(parts)
     if (replica.meta.cursor !== cursor) continue
     if (mended) return remember({ gap, mended })
     if (digest === known.mended) break
-    await mend(parts, signal)
+    await mend(parts)
     mended = digest
-    await pushAll(parts, signal)
-    await pullAll(parts, signal)
+    await pushAll(parts)
+    await pullAll(parts)
   }
   return remember({ ...known, ...(mended && { mended }) })
 
@@ -71,7 +72,7 @@ function isIdle(parts: Connected): boolean {
 }
 
 /** Not a digest if the service does not know it or has none: that is no reason to stop syncing. */
-async function askDigest({ transport }: Connected, signal: AbortSignal): Promise<string> {
+async function askDigest({ transport, signal }: Connected): Promise<string> {
   try {
     return (await transport.getStatus({ signal })).digest ?? ''
   } catch (error) {

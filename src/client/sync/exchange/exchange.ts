@@ -9,16 +9,16 @@ import { settleTold } from './told.ts'
  * Pulls everything new, then pushes all pending changes. Nothing is sent until the session is known to belong to this
  * user.
  */
-export async function exchange(parts: Connected, signal: AbortSignal): Promise<void> {
-  const { tabs, replica } = parts
+export async function exchange(parts: Connected): Promise<void> {
+  const { tabs, replica, signal } = parts
   const task = async () => {
-    await demandUser(parts, signal)
+    await demandUser(parts)
     // Another tab may have synced further in the meantime.
     await replica.reload([], 'remote')
     await takeKeys(replica, parts.keys)
-    await pullAll(parts, signal)
-    await pushAll(parts, signal)
-    await settleTold(parts, signal)
+    await pullAll(parts)
+    await pushAll(parts)
+    await settleTold(parts)
   }
   await tabs.exclusively('exchange', () => noted(parts, 'exchange', task), signal)
 }

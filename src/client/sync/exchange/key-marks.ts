@@ -2,9 +2,9 @@ import { claimedKeyId } from '../../../protocol/key-id.ts'
 import { base64ToBytes, bytesToBase64 } from '../../crypto/base64.ts'
 import { type Keys, keyOf, lacksKey } from '../../crypto/keys.ts'
 import { RecordError } from '../../errors.ts'
+import type { Connected } from '../parts.ts'
 import type { Replica } from '../store/replica.ts'
 import type { Meta } from '../store/store.ts'
-import type { Transport } from './transport.ts'
 
 /** Under which key a record is, once keys were rotated: its prefix in base64. Under the first key it says nothing. */
 export function keyMarkOf(
@@ -25,7 +25,7 @@ export function keysOf(keys: Keys | undefined, mark: string | undefined): Keys |
 }
 
 /** True if the service's keyring has a newer key than this device. Nobody else makes records that users can read. */
-export async function missesKeys(keys: Keys, transport: Transport, signal: AbortSignal): Promise<boolean> {
+export async function missesKeys({ keys, transport, signal }: Connected): Promise<boolean> {
   return lacksKey(keys, claimedKeyId(await transport.getKeyring({ signal })))
 }
 

@@ -13,10 +13,10 @@ import { certainlyDescends, type TakeParts, takePage } from './take.ts'
 import type { PullResponse } from './transport.ts'
 
 /** Pulls everything new, or all there is if the service was recovered from a backup. */
-export async function pullAll(parts: Connected, signal: AbortSignal): Promise<void> {
-  const isWhole = await pullNew(parts, signal)
-  if (!isWhole) await pullAgain(parts, signal)
-  await pullUnread(parts, signal)
+export async function pullAll(parts: Connected): Promise<void> {
+  const isWhole = await pullNew(parts)
+  if (!isWhole) await pullAgain(parts)
+  await pullUnread(parts)
   await settleDeletions(parts)
 }
 
@@ -25,8 +25,8 @@ export async function pullAll(parts: Connected, signal: AbortSignal): Promise<vo
  *
  * @returns false if the service was recovered from a backup
  */
-async function pullNew(parts: Connected, signal: AbortSignal): Promise<boolean> {
-  const { transport, replica, clock } = parts
+async function pullNew(parts: Connected): Promise<boolean> {
+  const { transport, replica, clock, signal } = parts
   const request = (from: number) => transport.pull({ since: from }, { signal })
   let since = replica.meta.cursor
   let coming = request(since)
@@ -39,7 +39,7 @@ async function pullNew(parts: Connected, signal: AbortSignal): Promise<boolean> 
     const end = { lastSync: correctedNow(clock, replica.meta), isIncomplete: false }
     if (page.has_more) coming = early(request(cursor))
     const meta = { cursor, epoch, ...(!page.has_more && end) }
-    const outcome = await takePage(parts, page.changes, since, meta, signal)
+    const outcome = await takePage(parts, page.changes, since, meta)
     if (outcome === 'taken' && !page.has_more) return true
     since = outcome === 'taken' ? cursor : replica.meta.cursor
     if (outcome === 'doubt') coming = request(since)
@@ -53,17 +53,17 @@ function early<T>(page: Promise<T>): Promise<T> {
 }
 
 /** Pulls again from where the first version came whose key was missing and is there now. */
-async function pullUnread(parts: Connected, signal: AbortSignal): Promise<void> {
+async function pullUnread(parts: Connected): Promise<void> {
   const { replica, keys } = parts
   const isOpenable = ({ unreadable }: Row) => keysOf(keys, unreadable?.key) !== undefined
   const rows = [...replica.unreadable].flatMap((id) => replica.rows.get(id) ?? []).filter(isOpenable)
   if (rows.length === 0) return
   const { cursor, epoch } = replica.meta
   const from = Math.min(...rows.map(({ unreadable }) => unreadable?.base ?? cursor))
-  for await (const page of pagesSince(parts, from, signal)) {
+  for await (const page of pagesSince(parts, from)) {
     // Then the next pull has everything.
     if (page.epoch !== epoch) return
-    if ((await takePage(parts, page.changes, cursor, { cursor }, signal)) === 'doubt') return
+    if ((await takePage(parts, page.changes, cursor, { cursor })) === 'doubt') return
   }
   const ids = rows.map(({ id }) => id)
   await replica.commit(ids, 'remote', (draft) => {
@@ -73,7 +73,7 @@ async function pullUnread(parts: Connected, signal: AbortSignal): Promise<void> 
 }
 
 /** The session must be this user's. If it is another's, an event says so: the status would not tell it from no session. */
-export async function demandUser({ transport, userId, emitter }: Connected, signal: AbortSignal): Promise<void> {
+export async function demandUser({ transport, userId, emitter, signal }: Connected): Promise<void> {
   if ((await transport.getUserId({ signal })) === userId) return
   const error = new SignedOutError('Another user is signed in')
   emitter.emit('error', { error })
@@ -87,11 +87,10 @@ export async function demandUser({ transport, userId, emitter }: Connected, sign
  */
 async function pullAgain(
   parts: TakeParts,
-  signal: AbortSignal,
 ): Promise<{ found: Pick<Found, 'ids' | 'unseen'>; pushed: Row[]; isRecovered: boolean }> {
-  const { replica, keys, clock } = parts
+  const { replica, keys, clock, signal } = parts
   const { cursor: before, epoch: known } = replica.meta
-  const found = await pullFromStart(parts, before, signal)
+  const found = await pullFromStart(parts, before)
   const { older, cursor, epoch } = found
   // Up to here, everything that the service has is known; later changes come from devices that may not know ours.
   const base = Math.min(before, cursor)
@@ -136,9 +135,9 @@ interface Found {
 /** As often as the service may be recovered while everything is pulled: one at fault would be asked without end. */
 const mostAttempts = 5
 
-async function pullFromStart(parts: TakeParts, before: number, signal: AbortSignal): Promise<Found> {
+async function pullFromStart(parts: TakeParts, before: number): Promise<Found> {
   for (let attempt = 0; attempt < mostAttempts; attempt++) {
-    const found = await pullOneEpoch(parts, before, signal)
+    const found = await pullOneEpoch(parts, before)
     if (found) return found
     // The service was recovered while a store is mended.
     parts = { ...parts, isSameHistory: false }
@@ -147,7 +146,7 @@ async function pullFromStart(parts: TakeParts, before: number, signal: AbortSign
 }
 
 /** Undefined if the service was recovered once more meanwhile. */
-async function pullOneEpoch(parts: TakeParts, before: number, signal: AbortSignal): Promise<Found | undefined> {
+async function pullOneEpoch(parts: TakeParts, before: number): Promise<Found | undefined> {
   const ids = new Set<string>()
   const older = new Map<string, Version>()
   const unseen = new Set<string>()
@@ -155,8 +154,8 @@ async function pullOneEpoch(parts: TakeParts, before: number, signal: AbortSigna
   const found: Found = { ids, older, unseen, cursor: 0, epoch }
   // The old cursor and epoch stay until all is there, so that after an interruption the recovery is noticed again.
   const take = ({ changes }: PullResponse) =>
-    takePage({ ...parts, older }, changes, 0, { cursor: parts.replica.meta.cursor }, signal)
-  for await (const page of pagesSince(parts, 0, signal)) {
+    takePage({ ...parts, older }, changes, 0, { cursor: parts.replica.meta.cursor })
+  for await (const page of pagesSince(parts, 0)) {
     if (page.epoch !== (found.epoch || page.epoch)) return undefined
     await take(page)
     for (const id of idsOf(page)) ids.add(id)
@@ -164,14 +163,14 @@ async function pullOneEpoch(parts: TakeParts, before: number, signal: AbortSigna
     found.epoch = page.epoch
   }
   if (before >= found.cursor) return found
-  for await (const page of pagesSince(parts, before, signal)) {
+  for await (const page of pagesSince(parts, before)) {
     if (page.epoch !== found.epoch) return undefined
     for (const id of idsOf(page)) unseen.add(id)
   }
   return found
 }
 
-async function* pagesSince({ transport }: Connected, from: number, signal: AbortSignal): AsyncGenerator<PullResponse> {
+async function* pagesSince({ transport, signal }: Connected, from: number): AsyncGenerator<PullResponse> {
   for (let since = from, hasMore = true; hasMore; ) {
     const page = await transport.pull({ since }, { signal })
     signal.throwIfAborted()
@@ -264,10 +263,10 @@ function toWaiting(
 }
 
 /** Pulls everything again, and tells what the store had lost or kept wrongly. What the service lacks is sent to it. */
-export async function mend(parts: Connected, signal: AbortSignal): Promise<void> {
+export async function mend(parts: Connected): Promise<void> {
   const { replica, emitter } = parts
   const before = new Map(replica.rows)
-  const { found, pushed, isRecovered } = await pullAgain({ ...parts, isSameHistory: true }, signal)
+  const { found, pushed, isRecovered } = await pullAgain({ ...parts, isSameHistory: true })
   const sent = new Set(pushed.map(({ id }) => id))
   const mended = { missing: [] as string[], outdated: [] as string[], deleted: [] as string[], sent: [...sent] }
   for (const id of found.ids) {

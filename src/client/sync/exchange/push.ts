@@ -22,7 +22,7 @@ const longMs = 3_600_000
  * sent, settles it. So if a response is lost, the change is sent again as the same event. One that the service refuses
  * stays here (`quarantined`), and holds up no other.
  */
-export async function pushAll(parts: Connected, signal: AbortSignal): Promise<void> {
+export async function pushAll(parts: Connected): Promise<void> {
   const { outbox } = parts
   if (outbox.isRefused) return
   if (outbox.takeQuotaTry()) await retryOverQuota(parts)
@@ -30,9 +30,9 @@ export async function pushAll(parts: Connected, signal: AbortSignal): Promise<vo
   const refusals = new Refusals()
   try {
     for (;;) {
-      await compareClocks(parts, signal)
+      await compareClocks(parts)
       const batch = nextBatch(parts)
-      if (batch.length === 0 || !(await pushBatch(parts, batch, refusals, signal))) return
+      if (batch.length === 0 || !(await pushBatch(parts, batch, refusals))) return
     }
   } catch (error) {
     if (isRefusal(error)) outbox.refuse()
@@ -44,8 +44,8 @@ export async function pushAll(parts: Connected, signal: AbortSignal): Promise<vo
  * Asks for the service's time, by a push of nothing, before edits are sent that a clock far ahead may have stamped: once
  * accepted, they would win for as long as it is ahead. Before the first push of all there is nobody to win over.
  */
-async function compareClocks(parts: Connected, signal: AbortSignal): Promise<void> {
-  const { replica, transport, clock } = parts
+async function compareClocks(parts: Connected): Promise<void> {
+  const { replica, transport, clock, signal } = parts
   const { meta, rows, waiting } = replica
   const isFirst = meta.cursor === 0 && !meta.isIncomplete && meta.clockCheckedAt === undefined
   if (isFirst || isClockTrusted(clock, meta)) return
@@ -57,16 +57,11 @@ async function compareClocks(parts: Connected, signal: AbortSignal): Promise<voi
   const { timestamp: serverTime } = await transport.push({ changes: [] }, { signal })
   const heardAt = clock.now()
   const isInTime = await replica.commit([], 'remote', (draft) => correctClock(draft, { serverTime, sentAt, heardAt }))
-  if (!isInTime) await compareClocks(parts, signal)
+  if (!isInTime) await compareClocks(parts)
 }
 
 /** Returns whether anything could be sent or decided. */
-async function pushBatch(
-  parts: Connected,
-  next: readonly Waiting[],
-  refusals: Refusals,
-  signal: AbortSignal,
-): Promise<boolean> {
+async function pushBatch(parts: Connected, next: readonly Waiting[], refusals: Refusals): Promise<boolean> {
   const { sendable, hopeless } = refusals.sort(parts.replica, next)
   const decided = await returnBatch(parts.replica, hopeless, overQuota)
   if (decided > 0) parts.progress.advance(decided)
@@ -74,32 +69,28 @@ async function pushBatch(
   // All were edited meanwhile, or sent by another tab: what waits now is looked at anew.
   if (batch.length === 0) return decided > 0 || sendable.length > 0
   const sentAt = parts.clock.now()
-  const answer = await send(parts, batch, signal)
+  const answer = await send(parts, batch)
   const heardAt = parts.clock.now()
-  signal.throwIfAborted()
+  parts.signal.throwIfAborted()
   if (isRefusal(answer)) {
-    await split(parts, batch, answer, refusals, signal)
+    await split(parts, batch, answer, refusals)
   } else {
     refusals.reset()
     parts.progress.advance(batch.length)
     const rejected = await settle(parts, batch, answer, { serverTime: answer.timestamp, sentAt, heardAt })
-    if (rejected.length > 0) await resolveRejected(parts, rejected, answer.timestamp, signal)
-    else if (answer.epoch !== parts.replica.meta.epoch) await pullAll(parts, signal)
+    if (rejected.length > 0) await resolveRejected(parts, rejected, answer.timestamp)
+    else if (answer.epoch !== parts.replica.meta.epoch) await pullAll(parts)
   }
   return true
 }
 
 /** A change that another device has made since is to be merged with the edit first, unless it is to lose to it. */
-async function send(
-  parts: Connected,
-  batch: readonly Waiting[],
-  signal: AbortSignal,
-): Promise<PushResponse | ApiError> {
+async function send({ transport, signal }: Connected, batch: readonly Waiting[]): Promise<PushResponse | ApiError> {
   const changes = batch.map(({ change, overwrites }): Change => {
     return { ...change, if_unseen: overwrites ? 'overwrite' : 'reject' }
   })
   try {
-    return await parts.transport.push({ changes }, { signal })
+    return await transport.push({ changes }, { signal })
   } catch (error) {
     if (isRefusal(error)) return error
     throw error
@@ -107,13 +98,7 @@ async function send(
 }
 
 /** After a batch was refused as a whole: sends its halves, until the refused change is alone. */
-async function split(
-  parts: Connected,
-  batch: readonly Waiting[],
-  error: ApiError,
-  refusals: Refusals,
-  signal: AbortSignal,
-): Promise<void> {
+async function split(parts: Connected, batch: readonly Waiting[], error: ApiError, refusals: Refusals): Promise<void> {
   const { replica } = parts
   const [first] = batch
   if (batch.length === 1 && first) {
@@ -124,7 +109,7 @@ async function split(
   }
   await returnBatch(replica, batch)
   const half = Math.ceil(batch.length / 2)
-  for (const part of [batch.slice(0, half), batch.slice(half)]) await pushBatch(parts, part, refusals, signal)
+  for (const part of [batch.slice(0, half), batch.slice(half)]) await pushBatch(parts, part, refusals)
 }
 
 /** Returns the changes that were not accepted. */
@@ -156,14 +141,9 @@ async function settle(
  * was is refused for another reason: another user is signed in, its time was too far ahead, or what it would overwrite
  * cannot be decrypted; then it overwrites that, unless that wins.
  */
-async function resolveRejected(
-  parts: Connected,
-  rejected: readonly Waiting[],
-  serverTime: number,
-  signal: AbortSignal,
-): Promise<void> {
+async function resolveRejected(parts: Connected, rejected: readonly Waiting[], serverTime: number): Promise<void> {
   const { replica } = parts
-  await pullAll(parts, signal)
+  await pullAll(parts)
   const unexplained = rejected.filter((one) => isAsBefore(replica.rows.get(one.change.entity_id), one))
   const lost = rejected.filter(
     (one) => !unexplained.includes(one) && hasLost(replica.rows.get(one.change.entity_id), one),
@@ -175,7 +155,7 @@ async function resolveRejected(
     ),
   )
   if (unexplained.length === 0) return
-  await demandUser(parts, signal)
+  await demandUser(parts)
   const ids = unexplained.map(({ change }) => change.entity_id)
   await replica.commit(ids, 'remote', (draft) => {
     for (const one of unexplained) {

@@ -38,9 +38,8 @@ export async function takePage(
   events: readonly SyncEvent[],
   since: number,
   meta: Partial<Meta> & { cursor: number },
-  signal: AbortSignal,
 ): Promise<'taken' | 'doubt'> {
-  const opened = await openEvents(parts, checked(parts, events), signal)
+  const opened = await openEvents(parts, checked(parts, events))
   const ids = opened.map(({ event }) => event.entity_id)
   return parts.replica.commit(ids, 'remote', (draft) => {
     if (draft.meta.cursor < since) return 'doubt'
@@ -63,14 +62,13 @@ export async function takeMessages(
   parts: TakeParts,
   messages: readonly NumberedEvent[],
   since: number,
-  signal: AbortSignal,
 ): Promise<'taken' | 'doubt'> {
   for (const { stamp } of messages) demandTimes(stamp)
   const events = checked(
     parts,
     messages.map(({ event }) => event),
   )
-  const opened = new Map((await openEvents(parts, events, signal)).map((one) => [one.event, one]))
+  const opened = new Map((await openEvents(parts, events)).map((one) => [one.event, one]))
   const ids = messages.map(({ event }) => event.entity_id)
   return parts.replica.commit(ids, 'remote', (draft) => {
     if (draft.meta.cursor < since || draft.meta.isIncomplete) return 'doubt'
@@ -207,8 +205,8 @@ interface OpenedEvent {
  *
  * @throws RecordError `unknown-key`: the keys were rotated, and this device does not have the new ones
  */
-async function openEvents(parts: Connected, events: readonly SyncEvent[], signal: AbortSignal): Promise<OpenedEvent[]> {
-  const { keys, replica, progress, transport } = parts
+async function openEvents(parts: Connected, events: readonly SyncEvent[]): Promise<OpenedEvent[]> {
+  const { keys, replica, progress, signal } = parts
   const { prefix } = keys
   const opened: Promise<OpenedEvent>[] = []
   const open = (event: SyncEvent) => {
@@ -220,9 +218,9 @@ async function openEvents(parts: Connected, events: readonly SyncEvent[], signal
   const all = await Promise.all(opened)
   const strange = all.find(({ fault }) => fault?.fault === 'unknown-key')
   if (!strange) return all
-  if (await missesKeys(keys, transport, signal)) throw strange.fault
+  if (await missesKeys(parts)) throw strange.fault
   // Newer keys may have come since the fault was found.
-  return keys.prefix === prefix ? all : openEvents(parts, events, signal)
+  return keys.prefix === prefix ? all : openEvents(parts, events)
 
   async function openEvent(event: SyncEvent): Promise<OpenedEvent> {
     const version = { ...toVersion(event), ...keyMarkOf(keys, event) }

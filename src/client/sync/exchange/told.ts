@@ -11,7 +11,7 @@ export function markTold(draft: Draft, eventIds: readonly string[]): void {
  * Settles the conflicts of which this device has told its user: only that device knows it, so nothing else settles them.
  * What fails is left to the next exchange.
  */
-export async function settleTold({ transport, replica }: Connected, signal: AbortSignal): Promise<void> {
+export async function settleTold({ transport, replica, signal }: Connected): Promise<void> {
   const settled = new Set<string>()
   for (const id of replica.meta.told ?? []) {
     const failure: unknown = await transport.settleConflict(id, { signal }).catch((error: unknown) => error)

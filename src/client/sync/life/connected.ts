@@ -17,7 +17,7 @@ const jitterMs = 250
  * Gives the engine the transport, with calls that end: without a response in time, they reject with OfflineError. They wait if
  * the service asks for it, and the status says so.
  */
-export function connected(engine: Engine, transport: Transport): Connected {
+export function connected(engine: Engine, transport: Transport, signal: AbortSignal): Connected {
   const { clock, random, status } = engine
 
   async function inTime<T>({ signal }: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
@@ -76,5 +76,6 @@ export function connected(engine: Engine, transport: Transport): Connected {
       return engine.deviceId
     },
     transport: limits,
+    signal,
   }
 }

@@ -27,8 +27,8 @@ const longestMs = 30_000
  * Keeps this device in sync with the service until the signal aborts, the session ends, or the keys are replaced. Whatever
  * a rotation, on any device, has left under older keys is encrypted anew.
  */
-export async function lead(engine: Connected, signal: AbortSignal): Promise<void> {
-  const { clock, random, status, progress, network, outbox, keys } = engine
+export async function lead(engine: Connected): Promise<void> {
+  const { clock, random, status, progress, network, outbox, keys, signal } = engine
   let attempts = 0
   /** The wait before the next attempt: random, up to a ceiling that doubles from 1 s to 30 s (full jitter). */
   const backoff = () => random() * Math.min(longestMs, firstMs * 2 ** attempts++)
@@ -42,21 +42,21 @@ export async function lead(engine: Connected, signal: AbortSignal): Promise<void
     outbox.reset()
     network.rung.then(startAnew)
     try {
-      await exchange(engine, signal)
+      await exchange(engine)
       if (status.state !== 'online') status.set('polling')
       progress.end()
-      if (keys.older) await encryptAnew(engine, { signal }).catch(nextTime)
+      if (keys.older) await encryptAnew(engine).catch(nextTime)
       const startedAt = clock.now()
       // Also if the clock was put back.
       const isDue = Math.abs(startedAt - refusedAt) >= handshakeAgainMs
       try {
-        if (isDue) refusals = (await stayLive(engine, signal)) ? 0 : refusals + 1
+        if (isDue) refusals = (await stayLive(engine)) ? 0 : refusals + 1
       } finally {
         if (clock.now() - startedAt >= goodMs) startAnew()
       }
       if (refusals > 0) {
         status.set('polling')
-        await checkDigest(engine, signal)
+        await checkDigest(engine)
       }
       if (refusals < mostRefusals) {
         await pause(clock, backoff(), [network.rung, outbox.rung], signal)
@@ -79,8 +79,8 @@ export async function lead(engine: Connected, signal: AbortSignal): Promise<void
 function nextTime(): void {}
 
 /** Follows the realtime channel until it closes; false if it was refused. */
-async function stayLive(engine: Connected, signal: AbortSignal): Promise<boolean> {
-  const { transport, replica, userId, deviceId, clock, status, disconnected } = engine
+async function stayLive(engine: Connected): Promise<boolean> {
+  const { transport, replica, userId, deviceId, clock, status, disconnected, signal } = engine
   signal.throwIfAborted()
   const since = replica.meta.cursor
   const socket = transport.openSocket({ userId, deviceId, since })
@@ -94,21 +94,15 @@ async function stayLive(engine: Connected, signal: AbortSignal): Promise<boolean
     if (greeting === undefined) return false
     await replica.commit([], 'remote', (draft) => correctClock(draft, greeting.time))
     status.set('online')
-    await follow(engine, channel, greeting.epoch, since, signal)
+    await follow(engine, channel, greeting.epoch, since)
     return true
   } finally {
     channel.close()
   }
 }
 
-async function follow(
-  engine: Connected,
-  channel: Channel,
-  epoch: string,
-  since: number,
-  signal: AbortSignal,
-): Promise<void> {
-  const { tabs, outbox, replica, clock, progress } = engine
+async function follow(engine: Connected, channel: Channel, epoch: string, since: number): Promise<void> {
+  const { tabs, outbox, replica, clock, progress, signal } = engine
   let cursor = since
   while (channel.isOpen) {
     channel.activity.reset()
@@ -117,14 +111,14 @@ async function follow(
     const task = async () => {
       // What this device has pushed comes back, too.
       const news = channel.drain().filter(({ stamp }) => stamp > replica.meta.cursor)
-      await takeAndPush(engine, news, position, signal).finally(() => progress.end())
+      await takeAndPush(engine, news, position).finally(() => progress.end())
     }
     await tabs.exclusively('exchange', () => noted(engine, 'live', task), signal)
     // It falls when the browser has emptied the store, but the channel goes on from where it was.
     cursor = Math.max(cursor, replica.meta.cursor)
     const checkAt = clock.now() + untilCheck(engine)
     await pause(clock, checkAt - clock.now(), [channel.activity.rung, outbox.rung], signal)
-    if (clock.now() >= checkAt && channel.isOpen) await checkDigest(engine, signal)
+    if (clock.now() >= checkAt && channel.isOpen) await checkDigest(engine)
   }
 }
 
@@ -133,15 +127,14 @@ async function takeAndPush(
   engine: Connected,
   messages: readonly NumberedEvent[],
   { epoch, since }: { epoch: string; since: number },
-  signal: AbortSignal,
 ): Promise<void> {
   const { meta } = engine.replica
   const isRecovered = epoch !== meta.epoch
   if (isRecovered || messages.length > 0 || meta.cursor < since || meta.isIncomplete) {
-    const outcome = isRecovered ? 'doubt' : await takeMessages(engine, messages, since, signal)
-    if (outcome === 'doubt') await pullAll(engine, signal)
+    const outcome = isRecovered ? 'doubt' : await takeMessages(engine, messages, since)
+    if (outcome === 'doubt') await pullAll(engine)
     else await settleDeletions(engine)
   }
-  await pushAll(engine, signal)
-  await settleTold(engine, signal)
+  await pushAll(engine)
+  await settleTold(engine)
 }

@@ -105,12 +105,12 @@ export class Run {
 
   /** Like `edit`, in its turn, with what is in the sync's second file. */
   editWith<T>(
-    work: (deferred: Deferred, signal: AbortSignal, connected: Connected) => Promise<T>,
+    work: (deferred: Deferred, connected: Connected) => Promise<T>,
     options?: { signal?: AbortSignal | undefined },
   ): Promise<T> {
     return this.edit(async (turn, signal) => {
-      const [{ deferred, connected }] = await abortable(Promise.all([this.#reach(), turn]), signal)
-      return work(deferred, signal, connected)
+      const [{ deferred, connected }] = await abortable(Promise.all([this.#reach(signal), turn]), signal)
+      return work(deferred, connected)
     }, options)
   }
 
@@ -120,8 +120,8 @@ export class Run {
     const signal = this.#signalFor(caller)
     outbox.reopen()
     try {
-      const { deferred, connected } = await abortable(this.#reach(), signal)
-      const exchanging = deferred.exchange(connected, signal)
+      const { deferred, connected } = await abortable(this.#reach(signal), signal)
+      const exchanging = deferred.exchange(connected)
       this.#exchanges = endOf(this.#exchanges, exchanging)
       await abortable(exchanging, signal)
     } catch (error) {
@@ -143,9 +143,9 @@ export class Run {
   }
 
   /** The sync's second file, and the way to the service, which is in it. */
-  async #reach() {
+  async #reach(signal: AbortSignal) {
     const deferred = await this.#loadDeferred()
-    return { deferred, connected: deferred.connected(this.#engine, this.#connect(deferred)) }
+    return { deferred, connected: deferred.connected(this.#engine, this.#connect(deferred), signal) }
   }
 
   #signalFor(caller: AbortSignal | undefined): AbortSignal {
@@ -221,7 +221,7 @@ export class Run {
   }
 
   async #logout(signal = new AbortController().signal): Promise<void> {
-    const { connected } = await abortable(this.#reach(), signal)
+    const { connected } = await abortable(this.#reach(signal), signal)
     await connected.transport.logout({ signal })
   }
 
@@ -245,7 +245,7 @@ export class Run {
       // A sleeping tab may have missed messages of other tabs.
       await replica.load()
       const { deferred, connected } = await this.#untilReached()
-      await deferred.lead(connected, signal)
+      await deferred.lead(connected)
     }
     await tabs
       .exclusively('sync', task, signal)
@@ -265,7 +265,7 @@ export class Run {
       network.reset()
       if (status.state !== 'online') status.set('connecting')
       try {
-        return await abortable(this.#reach(), signal)
+        return await abortable(this.#reach(signal), signal)
       } catch (error) {
         signal.throwIfAborted()
         status.fail(error)

@@ -11,10 +11,7 @@ import type { Change } from '../exchange/transport.ts'
 import type { Connected } from '../parts.ts'
 import type { Row, Version } from '../store/store.ts'
 
-interface RotationOptions {
-  onProgress?: ((done: number, total: number) => void) | undefined
-  signal: AbortSignal
-}
+type OnProgress = ((done: number, total: number) => void) | undefined
 
 const mostRows = 500
 const mostCharacters = 4 * 1024 * 1024
@@ -26,11 +23,11 @@ const longestId = 128
  *
  * @throws RecordError `unknown-key`: they were replaced, and nothing was changed
  */
-export async function adoptKeys(parts: Connected, opened: Keys, options: RotationOptions): Promise<void> {
+export async function adoptKeys(parts: Connected, opened: Keys, onProgress?: OnProgress): Promise<void> {
   await takeKeys(parts.replica, opened, parts.keys)
   try {
-    await exchange(parts, options.signal)
-    await encryptAnew(parts, options)
+    await exchange(parts)
+    await encryptAnew(parts, onProgress)
   } finally {
     // If another tab leads, no later exchange of this one would.
     parts.progress.end()
@@ -43,8 +40,8 @@ export async function adoptKeys(parts: Connected, opened: Keys, options: Rotatio
  *
  * @throws ApiError the service refuses a batch, for example for the quota; what was sent before is done
  */
-export async function encryptAnew(parts: Connected, { onProgress, signal }: RotationOptions): Promise<void> {
-  const { keys, tabs, replica } = parts
+export async function encryptAnew(parts: Connected, onProgress?: OnProgress): Promise<void> {
+  const { keys, tabs, replica, signal } = parts
   if (!keys.older) return
   /** Event ids of versions that stayed as they were: trying again would change nothing. */
   const given = new Set<string>()
@@ -56,7 +53,7 @@ export async function encryptAnew(parts: Connected, { onProgress, signal }: Rota
   const total = listStale().length
   for (let left = total; left > 0; left = listStale().length) {
     onProgress?.(Math.max(0, total - left), total)
-    await tabs.exclusively('exchange', () => encryptBatch(parts, listStale(), given, signal), signal)
+    await tabs.exclusively('exchange', () => encryptBatch(parts, listStale(), given), signal)
   }
   onProgress?.(total, total)
 }
@@ -67,21 +64,16 @@ function isStale({ version, held, unreadable, waiting }: Row, newest: string, gi
   return version.key !== newest && waiting.every(({ refusal }) => refusal)
 }
 
-async function encryptBatch(
-  parts: Connected,
-  stale: readonly Row[],
-  given: Set<string>,
-  signal: AbortSignal,
-): Promise<void> {
+async function encryptBatch(parts: Connected, stale: readonly Row[], given: Set<string>): Promise<void> {
   const { replica, keys } = parts
   // Another tab may have newer keys by now.
   await takeKeys(replica, keys)
   const rows = firstOf(stale)
   const { prefix } = keys
-  const changes = await encryptRows(parts, rows, signal)
+  const changes = await encryptRows(parts, rows)
   // Newer keys have come meanwhile: nothing is sent under those before them.
   if (keys.prefix !== prefix) return
-  if (changes.length > 0) await push(parts, changes, signal)
+  if (changes.length > 0) await push(parts, changes)
   for (const { id, version } of rows) {
     if (version && replica.rows.get(id)?.version?.event_id === version.event_id) given.add(version.event_id)
   }
@@ -99,9 +91,9 @@ function firstOf(stale: readonly Row[]): Row[] {
 type EncryptedAnew = Change & { base: number }
 
 /** Leaves out what cannot be encrypted. */
-async function encryptRows(parts: Connected, rows: readonly Row[], signal: AbortSignal): Promise<EncryptedAnew[]> {
+async function encryptRows(parts: Connected, rows: readonly Row[]): Promise<EncryptedAnew[]> {
   const bookmarks = rows.flatMap(({ version }) => version?.bookmark ?? [])
-  const edits = await sealList(parts.keys, bookmarks, signal, () => {})
+  const edits = await sealList(parts.keys, bookmarks, parts.signal, () => {})
   const sealed = new Map(edits.flatMap((edit) => ('sealed' in edit ? [[edit.id, edit.sealed] as const] : [])))
   return rows.flatMap(({ id, version }) => {
     const content = sealed.get(id)
@@ -143,8 +135,8 @@ function sameEditAnew(
   return id > event_id && id.length <= longestId ? { id, timestamp, device_id } : undefined
 }
 
-async function push(parts: Connected, changes: EncryptedAnew[], signal: AbortSignal): Promise<void> {
-  const { transport, replica, keys } = parts
+async function push(parts: Connected, changes: EncryptedAnew[]): Promise<void> {
+  const { transport, replica, keys, signal } = parts
   const { accepted_ids, epoch } = await transport.push({ changes }, { signal })
   const accepted = new Set(accepted_ids)
   const ids = changes.map(({ entity_id }) => entity_id)
@@ -158,5 +150,5 @@ async function push(parts: Connected, changes: EncryptedAnew[], signal: AbortSig
     }
   })
   // A bookmark that was not accepted has been edited meanwhile.
-  if (accepted.size < changes.length || epoch !== replica.meta.epoch) await pullAll(parts, signal)
+  if (accepted.size < changes.length || epoch !== replica.meta.epoch) await pullAll(parts)
 }
