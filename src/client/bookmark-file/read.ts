@@ -1,3 +1,4 @@
+import { generateKeyBetween } from 'fractional-indexing'
 import type { PlaintextBookmark } from '../bookmark.ts'
 import { BookmarkFileError } from '../errors.ts'
 import { uuidv7 } from '../ids.ts'
@@ -40,7 +41,7 @@ export async function readBookmarkFileAsync(html: string): Promise<PlaintextBook
 /** Makes bookmarks of the tags and texts of a file. */
 class Reader implements TagListener {
   readonly #bookmarks: PlaintextBookmark[] = []
-  #top: Level = { parent: {}, count: 0 }
+  #top: Level = { parent: {}, last: null }
   #levels: Level[] = []
   #sawList = false
   // The last item read, which a DD describes, and the last folder, which the next DL belongs to.
@@ -97,7 +98,8 @@ class Reader implements TagListener {
   #add(fields: Omit<PlaintextBookmark, 'id' | 'source'> & { title: string }): PlaintextBookmark {
     this.#finish()
     const level = this.#level
-    const place = { ...level.parent, position: positionAt(level.count++) }
+    level.last = generateKeyBetween(level.last, null)
+    const place = { ...level.parent, position: level.last }
     const bookmark: PlaintextBookmark = { id: uuidv7(), ...fields, ...place, source: 'bookmarks' }
     this.#bookmarks.push(bookmark)
     this.#item = bookmark
@@ -149,7 +151,8 @@ class Reader implements TagListener {
 /** A list (DL) and the folder it belongs to. */
 interface Level {
   parent: Pick<PlaintextBookmark, 'parentId' | 'folder' | 'path'>
-  count: number
+  /** The position of the last item. */
+  last: string | null
 }
 
 /** Each item repeats what it says of the folders around it: unlimited, a file of deep folders would become gigabytes. */
@@ -164,30 +167,11 @@ function inside({ id, title, path, parentId }: PlaintextBookmark): Level {
       ...(title.length <= longestPath && { folder: title }),
       ...(!isBelowLost && whole.length <= longestPath && { path: whole }),
     },
-    count: 0,
+    last: null,
   }
 }
 
 function domainOf(url: string): string | undefined {
   if (!/^(?:https?|ftp):/i.test(url) || !URL.canParse(url)) return undefined
   return new URL(url).hostname
-}
-
-const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-
-/**
- * The fractional index of a folder's nth item, counted from 0: a0, a1, … az, b00, b01, … in the format of the npm package
- * `fractional-indexing`, whose `generateKeyBetween` finds places between two of them. They are compared as strings, by
- * code unit.
- */
-export function positionAt(index: number): string {
-  let width = 1
-  let rest = index
-  for (let count = 62; rest >= count; count *= 62) {
-    rest -= count
-    width++
-  }
-  let digits = ''
-  for (; digits.length < width; rest = Math.floor(rest / 62)) digits = DIGITS.charAt(rest % 62) + digits
-  return String.fromCharCode(96 + width) + digits
 }

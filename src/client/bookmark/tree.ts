@@ -7,39 +7,6 @@ export interface TreeNode {
   children: TreeNode[]
 }
 
-/**
- * Sorts bookmarks into their folders and returns the top level. Every bookmark is in exactly one place, which is the same
- * on every device. The bookmarks themselves are not changed.
- *
- * - If a bookmark's parent is missing, deleted or not a folder (it has a `url` or is a separator), the bookmark is at the
- *   top level.
- * - If folders are inside each other, the one that was changed last moves to the top level (if equal, the greatest id).
- * - Siblings are ordered by `position`, those without one last, then by `dateAdded`, then by `id`.
- *
- * @param bookmarks the live ones, in any order; no id twice
- * @param changedAt when a bookmark was last changed (Unix ms), the same on every device; `Sync.tree` passes the versions'
- *   timestamps
- */
-export function buildTree(
-  bookmarks: Iterable<Readonly<PlaintextBookmark>>,
-  changedAt: (id: string) => number = () => 0,
-): TreeNode[] {
-  const nodes = new Map<string, TreeNode>()
-  for (const bookmark of bookmarks) nodes.set(bookmark.id, { bookmark, children: [] })
-  const find = (id: string) => nodes.get(id)
-  const folders = [...nodes.values()].filter(isFolder)
-  const parents = findParents(folders, find, changedAt)
-  const top: TreeNode[] = []
-  for (const node of nodes.values()) {
-    const parent = parentOf(node, parents, find)
-    const siblings = parent === undefined ? top : nodes.get(parent)?.children
-    siblings?.push(node)
-  }
-  top.sort(inOrder)
-  for (const { children } of folders) children.sort(inOrder)
-  return top
-}
-
 /** A bookmark without an address and a `type` is a folder. */
 export function kindOf({ url, type }: PlaintextBookmark): 'link' | 'folder' | 'separator' {
   if (typeof url === 'string') return 'link'
@@ -99,7 +66,7 @@ export function inOrder({ bookmark: one }: TreeNode, { bookmark: other }: TreeNo
 }
 
 /** Missing values come last. Another client may have written anything: a value that is not a string counts as missing. */
-function compareLast(one: unknown, other: unknown): number {
+export function compareLast(one: unknown, other: unknown): number {
   if (typeof one === 'string' && typeof other === 'string') return compare(one, other)
   return Number(typeof one !== 'string') - Number(typeof other !== 'string')
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
+import { generateKeyBetween, generateNKeysBetween } from 'fractional-indexing'
 import t from 'tap'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
-import { byPosition } from '../../../src/client/bookmark-file/arrange.ts'
-import { positionAt, readBookmarkFile } from '../../../src/client/bookmark-file/read.ts'
+import { readBookmarkFile } from '../../../src/client/bookmark-file/read.ts'
 import { writeBookmarkFile } from '../../../src/client/bookmark-file/write.ts'
 import { depth } from '../../support/depth.ts'
 import { FILES, folder, link, readSample, sequenceOf } from './samples.ts'
@@ -113,7 +113,7 @@ t.test('nothing is lost: a cycle is cut at whichever of its folders comes first'
   ]
   const paths = pathsIn(bookmarks)
   t.equal(paths.length, 6)
-  t.same(paths, ['b', 'b/tail', 'b/tail/deep', 'b/c', 'b/c/a', 'b/c/x'])
+  t.same(paths, ['a', 'a/b', 'a/b/tail', 'a/b/tail/deep', 'a/b/c', 'a/b/c/x'])
 })
 
 t.test('two folders with one id, and a folder listed twice: each is written as often as it is given', async (t) => {
@@ -245,12 +245,12 @@ t.test('any tree: reading what was written gives the same sequence', async () =>
 
 function grow(items: [object, number][]): PlaintextBookmark[] {
   const folders: (string | undefined)[] = [undefined]
-  const sizes = new Map<string | undefined, number>()
+  const positions = new Map<string | undefined, string>()
   return items.map(([fields, place], index) => {
     const parentId = folders[place % folders.length]
-    const size = sizes.get(parentId) ?? 0
-    sizes.set(parentId, size + 1)
-    const bookmark = { ...folder(`${index}`, { position: positionAt(size) }), ...fields, ...(parentId && { parentId }) }
+    const position = generateKeyBetween(positions.get(parentId) ?? null, null)
+    positions.set(parentId, position)
+    const bookmark = { ...folder(`${index}`, { position }), ...fields, ...(parentId && { parentId }) }
     if (!('url' in fields) && !('type' in fields)) folders.push(bookmark.id)
     return bookmark
   })
@@ -299,23 +299,16 @@ t.test(`folders nested ${nested} deep`, async (t) => {
   t.ok(read.every(({ parentId }, index) => parentId === read[index - 1]?.id))
 })
 
-t.test('positions rise as strings, in the format of fractional-indexing', async (t) => {
-  const indexes = [0, 1, 9, 10, 35, 36, 61, 62, 63, 3905, 3906, 3907, 100_000, 10_000_000]
-  const expected = ['a0', 'a1', 'a9', 'aA', 'aZ', 'aa', 'az', 'b00', 'b01', 'bzz', 'c000', 'c001', 'cOzu']
-  t.same(indexes.slice(0, expected.length).map(positionAt), expected)
-  const all = [...Array.from({ length: 5000 }, (_, index) => index), ...indexes.slice(-2)].map(positionAt)
-  t.ok(all.every((position, index) => index === 0 || position > (all[index - 1] ?? '')))
-  // An integer part: its first letter gives its length. No fraction, so no zero at its end.
-  const lengths = all.map((position) => position.charCodeAt(0) - 95)
-  t.ok(all.every(({ length }, index) => length === lengths[index]))
-})
-
-t.test('items without a position come after those with one, in their order', async (t) => {
-  const [a, b, none] = [{ position: 'Z' }, { position: 'a' }, {}]
-  t.equal(byPosition(a, b), -1)
-  t.equal(byPosition(b, a), 1)
-  t.equal(byPosition(a, { position: 'Z' }), 0)
-  t.equal(byPosition(none, a), 1)
-  t.equal(byPosition(a, none), -1)
-  t.equal(byPosition(none, { position: 7 }), 0)
-})
+t.test(
+  'positions are those of fractional-indexing; items without one come after the others, in their order',
+  async (t) => {
+    const expected = generateNKeysBetween(null, null, 5000)
+    const read = readBookmarkFile(`<DL>${'<DT><A HREF="https://example.org/">x</A>'.repeat(5000)}</DL>`)
+    t.same(
+      read.map(({ position }) => position),
+      expected,
+    )
+    const items = [link('1'), link('2', { position: 'a' }), link('3'), link('4', { position: 'Z' })]
+    t.same(pathsIn(items), ['4', '2', '1', '3'])
+  },
+)

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { buildTree, type TreeNode } from '../../../src/client/bookmark/tree.ts'
+import { buildTree } from '../../../src/client/bookmark/build-tree.ts'
+import type { TreeNode } from '../../../src/client/bookmark/tree.ts'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { Emitter } from '../../../src/client/sync/store/emitter.ts'
 import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
