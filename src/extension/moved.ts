@@ -42,12 +42,12 @@ const leastShare = 0.5
 export async function pairMoved(parts: MoveParts, pairing: Pairing): Promise<ReadonlySet<string>> {
   const replaced = new Set<string>()
   const { agreed, browser, service } = parts
-  const gone = new Gone(parts, pairing)
-  if (gone.isEmpty) return replaced
+  const take = findGone(parts, pairing)
+  if (!take) return replaced
   const match = (entry: BrowserEntry, isOf: typeof isNew) => {
     const id = pairing.idOf.get(entry.browserId) as string
     if (!isOf(entry, id)) return
-    const found = gone.take(entry, isOf === isCopy)
+    const found = take(entry, isOf === isCopy)
     if (found === undefined) return
     if (service.entries.has(id)) replaced.add(id)
     pairing.browserIdOf.delete(id)
@@ -69,96 +69,93 @@ function isFreshCopy(entry: BrowserEntry, id: string, { agreed, service, now }: 
   return there.bookmark.dateAdded === made.dateAdded && Object.keys(there.bookmark).every(isOwn)
 }
 
-/** What the browser has no longer where it was. */
-class Gone {
-  readonly #parts: MoveParts
-  readonly #pairing: Pairing
+/**
+ * What the browser has no longer where it was; undefined if that is nothing. The function returns the id of the one that an
+ * entry is, and gives it to no other one. A copy is made after its original.
+ */
+function findGone({ agreed, browser, service, deleted }: MoveParts, pairing: Pairing) {
   /** By what they show and the folder in which they were: their ids. */
-  readonly #alike = new Map<string, Map<string, string[]>>()
+  const alike = new Map<string, Map<string, string[]>>()
   /** By the folder in which they were: what they show. */
-  readonly #inside = new Map<string, string[]>()
-  readonly #taken = new Set<string>()
-
-  constructor(parts: MoveParts, pairing: Pairing) {
-    this.#parts = parts
-    this.#pairing = pairing
-    const { agreed, service, deleted } = parts
-    for (const row of agreed.rows.values()) {
-      const { id, browserId, kind, content, shown = content, parent } = row
-      const wasThere = browserId !== null || !(row.refused || row.step?.kind === 'creating')
-      const there = service.entries.get(id)
-      if (!wasThere || pairing.browserIdOf.has(id) || there?.kind !== kind || row.leftOut) continue
-      const before = { kind, ...shown }
-      this.#enter(id, before, parent)
-      // After a crash, the browser may show what is newer than the row.
-      if (showing(before) !== showing(there)) this.#enter(id, there, parent)
-    }
-    for (const [id, bookmark] of deleted) {
-      const isGone = !agreed.rows.has(id) && !pairing.browserIdOf.has(id)
-      const parent = this.#keyOf(bookmark.parentId)
-      if (isGone) this.#enter(id, toEntry(bookmark, parent), parent)
-    }
+  const insideOf = new Map<string, string[]>()
+  const taken = new Set<string>()
+  for (const {
+    id,
+    browserId,
+    kind,
+    content,
+    shown = content,
+    parent,
+    refused,
+    step,
+    leftOut,
+  } of agreed.rows.values()) {
+    const wasThere = browserId !== null || !(refused || step?.kind === 'creating')
+    const there = service.entries.get(id)
+    if (!wasThere || pairing.browserIdOf.has(id) || there?.kind !== kind || leftOut) continue
+    const before = { kind, ...shown }
+    enter(id, before, parent)
+    // After a crash, the browser may show what is newer than the row.
+    if (showing(before) !== showing(there)) enter(id, there, parent)
   }
-
-  get isEmpty(): boolean {
-    return this.#alike.size === 0
+  for (const [id, bookmark] of deleted) {
+    const parent = keyOf(bookmark.parentId)
+    if (!agreed.rows.has(id) && !pairing.browserIdOf.has(id)) enter(id, toEntry(bookmark, parent), parent)
   }
+  return alike.size > 0 ? take : undefined
 
-  #enter(id: string, content: Content & { kind: Kind }, parent: string): void {
+  function enter(id: string, content: Content & { kind: Kind }, parent: string): void {
     const likeness = showing(content)
-    const places = this.#alike.get(likeness) ?? new Map<string, string[]>()
-    this.#alike.set(likeness, places)
+    const places = alike.get(likeness) ?? new Map<string, string[]>()
+    alike.set(likeness, places)
     append(places, parent, id)
-    append(this.#inside, parent, likeness)
+    append(insideOf, parent, likeness)
   }
 
-  /** Returns the id of the one that this entry is, and gives it to no other one. A copy is made after its original. */
-  take(entry: BrowserEntry, isCopy: boolean): string | undefined {
-    const places = this.#alike.get(showing(entry))
+  function take(entry: BrowserEntry, isCopy: boolean): string | undefined {
+    const places = alike.get(showing(entry))
     if (!places) return undefined
-    const { entries, lists } = this.#parts.browser
+    const { entries, lists } = browser
     const here = (lists.get(entry.browserId) ?? []).flatMap((id) => entries.get(id) ?? []).map(showing)
-    if (here.filter((likeness) => this.#alike.has(likeness)).length < leastShare * here.length) return undefined
+    if (here.filter((likeness) => alike.has(likeness)).length < leastShare * here.length) return undefined
     const found = [...places].flatMap(([parent, all]) => {
-      const ids = all.filter((id) => !this.#taken.has(id) && !(isCopy && this.#isMadeAfter(id, entry)))
+      const ids = all.filter((id) => !taken.has(id) && !(isCopy && isMadeAfter(id, entry)))
       return (entry.kind === 'folder' ? ids : ids.slice(0, 1)).flatMap((id) => {
-        const inside = new Set(this.#inside.get(id))
+        const inside = new Set(insideOf.get(id))
         const shared = here.filter((likeness) => inside.has(likeness)).length
         return here.length > 0 || inside.size === 0 ? [{ parent, id, shared }] : []
       })
     })
     if (found.length > 1) {
-      const far = new Map(found.map(({ parent }) => [parent, this.#distance(entry, parent)]))
-      const distance = ({ parent }: { parent: string }) => far.get(parent) as number
-      found.sort((one, other) => other.shared - one.shared || distance(one) - distance(other))
+      const far = new Map(found.map(({ parent }) => [parent, distance(entry, parent)]))
+      const farOf = ({ parent }: { parent: string }) => far.get(parent) as number
+      found.sort((one, other) => other.shared - one.shared || farOf(one) - farOf(other))
     }
     const id = found[0]?.id
-    if (id !== undefined) this.#taken.add(id)
+    if (id !== undefined) taken.add(id)
     return id
   }
 
-  #isMadeAfter(id: string, { dateAdded = 0 }: BrowserEntry): boolean {
-    const { agreed, deleted } = this.#parts
+  function isMadeAfter(id: string, { dateAdded = 0 }: BrowserEntry): boolean {
     return (agreed.rows.get(id)?.dateAdded ?? Date.parse(`${deleted.get(id)?.dateAdded}`)) > dateAdded
   }
 
   /** By how many folders one goes up and down from the one to the other. */
-  #distance({ parent }: BrowserEntry, folder: string): number {
-    const { agreed, browser, deleted } = this.#parts
-    const ownWay = wayUp(this.#pairing.keyOf(parent), (key) => {
-      const around = browser.entries.get(this.#pairing.browserIdOf.get(key) ?? '')?.parent
-      return around === undefined ? undefined : this.#pairing.keyOf(around)
+  function distance({ parent }: BrowserEntry, folder: string): number {
+    const ownWay = wayUp(pairing.keyOf(parent), (key) => {
+      const around = browser.entries.get(pairing.browserIdOf.get(key) ?? '')?.parent
+      return around === undefined ? undefined : pairing.keyOf(around)
     })
     const isDeleted = (key: string) => deleted.has(key) && !agreed.rows.has(key)
     const way = wayUp(folder, (key) =>
-      isDeleted(key) ? this.#keyOf(deleted.get(key)?.parentId) : agreed.rows.get(key)?.parent,
+      isDeleted(key) ? keyOf(deleted.get(key)?.parentId) : agreed.rows.get(key)?.parent,
     )
     const up = ownWay.findIndex((key) => way.includes(key))
     return up === -1 ? ownWay.length + way.length : up + way.indexOf(ownWay[up] as string)
   }
 
-  #keyOf(parentId: string | undefined): string {
-    const role = [...this.#parts.service.marked].find(([, id]) => id === parentId)?.[0]
+  function keyOf(parentId: string | undefined): string {
+    const role = [...service.marked].find(([, id]) => id === parentId)?.[0]
     return role ? rootKey(role) : (parentId ?? topLevel)
   }
 }

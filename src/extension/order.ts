@@ -1,6 +1,3 @@
-/** The order of a folder's entries: merged, and as positions. */
-import { isPosition, positionsBetween } from '../client/bookmark/positions.ts'
-
 /** The positions of a longest rising subsequence: what can stay where it is while the rest moves. */
 function longestRising(values: readonly number[]): Set<number> {
   /** By length less one, the index of the least value that ends a subsequence of that length. */
@@ -66,39 +63,4 @@ export function mergeOrder(
 
 export function ranks(ids: readonly string[]): Map<string, number> {
   return new Map(ids.map((id, index) => [id, index]))
-}
-
-/**
- * Positions that put the ids into this order, for those that need one: what is not steady, and what would be in the wrong
- * place without one or with its own.
- *
- * @param steady what is in order already, with its position; undefined for what has to move
- */
-export function spreadPositions(
-  ids: readonly string[],
-  steady: (id: string) => { position: unknown } | undefined,
-  deviceId: string,
-): Map<string, string> {
-  const known = ids.map(steady)
-  const own = known.map((one) => (isPosition(one?.position) ? one.position : null))
-  const positions = new Map<string, string>()
-  for (let index = 0; index < ids.length; index++) {
-    if (known[index] !== undefined) continue
-    let start = index
-    while (start > 0 && own[start - 1] === null) start--
-    const lower = start > 0 ? (own[start - 1] as string) : null
-    let end = index + 1
-    while (end < ids.length && !(known[end] && canFollow(own[end] as string | null, lower))) end++
-    const keys = positionsBetween(lower, own[end] ?? null, end - start, deviceId)
-    for (const [offset, key] of keys.entries()) {
-      positions.set(ids[start + offset] as string, key)
-      own[start + offset] = key
-    }
-    index = end - 1
-  }
-  return positions
-}
-
-function canFollow(position: string | null, lower: string | null): boolean {
-  return position !== null && (lower === null || position > lower)
 }

@@ -31,136 +31,110 @@ const announcedAtOnce = 100
 const aloneMark = '\0'
 
 /** Makes the browser look like the merged tree. */
-export async function changeBrowser(
-  api: Api,
-  merged: Merged,
-  browser: BrowserTree,
-  report: BrowserReport,
-): Promise<void> {
-  await new BrowserChanges(api, merged, browser, report).apply()
-}
-
-class BrowserChanges {
-  readonly #api: Api
-  readonly #merged: Merged
-  readonly #browser: BrowserTree
-  readonly #report: BrowserReport
+export async function changeBrowser(api: Api, merged: Merged, tree: BrowserTree, report: BrowserReport): Promise<void> {
+  const { pairing, orders, entries } = merged
   /** The browser's ids of the folders, by their keys. */
-  readonly #folders: Map<string, string>
-  readonly #announced = new Set<MergedEntry>()
-  #creates: MergedEntry[] = []
-
-  constructor(api: Api, merged: Merged, browser: BrowserTree, report: BrowserReport) {
-    this.#api = api
-    this.#merged = merged
-    this.#browser = browser
-    this.#report = report
-    const { pairing } = merged
-    this.#folders = new Map([...browser.roots.values()].map(({ browserId: id }) => [pairing.keyOf(id), id]))
+  const folders = new Map([...tree.roots.values()].map(({ browserId: id }) => [pairing.keyOf(id), id]))
+  const announced = new Set<MergedEntry>()
+  const creates = inOrder().filter(({ browser }) => !browser)
+  // Folders before what is in them: so none is moved into itself.
+  const keys = [...folders.keys()]
+  for (const key of keys) {
+    const folder = folders.get(key)
+    if (folder === undefined) continue
+    await fill(key, folder)
+    for (const id of orders.get(key) ?? []) if (orders.has(id)) keys.push(id)
   }
+  for (const entry of merged.leavingBrowser.toReversed()) await remove(entry)
 
-  /** Folders before what is in them: so none is moved into itself. */
-  async apply(): Promise<void> {
-    const keys = [...this.#folders.keys()]
-    this.#creates = this.#inOrder().filter(({ browser }) => !browser)
-    for (const key of keys) {
-      const folder = this.#folders.get(key)
-      if (folder === undefined) continue
-      await this.#fill(key, folder)
-      for (const id of this.#merged.orders.get(key) ?? []) if (this.#merged.orders.has(id)) keys.push(id)
-    }
-    for (const entry of this.#merged.leavingBrowser.toReversed()) await this.#remove(entry)
-  }
-
-  #inOrder(): MergedEntry[] {
-    const { orders, entries } = this.#merged
-    const ids = [...this.#folders.keys()].flatMap((key) => orders.get(key) ?? [])
+  function inOrder(): MergedEntry[] {
+    const ids = [...folders.keys()].flatMap((key) => orders.get(key) ?? [])
     for (const id of ids) for (const inside of orders.get(id) ?? []) ids.push(inside)
     return ids.map((id) => entries.get(id) as MergedEntry)
   }
 
   /** From the first to the last: each goes behind the one before it, unless it is there. */
-  async #fill(key: string, folder: string): Promise<void> {
-    const list = this.#listOf(folder)
-    const order = this.#merged.orders.get(key) ?? []
-    const rank = ranks(list.map((browserId) => this.#tokenOf(browserId)))
+  async function fill(key: string, folder: string): Promise<void> {
+    const list = listOf(folder)
+    const order = orders.get(key) ?? []
+    const rank = ranks(list.map((browserId) => tokenOf(browserId)))
     const desired = insertBehind(
       order,
-      [...rank.keys()].filter((token) => token.startsWith(aloneMark) || this.#isIn(token, key)),
+      [...rank.keys()].filter((token) => token.startsWith(aloneMark) || entries.get(token)?.parent === key),
     )
     const steady = stayers(desired, (token) => rank.get(token))
     const placed = new Set<string>()
     let at = -1
     for (const token of desired) {
-      const entry = this.#merged.entries.get(token)
-      const browserId = entry ? await this.#place(entry, folder, at + 1, steady.has(token)) : token.slice(1)
+      const entry = entries.get(token)
+      const browserId = entry ? await place(entry, folder, at + 1, steady.has(token)) : token.slice(1)
       if (browserId === null) continue
       at = list.indexOf(browserId, Math.max(at, 0))
       if (at === -1) at = list.indexOf(browserId)
       if (entry) placed.add(token)
     }
-    this.#report.ordered(key, order, placed)
+    report.ordered(key, order, placed)
   }
 
   /** Returns the browser's id once the entry is in its place, or null. */
-  async #place(entry: MergedEntry, folder: string, index: number, isThere: boolean): Promise<string | null> {
+  async function place(entry: MergedEntry, folder: string, index: number, isThere: boolean): Promise<string | null> {
     const { browser, forBrowser } = entry
-    if (!browser) return this.#create(entry, folder, index)
+    if (!browser) return create(entry, folder, index)
     const { browserId } = browser
-    if (entry.kind === 'folder') this.#folders.set(entry.id, browserId)
+    if (entry.kind === 'folder') folders.set(entry.id, browserId)
     const isAsIs = isSameContent(browser, forBrowser)
     if (isThere && isAsIs) {
-      this.#report.done(entry, browserId, browser)
+      report.done(entry, browserId, browser)
       return browserId
     }
-    if (!(await this.#isAsRead(browser))) return null
-    if (!isThere && !(await this.#move(browser, folder, index))) return null
-    if (isAsIs) this.#report.done(entry, browserId, browser)
-    else await this.#update(entry, browser)
+    if (!(await isAsRead(browser))) return null
+    if (!isThere && !(await move(browser, folder, index))) return null
+    if (isAsIs) report.done(entry, browserId, browser)
+    else await update(entry, browser)
     return browserId
   }
 
-  async #create(entry: MergedEntry, folder: string, index: number): Promise<string | null> {
-    await this.#announce(entry)
+  async function create(entry: MergedEntry, folder: string, index: number): Promise<string | null> {
+    await announce(entry)
     const { kind, forBrowser } = entry
     const { title, url } = forBrowser
     const form =
       kind === 'separator' ? { title: '', type: kind } : url === undefined ? { title } : { title, url: url as string }
     let node: BrowserNode
     try {
-      node = await this.#api.create({ parentId: folder, index, ...form })
+      node = await api.create({ parentId: folder, index, ...form })
     } catch {
       // The user may have removed what was before it, or the folder.
-      this.#report.stale()
-      if (!(await this.#exists(folder))) return null
+      report.stale()
+      if (!(await exists(folder))) return null
       try {
-        node = await this.#api.create({ parentId: folder, ...form })
+        node = await api.create({ parentId: folder, ...form })
       } catch (error) {
-        this.#report.refused(entry, null, error)
+        report.refused(entry, null, error)
         return null
       }
     }
-    const list = this.#listOf(folder)
-    if (node.index !== index) this.#report.stale()
+    const list = listOf(folder)
+    if (node.index !== index) report.stale()
     list.splice(index, 0, node.id)
-    if (kind === 'folder') this.#folders.set(entry.id, node.id)
-    this.#report.done(entry, node.id, kind === 'separator' ? { ...forBrowser, dateAdded: node.dateAdded } : node)
+    if (kind === 'folder') folders.set(entry.id, node.id)
+    report.done(entry, node.id, kind === 'separator' ? { ...forBrowser, dateAdded: node.dateAdded } : node)
     return node.id
   }
 
-  async #move(browser: BrowserEntry, folder: string, index: number): Promise<boolean> {
+  async function move(browser: BrowserEntry, folder: string, index: number): Promise<boolean> {
     const { browserId, parent } = browser
-    const [from, to] = [this.#listOf(parent), this.#listOf(folder)]
+    const [from, to] = [listOf(parent), listOf(folder)]
     const before = from.indexOf(browserId)
     const isForward = parent === folder && before < index
     const place = isForward ? index - 1 : index
     // Chrome counts with the node in its old place, Firefox without it.
-    const asked = isForward && !this.#browser.isFirefox ? place + 1 : place
+    const asked = isForward && !tree.isFirefox ? place + 1 : place
     try {
-      const node = await this.#api.move(browserId, { parentId: folder, index: asked })
-      if (node.index !== place) this.#report.stale()
+      const node = await api.move(browserId, { parentId: folder, index: asked })
+      if (node.index !== place) report.stale()
     } catch (error) {
-      this.#report.failed(browser, error)
+      report.failed(browser, error)
       return false
     }
     if (before !== -1) from.splice(before, 1)
@@ -168,74 +142,70 @@ class BrowserChanges {
     return true
   }
 
-  async #update(entry: MergedEntry, browser: BrowserEntry): Promise<void> {
+  async function update(entry: MergedEntry, browser: BrowserEntry): Promise<void> {
     const { title, url } = entry.forBrowser
     try {
-      const node = await this.#api.update(browser.browserId, {
+      const node = await api.update(browser.browserId, {
         title,
         ...(url !== browser.url && url !== undefined && { url }),
       })
-      this.#report.done(entry, browser.browserId, node)
+      report.done(entry, browser.browserId, node)
     } catch (error) {
-      this.#report.refused(entry, browser, error)
+      report.refused(entry, browser, error)
     }
   }
 
-  async #remove(entry: BrowserEntry): Promise<void> {
-    if (!(await this.#exists(entry.browserId))) return this.#report.removed(entry)
-    if (!(await this.#isAsRead(entry))) return
+  async function remove(entry: BrowserEntry): Promise<void> {
+    if (!(await exists(entry.browserId))) return report.removed(entry)
+    if (!(await isAsRead(entry))) return
     try {
-      for (const inside of this.#listOf(entry.browserId)) await this.#removeQuery(inside)
-      await this.#api.remove(entry.browserId)
-      this.#report.removed(entry)
+      for (const inside of listOf(entry.browserId)) await removeQuery(inside)
+      await api.remove(entry.browserId)
+      report.removed(entry)
     } catch (error) {
-      this.#report.failed(entry, error)
+      report.failed(entry, error)
     }
   }
 
   /** Otherwise it would keep its folder from being removed. */
-  async #removeQuery(browserId: string): Promise<void> {
-    if (this.#browser.entries.has(browserId)) return
-    const [node] = await this.#api.get(browserId).catch(() => [])
-    if (node && isLeftAlone(node.url)) await this.#api.remove(browserId)
+  async function removeQuery(browserId: string): Promise<void> {
+    if (tree.entries.has(browserId)) return
+    const [node] = await api.get(browserId).catch(() => [])
+    if (node && isLeftAlone(node.url)) await api.remove(browserId)
   }
 
-  async #announce(entry: MergedEntry): Promise<void> {
-    if (this.#announced.has(entry)) return
-    const start = this.#creates.indexOf(entry)
-    const next = this.#creates.slice(start, start + announcedAtOnce)
-    for (const one of next) this.#announced.add(one)
-    await this.#report.announce(next)
+  async function announce(entry: MergedEntry): Promise<void> {
+    if (announced.has(entry)) return
+    const start = creates.indexOf(entry)
+    const next = creates.slice(start, start + announcedAtOnce)
+    for (const one of next) announced.add(one)
+    await report.announce(next)
   }
 
   /** The browser changes nothing on the condition that it is as it was, so this has to do. */
-  async #isAsRead({ browserId, kind, title, url, parent }: BrowserEntry): Promise<boolean> {
-    const [node] = await this.#api.get(browserId).catch(() => [])
+  async function isAsRead({ browserId, kind, title, url, parent }: BrowserEntry): Promise<boolean> {
+    const [node] = await api.get(browserId).catch(() => [])
     const isSame = kind === 'separator' || (node?.title === title && node.url === url)
     if (node && isSame && node.parentId === parent) return true
-    this.#report.stale()
+    report.stale()
     return false
   }
 
-  async #exists(browserId: string): Promise<boolean> {
-    return this.#api.get(browserId).then(
+  async function exists(browserId: string): Promise<boolean> {
+    return api.get(browserId).then(
       (nodes) => nodes.length > 0,
       () => false,
     )
   }
 
-  #listOf(folder: string): string[] {
-    const list = this.#browser.lists.get(folder) ?? []
-    this.#browser.lists.set(folder, list)
+  function listOf(folder: string): string[] {
+    const list = tree.lists.get(folder) ?? []
+    tree.lists.set(folder, list)
     return list
   }
 
-  #tokenOf(browserId: string): string {
-    const isKept = this.#browser.entries.has(browserId)
-    return isKept ? (this.#merged.pairing.idOf.get(browserId) as string) : `${aloneMark}${browserId}`
-  }
-
-  #isIn(id: string, key: string): boolean {
-    return this.#merged.entries.get(id)?.parent === key
+  function tokenOf(browserId: string): string {
+    const isKept = tree.entries.has(browserId)
+    return isKept ? (pairing.idOf.get(browserId) as string) : `${aloneMark}${browserId}`
   }
 }

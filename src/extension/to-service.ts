@@ -1,10 +1,11 @@
+import { spreadPositions } from '../client/bookmark/spread-positions.ts'
 import { kindOf } from '../client/bookmark/tree.ts'
 import type { PlaintextBookmark } from '../client/bookmark.ts'
 import { markedId, markedRoles, markOf } from '../client/bookmark-file/marks.ts'
 import type { Patch } from '../client/sync/edits/put.ts'
 import { paced } from '../client/timing/paced.ts'
 import type { Merged, MergedEntry } from './merge.ts'
-import { insertBehind, ranks, spreadPositions, stayers } from './order.ts'
+import { insertBehind, ranks, stayers } from './order.ts'
 import {
   type BrowserTree,
   contentOf,

@@ -1,4 +1,4 @@
-import { isPosition, positionsBetween } from '../../bookmark/positions.ts'
+import { spreadPositions } from '../../bookmark/spread-positions.ts'
 import type { TreeNode } from '../../bookmark/tree.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import type { Engine } from '../parts.ts'
@@ -98,25 +98,8 @@ export function placeBetween(
   before: string | undefined,
   deviceId: string,
 ): Map<string, string> {
-  const found = siblings.findIndex(({ id }) => id === before)
-  const index = found === -1 ? siblings.length : found
-  let start = index
-  while (start > 0 && positionOf(siblings[start - 1]) === null) start--
-  const lower = positionOf(siblings[start - 1])
-  let end = index
-  while (end < siblings.length && !comesAfter(siblings[end], lower)) end++
-  const idsOf = (from: number, to: number) => siblings.slice(from, to).map(({ id }) => id)
-  const ids = [...idsOf(start, index), ...moved, ...idsOf(index, end)]
-  const keys = positionsBetween(lower, positionOf(siblings[end]), ids.length, deviceId)
-  return new Map(ids.map((id, place) => [id, keys[place] as string]))
-}
-
-/** True if the sibling can keep its position and come after a new one that is above `lower`. */
-function comesAfter(sibling: Readonly<PlaintextBookmark> | undefined, lower: string | null): boolean {
-  const position = positionOf(sibling)
-  return typeof sibling?.position !== 'string' || (position !== null && (lower === null || position > lower))
-}
-
-function positionOf(bookmark: Readonly<PlaintextBookmark> | undefined): string | null {
-  return isPosition(bookmark?.position) ? bookmark.position : null
+  const byId = new Map(siblings.map((sibling) => [sibling.id, sibling]))
+  const ids = [...byId.keys()]
+  const index = before !== undefined && byId.has(before) ? ids.indexOf(before) : ids.length
+  return spreadPositions([...ids.slice(0, index), ...moved, ...ids.slice(index)], (id) => byId.get(id), deviceId)
 }

@@ -1,0 +1,37 @@
+import { isPosition, positionsBetween } from './positions.ts'
+
+/**
+ * Positions that put the ids into this order, for those that need one: what is not steady, and what would be in the wrong
+ * place without one or with its own.
+ *
+ * @param steady what is in order already, with its position; undefined for what has to move
+ */
+export function spreadPositions(
+  ids: readonly string[],
+  steady: (id: string) => { position?: unknown } | undefined,
+  deviceId: string,
+): Map<string, string> {
+  const known = ids.map(steady)
+  const own = known.map((one) => (isPosition(one?.position) ? one.position : null))
+  const positions = new Map<string, string>()
+  for (let index = 0; index < ids.length; index++) {
+    if (known[index] !== undefined) continue
+    let start = index
+    while (start > 0 && own[start - 1] === null) start--
+    const lower = own[start - 1] ?? null
+    let end = index + 1
+    while (end < ids.length && !canFollow(known[end], lower)) end++
+    for (const key of positionsBetween(lower, own[end] ?? null, end - start, deviceId)) {
+      positions.set(ids[start] as string, key)
+      own[start++] = key
+    }
+    index = end - 1
+  }
+  return positions
+}
+
+/** What has no position comes last anyway. */
+function canFollow(steady: { position?: unknown } | undefined, lower: string | null): boolean {
+  if (typeof steady?.position !== 'string') return steady !== undefined
+  return isPosition(steady.position) && (lower === null || steady.position > lower)
+}
