@@ -190,18 +190,12 @@ async function mergeOrders(
   await paced(keys, mergeFolder)
 }
 
-interface MergedContent {
-  forBrowser: Content
-  forService: Content
-  isConflict: boolean
-}
-
 /** Merges by field. Each side keeps its own form of what nobody has changed. */
 function mergeContent(
   row: AgreedRow | undefined,
   browser: Content | undefined,
   service: Content | undefined,
-): MergedContent {
+): Pick<MergedEntry, 'forBrowser' | 'forService' | 'isConflict'> {
   if (!browser || !service) {
     const content = contentOf((browser ?? service) as Content)
     return { forBrowser: content, forService: content, isConflict: false }
@@ -214,15 +208,11 @@ function mergeContent(
   for (const name of ['title', 'url'] as const) {
     const isChangedHere = browser[name] !== shown[name]
     const isChangedThere = service[name] !== row.content[name]
-    if (isChangedHere) Object.assign(forService, contentOfField(name, browser))
-    else if (isChangedThere) Object.assign(forBrowser, contentOfField(name, service))
+    if (isChangedHere) Object.assign(forService, { [name]: browser[name] })
+    else if (isChangedThere) Object.assign(forBrowser, { [name]: service[name] })
     isConflict ||= isChangedHere && isChangedThere && browser[name] !== service[name]
   }
   return { forBrowser, forService, isConflict }
-}
-
-function contentOfField(name: 'title' | 'url', content: Content): Partial<Content> {
-  return { [name]: content[name] }
 }
 
 /** When they meet for the first time, the browser takes over the service's title unless it is only another form of it. */

@@ -1,6 +1,5 @@
 import { SignInAgain } from '../../../generated/errors.ts'
 import { ApiError, type ErrorCode, OfflineError, SignedOutError, SignInAgainError } from '../errors.ts'
-import { retryAfterMs } from './retry-after.ts'
 
 /** A call with openapi-fetch resolves to this. */
 export interface CallResult<Data> {
@@ -39,4 +38,10 @@ export async function answer<T>(call: Promise<T>): Promise<T> {
   } catch (cause) {
     throw cause instanceof TypeError || cause instanceof SyntaxError ? new OfflineError(undefined, { cause }) : cause
   }
+}
+
+/** The service always sends seconds, never a date. */
+export function retryAfterMs({ headers }: Response): number | undefined {
+  const seconds = headers.get('retry-after')
+  return seconds !== null && /^\d+$/.test(seconds) ? Number(seconds) * 1000 : undefined
 }

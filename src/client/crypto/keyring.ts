@@ -207,17 +207,6 @@ interface KdfParameters {
 /** The parameters for new passphrases: about a third of a second on a laptop. */
 const KDF_PARAMETERS: KdfParameters = { kdf: 'argon2id', memory_kib: 65_536, iterations: 3, parallelism: 1 }
 
-/** @throws KeyringError `weak-kdf`, `excessive-kdf`, naming the parameter */
-function checkKdfParameters(parameters: KdfParameters): void {
-  // The keyring comes from the service. Weaker parameters would let it guess the passphrase, stronger ones stall the client.
-  for (const name of ['memory_kib', 'iterations', 'parallelism'] as const) {
-    const { minimum: least, maximum: most } = limits.PassphraseWrap[name]
-    const value = parameters[name]
-    const fault = value < least ? 'weak-kdf' : value > most ? 'excessive-kdf' : undefined
-    if (fault) throw new KeyringError(fault, `The keyring's ${name} is ${value}; ${least} to ${most} is accepted`)
-  }
-}
-
 /** @throws WeakPassphraseError */
 async function demandStrength({ passphrase, known = [], fewestGuesses }: NewOwner): Promise<void> {
   if (passphrase === '' || fewestGuesses === 0) return
@@ -335,16 +324,20 @@ function parseOlder({ key_id, older }: Fields): Keyring['older'] {
   return { keyId: bytes('key_id', key_id, 8), nonce: bytes('older.nonce', nonce, 24), wrappedKey }
 }
 
+/** @throws KeyringError `malformed`, `weak-kdf`, `excessive-kdf`, naming the parameter */
 function parseParameters(wrap: Fields): KdfParameters {
   if (wrap.kdf !== 'argon2id') throw malformed('passphrase.kdf is not argon2id')
-  const parameters: KdfParameters = {
-    kdf: wrap.kdf,
-    memory_kib: integer('passphrase.memory_kib', wrap.memory_kib),
-    iterations: integer('passphrase.iterations', wrap.iterations),
-    parallelism: integer('passphrase.parallelism', wrap.parallelism),
+  // The keyring comes from the service. Weaker parameters would let it guess the passphrase, stronger ones stall the client.
+  const accepted = (name: Exclude<keyof KdfParameters, 'kdf'>) => {
+    const { minimum: least, maximum: most } = limits.PassphraseWrap[name]
+    const value = wrap[name]
+    if (!Number.isSafeInteger(value)) throw malformed(`passphrase.${name} is not an integer`)
+    const fault = Number(value) < least ? 'weak-kdf' : Number(value) > most ? 'excessive-kdf' : undefined
+    if (fault) throw new KeyringError(fault, `The keyring's ${name} is ${value}; ${least} to ${most} is accepted`)
+    return Number(value)
   }
-  checkKdfParameters(parameters)
-  return parameters
+  const [memory_kib, iterations] = [accepted('memory_kib'), accepted('iterations')]
+  return { kdf: wrap.kdf, memory_kib, iterations, parallelism: accepted('parallelism') }
 }
 
 function parseJson(text: string): unknown {
@@ -358,11 +351,6 @@ function parseJson(text: string): unknown {
 function fields(name: string, value: unknown): Fields {
   if (typeof value !== 'object' || value === null) throw malformed(`${name} is not an object`)
   return value as Fields
-}
-
-function integer(name: string, value: unknown): number {
-  if (!Number.isSafeInteger(value)) throw malformed(`${name} is not an integer`)
-  return value as number
 }
 
 function bytes(name: string, value: unknown, length: number): Uint8Array {

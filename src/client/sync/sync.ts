@@ -280,28 +280,16 @@ export function createSync({ client, webSocket, ...options }: SyncOptions): Sync
 /** Like `createSync`, over any transport. */
 export function createSyncOver(
   connect: (deferred: Deferred) => Transport,
-  {
-    keys,
-    userId,
-    deviceId,
-    store,
-    tabs,
-    clock,
-    random,
-    signal,
-    loadDeferred = () => onDemand(import('./deferred.ts')),
-  }: Omit<SyncOptions, 'client' | 'webSocket'> & { loadDeferred?: LoadDeferred },
+  options: Omit<SyncOptions, 'client' | 'webSocket'> & { loadDeferred?: LoadDeferred },
 ): Sync {
+  const { userId, deviceId, store, signal, loadDeferred = () => onDemand(import('./deferred.ts')) } = options
   assertId(userId, 'userId')
   assertId(deviceId, 'deviceId')
   const engine = createEngine({
-    keys,
-    userId,
-    deviceId,
-    store,
-    tabs: tabs ?? (store.shared ? createTabs(userId) : aloneInStore()),
-    clock: clock ?? systemClock,
-    random: random ?? Math.random,
+    ...options,
+    tabs: options.tabs ?? (store.shared ? createTabs(userId) : aloneInStore()),
+    clock: options.clock ?? systemClock,
+    random: options.random ?? Math.random,
   })
   const run = new Run(engine, loadDeferred, connect)
   const { replica, status, emitter, selections, tree } = engine

@@ -3,7 +3,7 @@ import { createHistory, type History } from '../../client/history.ts'
 import { createBackup, deriveKeys, loadMasterKey } from '../../client/index.ts'
 import type { BrowserNode } from '../index.ts'
 import { describe } from './describe.ts'
-import { act, ask, attempt, element } from './page.ts'
+import { act, ask, attempt, element, made } from './page.ts'
 import { platform } from './platform.ts'
 import { changeSettings, deviceIdOf, nameOf, openClient, readSettings, returnPermission } from './settings.ts'
 import { text } from './text.ts'
@@ -37,10 +37,9 @@ async function show(): Promise<void> {
   const [top] = await platform.bookmarks.getTree()
   const leftOut = new Set(state?.leftOut)
   const lines = (top?.children ?? []).map((root) => {
-    const inside = Object.assign(document.createElement('ul'), { className: 'plain' })
-    inside.append(...foldersIn(root).map((folder) => line(folder, leftOut.has(folder.id))))
+    const inside = foldersIn(root).map((folder) => line(folder, leftOut.has(folder.id)))
     const item = line(root, leftOut.has(root.id))
-    if (inside.childElementCount > 0) item.append(inside)
+    if (inside.length > 0) item.append(made('ul', { className: 'plain' }, ...inside))
     return item
   })
   element('folders').replaceChildren(...lines)
@@ -68,21 +67,21 @@ async function showDeleted(): Promise<void> {
   const trash = await openTrash()
   const { bookmarks } = await trash.trash()
   const lines = bookmarks.map(({ id, bookmark }) => {
-    const button = Object.assign(document.createElement('button'), { type: 'button', textContent: text('putBack') })
-    button.id = `restore-${id}`
-    const item = Object.assign(document.createElement('li'), { className: 'row' })
-    item.append(button, bookmark?.title || bookmark?.url || text('otherKeys'))
-    button.setAttribute('aria-label', text('putBackTitle', item.lastChild?.textContent ?? ''))
-    return { item, id }
-  })
-  element('deleted').replaceChildren(...lines.map(({ item }) => item))
-  element('none-deleted').hidden = lines.length > 0
-  for (const { item, id } of lines) {
-    act(`restore-${id}`, 'click', async () => {
+    const title = bookmark?.title || bookmark?.url || text('otherKeys')
+    const restore = async () => {
       await trash.restoreVersion(id)
       item.remove()
-    })
-  }
+    }
+    const properties = {
+      type: 'button',
+      onclick: () => attempt(restore),
+      ariaLabel: text('putBackTitle', title),
+    } as const
+    const item = made('li', { className: 'row' }, made('button', properties, text('putBack')), title)
+    return item
+  })
+  element('deleted').replaceChildren(...lines)
+  element('none-deleted').hidden = lines.length > 0
 }
 
 /** Those of the first level, which is where people have what they keep apart. */
@@ -91,18 +90,12 @@ function foldersIn({ children = [] }: BrowserNode): BrowserNode[] {
 }
 
 function line({ id, title }: BrowserNode, isOut: boolean): HTMLElement {
-  const item = document.createElement('li')
-  const label = Object.assign(document.createElement('label'), { className: 'inline' })
-  const box = Object.assign(document.createElement('input'), { type: 'checkbox', checked: isOut })
-  box.addEventListener('change', () =>
-    attempt(async () => {
-      const { state } = await ask({ ask: box.checked ? 'leave-out' : 'take-in', browserId: id })
-      if (state?.isPaused) await show()
-    }),
-  )
-  label.append(box, title || text('namelessFolder'))
-  item.append(label)
-  return item
+  const decide = async () => {
+    const { state } = await ask({ ask: box.checked ? 'leave-out' : 'take-in', browserId: id })
+    if (state?.isPaused) await show()
+  }
+  const box = made('input', { type: 'checkbox', checked: isOut, onchange: () => attempt(decide) })
+  return made('li', {}, made('label', { className: 'inline' }, box, title || text('namelessFolder')))
 }
 
 async function signOut(discardUnsent: boolean): Promise<void> {
@@ -139,6 +132,6 @@ async function saveBackup(): Promise<void> {
   const file = await createBackup(openClient(await readSettings()))
   const href = URL.createObjectURL(file)
   const download = `bookmarks-${new Date().toISOString().slice(0, 10)}.dat`
-  Object.assign(document.createElement('a'), { href, download }).click()
+  made('a', { href, download }).click()
   setTimeout(() => URL.revokeObjectURL(href), keptMs)
 }

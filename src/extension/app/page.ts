@@ -35,6 +35,17 @@ export function element<Kind extends HTMLElement = HTMLElement>(id: string): Kin
   return found as Kind
 }
 
+/** A new element, with these properties and what is in it. */
+export function made<Name extends keyof HTMLElementTagNameMap>(
+  name: Name,
+  properties: Partial<HTMLElementTagNameMap[Name]>,
+  ...content: (Node | string)[]
+): HTMLElementTagNameMap[Name] {
+  const made = Object.assign(document.createElement(name), properties)
+  made.append(...content)
+  return made
+}
+
 /** Runs the work at each click or submission, and shows what it throws. */
 export function act(id: string, event: 'click' | 'submit', work: () => Promise<unknown>): void {
   element(id).addEventListener(event, (happened) => {

@@ -9,7 +9,7 @@ import {
   type Situation,
   shortened,
 } from './describe.ts'
-import { act, ask, attempt, element } from './page.ts'
+import { act, ask, attempt, element, made } from './page.ts'
 import { type Held, platform, type WorkerState } from './platform.ts'
 import { originsOf } from './settings.ts'
 import { text } from './text.ts'
@@ -86,60 +86,44 @@ function wishesOf({ sync, conflicts, refused }: WorkerState, held: Held): HTMLEl
     .map((side) => {
       const ids = held[side].map(({ id }) => id)
       const titles = held[side].map(({ title }) => title)
-      return card([made('p', describeDeletes(titles, side))], {
+      return card([made('p', {}, describeDeletes(titles, side))], {
         [text('deleteEverywhere')]: () => ask({ ask: 'decide', side, deletes: true, ids }),
         [text('putThemBack')]: () => ask({ ask: 'decide', side, deletes: false, ids }),
       })
     })
   const lost = conflicts.map((conflict) =>
-    card([made('p', text('changedTwice')), lostAndKept(conflict.mine, conflict.theirs)], {
+    card([made('p', {}, text('changedTwice')), lostAndKept(conflict.mine, conflict.theirs)], {
       [text('takeMine')]: () => ask({ ask: 'resolve', conflict, choice: 'mine' }),
       [text('keepTheirs')]: () => ask({ ask: 'resolve', conflict, choice: 'theirs' }),
     }),
   )
   const unsent = sync?.quarantined
     ? [
-        card([made('p', describeUnsent(sync.quarantined, sync.reason))], {
+        card([made('p', {}, describeUnsent(sync.quarantined, sync.reason))], {
           [text('tryAgain')]: () => ask({ ask: 'retry' }),
         }),
       ]
     : []
-  const untaken = refused.map((one) => card([made('p', describeRefused(one))], {}))
+  const untaken = refused.map((one) => card([made('p', {}, describeRefused(one))], {}))
   return [...deletes, ...lost, ...unsent, ...untaken]
 }
 
 function lostAndKept(mine: string, theirs: string): HTMLElement {
-  const list = made('dl', '')
-  list.append(
-    ...pairs({
-      [text('here')]: shortened(mine) || text('deleted'),
-      [text('elsewhere')]: shortened(theirs) || text('deleted'),
-    }),
-  )
-  return list
+  const sides = {
+    [text('here')]: shortened(mine) || text('deleted'),
+    [text('elsewhere')]: shortened(theirs) || text('deleted'),
+  }
+  return made('dl', {}, ...pairs(sides))
 }
 
 function pairs(values: Record<string, string>): HTMLElement[] {
-  return Object.entries(values).flatMap(([name, value]) => [made('dt', name), made('dd', value)])
+  return Object.entries(values).flatMap(([name, value]) => [made('dt', {}, name), made('dd', {}, value)])
 }
 
 function card(content: HTMLElement[], choices: Record<string, () => Promise<object>>): HTMLElement {
-  const box = made('div', '')
-  box.className = 'card'
-  const buttons = Object.entries(choices).map(([name, choose]) => {
-    const button = made('button', name)
-    button.addEventListener('click', () => attempt(async () => show(await choose())))
-    return button
-  })
-  const row = made('div', '')
-  row.className = 'row'
-  row.append(...buttons)
-  box.append(...content, ...(buttons.length > 0 ? [row] : []))
-  return box
-}
-
-function made(name: string, content: string): HTMLElement {
-  const made = document.createElement(name)
-  made.textContent = content
-  return made
+  const buttons = Object.entries(choices).map(([name, choose]) =>
+    made('button', { onclick: () => attempt(async () => show(await choose())) }, name),
+  )
+  const rows = buttons.length > 0 ? [made('div', { className: 'row' }, ...buttons)] : []
+  return made('div', { className: 'card' }, ...content, ...rows)
 }

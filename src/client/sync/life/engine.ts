@@ -23,7 +23,7 @@ export function createEngine({ store, ...options }: EngineOptions): Engine {
   }
   const tree = new TreeCache()
   const replica = new Replica({ userId, store, tabs, emitter, tree, onChange, onEdit: () => outbox.ring() })
-  const status = new StatusBoard(replica, emitter, tabs, clock)
+  const status = new StatusBoard({ replica, emitter, tabs, clock })
   store.onOutdated?.(() => status.fail(new StoreVersionError()))
   return {
     ...options,

@@ -6,18 +6,12 @@ import type { TabReport, Tabs } from '../store/tabs.ts'
 
 /** The sync's status. Emits `status` only when it differs from the one emitted last. */
 export class StatusBoard {
-  readonly #replica: Replica
-  readonly #emitter: Emitter
-  readonly #tabs: Tabs
-  readonly #clock: Clock
+  readonly #parts: { replica: Replica; emitter: Emitter; tabs: Tabs; clock: Clock }
   #report: TabReport = { state: 'offline' }
   #shown: string
 
-  constructor(replica: Replica, emitter: Emitter, tabs: Tabs, clock: Clock) {
-    this.#replica = replica
-    this.#emitter = emitter
-    this.#tabs = tabs
-    this.#clock = clock
+  constructor(parts: { replica: Replica; emitter: Emitter; tabs: Tabs; clock: Clock }) {
+    this.#parts = parts
     this.#shown = JSON.stringify(this.read())
   }
 
@@ -31,7 +25,7 @@ export class StatusBoard {
   }
 
   read(): SyncStatus {
-    const { meta, waiting, quarantined, held, live, conflicted, rows } = this.#replica
+    const { meta, waiting, quarantined, held, live, conflicted, rows } = this.#parts.replica
     const conflicts = [...conflicted].reduce((sum, id) => sum + (rows.get(id)?.conflicts.length ?? 0), 0)
     const { state, progress, retryAt } = this.#report
     const reason = this.#reason()
@@ -81,7 +75,7 @@ export class StatusBoard {
     }
     const reason = this.stop(error)
     if (!(error instanceof OfflineError)) {
-      this.#emitter.emit('error', { error: error instanceof Error ? error : new Error(String(error)) })
+      this.#parts.emitter.emit('error', { error: error instanceof Error ? error : new Error(String(error)) })
     }
     return reason !== 'keys' && reason !== 'outdated'
   }
@@ -90,7 +84,7 @@ export class StatusBoard {
   stop(error: unknown): SyncReason {
     const reason = reasonOf(error)
     const { retryAfterMs } = error as Partial<ApiError>
-    this.set('offline', reason, retryAfterMs === undefined ? undefined : this.#clock.now() + retryAfterMs)
+    this.set('offline', reason, retryAfterMs === undefined ? undefined : this.#parts.clock.now() + retryAfterMs)
     return reason
   }
 
@@ -100,17 +94,17 @@ export class StatusBoard {
     const text = JSON.stringify(status)
     if (text === this.#shown) return
     this.#shown = text
-    this.#emitter.emit('status', status)
+    this.#parts.emitter.emit('status', status)
   }
 
   #change(report: TabReport, isToldToTabs: boolean): void {
     this.#report = report
-    if (isToldToTabs) this.#tabs.post({ type: 'state', ...report })
+    if (isToldToTabs) this.#parts.tabs.post({ type: 'state', ...report })
     this.refresh()
   }
 
   #reason(): SyncReason | undefined {
-    const { meta, held, quarantined, rows } = this.#replica
+    const { meta, held, quarantined, rows } = this.#parts.replica
     if (this.#report.reason || this.#report.state === 'signed-out') return this.#report.reason
     if (meta.guarding && held.size > 0) return 'deletions'
     if (quarantined.size === 0) return undefined
