@@ -1,10 +1,10 @@
 import { generateKeyBetween } from 'fractional-indexing'
+import { Tokenizer } from 'htmlparser2'
 import type { PlaintextBookmark } from '../bookmark.ts'
 import { BookmarkFileError } from '../errors.ts'
 import { uuidv7 } from '../ids.ts'
 import { paced } from '../timing/paced.ts'
 import { type Attributes, readAttributes } from './attributes.ts'
-import { readTags, type TagListener } from './tags.ts'
 
 /**
  * Reads a Netscape bookmark file, the format that every browser exports.
@@ -39,7 +39,7 @@ export async function readBookmarkFileAsync(html: string): Promise<PlaintextBook
 }
 
 /** Makes bookmarks of the tags and texts of a file. */
-class Reader implements TagListener {
+class Reader {
   readonly #bookmarks: PlaintextBookmark[] = []
   #top: Level = { parent: {}, last: null }
   #levels: Level[] = []
@@ -174,4 +174,64 @@ function inside({ id, title, path, parentId }: PlaintextBookmark): Level {
 function domainOf(url: string): string | undefined {
   if (!/^(?:https?|ftp):/i.test(url) || !URL.canParse(url)) return undefined
   return new URL(url).hostname
+}
+
+/** As much is read without a turn of the page in between. */
+const pieceLength = 16_384
+
+/**
+ * Reads the tags of HTML, each by itself. A parser would keep the list of those that are open and search it at every tag:
+ * of thousands that nobody closes, that takes minutes. The platform's DOMParser repeats an unclosed A in the items that
+ * follow, and workers have none.
+ *
+ * @returns one step for each piece of the text, which can be taken one after the other
+ */
+function* readTags(html: string, reader: Reader): Generator<void> {
+  // A line break is one character, whatever the file has.
+  const textOf = (start: number, end: number) => html.slice(start, end).replace(/\r\n?/g, '\n')
+  const nameOf = (start: number, end: number) => html.slice(start, end).toLowerCase()
+  let [tag, name, value] = ['', '', '']
+  let attributes: Attributes = {}
+  const open = () => reader.open(tag, attributes)
+  const nothing = () => {}
+  const tokenizer = new Tokenizer(
+    {},
+    {
+      onopentagname(start, end) {
+        tag = nameOf(start, end)
+        attributes = {}
+      },
+      onattribname(start, end) {
+        name = nameOf(start, end)
+        value = ''
+      },
+      onattribdata(start, end) {
+        value += textOf(start, end)
+      },
+      onattribentity(code) {
+        value += String.fromCodePoint(code)
+      },
+      onattribend() {
+        if (!Object.hasOwn(attributes, name)) attributes[name] = value
+      },
+      onopentagend: open,
+      onselfclosingtag: open,
+      onclosetag: (start, end) => reader.close(nameOf(start, end)),
+      ontext: (start, end) => reader.text(textOf(start, end)),
+      ontextentity: (code) => reader.text(String.fromCodePoint(code)),
+      oncdata: nothing,
+      oncomment: nothing,
+      ondeclaration: nothing,
+      onprocessinginstruction: nothing,
+      onend: nothing,
+    },
+  )
+  for (let start = 0, end = 0; start < html.length; start = end) {
+    end = start + pieceLength
+    // CRLF is one line break.
+    while (html[end - 1] === '\r') end++
+    tokenizer.write(html.slice(start, end))
+    yield
+  }
+  tokenizer.end()
 }

@@ -1,6 +1,6 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { paced } from '../../timing/paced.ts'
-import type { Engine } from '../parts.ts'
+import type { Engine } from '../engine.ts'
 import type { Replica } from '../store/replica.ts'
 import { releaseHeld, viewOf } from '../store/row.ts'
 import { correctedNow } from '../store/service-clock.ts'

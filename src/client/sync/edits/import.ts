@@ -7,7 +7,7 @@ import { isMarked, noteMarked, type Role, roleOf } from '../../bookmark-file/mar
 import type { Keys } from '../../crypto/keys.ts'
 import { RecordError } from '../../errors.ts'
 import { nextTurn, paced } from '../../timing/paced.ts'
-import type { Connected } from '../parts.ts'
+import type { Connected } from '../engine.ts'
 import { viewOf } from '../store/row.ts'
 import type { Row } from '../store/store.ts'
 import { type Edit, queueEdits, type SealedEdit, sealOne } from './edit.ts'

@@ -1,7 +1,7 @@
 import { spreadPositions } from '../../bookmark/spread-positions.ts'
 import type { TreeNode } from '../../bookmark/tree.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
-import type { Engine } from '../parts.ts'
+import type { Engine } from '../engine.ts'
 import type { Draft } from '../store/replica.ts'
 import { viewOf } from '../store/row.ts'
 import { applyEdit, type SealedEdit, sealAgain, sealAll } from './edit.ts'

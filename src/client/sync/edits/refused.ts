@@ -1,5 +1,5 @@
 import { paced } from '../../timing/paced.ts'
-import type { Engine } from '../parts.ts'
+import type { Engine } from '../engine.ts'
 import type { Replica } from '../store/replica.ts'
 import { isQuarantined } from '../store/row.ts'
 import type { Row } from '../store/store.ts'

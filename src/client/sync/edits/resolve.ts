@@ -1,7 +1,7 @@
 import { isEqual } from '../../bookmark/equal.ts'
 import { differingFields, withFieldsOf } from '../../bookmark/merge.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
-import type { Engine } from '../parts.ts'
+import type { Engine } from '../engine.ts'
 import type { Conflict } from '../store/emitter.ts'
 import { viewOf } from '../store/row.ts'
 import { applyEdit, sealOne } from './edit.ts'

@@ -1,7 +1,7 @@
 import { hexValue, toDigest } from '../../../protocol/digest.ts'
 import { ApiError } from '../../errors.ts'
 import { paced } from '../../timing/paced.ts'
-import type { Connected } from '../parts.ts'
+import type { Connected } from '../engine.ts'
 import type { Replica } from '../store/replica.ts'
 import { newestOf } from '../store/row.ts'
 import type { Meta } from '../store/store.ts'

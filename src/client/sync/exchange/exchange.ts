@@ -1,4 +1,4 @@
-import type { Connected } from '../parts.ts'
+import type { Connected } from '../engine.ts'
 import { noted } from './journal.ts'
 import { takeKeys } from './key-marks.ts'
 import { demandUser, pullAll } from './pull.ts'

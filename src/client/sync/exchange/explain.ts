@@ -1,4 +1,4 @@
-import type { Engine } from '../parts.ts'
+import type { Engine } from '../engine.ts'
 import type { SyncStatus } from '../store/emitter.ts'
 import { type ExchangeNote, notesOf } from './journal.ts'
 

@@ -1,4 +1,4 @@
-import type { Engine } from '../parts.ts'
+import type { Engine } from '../engine.ts'
 import type { Replica } from '../store/replica.ts'
 
 /** An exchange with the service that this tab has had. */

@@ -2,7 +2,7 @@ import { claimedKeyId } from '../../../protocol/key-id.ts'
 import { base64ToBytes, bytesToBase64 } from '../../crypto/base64.ts'
 import { type Keys, keyOf, lacksKey } from '../../crypto/keys.ts'
 import { RecordError } from '../../errors.ts'
-import type { Connected } from '../parts.ts'
+import type { Connected } from '../engine.ts'
 import type { Replica } from '../store/replica.ts'
 import type { Meta } from '../store/store.ts'
 

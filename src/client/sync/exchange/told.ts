@@ -1,5 +1,5 @@
 import { ApiError } from '../../errors.ts'
-import type { Connected } from '../parts.ts'
+import type { Connected } from '../engine.ts'
 import type { Draft } from '../store/replica.ts'
 
 /** Once this is stored, the user is told of what these edits have lost, or nothing of them is lost. */

@@ -1,7 +1,7 @@
 import { ApiError, OfflineError } from '../../errors.ts'
 import { abortable } from '../../timing/clock.ts'
+import type { Connected, Engine } from '../engine.ts'
 import type { CallOptions, Transport } from '../exchange/transport.ts'
-import type { Connected, Engine } from '../parts.ts'
 
 /** Long enough for a page of 8 MiB over a slow connection, including a busy service's delays. */
 const patienceMs = 120_000

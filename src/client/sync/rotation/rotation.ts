@@ -4,11 +4,11 @@ import type { Keys } from '../../crypto/keys.ts'
 import { type SealedRecord, sealedLength } from '../../crypto/record.ts'
 import { uuidv7 } from '../../ids.ts'
 import { sealList } from '../edits/seal-list.ts'
+import type { Connected } from '../engine.ts'
 import { exchange } from '../exchange/exchange.ts'
 import { keyMarkOf, takeKeys } from '../exchange/key-marks.ts'
 import { pullAll } from '../exchange/pull.ts'
 import type { Change } from '../exchange/transport.ts'
-import type { Connected } from '../parts.ts'
 import type { Row, Version } from '../store/store.ts'
 
 type OnProgress = ((done: number, total: number) => void) | undefined

@@ -1,0 +1,78 @@
+import type { Keys } from '../crypto/keys.ts'
+import { StoreVersionError } from '../errors.ts'
+import { Alarm, type Clock } from '../timing/clock.ts'
+import { Outbox } from './exchange/outbox.ts'
+import { Progress } from './exchange/progress.ts'
+import type { Transport } from './exchange/transport.ts'
+import { StatusBoard } from './life/status.ts'
+import { Emitter } from './store/emitter.ts'
+import { Replica } from './store/replica.ts'
+import type { Row, Store } from './store/store.ts'
+import type { Tabs } from './store/tabs.ts'
+import { Selections } from './view/selections.ts'
+import { TreeCache } from './view/tree-cache.ts'
+
+/** All parts of a sync. */
+export interface Engine {
+  readonly keys: Keys
+  readonly userId: string
+  /** Under which edits are made now. */
+  readonly deviceId: string
+  readonly tabs: Tabs
+  readonly clock: Clock
+  /** Returns a number from 0 up to, but not including, 1. */
+  readonly random: () => number
+  readonly replica: Replica
+  /** The rows of the latest deletes that were applied without asking, or rejected, as they were held, and when (Unix ms). */
+  readonly recentDeletes: [row: Row, time: number][]
+  readonly outbox: Outbox
+  readonly progress: Progress
+  readonly emitter: Emitter
+  readonly status: StatusBoard
+  readonly selections: Selections
+  readonly tree: TreeCache
+  /** Rings when trying the network again is worthwhile. */
+  readonly network: Alarm
+  /** Rings when the platform reports that there is no network. */
+  readonly disconnected: Alarm
+}
+
+/** An engine with a way to the service. */
+export interface Connected extends Engine {
+  readonly transport: Transport
+  /** Ends what is under way. */
+  readonly signal: AbortSignal
+}
+
+type EngineOptions = Pick<Engine, 'keys' | 'userId' | 'deviceId' | 'tabs' | 'clock' | 'random'> & { store: Store }
+
+export function createEngine({ store, ...options }: EngineOptions): Engine {
+  const { userId, deviceId, tabs, clock } = options
+  const emitter = new Emitter()
+  const outbox = new Outbox()
+  const selections = new Selections(emitter)
+  const onChange = () => {
+    status.refresh()
+    selections.refresh()
+  }
+  const tree = new TreeCache()
+  const replica = new Replica({ userId, store, tabs, emitter, tree, onChange, onEdit: () => outbox.ring() })
+  const status = new StatusBoard({ replica, emitter, tabs, clock })
+  store.onOutdated?.(() => status.fail(new StoreVersionError()))
+  return {
+    ...options,
+    get deviceId() {
+      return replica.meta.deviceIds?.[deviceId] ?? deviceId
+    },
+    replica,
+    recentDeletes: [],
+    outbox,
+    progress: new Progress((progress) => status.show(progress)),
+    emitter,
+    status,
+    selections,
+    tree,
+    network: new Alarm(),
+    disconnected: new Alarm(),
+  }
+}
