@@ -1,8 +1,6 @@
 import type { Keys } from '../crypto/keys.ts'
 import { StoreVersionError } from '../errors.ts'
 import { Alarm, type Clock } from '../timing/clock.ts'
-import { Outbox } from './exchange/outbox.ts'
-import { Progress } from './exchange/progress.ts'
 import type { Transport } from './exchange/transport.ts'
 import { StatusBoard } from './life/status.ts'
 import { Emitter } from './store/emitter.ts'
@@ -26,7 +24,6 @@ export interface Engine {
   /** The rows of the latest deletes that were applied without asking, or rejected, as they were held, and when (Unix ms). */
   readonly recentDeletes: [row: Row, time: number][]
   readonly outbox: Outbox
-  readonly progress: Progress
   readonly emitter: Emitter
   readonly status: StatusBoard
   readonly selections: Selections
@@ -42,6 +39,25 @@ export interface Connected extends Engine {
   readonly transport: Transport
   /** Ends what is under way. */
   readonly signal: AbortSignal
+}
+
+/** Rings when an edit has been queued, and knows whether sending the pending changes is worthwhile. */
+class Outbox extends Alarm {
+  /** The service refuses one change after the other: sending more would bring the same response. */
+  isRefused = false
+  /** Edits that exceeded the quota are to be sent again. */
+  triesQuota = false
+
+  /** The user asks for it: everything is sent again, including what exceeded the quota. */
+  reopen(): void {
+    this.isRefused = false
+    this.triesQuota = true
+  }
+
+  override ring(): void {
+    this.isRefused = false
+    super.ring()
+  }
 }
 
 type EngineOptions = Pick<Engine, 'keys' | 'userId' | 'deviceId' | 'tabs' | 'clock' | 'random'> & { store: Store }
@@ -67,7 +83,6 @@ export function createEngine({ store, ...options }: EngineOptions): Engine {
     replica,
     recentDeletes: [],
     outbox,
-    progress: new Progress((progress) => status.show(progress)),
     emitter,
     status,
     selections,

@@ -25,8 +25,11 @@ const longMs = 3_600_000
 export async function pushAll(parts: Connected): Promise<void> {
   const { outbox } = parts
   if (outbox.isRefused) return
-  if (outbox.takeQuotaTry()) await retryOverQuota(parts)
-  parts.progress.expect(parts.replica.waiting.size - parts.replica.quarantined.size)
+  if (outbox.triesQuota) {
+    outbox.triesQuota = false
+    await retryOverQuota(parts)
+  }
+  parts.status.expectChanges(parts.replica.waiting.size - parts.replica.quarantined.size)
   const refusals = new Refusals()
   try {
     for (;;) {
@@ -35,7 +38,7 @@ export async function pushAll(parts: Connected): Promise<void> {
       if (batch.length === 0 || !(await pushBatch(parts, batch, refusals))) return
     }
   } catch (error) {
-    if (isRefusal(error)) outbox.refuse()
+    if (isRefusal(error)) outbox.isRefused = true
     throw error
   }
 }
@@ -64,7 +67,7 @@ async function compareClocks(parts: Connected): Promise<void> {
 async function pushBatch(parts: Connected, next: readonly Waiting[], refusals: Refusals): Promise<boolean> {
   const { sendable, hopeless } = refusals.sort(parts.replica, next)
   const decided = await returnBatch(parts.replica, hopeless, overQuota)
-  if (decided > 0) parts.progress.advance(decided)
+  if (decided > 0) parts.status.countChanges(decided)
   const batch = await markSent(parts, sendable)
   // All were edited meanwhile, or sent by another tab: what waits now is looked at anew.
   if (batch.length === 0) return decided > 0 || sendable.length > 0
@@ -76,7 +79,7 @@ async function pushBatch(parts: Connected, next: readonly Waiting[], refusals: R
     await split(parts, batch, answer, refusals)
   } else {
     refusals.reset()
-    parts.progress.advance(batch.length)
+    parts.status.countChanges(batch.length)
     const rejected = await settle(parts, batch, answer, { serverTime: answer.timestamp, sentAt, heardAt })
     if (rejected.length > 0) await resolveRejected(parts, rejected, answer.timestamp)
     else if (answer.epoch !== parts.replica.meta.epoch) await pullAll(parts)
@@ -103,7 +106,7 @@ async function split(parts: Connected, batch: readonly Waiting[], error: ApiErro
   const [first] = batch
   if (batch.length === 1 && first) {
     await returnBatch(replica, batch, toRefusal(error), error)
-    parts.progress.advance(1)
+    parts.status.countChanges(1)
     refusals.add(replica, first, error)
     return
   }

@@ -206,14 +206,14 @@ interface OpenedEvent {
  * @throws RecordError `unknown-key`: the keys were rotated, and this device does not have the new ones
  */
 async function openEvents(parts: Connected, events: readonly SyncEvent[]): Promise<OpenedEvent[]> {
-  const { keys, replica, progress, signal } = parts
+  const { keys, replica, status, signal } = parts
   const { prefix } = keys
   const opened: Promise<OpenedEvent>[] = []
   const open = (event: SyncEvent) => {
     opened.push(openEvent(event))
-    progress.advance(1)
+    status.countChanges(1)
   }
-  progress.expect(events.length)
+  status.expectChanges(events.length)
   await paced(events, open, signal)
   const all = await Promise.all(opened)
   const strange = all.find(({ fault }) => fault?.fault === 'unknown-key')

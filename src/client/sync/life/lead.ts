@@ -28,7 +28,7 @@ const longestMs = 30_000
  * a rotation, on any device, has left under older keys is encrypted anew.
  */
 export async function lead(engine: Connected): Promise<void> {
-  const { clock, random, status, progress, network, outbox, keys, signal } = engine
+  const { clock, random, status, network, outbox, keys, signal } = engine
   let attempts = 0
   /** The wait before the next attempt: random, up to a ceiling that doubles from 1 s to 30 s (full jitter). */
   const backoff = () => random() * Math.min(longestMs, firstMs * 2 ** attempts++)
@@ -44,7 +44,7 @@ export async function lead(engine: Connected): Promise<void> {
     try {
       await exchange(engine)
       if (status.state !== 'online') status.set('polling')
-      progress.end()
+      status.endExchange()
       if (keys.older) await encryptAnew(engine).catch(nextTime)
       const startedAt = clock.now()
       // Also if the clock was put back.
@@ -68,7 +68,7 @@ export async function lead(engine: Connected): Promise<void> {
     } catch (error) {
       const askedMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0
       const isHopeless = signal.aborted || !status.fail(error)
-      progress.end()
+      status.endExchange()
       if (isHopeless) return
       await pause(clock, Math.max(backoff(), askedMs), [network.rung], signal)
     }
@@ -102,7 +102,7 @@ async function stayLive(engine: Connected): Promise<boolean> {
 }
 
 async function follow(engine: Connected, channel: Channel, epoch: string, since: number): Promise<void> {
-  const { tabs, outbox, replica, clock, progress, signal } = engine
+  const { tabs, outbox, replica, clock, status, signal } = engine
   let cursor = since
   while (channel.isOpen) {
     channel.activity.reset()
@@ -111,7 +111,7 @@ async function follow(engine: Connected, channel: Channel, epoch: string, since:
     const task = async () => {
       // What this device has pushed comes back, too.
       const news = channel.drain().filter(({ stamp }) => stamp > replica.meta.cursor)
-      await takeAndPush(engine, news, position).finally(() => progress.end())
+      await takeAndPush(engine, news, position).finally(() => status.endExchange())
     }
     await tabs.exclusively('exchange', () => noted(engine, 'live', task), signal)
     // It falls when the browser has emptied the store, but the channel goes on from where it was.

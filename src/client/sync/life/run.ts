@@ -116,7 +116,7 @@ export class Run {
 
   async syncNow(caller: AbortSignal | undefined): Promise<void> {
     await this.load()
-    const { outbox, status, progress, network } = this.#engine
+    const { outbox, status, network } = this.#engine
     const signal = this.#signalFor(caller)
     outbox.reopen()
     try {
@@ -126,11 +126,11 @@ export class Run {
       await abortable(exchanging, signal)
     } catch (error) {
       if (!signal.aborted && this.#isLeader !== false) status.fail(error)
-      progress.end()
+      status.endExchange()
       throw error
     }
     if (status.state !== 'online' && this.#isLeader !== false) status.set('polling')
-    progress.end()
+    status.endExchange()
     network.ring()
   }
 

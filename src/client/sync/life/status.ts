@@ -4,11 +4,20 @@ import type { Emitter, SyncProgress, SyncReason, SyncState, SyncStatus } from '.
 import type { Replica } from '../store/replica.ts'
 import type { TabReport, Tabs } from '../store/tabs.ts'
 
-/** The sync's status. Emits `status` only when it differs from the one emitted last. */
+/** Told no more often: so many take a few milliseconds, and each time wakes the app and its tabs. */
+const changesApart = 500
+/** Fewer changes are done before anybody could read it: a state that flickers at each edit would say nothing. */
+const fewest = 10
+
+/** The sync's status, and how far an exchange is. Emits `status` only when it differs from the one emitted last. */
 export class StatusBoard {
   readonly #parts: { replica: Replica; emitter: Emitter; tabs: Tabs; clock: Clock }
   #report: TabReport = { state: 'offline' }
   #shown: string
+  /** Changes of an exchange, decrypted or pushed: how many are done, how many were when it was last told, and how many there are. */
+  #done = 0
+  #told = 0
+  #total = 0
 
   constructor(parts: { replica: Replica; emitter: Emitter; tabs: Tabs; clock: Clock }) {
     this.#parts = parts
@@ -51,8 +60,34 @@ export class StatusBoard {
     this.#change({ state, reason, progress, retryAt }, isNew && reason !== 'outdated')
   }
 
-  /** Shows how far this tab's exchange with the service is; undefined if there is none, or nothing to do in it. */
-  show(progress: SyncProgress | undefined): void {
+  /** There are more changes to decrypt or to push. */
+  expectChanges(count: number): void {
+    if (count === 0) return
+    this.#total += count
+    this.#tellProgress()
+  }
+
+  countChanges(count: number): void {
+    this.#done += count
+    this.#total = Math.max(this.#total, this.#done)
+    if (this.#done - this.#told >= changesApart || this.#done === this.#total) this.#tellProgress()
+  }
+
+  endExchange(): void {
+    if (this.#total === 0) return
+    this.#done = 0
+    this.#told = 0
+    this.#total = 0
+    this.#show(undefined)
+  }
+
+  #tellProgress(): void {
+    if (this.#total < fewest) return
+    this.#told = this.#done
+    this.#show({ done: this.#done, total: this.#total })
+  }
+
+  #show(progress: SyncProgress | undefined): void {
     this.#change({ ...this.#report, progress }, progress !== this.#report.progress)
   }
 

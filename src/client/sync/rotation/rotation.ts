@@ -30,7 +30,7 @@ export async function adoptKeys(parts: Connected, opened: Keys, onProgress?: OnP
     await encryptAnew(parts, onProgress)
   } finally {
     // If another tab leads, no later exchange of this one would.
-    parts.progress.end()
+    parts.status.endExchange()
   }
 }
 
