@@ -1,7 +1,8 @@
 /** The bookmarks at which the page's lists look when one of many has changed: counted, so that the machine does not matter. */
 import t from 'tap'
 import { bareAddress } from '../../src/client/bookmark/address.ts'
-import { buildTree, type TreeNode } from '../../src/client/bookmark/tree.ts'
+import { buildTree } from '../../src/client/bookmark/build-tree.ts'
+import type { TreeNode } from '../../src/client/bookmark/tree.ts'
 import { allLinks } from '../../src/web/library/links.ts'
 import { countAllIn, countLinksIn } from '../../src/web/library/paths.ts'
 import { type Order, sorter } from '../../src/web/library/sorter.ts'

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { sealJson } from '../../../src/client/crypto/record.ts'
 import { OfflineError, RecordError, type TreeNode } from '../../../src/client/index.ts'
-import { type MoveParts, moveBookmarks } from '../../../src/client/sync/edits/move.ts'
+import { moveBookmarks } from '../../../src/client/sync/edits/move.ts'
+import type { Engine } from '../../../src/client/sync/engine.ts'
 import type { Change } from '../../../src/client/sync/exchange/transport.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
@@ -459,7 +460,7 @@ t.test('The folder to move into is looked for behind folders of any length', asy
   const tree = [node('long', many)]
   const live = new Map([['moved', bookmark('moved', '')]])
   const parts = { tree: { read: () => tree }, replica: { live, commit: async (plan: () => string[]) => plan() } }
-  await t.rejects(moveBookmarks(parts as unknown as MoveParts, ['moved'], { parentId: 'missing' }), {
+  await t.rejects(moveBookmarks(parts as unknown as Engine, ['moved'], { parentId: 'missing' }), {
     message: 'There is no folder missing outside of what is moved',
   })
 })
