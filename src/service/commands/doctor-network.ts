@@ -5,7 +5,7 @@ import ipaddr from 'ipaddr.js'
 import type { Config } from '../config/config.ts'
 import { listeningFault } from '../http/connections.ts'
 import { openProvider } from '../provider/openid.ts'
-import type { Finding } from './doctor-place.ts'
+import { type Finding, failure, ok, warning } from './doctor-place.ts'
 
 const callMs = 5_000
 /** By so much the clocks of the provider and of this machine may differ. */
@@ -13,20 +13,19 @@ const toleranceMs = 30_000
 
 /** The provider's metadata, its clock, and what has to be registered there. */
 export async function examineIssuer({ identityProvider, publicUrl, environment }: Config): Promise<Finding[]> {
-  const about = 'provider'
-  if (!identityProvider) return [{ about, state: 'ok', says: 'that of development, where any name signs in' }]
+  if (!identityProvider) return [ok('provider', 'that of development, where any name signs in')]
   const redirectUri = `${publicUrl}/api/v1/auth/callback`
   const { issuer } = identityProvider
-  const register: Finding = { about, state: 'ok', says: `register this redirect URI there: ${redirectUri}` }
+  const register: Finding = ok('provider', `register this redirect URI there: ${redirectUri}`)
   const provider = openProvider({ ...identityProvider, redirectUri, allowHttp: environment === 'development' })
   try {
     await provider.probe()
-    return [{ about, state: 'ok', says: `${issuer} answers` }, register, ...(await examineIssuersClock(issuer))]
+    return [ok('provider', `${issuer} answers`), register, ...(await examineIssuersClock(issuer))]
   } catch (error) {
     const { message, cause } = error as Error
     const reason = cause instanceof Error && cause.message !== message ? ` (${cause.message})` : ''
     const says = `OIDC_ISSUER: ${issuer}: ${message}${reason}`
-    return [{ about, state: 'error', says, todo: 'nobody can sign in until it answers' }, register]
+    return [failure('provider', says, 'nobody can sign in until it answers'), register]
   } finally {
     await provider.close()
   }
@@ -40,22 +39,19 @@ async function examineIssuersClock(issuer: string): Promise<Finding[]> {
   const apart = Date.now() - there
   if (Number.isNaN(there) || Math.abs(apart) <= toleranceMs) return []
   const says = `it is ${Math.round(Math.abs(apart) / 1000)} s ${apart > 0 ? 'ahead of' : 'behind'} the provider's`
-  return [{ about: 'clock', state: 'error', says, todo: 'synchronize it: sign-ins fail' }]
+  return [failure('clock', says, 'synchronize it: sign-ins fail')]
 }
 
 /** The bucket is only listed: this command writes nothing. */
 export async function examineBucket({ s3 }: Config): Promise<Finding[]> {
   if (!s3) return []
-  const about = 'bucket'
   try {
     const { openS3Store } = await import('../objects/s3.ts')
     await (await openS3Store(s3, undefined, 'read')).close()
     const says = `${s3.bucket} can be listed; only a start tries whether it takes objects, and keeps them from those without their key`
-    return [{ about, state: 'ok', says }]
+    return [ok('bucket', says)]
   } catch (error) {
-    return [
-      { about, state: 'error', says: (error as Error).message, todo: 'there are no exports until it can be used' },
-    ]
+    return [failure('bucket', (error as Error).message, 'there are no exports until it can be used')]
   }
 }
 
@@ -68,7 +64,7 @@ export async function examineListening(config: Config): Promise<Finding[]> {
     const adminFault = adminPort === undefined ? undefined : await listen(admin, 'ADMIN_', adminHost, adminPort)
     if (fault && (await isService(host, port))) return await examineProxy(config, undefined)
     const findings = [fault, adminFault].flatMap((each): Finding[] =>
-      each ? [{ about: 'listening', state: 'error', says: each.message, todo: 'a start refuses this' }] : [],
+      each ? [failure('listening', each.message, 'a start refuses this')] : [],
     )
     return fault ? findings : [...findings, ...(await examineProxy(config, server))]
   } finally {
@@ -102,9 +98,8 @@ async function isService(host: string, port: number): Promise<boolean> {
  * @param server listens in the place of the service; undefined while that runs
  */
 async function examineProxy(config: Config, server: Server | undefined): Promise<Finding[]> {
-  const about = 'proxy'
   const { publicUrl, host, port } = config
-  if (port === 0) return [{ about, state: 'ok', says: 'any port will do, so none was tried' }]
+  if (port === 0) return [ok('proxy', 'any port will do, so none was tried')]
   const seen = Promise.withResolvers<IncomingMessage>()
   const mark = randomUUID()
   server?.on('request', (request, response) => {
@@ -116,21 +111,21 @@ async function examineProxy(config: Config, server: Server | undefined): Promise
   if (typeof response === 'string') {
     const says = `${publicUrl} cannot be reached from here (${response})`
     const todo = 'look at DNS, the certificate and the proxy, unless only this machine cannot'
-    return [{ about, state: 'warning', says, todo }]
+    return [warning('proxy', says, todo)]
   }
   const body = await response.text().catch(reasonOf)
   if (response.status !== 200) {
     const todo = 'let the proxy send it to HOST and PORT'
-    return [{ about, state: 'error', says: `${publicUrl}/livez returned status ${response.status}`, todo }]
+    return [failure('proxy', `${publicUrl}/livez returned status ${response.status}`, todo)]
   }
   if (!server) {
     const says = `${publicUrl} answers; what proxies add can be seen only while the service is stopped`
-    return [{ about, state: 'ok', says }]
+    return [ok('proxy', says)]
   }
   const request = await Promise.race([seen.promise, undefined])
   if (body === 'ok' && request) return [judge(config, request)]
   const todo = `let it lead to port ${port} of ${host}`
-  return [{ about, state: 'error', says: `${publicUrl} leads elsewhere`, todo }]
+  return [failure('proxy', `${publicUrl} leads elsewhere`, todo)]
 }
 
 function reasonOf(error: Error): string {
@@ -138,32 +133,26 @@ function reasonOf(error: Error): string {
 }
 
 function judge({ trustProxy, publicUrl }: Config, { headers, socket }: IncomingMessage): Finding {
-  const about = 'proxy'
   const forwarded = String(headers['x-forwarded-for'] ?? '')
   const hops = forwarded.split(',').filter((address) => address.trim() !== '')
   if (hops.length === 0) {
     const says = `${publicUrl} arrives without X-Forwarded-For`
-    if (trustProxy === false) return { about, state: 'ok', says }
-    return {
-      about,
-      state: 'error',
-      says,
-      todo: 'let the proxy send it, or unset TRUST_PROXY: anybody could choose an address',
-    }
+    if (trustProxy === false) return ok('proxy', says)
+    return failure('proxy', says, 'let the proxy send it, or unset TRUST_PROXY: anybody could choose an address')
   }
   const says = `${publicUrl} arrives with X-Forwarded-For: ${forwarded}`
   if (trustProxy === false) {
     const todo = `set TRUST_PROXY=${hops.length}: without it, all users share the limits of one address`
-    return { about, state: 'error', says, todo }
+    return failure('proxy', says, todo)
   }
   const chain = [socket.remoteAddress ?? '', ...hops.map((address) => address.trim()).reverse()]
   const believed = chain.findIndex((address, hop) => !isTrusted(trustProxy, address, hop))
   const trusted = believed < 0 ? chain.length : believed
   // This machine, which asks here, may have one of the proxies' addresses.
   const isNamed = typeof trustProxy !== 'function' && trusted > hops.length
-  if (trusted === hops.length || isNamed) return { about, state: 'ok', says }
+  if (trusted === hops.length || isNamed) return ok('proxy', says)
   const todo = `TRUST_PROXY takes ${trusted} of them for proxies: set it to ${hops.length}, if all are yours`
-  return { about, state: trusted > hops.length ? 'error' : 'warning', says, todo }
+  return (trusted > hops.length ? failure : warning)('proxy', says, todo)
 }
 
 function isTrusted(trustProxy: Exclude<Config['trustProxy'], false>, address: string, hop: number): boolean {

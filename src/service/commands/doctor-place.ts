@@ -12,6 +12,18 @@ export interface Finding {
   todo?: string
 }
 
+export function ok(about: string, says: string): Finding {
+  return { about, state: 'ok', says }
+}
+
+export function warning(about: string, says: string, todo?: string): Finding {
+  return { about, state: 'warning', says, ...(todo !== undefined && { todo }) }
+}
+
+export function failure(about: string, says: string, todo: string): Finding {
+  return { about, state: 'error', says, todo }
+}
+
 const mebibyte = 1024 * 1024
 /** A full disk cannot even delete. */
 const leastFree = 128 * mebibyte
@@ -20,7 +32,6 @@ const wantedFree = 1024 * mebibyte
 /** Settings that nothing reads, by which something else was meant. */
 export function examineVariables(config: Config): Finding[] {
   const { environment, databaseUrl, identityProvider, s3, publicUrl, backup } = config
-  const about = 'settings'
   const isSet = (name: string) => Boolean(process.env[name]?.trim())
   const isSqlite = sqliteFile(databaseUrl) !== undefined
   const idle: [name: string, isIdle: boolean, because: string][] = [
@@ -33,20 +44,19 @@ export function examineVariables(config: Config): Finding[] {
   ]
   const findings: Finding[] = [
     ...misspelt(process.env).map(({ name, meant }): Finding => {
-      return { about, state: 'warning', says: `nothing reads ${name}`, todo: `did you mean ${meant}?` }
+      return warning('settings', `nothing reads ${name}`, `did you mean ${meant}?`)
     }),
     ...idle
       .filter(([name, isIdle]) => isIdle && isSet(name))
-      .map(([name, , because]): Finding => ({ about, state: 'warning', says: `${name} has no effect: ${because}` })),
+      .map(([name, , because]): Finding => warning('settings', `${name} has no effect: ${because}`)),
   ]
   if (environment === 'development' && isSet('NODE_ENV') === false && publicUrl.startsWith('http:'))
-    findings.push({ about, state: 'ok', says: 'this is development: for users, set NODE_ENV=production' })
-  return findings.length > 0 ? findings : [{ about, state: 'ok', says: `${environment}, at ${publicUrl}` }]
+    findings.push(ok('settings', 'this is development: for users, set NODE_ENV=production'))
+  return findings.length > 0 ? findings : [ok('settings', `${environment}, at ${publicUrl}`)]
 }
 
 /** Which rules hold shows also that a variable which should close it has no effect. */
 export function examineSignUp({ environment, access, identityProvider, serveApp, origins }: Config): Finding[] {
-  const about = 'sign-up'
   const { isClosed, domains, requiredClaim } = access
   const rules = [
     isClosed && 'who is a user already (SIGN_UP=closed)',
@@ -55,15 +65,14 @@ export function examineSignUp({ environment, access, identityProvider, serveApp,
   ].filter(Boolean)
   const who = rules.length === 0 ? 'everybody, as no variable restricts it' : `only ${rules.join(', and ')}`
   const says = `who may sign in, of ${identityProvider?.issuer ?? 'any name'}: ${who}`
-  const nowhere: Finding = {
-    about,
-    state: 'warning',
-    says: 'users have nothing to open',
-    todo: 'set SERVE_APP=true for the web page, or CORS_ORIGIN for the extension',
-  }
+  const nowhere: Finding = warning(
+    'sign-up',
+    'users have nothing to open',
+    'set SERVE_APP=true for the web page, or CORS_ORIGIN for the extension',
+  )
   // PUBLIC_URL is one of the origins.
   const hasNothing = environment !== 'development' && !serveApp && origins.size === 1
-  return [{ about, state: 'ok', says }, ...(hasNothing ? [nowhere] : [])]
+  return [ok('sign-up', says), ...(hasNothing ? [nowhere] : [])]
 }
 
 /** Where the service writes, by the variable that says so. What is within DATA_DIR is left out, but not the backups' folder. */
@@ -100,21 +109,20 @@ function staysRoot({ environment, dataDir, databaseUrl, s3 }: Config): Finding[]
   const isThere = existsSync(path) && readdirSync(path).length > 0
   const says = `DATA_DIR: ${path} is root's, or would be: the service, if it is another user, cannot use it`
   const todo = isThere ? `chown -R USER: '${path}'` : `install -d -m 0700 -o USER '${path}'`
-  return [{ about: 'owner', state: 'error', says, todo }]
+  return [failure('owner', says, todo)]
 }
 
 /** Looks as the service's user, which this process is by now. */
 function owners(name: string, path: string): Finding[] {
-  const about = 'owner'
   const place = nearest(resolve(path))
   if (!statSync(place).isDirectory())
-    return [{ about, state: 'error', says: `${name}: ${place} is no folder`, todo: 'name a folder, or move this file' }]
+    return [failure('owner', `${name}: ${place} is no folder`, 'name a folder, or move this file')]
   try {
     accessSync(place, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     const [uid, gid] = [process.getuid?.(), process.getgid?.()]
     const says = `${name}: ${place} is not for user ${uid} (${(error as Error).message})`
-    return [{ about, state: 'error', says, todo: `install -d -m 0700 -o ${uid} -g ${gid} '${resolve(path)}'` }]
+    return [failure('owner', says, `install -d -m 0700 -o ${uid} -g ${gid} '${resolve(path)}'`)]
   }
   if (place !== resolve(path)) return []
   const { uid, gid } = statSync(path)
@@ -124,7 +132,7 @@ function owners(name: string, path: string): Finding[] {
   })
   if (strangers.length === 0) return []
   const says = `${name}: ${strangers.slice(0, 3).join(', ')} in ${path} belong to another user than the folder`
-  return [{ about, state: 'error', says, todo: `chown -R ${uid}:${gid} '${place}'` }]
+  return [failure('owner', says, `chown -R ${uid}:${gid} '${place}'`)]
 }
 
 function room(name: string, path: string, database: number): Finding {
@@ -133,15 +141,9 @@ function room(name: string, path: string, database: number): Finding {
   const free = bavail * bsize
   const isIn = place === resolve(path) ? path : `${path}, which is not there yet`
   const says = `${name}: ${Math.floor(free / mebibyte)} MiB are free in ${isIn}`
-  const about = 'disk'
-  if (free < leastFree) return { about, state: 'error', says, todo: 'make room: a full disk takes no writes' }
-  if (free >= Math.max(wantedFree, 2 * database)) return { about, state: 'ok', says }
-  return {
-    about,
-    state: 'warning',
-    says,
-    todo: 'make room: a backup or a recovery needs that of the database once more',
-  }
+  if (free < leastFree) return failure('disk', says, 'make room: a full disk takes no writes')
+  if (free >= Math.max(wantedFree, 2 * database)) return ok('disk', says)
+  return warning('disk', says, 'make room: a backup or a recovery needs that of the database once more')
 }
 
 export function nearest(path: string): string {

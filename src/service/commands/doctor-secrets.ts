@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Env, optional, secretNames } from '../config/values.ts'
-import type { Finding } from './doctor-place.ts'
+import { type Finding, warning } from './doctor-place.ts'
 
 /** Files of secrets that every user of this machine can read. One that is not there is told by who reads it. */
 export function examineSecretFiles(env: Env): Finding[] {
@@ -9,9 +9,7 @@ export function examineSecretFiles(env: Env): Finding[] {
     const path = optional(env, `${name}_FILE`)
     if (path === undefined || !isOpenToAll(path)) return []
     const says = `${name}_FILE: every user of this machine can read ${path}`
-    return [
-      { about: 'settings', state: 'warning', says, todo: `give it to whoever starts this, and chmod 0600 '${path}'` },
-    ]
+    return [warning('settings', says, `give it to whoever starts this, and chmod 0600 '${path}'`)]
   })
 }
 

@@ -5,7 +5,7 @@ import { join, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { Config } from '../config/config.ts'
 import { fullMemory } from '../load/budget.ts'
-import { type Finding, foldersOf, isWithin, nearest } from './doctor-place.ts'
+import { type Finding, failure, foldersOf, isWithin, nearest, ok, warning } from './doctor-place.ts'
 
 /** What systemd lets the service do, while this command runs without its bounds. */
 export interface Unit {
@@ -35,11 +35,10 @@ export async function readUnit(name: string): Promise<Unit> {
 
 export async function examineUnit(config: Config, unit?: Unit): Promise<Finding[]> {
   if (!unit) return []
-  const about = 'unit'
   const { name, properties } = unit
   if (!properties) {
     const says = `systemd does not tell what ${name} may do`
-    return [{ about, state: 'warning', says, todo: 'the service may be allowed less than was looked at' }]
+    return [warning('unit', says, 'the service may be allowed less than was looked at')]
   }
   const user = properties.get('User') || 'root'
   const findings = [
@@ -49,19 +48,17 @@ export async function examineUnit(config: Config, unit?: Unit): Promise<Finding[
   const uid = (await run('id', ['-u', user]).catch(() => undefined))?.stdout.trim()
   if (uid !== String(process.getuid?.())) {
     const says = `${name} runs as ${user}, and the data belong to user ${process.getuid?.()}`
-    findings.push({ about, state: 'error', says, todo: `chown -R ${user}: '${resolve(config.dataDir)}'` })
+    findings.push(failure('unit', says, `chown -R ${user}: '${resolve(config.dataDir)}'`))
   }
   if (findings.length > 0) return findings
-  return [{ about, state: 'ok', says: `${name} may write where it has to` }]
+  return [ok('unit', `${name} may write where it has to`)]
 }
 
 function bounds(variable: string, path: string, name: string, properties: Map<string, string>): Finding[] {
   const place = realPlace(path)
   const says = `${variable}: ${name} may not write in ${place}`
   if (properties.get('ProtectHome') !== 'no' && homes.some((home) => isWithin(home, place)))
-    return [
-      { about: 'unit', state: 'error', says, todo: 'name a folder elsewhere: ProtectHome= keeps it from this one' },
-    ]
+    return [failure('unit', says, 'name a folder elsewhere: ProtectHome= keeps it from this one')]
   const writable = [
     ...wordsOf(properties, 'StateDirectory').map((folder) => join('/var/lib', folder)),
     ...wordsOf(properties, 'ReadWritePaths').map((folder) => folder.replace(/^[-+]+/, '')),
@@ -69,7 +66,7 @@ function bounds(variable: string, path: string, name: string, properties: Map<st
   if (properties.get('ProtectSystem') !== 'strict') return []
   if (writable.some((folder) => isWithin(realPlace(folder), place))) return []
   const todo = `systemctl edit ${name}, with these lines: [Service] ReadWritePaths=${place}`
-  return [{ about: 'unit', state: 'error', says, todo }]
+  return [failure('unit', says, todo)]
 }
 
 /** Without a `-` before it, systemd starts nothing while such a folder is not there: 226/NAMESPACE. */
@@ -80,7 +77,7 @@ function absent(name: string, user: string, properties: Map<string, string>): Fi
     .filter((folder) => !existsSync(folder))
     .map((folder) => {
       const says = `ReadWritePaths: without ${folder}, systemd does not start ${name}`
-      return { about: 'unit', state: 'error', says, todo: `install -d -m 0700 -o ${user} '${folder}'` }
+      return failure('unit', says, `install -d -m 0700 -o ${user} '${folder}'`)
     })
 }
 
@@ -99,7 +96,7 @@ export function examineMemory(_config: Config, unit?: Unit): Finding[] {
   const memory = Math.min(limit, totalmem())
   const [has, wants] = [memory, fullMemory].map((bytes) => Math.floor(bytes / mebibyte))
   const says = `${unit?.name ?? 'this process'} may use ${has} MiB`
-  if (memory >= fullMemory) return [{ about: 'memory', state: 'ok', says }]
+  if (memory >= fullMemory) return [ok('memory', says)]
   const todo = `give it ${wants} MiB: with less it serves fewer large requests at a time`
-  return [{ about: 'memory', state: 'warning', says, todo }]
+  return [warning('memory', says, todo)]
 }

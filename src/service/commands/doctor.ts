@@ -5,7 +5,7 @@ import { demandOwnDomain } from '../config/web.ts'
 import { operatorCommand } from '../terminal/command.ts'
 import { examineBackups, examineDatabase } from './doctor-data.ts'
 import { examineBucket, examineIssuer, examineListening } from './doctor-network.ts'
-import { examineDisk, examineSignUp, examineVariables, type Finding } from './doctor-place.ts'
+import { examineDisk, examineSignUp, examineVariables, type Finding, failure } from './doctor-place.ts'
 import { examineSecretFiles } from './doctor-secrets.ts'
 import { examineMemory, examineUnit, readUnit, type Unit } from './doctor-unit.ts'
 
@@ -59,16 +59,14 @@ async function toldIfItFails(findings: Promise<Finding[]>): Promise<Finding[]> {
   try {
     return await findings
   } catch (error) {
-    return [
-      { about: 'doctor', state: 'error', says: (error as Error).message, todo: 'the rest of this was not looked at' },
-    ]
+    return [failure('doctor', (error as Error).message, 'the rest of this was not looked at')]
   }
 }
 
 function settingsFault({ message: says }: Error): Finding {
   // A new key would open nothing of what is there.
   const first = says.startsWith('SECRET_KEY') ? 'if there is data, put the old key back' : 'correct this first'
-  return { about: 'settings', state: 'error', says, todo: `${first}: nothing else was looked at` }
+  return failure('settings', says, `${first}: nothing else was looked at`)
 }
 
 const colours = { ok: 'green', warning: 'yellow', error: 'red' } as const
