@@ -53,43 +53,53 @@ export const restoreCommand = operatorCommand(
   })
 
 async function recover(config: Config, backup: string): Promise<void> {
-  const found = await findBackup(config, backup)
-  const secretKeys = await readSecretKeys(config)
   const path = databaseFile(config)
-  const lock = await lockDatabase(path)
-  await removeLeftovers(path)
-  const folder = await mkdtemp(path + recovering)
-  try {
-    const copy = join(folder, 'bookmarks.db')
-    const exportsDir = config.s3 ? undefined : config.exportsDir
-    const tried = await withProgress(({ report }) => fetchAndTry(found, config, secretKeys, copy, exportsDir, report))
+  const exportsDir = config.s3 ? undefined : config.exportsDir
+  await withCopy(config, backup, { path, exportsDir }, async (found, tried, copy) => {
     const kept = await takePlace(copy, path)
     tell(tried, `${path} is now ${found.name}`)
     if (kept !== undefined) console.log(`  before   ${kept}`)
     console.log(`  epoch    ${tried.epoch}: devices will send again what this database has lost`)
     console.log('  next     start the service')
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-    lock.close()
-  }
+  })
 }
 
 /** In a folder of its own beside the database, one at a time: the service may be running. */
 async function tryOut(config: Config, backup: string): Promise<void> {
-  const found = await findBackup(config, backup)
-  const secretKeys = await readSecretKeys(config)
   const folder = `${databaseFile(config)}.checking`
-  await makeFolder(folder)
-  const lock = await lockDatabase(join(folder, 'bookmarks.db'))
-  try {
-    for (const left of await readdir(folder))
-      if (left.startsWith('copy-')) await rm(join(folder, left), { recursive: true })
-    const copy = join(await mkdtemp(join(folder, 'copy-')), 'bookmarks.db')
-    const tried = await withProgress(({ report }) => fetchAndTry(found, config, secretKeys, copy, undefined, report))
+  await withCopy(config, backup, { path: join(folder, 'bookmarks.db'), folder }, (found, tried) => {
     tell(tried, `${found.name} can be recovered`)
     if (tried.leftOut.length > 0) process.exitCode = 1
+  })
+}
+
+interface CopyPlace {
+  /** The database beside which the copy is made, and which nobody else uses meanwhile. */
+  path: string
+  /** Where export files that are gone come back; undefined if they stay where they are. */
+  exportsDir?: string | undefined
+  /** Is made for the copy, and removed with it. */
+  folder?: string
+}
+
+async function withCopy(
+  config: Config,
+  backup: string,
+  { path, exportsDir, folder }: CopyPlace,
+  use: (found: Found, tried: Tried, copy: string) => Promise<void> | void,
+): Promise<void> {
+  const found = await findBackup(config, backup)
+  const secretKeys = await readSecretKeys(config)
+  if (folder !== undefined) await makeFolder(folder)
+  const lock = await lockDatabase(path)
+  await removeLeftovers(path)
+  const own = await mkdtemp(path + recovering)
+  try {
+    const copy = join(own, 'bookmarks.db')
+    const tried = await withProgress(({ report }) => fetchAndTry(found, config, secretKeys, copy, exportsDir, report))
+    await use(found, tried, copy)
   } finally {
-    await rm(folder, { recursive: true, force: true })
+    await rm(folder ?? own, { recursive: true, force: true })
     lock.close()
   }
 }
