@@ -1,3 +1,4 @@
+import type {} from '@fastify/websocket'
 import type { Test } from 'tap'
 import { type ClientOptions, WebSocket } from 'ws'
 import { operations } from '../../generated/operations.ts'

@@ -58,9 +58,7 @@ export function createSecurity(parts: SessionParts) {
   return (operationId: OperationId): onRequestHookHandler => {
     const scheme: Scheme = operations[operationId].security
     if (scheme === 'none') return (_request, _reply, next) => next()
-    const check = schemes[scheme]
-    if (!check) throw new Error(`${operationId}: the security scheme ${scheme} has no check`)
-    const { kind, missing, wrong } = check
+    const { kind, missing, wrong } = schemes[scheme]
     const endsSessions = ofSessions.includes(operationId)
 
     function admit(request: FastifyRequest, session: Session | undefined): void {
