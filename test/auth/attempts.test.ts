@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
-import { refreshCookie, sessionCookie } from '../../src/service/auth/cookies.ts'
+import { cookie } from '../../src/service/auth/cookies.ts'
 import { openProvider } from '../../src/service/provider/openid.ts'
 import { type Browser, openBrowser } from '../support/browser.ts'
 import { countRows } from '../support/database.ts'
@@ -303,7 +303,9 @@ t.test('Only the literal addresses of the loopback interface, with a port, are t
 t.test('The cookies have the attributes that the contract lists as data', async (t) => {
   const { sessionCookie: session, refreshCookie: refresh } = openapi.components.securitySchemes
   const over = (secureCookies: boolean) =>
-    [sessionCookie, refreshCookie].map((make) => make({ cookieDomain: undefined, secureCookies }, 'token'))
+    (['service_session', 'service_refresh'] as const).map((name) =>
+      cookie({ cookieDomain: undefined, secureCookies }, name, 'token'),
+    )
   const listed = [session, refresh].map(({ name, 'x-cookie': { secure: _, sameSite, ...attributes } }) => {
     return { name, options: { ...attributes, sameSite: sameSite.toLowerCase() } }
   })

@@ -2,7 +2,7 @@ import type { Database } from '../db/engine/database.ts'
 import { findUsedNonces } from '../db/tables/nonces.ts'
 import type { LoginAttempt, Provider } from '../provider/provider.ts'
 import type { Seal } from '../seal/seal.ts'
-import { type Cookie, type CookieConfig, loginCookie, loginCookieName, loginSeconds } from './cookies.ts'
+import { type Cookie, type CookieConfig, cookie, loginCookieName, loginSeconds } from './cookies.ts'
 import { cookieValues } from './sessions.ts'
 
 /** A sign-in in progress. The browser that started it keeps it, so that a code from another browser signs nobody in. */
@@ -56,7 +56,11 @@ export async function startAttempt(
   const others = attempts.filter((other) => other.returnTo !== returnTo || tabs.includes(other))
   return {
     attempt,
-    cookie: loginCookie(parts.config, sealAttempts(parts, [attempt, ...others.slice(0, maxAttempts - 1)])),
+    cookie: cookie(
+      parts.config,
+      loginCookieName(parts.config),
+      sealAttempts(parts, [attempt, ...others.slice(0, maxAttempts - 1)]),
+    ),
   }
 }
 

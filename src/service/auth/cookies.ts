@@ -15,27 +15,15 @@ export interface Cookie {
   options: CookieSerializeOptions
 }
 
-const paths = {
-  service_session: '/',
-  service_refresh: '/api/v1/auth',
-  service_login: '/api/v1/auth',
-  '__Host-service_login': '/',
-} as const
 export const sessionSeconds = 604_800
 export const refreshSeconds = 2_592_000
 export const loginSeconds = 600
-
-export function sessionCookie(config: CookieConfig, token: string): Cookie {
-  return cookie(config, 'service_session', token, sessionSeconds)
-}
-
-export function refreshCookie(config: CookieConfig, token: string): Cookie {
-  return cookie(config, 'service_refresh', token, refreshSeconds)
-}
-
-export function loginCookie(config: CookieConfig, attempts: string): Cookie {
-  return cookie(config, loginCookieName(config), attempts, loginSeconds)
-}
+const kinds = {
+  service_session: { path: '/', maxAge: sessionSeconds },
+  service_refresh: { path: '/api/v1/auth', maxAge: refreshSeconds },
+  service_login: { path: '/api/v1/auth', maxAge: loginSeconds },
+  '__Host-service_login': { path: '/', maxAge: loginSeconds },
+} as const
 
 /** A cookie with the prefix cannot be set by other hosts of the domain; browsers take it over https alone. */
 export function loginCookieName({ secureCookies }: CookieConfig): LoginCookieName {
@@ -46,12 +34,12 @@ export function clearedCookies(config: CookieConfig): Cookie[] {
   return [cookie(config, 'service_session', '', 0), cookie(config, 'service_refresh', '', 0)]
 }
 
-function cookie(config: CookieConfig, name: CookieName, value: string, maxAge: number): Cookie {
+export function cookie(config: CookieConfig, name: CookieName, value: string, maxAge?: number): Cookie {
   // Sign-in attempts belong only to the host that completes them, whatever the domain of the session.
   const domain = name === loginCookieName(config) ? undefined : config.cookieDomain
   const options: CookieSerializeOptions = {
-    path: paths[name],
-    maxAge,
+    ...kinds[name],
+    ...(maxAge !== undefined && { maxAge }),
     httpOnly: true,
     sameSite: 'lax',
     secure: config.secureCookies,

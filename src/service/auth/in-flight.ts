@@ -8,12 +8,7 @@ import type { Notices } from '../notices/notices.ts'
 /** Makes up for lost notices, and finds sessions that have expired. */
 const sweepEveryMs = 30_000
 
-/** The responses in parts, the long ones and the downloads that this process is sending. Each ends with its login, as a socket does. */
-export interface InFlight {
-  /** Destroys `body` when the login ends. Throws InvalidSession if it already has. If it throws, `body` is destroyed. */
-  follow(login: LoginKey, body: Readable): Promise<void>
-  close(): Promise<void>
-}
+export type InFlight = ReturnType<typeof followResponses>
 
 interface Parts {
   log: FastifyBaseLogger
@@ -22,7 +17,8 @@ interface Parts {
   notices: Pick<Notices, 'subscribe' | 'follow'>
 }
 
-export function followResponses({ log, clock, database, notices }: Parts): InFlight {
+/** The responses in parts, the long ones and the downloads that this process is sending. Each ends with its login, as a socket does. */
+export function followResponses({ log, clock, database, notices }: Parts) {
   const followed = new Map<string, { login: LoginKey; bodies: Set<Readable> }>()
 
   /** Destroying the body of a response that has begun cuts the connection. */
@@ -45,7 +41,8 @@ export function followResponses({ log, clock, database, notices }: Parts): InFli
   notices.subscribe({ ended: end, missed: check })
 
   return {
-    async follow(login, body) {
+    /** Destroys `body` when the login ends. Throws InvalidSession if it already has. If it throws, `body` is destroyed. */
+    async follow(login: LoginKey, body: Readable): Promise<void> {
       const { loginId } = login
       const bodies = followed.get(loginId)?.bodies ?? new Set()
       followed.set(loginId, { login, bodies: bodies.add(body) })
@@ -67,7 +64,7 @@ export function followResponses({ log, clock, database, notices }: Parts): InFli
         throw error
       }
     },
-    async close() {
+    async close(): Promise<void> {
       clearInterval(timer)
     },
   }

@@ -50,17 +50,7 @@ export interface StoredExport {
 }
 
 /** A copy of a database that nobody else uses. */
-export interface Copy {
-  /** The first start on it begins a new epoch: a version before there were epochs cannot be told to. */
-  beginsEpoch: boolean
-  listExports(): StoredExport[]
-  removeExport(id: string): void
-  /** Throws unless it is intact and this version can start on it. Returns the number of rows of each table. */
-  check(): Record<string, number>
-  close(): void
-}
-
-export function openCopy(path: string, subject: string): Copy {
+export function openCopy(path: string, subject: string) {
   const copy = new Sqlite(path, { fileMustExist: true })
   const explaining = <T>(read: () => T): T => {
     try {
@@ -77,18 +67,16 @@ export function openCopy(path: string, subject: string): Copy {
     throw error
   }
   return {
+    /** The first start on it begins a new epoch: a version before there were epochs cannot be told to. */
     beginsEpoch,
-    listExports: () =>
-      explaining(() =>
-        copy
-          .prepare<[], StoredExport>('select id, object_key, size_bytes from exports where object_key is not null')
-          .all(),
-      ),
-    removeExport(id) {
-      copy.prepare('delete from exports where id = ?').run(id)
+    listExports() {
+      const sql = 'select id, object_key, size_bytes from exports where object_key is not null'
+      return explaining(() => copy.prepare<[], StoredExport>(sql).all())
     },
+    removeExport: (id: string) => void copy.prepare('delete from exports where id = ?').run(id),
+    /** Throws unless it is intact and this version can start on it. Returns the number of rows of each table. */
     check: () => explaining(() => checkWhole(copy, subject)),
-    close: () => copy.close(),
+    close: () => void copy.close(),
   }
 }
 

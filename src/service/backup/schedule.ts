@@ -23,13 +23,7 @@ const program = fileURLToPath(new URL(isBundle ? './backup-process.mjs' : './pro
 /** A line for each export whose file is lost. */
 const maxOutputBytes = 64 * 1024 * 1024
 
-export interface Backups {
-  /** The moment (Unix ms) of the newest complete backup, also of an earlier process; 0 if there is none. */
-  lastSuccess(): number
-  /** How many failed in this process. */
-  failures(): number
-  close(): Promise<void>
-}
+export type Backups = ReturnType<typeof scheduleBackups>
 
 /**
  * Undefined if the configuration wants no backups.
@@ -113,7 +107,7 @@ interface Schedule {
  * Makes a backup whenever the newest one of this database is older than `everyMs`, one at a time, and removes those beyond
  * `keep`.
  */
-export function scheduleBackups({ everyMs, keep, shelf, line, clockGuard, log, pauseMs = retryMs }: Schedule): Backups {
+export function scheduleBackups({ everyMs, keep, shelf, line, clockGuard, log, pauseMs = retryMs }: Schedule) {
   const stopping = new AbortController()
   const { signal } = stopping
   let [newest, failures] = [0, 0]
@@ -183,9 +177,11 @@ export function scheduleBackups({ everyMs, keep, shelf, line, clockGuard, log, p
 
   const running = run()
   return {
+    /** The moment (Unix ms) of the newest complete backup, also of an earlier process; 0 if there is none. */
     lastSuccess: () => newest,
+    /** How many failed in this process. */
     failures: () => failures,
-    async close() {
+    async close(): Promise<void> {
       stopping.abort()
       await running
     },

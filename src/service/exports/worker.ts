@@ -46,16 +46,7 @@ interface AttemptParts extends Parts {
 /** `postponed`: the store is unreachable. `dropped`: stopped, or the export now has another worker or was deleted. */
 type Outcome = 'completed' | 'failed' | 'postponed' | 'dropped'
 
-export interface ExportWorker {
-  /** Call this when there may be a job. */
-  wake(): void
-  /** For a deleted export: resolves once nothing here works on it any more, and what was written has been removed. */
-  stop(exportId: string): Promise<void>
-  /** Attempts since the start, by outcome. */
-  outcomes(): Record<Outcome, number>
-  /** Releases the running jobs. */
-  close(): Promise<void>
-}
+export type ExportWorker = ReturnType<typeof startExportWorker>
 
 interface Run {
   job: Job
@@ -67,10 +58,10 @@ interface Run {
  * Claims jobs, two at a time, and renews their leases. A job whose lease is lost is dropped. The work for it is charged to its
  * user; whose rate is used up has their next job begin later.
  */
-export function startExportWorker(parts: Parts): ExportWorker {
+export function startExportWorker(parts: Parts) {
   const { log, database, limits } = parts
   const running = new Set<Run>()
-  const outcomes = { completed: 0, failed: 0, postponed: 0, dropped: 0 }
+  const outcomes: Record<Outcome, number> = { completed: 0, failed: 0, postponed: 0, dropped: 0 }
   let closed = false
   let ticking: Promise<void> | undefined
   let again = false
@@ -144,13 +135,17 @@ export function startExportWorker(parts: Parts): ExportWorker {
   const timer = setInterval(wake, tickMs).unref()
   wake()
   return {
+    /** Call this when there may be a job. */
     wake,
-    async stop(exportId) {
+    /** For a deleted export: resolves once nothing here works on it any more, and what was written has been removed. */
+    async stop(exportId: string): Promise<void> {
       await ticking
       await abortAll([...running].filter(({ job }) => job.id === exportId))
     },
+    /** Attempts since the start, by outcome. */
     outcomes: () => outcomes,
-    async close() {
+    /** Releases the running jobs. */
+    async close(): Promise<void> {
       closed = true
       clearInterval(timer)
       await ticking

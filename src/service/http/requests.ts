@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import type { OperationId } from '../contract/schemas.ts'
 import { type Limits, requestUnit } from '../load/rates.ts'
+import type { Metrics } from '../operating/metrics.ts'
 import type { Work } from '../thread/work.ts'
 import type { Trace, Tracing } from '../tracing/trace.ts'
 import { isProbe } from './admin.ts'
@@ -24,10 +25,7 @@ interface RequestParts {
   config: { logAddresses: Detail; trustProxy: unknown }
   limits: Pick<Limits, 'chargeUser' | 'chargeWork'>
   tracing: Pick<Tracing, 'isExporting' | 'begin'>
-  metrics: {
-    countRequest(operation: OperationId | 'none', status: number, seconds: number, workMs?: number): void
-    countAbandoned(operation: OperationId | 'none'): void
-  }
+  metrics: Pick<Metrics, 'countRequest' | 'countAbandoned'>
 }
 
 /** Reading is many times cheaper than writing. */

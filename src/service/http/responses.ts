@@ -32,9 +32,6 @@ export interface Answered {
   parts?: InParts<object>
 }
 
-/** Gets an answer ready, and returns what sends it: a reply that is sent is a promise of its end. */
-export type Respond = (answer: Answered, request: FastifyRequest, reply: FastifyReply) => Answer<() => FastifyReply>
-
 /** A connection waits for its client after each slice of this many bytes or more. */
 const sliceBytes = 64 * 1024
 /** Of a response in parts, beside the part that is being sent: the beginning of the next text. */
@@ -49,18 +46,16 @@ const json = 'application/json; charset=utf-8'
  * Sends what an operation returned, no faster than its caller reads, and counts its bytes until then. If there is no room
  * for it, a read is refused, except a short one, such as a health report. A write is not, because it is done; its
  * response is hardly longer than its request. Further parts are read in the turns of their user, as `inTurn` gives them,
- * and wait for room rather than be refused.
+ * and wait for room rather than be refused. What it returns gets an answer ready, and returns what sends it: a reply that is
+ * sent is a promise of its end.
  */
-export function createResponder(
-  { responses, inFlight, log }: ResponseParts,
-  inTurn: ReturnType<typeof limitPerOwner>,
-): Respond {
+export function createResponder({ responses, inFlight, log }: ResponseParts, inTurn: ReturnType<typeof limitPerOwner>) {
   const refuse = createRefusal(
     log,
     'too many bytes of responses in memory: refusing some requests, or ending slow ones',
   )
 
-  return (answer, request, reply) => {
+  return (answer: Answered, request: FastifyRequest, reply: FastifyReply): Answer<() => FastifyReply> => {
     reply.code(answer.status as number)
     const { parts, body } = answer
     const ready = parts ? start(parts, request, reply) : whole(body, request, reply)

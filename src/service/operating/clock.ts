@@ -25,27 +25,16 @@ interface Parts {
   log: FastifyBaseLogger
 }
 
-export interface ClockGuard {
-  /** Judges the clock anew. True if what is kept for a time may be erased. */
-  isBelieved(): Promise<boolean>
-  /** How far the clock is ahead of when the database was last in use (ms), if it is not believed; otherwise 0. */
-  jumpMs(): number
-  /**
-   * How far the time `at` of the clock is behind the last one of the database, to which the time is added for which the service
-   * has run since (ms); 0 if it is not. What is kept for a time is kept that much longer, or it would be erased too early once
-   * the clock is right. It is so for a day at most: perhaps the clock was ahead before.
-   */
-  behindMs(at: number): number
-  close(): Promise<void>
-}
+export type ClockGuard = Awaited<ReturnType<typeof guardClock>>
 
 /** Judges the clock at the start, before anything writes the time of this process, and every minute. */
-export async function guardClock({ config, database, clock, log }: Parts): Promise<ClockGuard> {
+export async function guardClock({ config, database, clock, log }: Parts) {
   const limitMs = config.keepVersionsDays > 0 ? Math.min(mostMs, (config.keepVersionsDays * dayMs) / 2) : mostMs
   const stopping = new AbortController()
   let jumpMs = 0
   let lastUse = 0
 
+  /** Judges the clock anew. True if what is kept for a time may be erased. */
   async function isBelieved(): Promise<boolean> {
     const before = jumpMs
     const judgement = await database.write(async (trx) => {
@@ -77,9 +66,15 @@ export async function guardClock({ config, database, clock, log }: Parts): Promi
   const watching = watch()
   return {
     isBelieved,
+    /** How far the clock is ahead of when the database was last in use (ms), if it is not believed; otherwise 0. */
     jumpMs: () => jumpMs,
-    behindMs: (at) => Math.max(0, lastUse - at),
-    async close() {
+    /**
+     * How far the time `at` of the clock is behind the last one of the database, to which the time is added for which the service
+     * has run since (ms); 0 if it is not. What is kept for a time is kept that much longer, or it would be erased too early once
+     * the clock is right. It is so for a day at most: perhaps the clock was ahead before.
+     */
+    behindMs: (at: number) => Math.max(0, lastUse - at),
+    async close(): Promise<void> {
       stopping.abort()
       await watching
     },

@@ -1,7 +1,7 @@
 import { loginFailures } from '../../../generated/login-failures.ts'
 import { demandAllowed, NotAllowedError } from '../auth/access.ts'
 import { type AttemptParts, findAttempts, startAttempt } from '../auth/attempts.ts'
-import { clearedCookies, loginCookieName, refreshCookie, sessionCookie } from '../auth/cookies.ts'
+import { clearedCookies, cookie, loginCookieName } from '../auth/cookies.ts'
 import { type RefreshParts, refreshLogin } from '../auth/refresh.ts'
 import { isProgram, parseReturnTo, redirectTarget } from '../auth/return-to.ts'
 import { cookieValues, findLoginsOf, sendsToken } from '../auth/sessions.ts'
@@ -63,7 +63,7 @@ export const authOperations: Operations<
       return {
         status: 302,
         headers: { location: redirectTarget(returnTo, config.appUrl) },
-        cookies: [sessionCookie(config, tokens.session), refreshCookie(config, tokens.refresh)],
+        cookies: [cookie(config, 'service_session', tokens.session), cookie(config, 'service_refresh', tokens.refresh)],
       }
     } catch (error) {
       request.log.warn({ err: error }, 'a sign-in failed')
@@ -98,7 +98,7 @@ export const authOperations: Operations<
 
   async refreshSession({ session }, parts) {
     const token = await refreshLogin(parts, session)
-    return { status: 200, body: { success: true }, cookies: [sessionCookie(parts.config, token)] }
+    return { status: 200, body: { success: true }, cookies: [cookie(parts.config, 'service_session', token)] }
   },
 }
 

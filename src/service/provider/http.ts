@@ -7,11 +7,6 @@ import { callMs, ProviderUnavailableError } from './provider.ts'
 const connectTimeoutMs = 3_000
 const maxBytes = 1_048_576
 
-export interface ProviderHttp {
-  fetch(url: string, options: ProviderRequest): Promise<Response>
-  close(): Promise<void>
-}
-
 interface ProviderRequest {
   method: string
   headers: Record<string, string>
@@ -22,14 +17,14 @@ interface ProviderRequest {
  * The only way to the provider: at most 5 s and 1 MiB per call, including the unpacked body; follows no redirects, except
  * one to the metadata's place.
  */
-export function openProviderHttp(): ProviderHttp {
+export function openProviderHttp() {
   let agent: Promise<ProviderAgent> | undefined
   return {
-    async fetch(url, options) {
+    async fetch(url: string, options: ProviderRequest): Promise<Response> {
       agent ??= openAgent()
       return call(await agent, url, options)
     },
-    async close() {
+    async close(): Promise<void> {
       await (await agent)?.close()
     },
   }

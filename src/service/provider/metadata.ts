@@ -5,16 +5,7 @@ const staleMs = 3_600_000
 const pauseMs = 60_000
 const maxIssuerLength = 2048
 
-export interface ProviderMetadata {
-  /** Cached after the first success. After an hour it is fetched again in the background. */
-  current(): Promise<oauth.AuthorizationServer>
-  /** Asks the provider now. */
-  renew(): Promise<oauth.AuthorizationServer>
-  /** Asks again, unless that was tried within the last minute; then returns what is cached. */
-  renewSparingly(): Promise<oauth.AuthorizationServer>
-}
-
-export function keepMetadata(issuer: URL, options: oauth.DiscoveryRequestOptions): ProviderMetadata {
+export function keepMetadata(issuer: URL, options: oauth.DiscoveryRequestOptions) {
   let kept: oauth.AuthorizationServer | null = null
   let keptAt = 0
   let triedAt = 0
@@ -27,6 +18,7 @@ export function keepMetadata(issuer: URL, options: oauth.DiscoveryRequestOptions
     keptAt = Date.now()
     return kept
   }
+  /** Asks the provider now. */
   const renew = () => {
     triedAt = Date.now()
     pending ??= discover().finally(() => {
@@ -34,10 +26,12 @@ export function keepMetadata(issuer: URL, options: oauth.DiscoveryRequestOptions
     })
     return pending
   }
+  /** Asks again, unless that was tried within the last minute; then returns what is cached. */
   const renewSparingly = async () => (kept === null || Date.now() - triedAt >= pauseMs ? renew() : kept)
   return {
     renew,
     renewSparingly,
+    /** Cached after the first success. After an hour it is fetched again in the background. */
     async current() {
       if (kept === null) return renew()
       if (Date.now() - keptAt >= staleMs) renewSparingly().catch(() => {})

@@ -5,21 +5,11 @@ import type { DevelopmentClient } from './openid-provider.ts'
 
 const host = '127.0.0.1'
 
-export interface DevelopmentProvider {
-  issuer: string
-  /** Loads it, which takes as long as the machine is busy, unless it is loaded. */
-  load(): Promise<unknown>
-  close(): Promise<void>
-}
-
 /**
  * A real OpenID provider for development on http://127.0.0.1:PORT, where a name is all it takes to sign in. The package
  * that it is made of is loaded when the first asks it: it takes a seventh of what the service needs to start.
  */
-export async function startDevelopmentProvider({
-  port,
-  ...client
-}: DevelopmentClient & { port: number }): Promise<DevelopmentProvider> {
+export async function startDevelopmentProvider({ port, ...client }: DevelopmentClient & { port: number }) {
   // Throws where it is not installed.
   import.meta.resolve('oidc-provider')
   const server = createServer()
@@ -33,8 +23,9 @@ export async function startDevelopmentProvider({
   server.on('request', async (request, response) => (await load())(request, response))
   return {
     issuer,
+    /** Loads it, which takes as long as the machine is busy, unless it is loaded. */
     load,
-    async close() {
+    async close(): Promise<void> {
       server.close()
       server.closeAllConnections()
       await once(server, 'close')
