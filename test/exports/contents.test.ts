@@ -3,19 +3,16 @@ import t from 'tap'
 import { pick } from '../support/pick.ts'
 import { testOnEachStore } from '../support/stores.ts'
 import { until } from '../support/until.ts'
-import { bookmark, buildFixture, exportId, gated, heldJob, none, openObject, start } from './fixture.ts'
+import { bookmark, exportId, gated, heldJob, none, openObject, start, testsOn } from './fixture.ts'
 
 const day = 24 * 60 * 60 * 1000
 const id = exportId(1)
 
 testOnEachStore(t, (t, store) => {
-  t.test('an export becomes completed, with its file, its size, its count and its expiry', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
+  const test = testsOn(store, t)
+  test('an export becomes completed, with its file, its size, its count and its expiry', async (t, fixture) => {
     await fixture.addBookmarks([bookmark('ada', 1), bookmark('ada', 2), bookmark('bob', 3)])
-    await fixture.addExport(id, 'ada')
-    const worker = fixture.worker()
-    t.teardown(() => worker.close())
-    const row = await fixture.settled(id, 'ada')
+    const row = await fixture.make(id, 'ada')
     t.match(row, { status: 'completed', bookmark_count: 2, expires_at: start + 7 * day, object_key: `${id}.1` })
     t.strictSame(await fixture.files(), [`${id}.1`])
     const json = await openObject(fixture.objects, row.object_key)
@@ -28,8 +25,7 @@ testOnEachStore(t, (t, store) => {
     )
   })
 
-  t.test('strings that JSON escapes come back as they were', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
+  test('strings that JSON escapes come back as they were', async (t, fixture) => {
     const texts = ['"', '\\', '\\"}],"bookmarks":[', 'plain ~!#[]^', '\\u0041', 'ü🦊\u2028']
     const rows = texts.map((text, index) => ({
       ...bookmark('ada', index, text),
@@ -37,10 +33,7 @@ testOnEachStore(t, (t, store) => {
       data_hash: text,
     }))
     await fixture.addBookmarks(rows)
-    await fixture.addExport(id, 'ada')
-    const worker = fixture.worker()
-    t.teardown(() => worker.close())
-    const { object_key } = await fixture.settled(id, 'ada')
+    const { object_key } = await fixture.make(id, 'ada')
     const { bookmarks } = JSON.parse(await openObject(fixture.objects, object_key))
     t.strictSame(
       bookmarks,
@@ -54,35 +47,20 @@ testOnEachStore(t, (t, store) => {
     )
   })
 
-  t.test('an export of no bookmarks', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
-    await fixture.addExport(id, 'ada')
-    const worker = fixture.worker()
-    t.teardown(() => worker.close())
-    const row = await fixture.settled(id, 'ada')
-    t.equal(row.bookmark_count, 0)
-    t.match(JSON.parse(await openObject(fixture.objects, row.object_key)), { bookmarks: [], bookmark_count: 0 })
-  })
-
-  t.test('live bookmarks are exported, deleted ones and other entities are not', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
+  test('live bookmarks are exported, deleted ones and other entities are not', async (t, fixture) => {
     const deleted = { ...bookmark('ada', 2), deleted_at: start, operation: 'delete' as const }
     const group = { ...bookmark('ada', 3), entity_type: 'group' as const }
     await fixture.addBookmarks([bookmark('ada', 1), deleted, group, bookmark('ada', 4)])
-    await fixture.addExport(id, 'ada')
-    const worker = fixture.worker()
-    t.teardown(() => worker.close())
-    const row = await fixture.settled(id, 'ada')
+    const row = await fixture.make(id, 'ada')
     const { bookmarks } = JSON.parse(await openObject(fixture.objects, row.object_key))
     t.strictSame(pick(bookmarks, 'id'), ['bookmark-000001', 'bookmark-000004'])
   })
 
-  t.test('each bookmark that stays live is exported once, whatever changes meanwhile', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
+  test('each bookmark that stays live is exported once, whatever changes meanwhile', async (t, fixture) => {
     const odd = Array.from({ length: 1000 }, (_, index) => bookmark('ada', 2 * index + 1, 'x'.repeat(500)))
     await fixture.addBookmarks(odd)
     await fixture.addExport(id, 'ada')
-    const { gate } = await heldJob(t, fixture)
+    const { gate } = await heldJob(fixture)
     gate.open()
     for (let index = 0; index < 1000; index += 10) {
       const made = bookmark('ada', 2 * index, 'y')
@@ -106,15 +84,14 @@ testOnEachStore(t, (t, store) => {
 })
 
 testOnEachStore(t, (t, store) => {
-  t.test('two jobs run at a time, the oldest first; the next follows by itself', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
+  const test = testsOn(store, t)
+  test('two jobs run at a time, the oldest first; the next follows by itself', async (t, fixture) => {
     for (const index of [1, 2, 3]) {
       fixture.now = start + index
       await fixture.addExport(exportId(index), index === 2 ? 'bob' : 'ada')
     }
     const gate = gated(fixture.objects)
     const worker = fixture.worker(gate)
-    t.teardown(() => worker.close())
     await until(() => gate.waiting.length === 2)
     await worker.stop(none)
     worker.wake()
@@ -130,12 +107,10 @@ testOnEachStore(t, (t, store) => {
     }
   })
 
-  t.test('a worker takes a job at once when it is woken, otherwise within 5 s', async (t) => {
+  test('a worker takes a job at once when it is woken, otherwise within 5 s', async (t, fixture) => {
     mock.timers.enable({ apis: ['setInterval'] })
     t.teardown(() => mock.timers.reset())
-    const fixture = await buildFixture(t, await store.open(t))
     const worker = fixture.worker()
-    t.teardown(() => worker.close())
     await worker.stop(id)
     await fixture.addExport(id, 'ada')
     worker.wake()
@@ -145,26 +120,20 @@ testOnEachStore(t, (t, store) => {
     t.equal((await fixture.settled(exportId(2), 'ada')).status, 'completed')
   })
 
-  t.test('closing gives a running job back at once, without counting the attempt, and leaves no file', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
+  test('closing gives a running job back at once, without counting the attempt, and leaves no file', async (t, fixture) => {
     await fixture.addExport(id, 'ada')
-    const gate = gated(fixture.objects)
-    const worker = fixture.worker(gate)
-    await until(() => gate.waiting.length === 1)
-    await worker.stop(none)
+    const { gate, worker } = await heldJob(fixture)
     t.strictSame(await fixture.files(), store.unfinished(`${id}.1`))
     gate.open()
     await worker.close()
     t.match(await fixture.find(id, 'ada'), { status: 'pending', attempts: 0, lease_until: 0, size_bytes: null })
     t.strictSame(await fixture.files(), [])
     t.notMatch(fixture.lines.join(''), /"level":50/)
-    const next = fixture.worker()
-    t.teardown(() => next.close())
+    fixture.worker()
     t.match(await fixture.settled(id, 'ada'), { status: 'completed', attempts: 1, object_key: `${id}.2` })
   })
 
-  t.test('a worker that is closed takes no more jobs', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
+  test('a worker that is closed takes no more jobs', async (t, fixture) => {
     const worker = fixture.worker()
     await worker.close()
     await fixture.addExport(id, 'ada')
@@ -173,8 +142,7 @@ testOnEachStore(t, (t, store) => {
     t.equal((await fixture.find(id, 'ada'))?.fence, 0)
   })
 
-  t.test('closing right after the start gives back what was just taken', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
+  test('closing right after the start gives back what was just taken', async (t, fixture) => {
     await fixture.addExport(id, 'ada')
     await fixture.worker().close()
     t.match(await fixture.find(id, 'ada'), { attempts: 0, lease_until: 0 })

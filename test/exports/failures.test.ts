@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { startExportWorker } from '../../src/service/exports/worker.ts'
 import { type ObjectStore, ObjectStoreUnavailableError } from '../../src/service/objects/store.ts'
 import { testOnEachStore } from '../support/stores.ts'
 import { sweepExports } from '../support/sweeps.ts'
 import { until } from '../support/until.ts'
 import {
-  buildFixture,
   exportId,
   type Fixture,
   gated,
@@ -15,14 +13,15 @@ import {
   none,
   openObject,
   pastFirstPart,
+  testsOn,
 } from './fixture.ts'
 
 const day = 24 * 60 * 60 * 1000
 const id = exportId(1)
 
 testOnEachStore(t, (t, store) => {
-  t.test('a failing store: three attempts with a growing delay, then failed', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
+  const test = testsOn(store, t)
+  test('a failing store: three attempts with a growing delay, then failed', async (t, fixture) => {
     await fixture.addExport(id, 'ada')
     let attempts = 0
     const put = async () => {
@@ -30,7 +29,6 @@ testOnEachStore(t, (t, store) => {
       throw new Error('the store is on fire')
     }
     const worker = fixture.worker({ ...fixture.objects, put })
-    t.teardown(() => worker.close())
     await until(async () => (await fixture.find(id, 'ada'))?.status === 'pending')
     t.match(await fixture.find(id, 'ada'), { attempts: 1, lease_until: fixture.databaseNow + 5_000, expires_at: null })
     for (const [delay, status, count] of [
@@ -60,8 +58,7 @@ testOnEachStore(t, (t, store) => {
     t.match(fixture.lines.join(''), `"exportId":"${id}","attempt":3`)
   })
 
-  t.test('an unreachable store: the export waits, however often it is tried, until the store is back', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
+  test('an unreachable store: the export waits, however often it is tried, until the store is back', async (t, fixture) => {
     for (const index of [1, 2, 3]) await fixture.addExport(exportId(index), 'ada')
     let attempts = 0
     const put: ObjectStore['put'] = () => {
@@ -70,7 +67,6 @@ testOnEachStore(t, (t, store) => {
     }
     const objects = { ...fixture.objects, put }
     const worker = fixture.worker(objects)
-    t.teardown(() => worker.close())
     const rows = () => Promise.all([1, 2, 3].map((index) => fixture.find(exportId(index), 'ada')))
     const isWaiting = async () => (await rows()).every((row) => row?.status !== 'processing' || row.fence === 0)
     for (let tick = 1; tick <= 6; tick++) {
@@ -95,13 +91,11 @@ testOnEachStore(t, (t, store) => {
     t.match(fixture.lines.join(''), /an export is postponed: the object store is unreachable/)
   })
 
-  t.test('an export whose key cannot be opened fails, and the log contains no secret', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
+  test('an export whose key cannot be opened fails, and the log contains no secret', async (t, fixture) => {
     await fixture.addExport(id, 'ada')
     const sealed = (await fixture.find(id, 'ada'))?.key_sealed ?? ''
-    await fixture.database.db.updateTable('exports').set({ user_id: 'bob', attempts: 2 }).execute()
-    const worker = fixture.worker()
-    t.teardown(() => worker.close())
+    await fixture.edit(id, { user_id: 'bob', attempts: 2 })
+    fixture.worker()
     t.equal((await fixture.settled(id, 'bob')).status, 'failed')
     const log = fixture.lines.join('')
     t.match(log, `the export key of ${id} cannot be opened with SECRET_KEY`)
@@ -109,8 +103,7 @@ testOnEachStore(t, (t, store) => {
     t.strictSame(await fixture.files(), [])
   })
 
-  t.test('when the completion cannot be stored, the attempt fails and its object is removed', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
+  test('when the completion cannot be stored, the attempt fails and its object is removed', async (t, fixture) => {
     await fixture.addExport(id, 'ada')
     const { database } = fixture
     const write = database.write
@@ -123,19 +116,13 @@ testOnEachStore(t, (t, store) => {
       }
       return size
     }
-    const worker = startExportWorker({
-      ...fixture,
-      database: broken,
-      objects: { ...fixture.objects, put },
-    })
-    t.teardown(() => worker.close())
+    fixture.worker({ ...fixture.objects, put }, broken)
     await until(async () => (await fixture.find(id, 'ada'))?.status === 'pending')
     await until(async () => (await fixture.files()).length === 0)
     t.match(fixture.lines.join(''), /disk full/)
   })
 
-  t.test('a failed attempt counts as one, even when the leases are checked before its file is removed', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
+  test('a failed attempt counts as one, even when the leases are checked before its file is removed', async (t, fixture) => {
     await fixture.addExport(id, 'ada')
     const put = () => Promise.reject(new Error('disk full'))
     const removing = Promise.withResolvers<void>()
@@ -145,7 +132,6 @@ testOnEachStore(t, (t, store) => {
       return removed.promise
     }
     const worker = fixture.worker({ ...fixture.objects, put, remove })
-    t.teardown(() => worker.close())
     await removing.promise
     worker.wake()
     await worker.stop(none)
@@ -156,11 +142,10 @@ testOnEachStore(t, (t, store) => {
 })
 
 testOnEachStore(t, (t, store) => {
-  t.test('the job of a worker that died is taken again when its lease is over, not before', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
+  const test = testsOn(store, t)
+  test('the job of a worker that died is taken again when its lease is over, not before', async (t, fixture) => {
     await addLeased(fixture, 1, 15_000)
     const worker = fixture.worker()
-    t.teardown(() => worker.close())
     await worker.stop(id)
     fixture.databaseNow += 14_999
     worker.wake()
@@ -171,23 +156,18 @@ testOnEachStore(t, (t, store) => {
     t.match(await fixture.settled(id, 'ada'), { status: 'completed', attempts: 2, object_key: `${id}.2` })
   })
 
-  t.test('a job during which three workers died has failed', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
+  test('a job during which three workers died has failed', async (t, fixture) => {
     await addLeased(fixture, 3, 0)
-    const worker = fixture.worker()
-    t.teardown(() => worker.close())
+    fixture.worker()
     t.match(await fixture.settled(id, 'ada'), { status: 'failed', attempts: 3, size_bytes: null })
   })
 
-  t.test('the job of a dead worker is pending while the others are busy', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
+  test('the job of a dead worker is pending while the others are busy', async (t, fixture) => {
     for (const index of [1, 2, 3]) await fixture.addExport(exportId(index), 'ada')
     const dead = exportId(3)
-    const set = { attempts: 1, fence: 1, lease_until: fixture.databaseNow + 15_000 }
-    await fixture.database.db.updateTable('exports').set(set).where('id', '=', dead).execute()
+    await fixture.edit(dead, { attempts: 1, fence: 1, lease_until: fixture.databaseNow + 15_000 })
     const gate = gated(fixture.objects)
     const worker = fixture.worker(gate)
-    t.teardown(() => worker.close())
     await until(() => gate.waiting.length === 2)
     await worker.stop(none)
     fixture.databaseNow += 15_000
@@ -197,27 +177,22 @@ testOnEachStore(t, (t, store) => {
     t.match(await fixture.settled(dead, 'ada'), { status: 'completed', attempts: 2 })
   })
 
-  t.test('a lease from before the clock was set back does not last', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
+  test('a lease from before the clock was set back does not last', async (t, fixture) => {
     await addLeased(fixture, 1, day)
-    const worker = fixture.worker()
-    t.teardown(() => worker.close())
+    fixture.worker()
     t.equal((await fixture.settled(id, 'ada')).status, 'completed')
   })
 
-  t.test('a lease that is a little too long holds: the database’s clock may have been adjusted', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
+  test('a lease that is a little too long holds: the database’s clock may have been adjusted', async (t, fixture) => {
     await addLeased(fixture, 1, 20_000)
     const worker = fixture.worker()
-    t.teardown(() => worker.close())
     await worker.stop(none)
     t.match(await fixture.find(id, 'ada'), { status: 'processing', fence: 1 })
   })
 
-  t.test('a running job keeps its lease, even after the process was asleep', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
+  test('a running job keeps its lease, even after the process was asleep', async (t, fixture) => {
     await fixture.addExport(id, 'ada')
-    const { gate, worker } = await heldJob(t, fixture)
+    const { gate, worker } = await heldJob(fixture)
     fixture.databaseNow += day
     worker.wake()
     await until(async () => (await fixture.find(id, 'ada'))?.lease_until === fixture.databaseNow + 15_000)
@@ -227,19 +202,17 @@ testOnEachStore(t, (t, store) => {
 })
 
 /** The person's export as a dead worker left it: its attempt, and for how long (ms) it is still leased. */
-async function addLeased({ addExport, database, databaseNow }: Fixture, attempts: number, leaseMs: number) {
+async function addLeased({ addExport, edit, databaseNow }: Fixture, attempts: number, leaseMs: number) {
   await addExport(id, 'ada')
-  const lease = { attempts, fence: attempts, lease_until: databaseNow + leaseMs }
-  await database.db.updateTable('exports').set(lease).execute()
+  await edit(id, { attempts, fence: attempts, lease_until: databaseNow + leaseMs })
 }
 
 testOnEachStore(t, (t, store) => {
-  t.test('two workers race: each job has one winner', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
+  const test = testsOn(store, t)
+  test('two workers race: each job has one winner', async (t, fixture) => {
     const ids = Array.from({ length: 12 }, (_, index) => exportId(index))
     for (const each of ids) await fixture.addExport(each, 'ada')
-    const workers = [fixture.worker(), fixture.worker()]
-    t.teardown(() => Promise.all(workers.map((worker) => worker.close())))
+    for (const _ of ['one', 'another']) fixture.worker()
     for (const each of ids) t.match(await fixture.settled(each, 'ada'), { status: 'completed', attempts: 1 })
     t.strictSame(
       await fixture.files(),
@@ -247,16 +220,12 @@ testOnEachStore(t, (t, store) => {
     )
   })
 
-  t.test('of two workers, one paused past its lease, one wins; nothing of the other stays', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
+  test('of two workers, one paused past its lease, one wins; nothing of the other stays', async (t, fixture) => {
     await fixture.addBookmarks(largeBookmarks())
     await fixture.addExport(id, 'ada')
-    const gate = gated(fixture.objects, pastFirstPart)
-    const paused = fixture.worker(gate)
-    await until(() => gate.waiting.length === 1)
-    await paused.stop(none)
+    const { gate, worker: paused } = await heldJob(fixture, pastFirstPart)
     fixture.databaseNow += 15_000
-    const other = fixture.worker()
+    fixture.worker()
     const row = await fixture.settled(id, 'ada')
     t.match(row, { status: 'completed', object_key: `${id}.2`, attempts: 2 })
     t.strictSame(await fixture.files(), [`${id}.1`, `${id}.2`], 'the paused one’s file is still there')
@@ -264,14 +233,13 @@ testOnEachStore(t, (t, store) => {
     t.strictSame(await fixture.files(), [`${id}.2`], 'the sweep takes it')
     gate.open()
     await paused.stop(id)
-    await Promise.all([paused.close(), other.close()])
+    await paused.close()
     t.strictSame(await fixture.find(id, 'ada'), row, 'and its late end changes nothing')
     t.strictSame(await fixture.files(), [`${id}.2`])
     t.equal(JSON.parse(await openObject(fixture.objects, row.object_key)).bookmark_count, 35)
   })
 
-  t.test('a worker that was overtaken while its object was on the way removes it itself', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
+  test('a worker that was overtaken while its object was on the way removes it itself', async (t, fixture) => {
     await fixture.addExport(id, 'ada')
     const gate = gated(fixture.objects)
     const removed: string[] = []
@@ -283,18 +251,16 @@ testOnEachStore(t, (t, store) => {
     await until(() => gate.waiting.length === 1)
     await paused.stop(none)
     fixture.databaseNow += 15_000
-    const other = fixture.worker()
+    fixture.worker()
     await fixture.settled(id, 'ada')
     gate.open()
     await until(() => removed.length === 1)
     t.strictSame(removed, [`${id}.1`])
     t.strictSame(await fixture.files(), [`${id}.2`])
-    await Promise.all([paused.close(), other.close()])
   })
 
   for (const failing of [false, true]) {
-    t.test(`a worker that ${failing ? 'fails' : 'ends'} while another has its job changes nothing`, async (t) => {
-      const fixture = await buildFixture(t, await store.open(t))
+    test(`a worker that ${failing ? 'fails' : 'ends'} while another has its job changes nothing`, async (t, fixture) => {
       await fixture.addExport(id, 'ada')
       const [first, second] = [gated(fixture.objects), gated(fixture.objects)]
       let ended = false
@@ -325,20 +291,7 @@ testOnEachStore(t, (t, store) => {
     })
   }
 
-  t.test('a deleted export is dropped: no worker completes it, and nothing of it remains', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
-    await fixture.addExport(id, 'ada')
-    const { gate, worker } = await heldJob(t, fixture)
-    await fixture.database.db.deleteFrom('exports').execute()
-    const stopped = worker.stop(id)
-    gate.open()
-    await stopped
-    t.strictSame(await fixture.files(), [])
-    t.equal(await fixture.find(id, 'ada'), undefined)
-  })
-
-  t.test('an export deleted in another process is dropped at the next renewal', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
+  test('an export deleted in another process is dropped at the next renewal', async (_t, fixture) => {
     await fixture.addExport(id, 'ada')
     const signals: AbortSignal[] = []
     const put: typeof fixture.objects.put = (_key, _exportKey, _content, signal) => {
@@ -346,7 +299,6 @@ testOnEachStore(t, (t, store) => {
       return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
     }
     const worker = fixture.worker({ ...fixture.objects, put })
-    t.teardown(() => worker.close())
     await until(() => signals.length === 1)
     await fixture.database.db.deleteFrom('exports').execute()
     worker.wake()

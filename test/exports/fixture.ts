@@ -7,7 +7,7 @@ import type { ExportFile } from '../../src/client/export-file/export-file.ts'
 import { openChunks } from '../../src/client/export-file/export-file.ts'
 import type { Database } from '../../src/service/db/engine/database.ts'
 import { openDatabase } from '../../src/service/db/open.ts'
-import { findExport, saveExport } from '../../src/service/db/tables/exports.ts'
+import { type ExportRow, findExport, saveExport } from '../../src/service/db/tables/exports.ts'
 import { type RecordRow, saveRecords } from '../../src/service/db/tables/records.ts'
 import { saveUser } from '../../src/service/db/tables/users.ts'
 import { startExportWorker } from '../../src/service/exports/worker.ts'
@@ -18,6 +18,7 @@ import { sealExportKey } from '../../src/service/seal/export-key.ts'
 import { createSeal } from '../../src/service/seal/seal.ts'
 import { silent } from '../support/log.ts'
 import { makeMigrated } from '../support/migrated.ts'
+import type { TestStore } from '../support/stores.ts'
 import { until } from '../support/until.ts'
 
 export const exportKey = new Uint8Array(32).map((_, index) => index)
@@ -32,7 +33,7 @@ export type Fixture = Awaited<ReturnType<typeof openFixture>>
 export const none = exportId(0)
 
 /** The export worker's parts, on a separate folder and with stopped clocks. */
-export async function openFixture(dir: string, store?: ObjectStore) {
+export async function openFixture(dir: string, store?: ObjectStore, t?: Test) {
   const opened = await openDatabase(`sqlite:${join(dir, 'bookmarks.db')}`, silent)
   const database = {
     ...opened,
@@ -76,6 +77,8 @@ export async function openFixture(dir: string, store?: ObjectStore) {
       const row = { id, user_id: userId, status: 'processing', created_at: fixture.now, key_sealed } as const
       await database.write((trx) => saveExport(trx, row))
     },
+    edit: (id: string, values: Partial<ExportRow>) =>
+      database.db.updateTable('exports').set(values).where('id', '=', id).execute(),
     find: (id: string, userId: string) => findExport(database.db, userId, id, 0),
     async settled(id: string, userId: string) {
       for (;;) {
@@ -84,8 +87,18 @@ export async function openFixture(dir: string, store?: ObjectStore) {
         await sleep(5)
       }
     },
-    worker: (store: ObjectStore = objects) =>
-      startExportWorker({ database, objects: store, seal, log, clock: fixture.clock, limits }),
+    /** In a test, it is closed at the end. */
+    worker(store: ObjectStore = objects, on = database) {
+      const worker = startExportWorker({ database: on, objects: store, seal, log, clock: fixture.clock, limits })
+      t?.teardown(() => worker.close())
+      return worker
+    },
+    /** Asks for an export, and waits until it is made. */
+    async make(id: string, userId: string) {
+      await fixture.addExport(id, userId)
+      fixture.worker()
+      return fixture.settled(id, userId)
+    },
   }
   return fixture
 }
@@ -94,10 +107,16 @@ export async function openFixture(dir: string, store?: ObjectStore) {
 export async function buildFixture(t: Test, store?: ObjectStore): Promise<Fixture> {
   const dir = t.testdir()
   await makeMigrated(dir)
-  const fixture = await openFixture(dir, store)
+  const fixture = await openFixture(dir, store, t)
   t.teardown(() => fixture.database.close())
   for (const user of ['ada', 'bob']) await fixture.addUser(user)
   return fixture
+}
+
+/** Begins tests on this kind of store, each with a fixture of its own. */
+export function testsOn({ open }: TestStore, t: Test) {
+  return (title: string, test: (t: Test, fixture: Fixture) => Promise<void>) =>
+    t.test(title, async (t) => test(t, await buildFixture(t, await open(t))))
 }
 
 export function bookmark(userId: string, index: number, encrypted_data = `cipher${index}`): RecordRow {
@@ -177,10 +196,9 @@ export function gated(store: ObjectStore, pieces = 1) {
 }
 
 /** A worker that is in the middle of the only job, and goes on once the gate is opened. */
-export async function heldJob(t: Test, fixture: Fixture) {
-  const gate = gated(fixture.objects)
+export async function heldJob(fixture: Fixture, pieces?: number) {
+  const gate = gated(fixture.objects, pieces)
   const worker = fixture.worker(gate)
-  t.teardown(() => worker.close())
   await until(() => gate.waiting.length === 1)
   await worker.stop(none)
   return { gate, worker }

@@ -8,31 +8,31 @@ import {
   buildFixture,
   exportId,
   exportKey,
+  type Fixture,
   gated,
   largeBookmarks,
   openObject,
   pastFirstPart,
   start,
+  testsOn,
 } from './fixture.ts'
 
 const day = 24 * 60 * 60 * 1000
 const id = exportId(1)
+const { signal } = new AbortController()
+
+/** The fixture with a store that removes in this way. */
+function on(fixture: Fixture, remove: Fixture['objects']['remove']): Fixture {
+  return { ...fixture, objects: { ...fixture.objects, remove } }
+}
 
 testOnEachStore(t, (t, store) => {
-  t.test('an expired export is removed, row and file, 7 days after its completion', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
-    await fixture.addExport(id, 'ada')
-    await fixture.addExport(exportId(2), 'bob')
+  const test = testsOn(store, t)
+  test('an expired export is removed, row and file, 7 days after its completion', async (t, fixture) => {
     fixture.now = start + day
-    const worker = fixture.worker()
-    t.teardown(() => worker.close())
-    await fixture.settled(id, 'ada')
-    await fixture.settled(exportId(2), 'bob')
-    await fixture.database.db
-      .updateTable('exports')
-      .set({ expires_at: start + 9 * day })
-      .where('id', '=', exportId(2))
-      .execute()
+    await fixture.make(id, 'ada')
+    await fixture.make(exportId(2), 'bob')
+    await fixture.edit(exportId(2), { expires_at: start + 9 * day })
     fixture.now = start + 8 * day - 1
     await sweepExports(fixture)
     t.strictSame(await fixture.files(), [`${id}.1`, `${exportId(2)}.1`])
@@ -43,13 +43,10 @@ testOnEachStore(t, (t, store) => {
     t.ok(await fixture.find(exportId(2), 'bob'))
   })
 
-  t.test('a failed export is removed 7 days after it was requested, and an unfinished one stays', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
+  test('a failed export is removed 7 days after it was requested, and an unfinished one stays', async (t, fixture) => {
     for (const index of [1, 2, 3]) await fixture.addExport(exportId(index), 'ada')
-    const set = (index: number, status: 'failed' | 'pending') =>
-      fixture.database.db.updateTable('exports').set({ status }).where('id', '=', exportId(index)).execute()
-    await set(1, 'failed')
-    await set(2, 'pending')
+    await fixture.edit(exportId(1), { status: 'failed' })
+    await fixture.edit(exportId(2), { status: 'pending' })
     fixture.now = start + 7 * day - 1
     await sweepExports(fixture)
     t.ok(await fixture.find(id, 'ada'))
@@ -60,21 +57,14 @@ testOnEachStore(t, (t, store) => {
     t.ok(await fixture.find(exportId(3), 'ada'))
   })
 
-  t.test('a file that cannot be removed keeps its row, hinders no other removal, and is tried again', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
-    for (const index of [1, 2]) await fixture.addExport(exportId(index), 'ada')
-    const worker = fixture.worker()
-    t.teardown(() => worker.close())
-    for (const index of [1, 2]) await fixture.settled(exportId(index), 'ada')
+  test('a file that cannot be removed keeps its row, hinders no other removal, and is tried again', async (t, fixture) => {
+    for (const index of [1, 2]) await fixture.make(exportId(index), 'ada')
     fixture.now += 7 * day
     const remove = async (key: string) => {
       if (key.startsWith(id)) throw new Error('not today')
       await fixture.objects.remove(key)
     }
-    const sweeping = exportSweeps['expired exports'](
-      { ...fixture, objects: { ...fixture.objects, remove } },
-      new AbortController().signal,
-    )
+    const sweeping = exportSweeps['expired exports'](on(fixture, remove), signal)
     await t.rejects(sweeping, { removed: 1, message: 'exports that could not be removed: 1' }, 'so it counts as failed')
     t.strictSame(await fixture.files(), [`${id}.1`])
     t.ok(await fixture.find(id, 'ada'))
@@ -84,20 +74,15 @@ testOnEachStore(t, (t, store) => {
     t.equal(await fixture.find(id, 'ada'), undefined)
   })
 
-  t.test('a store that is away is asked once, not for each file', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
-    for (const index of [1, 2]) await fixture.addExport(exportId(index), 'ada')
-    const worker = fixture.worker()
-    t.teardown(() => worker.close())
-    for (const index of [1, 2]) await fixture.settled(exportId(index), 'ada')
+  test('a store that is away is asked once, not for each file', async (t, fixture) => {
+    for (const index of [1, 2]) await fixture.make(exportId(index), 'ada')
     fixture.now += 7 * day
     let asked = 0
     const remove = async () => {
       asked++
       throw new ObjectStoreUnavailableError('it is away')
     }
-    const parts = { ...fixture, objects: { ...fixture.objects, remove } }
-    await t.rejects(exportSweeps['expired exports'](parts, new AbortController().signal), { message: 'it is away' })
+    await t.rejects(exportSweeps['expired exports'](on(fixture, remove), signal), { message: 'it is away' })
     t.equal(asked, 1)
     await sweepExports(fixture)
     t.strictSame(await fixture.files(), [])
@@ -108,8 +93,7 @@ testOnEachStore(t, (t, store) => {
     const [fixture, operator] = [await buildFixture(t, await store.open(t, env)), await store.operate(env)]
     await fixture.addExport(id, 'ada')
     await fixture.addExport(exportId(2), 'ada')
-    const set = { status: 'pending', fence: 2 } as const
-    await fixture.database.db.updateTable('exports').set(set).where('id', '=', exportId(2)).execute()
+    await fixture.edit(exportId(2), { status: 'pending', fence: 2 })
     const whole = [`${id}.1`, `${exportId(2)}.1`, `${exportId(2)}.2`, `${exportId(9)}.1`]
     const interrupted = [`${id}.7`, `${exportId(2)}.1`, `${exportId(9)}.2`]
     // No attempt has such a number, and Postgres refuses to look for it.
@@ -127,20 +111,14 @@ testOnEachStore(t, (t, store) => {
     const [fixture, operator] = [await buildFixture(t, await store.open(t, env)), await store.operate(env)]
     const orphans = [1, 2, 3].map((index) => `${exportId(index)}.1`)
     for (const key of orphans) await operator.write(key)
-    const { signal } = new AbortController()
     let asked = 0
-    const refusing = (mistake: (key: string) => Error | undefined) => ({
-      ...fixture,
-      objects: {
-        ...fixture.objects,
-        async remove(key: string) {
-          asked++
-          const error = mistake(key)
-          if (error) throw error
-          await fixture.objects.remove(key)
-        },
-      },
-    })
+    const refusing = (mistake: (key: string) => Error | undefined) =>
+      on(fixture, async (key) => {
+        asked++
+        const error = mistake(key)
+        if (error) throw error
+        await fixture.objects.remove(key)
+      })
     const away = refusing(() => new ObjectStoreUnavailableError('it is away'))
     await t.rejects(exportSweeps.orphans(away, signal), { message: 'it is away' })
     t.equal(asked, 1, 'a store that is away is asked once')
@@ -159,12 +137,11 @@ testOnEachStore(t, (t, store) => {
     const env = await store.env(t)
     const [fixture, operator] = [await buildFixture(t, await store.open(t, env)), await store.operate(env)]
     await fixture.addExport(id, 'ada')
-    await fixture.database.db.updateTable('exports').set({ status: 'pending', attempts: 1, fence: 1 }).execute()
+    await fixture.edit(id, { status: 'pending', attempts: 1, fence: 1 })
     await operator.interrupt(`${id}.1`)
     await t.rejects(fixture.objects.get(`${id}.1`, exportKey), ObjectNotFoundError)
     const gate = gated(fixture.objects)
-    const worker = fixture.worker(gate)
-    t.teardown(() => worker.close())
+    fixture.worker(gate)
     await until(() => gate.waiting.length === 1)
     await sweepExports(fixture)
     t.notOk((await operator.leftovers()).includes(`${id}.1`))
@@ -174,8 +151,7 @@ testOnEachStore(t, (t, store) => {
     t.strictSame([await operator.objects(), await operator.leftovers()], [[`${id}.2`], []])
   })
 
-  t.test('what is being made or completed is not an orphan', async (t) => {
-    const fixture = await buildFixture(t, await store.open(t))
+  test('what is being made or completed is not an orphan', async (t, fixture) => {
     await fixture.addExport(exportId(2), 'ada')
     const first = fixture.worker()
     await fixture.settled(exportId(2), 'ada')
@@ -183,8 +159,7 @@ testOnEachStore(t, (t, store) => {
     await fixture.addBookmarks(largeBookmarks())
     await fixture.addExport(id, 'ada')
     const gate = gated(fixture.objects, pastFirstPart)
-    const worker = fixture.worker(gate)
-    t.teardown(() => worker.close())
+    fixture.worker(gate)
     await until(() => gate.waiting.length === 1)
     fixture.now += 6 * day
     await sweepExports(fixture)

@@ -80,15 +80,8 @@ t.test('what the store denies of one object says nothing about the others: both 
   await t.rejects(exportSweeps.orphans(fixture, signal), unfinished)
   t.strictSame(removed.splice(0), others)
   for (const index of [1, 2, 3]) await fixture.addExport(exportId(index), 'ada')
-  const { db } = fixture.database
-  for (const [index, object_key] of [denied, ...others].entries()) {
-    const set = { status: 'completed', object_key, expires_at: fixture.now } as const
-    await db
-      .updateTable('exports')
-      .set(set)
-      .where('id', '=', exportId(index + 1))
-      .execute()
-  }
+  for (const [index, object_key] of [denied, ...others].entries())
+    await fixture.edit(exportId(index + 1), { status: 'completed', object_key, expires_at: fixture.now })
   await t.rejects(exportSweeps['expired exports'](fixture, signal), unfinished)
   t.strictSame(removed.toSorted(), others)
   t.equal(fixture.lines.filter((line) => line.includes('It is locked.')).length, 2)

@@ -139,6 +139,9 @@ testOnStores(t, async (t, store) => {
       ['bytes=100-', 100, size - 1],
       ['bytes=-7', size - 7, size - 1],
       [`bytes=5-${size + 100}`, 5, size - 1],
+      [`bytes=1-${'9'.repeat(200)}`, 1, size - 1],
+      [`bytes=-${size + 5}`, 0, size - 1],
+      ['BYTES= 0-1', 0, 1],
     ]
     for (const [range, start, end] of ranges) {
       const { status, headers, raw } = await ada.call('GET', `${path}/${id}`, { headers: { range } })
