@@ -181,13 +181,18 @@ t.test('TRUST_PROXY: a number of hops, or networks', async (t) => {
 const faults: [variable: string, ...values: string[]][] = [
   ['NODE_ENV', 'test', 'Production'],
   ['HOST', 'two words', 'http://localhost'],
-  ['PULSE_DATABASE_URL', 'mysql://db', 'postgres://for-sqlite'],
+  ['PULSE_DATABASE_URL', 'mysql://db', 'postgres://for-sqlite', 'postgres:///db?host=a,b'],
   ['PULSE_URL', 'redis://host', 'nats://', 'nats://one,two', 'nats://host/path', 'nats://for-sqlite'],
   ['PORT', '-1', '65536', '3000.5', '1e3', '0x50', 'http'],
   ['ADMIN_PORT', '0', '65536', '9.5', 'none'],
   ['ADMIN_HOST', 'two words', 'http://localhost'],
   ['PUBLIC_URL', 'example.org', 'ftp://example.org', 'https://example.org/app', 'https://a@example.org', 'https://x?y'],
-  ['DATABASE_URL', 'sqlite:', 'data/bookmarks.db', 'postgres'],
+  ['DATABASE_URL', 'sqlite:', 'data/bookmarks.db', 'postgres', 'mysql://localhost', 'postgres://user:p#ss@host/db'],
+  [
+    'DATABASE_URL',
+    'postgres://user:a,b@one:5432,two:5432/db?target_session_attrs=read-write',
+    'postgres:///db?host=a,b',
+  ],
   ['SECRET_KEY', 'short', key(1).slice(0, -2), `${key(1)},`, key(1).replace(/=$/, ''), 'A'.repeat(44)],
   ['OIDC_ISSUER', 'id.example', 'ftp://id.example', 'http://id.example'],
   ['OIDC_CLIENT_ID', ''],
@@ -253,6 +258,7 @@ t.test('A password in PULSE_URL that cannot be decoded is a fault', async (t) =>
 })
 
 t.test('Required outside development', async (t) => {
+  t.match(faultOf({ ...staging, OIDC_ISSUER: 'http://id.example' }), /^OIDC_ISSUER must be https/)
   for (const environment of ['staging', 'production']) {
     for (const variable of ['SECRET_KEY', 'OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET']) {
       const env = { ...production, NODE_ENV: environment, [variable]: '' }

@@ -336,15 +336,6 @@ t.test(
   },
 )
 
-t.test('A folder that is not writable', async (t) => {
-  if (process.getuid?.() === 0) return t.comment('the superuser may write everywhere: see the folder below a file')
-  const cwd = await folder(t)
-  await chmod(cwd, 0o500)
-  const { code, stderr } = await runCommand(t, 'backup', [join(cwd, 'backup')], { DATA_DIR: whole })
-  t.equal(code, 1)
-  t.match(stderr, /backup cannot be written \(EACCES/)
-})
-
 t.test('An export whose file is not whole is left out and named', async (t) => {
   const dataDir = await copyOfWhole(t)
   const [name = ''] = await readdir(join(dataDir, 'exports'))
