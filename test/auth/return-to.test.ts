@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { unescape as decode } from 'node:querystring'
 import fc from 'fast-check'
 import t from 'tap'
@@ -8,9 +7,6 @@ import { depth } from '../support/depth.ts'
 const here = 'http://127.0.0.1:3000'
 const extension = 'chrome-extension://abcdefghijklmnopabcdefghijklmnop'
 const origins = new Set([here, 'https://app.example', extension, 'moz-extension://*'])
-const hostile: { values: string[] } = JSON.parse(
-  readFileSync(new URL('../fixtures/hostile/return-to.json', import.meta.url), 'utf8'),
-)
 
 t.test('ordinary return URLs are kept', async (t) => {
   const kept: [string, string][] = [
@@ -70,16 +66,6 @@ t.test('a return URL to another origin is refused', async (t) => {
     ],
   ]
   for (const value of refused) t.equal(parseReturnTo(value, origins), null, JSON.stringify(value))
-})
-
-t.test('every hostile return URL is refused or stays on this origin', async (t) => {
-  t.ok(hostile.values.length > 60)
-  for (const value of hostile.values) {
-    const parsed = parseReturnTo(value, origins)
-    if (parsed !== null) t.ok(staysHere(parsed), parsed)
-  }
-  const kept = hostile.values.filter((value) => parseReturnTo(value, origins) !== null)
-  t.strictSame(kept, ['/\u2028/evil.example', '/;@evil.example'])
 })
 
 t.test('whatever is accepted is ASCII, goes to a listed origin or this machine, and parses to itself', async () => {

@@ -3,7 +3,6 @@ import { type IncomingMessage, request } from 'node:http'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import t from 'tap'
-import { followResponses } from '../../src/service/auth/in-flight.ts'
 import { endLogin } from '../../src/service/db/tables/logins.ts'
 import { allOperations, furnish, type Operation } from '../hostile/requests.ts'
 import { openDevice } from '../realtime/device.ts'
@@ -18,7 +17,7 @@ const logout = '/api/v1/auth/logout'
 const invalid = { error: 'Invalid or expired session' }
 
 /** No sweep comes before it is told to. */
-const tick = holdIntervals(t)
+holdIntervals(t)
 const app = await buildApp(t)
 const { context, call } = app
 const { objects, bodies } = context
@@ -118,19 +117,6 @@ t.test('A download ends with its login', async (t) => {
     lasting.body.push('x'.repeat(size - 'begin'.length))
     t.equal((await lasting.rest())?.value?.length, size - 'begin'.length)
     lasting.body.push(null)
-  })
-
-  t.test('at the next sweep, if no notice told of it', async (t) => {
-    const downloads = followResponses(context)
-    t.teardown(() => downloads.close())
-    const [ending, lasting] = [await loginOf(), await loginOf()]
-    const [body, other] = [new Readable({ read() {} }), new Readable({ read() {} })]
-    await downloads.follow(ending, body)
-    await downloads.follow(lasting, other)
-    await context.database.write((trx) => endLogin(trx, ending))
-    tick(30)
-    await until(() => body.destroyed)
-    t.notOk(other.destroyed)
   })
 
   t.test('before it began', async (t) => {

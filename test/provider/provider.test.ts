@@ -1,36 +1,9 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { startDevelopmentProvider } from '../../src/service/provider/development/provider.ts'
 import { InvalidGrantError } from '../../src/service/provider/provider.ts'
 import { pick } from '../support/pick.ts'
-import { type MockProvider, signInAt } from '../support/providers.ts'
+import type { MockProvider } from '../support/providers.ts'
 import { open, refresh, relyingParty, signIn, startMock, startPair } from '../support/relying-party.ts'
-
-t.test('signs in at a development provider, which checks PKCE, secret and redirect URI', async (t) => {
-  const { issuer, close } = await startDevelopmentProvider({ ...relyingParty, port: 0 })
-  t.teardown(close)
-  const provider = open(t, issuer)
-  const { identity, refreshToken } = await signIn(provider, '/a?b=c#d', 'Ada  Lovelace')
-  t.match(identity, { issuer, name: 'Ada Lovelace', email: 'ada.lovelace@dev.localhost', email_verified: true })
-  t.equal(identity.avatar_url, '')
-  t.equal((await signIn(provider, '/', 'ada lovelace')).identity.subject, identity.subject)
-
-  const next = await refresh(provider, refreshToken, identity.subject)
-  t.not(next, refreshToken)
-  t.equal(typeof next, 'string')
-  await provider.revoke(String(next))
-  await t.rejects(refresh(provider, next, identity.subject), InvalidGrantError)
-
-  const attempt = provider.newAttempt('/')
-  const callback = new URL(await signInAt(await provider.authorizationUrl(attempt), 'Ada')).searchParams
-  const otherBrowser = { ...attempt, codeVerifier: provider.newAttempt('/').codeVerifier }
-  await t.rejects(provider.exchangeCode(callback, otherBrowser), { message: /invalid_grant/ })
-
-  const wrongSecret = open(t, issuer, { clientSecret: 'wrong' })
-  await t.rejects(signIn(wrongSecret, '/', 'Ada'), { name: 'ProviderRefusedError' })
-  const wrongRedirect = open(t, issuer, { redirectUri: 'http://127.0.0.1:3000/elsewhere' })
-  await t.rejects(signIn(wrongRedirect, '/', 'Ada'), /400/)
-})
 
 t.test('signs in at a provider that knows neither iss parameter nor secret', async (t) => {
   const { mock, provider } = await startPair(t)
