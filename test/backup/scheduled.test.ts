@@ -235,36 +235,6 @@ t.test('One from the future counts as the oldest, and the one just made is never
   t.match(lines.join(''), `"backups":["${future}"],"msg":"there are backups from the future: look at the clock"`)
 })
 
-t.test('In a bucket, one from the future counts as the oldest, too, for BACKUP_KEEP and for `latest`', async (t) => {
-  const minio = await sharedMinio(t)
-  if (typeof minio === 'string') return t.plan(0, minio)
-  const SECRET_KEY = Buffer.alloc(32, 3).toString('base64')
-  const { dataDir, ada } = await seed(t, { SECRET_KEY })
-  const store = await minio.createBucket()
-  const env = { ...store, SECRET_KEY, BACKUP_EVERY: '1d', BACKUP_TO: 's3', BACKUP_KEEP: '1' }
-  const client = await openClient(store)
-  const list = async () => {
-    const { objects } = await client.listObjectsV2Query(store.S3_BUCKET, '', '', '', 1000, '')
-    return objects.map(({ name = '' }) => name).filter((name) => name.endsWith('.db'))
-  }
-  const put = (days: number) => sendAs(t, nameOf(Date.now() + days * 24 * hourMs), dataDir, env)
-  await put(40)
-  const app = await buildApp(t, env, { dataDir })
-  await until(async () => find(app.log, 'made a backup') !== undefined && (await list()).length === 1)
-  t.match(find(app.log, 'there are backups from the future: look at the clock'), { level: 50 })
-  const made = (find(app.log, 'made a backup') as { backup: string }).backup
-  t.same(await list(), [`backups/${made}.db`], 'the one just made')
-  await app.close()
-
-  await put(40)
-  const empty = await folder(t)
-  const { code, stdout, stderr } = await runCommand(t, 'restore', ['latest'], { ...env, DATA_DIR: empty })
-  t.same([code, stderr], [0, ''])
-  t.match(stdout, new RegExp(`passed over: 20.*\\n.* is now ${made}\\n`))
-  const restored = await buildApp(t, { SECRET_KEY }, { dataDir: empty })
-  t.match((await pullAll(restored.as(ada))).changes, [{ entity_id: 'saved' }])
-})
-
 t.test('Commands that only look write nothing into the bucket, not even to try it', async (t) => {
   const minio = await sharedMinio(t)
   if (typeof minio === 'string') return t.plan(0, minio)

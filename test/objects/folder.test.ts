@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { ConfigError } from '../../src/service/config/values.ts'
@@ -18,20 +18,6 @@ t.test('a folder that was removed fails the probe', async (t) => {
   const store = await openFolderStore(dir)
   await rm(dir, { recursive: true })
   await t.rejects(store.probe(), { code: 'ENOENT' })
-})
-
-t.test('what an interrupted write left is listed and removed', async (t) => {
-  const dir = t.testdir({ [`${key}.part`]: 'half' })
-  const store = await openFolderStore(dir)
-  t.strictSame(await Array.fromAsync(store.list()), [key])
-  await store.remove(key)
-  t.strictSame(await readdir(dir), [])
-})
-
-t.test('other files in the folder are ignored', async (t) => {
-  const foreign = { 'notes.txt': '', 'x.1': '', 'tax.2024.part': '', [`${key}.old`]: '', [`a${key}`]: '', folder: {} }
-  const store = await openFolderStore(t.testdir(foreign))
-  t.strictSame(await Array.fromAsync(store.list()), [])
 })
 
 t.test('only the service’s user can access the files', async (t) => {

@@ -5,13 +5,10 @@ import { buffer } from 'node:stream/consumers'
 import t from 'tap'
 import type { S3Environment } from '../../scripts/servers/minio.ts'
 import { customerKeyHeaders } from '../../src/service/objects/s3.ts'
-import { exportId, largeImport } from '../exports/fixture.ts'
-import { buildApp } from '../support/app.ts'
-import { createdExport } from '../support/exports.ts'
+import { exportId } from '../exports/fixture.ts'
 import { sharedMinio } from '../support/minio.ts'
 import { startRecorder } from '../support/s3-servers.ts'
 import { openClient, openS3, pieces, read } from '../support/s3-store.ts'
-import { sweepExports } from '../support/sweeps.ts'
 
 const minio = await sharedMinio(t)
 if (typeof minio === 'string') t.pass('no MinIO', { skip: minio })
@@ -68,41 +65,6 @@ else {
       await t.rejects(get({}, 'HEAD'), 'nor its size')
       await t.rejects(get(customerKeyHeaders(randomBytes(32))), { code: 'AccessDenied' }, 'with another key')
       t.ok((await buffer(await get(customerKeyHeaders(exportKey)))).equals(content), 'with the key')
-    }
-  })
-
-  t.test('the exports of the service: not readable on the disk or over the API, not even their headers', async (t) => {
-    const bucket = await minio.createBucket()
-    const [{ env, requests }, client] = [await startRecorder(t, bucket), await openClient(bucket)]
-    const app = await buildApp(t, env)
-    const ada = await app.user('ada')
-    const small = await createdExport(ada)
-    await ada.call('POST', '/api/v1/sync/import', { body: largeImport() })
-    const large = await createdExport(ada)
-    const exportKey = Buffer.from((await ada.call('GET', '/api/v1/account/export-key')).body.key, 'base64')
-    for (const { id } of [small, large]) {
-      const { raw } = await ada.call('GET', `/api/v1/exports/${id}`)
-      t.equal(raw.subarray(0, 4).toString(), 'EBSX')
-      for (const { path, file } of await filesOf(minio.dataDir, bucket, `${id}.1`)) {
-        for (const start of [0, 4, 13, 32, 60]) {
-          t.notOk(file.includes(raw.subarray(start, start + 16)), `${path} has what is at ${start}`)
-        }
-        t.notOk(file.includes(raw.subarray(0, 13)), `${path} has the format and the id of the key`)
-      }
-      for (const headers of [{}, { range: 'bytes=0-31' }, customerKeyHeaders(randomBytes(32))]) {
-        const request = { method: 'GET', bucketName: bucket.S3_BUCKET, objectName: `${id}.1`, query: '', headers }
-        await t.rejects(client.makeRequestAsync(request), { code: /^(InvalidRequest|AccessDenied)$/ })
-      }
-      await ada.call('DELETE', `/api/v1/exports/${id}`)
-    }
-    await sweepExports(app.context)
-    const asked = requests.filter(({ url }) => url.includes(`${large.id}.1`)).map(({ method }) => method)
-    for (const method of ['POST', 'PUT', 'GET', 'DELETE'])
-      t.ok(asked.includes(method), `${method} is in the request log`)
-    const customerKey = customerKeyHeaders(exportKey)[keyHeader] ?? ''
-    t.ok(requests.some(({ headers }) => headers[keyHeader] === customerKey))
-    for (const { url } of requests) {
-      for (const secret of [exportKey, Buffer.from(customerKey, 'base64')]) t.notOk(tells(url, secret), url)
     }
   })
 }
