@@ -10,10 +10,10 @@ import { helpText } from '../scripts/mock/run.ts'
 import { scenarios } from '../scripts/mock/scenarios.ts'
 import { createMockServer } from '../scripts/mock/server.ts'
 import { buildApp, type TestUser } from './support/app.ts'
-import { httpCall } from './support/browser.ts'
 import { change } from './support/changes.ts'
 import { setCookies } from './support/cookies.ts'
 import { keyringOf } from './support/keyrings.ts'
+import { callsTo } from './support/service.ts'
 import { until } from './support/until.ts'
 
 const content = { encrypted_data: 'ciphertext', data_hash: 'hash' }
@@ -33,7 +33,7 @@ const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 /** Somebody signed in at the mock; every response is checked against the contract, whatever the scenario. */
 async function openMock(scenario: string) {
   tested.add(scenario)
-  const send = httpCall(origin)
+  const send = callsTo(origin)
   const user = await app.user(scenario)
   const call: TestUser['call'] = (method, path, request = {}) =>
     send(method, path, {

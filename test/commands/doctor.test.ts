@@ -10,7 +10,7 @@ import { freePort } from '../../scripts/servers/free-port.ts'
 import { makeBackup } from '../../src/service/backup/make.ts'
 import { nameOf } from '../../src/service/backup/shelf.ts'
 import { knownVariables, misspelt } from '../../src/service/config/variables.ts'
-import { buildApp } from '../support/app.ts'
+import { buildApp, production } from '../support/app.ts'
 import { runCommand } from '../support/command.ts'
 import { createdExport } from '../support/exports.ts'
 import { relyingParty, startMock } from '../support/relying-party.ts'
@@ -26,14 +26,6 @@ interface Finding {
 }
 
 const key = (byte: number) => Buffer.alloc(32, byte).toString('base64')
-const production = {
-  NODE_ENV: 'production',
-  PUBLIC_URL: 'https://sync.example.org',
-  SECRET_KEY: key(7),
-  OIDC_ISSUER: 'https://127.0.0.1:9',
-  OIDC_CLIENT_ID: 'id',
-  OIDC_CLIENT_SECRET: 'the client secret',
-}
 
 /** Its findings; it must change nothing in the folder. */
 async function examine(t: Test, env: Env): Promise<{ code: number | null; findings: Finding[]; text: string }> {

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { chmod, chown, cp, glob, lstat, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { production } from '../support/app.ts'
 import { runCommand } from '../support/command.ts'
 import { folder, run, serving, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -85,14 +86,9 @@ t.test('A database elsewhere than DATA_DIR stays that of its owner', onlyForRoot
 })
 
 t.test('Root begins no data in production where no folder tells whose it is', onlyForRoot, async (t) => {
-  const { home, dataDir, env } = await prepare(t)
+  const { home, dataDir } = await prepare(t)
   const of = (DATA_DIR: string, file?: string) => ({
-    NODE_ENV: 'production',
-    PUBLIC_URL: 'https://sync.example.org',
-    OIDC_ISSUER: 'https://127.0.0.1:9',
-    OIDC_CLIENT_ID: 'id',
-    OIDC_CLIENT_SECRET: 'secret',
-    SECRET_KEY_FILE: env.SECRET_KEY_FILE,
+    ...production,
     DATA_DIR,
     ...(file !== undefined && { DATABASE_URL: `sqlite:${file}` }),
   })

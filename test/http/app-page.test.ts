@@ -3,15 +3,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { rawRequest, sendRaw } from '../hostile/raw.ts'
-import { buildApp } from '../support/app.ts'
-
-const production = {
-  NODE_ENV: 'production',
-  PUBLIC_URL: 'https://sync.example.org',
-  SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
-  OIDC_ISSUER: 'https://127.0.0.1:9',
-  SERVE_APP: '',
-}
+import { buildApp, production } from '../support/app.ts'
 
 const cases: [name: string, env: Record<string, string>, isServed: boolean][] = [
   ['nothing is set', {}, false],
@@ -22,7 +14,7 @@ const cases: [name: string, env: Record<string, string>, isServed: boolean][] = 
 
 for (const [name, env, isServed] of cases) {
   t.test(`In production, ${name}: the web page is ${isServed ? '' : 'not '}served`, async (t) => {
-    const { listen } = await buildApp(t, { ...production, ...env })
+    const { listen } = await buildApp(t, { ...production, SERVE_APP: '', ...env })
     const origin = await listen()
     const ask = (path: string) => fetch(origin + path, { redirect: 'manual', headers: { connection: 'close' } })
     const [root, app] = [await ask('/'), await ask('/demo/app.js')]

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
-import { type Browser, httpCall, openBrowser } from '../support/browser.ts'
+import { type Browser, openBrowser } from '../support/browser.ts'
 import { buildWithEmbedded, buildWithMock } from '../support/mock-service.ts'
+import { callsTo } from '../support/service.ts'
 import { type Cookies, signInAt } from '../support/sign-in.ts'
 
 const providers = { 'oidc-provider': buildWithEmbedded, 'oauth2-mock-server': buildWithMock }
@@ -8,7 +9,7 @@ const providers = { 'oidc-provider': buildWithEmbedded, 'oauth2-mock-server': bu
 for (const [name, build] of Object.entries(providers)) {
   t.test(`Sign-in with ${name}, over real HTTP`, async (t) => {
     const app = await build(t)
-    const call = httpCall(await app.listen())
+    const call = callsTo(await app.listen())
 
     t.test('once', async (t) => {
       const browser = openBrowser(call)
@@ -77,7 +78,7 @@ const expired = '/login?error=Login%20expired%20or%20was%20started%20in%20anothe
 const refused = '/login?error=Login%20was%20refused%20by%20the%20identity%20provider'
 
 /** An attacker has a valid code of their own, and makes a victim's browser deliver it. */
-async function codesOfOthers(t: Test, call: ReturnType<typeof httpCall>): Promise<void> {
+async function codesOfOthers(t: Test, call: ReturnType<typeof callsTo>): Promise<void> {
   t.test('A code from another browser logs nobody in', async (t) => {
     const attacker = openBrowser(call)
     const stolen = async () => signInAt(await attacker.startLogin('/here'), 'Eve')

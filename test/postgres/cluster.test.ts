@@ -9,15 +9,15 @@ import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { freePort } from '../../scripts/servers/free-port.ts'
 import { openDevice } from '../realtime/device.ts'
-import { httpCall, openBrowser } from '../support/browser.ts'
+import { openBrowser } from '../support/browser.ts'
 import { change } from '../support/changes.ts'
-import { folder } from '../support/service.ts'
+import { callsTo, folder } from '../support/service.ts'
 
 const script = fileURLToPath(new URL('../../scripts/cluster.ts', import.meta.url))
 
 t.test('npm run cluster: one port, three instances, one of which is killed; Ctrl-C leaves nothing', async (t) => {
   const cluster = await startCluster(t)
-  const browser = openBrowser(httpCall(cluster.url))
+  const browser = openBrowser(callsTo(cluster.url))
   const signedIn = await browser.signIn('Ada')
   t.same([signedIn.status, signedIn.headers.location], [302, '/'], 'signed in through the proxy')
   const { body: session } = await browser.call('GET', '/api/v1/auth/session')

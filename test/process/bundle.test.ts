@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import t from 'tap'
 import { buildService } from '../../scripts/package/service.ts'
+import { production } from '../support/app.ts'
 import { openBrowser } from '../support/browser.ts'
 import { change as makeChange } from '../support/changes.ts'
 import { relyingParty, startMock } from '../support/relying-party.ts'
@@ -81,13 +82,7 @@ t.test('The bundle starts without the repository, signs in, takes pushes, backs 
     )
     return [(await refused.exited).code, refused.stderr()]
   }
-  const production = {
-    NODE_ENV: 'production',
-    PUBLIC_URL: 'https://sync.example.co.uk',
-    SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
-    OIDC_ISSUER: 'https://127.0.0.1:9',
-  }
-  const inProduction = { ...settings, ...production, BACKUP_EVERY: '' }
+  const inProduction = { ...settings, ...production, PUBLIC_URL: 'https://sync.example.co.uk', BACKUP_EVERY: '' }
   const [, fault] = await refusal({ ...inProduction, PORT: '0', COOKIE_DOMAIN: 'co.uk' }, 'main.mjs')
   t.match(JSON.parse(String(fault)).msg, /^COOKIE_DOMAIN must not be co\.uk, a public suffix/)
   const ofParent = { ...inProduction, COOKIE_DOMAIN: 'example.co.uk' }

@@ -9,7 +9,7 @@ import { freePort } from '../../scripts/servers/free-port.ts'
 import { readConfig } from '../../src/service/config/config.ts'
 import { ConfigError } from '../../src/service/config/values.ts'
 import { openContext } from '../../src/service/context.ts'
-import { buildApp } from '../support/app.ts'
+import { buildApp, production } from '../support/app.ts'
 import { isDeep } from '../support/depth.ts'
 import { silent } from '../support/log.ts'
 import { folder, type Run, run, serving } from '../support/service.ts'
@@ -127,14 +127,6 @@ t.test('The process ends with 1: another one has the database, and goes on', asy
 /** A process that Node warns, and in which nobody catches an error. */
 const misfortune = `data:text/javascript,process.on('SIGUSR2',()=>{
   process.emitWarning('old',{code:'DEP0000'});setImmediate(()=>{throw%20new%20Error('lost',{cause:new%20Error('why')})})})`
-const production = {
-  NODE_ENV: 'production',
-  PUBLIC_URL: 'https://sync.example.org',
-  SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
-  OIDC_ISSUER: 'https://127.0.0.1:9',
-  OIDC_CLIENT_ID: 'id',
-  OIDC_CLIENT_SECRET: 'secret',
-}
 
 function lines({ stdout, stderr }: Run) {
   return `${stdout()}${stderr()}`

@@ -136,6 +136,16 @@ export async function buildApp(
 /** Never reached: most tests sign people in without the provider, which test/provider tests. */
 export const unusedProvider = { OIDC_ISSUER: 'http://127.0.0.1:9', OIDC_CLIENT_ID: 'test', OIDC_CLIENT_SECRET: 'test' }
 
+/** Enough for a start in production, whose provider is never reached either. */
+export const production = {
+  NODE_ENV: 'production',
+  PUBLIC_URL: 'https://sync.example.org',
+  SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+  OIDC_ISSUER: 'https://127.0.0.1:9',
+  OIDC_CLIENT_ID: 'id',
+  OIDC_CLIENT_SECRET: 'the client secret',
+}
+
 /** As long as an attempt to sign in lasts: a sweep leaves what is known of it until then. */
 const attemptMs = 600_000
 

@@ -1,5 +1,5 @@
-import type { CallOptions, TestApp } from './app.ts'
-import { type Answered, checkAnswer } from './contract.ts'
+import type { TestApp } from './app.ts'
+import type { Answered } from './contract.ts'
 import { setCookies } from './cookies.ts'
 import { signInAt } from './sign-in.ts'
 
@@ -18,7 +18,7 @@ export interface Browser {
   signIn(name: string, returnTo?: string): Promise<Answered>
 }
 
-/** `send` is an app's `call`, or `httpCall` for real HTTP. */
+/** `send` is an app's `call`, or `callsTo` for real HTTP. */
 export function openBrowser(send: Call): Browser {
   const jar = new Map<string, { value: string; path: string }>()
   const cookies = (path = '/api/v1/auth/') =>
@@ -48,22 +48,5 @@ export function openBrowser(send: Call): Browser {
     startLogin,
     comeBack,
     signIn: async (name, returnTo) => comeBack(await signInAt(await startLogin(returnTo), name)),
-  }
-}
-
-/** Calls a service that listens on `origin` over real HTTP, and checks the response. */
-export function httpCall(origin: string): Call {
-  return async (method, path, { body, headers = {}, payload }: CallOptions = {}) => {
-    const json = body === undefined ? {} : { 'content-type': 'application/json' }
-    const content = body === undefined ? ((payload as string | undefined) ?? null) : JSON.stringify(body)
-    const response = await fetch(origin + path, {
-      method,
-      headers: { ...json, ...headers },
-      body: content,
-      redirect: 'manual',
-    })
-    const cookies = response.headers.getSetCookie()
-    const all = { ...Object.fromEntries(response.headers), ...(cookies.length > 0 && { 'set-cookie': cookies }) }
-    return checkAnswer(method, path, response.status, all, Buffer.from(await response.arrayBuffer()), content)
   }
 }

@@ -10,8 +10,9 @@ import {
   type Sync,
   unwrap,
 } from '../../../src/client/index.ts'
-import { httpCall, openBrowser } from '../../support/browser.ts'
+import { openBrowser } from '../../support/browser.ts'
 import type { Service } from '../../support/service.ts'
+import { callsTo } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 import { passphrase } from '../fixture.ts'
 import type { Installed } from './installed.ts'
@@ -161,7 +162,7 @@ export async function openAccount(service: Service, name: string): Promise<Accou
 }
 
 async function signInElsewhere({ origin }: Service, name: string): Promise<{ client: Client; userId: string }> {
-  const browser = openBrowser(httpCall(origin))
+  const browser = openBrowser(callsTo(origin))
   await browser.signIn(name)
   const { service_session: session } = browser.cookies()
   const withCookie = (request: Request) => {
