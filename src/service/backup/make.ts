@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { constants, copyFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { constants, copyFile, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { syncPath } from '../config/folders.ts'
 import { ConfigError } from '../config/values.ts'
 import { assertObjectKey } from '../objects/store.ts'
 import type { Report } from '../terminal/progress.ts'
@@ -129,10 +130,4 @@ function makeUnfinished(path: string): string {
   } catch (error) {
     throw new Error(`${path} cannot be written (${(error as Error).message})`, { cause: error })
   }
-}
-
-/** Syncs a file or a folder. Without a sync of its folder, a power failure could undo a rename. */
-export async function syncPath(path: string): Promise<void> {
-  await using opened = await open(path)
-  await opened.sync()
 }

@@ -48,7 +48,7 @@ export function readConfig(env: Env) {
     natsUrls: natsUrls(env, storedIn),
     exportsDir: text(env, 'EXPORTS_DIR', join(dataDir, 'exports')),
     s3: bucket,
-    backup: backup(env, { dataDir, databaseUrl: storedIn, s3: bucket }),
+    backup: backup(env, dataDir, storedIn, bucket),
     secretKeys: secretKeys(env, environment),
     identityProvider: identityProvider(env, environment),
     access: access(env),

@@ -27,6 +27,12 @@ export function isPassing(error: unknown): boolean {
   return /^(ENOSPC|EDQUOT|EIO|ESTALE|ETIMEDOUT|EHOSTDOWN|ENOTCONN)$/.test(code)
 }
 
+/** Syncs a file or a folder. Without a sync of its folder, a power failure could undo a rename. */
+export async function syncPath(path: string): Promise<void> {
+  await using opened = await open(path)
+  await opened.sync()
+}
+
 /** Writes, because a disk says only then that it is read-only. */
 export async function checkWritable(dir: string): Promise<void> {
   const probe = join(dir, '.probe')

@@ -95,14 +95,8 @@ function canBeDecoded(value: string): boolean {
   }
 }
 
-interface Stores {
-  dataDir: string
-  databaseUrl: string
-  s3: object | undefined
-}
-
 /** When the service makes backups by itself, how many of them stay, and where. */
-export function backup(env: Env, { dataDir, databaseUrl, s3 }: Stores) {
+export function backup(env: Env, dataDir: string, databaseUrl: string, s3: object | undefined) {
   const everyMs = duration(env, 'BACKUP_EVERY')
   const keep = integer(env, 'BACKUP_KEEP', 7, 1, 10_000)
   const to = text(env, 'BACKUP_TO', join(dataDir, 'backups'))

@@ -1,6 +1,6 @@
 import { type FileHandle, open, opendir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { checkWritable, isPassing, makeFolder } from '../config/folders.ts'
+import { checkWritable, isPassing, makeFolder, syncPath } from '../config/folders.ts'
 import { ConfigError } from '../config/values.ts'
 import {
   assertObjectKey,
@@ -37,7 +37,7 @@ function folderStore(dir: string): ObjectStore {
       try {
         const size = await writeDurably(file, content, signal)
         await rename(path + unfinished, path)
-        await syncFolder(dir)
+        await syncPath(dir)
         return size
       } catch (error) {
         await removeBoth(path)
@@ -123,12 +123,6 @@ async function writePieces(file: FileHandle, pieces: AsyncIterable<Uint8Array>, 
     // The file is closed next.
     await Promise.allSettled([writing])
   }
-}
-
-/** Without this, a power failure could undo the renaming. */
-async function syncFolder(dir: string): Promise<void> {
-  await using folder = await open(dir)
-  await folder.sync()
 }
 
 async function openObject(dir: string, key: string): Promise<FileHandle> {

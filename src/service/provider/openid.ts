@@ -264,26 +264,23 @@ function bare(error: Error): Error {
   return copy
 }
 
-/** Sends a request with the client's secret in one way and, if the provider refuses that, in the other. */
-type SecretSender = (
-  methods: readonly string[] | undefined,
-  send: (authentication: oauth.ClientAuth) => Promise<Response>,
-) => Promise<Response>
-
 type Method = 'client_secret_basic' | 'client_secret_post'
 
 /**
+ * Sends a request with the client's secret in one way and, if the provider refuses that, in the other.
+ *
  * Metadata lists what a provider can take, but some (Authelia, Ory Hydra) take from each client only the method
  * that it was registered with. One that was taken is tried first from then on.
  */
-function sendsSecret(secret: string): SecretSender {
+function sendsSecret(secret: string) {
   const authentications: Record<Method, oauth.ClientAuth> = {
     client_secret_basic: basic(secret),
     client_secret_post: oauth.ClientSecretPost(secret),
   }
   let order: Method[] = ['client_secret_basic', 'client_secret_post']
 
-  return async (methods, send) => {
+  type Send = (authentication: oauth.ClientAuth) => Promise<Response>
+  return async (methods: readonly string[] | undefined, send: Send): Promise<Response> => {
     const listed = order.filter((method) => methods?.includes(method) ?? true)
     const [first = 'client_secret_basic', other] = listed
     const response = await send(authentications[first])
