@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmod, cp, mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
@@ -8,6 +8,7 @@ import { copyDatabase } from '../../src/service/backup/database.ts'
 import { makeBackup } from '../../src/service/backup/make.ts'
 import { sourceOf } from '../../src/service/backup/schedule.ts'
 import { readConfig } from '../../src/service/config/config.ts'
+import { copyOf, damageRecords } from '../backup/fixture.ts'
 import { openFile } from '../exports/fixture.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
@@ -196,29 +197,12 @@ async function seedWhole(): Promise<string> {
   return dataDir
 }
 
-async function copyOfWhole(t: Test): Promise<string> {
-  const dataDir = await folder(t)
-  await cp(whole, dataDir, { recursive: true })
-  return dataDir
-}
-
-/** As a disk may: some bytes in the middle of the file, where records lie, or one in the count of free pages. */
-async function damage(dataDir: string, where: 'records' | 'free pages'): Promise<string> {
+/** As a disk may: one in the count of free pages. */
+async function miscount(dataDir: string): Promise<string> {
   await using file = await open(join(dataDir, 'bookmarks.db'), 'r+')
-  const pageBytes = 4096
-  const { size } = await file.stat()
-  const middle = Math.floor(size / pageBytes / 2) * pageBytes
-  if (where === 'free pages') {
-    const { buffer } = await file.read(Buffer.alloc(1), 0, 1, 39)
-    await file.write(
-      buffer.map((count) => count + 1),
-      0,
-      1,
-      39,
-    )
-  }
-  if (where === 'records')
-    for (const page of [-1, 0, 1]) await file.write(Buffer.alloc(64, 0xa5), 0, 64, middle + page * pageBytes)
+  const { buffer } = await file.read(Buffer.alloc(1), 0, 1, 39)
+  const [count = 0] = buffer
+  await file.write(Buffer.of(count + 1), 0, 1, 39)
   return dataDir
 }
 
@@ -248,11 +232,11 @@ t.test('What cannot be backed up: one line that says why, exit 1, and nothing is
   alter(join(cwd, 'foreign.db'), 'create table users (name text)')
   alter(join(cwd, 'newer.db'), 'create table kysely_migration (name text primary key, timestamp text)')
   alter(join(cwd, 'newer.db'), "insert into kysely_migration values ('9999-later', '2030-01-01')")
-  const orphaned = await copyOfWhole(t)
-  const damaged = await damage(await copyOfWhole(t), 'records')
-  const miscounted = await damage(await copyOfWhole(t), 'free pages')
+  const orphaned = await copyOf(t, whole)
+  const damaged = await damageRecords(await copyOf(t, whole))
+  const miscounted = await miscount(await copyOf(t, whole))
   alter(join(orphaned, 'bookmarks.db'), 'pragma foreign_keys = off; delete from users')
-  const ownerless = await copyOfWhole(t)
+  const ownerless = await copyOf(t, whole)
   alter(join(ownerless, 'bookmarks.db'), "update ciphertexts set user_id = 'nobody'")
 
   const to = join(cwd, 'backup')
@@ -337,7 +321,7 @@ t.test(
 )
 
 t.test('An export whose file is not whole is left out and named', async (t) => {
-  const dataDir = await copyOfWhole(t)
+  const dataDir = await copyOf(t, whole)
   const [name = ''] = await readdir(join(dataDir, 'exports'))
   await writeFile(join(dataDir, 'exports', name), 'cut off')
   const to = join(await folder(t), 'backup')

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
-import { cp, mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { nameOf } from '../../src/service/backup/shelf.ts'
+import { copyOf, damageRecords } from '../backup/fixture.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { runCommand, startCommand } from '../support/command.ts'
@@ -79,12 +80,6 @@ async function seed(t: Test) {
   return { dataDir, backup, ada, epoch, exported }
 }
 
-async function copyOf(t: Test, path: string): Promise<string> {
-  const copy = await folder(t)
-  await cp(path, copy, { recursive: true })
-  return copy
-}
-
 t.test('A backup takes the place of the database, with its exports, a new epoch; what was there is kept', async (t) => {
   const { backup, ada, epoch, exported } = seeded
   const dataDir = await copyOf(t, seeded.dataDir)
@@ -126,18 +121,10 @@ t.test('A backup takes the place of the database, with its exports, a new epoch;
   )
 })
 
-/** As a disk may. */
-async function damage(path: string): Promise<void> {
-  await using file = await open(path, 'r+')
-  const { size } = await file.stat()
-  await file.write(Buffer.alloc(64, 0xa5), 0, 64, Math.floor(size / 4096 / 2) * 4096)
-}
-
 t.test('What cannot be restored: one line that says why, exit 1, and the database stays as it is', async (t) => {
   const { backup } = seeded
   const dataDir = await copyOf(t, seeded.dataDir)
-  const damaged = await copyOf(t, backup)
-  await damage(join(damaged, 'bookmarks.db'))
+  const damaged = await damageRecords(await copyOf(t, backup))
   const otherKey = { SECRET_KEY: Buffer.alloc(32, 7).toString('base64') }
   const faults: [what: string, args: string[], env: Record<string, string>, line: RegExp][] = [
     [

@@ -9,8 +9,10 @@ const otherKey = '0199f6a0-1c00-7000-8000-000000000001.2'
 
 /** Every object store must do this. */
 export function testObjectStore(t: Test, open: (t: Test) => Promise<ObjectStore>): void {
-  t.test('an object is what was put', async (t) => {
-    const store = await open(t)
+  const test = (title: string, run: (t: Test, store: ObjectStore) => Promise<void>) =>
+    t.test(title, async (t) => run(t, await open(t)))
+
+  test('an object is what was put', async (t, store) => {
     const content = Buffer.alloc(200_000, 'abcdefghijk')
     t.equal(await store.put(key, exportKey, pieces(content, 65_568), signal), content.length)
     const { size, body } = await store.get(key, exportKey)
@@ -19,8 +21,7 @@ export function testObjectStore(t: Test, open: (t: Test) => Promise<ObjectStore>
     t.strictSame(await Array.fromAsync(store.list()), [key])
   })
 
-  t.test('a range of an object', async (t) => {
-    const store = await open(t)
+  test('a range of an object', async (t, store) => {
     await store.put(key, exportKey, pieces(Buffer.from('0123456789'), 3), signal)
     for (const [start, end, expected] of [
       [0, 0, '0'],
@@ -34,8 +35,7 @@ export function testObjectStore(t: Test, open: (t: Test) => Promise<ObjectStore>
     }
   })
 
-  t.test('an object is not there before it is whole', async (t) => {
-    const store = await open(t)
+  test('an object is not there before it is whole', async (t, store) => {
     async function* content() {
       yield Buffer.from('half')
       await t.rejects(store.get(key, exportKey), ObjectNotFoundError)
@@ -45,8 +45,7 @@ export function testObjectStore(t: Test, open: (t: Test) => Promise<ObjectStore>
     t.equal((await buffer((await store.get(key, exportKey)).body)).toString(), 'halfwhole')
   })
 
-  t.test('nothing stays of an object whose content fails', async (t) => {
-    const store = await open(t)
+  test('nothing stays of an object whose content fails', async (t, store) => {
     async function* content() {
       yield Buffer.from('half')
       throw new Error('no more')
@@ -55,8 +54,7 @@ export function testObjectStore(t: Test, open: (t: Test) => Promise<ObjectStore>
     t.strictSame(await Array.fromAsync(store.list()), [])
   })
 
-  t.test('nothing stays of an object that is aborted', async (t) => {
-    const store = await open(t)
+  test('nothing stays of an object that is aborted', async (t, store) => {
     for (const abortAfter of [0, 1, 2, 3]) {
       const controller = new AbortController()
       async function* content() {
@@ -71,8 +69,7 @@ export function testObjectStore(t: Test, open: (t: Test) => Promise<ObjectStore>
     }
   })
 
-  t.test('an abort does not wait for the end of the content', async (t) => {
-    const store = await open(t)
+  test('an abort does not wait for the end of the content', async (t, store) => {
     const controller = new AbortController()
     let pieces = 0
     async function* content() {
@@ -85,14 +82,12 @@ export function testObjectStore(t: Test, open: (t: Test) => Promise<ObjectStore>
     t.equal(pieces, 3)
   })
 
-  t.test('an object that is not there', async (t) => {
-    const store = await open(t)
+  test('an object that is not there', async (t, store) => {
     await t.rejects(store.get(key, exportKey), ObjectNotFoundError)
     await store.remove(key)
   })
 
-  t.test('a removed object is gone, the others stay', async (t) => {
-    const store = await open(t)
+  test('a removed object is gone, the others stay', async (t, store) => {
     for (const each of [key, otherKey]) await store.put(each, exportKey, pieces(Buffer.from(each), 8), signal)
     t.strictSame((await Array.fromAsync(store.list())).sort(), [key, otherKey])
     await store.remove(key)
@@ -100,8 +95,7 @@ export function testObjectStore(t: Test, open: (t: Test) => Promise<ObjectStore>
     t.equal((await buffer((await store.get(otherKey, exportKey)).body)).toString(), otherKey)
   })
 
-  t.test('an object that is removed is still sent to those who are reading it', async (t) => {
-    const store = await open(t)
+  test('an object that is removed is still sent to those who are reading it', async (t, store) => {
     const content = Buffer.alloc(1_000_000, 'abcdefghijk')
     await store.put(key, exportKey, pieces(content, 65_568), signal)
     const { body } = await store.get(key, exportKey)
@@ -109,8 +103,7 @@ export function testObjectStore(t: Test, open: (t: Test) => Promise<ObjectStore>
     t.ok((await buffer(body)).equals(content))
   })
 
-  t.test('keys that are not the service’s are refused', async (t) => {
-    const store = await open(t)
+  test('keys that are not the service’s are refused', async (t, store) => {
     for (const odd of ['', '.', '..', '../x.1', 'a/b.1', '/etc/passwd', 'a\\b.1', 'a.1\0', 'a.1.part', 'a.1\n']) {
       await t.rejects(store.get(odd, exportKey), TypeError, JSON.stringify(odd))
       await t.rejects(store.put(odd, exportKey, pieces(Buffer.from('x'), 1), signal), TypeError, JSON.stringify(odd))
@@ -118,8 +111,7 @@ export function testObjectStore(t: Test, open: (t: Test) => Promise<ObjectStore>
     }
   })
 
-  t.test('a probe leaves nothing behind', async (t) => {
-    const store = await open(t)
+  test('a probe leaves nothing behind', async (t, store) => {
     await store.probe()
     t.strictSame(await Array.fromAsync(store.list()), [])
   })

@@ -138,33 +138,30 @@ t.test(
       t.equal((await exited).code, 1)
       return stderr()
     }
-    mount(['-o', 'remount,ro', dir])
+    asRoot('mount', '-o', 'remount,ro', dir)
     t.match(await refusal(dataDir), /^DATABASE_URL: .*bookmarks\.db cannot be .*EROFS: read-only file system/)
-    mount(['-o', 'remount,rw', dir])
+    asRoot('mount', '-o', 'remount,rw', dir)
     await fill()
     t.match(await refusal(join(dir, 'new')), /^DATABASE_URL: .* cannot be .*ENOSPC: no space left on device/)
   },
 )
 
-/** `mount`, as whoever may. */
-function mount(args: string[]): boolean {
-  return [['mount'], ['sudo', '-n', 'mount']].some(
-    ([command = '', ...first]) => spawnSync(command, [...first, ...args]).status === 0,
-  )
+/** As whoever may. */
+function asRoot(command: string, ...args: string[]): boolean {
+  return [[], ['sudo', '-n']].some((first) => {
+    const [program = '', ...words] = [...first, command, ...args]
+    return spawnSync(program, words).status === 0
+  })
 }
 
 /** A disk of its own, of some MiB. */
 async function smallDisk(t: Test) {
   const dir = await folder(t)
-  if (!mount(['-t', 'tmpfs', '-o', `size=24m,mode=0777`, 'tmpfs', dir])) {
+  if (!asRoot('mount', '-t', 'tmpfs', '-o', 'size=24m,mode=0777', 'tmpfs', dir)) {
     t.comment('SKIPPED: nobody may mount a small disk here. One that fills up later is in the test before')
     return {}
   }
-  t.teardown(() =>
-    [['umount'], ['sudo', '-n', 'umount']].some(
-      ([command = '', ...first]) => spawnSync(command, [...first, '-l', dir]).status === 0,
-    ),
-  )
+  t.teardown(() => asRoot('umount', '-l', dir))
   return {
     dir,
     /** Takes all that is free. Returns the file that holds it. */

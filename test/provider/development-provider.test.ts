@@ -6,8 +6,9 @@ import { pick } from '../support/pick.ts'
 import { type Cookies, signInAt } from '../support/providers.ts'
 import { open, relyingParty, signIn } from '../support/relying-party.ts'
 
+const { issuer, provider } = await start(t)
+
 t.test('the sign-in page is one accessible form without foreign assets', async (t) => {
-  const { provider } = await start(t)
   const { response, page } = await look(await provider.authorizationUrl(provider.newAttempt('/')))
   t.equal(response.status, 200)
   t.equal(response.headers.get('content-type'), 'text/html; charset=utf-8')
@@ -26,7 +27,6 @@ t.test('the pages show the description of a fault as text', async (t) => {
 })
 
 t.test('any name is a person; spaces, case, punctuation and Unicode forms do not make another', async (t) => {
-  const { provider } = await start(t)
   const person = async (name: string) => (await signIn(provider, '/', name)).identity
   const ada = await person('Ada Lovelace')
   t.match(ada, { name: 'Ada Lovelace', email: 'ada.lovelace@dev.localhost', email_verified: true, avatar_url: '' })
@@ -51,7 +51,6 @@ t.test('any name is a person; spaces, case, punctuation and Unicode forms do not
 })
 
 t.test('no name, no person', async (t) => {
-  const { provider } = await start(t)
   for (const name of ['', '   ', '!?', '🙂', 'a'.repeat(65)]) {
     const { response, page } = await look(await provider.authorizationUrl(provider.newAttempt('/')), name)
     t.equal(response.status, 400, name)
@@ -61,7 +60,6 @@ t.test('no name, no person', async (t) => {
 })
 
 t.test('every sign-in asks for the name, with any prompt, in one browser too', async (t) => {
-  const { provider } = await start(t)
   const cookies: Cookies = new Map()
   for (const prompt of [undefined, 'login', 'select_account'] as const) {
     for (const name of ['Ada', 'Bob']) {
@@ -80,7 +78,6 @@ t.test('every sign-in asks for the name, with any prompt, in one browser too', a
 })
 
 t.test('another client, and another redirect URI, see a page that says so', async (t) => {
-  const { provider } = await start(t)
   for (const [name, value] of Object.entries({ client_id: '<script>', redirect_uri: 'http://evil.example/' })) {
     const url = new URL(await provider.authorizationUrl(provider.newAttempt('/')))
     url.searchParams.set(name, value)
@@ -92,7 +89,6 @@ t.test('another client, and another redirect URI, see a page that says so', asyn
 })
 
 t.test('a sign-in that is over says so', async (t) => {
-  const { issuer, provider } = await start(t)
   const response = await fetch(`${issuer}/sign-in/unknown`)
   t.equal(response.status, 400)
   t.match(await response.text(), /This sign-in has ended/)
@@ -102,7 +98,6 @@ t.test('a sign-in that is over says so', async (t) => {
 })
 
 t.test('refresh tokens rotate; one used twice ends them all', async (t) => {
-  const { provider } = await start(t)
   const { identity, refreshToken: first } = await signIn(provider, '/', 'Ada')
   const refresh = async (token: string | null) => (await provider.refresh(String(token), identity.subject)).refreshToken
   const second = await refresh(first)
@@ -114,7 +109,6 @@ t.test('refresh tokens rotate; one used twice ends them all', async (t) => {
 })
 
 t.test('revoking ends one login, not the other of the same person', async (t) => {
-  const { provider } = await start(t)
   const [one, other] = [await signIn(provider, '/', 'Ada'), await signIn(provider, '/', 'Ada')]
   await provider.revoke(String(one.refreshToken))
   await t.rejects(provider.refresh(String(one.refreshToken), one.identity.subject), InvalidGrantError)
@@ -135,7 +129,6 @@ t.test('restarted on the same port, it lets everybody in again, but knows no ear
 })
 
 t.test('it listens on loopback only, and a taken port is reported by its error code', async (t) => {
-  const { issuer } = await start(t)
   const { hostname, port } = new URL(issuer)
   t.equal(hostname, '127.0.0.1')
   await t.rejects(startDevelopmentProvider({ ...relyingParty, port: Number(port) }), { code: 'EADDRINUSE' })
