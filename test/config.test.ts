@@ -258,7 +258,7 @@ t.test('A password in PULSE_URL that cannot be decoded is a fault', async (t) =>
 })
 
 t.test('Required outside development', async (t) => {
-  t.match(faultOf({ ...staging, OIDC_ISSUER: 'http://id.example' }), /^OIDC_ISSUER must be https/)
+  t.match(refusalOf({ ...staging, OIDC_ISSUER: 'http://id.example' }), /^OIDC_ISSUER must be https/)
   for (const environment of ['staging', 'production']) {
     for (const variable of ['SECRET_KEY', 'OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET']) {
       const env = { ...production, NODE_ENV: environment, [variable]: '' }
