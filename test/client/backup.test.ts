@@ -9,7 +9,7 @@ import { type BackupProgress, createBackup, openBackup } from '../../src/client/
 import { memoryStore } from '../../src/client/sync/store/memory.ts'
 import { createSync } from '../../src/client/sync/sync.ts'
 import { until } from '../support/until.ts'
-import { openTab } from './api/retry.test.ts'
+import { openTab } from './connection.ts'
 import { bookmark } from './sync/device.ts'
 
 const exportsPath = '/api/v1/exports'

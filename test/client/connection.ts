@@ -1,5 +1,6 @@
-import { type Client, createClient } from '../../src/client/index.ts'
+import { type Client, createClient, type SendRequest } from '../../src/client/index.ts'
 import type { TestUser } from '../support/app.ts'
+import { sharedApp } from '../support/shared-app.ts'
 
 /** A device's way to the service, in this process. */
 export interface Connection {
@@ -24,4 +25,65 @@ async function send(session: TestUser, request: Request): Promise<Response> {
   const headers = Object.fromEntries(request.headers)
   const { status, body } = await session.call(request.method, pathname + search, { headers, ...payload })
   return Response.json(body, { status })
+}
+
+/** A browser's cookies; none once nobody is signed in. */
+export type CookieJar = Partial<Record<'service_session' | 'service_refresh', string>>
+
+export function jarOf({ session, refresh }: TestUser): CookieJar {
+  return { service_session: session, service_refresh: refresh }
+}
+
+export function cookieOf(jar: CookieJar): string {
+  return Object.entries(jar)
+    .map((pair) => pair.join('='))
+    .join('; ')
+}
+
+/** Over HTTP, with the cookies, of which the service may set others. */
+export async function fetchWith(jar: CookieJar, request: Request): Promise<Response> {
+  const copy = new Request(request)
+  copy.headers.set('cookie', cookieOf(jar))
+  const response = await fetch(copy)
+  setCookies(jar, response.headers.getSetCookie())
+  return response
+}
+
+/** @param lines as in `set-cookie`; one without a value deletes */
+export function setCookies(jar: CookieJar, lines: readonly string[]): void {
+  for (const line of lines) {
+    const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+    if (value === '') Reflect.deleteProperty(jar, name)
+    else Object.assign(jar, { [name]: value })
+  }
+}
+
+/** A signed-in tab of a browser, of a person of its own, over HTTP. */
+export interface Tab {
+  client: Client
+  userId: string
+  /** Paths of the requests that reached the service, in order. */
+  sent: string[]
+  jar: CookieJar
+}
+
+/** `around` stands between the client and the network. */
+export async function openTab(around: (send: SendRequest) => SendRequest = (send) => send): Promise<Tab> {
+  const { user, listen } = await sharedApp()
+  const person = await user('ada')
+  const tab: Omit<Tab, 'client'> = { userId: person.userId, sent: [], jar: jarOf(person) }
+  const client = createClient({ baseUrl: await listen(), deviceId: 'laptop', fetch: around(sendingIn(tab)) })
+  return { ...tab, client }
+}
+
+/** Another tab of the same browser. */
+export function anotherTab(tab: Tab): Client {
+  return createClient({ baseUrl: tab.client.baseUrl, deviceId: 'laptop', fetch: sendingIn(tab) })
+}
+
+function sendingIn({ jar, sent }: Pick<Tab, 'jar' | 'sent'>): SendRequest {
+  return (request) => {
+    sent.push(new URL(request.url).pathname)
+    return fetchWith(jar, request)
+  }
 }

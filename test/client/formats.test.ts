@@ -14,7 +14,7 @@ import type { Vault } from '../../src/client/vault/operations.ts'
 import { openVault, rotateKeys } from '../../src/client/vault/vault.ts'
 import { isDeep } from '../support/depth.ts'
 import { findProgram } from '../support/programs.ts'
-import { openTab } from './api/retry.test.ts'
+import { openTab } from './connection.ts'
 
 // docs/formats.md
 

@@ -1,8 +1,8 @@
 import { mock } from 'node:test'
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
-import t from 'tap'
-import { type Client, createClient, type SendRequest, SignedOutError, unwrap } from '../../../src/client/index.ts'
-import { sharedApp } from '../../support/shared-app.ts'
+import t, { type Test } from 'tap'
+import { type Client, SignedOutError, unwrap } from '../../../src/client/index.ts'
+import { anotherTab, openTab, type Tab } from '../connection.ts'
 import { turns } from '../sync/clock.ts'
 
 const busy = (status: number, seconds: string | undefined) =>
@@ -26,8 +26,7 @@ for (const status of [429, 503]) {
 t.test('waits for as many seconds as Retry-After says, and up to a quarter more', async (t) => {
   let calls = 0
   const tab = await openTab(() => async () => (calls++ === 0 ? busy(503, '1') : Response.json({})))
-  mock.timers.enable({ apis: ['setTimeout'] })
-  t.teardown(() => mock.timers.reset())
+  mockTimers(t)
   const answer = tab.client.GET('/api/v1/sync/status')
   await turns()
   mock.timers.tick(999)
@@ -47,8 +46,7 @@ t.test('the fourth refusal is the answer', async (t) => {
 
 t.test('waits for a minute, the longest that the service asks for', async (t) => {
   const tab = await refusing(1, () => busy(429, '60'))
-  mock.timers.enable({ apis: ['setTimeout'] })
-  t.teardown(() => mock.timers.reset())
+  mockTimers(t)
   const answer = tab.client.GET('/api/v1/sync/status').then(({ response }) => response.status)
   await turns()
   mock.timers.tick(60_250)
@@ -77,8 +75,7 @@ t.test('so are several that come to more than a minute', async (t) => {
     calls++
     return busy(429, '40')
   })
-  mock.timers.enable({ apis: ['setTimeout'] })
-  t.teardown(() => mock.timers.reset())
+  mockTimers(t)
   const answer = tab.client.GET('/api/v1/sync/status').then(({ response }) => response.status)
   await turns()
   mock.timers.tick(40_250)
@@ -134,22 +131,18 @@ t.test('after a 401 the session is refreshed once and the call repeated, body an
   t.strictSame(tab.sent, ['/api/v1/bookmarks', refreshPath, '/api/v1/bookmarks'])
 })
 
-t.test('one refresh serves every call in flight, and those that started before it', async (t) => {
-  const tab = await openTab()
-  tab.jar.service_session = 'gone'
-  const answers = await Promise.all(Array.from({ length: 20 }, () => tab.client.GET('/api/v1/sync/status')))
-  t.ok(answers.every(({ response }) => response.status === 200))
-  t.equal(tab.sent.filter((path) => path === refreshPath).length, 1)
-})
-
-t.test('one refresh serves all tabs', async (t) => {
-  const tab = await openTab()
-  tab.jar.service_session = 'gone'
-  const clients = [tab.client, anotherTab(tab), anotherTab(tab)]
-  const answers = await Promise.all(clients.map((client) => client.GET('/api/v1/sync/status')))
-  t.ok(answers.every(({ response }) => response.status === 200))
-  t.equal(tab.sent.filter((path) => path === refreshPath).length, 1)
-})
+for (const [what, clientsOf] of [
+  ['every call in flight, and those that started before it', ({ client }) => Array(20).fill(client)],
+  ['all tabs', (tab) => [tab.client, anotherTab(tab), anotherTab(tab)]],
+] satisfies [string, (tab: Tab) => Client[]][]) {
+  t.test(`one refresh serves ${what}`, async (t) => {
+    const tab = await openTab()
+    tab.jar.service_session = 'gone'
+    const answers = await Promise.all(clientsOf(tab).map((client) => client.GET('/api/v1/sync/status')))
+    t.ok(answers.every(({ response }) => response.status === 200))
+    t.equal(tab.sent.filter((path) => path === refreshPath).length, 1)
+  })
+}
 
 t.test('a tab whose neighbour failed to refresh refreshes itself', async (t) => {
   const refreshing = Promise.withResolvers<void>()
@@ -225,40 +218,7 @@ t.test('a 401 of signing in or out is left as it is', async (t) => {
   t.strictSame(tab.sent, [refreshPath])
 })
 
-/** A signed-in tab of a browser, of a person of its own: a jar with two cookies, at the service in this process. */
-interface Tab {
-  client: Client
-  userId: string
-  /** Paths of the requests that reached the service, in order. */
-  sent: string[]
-  jar: Record<'service_session' | 'service_refresh', string>
-}
-
-/** `around` stands between the client and the network. */
-export async function openTab(around: (send: SendRequest) => SendRequest = (send) => send): Promise<Tab> {
-  const { user, listen } = await sharedApp()
-  const { session, refresh, userId } = await user('ada')
-  const tab: Omit<Tab, 'client'> = { userId, sent: [], jar: { service_session: session, service_refresh: refresh } }
-  const client = createClient({ baseUrl: await listen(), deviceId: 'laptop', fetch: around(withCookies(tab)) })
-  return { ...tab, client }
-}
-
-/** Another tab of the same browser. */
-export function anotherTab(tab: Tab): Client {
-  return createClient({ baseUrl: tab.client.baseUrl, deviceId: 'laptop', fetch: withCookies(tab) })
-}
-
-function withCookies({ jar, sent }: Pick<Tab, 'jar' | 'sent'>): SendRequest {
-  return async (request) => {
-    sent.push(new URL(request.url).pathname)
-    const pairs = Object.entries(jar).map(([name, value]) => `${name}=${value}`)
-    const response = await fetch(
-      new Request(request, { headers: { ...Object.fromEntries(request.headers), cookie: pairs.join('; ') } }),
-    )
-    for (const line of response.headers.getSetCookie()) {
-      const [, name, value] = /^([^=]+)=([^;]*)/.exec(line) ?? []
-      if (name && value !== undefined) Object.assign(jar, { [name]: value })
-    }
-    return response
-  }
+function mockTimers(t: Test): void {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
 }

@@ -9,13 +9,14 @@ import { createSync, type Sync } from '../../../src/client/sync/sync.ts'
 import { listChangePage } from '../../../src/service/db/tables/changes.ts'
 import { toSyncEvent } from '../../../src/service/sync/event.ts'
 import type { TestApp } from '../../support/app.ts'
+import { jarOf } from '../connection.ts'
 import { counted, turns, type World } from '../sync/clock.ts'
 import type { TestSocket } from '../sync/network.ts'
 import { Browser } from '../sync/tab-locks.ts'
 import type { VaultKeys } from '../sync/vault-keys.ts'
 import type { Dice } from './dice.ts'
 import type { Ledger } from './ledger.ts'
-import { cookiesOf, type Line, type PushAnswer, type PushBody, Wire } from './wire.ts'
+import { type Line, type PushAnswer, type PushBody, Wire } from './wire.ts'
 
 interface Parts {
   app: TestApp
@@ -97,7 +98,7 @@ export class Device {
       onSend,
       onPush: (body, answer) => onPush(body, answer, this),
       epoch,
-      cookies: new Map(),
+      cookies: {},
       weather: 'fair',
       isOverQuota: false,
       refused: new Set(),
@@ -124,7 +125,7 @@ export class Device {
     if (this.session === 'out' && !this.disk.isEmpty)
       fail(`${this.id} had signed out and left data`, [...this.disk.rows.keys()])
     if (this.session === 'out') this.#keys = this.#parts.vault.keys
-    this.line.cookies = cookiesOf(await app.user(name))
+    this.line.cookies = jarOf(await app.user(name))
     this.session = 'in'
     if (this.tabs.length === 0) this.openTab()
     for (const tab of this.tabs) this.call('start', tab, tab.sync.start())
@@ -132,7 +133,7 @@ export class Device {
 
   /** The session has ended at the service, as after its longest time. */
   expire(): void {
-    this.line.cookies.clear()
+    this.line.cookies = {}
     this.session = 'expired'
   }
 

@@ -1,7 +1,8 @@
 import { QuotaExceeded } from '../../../generated/errors.ts'
 import type { SendRequest } from '../../../src/client/api/retry.ts'
 import { abortable } from '../../../src/client/timing/clock.ts'
-import type { TestApp, TestUser } from '../../support/app.ts'
+import type { TestApp } from '../../support/app.ts'
+import { type CookieJar, cookieOf, setCookies } from '../connection.ts'
 import { counted, type World } from '../sync/clock.ts'
 import { TestSocket } from '../sync/network.ts'
 import type { Dice } from './dice.ts'
@@ -26,7 +27,7 @@ export interface Line {
   app: TestApp
   world: World
   dice: Dice
-  cookies: Map<string, string>
+  cookies: CookieJar
   weather: Weather
   /** The service refuses whatever needs room. */
   isOverQuota: boolean
@@ -86,7 +87,7 @@ export class Wire {
   readonly fetch: SendRequest = async (request) => {
     const { dice, weather, cookies, isOlder, onSend } = this.#line
     // The browser adds them when it sends, whenever the request arrives.
-    request.headers.set('cookie', [...cookies].map(([name, value]) => `${name}=${value}`).join('; '))
+    request.headers.set('cookie', cookieOf(cookies))
     let body = request.body ? await counted(() => request.text()) : undefined
     if (request.url.endsWith('/sync/push')) {
       const push: PushBody = JSON.parse(body ?? '')
@@ -151,7 +152,8 @@ export class Wire {
     if (fate === 'lost') throw new TypeError('terminated')
     if (fate === 'truncated') return { ...answer, text: answer.text.slice(0, dice.below(answer.text.length)) }
     // Nobody listens any more.
-    if (!signal.aborted && !this.#isDead) this.#keepCookies(answer.headers)
+    const lines = [(answer.headers as Record<string, unknown>)['set-cookie'] ?? []].flat() as string[]
+    if (!signal.aborted && !this.#isDead) setCookies(this.#line.cookies, lines)
     return answer
   }
 
@@ -179,21 +181,6 @@ export class Wire {
     const kept = Object.fromEntries(Object.entries(response.headers).filter(([name]) => name !== 'content-length'))
     return { status: response.statusCode, headers: kept as Record<string, string>, text: response.payload }
   }
-
-  #keepCookies(headers: Record<string, unknown>): void {
-    for (const line of [headers['set-cookie'] ?? []].flat() as string[]) {
-      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
-      if (value === '') this.#line.cookies.delete(name)
-      else this.#line.cookies.set(name, value)
-    }
-  }
-}
-
-export function cookiesOf({ session, refresh }: TestUser): Map<string, string> {
-  return new Map([
-    ['service_session', session],
-    ['service_refresh', refresh],
-  ])
 }
 
 const json = { 'content-type': 'application/json' }

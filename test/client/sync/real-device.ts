@@ -7,6 +7,7 @@ import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
 import { createSync, type Sync, type SyncOptions } from '../../../src/client/sync/sync.ts'
 import type { TestUser } from '../../support/app.ts'
+import { cookieOf, fetchWith, jarOf } from '../connection.ts'
 
 interface DeviceOptions {
   store?: Store
@@ -25,35 +26,21 @@ export function open(t: Test, options: DeviceOptions): Sync {
   return sync
 }
 
-export function clientOf({
-  baseUrl,
-  user,
-  id,
-  onAnswer,
-}: Omit<DeviceOptions, 'keys'>): Pick<SyncOptions, 'client' | 'webSocket'> {
+export function clientOf(options: Omit<DeviceOptions, 'keys'>): Pick<SyncOptions, 'client' | 'webSocket'> {
+  const { baseUrl, user, id, onAnswer } = options
   const origin = typeof baseUrl === 'string' ? () => baseUrl : baseUrl
-  const cookies = new Map([
-    ['service_session', user.session],
-    ['service_refresh', user.refresh],
-  ])
-  const cookie = () => [...cookies].map((pair) => pair.join('=')).join('; ')
+  const jar = jarOf(user)
   const client = createClient({
     baseUrl: origin(),
     deviceId: id,
     fetch: async (request) => {
       const { pathname, search } = new URL(request.url)
-      const copy = new Request(new URL(pathname + search, origin()), request)
-      copy.headers.set('cookie', cookie())
-      const response = await fetch(copy)
-      for (const line of response.headers.getSetCookie()) {
-        const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
-        cookies.set(name, value)
-      }
+      const response = await fetchWith(jar, new Request(new URL(pathname + search, origin()), request))
       onAnswer?.(pathname, response.status)
       return response
     },
   })
   const webSocket: SyncOptions['webSocket'] = (url) =>
-    new CookieSocket(url, { headers: { cookie: cookie() } }) as unknown as RealtimeSocket
+    new CookieSocket(url, { headers: { cookie: cookieOf(jar) } }) as unknown as RealtimeSocket
   return { client, webSocket }
 }
