@@ -1,5 +1,8 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
+import type { Client } from '../../src/client/api/client.ts'
 import { unwrap } from '../../src/client/api/unwrap.ts'
+import { deriveKeys } from '../../src/client/crypto/keys.ts'
+import { encryptBookmark } from '../../src/client/crypto/record.ts'
 import { SignInAgainError, WrongKeyError } from '../../src/client/errors.ts'
 import {
   changeVaultPassphrase,
@@ -15,6 +18,7 @@ import {
 import { buildApp } from '../support/app.ts'
 import { depth } from '../support/depth.ts'
 import { keyringOf } from '../support/keyrings.ts'
+import rotatedVector from '../vectors/rotated.json' with { type: 'json' }
 import { type Connection, clientOver } from './connection.ts'
 
 // Each use of a passphrase costs half a second of Argon2: the tests share a vault, and change it one after the other.
@@ -26,23 +30,33 @@ const { userId } = ada
 const connection: Connection = { session: ada }
 const client = clientOver(connection, 'laptop')
 const vault = await (await createVault(client, { userId, passphrase })).confirm()
-let revision = 1
+// The laptop was offline while the phone replaced the keys, once and then again. Then a faulty program replaced the keyring.
 
-async function putJunk(): Promise<void> {
-  const body = { keyring: keyringOf('of a faulty program'), revision: ++revision }
-  unwrap(await client.PUT('/api/v1/account/keyring', { body }))
+const bob = await app.user('bob')
+const laptop = clientOver({ session: bob }, 'laptop')
+const current = { userId: bob.userId, passphrase }
+const first = await (await createVault(laptop, current)).confirm()
+const second = await (await rotateKeys(laptop, current, passphrase)).confirm()
+const phone = await (await rotateKeys(laptop, current, passphrase)).confirm()
+const replaced = { name: 'KeyringError', fault: 'keys-replaced', message: /only a device that was opened since/ }
+
+/** What a faulty program stores. */
+const junk = keyringOf('of a faulty program')
+
+async function put(client: Client, keyring: string): Promise<void> {
+  const { revision } = unwrap(await client.GET('/api/v1/account/keyring'))
+  unwrap(await client.PUT('/api/v1/account/keyring', { body: { keyring, revision: revision + 1 } }))
 }
 
 t.test(
   'A keyring that a faulty program has replaced is restored, and the old passphrase opens the vault',
   async (t) => {
     t.same(await earlierKeyrings(client), [])
-    await putJunk()
+    await put(client, junk)
     await t.rejects(openVault(client, { userId, passphrase }), WrongKeyError)
     const [earlier] = await earlierKeyrings(client)
     t.match(earlier, { revision: 1, replacedAt: Number, erasedAt: Number })
     await restoreKeyring(client, earlier?.id ?? '')
-    revision++
     t.same(await openVault(client, { userId, passphrase }), vault)
     t.match(await earlierKeyrings(client), [{ revision: 2 }])
     await restoreKeyring(client, earlier?.id ?? '')
@@ -54,7 +68,7 @@ t.test('A device that is unlocked wraps its keys anew, of a vault whose keys wer
   let { masterKey } = vault
   for (let rotations = 0; rotations < depth(2, 3); rotations++) {
     const owner = { userId, masterKey, passphrase: `repaired staple ${rotations}` }
-    await putJunk()
+    await put(client, junk)
     const draft = await repairVault(client, owner)
     await t.rejects(
       openVault(client, { userId, passphrase: owner.passphrase }),
@@ -62,13 +76,11 @@ t.test('A device that is unlocked wraps its keys anew, of a vault whose keys wer
       'not before it is confirmed',
     )
     const repaired = await draft.confirm()
-    revision++
     t.same(repaired.masterKey, masterKey)
     t.same(await openVault(client, { userId, passphrase: owner.passphrase }), repaired)
     t.same(await openVault(client, { userId, recoveryCode: draft.recoveryCode }), repaired)
     const rotation = await rotateKeys(client, { userId, passphrase: owner.passphrase }, 'rotated staple')
     masterKey = (await rotation.confirm()).masterKey
-    revision++
   }
 })
 
@@ -82,7 +94,8 @@ t.test(
   'From an old sign-in nothing is replaced; the vault opens; and a draft is confirmed after the next',
   async (t) => {
     await changeVaultPassphrase(client, { userId, passphrase: 'rotated staple' }, passphrase)
-    await putJunkThenRestore()
+    await put(client, junk)
+    await restoreKeyring(client, (await earlierKeyrings(client))[0]?.id ?? '')
     const current = { userId, passphrase }
     const [code, rotation, earlier] = [
       await replaceRecoveryCode(client, current),
@@ -90,6 +103,7 @@ t.test(
       await earlierKeyrings(client),
     ]
     app.setClock(Date.now() + 11 * 60_000)
+    t.teardown(() => app.setClock(undefined))
     await t.rejects(changeVaultPassphrase(client, current, 'another passphrase'), SignInAgainError)
     await t.rejects(code.confirm(), SignInAgainError)
     await t.rejects(rotation.confirm(), SignInAgainError)
@@ -102,9 +116,72 @@ t.test(
   },
 )
 
-async function putJunkThenRestore(): Promise<void> {
-  revision = unwrap(await client.GET('/api/v1/account/keyring')).revision
-  await putJunk()
-  const [earlier] = await earlierKeyrings(client)
-  await restoreKeyring(client, earlier?.id ?? '')
+/** Of the devices, only the phone has the newest keys. */
+async function demandOnlyPhoneRepairs(t: Test): Promise<void> {
+  const before = unwrap(await laptop.GET('/api/v1/account/keyring'))
+  for (const { masterKey } of [first, second]) {
+    await t.rejects(repairVault(laptop, { ...current, masterKey }), replaced)
+  }
+  t.same(unwrap(await laptop.GET('/api/v1/account/keyring')), before)
+  const repaired = await (await repairVault(laptop, { ...current, masterKey: phone.masterKey })).confirm()
+  t.same(repaired.masterKey, phone.masterKey)
+  t.same(await openVault(laptop, current), repaired)
 }
+
+t.test('Junk that names no key: the earlier keyrings tell that these keys were replaced', async (t) => {
+  await put(laptop, junk)
+  await demandOnlyPhoneRepairs(t)
+})
+
+t.test('A keyring of older keys that a faulty program has stored again is not mended with them', async (t) => {
+  const versions = await earlierKeyrings(laptop)
+  t.match(versions.find(({ revision }) => revision === 1)?.keyId, undefined)
+  for (const oldRevision of [1, 2]) {
+    const old = versions.find(({ revision }) => revision === oldRevision)
+    await restoreKeyring(laptop, old?.id ?? '')
+    await t.rejects(repairVault(laptop, { ...current, masterKey: first.masterKey }), replaced)
+    const repair = await repairVault(laptop, { ...current, masterKey: phone.masterKey })
+    t.same((await repair.confirm()).masterKey, phone.masterKey)
+  }
+})
+
+t.test('Where no earlier keyring is kept, the bookmarks tell it', async (t) => {
+  const sealed = encryptBookmark(phone.keys, { id: 'b', title: 'B', source: 'bookmarks' })
+  unwrap(await laptop.POST('/api/v1/bookmarks', { body: { id: 'b', ...sealed } }))
+  await put(laptop, junk)
+  await eraseEarlierKeyrings(laptop)
+  await demandOnlyPhoneRepairs(t)
+})
+
+t.test(
+  'If nobody has the newest keys, or junk names one that never was, new ones are made; none is put back',
+  async (t) => {
+    const { id, key_id } = { id: 'b', key_id: Buffer.from('strange!').toString('base64') }
+    await put(laptop, JSON.stringify({ ...JSON.parse(rotatedVector.keyring), key_id }))
+    await eraseEarlierKeyrings(laptop)
+    await t.rejects(repairVault(laptop, { ...current, masterKey: phone.masterKey }), replaced)
+    const draft = await repairVault(laptop, { ...current, masterKey: phone.masterKey, replacesKeys: true })
+    const repaired = await draft.confirm()
+    t.same(repaired.masterKey.subarray(32), phone.masterKey)
+    t.same(await openVault(laptop, { userId: bob.userId, recoveryCode: draft.recoveryCode }), repaired)
+    const [bookmark] = unwrap(await laptop.GET('/api/v1/bookmarks')).data
+    t.equal(bookmark?.id, id)
+    t.same(deriveKeys(repaired.masterKey).older?.prefix, phone.keys.prefix, 'which opens the bookmarks of before')
+  },
+)
+
+t.test(
+  'Keys that another rotation has replaced by mistake do not stop the device whose keys came after them',
+  async (t) => {
+    const versions = await earlierKeyrings(laptop)
+    t.same(versions.length, 1)
+    const { masterKey } = await (await rotateKeys(laptop, current, passphrase)).confirm()
+    const [undone] = await earlierKeyrings(laptop)
+    await restoreKeyring(laptop, undone?.id ?? '')
+    const after = await (await rotateKeys(laptop, current, passphrase)).confirm()
+    t.notSame(after.masterKey.subarray(32, 64), masterKey.subarray(0, 32))
+    await put(laptop, junk)
+    const repair = await repairVault(laptop, { ...current, masterKey: after.masterKey })
+    t.same((await repair.confirm()).masterKey, after.masterKey)
+  },
+)
