@@ -24,6 +24,12 @@ const dist = join(root, 'dist/client')
 const name = 'encrypted-bookmark-sync-client'
 
 await buildForTests('client')
+const { exports, dependencies, peerDependencies } = JSON.parse(await readFile(join(dist, 'package.json'), 'utf8')) as {
+  exports: Record<string, { types: string }>
+  dependencies: object
+  peerDependencies: object
+}
+const entryPoints = Object.keys(exports)
 const project = await mkdtemp(join(tmpdir(), 'ebs-package-'))
 t.teardown(() => rm(project, { recursive: true, force: true }))
 await writeFile(join(project, 'package.json'), '{ "type": "module", "private": true }')
@@ -75,9 +81,9 @@ t.test('Its types need neither a lax compiler nor the DOM, and a misspelt field 
 })
 
 t.test('Every type that its functions and types name is exported', async (t) => {
-  const { exports } = JSON.parse(await readFile(join(dist, 'package.json'), 'utf8'))
-  const entries = Object.values(exports as Record<string, { types: string }>).map(({ types }) => join(dist, types))
-  t.same(unexportedTypes(entries), [])
+  const folder = join(project, 'node_modules', name)
+  const entries = Object.values(exports).map(({ types }) => join(folder, types))
+  t.same(unexportedTypes(createProgram(entries, compilerOptions), entries, folder), [])
 })
 
 t.test('Every entry point runs', async (t) => {
@@ -169,7 +175,6 @@ async function installByReadme(): Promise<void> {
 /** Without npm and the registry: the package finds only those dependencies of this repository that it declares, and those of the samples. */
 async function linkDependencies(): Promise<void> {
   await cp(dist, join(project, 'node_modules', name), { recursive: true })
-  const { dependencies, peerDependencies } = JSON.parse(await readFile(join(dist, 'package.json'), 'utf8'))
   const used = ['@types/react', '@types/node', 'zod']
   for (const dependency of [...Object.keys({ ...dependencies, ...peerDependencies }), ...used]) {
     const link = join(project, 'node_modules', dependency)
@@ -212,48 +217,37 @@ const compilerOptions = {
   types: [],
 }
 
+const importAll = (paths: string[]) =>
+  paths.map((path, index) => `import * as entry${index} from '${name}${path.slice(1)}'`).join('\n')
+
 const everyEntryPoint = `
-import { createClient, createSync, memoryStore } from 'encrypted-bookmark-sync-client'
-import { decryptBookmark, deriveKeys, encryptBookmark } from 'encrypted-bookmark-sync-client/crypto'
-import { writeBookmarkFile } from 'encrypted-bookmark-sync-client/bookmark-file'
-import { createHistory } from 'encrypted-bookmark-sync-client/history'
-import { openAccount } from 'encrypted-bookmark-sync-client/account'
-import { useBookmark } from 'encrypted-bookmark-sync-client/react'
-import { openDevice } from 'encrypted-bookmark-sync-client/node'
-import { storeCases } from 'encrypted-bookmark-sync-client/testing'
-import { createClient as createCalls } from 'encrypted-bookmark-sync-client/calls'
-import { undoable } from 'encrypted-bookmark-sync-client/undo'
-import { defineExtra } from 'encrypted-bookmark-sync-client/extra'
-import { offerPairing } from 'encrypted-bookmark-sync-client/pair'
-import { createSync as createWorkerSync } from 'encrypted-bookmark-sync-client/worker'
-import { createBrowserSync } from 'encrypted-bookmark-sync-client/extension'
+${importAll(entryPoints)}
+import { createClient, createSync, memoryStore } from '${name}'
+import { createClient as createCalls } from '${name}/calls'
+import { decryptBookmark, deriveKeys, encryptBookmark } from '${name}/crypto'
+import { writeBookmarkFile } from '${name}/bookmark-file'
+import { useBookmark } from '${name}/react'
+import { storeCases } from '${name}/testing'
+import { undoable } from '${name}/undo'
+import { createSync as createWorkerSync } from '${name}/worker'
+const entries = [${entryPoints.map((_, index) => `entry${index}`)}]
+if (createCalls !== createClient || entries.some((entry) => Object.keys(entry).length === 0)) throw new Error('empty')
 const keys = deriveKeys(new Uint8Array(32))
 const bookmark = { id: 'one', title: 'A title', source: 'bookmarks' }
-if (typeof createBrowserSync !== 'function') throw new Error('/extension')
 const opened = decryptBookmark(keys, { id: 'one', ...encryptBookmark(keys, bookmark) })
 const client = createClient({ baseUrl: 'http://127.0.0.1:9', deviceId: 'd' })
-undoable(createSync({ client, keys, userId: 'u', deviceId: 'd', store: memoryStore() }))
-createWorkerSync({ client, keys, userId: 'u', deviceId: 'd', store: memoryStore() })
-if (typeof defineExtra !== 'function' || typeof offerPairing !== 'function' || typeof openDevice !== 'function' || typeof createHistory !== 'function' || typeof openAccount !== 'function' || createCalls !== createClient) throw new Error('/extra, /pair, /node, /history, /account, /calls')
+const options = { client, keys, userId: 'u', deviceId: 'd', store: memoryStore() }
+undoable(createSync(options))
+createWorkerSync(options)
 await Promise.all(storeCases.slice(0, 1).map(({ run }) => run(() => memoryStore())))
 console.log(opened.title, writeBookmarkFile([bookmark]).match('<DL><p>')[0], useBookmark.name)
 `
 
+// React's types need the DOM.
 const everyType = `
-import * as client from 'encrypted-bookmark-sync-client'
-import * as account from 'encrypted-bookmark-sync-client/account'
-import * as calls from 'encrypted-bookmark-sync-client/calls'
-import * as crypto from 'encrypted-bookmark-sync-client/crypto'
-import * as extra from 'encrypted-bookmark-sync-client/extra'
-import * as files from 'encrypted-bookmark-sync-client/bookmark-file'
-import * as extension from 'encrypted-bookmark-sync-client/extension'
-import * as history from 'encrypted-bookmark-sync-client/history'
-import * as node from 'encrypted-bookmark-sync-client/node'
-import * as pair from 'encrypted-bookmark-sync-client/pair'
-import * as testing from 'encrypted-bookmark-sync-client/testing'
-import * as undo from 'encrypted-bookmark-sync-client/undo'
-import * as worker from 'encrypted-bookmark-sync-client/worker'
-console.log(client, account, calls, crypto, extra, files, extension, history, node, pair, testing, undo, worker)
+${importAll(entryPoints.filter((path) => path !== './react'))}
+import * as client from '${name}'
+import * as testing from '${name}/testing'
 const known: client.PlaintextBookmark = { id: 'one', title: 'A title', source: 'bookmarks', extra: { colour: 'red' } }
 // @ts-expect-error: it is dateAdded
 export const misspelt: client.PlaintextBookmark = { ...known, dateadded: '2026-11-22' }

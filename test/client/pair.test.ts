@@ -24,9 +24,9 @@ t.teardown(() => over.abort())
 
 type Change = (request: Request, answer: () => Promise<Response>) => Promise<Response>
 
-/** Devices of one user, whose calls the service answers as it likes. */
-function household() {
-  const service = fakeService({ now: clock.now })
+/** Devices of one user, whose calls the service answers as it likes. @param now the service's clock */
+function household(now = clock.now) {
+  const service = fakeService({ now })
   const deviceOf = (name: string, userId = 'ann', change: Change = (_, answer) => answer()) => {
     const { fetch } = service.connect(userId)
     const client = createClient({
@@ -144,36 +144,22 @@ t.test('Of two phones that have read the code, the slower one hears so, and does
 })
 
 t.test('The two minutes end on the device, too, whatever the service says', async (t) => {
-  const { deviceOf } = household()
-  // Its clock stands still.
-  const { client } = fakeOf(fakeService({ now: () => 0 }))
-  const offer = await offerPairing({ ...deviceOf('laptop'), client })
+  const { deviceOf } = household(() => 0)
+  const offer = await offerPairing(deviceOf('laptop'))
   const waiting = faultOf(offer.guest())
   clock.at = pairingMs
   t.equal(await waiting, 'over')
 })
 
 t.test('Nor does an answer count that the service has kept back until they were over', async (t) => {
-  const service = fakeService({ now: () => 0 })
-  const { fetch } = service.connect('ann')
-  const deviceOf = (change: Change) => {
-    const client = createClient({
-      ...service,
-      deviceId: 'any',
-      fetch: (request) => change(request, () => fetch(request)),
-    })
-    return { client, userId: 'ann', clock, signal: over.signal }
-  }
+  const { deviceOf } = household(() => 0)
   const late: Change = async (request, answer) => {
     const response = await answer()
     if (request.method === 'GET' && (await response.clone().json()).step === 1) clock.at = pairingMs
     return response
   }
-  const offer = await offerPairing(deviceOf(late))
-  scan(
-    deviceOf((_, answer) => answer()),
-    offer.code,
-  ).vault.catch(() => {})
+  const offer = await offerPairing(deviceOf('laptop', 'ann', late))
+  scan(deviceOf('phone'), offer.code).vault.catch(() => {})
   t.equal(await faultOf(offer.guest()), 'over')
 })
 
@@ -478,10 +464,6 @@ t.test('Once the vault is open, the service has the keys no more', async (t) => 
   const rows = await app.context.database.db.selectFrom('pairings').select(['step', 'message']).execute()
   t.match(rows, [{ step: 5, message: /^.{54}==$|^.{55}=$|^.{56}$/ }], 'an empty message')
 })
-
-function fakeOf(service: ReturnType<typeof fakeService>) {
-  return { client: createClient({ ...service, deviceId: 'laptop', fetch: service.connect('ann').fetch }) }
-}
 
 /** By their steps. */
 function messagesIn(all: string): Map<number, Buffer> {

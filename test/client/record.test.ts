@@ -78,12 +78,6 @@ t.test('data_hash is equal on all devices, whatever the order of fields, and tel
   t.not(encryptBookmark(otherUser, bookmark).data_hash, encryptBookmark(keys, bookmark).data_hash)
 })
 
-t.test('the length of a record tells the length of a bookmark to 256 bytes only', async (t) => {
-  const lengthOf = (title: string) => encryptBookmark(keys, { ...bookmark, title }).encrypted_data.length
-  t.equal(lengthOf(''), lengthOf('x'.repeat(150)))
-  t.equal(lengthOf('x'.repeat(150)), Math.ceil((1 + 24 + 32 + 256 + 16) / 3) * 4)
-})
-
 t.test('a record served under another id, as another entity type or to another user is refused', async (t) => {
   const record = encryptBookmark(keys, bookmark)
   t.same(decryptBookmark(keys, { id: 'a', ...record }), bookmark)
@@ -143,35 +137,31 @@ t.test('what is no base64, too short or of another version is refused', async (t
   t.throws(opening('AA=='), fault('unknown-version', /version 0/))
 })
 
-t.test('the largest bookmark that fits has 196,352 bytes of JSON; one more is refused by name', async (t) => {
-  const frame = JSON.stringify({ ...bookmark, title: '' }).length
-  const large = encryptBookmark(keys, { ...bookmark, title: 'x'.repeat(196_352 - frame) })
-  t.ok(large.encrypted_data.length <= 262_144, `${large.encrypted_data.length}`)
-  t.equal(decryptBookmark(keys, { id: 'a', ...large }).title.length, 196_352 - frame)
-  const larger = { ...bookmark, title: 'x'.repeat(196_353 - frame) }
-  t.throws(() => encryptBookmark(keys, larger), fault('too-large', /Bookmark a .*196353 bytes; the limit is 196352/))
-})
-
-t.test('bytes are counted, not characters: around each edge of the padding, and of what fits', async (t) => {
-  const frame = JSON.stringify({ ...bookmark, title: '' }).length
-  const titled = (letters: number, others: number) => ({
-    ...bookmark,
-    title: 'x'.repeat(others) + '\u00e9'.repeat(letters),
-  })
-  for (const letters of [1, 2, 100, 130, 255, 256, 300]) {
-    for (let bytes = 766; bytes <= 770; bytes++) {
-      const one = titled(letters, bytes - frame - 2 * letters)
-      const record = encryptBookmark(keys, one)
-      t.same(decryptBookmark(keys, { id: 'a', ...record }), one)
-      const binary = Buffer.from(record.encrypted_data, 'base64').length
-      t.equal(binary - 1 - 24 - 32 - 16, bytes <= 768 ? 768 : 1024, `${letters} letters, ${bytes} bytes`)
+t.test(
+  'its length tells that of a bookmark to 256 bytes only, and 196,352 fit; bytes are counted, not characters',
+  async (t) => {
+    const frame = JSON.stringify({ ...bookmark, title: '' }).length
+    const titled = (letters: number, others: number) => ({
+      ...bookmark,
+      title: 'x'.repeat(others) + '\u00e9'.repeat(letters),
+    })
+    for (const letters of [1, 2, 100, 130, 255, 256, 300]) {
+      for (let bytes = 766; bytes <= 770; bytes++) {
+        const one = titled(letters, bytes - frame - 2 * letters)
+        const record = encryptBookmark(keys, one)
+        t.same(decryptBookmark(keys, { id: 'a', ...record }), one)
+        const binary = Buffer.from(record.encrypted_data, 'base64').length
+        t.equal(binary - 1 - 24 - 32 - 16, bytes <= 768 ? 768 : 1024, `${letters} letters, ${bytes} bytes`)
+      }
     }
-  }
-  const largest = titled(90_000, 196_352 - frame - 180_000)
-  t.same(decryptBookmark(keys, { id: 'a', ...encryptBookmark(keys, largest) }), largest)
-  const larger = { ...largest, title: `${largest.title}x` }
-  t.throws(() => encryptBookmark(keys, larger), fault('too-large', /196353 bytes; the limit is 196352/))
-})
+    const largest = titled(90_000, 196_352 - frame - 180_000)
+    const sealed = encryptBookmark(keys, largest)
+    t.ok(sealed.encrypted_data.length <= 262_144, `${sealed.encrypted_data.length}`)
+    t.same(decryptBookmark(keys, { id: 'a', ...sealed }), largest)
+    const larger = { ...largest, title: `${largest.title}x` }
+    t.throws(() => encryptBookmark(keys, larger), fault('too-large', /Bookmark a .*196353 bytes; the limit is 196352/))
+  },
+)
 
 t.test('an id that the service would not take is refused', async (t) => {
   for (const id of ['', 'a\0b', 'é', 'x'.repeat(129), 'a\n', undefined as unknown as string]) {
@@ -183,42 +173,24 @@ t.test('an id that the service would not take is refused', async (t) => {
 t.test('fields that are not what the contract says are not sealed', async (t) => {
   const cycle: Record<string, unknown> = {}
   cycle.itself = [cycle]
-  const malformed: Record<string, unknown>[] = [
-    ...[
-      { title: undefined },
-      { title: 5 },
-      { title: null },
-      { source: 'weird' },
-      { source: undefined },
-      { url: ['x'] },
-    ],
-    ...[
-      { tags: 'abc' },
-      { tags: [1] },
-      { tags: { 0: 'a' } },
-      { owner: { login: 1 } },
-      { owner: [] },
-      { type: 'folder' },
-    ],
-    ...[{ stargazers_count: Number.NaN }, { stargazers_count: '1' }, { attributes: { a: 1 } }, { position: 1 }],
-    ...[
-      { extra: new Map() },
-      { extra: { deep: [new Date()] } },
-      { extra: { n: 1n } },
-      { extra: cycle },
-      { extra: 'x' },
-    ],
-    ...[
-      { unknown: Number.POSITIVE_INFINITY },
-      { unknown: () => 1 },
-      { unknown: [Symbol.iterator] },
-      { unknown: new Set() },
-    ],
-  ]
-  for (const fields of malformed) {
-    const [name = ''] = Object.keys(fields)
-    const message = `Bookmark a: ${name} is not what the contract says`
-    t.throws(() => encryptBookmark(keys, { ...bookmark, ...fields }), fault('malformed', new RegExp(message)), message)
+  const malformed: Record<string, unknown[]> = {
+    title: [undefined, 5, null],
+    source: ['weird', undefined],
+    url: [['x']],
+    tags: ['abc', [1], { 0: 'a' }],
+    owner: [{ login: 1 }, []],
+    type: ['folder'],
+    stargazers_count: [Number.NaN, '1'],
+    attributes: [{ a: 1 }],
+    position: [1],
+    extra: [new Map(), { deep: [new Date()] }, { n: 1n }, cycle, 'x'],
+    unknown: [Number.POSITIVE_INFINITY, () => 1, [Symbol.iterator], new Set()],
+  }
+  for (const [name, values] of Object.entries(malformed)) {
+    const message = new RegExp(`Bookmark a: ${name} is not what the contract says`)
+    for (const value of values) {
+      t.throws(() => encryptBookmark(keys, { ...bookmark, [name]: value }), fault('malformed', message), name)
+    }
   }
 })
 
@@ -342,12 +314,6 @@ t.test('writes what Node writes, and reads it back', async (t) => {
   const large = new Uint8Array(300_000).map((_, index) => index % 251)
   t.equal(bytesToBase64(large), Buffer.from(large).toString('base64'))
   t.same(base64ToBytes(bytesToBase64(large)), large)
-})
-
-t.test('takes one spelling only: no spaces, no other padding, no unused bits, no other alphabet', async (t) => {
-  for (const text of ['A', 'AA', 'AAA', 'AA=', 'AA== ', 'A A=', 'AB==', 'AAB=', 'AAAA====', '-_==', 'Ä===', '====']) {
-    t.equal(base64ToBytes(text), undefined, text)
-  }
 })
 
 t.test('takes exactly what Node writes for what Node reads', async () => {

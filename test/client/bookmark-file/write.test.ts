@@ -66,11 +66,6 @@ t.test('whatever other clients have written into the fields, the file has all bo
   t.pass()
 })
 
-t.test('no bookmarks make an empty list', async (t) => {
-  t.match(writeBookmarkFile([]), /<DL><p>\n<\/DL><p>\n$/)
-  t.same(pathsIn([]), [])
-})
-
 t.test('position decides the order, then the order of the array; those without come last', async (t) => {
   const bookmarks = [
     link('none 1'),
@@ -83,11 +78,6 @@ t.test('position decides the order, then the order of the array; those without c
   ]
   t.same(pathsIn(bookmarks), ['Z', 'a0V', 'a1', 'a1 again', 'b', 'none 1', 'none 2'])
   t.same(pathsIn([link('2'), link('1'), link('3')]), ['2', '1', '3'])
-})
-
-t.test('children may come before their folders', async (t) => {
-  const bookmarks = [link('x', { parentId: 'inner' }), folder('inner', { parentId: 'outer' }), folder('outer')]
-  t.same(pathsIn(bookmarks), ['outer', 'outer/inner', 'outer/inner/x'])
 })
 
 t.test('nothing is lost: a missing parent, a parent that is no folder, oneself as parent', async (t) => {

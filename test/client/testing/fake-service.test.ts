@@ -95,31 +95,6 @@ t.test('Signing out ends the session of that device alone', async (t) => {
   t.equal(unwrap(await phone.client.GET('/api/v1/auth/session')).user.user_id, 'ann')
 })
 
-t.test('A device restores what another has deleted, goes back in time, and sees what is stored', async (t) => {
-  const service = fakeService()
-  const [laptop, phone] = [open(t, service, 'ann'), open(t, service, 'ann')]
-  const options = { client: phone.client, keys: keys(), userId: 'ann', sync: phone.sync }
-  const [history, account] = [createHistory(options), openAccount(options)]
-  await laptop.sync.put([bookmark('x', 'first'), bookmark('y', 'y')])
-  await laptop.sync.syncNow()
-  await laptop.sync.syncNow()
-  const before = laptop.sync.seen()
-  await laptop.sync.put(bookmark('x', 'second'))
-  await laptop.sync.syncNow()
-  await laptop.sync.remove(['x', 'y'])
-  await laptop.sync.syncNow()
-  t.same((await history.trash()).bookmarks.map(({ bookmark }) => bookmark?.title).sort(), ['second', 'y'])
-  await history.purge('y')
-  await history.restoreVersion('x')
-  await laptop.sync.syncNow()
-  t.equal(laptop.sync.get('x')?.title, 'second')
-  const counts = { restored: 1, deleted: 0, unchanged: 0, beyondRetention: 1 }
-  t.same(await history.rewind({ to: before, dryRun: false }), counts)
-  t.equal(phone.sync.get('x')?.title, 'first')
-  t.match(await account.account(), { user: { userId: 'ann' }, usage: { records: 2, devices: 2 } })
-  t.equal((await phone.client.GET('/api/v1/sync/status')).data?.total_bookmarks, 1)
-})
-
 t.test(
   'Junk under the event id and hash of what was there is rewound, and the first of a name is restored',
   async (t) => {
