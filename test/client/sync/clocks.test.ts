@@ -4,8 +4,10 @@ import { ApiError } from '../../../src/client/errors.ts'
 import { type Clock, memoryStore, type Store } from '../../../src/client/index.ts'
 import { StoreEmptiedError } from '../../../src/client/sync/store/store.ts'
 import { pullAll } from '../../support/changes.ts'
+import { pick } from '../../support/pick.ts'
 import { until } from './clock.ts'
-import { bookmark, openPeople, type Person, send, shown, sync } from './device.ts'
+import { bookmark, online, openPeople, type Person, send, shown, sync } from './device.ts'
+import { changesOf } from './network.ts'
 
 /** Devices whose clocks are wrong for a while. */
 
@@ -20,8 +22,7 @@ t.test('an edit made with the clock hours ahead, which was then put right, loses
   await person.world.pass(1000)
   await sync(a)
   await person.world.pass(hourMs)
-  await b.sync.put(bookmark('x', 'by b'))
-  await sync(b, a)
+  await send(b, bookmark('x', 'by b'), a)
   t.same([shown(a), shown(b)], [{ x: 'by b' }, { x: 'by b' }])
   t.match([a.conflicts, b.conflicts], [[{ mine: { title: 'by a' }, theirs: { title: 'by b' } }], []])
 })
@@ -45,8 +46,7 @@ t.test('a clock that is still hours ahead at the contact is found out before its
   t.same(await errorsOfTime(person, ['x']), [0])
   clock.skew = 0
   await person.world.pass(hourMs)
-  await b.sync.put(bookmark('x', 'by b'))
-  await sync(b, a)
+  await send(b, bookmark('x', 'by b'), a)
   t.same([shown(a), shown(b)], [{ x: 'by b' }, { x: 'by b' }])
 })
 
@@ -91,27 +91,22 @@ t.test('a clock put hours ahead during a push is found out before the edits made
 t.test('a clock put hours ahead during a refused push is found out before what was edited then is sent', async (t) => {
   const { person, clock, a } = await pair(t)
   await a.sync.put([bookmark('x', 'before'), bookmark('y', 'before')])
-  const stamps: number[] = []
-  a.network.fate = async ({ name, body, send }) => {
-    const { changes = [] } = (body ?? {}) as { changes?: { timestamp: number }[] }
-    if (name === 'push') stamps.push(...changes.map(({ timestamp }) => timestamp))
-    if (name !== 'push' || changes.length < 2) return send()
+  a.network.fate = async (call) => {
+    if (changesOf(call).length < 2) return call.send()
     clock.skew = 6 * hourMs
     await a.sync.put(bookmark('x', 'edited then'))
     throw new ApiError(...QuotaExceeded)
   }
   await sync(a)
   t.same(await person.stored(), { x: 'edited then', y: 'before' })
-  t.ok(Math.max(...stamps) < person.world.time + hourMs)
+  t.ok(Math.max(...pick(a.network.sent, 'timestamp')) < person.world.time + hourMs)
 })
 
 t.test('a clock put hours ahead after the first edit of all is found out before the next one is sent', async (t) => {
   const person = await people.person(t)
   const clock = settable(person)
   const a = person.device('a', { clock })
-  await a.sync.start()
-  await until(() => a.network.socket?.isOpen === true)
-  a.network.socket?.greet(person.world.time)
+  await online(person, a)
   await a.sync.put(bookmark('x', 'one'))
   await until(() => a.sync.status().waiting === 0)
   clock.skew = 6 * hourMs
@@ -125,8 +120,7 @@ t.test('a clock hours ahead is found out before an edit is sent from a store tha
   const clock = settable(person)
   const { store, arm } = emptiedAtWrite()
   const [a, b] = [person.device('a', { clock, store }), person.device('b')]
-  await b.sync.put(bookmark('x', 'original'))
-  await sync(b, a)
+  await send(b, bookmark('x', 'original'), a)
   clock.skew = 6 * hourMs
   await a.sync.put(bookmark('x', 'by a'))
   a.network.fate = async ({ name, send }) => {
@@ -141,8 +135,7 @@ t.test('a clock hours ahead is found out before an edit is sent from a store tha
 t.test('what cannot become newer than a version from days ahead is told, not sent without end', async (t) => {
   const { person, a, b } = await pair(t)
   await person.world.pass(48 * hourMs)
-  await b.sync.put(bookmark('x', "while the service's clock was ahead"))
-  await sync(b, a)
+  await send(b, bookmark('x', "while the service's clock was ahead"), a)
   await person.world.pass(-48 * hourMs)
   await a.sync.put(bookmark('x', 'by a'))
   let pushes = 0
@@ -187,8 +180,7 @@ async function pair(t: Test) {
   const person = await people.person(t)
   const clock = settable(person)
   const [a, b] = [person.device('a', { clock }), person.device('b')]
-  await b.sync.put(bookmark('x', 'original'))
-  await sync(b, a)
+  await send(b, bookmark('x', 'original'), a)
   return { person, clock, a, b }
 }
 

@@ -11,7 +11,7 @@ import {
 import { keepConflict } from '../../../src/client/sync/store/conflicts.ts'
 import { blankRow } from '../../../src/client/sync/store/row.ts'
 import { pick } from '../../support/pick.ts'
-import { bookmark, type Device, openPeople, type Person, shown, sync } from './device.ts'
+import { bookmark, type Device, openPeople, type Person, remove, send, shown, sync, update } from './device.ts'
 import { answerLost, down, older, up } from './network.ts'
 import { disks } from './stores.ts'
 
@@ -48,28 +48,6 @@ for (const first of ['the earlier', 'the later']) {
   })
 }
 
-for (const first of ['the earlier', 'the later']) {
-  t.test(`the same, if both pull before either pushes; ${first} is pushed first`, async (t) => {
-    const { person, a, b } = await edited(t, { title: 'new title' }, { tags: ['b', 'c'], ...foreign })
-    const [one, other] = first === 'the earlier' ? [a, b] : [b, a]
-    pushFirst(one, other)
-    await sync(other, one, other)
-    const merged = { ...original, title: 'new title', tags: ['b', 'c'], ...foreign }
-    t.same([a.sync.get('x'), b.sync.get('x')], [merged, merged])
-    t.same([a.conflicts, b.conflicts, a.sync.conflicts(), b.sync.conflicts()], [[], [], [], []])
-    t.same(await person.stored(), { x: 'new title' })
-  })
-}
-
-t.test('a move here and an edit there both stay', async (t) => {
-  const { a, b } = await edited(t, {}, { title: 'new title' })
-  await a.sync.put(bookmark('f', 'folder', { url: undefined as never }))
-  await a.sync.move('x', { parentId: 'f' })
-  await sync(a, b, a)
-  t.match([a.sync.get('x'), b.sync.get('x')], Array(2).fill({ parentId: 'f', title: 'new title' }))
-  t.same([a.conflicts, b.conflicts], [[], []])
-})
-
 t.test('an edit of somebody who had not seen what mine was made on takes none of it back', async (t) => {
   const { person, a, b } = await edited(t, { title: "a's" }, { description: "b's" })
   b.network.fate = async (call) => {
@@ -78,8 +56,7 @@ t.test('an edit of somebody who had not seen what mine was made on takes none of
   }
   await sync(b)
   await person.world.pass(1000)
-  await a.sync.update('x', { tags: ['c'] })
-  await sync(a, b)
+  await update(a, 'x', { tags: ['c'] }, b)
   t.match([a.sync.get('x'), b.sync.get('x')], Array(2).fill({ title: "a's", tags: ['c'] }))
   t.match(b.sync.conflicts(), [{ fields: ['description'], mine: { description: "b's" } }])
 })
@@ -93,8 +70,7 @@ t.test('an overwritten edit is told to whoever edited it further, also after a m
   a.network.fate = (call) => (call.name === 'push' ? down(call) : up(call))
   await t.rejects(a.sync.syncNow(), OfflineError)
   await sync(c)
-  await c.sync.update('x', { tags: ['c'] })
-  await sync(c)
+  await update(c, 'x', { tags: ['c'] })
   a.network.fate = up
   await sync(a, b, c)
   const shown = [a, b, c].map(({ sync }) => sync.get('x'))
@@ -106,16 +82,13 @@ t.test('an overwritten edit is told to whoever edited it further, also after a m
 async function overwritten(t: Test, store: Store) {
   const { person, b } = await people.open(t)
   const a = person.device('a', { store })
-  await a.sync.put(bookmark('x', 'original'))
-  await sync(a, b)
+  await send(a, bookmark('x', 'original'), b)
   const before = await store.load()
   await b.sync.update('x', { title: "b's" })
-  await a.sync.update('x', { title: "a's" })
-  await sync(a)
+  await update(a, 'x', { title: "a's" })
   const edited = await store.load()
   await person.world.pass(1000)
-  await b.sync.update('x', { title: "b's, later" })
-  await sync(b)
+  await update(b, 'x', { title: "b's, later" })
   const open = async () => (await person.user.call('GET', '/api/v1/sync/status')).body.conflict_count
   t.equal(await open(), 1)
   return { person, before, edited, open }
@@ -125,11 +98,9 @@ t.test('a conflict names all that lost of several edits in a row, and `mine` put
   const { person, a, b } = await edited(t, { title: "a's" }, {})
   await sync(a)
   await person.world.pass(1000)
-  await a.sync.update('x', { description: "a's" })
-  await sync(a)
+  await update(a, 'x', { description: "a's" })
   await person.world.pass(1000)
-  await b.sync.update('x', { title: "b's", description: "b's" })
-  await sync(b, a)
+  await update(b, 'x', { title: "b's", description: "b's" }, a)
   t.match(a.conflicts, [{ fields: ['title', 'description'] }])
   await a.sync.resolve('x', 'mine')
   await sync(a, b)
@@ -140,15 +111,12 @@ for (const hasSeen of [false, true]) {
   const whose = hasSeen ? 'without what that has seen of a third' : 'with what a third had changed before, also unseen'
   t.test(`what is overwritten is told to its device, ${whose}`, async (t) => {
     const { person, a, b, c } = await people.open(t)
-    await a.sync.put(original)
-    await sync(a, b, c)
+    await send(a, original, b, c)
     await a.sync.update('x', { description: "a's" })
     await sync(a, b, ...(hasSeen ? [c] : []))
-    await b.sync.update('x', { title: "b's" })
-    await sync(b)
+    await update(b, 'x', { title: "b's" })
     await person.world.pass(1000)
-    await c.sync.update('x', { title: "c's", description: "c's" })
-    await sync(c, a, b)
+    await update(c, 'x', { title: "c's", description: "c's" }, a, b)
     t.same([a.conflicts, c.conflicts], [[], []])
     t.match(b.conflicts, [{ fields: hasSeen ? ['title'] : ['title', 'description'] }])
     await b.sync.resolve('x', 'mine')
@@ -163,16 +131,14 @@ for (const hasSeen of [false, true]) {
 
 t.test('what was merged into a version is told with it, if that is overwritten in turn', async (t) => {
   const { person, a, b, c } = await people.open(t)
-  await a.sync.put(original)
-  await sync(a, b, c)
+  await send(a, original, b, c)
   for (const [device, fields] of [
     [a, { description: "a's", url: 'https://example.org/a' }],
     [b, { description: "b's" }],
     [c, { description: "c's", url: 'https://example.org/c' }],
   ] as const) {
     await person.world.pass(1000)
-    await device.sync.update('x', fields)
-    await sync(device)
+    await update(device, 'x', fields)
   }
   await sync(b, a)
   const [told] = b.conflicts
@@ -185,10 +151,8 @@ for (const isAnswered of [true, false]) {
   t.test(`what was made here loses all its fields to another that was made unseen under its id${before}`, async (t) => {
     const { person, a, b } = await people.open(t)
     await b.sync.syncNow()
-    await a.sync.put(bookmark('star', "a's", { description: "a's" }))
-    await sync(a)
-    await a.sync.update('star', { tags: ['a'] })
-    await sync(a)
+    await send(a, bookmark('star', "a's", { description: "a's" }))
+    await update(a, 'star', { tags: ['a'] })
     await person.world.pass(1000)
     await b.sync.put(bookmark('star', "b's", { description: "b's" }))
     if (!isAnswered) {
@@ -207,15 +171,11 @@ for (const isAnswered of [true, false]) {
 
 t.test('what was deleted and made anew here loses all its fields to an edit that had seen neither', async (t) => {
   const { person, a, b } = await edited(t, {}, {})
-  await a.sync.remove('x')
-  await sync(a)
-  await a.sync.put(bookmark('x', "a's", { description: "a's" }))
-  await sync(a)
-  await a.sync.update('x', { tags: ['a'] })
-  await sync(a)
+  await remove(a, 'x')
+  await send(a, bookmark('x', "a's", { description: "a's" }))
+  await update(a, 'x', { tags: ['a'] })
   await person.world.pass(1000)
-  await b.sync.put(bookmark('x', "b's", { description: "b's" }))
-  await sync(b, a)
+  await send(b, bookmark('x', "b's", { description: "b's" }), a)
   t.same(new Set(a.conflicts[0]?.fields), new Set(['title', 'description', 'tags']))
   await a.sync.resolve('x', 'mine')
   await sync(a, b)
@@ -252,8 +212,7 @@ t.test('edits in an older copy of the store are merged with those that it has fo
   const { b, older, conflicts } = await wentBack(t, ({ sync }) => {
     return sync.update('x', { title: 'forgotten', url: 'https://example.com/' })
   })
-  await older.sync.update('x', { title: 'new', description: 'new' })
-  await sync(older, b)
+  await update(older, 'x', { title: 'new', description: 'new' }, b)
   const merged = { ...original, title: 'new', url: 'https://example.com/', description: 'new' }
   t.same([older.sync.get('x'), b.sync.get('x')], [merged, merged])
   t.match(conflicts(), [[{ fields: ['title'], mine: { title: 'forgotten' }, theirs: { title: 'new' } }], []])
@@ -285,14 +244,10 @@ async function wentBack(t: Test, act: (a: Device) => Promise<void>) {
 
 t.test('an edit that lost as it arrived is told, and settled', async (t) => {
   const { person, a, b } = await edited(t, { title: "a's" }, { title: "b's" })
-  const pushed = Promise.withResolvers<void>()
-  a.network.fate = async (call) => {
-    if (call.name === 'push') await pushed.promise
-    return up(call)
-  }
+  const push = a.network.hold('push')
   const sending = a.sync.syncNow()
   await sync(b)
-  pushed.resolve()
+  push.release()
   await sending
   t.match(a.conflicts, [{ fields: ['title'], mine: { title: "a's" } }])
   t.equal((await person.user.call('GET', '/api/v1/sync/status')).body.conflict_count, 0)
@@ -312,8 +267,7 @@ t.test('an edit that loses to a delete is kept, and can be had back', async (t) 
 t.test('a delete that loses to an edit is told, too', async (t) => {
   const { a, b } = await edited(t, {}, { title: "b's" })
   await a.sync.remove('x')
-  await b.sync.update('x', { title: "b's, later" })
-  await sync(b, a)
+  await update(b, 'x', { title: "b's, later" }, a)
   t.same([shown(a), shown(b)], Array(2).fill({ x: "b's, later" }))
   t.match(a.sync.conflicts(), [{ id: 'x', fields: [], mine: null, theirs: { title: "b's, later" } }])
 })
@@ -342,8 +296,7 @@ t.test('a form that passes what it showed: other fields are merged, the same fie
 t.test('a form over a delete: the bookmark is there again, and the delete is a conflict here', async (t) => {
   const { person, a, b } = await edited(t, {}, {})
   const form = a.sync.get('x') as PlaintextBookmark
-  await b.sync.remove('x')
-  await sync(b, a)
+  await remove(b, 'x', a)
   await a.sync.put({ ...form, title: 'from the form' }, { seen: form })
   t.match(a.conflicts, [{ id: 'x', fields: [], mine: null, theirs: { title: 'from the form' } }])
   await sync(a, b)
@@ -407,8 +360,7 @@ t.test('`mine` that deletes or brings back takes no later edit with it untold', 
   await edit.b.sync.remove('x')
   for (const { a, b } of [remove, edit]) {
     await sync(b, a)
-    await b.sync.put({ ...original, title: 'the last' })
-    await sync(b, a)
+    await send(b, { ...original, title: 'the last' }, a)
     await a.sync.resolve('x', 'mine')
   }
   t.match(remove.a.sync.conflicts(), [{ fields: [], mine: { title: 'the last' }, theirs: null }])
@@ -420,8 +372,7 @@ t.test('`mine` over what this tab has asked for since, or a later conflict has s
   const { person, a, b } = await conflicted(t)
   await a.sync.update('x', { title: "a's, later" })
   await person.world.pass(1000)
-  await b.sync.update('x', { title: "b's, later" })
-  await sync(b, a)
+  await update(b, 'x', { title: "b's, later" }, a)
   t.equal(a.sync.conflicts().length, 2)
   await a.sync.resolve('x', 'mine')
   t.same([shown(a), a.sync.conflicts()], [{ x: "a's, later" }, []])
@@ -467,8 +418,7 @@ t.test('a store that was written before conflicts were kept is read as one witho
   await a.sync.stop()
   const old: Store = { ...store, load: () => aged(store.load()), read: (ids) => aged(store.read(ids)) }
   const again = person.device('a', { store: old })
-  await again.sync.update('x', { title: 'two' })
-  await sync(again)
+  await update(again, 'x', { title: 'two' })
   t.same([await person.stored(), again.sync.conflicts()], [{ x: 'two' }, []])
 })
 
@@ -492,25 +442,11 @@ async function edited(
 ): Promise<{ person: Person; a: Device; b: Device }> {
   const person = await people.person(t)
   const [a, b] = [person.device('a', { store: storeOfA(person.user.userId) }), person.device('b')]
-  await a.sync.put(original)
-  await sync(a, b)
+  await send(a, original, b)
   await a.sync.update('x', fieldsOfA)
   await person.world.pass(1000)
   await b.sync.update('x', fieldsOfB)
   return { person, a, b }
-}
-
-/** Has one sync between the other's next pull and push. */
-function pushFirst(one: Device, other: Device): void {
-  const { network } = other
-  const { fate } = network
-  network.fate = async (call) => {
-    if (call.name === 'push') {
-      network.fate = fate
-      await sync(one)
-    }
-    return fate(call)
-  }
 }
 
 /** As `edited`, and a has lost its title to b. */
@@ -526,5 +462,5 @@ async function aged<T extends { rows: Row[] }>(stored: Promise<T>): Promise<T> {
 }
 
 function countPushes(devices: Device[]): number {
-  return devices.flatMap(({ network }) => network.calls).filter((name) => name === 'push').length
+  return devices.reduce((sum, { network }) => sum + network.count('push'), 0)
 }

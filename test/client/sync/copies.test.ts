@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Meta } from '../../../src/client/sync/store/store.ts'
-import { bookmark, openPeople, send, sync } from './device.ts'
+import { bookmark, openPeople, send, sync, update } from './device.ts'
 import { up } from './network.ts'
 
 const people = await openPeople()
@@ -11,8 +11,7 @@ async function copied(t: Test) {
   const person = await people.person(t)
   const disk = memoryStore()
   const [laptop, phone] = [person.device(id, { store: disk }), person.device('phone')]
-  await send(laptop, bookmark('x', 'as it was', { description: 'as it was' }))
-  await sync(phone)
+  await send(laptop, bookmark('x', 'as it was', { description: 'as it was' }), phone)
   const put = async () => {
     const store = memoryStore()
     const { rows, meta } = await disk.load()
@@ -64,8 +63,7 @@ t.test('each copy has an id of its own from then on, for good, and no more', asy
   }
   t.same(ids(), [own, taken])
   const third = await put()
-  await send(laptop, bookmark('c', "the laptop's"))
-  await sync(third)
+  await send(laptop, bookmark('c', "the laptop's"), third)
   t.equal(new Set([...ids(), third.sync.deviceId]).size, 3)
 })
 
@@ -91,8 +89,7 @@ t.test('an older state of the disk: nothing is lost, and no conflict is told of 
   await laptop.sync.stop()
   await sync(older)
   t.equal(older.sync.get('x')?.title, 'last')
-  await older.sync.update('x', { description: 'and on' })
-  await sync(older, older)
+  await update(older, 'x', { description: 'and on' }, older)
   t.match(older.sync.get('x'), { title: 'last', description: 'and on' })
   t.same(older.conflicts, [])
 })

@@ -4,13 +4,24 @@ import { listChangePage } from '../../../src/service/db/tables/changes.ts'
 import { toSyncEvent } from '../../../src/service/sync/event.ts'
 import { pick } from '../../support/pick.ts'
 import { turns, until } from './clock.ts'
-import { bookmark, type Device, numbered, online, openPeople, type Person, send, shown, sync } from './device.ts'
+import {
+  bookmark,
+  type Device,
+  numbered,
+  online,
+  openPeople,
+  type Person,
+  remove,
+  send,
+  shown,
+  sync,
+} from './device.ts'
 import { down } from './network.ts'
-import { disks } from './stores.ts'
+import { quickDisks } from './stores.ts'
 
 const people = await openPeople()
 
-for (const [where, makeDisk] of Object.entries(disks)) {
+for (const [where, makeDisk] of Object.entries(quickDisks)) {
   t.test(`deletes of other devices, with a store ${where}`, async (t) => {
     /** Two devices that hold so many bookmarks. */
     async function pair(t: Test, count: number) {
@@ -18,20 +29,17 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       const disk = makeDisk()
       const open = () => person.device('b', { store: disk(person.user.userId) })
       const [a, b] = [person.device('a'), open()]
-      await a.sync.put(numbered(count))
-      await sync(a, b)
+      await send(a, numbered(count), b)
       return { person, a, b, open }
     }
 
     t.test('five, or a fifth, are taken over without a question', async (t) => {
       const { a, b } = await pair(t, 30)
-      await a.sync.remove(ids(0, 6))
-      await sync(a, b)
+      await remove(a, ids(0, 6), b)
       t.equal(b.sync.bookmarks().size, 24)
 
       const { a: c, b: d } = await pair(t, 5)
-      await c.sync.remove(ids(0, 5))
-      await sync(c, d)
+      await remove(c, ids(0, 5), d)
       t.equal(d.sync.bookmarks().size, 0)
       t.same([b.sync.status().heldDeletions, d.sync.status().heldDeletions], [undefined, undefined])
     })
@@ -39,8 +47,7 @@ for (const [where, makeDisk] of Object.entries(disks)) {
     t.test('more wait for a yes, also over a reload, while the rest goes on', async (t) => {
       const { person, a, b, open } = await pair(t, 30)
       await a.sync.remove(ids(0, 7))
-      await a.sync.put(bookmark('new', 'new'))
-      await sync(a, b)
+      await send(a, bookmark('new', 'new'), b)
       t.match(b.sync.status(), { state: 'polling', reason: 'deletions', heldDeletions: { count: 7, of: 31 } })
       t.equal(b.sync.bookmarks().size, 31)
       await b.sync.stop()
@@ -60,13 +67,11 @@ for (const [where, makeDisk] of Object.entries(disks)) {
 
     t.test('a yes is for what was shown: what has come since waits for a yes of its own', async (t) => {
       const { a, b, open } = await pair(t, 30)
-      await a.sync.remove(ids(20, 28))
-      await sync(a, b)
+      await remove(a, ids(20, 28), b)
       t.match(b.sync.status(), { heldDeletions: { count: 8, of: 30 } })
       const shownIds = b.sync.heldDeletions().map(({ id }) => id)
       t.same(shownIds.toSorted(), ids(20, 28).toSorted())
-      await a.sync.remove(ids(0, 8))
-      await sync(a, b)
+      await remove(a, ids(0, 8), b)
       await b.sync.stop()
       const again = open()
       again.network.fate = down
@@ -86,8 +91,7 @@ for (const [where, makeDisk] of Object.entries(disks)) {
     t.test('a no brings them back, on all devices', async (t) => {
       const { person, a, b } = await pair(t, 10)
       const before = shown(b)
-      await a.sync.remove(ids(0, 10))
-      await sync(a, b)
+      await remove(a, ids(0, 10), b)
       t.match(b.sync.status(), { heldDeletions: { count: 10, of: 10 } })
       await b.sync.rejectDeletions()
       t.same(b.sync.status().heldDeletions, undefined)
@@ -100,8 +104,7 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       const { person, a, b } = await pair(t, 10)
       const c = person.device('c')
       await sync(c)
-      await a.sync.remove(ids(0, 10))
-      await sync(a, b, c)
+      await remove(a, ids(0, 10), b, c)
       await b.sync.rejectDeletions()
       await person.world.pass(120_000)
       await c.sync.remove('b0')
@@ -119,17 +122,14 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       const anew = numbered(12).map((one) => ({ ...one, id: `new-${one.id}` }))
       const titles = ({ sync }: Device) => pick([...sync.bookmarks().values()], 'title').toSorted()
       const before = titles(b)
-      await a.sync.remove(ids(0, 12))
-      await sync(a, b)
-      await a.sync.put(anew.slice(0, 3))
-      await sync(a, b)
+      await remove(a, ids(0, 12), b)
+      await send(a, anew.slice(0, 3), b)
       t.match(b.sync.status(), { heldDeletions: { count: 12 } }, 'nine of them are many')
       await b.sync.rejectDeletions()
       await sync(b, a)
       t.same([titles(a), titles(b)], [before, before])
 
-      await a.sync.remove(ids(18, 30))
-      await sync(a, b)
+      await remove(a, ids(18, 30), b)
       t.match(b.sync.status(), { heldDeletions: { count: 12 } })
       await a.sync.put(
         numbered(30)
@@ -146,19 +146,16 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       async (t) => {
         const { person, a, b } = await pair(t, 12)
         const twins = numbered(12).map((one) => ({ ...one, id: `later-${one.id}`, parentId: 'other' }))
-        await a.sync.put(twins)
-        await sync(a, b)
+        await send(a, twins, b)
         const all = shown(b)
-        await a.sync.remove(pick(twins, 'id'))
-        await sync(a, b)
+        await remove(a, pick(twins, 'id'), b)
         t.match(b.sync.status(), { heldDeletions: { count: 12 } })
         await b.sync.rejectDeletions()
         await sync(b, a)
         t.same([shown(a), shown(b)], [all, all], 'made a moment earlier')
 
         await person.world.pass(61_000)
-        await a.sync.remove(ids(0, 12))
-        await sync(a, b)
+        await remove(a, ids(0, 12), b)
         t.match(b.sync.status(), { heldDeletions: { count: 12 } })
         for (const { id } of twins) await a.sync.update(id, { tags: ['edited'] })
         await sync(a, b)
@@ -171,18 +168,19 @@ for (const [where, makeDisk] of Object.entries(disks)) {
 
     t.test('a newer version of a held bookmark takes the place of its delete', async (t) => {
       const { a, b } = await pair(t, 10)
-      await a.sync.remove(ids(0, 8))
-      await sync(a, b)
-      await a.sync.put(numbered(4).map((one) => ({ ...one, title: 'back' })))
-      await sync(a, b)
+      await remove(a, ids(0, 8), b)
+      await send(
+        a,
+        numbered(4).map((one) => ({ ...one, title: 'back' })),
+        b,
+      )
       t.equal(b.sync.status().heldDeletions, undefined, 'four deletes are few')
       t.same([shown(a), shown(b)], [shown(a), shown(a)])
     })
 
     t.test('an edit of a held bookmark keeps it, and the one who had deleted it is told', async (t) => {
       const { a, b } = await pair(t, 10)
-      await a.sync.remove(ids(0, 8))
-      await sync(a, b)
+      await remove(a, ids(0, 8), b)
       await b.sync.put({ ...numbered(1)[0], title: 'kept' } as ReturnType<typeof bookmark>)
       t.match(b.sync.status(), { heldDeletions: { count: 7 } })
       await b.sync.approveDeletions(7)
@@ -200,14 +198,12 @@ t.test('a yes by number is for what was shown at the call, though one of those i
     return deferred
   }
   const [a, b] = [person.device('a'), person.device('b', { loadDeferred })]
-  await a.sync.put(numbered(20))
-  await sync(a, b)
+  await send(a, numbered(20), b)
   for (const [from, to] of [
     [0, 8],
     [8, 10],
   ] as const) {
-    await a.sync.remove(ids(from, to))
-    await sync(a, b)
+    await remove(a, ids(from, to), b)
   }
   t.match(b.sync.status(), { heldDeletions: { count: 10 } })
   await Promise.all([b.sync.update('b3', { title: 'kept' }), b.sync.approveDeletions(8)])
@@ -223,8 +219,7 @@ t.test('a delete that comes while a no is under way is asked about, and does not
     // The no has been prepared: before it takes effect, the exchange brings one more.
     replica.commit = async (...args) => {
       replica.commit = commit
-      await a.sync.remove(['b19'])
-      await sync(a, b)
+      await remove(a, ['b19'], b)
       return commit(...args)
     }
     await deferred.rejectDeletions(parts)
@@ -233,10 +228,8 @@ t.test('a delete that comes while a no is under way is asked about, and does not
     person.device('a'),
     person.device('b', { loadDeferred: async () => ({ ...deferred, rejectDeletions }) }),
   ]
-  await a.sync.put(numbered(20))
-  await sync(a, b)
-  await a.sync.remove(ids(0, 10))
-  await sync(a, b)
+  await send(a, numbered(20), b)
+  await remove(a, ids(0, 10), b)
   await b.sync.rejectDeletions()
   t.match(b.sync.status(), { heldDeletions: { count: 1 } })
   await b.sync.approveDeletions(1)
@@ -248,18 +241,14 @@ t.test('a delete that comes while a no is under way is asked about, and does not
 t.test('a burst on the realtime channel counts as one, over a minute', async (t) => {
   const { person, a, b } = await people.open(t)
   await send(a, numbered(20))
-  await b.sync.start()
-  await until(() => b.network.socket !== undefined)
-  b.network.socket?.greet(person.world.time)
-  await until(() => b.sync.status().state === 'online')
+  await online(person, b)
   const before = shown(b)
   for (const [from, to] of [
     [0, 3],
     [3, 5],
     [5, 8],
   ] as const) {
-    await a.sync.remove(ids(from, to))
-    await sync(a)
+    await remove(a, ids(from, to))
     await deliver(person, b)
   }
   // Within a minute, also those that were taken over before they became many.
@@ -267,17 +256,14 @@ t.test('a burst on the realtime channel counts as one, over a minute', async (t)
   await b.sync.rejectDeletions()
   await sync(b, a)
   t.same([shown(a), shown(b)], [before, before], 'a no brings all of them back')
-  await a.sync.remove(ids(0, 3))
-  await sync(a)
+  await remove(a, ids(0, 3))
   await deliver(person, b)
   t.match(b.sync.status(), { heldDeletions: { count: 3, of: 20 } }, 'after a no, what follows is asked about, too')
-  await a.sync.remove(ids(3, 8))
-  await sync(a)
+  await remove(a, ids(3, 8))
   await deliver(person, b)
   await b.sync.approveDeletions(8)
   await person.world.pass(61_000)
-  await a.sync.remove(ids(8, 10))
-  await sync(a, b)
+  await remove(a, ids(8, 10), b)
   t.equal(b.sync.bookmarks().size, 10, 'a minute later two are few again')
 })
 

@@ -4,6 +4,7 @@ import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { deriveKeys, type Keys } from '../../../src/client/crypto/keys.ts'
 import { decryptBookmark } from '../../../src/client/crypto/record.ts'
 import * as deferred from '../../../src/client/sync/deferred.ts'
+import type { Update } from '../../../src/client/sync/edits/put.ts'
 import type { LoadDeferred } from '../../../src/client/sync/life/run.ts'
 import type { SyncEvents, SyncState } from '../../../src/client/sync/store/emitter.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
@@ -15,6 +16,7 @@ import { buildApp, type TestApp, type TestUser } from '../../support/app.ts'
 import { pullAll } from '../../support/changes.ts'
 import { until, World } from './clock.ts'
 import { Network } from './network.ts'
+import { markOf, VaultKeys } from './vault-keys.ts'
 
 export interface Device {
   id: string
@@ -26,6 +28,8 @@ export interface Device {
   changes: SyncEvents['change'][]
   conflicts: SyncEvents['conflict'][]
   errors: SyncEvents['error'][]
+  restored: SyncEvents['restored'][]
+  mended: SyncEvents['mended'][]
   states: SyncState[]
 }
 
@@ -66,10 +70,13 @@ export function openDevice(options: DeviceOptions): Device {
     signal,
     loadDeferred,
   })
-  const device: Device = { id, sync, network, store, keys, changes: [], conflicts: [], errors: [], states: [] }
+  const heard = { changes: [], conflicts: [], errors: [], restored: [], mended: [], states: [] }
+  const device: Device = { id, sync, network, store, keys, ...heard }
   sync.on('change', (event) => device.changes.push(event))
   sync.on('conflict', (event) => device.conflicts.push(event))
   sync.on('error', (event) => device.errors.push(event))
+  sync.on('restored', (event) => device.restored.push(event))
+  sync.on('mended', (event) => device.mended.push(event))
   sync.on('status', ({ state }) => {
     if (state !== device.states.at(-1)) device.states.push(state)
   })
@@ -166,16 +173,69 @@ export async function sync(...devices: readonly Device[]): Promise<void> {
   for (const { sync } of devices) await sync.syncNow()
 }
 
-/** Puts them, and has one exchange with the service. */
-export async function send(device: Device, bookmarks: PlaintextBookmark | PlaintextBookmark[]): Promise<void> {
+/** Puts them, and has one exchange with the service; then the others have one, in this order. */
+export async function send(
+  device: Device,
+  bookmarks: PlaintextBookmark | PlaintextBookmark[],
+  ...others: Device[]
+): Promise<void> {
   await device.sync.put(bookmarks)
-  await sync(device)
+  await sync(device, ...others)
+}
+
+/** As `send`, with some fields. */
+export async function update(device: Device, id: string, patch: Update, ...others: Device[]): Promise<void> {
+  await device.sync.update(id, patch)
+  await sync(device, ...others)
+}
+
+/** As `send`, with deletes. */
+export async function remove(device: Device, ids: string | readonly string[], ...others: Device[]): Promise<void> {
+  await device.sync.remove(ids)
+  await sync(device, ...others)
 }
 
 /** Starts it, and lets the service greet its channel. */
-export async function online({ world }: Person, { sync, network }: Device): Promise<void> {
-  await sync.start()
+export async function online(person: Person, device: Device): Promise<void> {
+  await device.sync.start()
+  await greeted(person, device)
+}
+
+/** Once it has opened a channel, the service greets that. */
+export async function greeted({ world }: Person, { sync, network }: Device): Promise<void> {
   await until(() => network.socket?.isOpen === true)
   network.socket?.greet(world.time)
   await until(() => sync.status().state === 'online')
+}
+
+/** Somebody whose devices are opened with the keys of that moment; two are there as soon as they are named. */
+export interface Vault extends Person {
+  readonly a: Device
+  readonly b: Device
+  vault: VaultKeys
+  /** How many live bookmarks are under these keys, and under others. */
+  sealed(keys: Keys): Promise<[own: number, others: number]>
+}
+
+export async function openVault(t: Test): Promise<Vault> {
+  const person = await (await openPeople()).person(t)
+  const vault = new VaultKeys(person.user)
+  const device: Person['device'] = (id, options) => person.device(id, { keys: vault.keys, ...options })
+  return {
+    ...person,
+    vault,
+    device,
+    get a() {
+      return device('a')
+    },
+    get b() {
+      return device('b')
+    },
+    async sealed(keys) {
+      const { changes } = await pullAll(person.user)
+      const live = changes.filter(({ operation }) => operation !== 'delete')
+      const own = live.filter(({ encrypted_data }) => encrypted_data?.startsWith(markOf(keys)))
+      return [own.length, live.length - own.length]
+    },
+  }
 }

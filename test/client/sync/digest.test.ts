@@ -1,10 +1,10 @@
 import t from 'tap'
-import { ApiError, memoryStore, type Row, type Store, type SyncEvents } from '../../../src/client/index.ts'
+import { ApiError, memoryStore, type Row, type Store } from '../../../src/client/index.ts'
 import { blankRow } from '../../../src/client/sync/store/row.ts'
 import { change } from '../../support/changes.ts'
 import { backUp } from '../chaos/run.ts'
 import { counted, settled } from './clock.ts'
-import { bookmark, online, openPeople, type Person, send, shown, sync } from './device.ts'
+import { bookmark, online, openPeople, type Person, remove, send, shown } from './device.ts'
 import { type Fate, up } from './network.ts'
 
 /** A store loses or keeps a record without anybody noticing: the digests differ, and the device mends it. */
@@ -26,8 +26,7 @@ t.test('a store that lost records, kept deleted ones and has old ones is mended,
   const before = new Map((await store.load()).rows.map((row) => [row.id, row]))
   await person.world.pass(1000)
   await other.sync.put(bookmark('old', 'two'))
-  await other.sync.remove('kept')
-  await sync(other)
+  await remove(other, 'kept')
   await visit(person, store, 1)
   await damage(store, [blankRow('lost'), before.get('old') as Row, before.get('kept') as Row])
 
@@ -63,14 +62,13 @@ t.test('a service that is put back to a backup while a store is mended is told a
   await send(person.device('other'), bookmark('y', 'one'))
   await visit(person, store, 0)
   await damage(store, [blankRow('y')])
-  const restored: SyncEvents['restored'][] = []
   let pulls = 0
   const meanwhile: Fate = async (call) => {
     if (call.name === 'pull' && ++pulls === 3) await counted(putBack)
     return up(call)
   }
-  const { told } = await visit(person, store, 7, meanwhile, (event) => restored.push(event))
-  t.same([told, restored, await person.stored()], [[], [{ kept: 1, pushed: 1 }], { x: 'one' }])
+  const { told, device } = await visit(person, store, 7, meanwhile)
+  t.same([told, device.restored, await person.stored()], [[], [{ kept: 1, pushed: 1 }], { x: 'one' }])
 })
 
 t.test('what a device cannot have is looked for once, and not again when something else has changed', async (t) => {
@@ -134,24 +132,14 @@ t.test('a service that tells no digest, or what is none, or has no status, is sy
 async function synced(person: Person): Promise<Store> {
   const store = memoryStore()
   const device = person.device('a', { store })
-  await device.sync.put(bookmark('x', 'one'))
-  await sync(device, device)
+  await send(device, bookmark('x', 'one'), device)
   await device.sync.stop()
   return store
 }
 
 /** The device is online for a while, at this hour by its clock. */
-async function visit(
-  person: Person,
-  store: Store,
-  hour: number,
-  fate = up,
-  onRestored: (event: SyncEvents['restored']) => void = () => {},
-) {
+async function visit(person: Person, store: Store, hour: number, fate = up) {
   const device = person.device('a', { store, skew: hour * hourMs })
-  const told: SyncEvents['mended'][] = []
-  device.sync.on('mended', (event) => told.push(event))
-  device.sync.on('restored', onRestored)
   let fromStart = 0
   device.network.fate = (call) => {
     if (call.name === 'pull' && (call.body as { since: number }).since === 0) fromStart++
@@ -161,8 +149,7 @@ async function visit(
   await person.world.pass(15_000)
   await settled()
   await device.sync.stop()
-  const asked = device.network.calls.filter((name) => name === 'getStatus').length
-  return { device, told, asked, fromStart }
+  return { device, told: device.mended, asked: device.network.count('getStatus'), fromStart }
 }
 
 /** As if these writes had been lost, or made twice. */

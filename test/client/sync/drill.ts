@@ -6,6 +6,7 @@ import { hexValue, toDigest } from '../../../src/protocol/digest.ts'
 import type { TestUser } from '../../support/app.ts'
 import { pullAll } from '../../support/changes.ts'
 import { depth } from '../../support/depth.ts'
+import { Ledger } from '../chaos/ledger.ts'
 import { clientOver } from '../connection.ts'
 import { World } from './clock.ts'
 import { bookmark, type Device, openDevice, shown, titlesOf } from './device.ts'
@@ -23,7 +24,8 @@ export interface Place {
   goBack(): Promise<void>
 }
 
-const count = depth(20, 40)
+/** Ten more than that is no multiple of three: each device edits what others have edited, too. */
+const count = depth(21, 40)
 const edits = depth(50, 100)
 
 /** Returns what is wrong at the end; nothing, if all is well. */
@@ -33,9 +35,8 @@ export async function runDrill({ user, backUp, goBack }: Place): Promise<string[
     openDevice({ user, keys, world: new World(), clock: systemClock, id, skew: 0 }),
   ) as [Device, Device, Device]
   const [a, b, c] = devices
-  const ledger = new Ledger(devices)
-  const restored: object[] = []
-  for (const { sync } of devices) sync.on('restored', (event) => restored.push(event))
+  const ledger = new Ledger(() => undefined)
+  for (const { sync } of devices) sync.on('conflict', (conflict) => ledger.keep(conflict))
   const syncAll = async (times: number) => {
     for (let time = 0; time < times; time++) {
       for (const { sync } of devices) {
@@ -48,7 +49,17 @@ export async function runDrill({ user, backUp, goBack }: Place): Promise<string[
   await a.sync.put(Array.from({ length: count }, (_, index) => bookmark(`b${index}`, `first of b${index}`)))
   await syncAll(2)
   let made = 0
-  const edit = async (device: Device) => ledger.edit(device, `b${(made * 7) % (count + 10)}`, made++)
+  const edit = async ({ id: device, sync }: Device) => {
+    const number = made++
+    const id = `b${(number * 7) % (count + 10)}`
+    const saw = sync.get(id)
+    const isDelete = number % 9 === 8
+    if (isDelete && !saw) return
+    const content = isDelete ? null : bookmark(id, `edit ${number} of ${id} by ${device}`)
+    const answer = ledger.begin(device, id, content, saw)
+    await (content ? sync.put(content) : sync.remove(id))
+    answer('kept')
+  }
   await backUp(async () => {
     for (const device of [a, b, c]) await edit(device)
     await syncAll(1)
@@ -67,12 +78,14 @@ export async function runDrill({ user, backUp, goBack }: Place): Promise<string[
   // New sequence numbers, before any device comes back.
   const foreign = encryptBookmark(keys, bookmark('other', 'made by another app'))
   await user.call('POST', '/api/v1/bookmarks', { body: { id: 'other', ...foreign } })
-  ledger.watchRepeats()
+  const repeats = watchRepeats(devices)
   c.network.fate = up
   await syncAll(3)
 
-  const faults = [...(await compare(user, devices, keys)), ...ledger.faults(shown(a))]
-  if (restored.length === 0) faults.push('nobody was told of the restore')
+  const faults = [...(await compare(user, devices, keys)), ...repeats, ...devices.flatMap(toldFaults)]
+  const unaccounted = ledger.faults(a.sync.bookmarks())
+  faults.push(...unaccounted.map((entry) => `unaccounted for: ${JSON.stringify(entry)}`))
+  if (devices.every(({ restored }) => restored.length === 0)) faults.push('nobody was told of the restore')
   faults.push(...(await historyFaults(user, a, keys)))
   await Promise.all(devices.map(({ sync }) => sync.stop()))
   return faults
@@ -111,70 +124,25 @@ async function historyFaults(user: TestUser, { sync, id }: Device, keys: Keys): 
   return faults
 }
 
-interface Edit {
-  device: Device
-  id: string
-  /** Null: deleted. */
-  title: string | null
-  before: string | null
+/** From now on, a bookmark that is reported as changed and shows the same as before is a repeat. */
+function watchRepeats(devices: Device[]): string[] {
+  const repeats: string[] = []
+  for (const { id: device, sync } of devices) {
+    const last = new Map([...sync.bookmarks()].map(([id, shown]) => [id, JSON.stringify(shown)]))
+    sync.on('change', ({ ids }) => {
+      for (const id of ids) {
+        const shown = JSON.stringify(sync.get(id))
+        if (shown === last.get(id)) repeats.push(`${device} is shown ${id} again`)
+        if (shown === undefined) last.delete(id)
+        else last.set(id, shown)
+      }
+    })
+  }
+  return repeats
 }
 
-class Ledger {
-  readonly #devices: Device[]
-  readonly #edits: Edit[] = []
-  readonly #repeats: string[] = []
-
-  constructor(devices: Device[]) {
-    this.#devices = devices
-  }
-
-  async edit(device: Device, id: string, number: number): Promise<void> {
-    const before = device.sync.get(id)?.title ?? null
-    const isDelete = number % 9 === 8
-    if (isDelete && before === null) return
-    const title = isDelete ? null : `edit ${number} of ${id} by ${device.id}`
-    this.#edits.push({ device, id, title, before })
-    if (isDelete) await device.sync.remove(id)
-    else await device.sync.put(bookmark(id, title as string))
-  }
-
-  /** From now on, a bookmark that is reported as changed and shows the same as before is a repeat. */
-  watchRepeats(): void {
-    for (const { id: device, sync } of this.#devices) {
-      const last = new Map([...sync.bookmarks()].map(([id, shown]) => [id, JSON.stringify(shown)]))
-      sync.on('change', ({ ids }) => {
-        for (const id of ids) {
-          const shown = JSON.stringify(sync.get(id))
-          if (shown === last.get(id)) this.#repeats.push(`${device} is shown ${id} again`)
-          if (shown === undefined) last.delete(id)
-          else last.set(id, shown)
-        }
-      })
-    }
-  }
-
-  /** Every edit is there, was replaced by somebody who had seen it, or its device was told; and once. */
-  faults(shown: Record<string, string>): string[] {
-    const faults = [...this.#repeats]
-    for (const { device, id, title } of this.#edits) {
-      const isThere = this.#ancestry(id, shown[id] ?? null).has(title)
-      const told = device.conflicts.filter(({ id: of, mine }) => of === id && (mine?.title ?? null) === title)
-      if (!isThere && told.length === 0) faults.push(`nobody was told of ${device.id}'s ${title ?? `delete of ${id}`}`)
-    }
-    for (const { id, conflicts, errors } of this.#devices) {
-      const texts = conflicts.map((conflict) => JSON.stringify(conflict))
-      if (new Set(texts).size < texts.length) faults.push(`${id} was told of a conflict twice`)
-      faults.push(...errors.map(({ error }) => `${id}: ${error.message}`))
-    }
-    return faults
-  }
-
-  /** The content, what it replaced, what that replaced, and so on. */
-  #ancestry(id: string, content: string | null): Set<string | null> {
-    const known = new Set<string | null>([content])
-    for (const one of known) {
-      for (const edit of this.#edits) if (edit.id === id && edit.title === one) known.add(edit.before)
-    }
-    return known
-  }
+function toldFaults({ id, conflicts, errors }: Device): string[] {
+  const texts = conflicts.map((conflict) => JSON.stringify(conflict))
+  const twice = new Set(texts).size < texts.length ? [`${id} was told of a conflict twice`] : []
+  return [...twice, ...errors.map(({ error }) => `${id}: ${error.message}`)]
 }

@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { PlaintextBookmark, Sync } from '../../../src/client/index.ts'
 import * as deferred from '../../../src/client/sync/deferred.ts'
-import { undoable } from '../../../src/client/undo.ts'
 import { depth } from '../../support/depth.ts'
 import { turns } from './clock.ts'
 import { bookmark, openPeople, shown } from './device.ts'
@@ -84,27 +83,6 @@ function sortedKeys(_: string, value: unknown): unknown {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   return isObject ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))) : value
 }
-
-t.test('a move and what follows it at once: the last call counts, and nobody is told of their own edits', async (t) => {
-  const { a } = await people.open(t)
-  const undo = undoable(a.sync)
-  const many = Array.from({ length: 30 }, (_, place) => bookmark(`m${place}`, 'one'))
-  await undo.put([...folders, ...links])
-  await Promise.all([
-    a.sync.move('x', { parentId: 'f' }),
-    a.sync.update('x', { parentId: 'g' }),
-    undo.move('y', { parentId: 'g' }),
-    a.sync.put([bookmark('z', 'one'), bookmark('y', 'edited'), ...many]),
-    a.sync.update('y', { parentId: 'f' }),
-    a.sync.remove('gone'),
-    a.sync.update('z', { title: 'two' }),
-  ])
-  t.match(
-    ['x', 'y', 'z', 'gone'].map((id) => a.sync.get(id) ?? null),
-    [{ parentId: 'g' }, { parentId: 'f', title: 'edited' }, { title: 'two' }, null],
-  )
-  t.same(a.sync.conflicts(), [])
-})
 
 t.test('an edit that waits for the second file, and fails, holds up none that follows', async (t) => {
   const file = Promise.withResolvers<typeof deferred>()

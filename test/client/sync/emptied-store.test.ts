@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { createTabs, indexedDbStore, type Store, UnsentChangesError } from '../../../src/client/index.ts'
 import { pullAll } from '../../support/changes.ts'
 import { until } from './clock.ts'
-import { bookmark, type Device, online, openPeople, type Person, send, shown, sync } from './device.ts'
+import { bookmark, type Device, online, openPeople, type Person, remove, send, shown, sync, update } from './device.ts'
 import { down, type Fate, up } from './network.ts'
 import { deleteDatabase, emptiedInTheMiddle, empty, five, synced, titles } from './stores.ts'
 
@@ -16,8 +16,7 @@ t.test('the browser empties the store under an open tab: the next change fills i
   await until(() => a.sync.status().waiting === 0)
   await sync(a)
   await empty(userId)
-  await b.sync.put([bookmark('x', 'by b'), bookmark('p', 'changed by b')])
-  await sync(b, b)
+  await send(b, [bookmark('x', 'by b'), bookmark('p', 'changed by b')], b)
   for (const event of (await pullAll(person.user)).changes.slice(-2)) {
     a.network.socket?.say({ type: 'sync', event, stamp: b.sync.seen() - (event.entity_id === 'x' ? 1 : 0) })
   }
@@ -36,8 +35,7 @@ t.test('what the channel says again to an emptied store is no step back', async 
   const [event] = (await pullAll(person.user)).changes
   const late = { type: 'sync', event, stamp: person.world.time }
   await person.world.pass(1000)
-  await b.sync.put(bookmark('x', 'two'))
-  await sync(b, a)
+  await send(b, bookmark('x', 'two'), a)
   await empty(userId)
   a.network.socket?.say(late)
   await a.sync.put(bookmark('y', 'made then'))
@@ -49,14 +47,15 @@ t.test('what the channel says again to an emptied store is no step back', async 
 t.test('an edit of a held bookmark, made then, is told to the one who had deleted it', async (t) => {
   const { person, userId, a } = await synced(t)
   const b = person.device('b')
-  await b.sync.put(['u', 'v', 'w'].map((id) => bookmark(id, id)))
-  await sync(b, a)
-  await b.sync.remove(['q', 'r', 's', 't', 'u', 'v', 'w'])
-  await sync(b, a)
+  await send(
+    b,
+    ['u', 'v', 'w'].map((id) => bookmark(id, id)),
+    a,
+  )
+  await remove(b, ['q', 'r', 's', 't', 'u', 'v', 'w'], a)
   t.match(a.sync.status(), { heldDeletions: { count: 7 } })
   await empty(userId)
-  await a.sync.update('q', { title: 'kept' })
-  await sync(a, b)
+  await update(a, 'q', { title: 'kept' }, b)
   t.match(b.conflicts, [{ id: 'q', mine: null, theirs: { title: 'kept' } }])
 })
 
@@ -64,15 +63,12 @@ t.test('deletes that come then are held behind those that the user was shown bef
   const { person, userId, a } = await synced(t)
   const b = person.device('b')
   const many = Array.from({ length: 10 }, (_, index) => bookmark(`b${index}`, `${index}`))
-  await b.sync.put(many)
-  await sync(b, a)
+  await send(b, many, a)
   const shownFirst = many.slice(2).map(({ id }) => id)
-  await b.sync.remove(shownFirst)
-  await sync(b, a)
+  await remove(b, shownFirst, a)
   t.match(a.sync.status(), { heldDeletions: { count: 8 } })
   await empty(userId)
-  await b.sync.remove(['b0', 'b1'])
-  await sync(b, a)
+  await remove(b, ['b0', 'b1'], a)
   await a.sync.stop()
   const held = (await reloaded(person)).sync.heldDeletions().map(({ id }) => id)
   t.same([held.slice(0, 8).sort(), held.slice(8).sort()], [shownFirst, ['b0', 'b1']])
@@ -255,8 +251,7 @@ for (const when of ['while a page is on its way', 'in the middle of an edit']) {
     const asleep = person.device('a', { store, tabs: createTabs(userId, { channel }) })
     await asleep.sync.put([])
     const b = person.device('b')
-    await b.sync.put(bookmark('x', 'by b'))
-    await sync(b, a)
+    await send(b, bookmark('x', 'by b'), a)
     await a.sync.stop()
     if (when === 'in the middle of an edit') arm()
     else asleep.network.fate = emptying(userId)

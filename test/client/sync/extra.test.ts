@@ -2,7 +2,7 @@ import t from 'tap'
 import { z } from 'zod'
 import { defineExtra } from '../../../src/client/extra.ts'
 import { undoable } from '../../../src/client/undo.ts'
-import { bookmark, openPeople, sync } from './device.ts'
+import { bookmark, openPeople, send, sync } from './device.ts'
 
 const people = await openPeople()
 
@@ -18,8 +18,7 @@ const reading = defineExtra(
 
 t.test('what is stored is what was written; it is read as the schema says', async (t) => {
   const { a, b } = await people.open(t)
-  await a.sync.put(bookmark('x', 'one', { extra: reading.write({ stars: 4, readAt: '2026-11-27' }) }))
-  await sync(a, b)
+  await send(a, bookmark('x', 'one', { extra: reading.write({ stars: 4, readAt: '2026-11-27' }) }), b)
   t.same(b.sync.get('x')?.extra, { stars: 4, readAt: '2026-11-27' })
   const read: { stars: number; readAt?: Date | undefined } | undefined = reading.read(b.sync.get('x')?.extra)
   t.same(read, { stars: 4, readAt: new Date('2026-11-27') })
@@ -29,8 +28,7 @@ t.test('what is stored is what was written; it is read as the schema says', asyn
 
 t.test('a change keeps what the schema does not know, here and on another device, and can be taken back', async (t) => {
   const { a, b } = await people.open(t)
-  await a.sync.put(bookmark('x', 'one', { extra: { colour: 'red', stars: 1 } }))
-  await sync(a, b)
+  await send(a, bookmark('x', 'one', { extra: { colour: 'red', stars: 1 } }), b)
   const edits = undoable(a.sync)
   await edits.update('x', ({ extra }) => ({ extra: reading.patch(extra, { stars: 2, readAt: '2026-11-27' }) }))
   await b.sync.update('x', ({ extra }) => ({ extra: { ...extra, shelf: 7 } }))

@@ -6,14 +6,11 @@ import { pullAll } from '../../support/changes.ts'
 import { sharedApp } from '../../support/shared-app.ts'
 import { until } from '../../support/until.ts'
 import { clientOver } from '../connection.ts'
-import { bookmark, type Device, openPeople, type Person, shown, sync } from './device.ts'
+import { bookmark, type Device, openVault, remove, send, shown, sync } from './device.ts'
 import { up } from './network.ts'
 import { clientOf, open } from './real-device.ts'
-import { markOf, VaultKeys } from './vault-keys.ts'
 
 /** Earlier versions, the trash and going back in time, when the keys were rotated since. */
-
-const people = await openPeople()
 
 /** A device is lost, while another one is at hand: over HTTP and the platform's WebSocket. */
 
@@ -67,44 +64,25 @@ t.test('a lost laptop: signed out, cut off, and a copy of its disk opens nothing
   t.notOk(changes.some(({ data_hash }) => hashes.includes(data_hash)))
 })
 
-type HistoryDevice = Device & { history: History }
-
-interface Vault extends Person {
-  vault: VaultKeys
-  open(id: string): HistoryDevice
-}
-
-async function openVault(t: Test): Promise<Vault> {
-  const person = await people.person(t)
-  const { user } = person
-  const vault = new VaultKeys(user)
-  const open = (id: string) => {
-    const device = person.device(id, { keys: vault.keys })
-    const { sync, keys } = device
-    const client = clientOver({ session: user }, id)
-    return Object.assign(device, { history: createHistory({ client, keys, userId: user.userId, sync }) })
+async function openHistory(t: Test) {
+  const person = await openVault(t)
+  const device = (id: string): Device & { history: History } => {
+    const opened = person.device(id)
+    const { sync, keys } = opened
+    const client = clientOver({ session: person.user }, id)
+    return Object.assign(opened, { history: createHistory({ client, keys, userId: person.user.userId, sync }) })
   }
-  return { ...person, vault, open }
+  const stale = async () => (await person.sealed(person.vault.keys))[1]
+  return { vault: person.vault, world: person.world, device, stale }
 }
 
-async function put({ sync }: Device, id: string, title: string): Promise<void> {
-  await sync.put(bookmark(id, title))
-  await sync.syncNow()
-}
+const put = (device: Device, id: string, title: string) => send(device, bookmark(id, title))
 
 const titles = (list: { bookmark: { title: string } | null }[]) => list.map(({ bookmark }) => bookmark?.title)
 
-/** How many live bookmarks are not under the newest key. */
-async function stale({ user, vault }: Vault): Promise<number> {
-  const { changes } = await pullAll(user)
-  const mark = markOf(vault.keys)
-  return changes.filter(({ operation, encrypted_data }) => operation !== 'delete' && !encrypted_data?.startsWith(mark))
-    .length
-}
-
 t.test('what rotations encrypted anew is one version, by whoever made it; the one before is restored', async (t) => {
-  const { vault, open } = await openVault(t)
-  const [a, b] = [open('a'), open('b')]
+  const { vault, device } = await openHistory(t)
+  const [a, b] = [device('a'), device('b')]
   await put(a, 'x', 'first')
   await put(a, 'x', 'second')
   await sync(b)
@@ -130,35 +108,34 @@ t.test('what rotations encrypted anew is one version, by whoever made it; the on
 })
 
 t.test('what was deleted before a rotation comes back from the trash, and is encrypted anew', async (t) => {
-  const opened = await openVault(t)
-  const [a, b] = [opened.open('a'), opened.open('b')]
+  const { vault, device, stale } = await openHistory(t)
+  const [a, b] = [device('a'), device('b')]
   await put(a, 'x', 'deleted before')
   await a.sync.remove('x')
   await put(a, 'y', 'deleted after')
-  const keys = await opened.vault.rotate()
+  const keys = await vault.rotate()
   for (const { sync } of [a, b]) await sync.adoptKeys(keys)
-  await b.sync.remove('y')
-  await sync(b)
+  await remove(b, 'y')
   t.same(titles((await b.history.trash()).bookmarks), ['deleted after', 'deleted before'])
   for (const id of ['x', 'y']) await b.history.restoreVersion(id)
   t.same(shown(b), { x: 'deleted before', y: 'deleted after' })
-  t.equal(await stale(opened), 1)
+  t.equal(await stale(), 1)
   await a.sync.start()
   // Whoever starts next encrypts it anew.
-  await until(async () => (await stale(opened)) === 0)
+  await until(async () => (await stale()) === 0)
   t.same(shown(a), shown(b))
 })
 
 t.test('going back to before a rotation brings back the older ciphertexts, which are encrypted anew', async (t) => {
-  const opened = await openVault(t)
-  const [a, b] = [opened.open('a'), opened.open('b')]
+  const { vault, world, device, stale } = await openHistory(t)
+  const [a, b] = [device('a'), device('b')]
   for (const id of ['w', 'x', 'y', 'z']) await put(a, id, `${id} then`)
   await sync(b)
   await put(b, 'w', 'w by another device')
   await sync(a)
   const to = a.sync.seen()
-  await opened.world.pass(1)
-  const keys = await opened.vault.rotate()
+  await world.pass(1)
+  const keys = await vault.rotate()
   for (const { sync } of [a, b]) await sync.adoptKeys(keys)
   const counts = { restored: 4, deleted: 0, unchanged: 0, beyondRetention: 0 }
   t.same(await a.history.rewind({ to, dryRun: true }), counts)
@@ -168,9 +145,9 @@ t.test('going back to before a rotation brings back the older ciphertexts, which
   await put(b, 'new', 'made since')
   const since = { restored: 4, deleted: 1, unchanged: 0, beyondRetention: 0 }
   t.same(await b.history.rewind({ to, dryRun: false }), since)
-  t.equal(await stale(opened), 4)
+  t.equal(await stale(), 4)
   await a.sync.start()
-  await until(async () => (await stale(opened)) === 0)
+  await until(async () => (await stale()) === 0)
   await sync(b)
   const then = { w: 'w by another device', x: 'x then', y: 'y then', z: 'z then' }
   t.same([shown(a), shown(b)], [then, then])
@@ -178,8 +155,8 @@ t.test('going back to before a rotation brings back the older ciphertexts, which
 })
 
 t.test('what was edited while it was encrypted anew is no conflict of anybody', async (t) => {
-  const { vault, open } = await openVault(t)
-  const [a, b] = [open('a'), open('b')]
+  const { vault, device } = await openHistory(t)
+  const [a, b] = [device('a'), device('b')]
   await put(a, 'x', 'before')
   await sync(b)
   await b.sync.put(bookmark('x', 'meanwhile'))

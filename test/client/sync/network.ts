@@ -1,6 +1,6 @@
 import { QuotaExceeded } from '../../../generated/errors.ts'
 import { ApiError, OfflineError, SignedOutError } from '../../../src/client/errors.ts'
-import type { RealtimeSocket, Transport } from '../../../src/client/sync/exchange/transport.ts'
+import type { Change, PullResponse, RealtimeSocket, Transport } from '../../../src/client/sync/exchange/transport.ts'
 import { abortable } from '../../../src/client/timing/clock.ts'
 import type { TestUser } from '../../support/app.ts'
 import { counted } from './clock.ts'
@@ -13,6 +13,11 @@ export interface Call {
 }
 
 type PushBody = Parameters<Transport['push']>[0]
+
+/** Those of a push. */
+export function changesOf({ name, body }: Call): Change[] {
+  return name === 'push' ? (body as PushBody).changes : []
+}
 
 export type Fate = (call: Call) => Promise<unknown>
 
@@ -32,14 +37,14 @@ export const answerLost: Fate = async ({ send }) => {
 export const older: Fate = (call) => up(asOlder(call))
 
 function asOlder(call: Call): Call {
-  if (call.name === 'push') for (const change of (call.body as PushBody).changes) delete change.if_unseen
+  for (const change of changesOf(call)) delete change.if_unseen
   return call
 }
 
 /** The service takes no change, but answers. */
-export const refused: Fate = async ({ name, body, send }) => {
-  if (name === 'push' && (body as PushBody).changes.length > 0) throw new ApiError(...QuotaExceeded)
-  return send()
+export const refused: Fate = async (call) => {
+  if (changesOf(call).length > 0) throw new ApiError(...QuotaExceeded)
+  return call.send()
 }
 
 /** A device's way to the service, in this process, with the faults that a test wants. */
@@ -47,6 +52,10 @@ export class Network implements Transport {
   fate: Fate = up
   /** By name, in order. */
   readonly calls: Call['name'][] = []
+  /** Of all pushes, as they left the device. */
+  readonly sent: Change[] = []
+  /** All that were pulled, as they came to the device. */
+  readonly pages: PullResponse[] = []
   readonly sockets: TestSocket[] = []
   onSocket: (socket: TestSocket) => void = () => {}
   readonly #user: TestUser
@@ -66,7 +75,11 @@ export class Network implements Transport {
 
   getStatus: Transport['getStatus'] = (options) =>
     this.#call('getStatus', 'GET', '/api/v1/sync/status', undefined, options)
-  pull: Transport['pull'] = (body, options) => this.#call('pull', 'POST', '/api/v1/sync/pull', body, options)
+  pull: Transport['pull'] = async (body, options) => {
+    const page = await this.#call('pull', 'POST', '/api/v1/sync/pull', body, options)
+    this.pages.push(page)
+    return page
+  }
   push: Transport['push'] = (body, options) => this.#call('push', 'POST', '/api/v1/sync/push', body, options)
   getKeyring: Transport['getKeyring'] = async (options) => {
     return (await this.#call('getKeyring', 'GET', '/api/v1/account/keyring', undefined, options)).keyring
@@ -87,6 +100,25 @@ export class Network implements Transport {
     return socket
   }
 
+  /** How many calls of this name there were. */
+  count(name: Call['name']): number {
+    return this.calls.filter((one) => one === name).length
+  }
+
+  /** Keeps each call of this name, or its answer, until it is released; `reached` once there is one. */
+  hold(name: Call['name'], what: 'call' | 'answer' = 'call'): { reached: Promise<void>; release(): void } {
+    const reached = Promise.withResolvers<void>()
+    const released = Promise.withResolvers<void>()
+    this.fate = async (call) => {
+      if (call.name !== name) return call.send()
+      const answer = what === 'answer' ? [await call.send()] : []
+      reached.resolve()
+      await released.promise
+      return answer.length > 0 ? answer[0] : call.send()
+    }
+    return { reached: reached.promise, release: released.resolve }
+  }
+
   /** The socket opened last. */
   get socket(): TestSocket | undefined {
     return this.sockets.at(-1)
@@ -102,6 +134,7 @@ export class Network implements Transport {
   ): Promise<any> {
     this.calls.push(name)
     const call: Call = { name, body: structuredClone(body), send: () => send() }
+    this.sent.push(...changesOf(call))
     const send = async () => {
       const headers = { 'x-device-id': this.#deviceId }
       const request = call.body === undefined ? { headers } : { body: call.body, headers }

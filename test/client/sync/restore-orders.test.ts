@@ -6,8 +6,8 @@ import { depth } from '../../support/depth.ts'
 import { pick } from '../../support/pick.ts'
 import { backUp } from '../chaos/run.ts'
 import { until } from './clock.ts'
-import { bookmark, type Device, online, openPeople, type Person, send, shown, sync } from './device.ts'
-import { down, up } from './network.ts'
+import { bookmark, type Device, online, openPeople, type Person, remove, send, shown, sync, update } from './device.ts'
+import { changesOf, down, up } from './network.ts'
 
 /** The service goes back to a backup, at any moment, under devices that know more than it does. */
 
@@ -16,15 +16,16 @@ const people = await openPeople()
 t.test('What was edited before a device noticed stays, too', async (t) => {
   const { a, b, person, restore } = await restorable(t)
   await a.sync.put([bookmark('x', 'later'), bookmark('new', 'new')])
-  await a.sync.remove('y')
-  await sync(a, b)
+  await remove(a, 'y', b)
   await b.sync.update('x', { title: 'edited on b, not sent' })
   await b.sync.update('z', { tags: ['b'] })
   await a.sync.put(bookmark('own', "a's, not sent"))
   await restore()
   await sync(a, b, a)
-  const expected = { new: 'new', own: "a's, not sent", x: 'edited on b, not sent', z: 'z' }
-  t.same([shown(a), shown(b), await person.stored()], [expected, expected, expected])
+  t.same(
+    [shown(a), shown(b), await person.stored()],
+    Array(3).fill({ new: 'new', own: "a's, not sent", x: 'edited on b, not sent', z: 'z' }),
+  )
   t.same(a.sync.get('z')?.tags, ['b'])
   t.same([a.conflicts, b.conflicts, a.errors, b.errors], [[], [], [], []])
 })
@@ -32,25 +33,23 @@ t.test('What was edited before a device noticed stays, too', async (t) => {
 t.test('An edit made before its device notices is kept, on top of what only another one knows', async (t) => {
   const { a, b, person, restore } = await restorable(t)
   await b.sync.put([bookmark('x', 'lost'), bookmark('new', 'also lost')])
-  await b.sync.remove('y')
-  await sync(b, a)
+  await remove(b, 'y', a)
   await restore()
   await a.sync.put(bookmark('own', 'made then'))
-  await a.sync.update('x', { tags: ['made then'] })
-  await sync(a, b, a)
-  const expected = { new: 'also lost', own: 'made then', x: 'lost', z: 'z' }
-  t.same([shown(a), shown(b), await person.stored()], [expected, expected, expected])
+  await update(a, 'x', { tags: ['made then'] }, b, a)
+  t.same(
+    [shown(a), shown(b), await person.stored()],
+    Array(3).fill({ new: 'also lost', own: 'made then', x: 'lost', z: 'z' }),
+  )
   t.same(b.sync.get('x')?.tags, ['made then'])
   t.same([a.conflicts, b.conflicts, a.errors, b.errors], [[], [], [], []])
 })
 
 t.test('An edit of what is lost that comes to the service before it is told to whoever made that', async (t) => {
   const { a, b, person, restore } = await restorable(t)
-  await send(b, bookmark('x', 'lost'))
-  await sync(a)
+  await send(b, bookmark('x', 'lost'), a)
   await restore()
-  await a.sync.update('x', { title: 'made then' })
-  await sync(a, b, a)
+  await update(a, 'x', { title: 'made then' }, b, a)
   t.same([shown(a).x, shown(b).x, (await person.stored()).x], Array(3).fill('made then'))
   // The service cannot know that a had seen it.
   t.match(b.conflicts, [{ fields: ['title'], mine: { title: 'lost' }, theirs: { title: 'made then' } }])
@@ -58,8 +57,7 @@ t.test('An edit of what is lost that comes to the service before it is told to w
 
 t.test('A restore that is noticed halfway, before the device is stopped, is finished by the next start', async (t) => {
   const { a, b, person, restore } = await restorable(t)
-  await a.sync.put(bookmark('x', 'later'))
-  await sync(a, b)
+  await send(a, bookmark('x', 'later'), b)
   await restore()
   let pulls = 0
   b.network.fate = async (call) => {
@@ -76,27 +74,23 @@ t.test('A restore that is noticed halfway, before the device is stopped, is fini
 
 t.test('A restore under an open app is noticed by what the channel says first, by the answer to an edit', async (t) => {
   const { a, b, person, putBack } = await restorable(t)
-  const restored: object[] = []
-  for (const { sync } of [a, b]) sync.on('restored', (event) => restored.push(event))
-  await a.sync.put(bookmark('x', 'lost'))
-  await sync(a, b)
+  await send(a, bookmark('x', 'lost'), b)
   await a.sync.start()
   await until(() => a.network.socket?.isOpen === true)
   const epoch = await putBack()
   a.network.socket?.greet(person.world.time, epoch)
-  await until(() => restored.length === 1 && a.sync.status().waiting === 0)
+  await until(() => a.restored.length === 1 && a.sync.status().waiting === 0)
   t.match(await person.stored(), { x: 'lost' })
 
   const c = person.device('c')
-  c.sync.on('restored', (event) => restored.push(event))
-  for (const [times, device, id] of [
-    [2, b, 'y'],
-    [3, c, 'new'],
+  for (const [device, id] of [
+    [b, 'y'],
+    [c, 'new'],
   ] as const) {
     await online(person, device)
     await putBack()
     await device.sync.put(bookmark(id, 'made then'))
-    await until(() => restored.length === times && device.sync.status().waiting === 0)
+    await until(() => device.restored.length === 1 && device.sync.status().waiting === 0)
   }
   t.same(await person.stored(), { new: 'made then', x: 'lost', y: 'made then', z: 'z' })
   t.same([a.conflicts, b.conflicts], [[], []])
@@ -119,8 +113,7 @@ t.test('A store of an earlier version of this package, which knows no epoch, tak
 
 t.test('What is deleted before it could be sent again stays deleted, though other devices have it', async (t) => {
   const { a, b, person, restore } = await restorable(t)
-  await a.sync.put(bookmark('new', 'new'))
-  await sync(a, b)
+  await send(a, bookmark('new', 'new'), b)
   await restore()
   let removing = Promise.resolve()
   a.sync.on('restored', () => {
@@ -128,14 +121,12 @@ t.test('What is deleted before it could be sent again stays deleted, though othe
   })
   await sync(a, b, a)
   await removing
-  const expected = { x: 'x', y: 'y', z: 'z' }
-  t.same([shown(a), shown(b), await person.stored()], [expected, expected, expected])
+  t.same([shown(a), shown(b), await person.stored()], Array(3).fill({ x: 'x', y: 'y', z: 'z' }))
 })
 
 t.test('An edit that waits at a restore gets the right time, if it was made with a clock hours ahead', async (t) => {
   const { a, b, person, restore } = await restorable(t)
-  await a.sync.put(bookmark('x', 'lost'))
-  await sync(a, b)
+  await send(a, bookmark('x', 'lost'), b)
   await person.world.pass(7_200_000)
   const real = person.world.clock()
   const aheadMs = 6 * 3_600_000
@@ -151,31 +142,25 @@ t.test('An edit that waits at a restore gets the right time, if it was made with
 
 t.test('What is lost, and is deleted after an edit that was refused, stays deleted on all devices', async (t) => {
   const { a, b, person, restore } = await restorable(t)
-  await a.sync.put(bookmark('new', 'lost'))
-  await sync(a, b)
-  b.network.fate = async ({ name, body, send }) => {
-    const isEdit = name === 'push' && (body as { changes: object[] }).changes.length > 0
-    if (isEdit) throw new ApiError(400, 'Validation failed')
-    return send()
+  await send(a, bookmark('new', 'lost'), b)
+  b.network.fate = async (call) => {
+    if (changesOf(call).length > 0) throw new ApiError(400, 'Validation failed')
+    return call.send()
   }
-  await b.sync.update('new', { title: 'refused' })
-  await sync(b)
+  await update(b, 'new', { title: 'refused' })
   t.match(b.sync.quarantined(), [{ id: 'new' }])
   b.network.fate = up
   await restore()
   await sync(b)
-  await b.sync.remove('new')
-  await sync(b, a, b)
-  const expected = { x: 'x', y: 'y', z: 'z' }
-  t.same([shown(a), shown(b), await person.stored()], [expected, expected, expected])
+  await remove(b, 'new', a, b)
+  t.same([shown(a), shown(b), await person.stored()], Array(3).fill({ x: 'x', y: 'y', z: 'z' }))
 })
 
 t.test('An edit of what is lost comes after it, also if that was made with a clock far ahead', async (t) => {
   const person = await people.person(t)
   const putBack = await backUp(people.app, person.user.userId)
   const [a, b] = [person.device('a', { skew: 3 * 3_600_000 }), person.device('b')]
-  await a.sync.put(bookmark('x', 'x'))
-  await sync(a, b, a)
+  await send(a, bookmark('x', 'x'), b, a)
   await a.sync.remove('x')
   await putBack()
   await sync(a, b, a)
@@ -186,11 +171,9 @@ t.test('An edit that is overwritten is told, also if its device edited another f
   const { a, b, person } = await restorable(t)
   const seen = b.sync.seen()
   await person.world.pass(1_000)
-  await a.sync.update('x', { title: 'by a' })
-  await sync(a)
+  await update(a, 'x', { title: 'by a' })
   const putBack = await backUp(people.app, person.user.userId)
-  await a.sync.update('x', { description: 'by a, after the backup' })
-  await sync(a, b)
+  await update(a, 'x', { description: 'by a, after the backup' }, b)
   await b.sync.put({ ...bookmark('x', 'by b'), description: 'by a, after the backup' }, { seen })
   await person.world.pass(60_000)
   await putBack()
@@ -201,8 +184,7 @@ t.test('An edit that is overwritten is told, also if its device edited another f
 
 t.test('A bookmark made elsewhere under the id of a lost one was unseen by its maker: the loser is told', async (t) => {
   const { a, b, c, person } = await madeUnderOneId(t)
-  await c.sync.update('new', { description: 'by c, too' })
-  await sync(c, a, c, b)
+  await update(c, 'new', { description: 'by c, too' }, a, c, b)
   const expected = { title: 'by a', description: 'by c, too' }
   t.match([a.sync.get('new'), b.sync.get('new'), c.sync.get('new')], Array(3).fill(expected))
   t.match(c.conflicts, [{ id: 'new', fields: ['title'], mine: { title: 'by c' }, theirs: { title: 'by a' } }])
@@ -231,8 +213,11 @@ t.test('A device that was behind takes from the others what the service lost', a
 
 t.test('Other devices’ deletes that were held are held again if the service still has them', async (t) => {
   const { a, b, restore } = await restorable(t, 12)
-  await a.sync.remove(Array.from({ length: 8 }, (_, index) => `b${index}`))
-  await sync(a, b)
+  await remove(
+    a,
+    Array.from({ length: 8 }, (_, index) => `b${index}`),
+    b,
+  )
   t.match(b.sync.status().heldDeletions, { count: 8 })
   await restore()
   await sync(b)
@@ -279,8 +264,7 @@ t.test('Whatever was edited and whichever device comes first, all is as it was b
 async function restorable(t: Test, count = 0) {
   const { person, a, b } = await people.open(t)
   const many = Array.from({ length: count }, (_, index) => bookmark(`b${index}`, `${index}`))
-  await a.sync.put(count > 0 ? many : ['x', 'y', 'z'].map((id) => bookmark(id, id)))
-  await sync(a, b)
+  await send(a, count > 0 ? many : ['x', 'y', 'z'].map((id) => bookmark(id, id)), b)
   const putBack = await backUp(people.app, person.user.userId)
   return {
     person,
@@ -304,8 +288,7 @@ async function madeUnderOneId(t: Test) {
   const c = person.device('c')
   await c.sync.put(bookmark('new', 'by c'))
   await person.world.pass(1_000)
-  await a.sync.put(bookmark('new', 'by a'))
-  await sync(a, b, a)
+  await send(a, bookmark('new', 'by a'), b, a)
   await restore()
   await sync(c)
   a.network.fate = async (call) => (call.name === 'push' ? down(call) : up(call))

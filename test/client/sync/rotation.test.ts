@@ -1,49 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import type { RecordError } from '../../../src/client/errors.ts'
 import { deriveKeys, type Keys, type Meta, memoryStore } from '../../../src/client/index.ts'
-import type { Change } from '../../../src/client/sync/exchange/transport.ts'
 import { pullAll } from '../../support/changes.ts'
 import { settled } from './clock.ts'
-import { bookmark, type Device, numbered, openPeople, type Person, send, shown, sync } from './device.ts'
-import { answerLost, down, type Fate, up } from './network.ts'
-import { markOf, VaultKeys } from './vault-keys.ts'
+import { bookmark, type Device, numbered, openVault, type Person, send, shown, sync, update } from './device.ts'
+import { answerLost, changesOf, down, type Fate, up } from './network.ts'
+import { markOf } from './vault-keys.ts'
 
 /** The keys are rotated on one device, while others have edits. */
 
-const people = await openPeople()
 const locked = { name: 'RecordError', fault: 'unknown-key' }
-
-interface Vault extends Person {
-  readonly a: Device
-  readonly b: Device
-  vault: VaultKeys
-  /** How many live bookmarks are under these keys, and under others. */
-  sealed(keys: Keys): Promise<[own: number, others: number]>
-}
-
-async function openVault(t: Test): Promise<Vault> {
-  const person = await people.person(t)
-  const vault = new VaultKeys(person.user)
-  const device: Person['device'] = (id, options) => person.device(id, { keys: vault.keys, ...options })
-  return {
-    ...person,
-    vault,
-    device,
-    get a() {
-      return device('a')
-    },
-    get b() {
-      return device('b')
-    },
-    async sealed(keys) {
-      const { changes } = await pullAll(person.user)
-      const live = changes.filter(({ operation }) => operation !== 'delete')
-      const own = live.filter(({ encrypted_data }) => encrypted_data?.startsWith(markOf(keys)))
-      return [own.length, live.length - own.length]
-    },
-  }
-}
 
 function heard({ changes, conflicts }: Device) {
   return { changes: changes.length, conflicts: [...conflicts] }
@@ -52,8 +19,7 @@ function heard({ changes, conflicts }: Device) {
 t.test('a rotation encrypts everything anew, and no device takes it for an edit', async (t) => {
   const { vault, a, b, sealed } = await openVault(t)
   await send(a, [bookmark('x', 'ex'), bookmark('y', 'why')])
-  await b.sync.put(bookmark('z', 'zed'))
-  await sync(b, a)
+  await send(b, bookmark('z', 'zed'), a)
   const before = [a, b].map(heard)
 
   const keys = await vault.rotate()
@@ -73,8 +39,7 @@ t.test('a rotation encrypts everything anew, and no device takes it for an edit'
 
 t.test('edits that wait for the network are sent under the new key, and win over the rotation', async (t) => {
   const { vault, a, b, sealed } = await openVault(t)
-  await a.sync.put([bookmark('x', 'ex'), bookmark('y', 'why'), bookmark('z', 'zed')])
-  await sync(a, b)
+  await send(a, [bookmark('x', 'ex'), bookmark('y', 'why'), bookmark('z', 'zed')], b)
   b.network.fate = down
   await b.sync.update('x', { title: 'offline' })
   await b.sync.remove('y')
@@ -86,15 +51,10 @@ t.test('edits that wait for the network are sent under the new key, and win over
   await t.rejects(b.sync.syncNow(), locked)
   t.match(b.sync.status(), { reason: 'keys', waiting: 3 }, 'nothing was sent under the old key')
   t.same(await sealed(keys), [3, 0])
-  const sent: (string | undefined)[] = []
-  b.network.fate = (call) => {
-    const { changes = [] } = (call.name === 'push' ? call.body : {}) as { changes?: Change[] }
-    sent.push(...changes.flatMap(({ encrypted_data }) => encrypted_data ?? []))
-    return up(call)
-  }
   await b.sync.adoptKeys(keys)
   await sync(a, b)
-  t.ok(sent.length >= 2 && sent.every((data) => data?.startsWith(markOf(keys))), 'not even for a moment')
+  const sent = b.network.sent.flatMap(({ encrypted_data }) => encrypted_data ?? [])
+  t.ok(sent.length >= 2 && sent.every((data) => data.startsWith(markOf(keys))), 'not even for a moment')
   await a.sync.approveDeletions(1)
   t.same([shown(a), shown(b)], Array(2).fill({ new: 'made offline', x: 'offline', z: 'zed' }))
   t.same(await sealed(keys), [3, 0])
@@ -103,13 +63,10 @@ t.test('edits that wait for the network are sent under the new key, and win over
 
 t.test('what was made unseen under an id tells of all that it replaced, also once it is under new keys', async (t) => {
   const { world, vault, a, b } = await openVault(t)
-  await a.sync.put(bookmark('star', "a's", { description: "a's" }))
-  await sync(a)
-  await a.sync.update('star', { tags: ['a'] })
-  await sync(a)
+  await send(a, bookmark('star', "a's", { description: "a's" }))
+  await update(a, 'star', { tags: ['a'] })
   await world.pass(1000)
-  await b.sync.put(bookmark('star', "b's", { description: "b's" }))
-  await sync(b)
+  await send(b, bookmark('star', "b's", { description: "b's" }))
   const keys = await vault.rotate()
   await b.sync.adoptKeys(keys)
   await a.sync.adoptKeys(keys)
@@ -137,23 +94,16 @@ t.test('an edit on top of one whose answer was lost wins over the rotation, too'
 
 t.test('an edit that only has the event id of one encrypted anew is an edit: what loses to it is told', async (t) => {
   const { world, a, b } = await openVault(t)
-  await send(a, bookmark('x', 'ex'))
-  await sync(b)
-  let sent = ''
-  a.network.fate = (call) => {
-    if (call.name === 'push') sent = (call.body as { changes: Change[] }).changes[0]?.id ?? ''
-    return call.name === 'push' ? down(call) : up(call)
-  }
+  await send(a, bookmark('x', 'ex'), b)
+  a.network.fate = (call) => (call.name === 'push' ? down(call) : up(call))
   await a.sync.update('x', { title: "a's" })
   await t.rejects(a.sync.syncNow(), { name: 'OfflineError' })
   await world.pass(1000)
   b.network.fate = (call) => {
-    if (call.name === 'push')
-      for (const change of (call.body as { changes: Change[] }).changes) change.id = `${sent}~001`
+    for (const change of changesOf(call)) change.id = `${a.network.sent.at(-1)?.id}~001`
     return up(call)
   }
-  await b.sync.update('x', { title: "b's" })
-  await sync(b)
+  await update(b, 'x', { title: "b's" })
   a.network.fate = up
   await sync(a)
   t.same(shown(a), { x: "b's" })
@@ -182,8 +132,7 @@ t.test('a rotation that is cut off goes on where it was, on this device or anoth
 
 t.test('two devices encrypt anew at once: each bookmark is written once', async (t) => {
   const { user, vault, a, b, sealed } = await openVault(t)
-  await a.sync.put([bookmark('x', 'ex'), bookmark('y', 'why')])
-  await sync(a, b)
+  await send(a, [bookmark('x', 'ex'), bookmark('y', 'why')], b)
   const keys = await vault.rotate()
   const before = await newestStamp(user)
   await Promise.all([a.sync.adoptKeys(keys), b.sync.adoptKeys(keys)])
@@ -222,19 +171,16 @@ t.test('a device of an old version of the app loses nothing, and others lose not
   const [a, old] = [device('a'), device('old')]
   // It does not know that there is a keyring with several keys: what it cannot read, it skips.
   old.network.getKeyring = async () => '{}'
-  await a.sync.put([bookmark('x', 'ex'), bookmark('y', 'why')])
-  await sync(a, old)
+  await send(a, [bookmark('x', 'ex'), bookmark('y', 'why')], old)
   await a.sync.adoptKeys(await vault.rotate())
-  await a.sync.update('y', { title: 'under the new key' })
-  await sync(a)
+  await update(a, 'y', { title: 'under the new key' })
 
   await sync(old)
   t.same(shown(old), { x: 'ex', y: 'why' })
   const faults = old.errors.map(({ id, error }) => `${id}: ${(error as RecordError).fault}`)
   t.same(faults, ['x: unknown-key', 'y: unknown-key'])
   await old.sync.update('x', { title: 'edited there' })
-  await old.sync.update('y', { title: 'unseen' })
-  await sync(old, a)
+  await update(old, 'y', { title: 'unseen' }, a)
   t.same(shown(a), { x: 'edited there', y: 'unseen' })
   // It cannot be told if it had seen the version that it overwrote: better one conflict too many.
   const x = { id: 'x', fields: ['title'], mine: { title: 'ex' } }
@@ -258,34 +204,24 @@ t.test('a record under a key that is not in the keyring is skipped, and locks no
   const keys = vault.keys
   for (const { sync } of [a, b]) await sync.adoptKeys(keys)
   await send(stranger, bookmark('x', 'forged'))
-  await a.sync.put(bookmark('y', 'why'))
-  await sync(a, b)
+  await send(a, bookmark('y', 'why'), b)
   t.same(shown(b), { y: 'why' })
   t.match(b.errors, [{ id: 'x', error: { fault: 'unknown-key' } }])
 })
 
 t.test('keys that come while changes under them are pulled open these', async (t) => {
   const { vault, a, b } = await openVault(t)
-  await send(a, bookmark('x', 'ex'))
-  await sync(b)
+  await send(a, bookmark('x', 'ex'), b)
   const keys = await vault.rotate()
   await a.sync.adoptKeys(keys)
   await send(a, bookmark('y', 'why'))
 
-  const asked = Promise.withResolvers<void>()
-  const adopted = Promise.withResolvers<void>()
-  b.network.fate = async (call) => {
-    if (call.name === 'getKeyring') {
-      asked.resolve()
-      await adopted.promise
-    }
-    return up(call)
-  }
+  const asking = b.network.hold('getKeyring')
   const pulled = b.sync.syncNow()
-  await asked.promise
+  await asking.reached
   const adopting = b.sync.adoptKeys(keys)
   await settled()
-  adopted.resolve()
+  asking.release()
   await Promise.all([pulled, adopting])
   t.same(shown(b), { x: 'ex', y: 'why' })
   t.same(b.errors, [])
@@ -293,8 +229,7 @@ t.test('keys that come while changes under them are pulled open these', async (t
 
 t.test('what could not be read for want of a key is fetched again once the key is there', async (t) => {
   const { vault, a, b, device } = await openVault(t)
-  await a.sync.put([bookmark('x', 'ex'), bookmark('z', 'zed')])
-  await sync(a, b)
+  await send(a, [bookmark('x', 'ex'), bookmark('z', 'zed')], b)
   const keys = await vault.rotate()
   await a.sync.adoptKeys(keys)
   await a.sync.update('x', { title: 'under the new key' })
@@ -308,24 +243,21 @@ t.test('what could not be read for want of a key is fetched again once the key i
   await b.sync.stop()
 
   const again = device('b', { store: b.store, keys })
-  await again.sync.put(bookmark('own', 'made before the next pull'))
-  await sync(again, a)
+  await send(again, bookmark('own', 'made before the next pull'), a)
   t.same(shown(again), { own: 'made before the next pull', x: 'under the new key', y: 'why', z: 'zed' })
   t.same(shown(a), shown(again))
   t.match(a.sync.get('z'), { description: 'made meanwhile' })
   t.same([a.conflicts, again.conflicts, again.errors], [[], [], []])
-  const { calls } = again.network
-  const pulls = calls.length
+  const pulls = again.network.count('pull')
   await sync(again)
-  t.equal(calls.slice(pulls).filter((name) => name === 'pull').length, 1, 'and only once')
+  t.equal(again.network.count('pull') - pulls, 1, 'and only once')
 })
 
 t.test('another tab with the old keys sends nothing under them', async (t) => {
   const { vault, device, user } = await openVault(t)
   const store = memoryStore()
   const [a, tab] = [device('a', { store }), device('a', { store })]
-  await a.sync.put(bookmark('x', 'ex'))
-  await sync(a, tab)
+  await send(a, bookmark('x', 'ex'), tab)
   await a.sync.adoptKeys(await vault.rotate())
   await sync(a)
   await tab.sync.put(bookmark('y', 'under the old key'))
@@ -379,8 +311,7 @@ t.test('a tab with replaced keys that becomes the leader encrypts nothing under 
   const store = memoryStore()
   const once = await vault.rotate()
   const [a, tab] = [device('a', { store, keys: once }), device('a', { store, keys: once })]
-  await a.sync.put(bookmark('x', 'ex'))
-  await sync(a, tab)
+  await send(a, bookmark('x', 'ex'), tab)
   const twice = await vault.rotate()
   await a.sync.adoptKeys(twice)
   await a.sync.stop()

@@ -7,7 +7,18 @@ import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
 import { pick } from '../../support/pick.ts'
 import { turns, until } from './clock.ts'
-import { bookmark, type Device, numbered, online, openPeople, type Person, send, shown, sync } from './device.ts'
+import {
+  bookmark,
+  type Device,
+  numbered,
+  online,
+  openPeople,
+  type Person,
+  send,
+  shown,
+  sync,
+  update,
+} from './device.ts'
 import { type Call, down, type Fate, failing, refused, up } from './network.ts'
 
 const people = await openPeople()
@@ -152,8 +163,7 @@ const noPush: Fate = (call: Call) => (call.name === 'push' ? down(call) : up(cal
 
 t.test('of two edits on top of what another device has deleted, the one that is sent first tells it', async (t) => {
   const { person, a, b } = await people.open(t)
-  await a.sync.put(bookmark('x', 'original'))
-  await sync(a, b)
+  await send(a, bookmark('x', 'original'), b)
   await b.sync.remove('x')
   await person.world.pass(1000)
   await a.sync.update('x', { title: 'first' })
@@ -173,14 +183,11 @@ t.test('of two edits on top of what another device has deleted, the one that is 
 
 t.test('what a device has forgotten when its user signed out, and then replaces, is told there', async (t) => {
   const { person, a, b } = await people.open(t)
-  await b.sync.put(bookmark('x', "b's", { description: "b's" }))
-  await sync(b, a)
-  await a.sync.update('x', { title: "a's" })
-  await sync(a)
+  await send(b, bookmark('x', "b's", { description: "b's" }), a)
+  await update(a, 'x', { title: "a's" })
   await person.world.pass(1000)
   const again = person.device('a')
-  await again.sync.put(bookmark('x', 'put before the first pull'))
-  await sync(again, b)
+  await send(again, bookmark('x', 'put before the first pull'), b)
   t.match([shown(again), shown(b)], Array(2).fill({ x: 'put before the first pull' }))
   const theirs = { title: 'put before the first pull' }
   const conflict = { id: 'x', fields: ['title', 'description'], mine: { title: "a's", description: "b's" }, theirs }
@@ -299,7 +306,7 @@ async function inPages(person: Person) {
   const pullsAtWrite: number[] = []
   const failing = new Set<number>()
   const write: Store['write'] = async (rows, meta) => {
-    pullsAtWrite.push(b.network.calls.filter((name) => name === 'pull').length)
+    pullsAtWrite.push(b.network.count('pull'))
     if (failing.delete(pullsAtWrite.length)) throw new StorageFullError()
     return store.write(rows, meta)
   }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import root, { type Test } from 'tap'
 import { indexedDbStore, memoryStore, type Store } from '../../../src/client/index.ts'
 import { fileStore } from '../../../src/client/node/file-store.ts'
+import { isDeep } from '../../support/depth.ts'
 import { bookmark, openPeople, send } from './device.ts'
 
 /** One suite, every implementation: what a device keeps over its restarts; each call opens it anew. */
@@ -24,6 +25,9 @@ export const disks: Record<string, () => (userId: string) => Store> = {
     return (userId) => fileStore(join(folder, `${userId}.db`))
   },
 }
+
+/** For a suite of the engine: in quick runs one stands for all, which `store.test.ts` holds to be alike. */
+export const quickDisks = isDeep ? disks : { 'in IndexedDB': disks['in IndexedDB'] as (typeof disks)[string] }
 
 export const five = ['p', 'q', 'r', 's', 't'].map((id) => bookmark(id, `title of ${id}`))
 export const titles = Object.fromEntries(five.map(({ id, title }) => [id, title]))

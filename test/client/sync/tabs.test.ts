@@ -4,10 +4,9 @@ import { RecordError, SignedOutError, StoreVersionError, UnsentChangesError } fr
 import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
 import { createTabs, type TabMessage } from '../../../src/client/sync/store/tabs.ts'
-import { pullAll } from '../../support/changes.ts'
 import { turns, until } from './clock.ts'
-import { bookmark, type Device, online, openPeople, type Person, send, shown, sync } from './device.ts'
-import { answerLost, down, failing, hanging, Network, up } from './network.ts'
+import { bookmark, type Device, greeted, online, openPeople, send, shown, sync } from './device.ts'
+import { down, failing, hanging, Network, up } from './network.ts'
 import { once } from './stores.ts'
 import { Browser } from './tab-locks.ts'
 
@@ -74,113 +73,6 @@ t.test('what another device did, conflicts too, is told in both', async (t) => {
   t.same([shown(one), shown(two)], Array(2).fill({ x: 'theirs' }))
 })
 
-t.test('the one that leads is killed in mid-push: the other sends it again; nothing is doubled', async (t) => {
-  const { person, open } = await browser(t)
-  const [one, two] = [open(), open()]
-  await one.sync.start()
-  await until(() => one.network.socket !== undefined)
-  await two.sync.start()
-  const pushed = Promise.withResolvers<void>()
-  one.network.fate = async (call) => {
-    if (call.name === 'push') await answerLost(call).catch(() => {})
-    pushed.resolve()
-    return new Promise(() => {})
-  }
-  await live(person, one)
-  await two.sync.put(bookmark('x', 'one'))
-  await pushed.promise
-  const [before] = await changes(person)
-  t.match(before, { entity_id: 'x' }, 'it had arrived')
-  one.kill()
-  await until(() => two.network.socket !== undefined)
-  await live(person, two)
-  await two.sync.put(bookmark('y', 'two'))
-  await until(() => two.sync.status().waiting === 0)
-  t.same(await person.stored(), { x: 'one', y: 'two' })
-  t.same((await changes(person))[0], before, 'x was not written a second time')
-})
-
-t.test('an edit in one, made while the other stores a change, is not overwritten', async (t) => {
-  const { person, open } = await browser(t)
-  const [one, two] = [open(), open()]
-  const other = person.device('other')
-  await send(other, bookmark('x', 'theirs'))
-  await person.world.pass(1000)
-  await two.sync.start()
-  let edited: Promise<void> | undefined
-  one.onRead(async (ids) => {
-    if (edited || !ids.includes('x')) return
-    edited = two.sync.put(bookmark('x', 'mine'))
-    await turns(20)
-  })
-  await one.sync.syncNow()
-  await edited
-  await one.sync.syncNow()
-  t.same(await person.stored(), { x: 'mine' })
-})
-
-t.test('forms for one bookmark in both: different fields both stay, the same field is a conflict', async (t) => {
-  const { one, two } = await twoTabs(t)
-  await one.sync.put(bookmark('x', 'original'))
-  await until(() => two.sync.get('x') !== undefined)
-  const shown = [one.sync.get('x'), two.sync.get('x')] as [PlaintextBookmark, PlaintextBookmark]
-  await one.sync.put({ ...shown[0], title: 'by one', tags: ['a'] }, { seen: shown[0] })
-  await two.sync.put({ ...shown[1], title: 'by two', url: 'https://example.com/' }, { seen: shown[1] })
-  const merged = { title: 'by two', tags: ['a'], url: 'https://example.com/' }
-  await until(() => one.sync.get('x')?.title === 'by two')
-  t.match([one.sync.get('x'), two.sync.get('x')], [merged, merged])
-  const conflict = { id: 'x', fields: ['title'], mine: { title: 'by one' }, theirs: { title: 'by two' } }
-  t.match([one.sync.conflicts(), two.sync.conflicts()], [[conflict], [conflict]])
-  await one.sync.resolve('x', 'theirs')
-  await until(() => two.sync.conflicts().length === 0)
-  t.equal(two.sync.get('x')?.title, 'by two')
-})
-
-t.test('a form in one over a delete in the other: the delete is a conflict', async (t) => {
-  const { one, two } = await twoTabs(t)
-  await one.sync.put(bookmark('x', 'original'))
-  await until(() => two.sync.get('x') !== undefined)
-  const form = two.sync.get('x') as PlaintextBookmark
-  await one.sync.remove('x')
-  await until(() => two.sync.get('x') === undefined)
-  await two.sync.put({ ...form, title: 'by two' }, { seen: form })
-  const conflict = { id: 'x', fields: [], mine: null, theirs: { title: 'by two' } }
-  await until(() => one.sync.conflicts().length > 0)
-  t.match([one.sync.conflicts(), two.sync.conflicts()], [[conflict], [conflict]])
-})
-
-t.test('two edits in one and one in the other, made at the same time: the same field is a conflict', async (t) => {
-  const { one, two } = await twoTabs(t)
-  const x = bookmark('x', 'original')
-  await one.sync.put(x)
-  await until(() => two.sync.get('x') !== undefined)
-  await Promise.all([
-    two.sync.put({ ...x, title: 'by two' }),
-    one.sync.put({ ...x, description: 'first by one' }),
-    one.sync.put({ ...x, title: 'then by one' }),
-  ])
-  await until(() => [one, two].every(({ sync }) => sync.conflicts().length > 0))
-  const [told] = one.sync.conflicts()
-  t.same(two.sync.conflicts(), [told])
-  t.match(told, { id: 'x', fields: ['title'] })
-  // Whichever came last.
-  t.same([told?.mine?.title, told?.theirs?.title].sort(), ['by two', 'then by one'])
-})
-
-t.test('updates in both at the same time are made on top of each other, and all stay', async (t) => {
-  const { person, one, two } = await twoTabs(t)
-  await one.sync.put(bookmark('x', 'counted'))
-  const edits = Array.from({ length: 20 }, (_, index) => {
-    const { sync } = index % 2 ? one : two
-    return sync.update('x', ({ title, tags = [] }) => ({ title: `${title}!`, tags: [...tags, String(index)] }))
-  })
-  await Promise.all(edits)
-  await until(() => [one, two].every(({ sync }) => sync.status().waiting === 0 && sync.get('x')?.tags?.length === 20))
-  const title = `counted${'!'.repeat(20)}`
-  t.same([shown(one), shown(two), await person.stored()], Array(3).fill({ x: title }))
-  t.same([one.sync.conflicts(), two.sync.conflicts()], [[], []])
-})
-
 t.test('one that heard nothing of the other, asleep, goes on with all that the other stored', async (t) => {
   const { person, open } = await browser(t)
   const [one, two] = [open(), open({ isDeaf: true })]
@@ -192,16 +84,6 @@ t.test('one that heard nothing of the other, asleep, goes on with all that the o
   one.kill()
   await until(() => 'x' in shown(two) && two.sync.status().waiting === 0)
   t.same(await person.stored(), { x: 'one' })
-})
-
-t.test('the one that leads stops: the other leads', async (t) => {
-  const { person, open } = await browser(t)
-  const [one, two] = [open(), open()]
-  await online(person, one)
-  await two.sync.start()
-  await one.sync.stop()
-  await live(person, two)
-  t.equal(two.sync.status().state, 'online')
 })
 
 for (const error of [new RecordError('unknown-key', 'Other keys'), new SignedOutError()]) {
@@ -228,22 +110,16 @@ t.test('signing out in one is told in both once the session is over, not before'
   await one.sync.put(bookmark('x', 'one'))
   await one.sync.syncNow()
   await until(() => 'x' in shown(two))
-  const logout = Promise.withResolvers<void>()
-  const reached = Promise.withResolvers<void>()
-  one.network.fate = async (call) => {
-    if (call.name === 'logout') reached.resolve()
-    if (call.name === 'logout') await logout.promise
-    return call.send()
-  }
+  const logout = one.network.hold('logout')
   const signedOut = one.sync.signOut()
-  await reached.promise
+  await logout.reached
   const late = open()
   const started = late.sync.start()
   await until(() => !('x' in shown(two)))
   await turns(50)
   const states = () => [one, two].map(({ sync }) => sync.status().state)
   t.notOk(states().includes('signed-out'), 'the session is still there')
-  logout.resolve()
+  logout.release()
   await signedOut
   await until(() => states().every((state) => state === 'signed-out'))
   await started
@@ -329,18 +205,16 @@ t.test("with the platform's own locks and channel", async (t) => {
   await one.sync.start()
   await two.sync.start()
   await until(() => one.network.socket !== undefined)
-  await live(person, one)
+  await greeted(person, one)
   await two.sync.put(bookmark('x', 'by two'))
   await until(() => one.sync.status().waiting === 0 && 'x' in shown(one))
   t.same(await person.stored(), { x: 'by two' })
   t.same(two.network.calls, [])
   await one.sync.stop()
-  await live(person, two)
+  await greeted(person, two)
 })
 
 interface Tab extends Device {
-  /** Runs after each of its reads. */
-  onRead(hook: (ids: readonly string[]) => Promise<void>): void
   kill(): void
 }
 
@@ -363,7 +237,7 @@ async function browser(t: Test) {
       network.socket?.close()
       tab.kill()
     }
-    return { ...device, kill, onRead: store.onRead }
+    return { ...device, kill }
   }
   /** What another version of the app, in a tab of its own, says and waits for. */
   const tabsOf = () => {
@@ -383,36 +257,18 @@ async function twoTabs(t: Test) {
 }
 
 /** A store that never answers again once it was killed. */
-function mortal(store: Store): { store: Store; kill(): void; onRead: Tab['onRead'] } {
+function mortal(store: Store): { store: Store; kill(): void } {
   let isDead = false
-  let onRead: Parameters<Tab['onRead']>[0] = async () => {}
   const alive = async <T>(work: () => Promise<T>): Promise<T> => (isDead ? new Promise<T>(() => {}) : work())
   return {
     store: {
       ...store,
       load: () => alive(() => store.load()),
-      read: async (ids) => {
-        const stored = await alive(() => store.read(ids))
-        await onRead(ids)
-        return stored
-      },
+      read: (ids) => alive(() => store.read(ids)),
       write: (rows, meta) => alive(() => store.write(rows, meta)),
     },
     kill() {
       isDead = true
     },
-    onRead(hook) {
-      onRead = hook
-    },
   }
-}
-
-async function live(person: Person, device: Device): Promise<void> {
-  await until(() => device.network.socket?.isOpen === true)
-  device.network.socket?.greet(person.world.time)
-  await until(() => device.sync.status().state === 'online')
-}
-
-async function changes({ user }: Person): Promise<unknown[]> {
-  return (await pullAll(user)).changes
 }

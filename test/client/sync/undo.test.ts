@@ -2,7 +2,7 @@ import t from 'tap'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import { undoable } from '../../../src/client/undo.ts'
-import { bookmark, openPeople, shown, sync } from './device.ts'
+import { bookmark, openPeople, remove, send, shown, sync } from './device.ts'
 
 const people = await openPeople()
 
@@ -53,8 +53,7 @@ t.test('what another device has changed since stays, and is told; the rest is ta
   await sync(a, b)
   await b.sync.update('x', { title: 'theirs', tags: ['t', 'mine', 'theirs'] })
   await b.sync.update('y', { description: 'theirs' })
-  await b.sync.remove('z')
-  await sync(b, a)
+  await remove(b, 'z', a)
   const report = await edits.undo()
   t.same(report?.changed.toSorted(), ['x', 'z'])
   t.match(contents(a.sync.bookmarks()), {
@@ -77,8 +76,7 @@ t.test(
     await edits.remove('old')
     await edits.put([bookmark('x', 'added'), bookmark('y', 'added')])
     await sync(a, b)
-    await b.sync.put([bookmark('old', 'theirs'), bookmark('x', 'theirs')])
-    await sync(b, a)
+    await send(b, [bookmark('old', 'theirs'), bookmark('x', 'theirs')], a)
     t.same(await edits.undo(), { changed: ['x'] })
     t.same(await edits.undo(), { changed: ['old'] })
     t.same(shown(a), { old: 'theirs', x: 'theirs' })
