@@ -1,5 +1,6 @@
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
+import { isDeep } from '../support/depth.ts'
 import { screenshot } from './fixture.ts'
 
 export type Look = readonly [colorScheme: 'light' | 'dark', width: number]
@@ -23,14 +24,19 @@ export async function accessibilityFaults(page: Page, part: string): Promise<str
   }, part)
 }
 
-/** Axe's faults of a page in these looks, and all that sticks out; with a picture of each. Afterwards the page is wide. */
+const usualLooks: Look[] = [
+  ['light', 1440],
+  ['dark', 390],
+]
+
+/**
+ * Axe's faults of a page in these looks, of the usual ones in the second alone without --deep, and all that sticks out; with a
+ * picture of each. Afterwards the page is wide.
+ */
 export async function faultsIn(
   page: Page,
   name: string,
-  looks: readonly Look[] = [
-    ['light', 1440],
-    ['dark', 390],
-  ],
+  looks: readonly Look[] = isDeep ? usualLooks : usualLooks.slice(1),
 ): Promise<string[]> {
   const found: string[] = []
   for (const [colorScheme, width] of looks) {

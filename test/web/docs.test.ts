@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { extname } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { operations } from '../../generated/operations.ts'
 import { buildDocs } from '../../scripts/docs/docs.ts'
@@ -13,14 +14,10 @@ import { demoOrigin, openChromium, openContext, screenshot } from './fixture.ts'
 
 const wide = { width: 1440, height: 900 }
 const narrow = { width: 390, height: 844 }
+type ColorScheme = 'light' | 'dark'
 const backgrounds = { light: 'rgb(255, 255, 255)', dark: 'rgb(20, 22, 26)' }
-/** Both hosts have the same files: one colour scheme each is enough for the quick depth. */
-const runs = [
-  { host: 'the service', start: served, colorScheme: 'light' },
-  { host: 'a static host', start: hosted, colorScheme: 'dark' },
-  ...(isDeep ? [{ host: 'the service', start: served, colorScheme: 'dark' } as const] : []),
-  ...(isDeep ? [{ host: 'a static host', start: hosted, colorScheme: 'light' } as const] : []),
-] as const
+/** Both have the same files, and the tests below go through some of each. */
+const hosts = { 'the service': served, ...(isDeep && { 'a static host': hosted }) }
 /** A page of each kind, and what it has once it is complete. */
 const kinds = {
   'index.html': 'An encrypted sync in ten lines',
@@ -31,39 +28,43 @@ const kinds = {
   'changelog.html': '1.0.0',
   '404.html': 'There is no such page',
 }
-/** It takes as long as all others: the quick depth draws it once. */
-const operationsPage = { 'http.html#operation/pushChanges': 'Push changes' }
 
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
-  for (const [index, { host, start, colorScheme }] of runs.entries()) {
-    t.test(`A page of each kind of ${host} is complete and accessible in the ${colorScheme} scheme`, async (t) => {
-      const { page, address } = await openDocs(t, start, colorScheme)
-      const withOperations = isDeep || index === 0
-      for (const [name, heading] of Object.entries({ ...kinds, ...(withOperations && operationsPage) })) {
+  for (const [host, start] of Object.entries(hosts)) {
+    t.test(`A page of each kind of ${host} is complete, and accessible in both schemes`, async (t) => {
+      const { page, address } = await openDocs(t, start)
+      for (const [name, heading] of Object.entries(kinds)) {
         await page.goto(address + name)
         await page.getByRole('heading', { name: heading }).first().waitFor()
-        for (const [size, viewport] of Object.entries({ narrow, wide })) {
-          await page.setViewportSize(viewport)
-          t.equal(await overflow(page), 0, `${name}: nothing sticks out of a ${size} screen`)
-          await screenshot(page, `docs-${name.replace(/\.html.*/, '')}-${size}-${colorScheme}`)
-        }
-        const part = (!isDeep && partOf(name, index === 0)) || 'html'
-        t.same(await accessibilityFaults(page, part), [], name)
-        // The lists beside the text are the same on every page of a language.
-        const links = name === 'index.html' || name === 'de/using.html' ? 'body' : 'main'
-        t.same(await brokenLinks(page, links), [], `${name}: every link leads somewhere`)
-        const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
-        t.equal(background, backgrounds[colorScheme], `${name}: the background`)
+        await isComplete(t, page, name, ['light', 'dark'])
       }
-      if (!withOperations) return
-      t.same((await operationsWithSamples(page)).sort(), Object.keys(operations).sort(), 'every operation has samples')
     })
   }
 
+  t.test('The operations also open without .html in their address, in one load and without a fault', async (t) => {
+    const { page, address } = await openDocs(t, served)
+    const loads: string[] = []
+    const faults: string[] = []
+    page.on('request', (request) => request.resourceType() === 'document' && loads.push(request.url()))
+    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && faults.push(message.text()))
+    page.on('pageerror', ({ message }) => faults.push(message))
+    await page.goto(`${address}http#operation/pushChanges`)
+    await page.getByRole('heading', { name: 'Push changes' }).first().waitFor()
+    await page.waitForLoadState('networkidle')
+    t.same([loads, faults], [[`${address}http`], []])
+    const reference = await page.evaluate(() => {
+      const entries = performance.getEntriesByType('resource') as PerformanceResourceTiming[]
+      return entries.filter(({ name }) => name.endsWith('redoc.standalone.js')).map((entry) => entry.initiatorType)
+    })
+    t.same(reference, ['link'], 'the megabyte is asked for once, by the page itself')
+    await isComplete(t, page, 'http', isDeep ? ['light', 'dark'] : ['light'])
+    t.same((await operationsWithSamples(page)).sort(), Object.keys(operations).sort(), 'every operation has samples')
+  })
+
   t.test('The search finds guides, operations and messages, and leads to them', async (t) => {
-    const { page, address } = await openDocs(t, hosted, 'light')
+    const { page, address } = await openDocs(t, hosted)
     await page.goto(`${address}start.html`)
     await page.getByRole('button', { name: 'Search' }).waitFor()
     await page.keyboard.press('/')
@@ -89,26 +90,8 @@ else {
     await page.getByRole('heading', { name: 'Deletes by other devices' }).waitFor()
   })
 
-  t.test('The operations also open without .html in their address, in one load and without a fault', async (t) => {
-    const { page, address } = await openDocs(t, served, 'light')
-    const loads: string[] = []
-    const faults: string[] = []
-    page.on('request', (request) => request.resourceType() === 'document' && loads.push(request.url()))
-    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && faults.push(message.text()))
-    page.on('pageerror', ({ message }) => faults.push(message))
-    await page.goto(`${address}http`)
-    await page.getByRole('heading', { name: 'Push changes' }).first().waitFor()
-    await page.waitForLoadState('networkidle')
-    t.same([loads, faults], [[`${address}http`], []])
-    const reference = await page.evaluate(() => {
-      const entries = performance.getEntriesByType('resource') as PerformanceResourceTiming[]
-      return entries.filter(({ name }) => name.endsWith('redoc.standalone.js')).map((entry) => entry.initiatorType)
-    })
-    t.same(reference, ['link'], 'the megabyte is asked for once, by the page itself')
-  })
-
   t.test("A sample is copied as it is shown, with the service's own address", async (t) => {
-    const { page, address } = await openDocs(t, served, 'light')
+    const { page, address } = await openDocs(t, served)
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.goto(address)
     const sample = page.locator('[class*=language-]', { hasText: 'openVault' })
@@ -123,7 +106,7 @@ else {
   })
 
   t.test('From the operations, also while they are searched, a link of the bar leads on', async (t) => {
-    const { page, address } = await openDocs(t, hosted, 'light')
+    const { page, address } = await openDocs(t, hosted)
     await page.goto(`${address}#operation/pushChanges`)
     await page.waitForURL(/http\.html#operation\/pushChanges/)
     await page.getByPlaceholder('Search...').fill('keyring')
@@ -136,17 +119,37 @@ else {
   })
 }
 
-/** Axe takes seconds for all operations, and for the longest guide, which in a second scheme has these colours of its own alone. */
-function partOf(name: string, isFirst: boolean): string | undefined {
-  if (name.startsWith('http')) return '[id="operation/pushChanges"]'
-  return name === 'client.html' && !isFirst ? '.language-tsx' : undefined
+async function isComplete(t: Test, page: Page, name: string, schemes: ColorScheme[]): Promise<void> {
+  // The lists beside the text are the same on every page of a language.
+  const links = name === 'index.html' || name === 'de/using.html' ? 'body' : 'main'
+  t.same(await brokenLinks(page, links), [], `${name}: every link leads somewhere`)
+  for (const colorScheme of schemes) {
+    await page.emulateMedia({ colorScheme })
+    await page.locator(colorScheme === 'dark' ? 'html.dark' : 'html:not(.dark)').waitFor()
+    for (const [size, viewport] of Object.entries({ narrow, wide })) {
+      await page.setViewportSize(viewport)
+      t.equal(await overflow(page), 0, `${name}: nothing sticks out of a ${size} screen`)
+      await screenshot(page, `docs-${name.replace(/\.html.*/, '')}-${size}-${colorScheme}`)
+    }
+    const part = (!isDeep && partOf(name, colorScheme)) || 'html'
+    t.same(await accessibilityFaults(page, part), [], `${name}, ${colorScheme}`)
+    const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+    t.equal(background, backgrounds[colorScheme], `${name}: the background`)
+  }
+  await page.emulateMedia({ colorScheme: 'light' })
 }
 
-async function openDocs(t: Test, start: (t: Test) => Promise<string>, colorScheme: 'light' | 'dark', options = {}) {
+/** Axe takes seconds for all operations, and for the longest guide, which in the dark has these colours of its own alone. */
+function partOf(name: string, colorScheme: ColorScheme): string | undefined {
+  if (name.startsWith('http')) return '[id="operation/pushChanges"]'
+  return name === 'client.html' && colorScheme === 'dark' ? '.language-tsx' : undefined
+}
+
+async function openDocs(t: Test, start: (t: Test) => Promise<string>) {
   if (typeof browser === 'string') throw new Error(browser)
   // Before the context, so that it is closed after it: a page fetches ahead until its end.
   const address = await start(t)
-  const context = await openContext(t, browser, { colorScheme, viewport: wide, ...options })
+  const context = await openContext(t, browser, { viewport: wide })
   return { page: await context.newPage(), address }
 }
 

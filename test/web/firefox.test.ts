@@ -7,6 +7,7 @@ import { launchFirefox } from './firefox/launch.ts'
 import {
   addBookmark,
   demoOrigin,
+  keepsPage,
   link,
   live,
   makeVault,
@@ -34,14 +35,14 @@ else {
     t.test(`two Firefoxes of one person, ${width} pixels wide`, async (t) => {
       const origin = await demoOrigin()
       const name = `Fox ${width}`
-      const context = await openContext(t, browser, { viewport }, expected)
+      const context = await openContext(t, browser, { ...keepsPage, viewport }, expected)
       const page = await context.newPage()
       await page.goto(origin)
       await page.getByRole('button', { name: 'Sign in' }).waitFor()
       await screenshot(page, `firefox-sign-in-${width}`)
       await signIn(page, origin, name)
       await makeVault(page)
-      const second = await openContext(t, browser, { viewport }, expected)
+      const second = await openContext(t, browser, { ...keepsPage, viewport }, expected)
       const other = await second.newPage()
 
       t.test('a bookmark is added, and there after a reload; an edit is undone', async (t) => {

@@ -4,12 +4,13 @@ import type { Browser, BrowserContext, FrameLocator, Locator, Page } from 'playw
 import root, { type Test } from 'tap'
 import { launchChromium, NoChromiumError } from '../../scripts/servers/chromium.ts'
 import { freePort } from '../../scripts/servers/free-port.ts'
+import { createKeyring } from '../../src/client/crypto/keyring.ts'
 import { folder, type Service, startService } from '../support/service.ts'
 
 export const passphrase = 'correct horse battery'
 
 let chromium: Promise<Browser | string> | undefined
-let demo: Promise<Service> | undefined
+let started: Promise<Service> | undefined
 
 /** The one browser of all tests in this process; a sentence that says why there is none, except where CI is set. */
 export function openChromium(): Promise<Browser | string> {
@@ -30,9 +31,13 @@ async function launch(): Promise<Browser | string> {
 }
 
 /** The one service of all tests in this process, with the demo app and the development provider. */
+export function demo(): Promise<Service> {
+  started ??= startDemo()
+  return started
+}
+
 export async function demoOrigin(): Promise<string> {
-  demo ??= startDemo()
-  return (await demo).origin
+  return (await demo()).origin
 }
 
 async function startDemo(): Promise<Service> {
@@ -47,9 +52,13 @@ export async function developmentProvider() {
 /** A busy machine is not a fault: no step takes as long as this unless it never ends. */
 const patienceMs = 300_000
 
+/** Of a context whose browser keeps the page for offline, as all do: a second of CPU that other tests do without. */
+export const keepsPage = { serviceWorkers: 'allow' } as const
+
 /** A browser of its own, whose pages must stay on this machine and must not complain, except of what is expected. */
 export async function openContext(t: Test, browser: Browser, options = {}, expected?: RegExp): Promise<BrowserContext> {
-  const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options })
+  const usual = { viewport: { width: 1200, height: 800 }, serviceWorkers: 'block' } as const
+  const context = await browser.newContext({ ...usual, ...options })
   context.setDefaultTimeout(patienceMs)
   await context.addInitScript(lengthen, patienceMs)
   t.teardown(() => context.close())
@@ -139,16 +148,44 @@ export async function makeVault(page: Page): Promise<string> {
   return code
 }
 
-/** A browser of its own, whose person has signed in at the demo and has made a vault. */
+/** Signs in without the pages on the way, through which `signIn` goes. Returns the user's id; the page is to be shown. */
+async function signInUnseen(page: Page, origin: string, name: string): Promise<string> {
+  const { request } = page
+  const login = await request.post(`${origin}/api/v1/auth/login`, { data: {} })
+  const provider = await request.get((await login.json()).authorizationUrl)
+  await request.post(provider.url(), { form: { name } })
+  const session = await request.get(`${origin}/api/v1/auth/session`)
+  // Any address of the service will do.
+  await page.goto(session.url())
+  await page.evaluate(() => localStorage.setItem('signed-in-user', ''))
+  return (await session.json()).user.user_id
+}
+
+/** As far as the door of the vault, sooner than `signIn`. */
+export async function enter(page: Page, origin: string, name: string): Promise<void> {
+  await signInUnseen(page, origin, name)
+  await page.goto(origin)
+}
+
+/** As far as the open vault of a new person. Its recovery code, which it returns, opens it sooner than the passphrase. */
+export async function enterVault(page: Page, origin: string, name: string): Promise<string> {
+  const userId = await signInUnseen(page, origin, name)
+  const { keyring, recoveryCode } = await createKeyring({ userId, passphrase, fewestGuesses: 0 })
+  await page.request.put(`${origin}/api/v1/account/keyring`, { data: { keyring, revision: 1 } })
+  await page.goto(origin)
+  await openVault(page, recoveryCode)
+  return recoveryCode
+}
+
+/** A browser of its own, whose person has signed in at the demo and has a vault, which is open. */
 export async function openPage(t: Test, browser: Browser, name: string, options = {}): Promise<Page> {
   const page = await (await openContext(t, browser, options)).newPage()
-  await signIn(page, await demoOrigin(), name)
-  await makeVault(page)
+  await enterVault(page, await demoOrigin(), name)
   return page
 }
 
-export async function openVault(page: Page | FrameLocator): Promise<void> {
-  await page.getByLabel('Passphrase or recovery code').fill(passphrase)
+export async function openVault(page: Page | FrameLocator, secret = passphrase): Promise<void> {
+  await page.getByLabel('Passphrase or recovery code').fill(secret)
   await page.getByRole('button', { name: 'Open', exact: true }).click()
   await live(page)
 }

@@ -8,15 +8,16 @@ import {
   addBookmark,
   answerProvider,
   demoOrigin,
+  enter,
+  enterVault,
+  keepsPage,
   link,
   live,
   openChromium,
   openContext,
-  openPage,
   openVault,
   passphrase,
   show,
-  signIn,
   withoutNetwork,
 } from './fixture.ts'
 
@@ -36,8 +37,9 @@ if (typeof browser === 'string') t.plan(0, browser)
 else {
   t.test('earlier versions, the trash, going back in time, devices, and the end of an account', async (t) => {
     const origin = await demoOrigin()
-    const look = { viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' }
-    const page = await openPage(t, browser, 'Hedy', look)
+    const look = { ...keepsPage, viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' }
+    const page = await (await openContext(t, browser, look)).newPage()
+    const code = await enterVault(page, origin, 'Hedy')
     await addBookmark(page, 'Frequency hopping', 'https://example.org/patents/2292387')
     await addBookmark(page, 'Torpedoes', 'https://example.org/torpedoes')
     await live(page)
@@ -155,8 +157,8 @@ else {
 
     await t.test('where the person is signed in, and what they store', async (t) => {
       const other = await (await openContext(t, browser)).newPage()
-      await signIn(other, origin, 'Hedy')
-      await openVault(other)
+      await enter(other, origin, 'Hedy')
+      await openVault(other, code)
       await show(page, 'account')
       const sessions = page.getByRole('region', { name: 'Where you are signed in' })
       await sessions.getByRole('listitem').nth(1).waitFor()

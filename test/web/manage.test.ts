@@ -2,7 +2,19 @@ import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
 import { depth, isDeep } from '../support/depth.ts'
 import { accessibilityFaults, overflow } from './docs-page.ts'
-import { importFile, live, openChromium, openPage, openVault, screenshot, show, withoutNetwork } from './fixture.ts'
+import {
+  demoOrigin,
+  enterVault,
+  importFile,
+  keepsPage,
+  live,
+  openChromium,
+  openContext,
+  openVault,
+  screenshot,
+  show,
+  withoutNetwork,
+} from './fixture.ts'
 
 const file = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <DL><p>
@@ -37,7 +49,8 @@ else {
   for (const look of looks) {
     const { width } = look.viewport
     t.test(`managing bookmarks, ${width} pixels wide`, async (t) => {
-      const page = await openPage(t, browser, `Manager ${width}`, look)
+      const page = await (await openContext(t, browser, { ...keepsPage, ...look })).newPage()
+      const code = await enterVault(page, await demoOrigin(), `Manager ${width}`)
       await importFile(page, { name: 'bookmarks.html', mimeType: 'text/html', buffer: Buffer.from(file) })
       await page.getByText('1 was too large with its icon').waitFor()
       await show(page, 'folder')
@@ -462,7 +475,7 @@ else {
         await show(page, 'folder')
         await page.getByRole('button', { name: 'Second device alongside' }).click()
         const beside = page.frameLocator('#beside iframe')
-        await openVault(beside)
+        await openVault(beside, code)
         await screenshot(page, `beside-${width}`)
         await beside.getByRole('switch', { name: 'Network' }).click()
         await beside.locator('#status[data-state=offline]').waitFor()

@@ -7,6 +7,8 @@ import {
   addBookmark,
   answerProvider,
   developmentProvider,
+  enter,
+  keepsPage,
   keptForOffline,
   live,
   openChromium,
@@ -14,7 +16,6 @@ import {
   openVault,
   passphrase,
   show,
-  signIn,
   startVault,
   withoutNetwork,
 } from './fixture.ts'
@@ -26,7 +27,7 @@ else {
     const settings = { SERVE_APP: 'true', MAX_USER_RECORDS: '3', ...(await developmentProvider()) }
     const { origin } = await startService(t, await folder(t), settings)
     const viewport = { width: 1440, height: 900 }
-    const context = await openContext(t, browser, { viewport }, /status of (403|413|429|500|503)/)
+    const context = await openContext(t, browser, { ...keepsPage, viewport }, /status of (403|413|429|500|503)/)
     await context.addInitScript(() => {
       const { put } = IDBObjectStore.prototype
       IDBObjectStore.prototype.put = function (...args) {
@@ -36,11 +37,11 @@ else {
       }
     })
     const page = await context.newPage()
-    await signIn(page, origin, 'Ada')
+    await enter(page, origin, 'Ada')
     await page.getByLabel('New passphrase').fill(passphrase)
     await page.getByLabel('The same once more').fill(`${passphrase}!`)
     await page.getByText('The two passphrases differ').waitFor()
-    await startVault(page)
+    const code = await startVault(page)
     const download = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Save as a file' }).click()
     t.equal((await download).suggestedFilename(), 'recovery-code.txt')
@@ -63,9 +64,10 @@ else {
     })
 
     await t.test('a tab that an upgrade finds open still loads the parts of its own version', async (t) => {
-      const context = await openContext(t, browser)
+      const context = await openContext(t, browser, keepsPage)
       const tab = await context.newPage()
-      await tab.goto(`${origin}/docs`)
+      // Any other address of the service will do.
+      await tab.goto(`${origin}/api/v1/auth/session`)
       const part = '/demo/part-ABCDEFGH.js'
       await tab.evaluate(async (part) => {
         const file = (text: string) => new Response(text, { headers: { 'content-type': 'text/javascript' } })
@@ -84,45 +86,42 @@ else {
       })
     })
 
-    await t.test('the page is kept although a file of it is refused at first, or does not arrive', async (t) => {
-      const context = await openContext(t, browser, {}, /status of 503/)
+    const title = 'although a file of it is refused at first, or does not arrive, the page is kept'
+    await t.test(`${title}, also for a tab that is being opened at that moment`, async (t) => {
+      const context = await openContext(t, browser, keepsPage, /status of 503/)
       const part = /\/demo\/trash-/
-      let [asked, isAway] = [0, true]
+      let asked = 0
       await context.route(part, (route) => {
         asked++
-        if (isAway || asked === 1) return route.abort()
-        return asked === 2 ? route.fulfill({ status: 503, headers: { 'retry-after': '0' } }) : route.fallback()
+        return route.abort()
       })
-      const tab = await context.newPage()
-      await tab.goto(origin)
-      const hasWorker = () => tab.evaluate(async () => !!(await navigator.serviceWorker.getRegistration()))
-      await until(async () => asked > 0 && !(await hasWorker()))
-      t.same(await tab.evaluate(() => caches.keys()), [], 'a part of the page is not kept')
-      t.equal(asked, 3, 'it does not ask for ever')
-      asked = 0
-      isAway = false
-      await tab.evaluate(() => dispatchEvent(new Event('online')))
-      await keptForOffline(tab)
-      t.equal(asked, 3)
-    })
-
-    await t.test('a tab that is being opened at the moment the page is kept needs no network either', async (t) => {
-      const context = await openContext(t, browser)
-      const kept = Promise.withResolvers<void>()
-      const answered = Promise.withResolvers<void>()
-      await context.route(/\/demo\/trash-/, (route) => kept.promise.then(() => route.fallback()))
       const [first, second] = [await context.newPage(), await context.newPage()]
       await first.goto(origin)
-      const asked = Promise.withResolvers<void>()
-      await second.route(`${origin}/`, (route) => {
-        asked.resolve()
-        return answered.promise.then(() => route.fallback())
+      const hasWorker = () => first.evaluate(async () => !!(await navigator.serviceWorker.getRegistration()))
+      await until(async () => asked > 0 && !(await hasWorker()))
+      t.same(await first.evaluate(() => caches.keys()), [], 'a part of the page is not kept')
+      t.equal(asked, 3, 'it does not ask for ever')
+
+      await context.unroute(part)
+      asked = 0
+      const isOpening = Promise.withResolvers<void>()
+      const isKept = Promise.withResolvers<void>()
+      await context.route(part, (route) => {
+        asked++
+        if (asked === 1) return route.abort()
+        return asked === 2 ? route.fulfill({ status: 503, headers: { 'retry-after': '0' } }) : route.fallback()
+      })
+      await second.route(`${origin}/`, async (route) => {
+        isOpening.resolve()
+        await isKept.promise
+        return route.fallback()
       })
       const opening = second.goto(origin)
-      await asked.promise
-      kept.resolve()
+      await isOpening.promise
+      await first.evaluate(() => dispatchEvent(new Event('online')))
       await keptForOffline(first)
-      answered.resolve()
+      t.equal(asked, 3)
+      isKept.resolve()
       await opening
       await keptForOffline(second)
     })
@@ -137,7 +136,7 @@ else {
       await tab.close()
       await page.getByRole('heading', { name: 'Open your bookmarks' }).waitFor()
       t.same(await faultsIn(page, 'locked'), [])
-      await openVault(page)
+      await openVault(page, code)
     })
 
     await t.test('without a network it opens, counts what waits, and tries again', async (t) => {
@@ -204,6 +203,8 @@ else {
       await show(page, 'folder')
     })
 
+    /** The page asks anew. */
+    const reconnect = () => withoutNetwork(page, () => page.locator('#status[data-state=offline]').waitFor())
     const worksAgain = async () => {
       await context.unroute('**/api/v1/sync/**')
       await page.evaluate(() => dispatchEvent(new Event('online')))
@@ -214,7 +215,7 @@ else {
     await t.test('an error of the service is shown with its request, until the service works again', async () => {
       const answer = { status: 500, headers: { 'x-request-id': 'req-7' }, json: { error: 'Internal server error' } }
       await context.route('**/api/v1/sync/**', (route) => route.fulfill(answer))
-      await page.reload()
+      await reconnect()
       await page.getByText('The service has a problem (request req-7).').waitFor()
       await worksAgain()
     })
@@ -226,7 +227,7 @@ else {
       ]
       for (const { status, error, says } of answers) {
         await context.route('**/api/v1/sync/**', (route) => route.fulfill({ status, json: { error } }))
-        await page.reload()
+        await reconnect()
         await page.locator('#connection').getByText(says).waitFor()
         t.same(await faultsIn(page, `refused-${status}`), [])
         await worksAgain()
@@ -305,7 +306,7 @@ else {
       await page.getByRole('button', { name: 'Edit Two' }).click()
       await page.getByRole('textbox', { name: 'Title' }).fill('Two, edited')
       await context.clearCookies()
-      await withoutNetwork(page, () => page.locator('#status[data-state=offline]').waitFor())
+      await reconnect()
       await page.getByText('You are signed out. What you save now is kept').waitFor()
       await page.getByRole('button', { name: 'Save', exact: true }).click()
       await page.getByText('Your sign-in has ended').waitFor()
@@ -328,7 +329,7 @@ else {
 
     await t.test('once another tab has a newer version of the store, this one asks to be reloaded', async (t) => {
       const tab = await context.newPage()
-      await tab.goto(`${origin}/docs`)
+      await tab.goto(`${origin}/api/v1/auth/session`)
       await tab.evaluate(async () => {
         for (const { name = '', version = 0 } of await indexedDB.databases()) {
           if (!name.endsWith('-keys')) indexedDB.open(name, version + 1)

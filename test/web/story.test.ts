@@ -2,14 +2,18 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Page, Response } from 'playwright-core'
 import t from 'tap'
+import { loginFailures } from '../../generated/login-failures.ts'
 import { isDeep } from '../support/depth.ts'
 import { faultsIn, type Look } from './docs-page.ts'
 import {
   addBookmark,
   answerProvider,
   demoOrigin,
+  enter,
+  enterVault,
   identityOf,
   importFile,
+  keepsPage,
   keptForOffline,
   link,
   live,
@@ -34,14 +38,14 @@ if (typeof browser === 'string') t.plan(0, browser)
 else {
   t.test('two browsers of one person: import, live tree, conflict, backup, restore', async (t) => {
     const origin = await demoOrigin()
-    const one = await openContext(t, browser)
-    const other = await openContext(t, browser)
+    const one = await openContext(t, browser, keepsPage)
+    const other = await openContext(t, browser, keepsPage)
     const laptop = await one.newPage()
     const phone = await other.newPage()
 
     await signIn(laptop, origin, 'Ada')
     await makeVault(laptop)
-    await signIn(phone, origin, 'Ada')
+    await enter(phone, origin, 'Ada')
     // Requests of a page that is being taken over by its service worker escape the route.
     await keptForOffline(phone)
     const arriving = phone.getByRole('heading', { name: 'Getting your bookmarks' }).waitFor()
@@ -144,7 +148,7 @@ else {
 
   t.test('a reload keeps queue and state; signing out in one tab stops the other and wipes the browser', async (t) => {
     const origin = await demoOrigin()
-    const page = await openPage(t, browser, 'Bob')
+    const page = await openPage(t, browser, 'Bob', keepsPage)
     const context = page.context()
     await addBookmark(page, 'Kept')
     await live(page)
@@ -199,8 +203,7 @@ else {
       await page.reload()
       await page.getByRole('button', { name: 'Sign in' }).waitFor()
     })
-    await signIn(page, origin, 'Cleo')
-    await makeVault(page)
+    await enterVault(page, origin, 'Cleo')
     t.strictSame(await shownTree(page, 0), [], 'another person sees nothing of it')
   })
 
@@ -208,7 +211,7 @@ else {
     const origin = await demoOrigin()
     const context = await openContext(t, browser)
     const page = await context.newPage()
-    await signIn(page, origin, 'Eve')
+    await enter(page, origin, 'Eve')
     await page.locator('[name=passphrase]:focus').waitFor()
     await startVault(page)
     await page.reload()
@@ -229,7 +232,7 @@ else {
     await page.getByText('The new recovery code counts').waitFor()
 
     const other = await (await openContext(t, browser)).newPage()
-    await signIn(other, origin, 'Eve')
+    await enter(other, origin, 'Eve')
     await other.getByLabel('Passphrase or recovery code').fill(first)
     await other.getByRole('button', { name: 'Open', exact: true }).click()
     await other.getByText('Wrong recovery code.').waitFor()
@@ -272,7 +275,12 @@ else {
         await laptop.keyboard.press('Escape')
       })
       const sent: string[] = []
-      const mobile = await openContext(t, browser, { viewport: { width: 390, height: 800 } }, /status of 404/)
+      const mobile = await openContext(
+        t,
+        browser,
+        { ...keepsPage, viewport: { width: 390, height: 800 } },
+        /status of 404/,
+      )
       mobile.on('request', (request) => {
         sent.push(JSON.stringify([request.url(), request.headers(), request.postData()]))
       })
@@ -382,6 +390,9 @@ else {
     await page.goto(`${origin}/api/v1/auth/callback?code=x&state=/`)
     t.match(page.url(), /\/login\?error=/)
     await page.getByText('Login expired or was started in another browser.').waitFor()
+    const advice = 'Ask the operator of this service, or sign in with another account.'
+    await page.goto(`${origin}/login?error=${encodeURIComponent(loginFailures.forbidden)}`)
+    t.equal(await page.getByRole('alert').textContent(), `This account may not use this service. ${advice}`)
     await page.goto(`${origin}/login?error=${encodeURIComponent('Call 555-0100 to keep your bookmarks')}`)
     // Anybody can make a link: no text of theirs is shown.
     t.equal(await page.getByRole('alert').textContent(), 'Login failed. Sign in once more.')

@@ -5,7 +5,9 @@ import { accessibilityFaults, faultsIn, type Look } from './docs-page.ts'
 import {
   addBookmark,
   demoOrigin,
+  enter,
   identityOf,
+  keepsPage,
   keptForOffline,
   link,
   live,
@@ -34,7 +36,12 @@ if (typeof browser === 'string') t.plan(0, browser)
 else {
   t.test('a vault is as strong as its passphrase, and its door tells what does not open it', async (t) => {
     const origin = await demoOrigin()
-    const context = await openContext(t, browser, { viewport: { width: 1440, height: 900 } }, /status of 429/)
+    const context = await openContext(
+      t,
+      browser,
+      { ...keepsPage, viewport: { width: 1440, height: 900 } },
+      /status of 429/,
+    )
     const page = await context.newPage()
     const loaded: string[] = []
     const inDepth = async (title: string, work: (t: Test) => Promise<void>) => {
@@ -240,7 +247,7 @@ else {
 
     await t.test('whoever lost the recovery code, too, deletes the account at the door', async (t) => {
       await page.unroute('**/api/v1/sync/**')
-      await signIn(page, origin, 'Grace')
+      await enter(page, origin, 'Grace')
       await page.getByText('I have lost both').click()
       const grace = await identityOf(page)
       t.same(await faultsIn(page, 'lost-both', looks), [])
