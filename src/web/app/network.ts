@@ -1,9 +1,9 @@
 import { getSession } from '../../../generated/paths.ts'
 import { ApiError, OfflineError, StorageFullError, type Sync, type SyncStatus } from '../../client/index.ts'
-import { messageOf } from '../ui/failure.ts'
+import { messageOf, tellFailure } from '../ui/failure.ts'
 import { hearTime } from '../ui/service-time.ts'
 import { sharedValue } from '../ui/shared-value.ts'
-import { dismissText, tell } from '../ui/tell.ts'
+import { dismissText } from '../ui/tell.ts'
 import { say } from '../words/words.ts'
 
 /** The page's way to the service, with a switch: to see what happens without a network, nobody has to pull a plug. */
@@ -82,7 +82,7 @@ export function stillText(error: unknown): string {
 export function followTrouble(sync: Sync): void {
   sync.on('error', ({ error, id }) => {
     if (id === undefined) trouble.set(error)
-    else if (!sync.quarantined().some((one) => one.id === id)) tell(messageOf(error), { isAlert: true })
+    else if (!sync.quarantined().some((one) => one.id === id)) tellFailure(error)
   })
   sync.on('status', ({ state }) => {
     if (state !== 'online' && state !== 'polling' && state !== 'syncing') return

@@ -4,7 +4,7 @@ import { ApiError, type Quarantined, StorageFullError, type Sync } from '../../c
 import { useSync, useSyncStatus } from '../../client/react.ts'
 import { quoted } from '../library/kind.ts'
 import { useOutdated } from '../offline/register.ts'
-import { Button } from '../ui/button.tsx'
+import { Button, CopyButton } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { messageOf, sentence } from '../ui/failure.ts'
 import { useClockError } from '../ui/service-time.ts'
@@ -229,22 +229,17 @@ export function showDetails(sync: Sync): void {
 
 function Details({ sync, close }: { sync: Sync; close: () => void }) {
   const [text, setText] = useState('')
-  const [isCopied, setCopied] = useState(false)
   useEffect(() => {
     const show = (told: object) => setText(JSON.stringify(told, null, 2))
     // A sync that has stopped explains nothing more.
     sync.explain().then(show, () => show({ status: sync.status() }))
   }, [])
-  const copy = async () => {
-    await navigator.clipboard.writeText(text)
-    setCopied(true)
-  }
   return (
     <Dialog title={say.app.details} close={close}>
       <p>{say.app.detailsFor}</p>
       <textarea class="details" aria-label={say.app.details} readOnly rows={16} value={text} />
       <div class="bar">
-        <Button onClick={copy}>{isCopied ? say.ui.copied : say.ui.copy}</Button>
+        <CopyButton text={text} />
       </div>
     </Dialog>
   )

@@ -2,9 +2,9 @@ import { useLayoutEffect } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
 import { capture, type FirstEntries, openNew } from '../library/editor.tsx'
 import { addressIn } from '../library/links.ts'
-import { messageOf } from '../ui/failure.ts'
+import { tellFailure } from '../ui/failure.ts'
 import { sharedValue } from '../ui/shared-value.ts'
-import { tell, undoLast } from '../ui/tell.ts'
+import { undoLast } from '../ui/tell.ts'
 import { go, readRoute } from './route.ts'
 
 /** What a key works on. */
@@ -39,7 +39,7 @@ export function useCapture(sync: Sync): void {
       const url = isTyping ? undefined : addressIn(event.clipboardData?.getData('text/plain') ?? '')
       if (url === undefined) return
       event.preventDefault()
-      capture(sync, url, hereOf(sync)).catch((error: unknown) => tell(messageOf(error), { isAlert: true }))
+      capture(sync, url, hereOf(sync)).catch(tellFailure)
     }
     document.addEventListener('paste', paste)
     return () => document.removeEventListener('paste', paste)
@@ -63,7 +63,7 @@ const actions: Record<string, (parts: Parts) => void> = {
 
 const commands: Record<string, (parts: Parts) => void> = {
   k: ({ openCommandBar }) => openCommandBar(),
-  z: () => undoLast().catch((error: unknown) => tell(messageOf(error), { isAlert: true })),
+  z: () => undoLast().catch(tellFailure),
 }
 
 /** Shows the form of a new bookmark. */

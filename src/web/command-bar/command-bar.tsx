@@ -15,10 +15,9 @@ import { addressIn } from '../library/links.ts'
 import { foldersAround, pathText } from '../library/paths.ts'
 import { countTags } from '../library/tags.tsx'
 import { showDialog } from '../ui/dialogs.tsx'
-import { messageOf } from '../ui/failure.ts'
+import { tellFailure } from '../ui/failure.ts'
 import { BookmarkPlusIcon, CloseIcon, FolderIcon, FolderPlusIcon, Icon, SearchIcon, TagIcon } from '../ui/icons.tsx'
 import type { MenuItem } from '../ui/menu.tsx'
-import { tell } from '../ui/tell.ts'
 import { fill, say } from '../words/words.ts'
 
 /** Shows the field in which one finds bookmarks, goes to any view and does anything by typing. */
@@ -73,7 +72,7 @@ function CommandBar({ app, close }: { app: App; close: () => void }) {
     const action = how === 'edit' ? choice?.edit : choice?.choose
     if (!choice || !action) return
     if (!choice.stays) close()
-    Promise.resolve(action()).catch((error: unknown) => tell(messageOf(error), { isAlert: true }))
+    Promise.resolve(action()).catch(tellFailure)
   }
   const isCurrent = found?.text === text && found.chips === chips
   useEffect(() => {

@@ -24,8 +24,8 @@ export function Conflicts() {
   const conflicts = useConflicts()
   const ids = [...new Set(conflicts.map(({ id }) => id))]
   return (
-    <section class="page" id="conflicts" aria-label={later.conflicts.title}>
-      <h1>{later.conflicts.title}</h1>
+    <section class="page" id="conflicts" aria-label={say.app.views.conflicts}>
+      <h1>{say.app.views.conflicts}</h1>
       <ul class="plain">
         {ids.map((id) => (
           <Item key={id} id={id} conflicts={conflicts.filter((conflict) => conflict.id === id)} />
@@ -58,7 +58,7 @@ function Item({ id, conflicts }: { id: string; conflicts: readonly Conflict[] })
     const before = sync.get(id)
     await sync.resolve(id, 'mine')
     const seen = sync.get(id)
-    tell(isMineDeleted ? later.conflicts.deleted(name) : later.conflicts.lostIsBack(quotedName(seen ?? null)), {
+    tell(isMineDeleted ? say.library.deleted(name) : later.conflicts.lostIsBack(quotedName(seen ?? null)), {
       undo: () => (before ? sync.put(before, { seen }) : sync.remove(id)),
     })
   }
@@ -104,7 +104,7 @@ interface FieldTexts {
 
 function textsOf(sync: Sync, { fields, mine, theirs }: Conflict): FieldTexts[] {
   const textOf = (bookmark: PlaintextBookmark | null, field: string): string => {
-    if (!bookmark) return later.conflicts.isDeleted
+    if (!bookmark) return later.history.deleted
     if (field === '') return quotedName(bookmark)
     if (field !== 'parentId') return valueText(bookmark[field as keyof PlaintextBookmark])
     const folder = bookmark.parentId === undefined ? undefined : sync.get(bookmark.parentId)
@@ -161,7 +161,7 @@ function keyOf({ fields, mine, theirs }: Conflict): string {
 }
 
 function valueText(value: unknown): string {
-  if (value === undefined || value === '') return later.conflicts.empty
+  if (value === undefined || value === '') return say.library.empty
   if (Array.isArray(value)) return value.join(', ')
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
@@ -259,7 +259,7 @@ function LostElsewhere({ version, settled }: { version: BookmarkVersion; settled
         >
           {later.conflicts.leaveAsItIs}
         </Button>
-        <a href={hrefOf('history', id)}>{later.conflicts.history}</a>
+        <a href={hrefOf('history', id)}>{say.app.views.history}</a>
       </div>
     </li>
   )

@@ -55,7 +55,7 @@ export function GoBack() {
   return (
     <section class="page" aria-labelledby="go-back-title">
       <div class="heading">
-        <h1 id="go-back-title">{later.history.goBack}</h1>
+        <h1 id="go-back-title">{say.app.views['go-back']}</h1>
         <p>{later.history.goBackMore}</p>
       </div>
       <ChooseTime isBusy={stage.name === 'counting' || stage.name === 'working'} choose={count} />

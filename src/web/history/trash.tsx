@@ -48,7 +48,7 @@ export function Trash({ rest }: { rest: string }) {
   return (
     <section class="page" aria-labelledby="trash-title">
       <div class="heading">
-        <h1 id="trash-title">{later.history.trash}</h1>
+        <h1 id="trash-title">{say.app.views.trash}</h1>
         <p>{later.history.trashMore}</p>
       </div>
       <Answer of={trash}>
@@ -142,7 +142,7 @@ function TrashRow({ deleted, trash, selected }: TrashRowProps) {
     <li class="trash-row" data-id={id}>
       <input
         type="checkbox"
-        aria-label={later.history.select(name)}
+        aria-label={say.library.select(name)}
         // What cannot be read here is restored by itself.
         disabled={!bookmark}
         checked={selected.ids.has(id)}
@@ -162,10 +162,10 @@ function TrashRow({ deleted, trash, selected }: TrashRowProps) {
         {later.history.restore}
       </Button>
       <Menu
-        label={later.history.moreFor(name)}
+        label={say.library.moreFor(name)}
         icon={MoreIcon}
         items={[
-          { label: later.history.history, icon: HistoryIcon, action: () => go('history', id) },
+          { label: say.app.views.history, icon: HistoryIcon, action: () => go('history', id) },
           { label: later.history.eraseNow, icon: TrashIcon, action: erase },
         ]}
       />

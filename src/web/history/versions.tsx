@@ -35,12 +35,12 @@ function VersionsOf({ id }: { id: string }) {
       <div class="heading">
         <nav class="crumbs" aria-label={later.history.backTo}>
           {current ? (
-            <a href={hrefOf('folder', current.parentId)}>{say.library.bookmarks}</a>
+            <a href={hrefOf('folder', current.parentId)}>{say.app.views.folder}</a>
           ) : (
-            <a href={hrefOf('trash')}>{later.history.trash}</a>
+            <a href={hrefOf('trash')}>{say.app.views.trash}</a>
           )}
         </nav>
-        <h1 id="history-title">{later.history.history}</h1>
+        <h1 id="history-title">{say.app.views.history}</h1>
         {known && (
           <div class="history-of">
             <Letter bookmark={known} />
@@ -48,7 +48,9 @@ function VersionsOf({ id }: { id: string }) {
               <strong class="row-title" dir="auto">
                 {nameOf(known)}
               </strong>
-              <span class="row-sub">{[known.url, path && later.history.inPath(path)].filter(Boolean).join(' ')}</span>
+              <span class="row-sub">
+                {[known.url, path && say.commandBar.inFolder(path)].filter(Boolean).join(' ')}
+              </span>
             </div>
           </div>
         )}

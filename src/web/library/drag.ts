@@ -1,8 +1,7 @@
 import type { RefObject } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
-import { messageOf } from '../ui/failure.ts'
-import { tell } from '../ui/tell.ts'
+import { tellFailure } from '../ui/failure.ts'
 import { say } from '../words/words.ts'
 import { moveBefore, moveInto } from './actions.ts'
 import { nameOf } from './kind.ts'
@@ -138,7 +137,7 @@ function draw(start: PointerEvent, row: HTMLElement, actions: Record<Side, Swipe
     try {
       await actions[drawn < 0 ? 'left' : 'right'].run(item.dataset.id ?? '')
     } catch (error) {
-      tell(messageOf(error), { isAlert: true })
+      tellFailure(error)
     }
   }
   addEventListener('pointermove', move, { signal })
@@ -186,7 +185,7 @@ function follow(start: PointerEvent, id: string, { sync, ids, selected, folder }
     if (event.pointerId !== start.pointerId) return
     if (picture) swallowClick()
     end()
-    if (picture && place) put(sync, moving, place).catch((error: unknown) => tell(messageOf(error), { isAlert: true }))
+    if (picture && place) put(sync, moving, place).catch(tellFailure)
   }
   addEventListener('pointermove', move, { signal })
   addEventListener('pointerup', drop, { signal })

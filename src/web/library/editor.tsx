@@ -123,7 +123,7 @@ function Editor({ sync, bookmark, fresh, opened, close }: EditorProps) {
 
   return (
     <Dialog
-      title={opened ? say.library.editTitle(nameOf(opened)) : isLink ? say.library.newBookmark : say.library.newFolder}
+      title={opened ? say.library.edit(nameOf(opened)) : isLink ? say.library.newBookmark : say.library.newFolder}
       close={leave}
     >
       <Form

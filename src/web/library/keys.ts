@@ -1,8 +1,7 @@
 import type { TargetedKeyboardEvent } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
-import { messageOf } from '../ui/failure.ts'
-import { tell } from '../ui/tell.ts'
+import { tellFailure } from '../ui/failure.ts'
 import { moveBefore } from './actions.ts'
 import { openEditor } from './editor.tsx'
 import { openTags } from './tags.tsx'
@@ -27,7 +26,7 @@ export function pressed(event: KeyEvent, parts: KeyParts): void {
   const action = actionOf(event, parts, id)
   if (!action) return
   event.preventDefault()
-  Promise.resolve(action()).catch((error: unknown) => tell(messageOf(error), { isAlert: true }))
+  Promise.resolve(action()).catch(tellFailure)
 }
 type Action = (() => unknown) | undefined
 

@@ -20,8 +20,8 @@ export function All() {
   const [order, setOrder] = useOrder('all')
   return (
     <Collection
-      label={say.library.all}
-      heading={<h1>{say.library.all}</h1>}
+      label={say.app.views.all}
+      heading={<h1>{say.app.views.all}</h1>}
       ids={useSorted(allLinks, order)}
       order={order}
       setOrder={setOrder}
@@ -72,7 +72,7 @@ export function Found({ rest: query }: { rest: string }) {
       label={say.library.foundLabel}
       heading={
         <div class="heading">
-          <h1>{say.library.search}</h1>
+          <h1>{say.app.views.search}</h1>
           {found && (
             <p role="status">
               {count === maxFound ? say.library.bestFor(count, found.query) : say.library.foundFor(count, found.query)}
@@ -108,7 +108,7 @@ export function Folder({ rest }: { rest: string }) {
   return (
     <Collection
       key={rest}
-      label={say.library.bookmarks}
+      label={say.app.views.folder}
       heading={<Heading id={rest} />}
       ids={ids}
       order={order}
@@ -136,7 +136,7 @@ function Heading({ id }: { id: string }) {
       {folder && (
         <nav class="crumbs" aria-label={say.library.foldersAround}>
           <a href={hrefOf('folder')} data-drop-folder="">
-            {say.library.bookmarks}
+            {say.app.views.folder}
           </a>
           {around.map((one) => (
             <a key={one.id} href={hrefOf('folder', one.id)} data-drop-folder={one.id}>
@@ -145,7 +145,7 @@ function Heading({ id }: { id: string }) {
           ))}
         </nav>
       )}
-      <h1>{folder ? nameOf(folder) : say.library.bookmarks}</h1>
+      <h1>{folder ? nameOf(folder) : say.app.views.folder}</h1>
     </div>
   )
 }
@@ -198,10 +198,10 @@ export function Duplicates() {
   const later = ids.filter((id, index) => index > 0 && isSame(sync, id, ids[index - 1]))
   return (
     <Collection
-      label={say.library.duplicates}
+      label={say.app.views.duplicates}
       heading={
         <div class="heading">
-          <h1>{say.library.duplicates}</h1>
+          <h1>{say.app.views.duplicates}</h1>
           {later.length > 0 && (
             <div class="bar">
               <p>{say.library.duplicatesMore}</p>

@@ -4,9 +4,8 @@ import type { Sync } from '../../client/index.ts'
 import { fold } from '../../client/sync/search/fold.ts'
 import { Combobox, type Option } from '../ui/combobox.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
-import { messageOf } from '../ui/failure.ts'
+import { tellFailure } from '../ui/failure.ts'
 import { Form, FormEnd, useCheck } from '../ui/form.tsx'
-import { tell } from '../ui/tell.ts'
 import { say } from '../words/words.ts'
 import { moveInto, newBookmark, withContents } from './actions.ts'
 import { type Bookmark, isFolder } from './kind.ts'
@@ -33,7 +32,7 @@ function Move({ sync, ids, moved, close }: MoveProps) {
     ended.current = moved
     close()
   }
-  const choose = () => void move().catch((error: unknown) => tell(messageOf(error), { isAlert: true }))
+  const choose = () => void move().catch(tellFailure)
   return (
     <Dialog
       title={ids.length === 1 ? say.library.moveTo : say.library.moveCountTo(ids.length)}

@@ -155,7 +155,7 @@ function rowMenu(
     { label: say.library.moveTo, icon: MoveIcon, action: () => move([bookmark.id]) },
     !isFolder(bookmark) && { label: say.library.menuTag, icon: TagIcon, action: () => openTags(sync, [bookmark.id]) },
     { label: say.library.menuSelect, icon: SelectAllIcon, action: () => toggle(bookmark.id) },
-    { label: say.library.menuHistory, icon: HistoryIcon, action: () => go('history', bookmark.id) },
+    { label: say.app.views.history, icon: HistoryIcon, action: () => go('history', bookmark.id) },
     { label: say.ui.delete, icon: TrashIcon, action: () => remove([bookmark.id]) },
   ]
 }

@@ -4,7 +4,7 @@ import { loadMasterKey } from '../../client/index.ts'
 import { offerPairing, PairingError, type PairingGuest, pairingMs } from '../../client/pair.ts'
 import type { App } from '../app/context.ts'
 import { go } from '../app/route.ts'
-import { Button } from '../ui/button.tsx'
+import { Button, CopyButton } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialogs.tsx'
 import { messageOf, ToldError } from '../ui/failure.ts'
 import { Time } from '../ui/time.tsx'
@@ -58,7 +58,7 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
   }
 
   return (
-    <Dialog title={later.pairing.title} close={close}>
+    <Dialog title={say.app.pairPhone} close={close}>
       <div class="form pairing">
         {step.name === 'begun' && <Waiting again={() => setTurn(turn + 1)} />}
         {step.name === 'shown' && <Code link={step.link} />}
@@ -80,7 +80,7 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
             <div class="bar end">
               <Button onClick={() => setTurn(turn + 1)}>{later.pairing.another}</Button>
               <Button look="primary" onClick={() => leaveTo('others')}>
-                {later.pairing.signOutOthers}
+                {later.account.signOutOthers}
               </Button>
             </div>
           </>
@@ -108,7 +108,7 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
             <div class="bar end">
               {step.mayBeOpen && <Button onClick={() => leaveTo('lost')}>{later.pairing.notMe}</Button>}
               {!step.mayBeOpen && isSuspect(step.error) && (
-                <Button onClick={() => leaveTo('others')}>{later.pairing.signOutOthers}</Button>
+                <Button onClick={() => leaveTo('others')}>{later.account.signOutOthers}</Button>
               )}
               <Button look="primary" onClick={() => setTurn(turn + 1)}>
                 {later.pairing.another}
@@ -131,11 +131,6 @@ function isSuspect(error: unknown): boolean {
 }
 
 function Code({ link }: { link: string }) {
-  const [isCopied, setCopied] = useState(false)
-  const copy = async () => {
-    await navigator.clipboard.writeText(link)
-    setCopied(true)
-  }
   return (
     <>
       <p>{fill(later.pairing.scanThis, { time: <Countdown key={link} /> })}</p>
@@ -145,7 +140,7 @@ function Code({ link }: { link: string }) {
           {later.pairing.orLink}
           <input readOnly value={link} onFocus={({ currentTarget }) => currentTarget.select()} />
         </label>
-        <Button onClick={copy}>{isCopied ? say.ui.copied : say.ui.copy}</Button>
+        <CopyButton text={link} />
       </div>
     </>
   )

@@ -11,7 +11,7 @@ import { type SeenRequest, useSeenRequests } from './requests.ts'
 export function Seen({ sync, close }: { sync: Sync; close: () => void }) {
   const requests = useSeenRequests()
   return (
-    <Dialog title={later.seen.title} close={close}>
+    <Dialog title={say.app.serverSees} close={close}>
       <div class="form seen">
         <p>{later.seen.lastRequests(requests.length)}</p>
         <ul class="plain">

@@ -112,7 +112,7 @@ function BackupRow({ backup, changed }: BackupRowProps) {
               aria-label={later.settings.openName(name)}
               onClick={() => showBackup(app, name, () => downloadBackup(client, backup))}
             >
-              {later.settings.open}
+              {later.vault.open}
             </Button>
             <Button aria-label={later.settings.downloadName(name)} onClick={download}>
               {later.settings.download}

@@ -36,7 +36,7 @@ interface OpenBackupProps {
 
 function OpenBackup({ app, name, load, close }: OpenBackupProps) {
   const [opened, setOpened] = useState<OpenedExport>()
-  const [step, setStep] = useState<Step>({ what: later.settings.reading })
+  const [step, setStep] = useState<Step>({ what: later.settings.steps.Reading })
   const [failure, setFailure] = useState<string>()
   useEffect(() => {
     const closed = new AbortController()
@@ -93,7 +93,7 @@ function BackupContents({ sync, opened, close }: BackupContentsProps) {
   const { missing, changed } = useMemo(() => compare(sync, bookmarks), [opened])
   const folders = bookmarks.filter(isFolder).length
   const restore = async (overwrite: boolean) => {
-    const what = later.settings.encrypting
+    const what = later.settings.steps.Encrypting
     setStep({ what })
     try {
       await restoreBackup(sync, opened, { overwrite, onProgress: (done, total) => setStep({ what, done, total }) })

@@ -41,7 +41,7 @@ export function Security({ rest }: { rest: string }) {
   }, [rest])
   return (
     <section class="page">
-      <h1>{later.settings.security}</h1>
+      <h1>{say.app.views.security}</h1>
       <section class="panel">
         <h2>{later.settings.secrets}</h2>
         <p>{later.settings.secretsMore}</p>
@@ -75,9 +75,7 @@ function NewCode({ owner, close }: ToolProps) {
   return (
     <Dialog title={draft ? later.vault.printCode : later.settings.newCode} close={close}>
       {draft ? (
-        <RecoveryCode draft={draft} person={person} confirm={confirm}>
-          <Button onClick={close}>{say.ui.cancel}</Button>
-        </RecoveryCode>
+        <RecoveryCode draft={draft} person={person} confirm={confirm} cancel={close} />
       ) : (
         <Form onSubmit={prepare}>
           <CredentialFields owner={owner} />

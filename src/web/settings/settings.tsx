@@ -5,6 +5,7 @@ import { FileButton, saveFile } from '../ui/files.tsx'
 import { tell } from '../ui/tell.ts'
 import { Progress } from '../ui/waiting.tsx'
 import { later } from '../words/later.ts'
+import { say } from '../words/words.ts'
 import { Backups } from './backups.tsx'
 import { type ImportJob, importFile, useImportJob } from './import-job.ts'
 
@@ -12,7 +13,7 @@ import { type ImportJob, importFile, useImportJob } from './import-job.ts'
 export function Settings() {
   return (
     <div class="page panels">
-      <h1>{later.settings.title}</h1>
+      <h1>{say.app.views.settings}</h1>
       <BookmarkFiles />
       <Bookmarklet />
       <Backups />

@@ -1,6 +1,6 @@
 import { setSingleKeys, useSingleKeys } from '../app/shortcuts.ts'
 import { later } from '../words/later.ts'
-import { fill } from '../words/words.ts'
+import { fill, say } from '../words/words.ts'
 
 /** What each does has its words under the same name. */
 const keys: Readonly<Record<keyof typeof later.settings.keysDo, readonly string[]>> = {
@@ -28,7 +28,7 @@ export function Shortcuts() {
   const isOn = useSingleKeys()
   return (
     <div class="page">
-      <h1>{later.settings.shortcuts}</h1>
+      <h1>{say.app.views.shortcuts}</h1>
       <section class="panel">
         <label class="switch">
           <input

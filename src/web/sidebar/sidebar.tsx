@@ -185,8 +185,8 @@ function TagList() {
   const [showsAll, setShowsAll] = useState(false)
   if (tags.length === 0) return null
   return (
-    <section class="tags" aria-label={say.sidebar.tags}>
-      <h2>{say.sidebar.tags}</h2>
+    <section class="tags" aria-label={say.library.tags}>
+      <h2>{say.library.tags}</h2>
       <ul>
         {(showsAll ? tags : tags.slice(0, maxShown)).map(([tag, count]) => (
           <li key={tag}>

@@ -1,5 +1,6 @@
 import type { ButtonHTMLAttributes, ComponentChildren, TargetedMouseEvent } from 'preact'
 import { useContext, useRef, useState } from 'preact/hooks'
+import { say } from '../words/words.ts'
 import { ShowFailure } from './failure.ts'
 import { Icon, type IconShapes } from './icons.tsx'
 
@@ -44,6 +45,16 @@ export function Button({ onClick, icon, look = 'plain', children, disabled, clas
       {children !== undefined && <span>{children}</span>}
     </button>
   )
+}
+
+/** Copies the text, and says so. */
+export function CopyButton({ text }: { text: string }) {
+  const [isCopied, setCopied] = useState(false)
+  const copy = async () => {
+    await navigator.clipboard.writeText(text)
+    setCopied(true)
+  }
+  return <Button onClick={copy}>{isCopied ? say.ui.copied : say.ui.copy}</Button>
 }
 
 /** A button that shows its icon alone. The label is its name and its tooltip. */

@@ -24,8 +24,13 @@ import { tell } from './tell.ts'
 /** Its text is a sentence for the person. */
 export class ToldError extends Error {}
 
+/** Says at the bottom of the page why something did not work. */
+export function tellFailure(error: unknown): void {
+  tell(messageOf(error), { isAlert: true })
+}
+
 /** Shows why something did not work: at the bottom of the page or, inside a dialog or a form, there. */
-export const ShowFailure = createContext((error: unknown) => tell(messageOf(error), { isAlert: true }))
+export const ShowFailure = createContext(tellFailure)
 
 /** Around what takes a young sign-in: leads the person to one. */
 export const LeadToSignIn = createContext<(() => void) | undefined>(undefined)

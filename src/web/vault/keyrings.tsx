@@ -76,7 +76,7 @@ function EarlierKeyrings({ owner: { client }, close }: OwnerProps) {
                 </span>
               </div>
               <Button aria-label={later.vault.restoreKeyring(revision)} onClick={() => restore(id)}>
-                {later.vault.restore}
+                {later.history.restore}
               </Button>
             </li>
           ))}
@@ -158,9 +158,7 @@ function Repair({ owner, close }: OwnerProps) {
   return (
     <Dialog title={draft ? later.vault.printCode : later.vault.repairTitle} close={close}>
       {draft ? (
-        <RecoveryCode draft={draft} person={person} confirm={confirm}>
-          <Button onClick={close}>{say.ui.cancel}</Button>
-        </RecoveryCode>
+        <RecoveryCode draft={draft} person={person} confirm={confirm} cancel={close} />
       ) : (
         <Form onSubmit={prepare}>
           {areReplaced ? <OtherDeviceFirst /> : <p>{later.vault.sameKeys}</p>}

@@ -117,8 +117,8 @@ function StrengthMeter({ strength }: { strength: Judgement }) {
 /** Why it is weak, and what to do. */
 function adviceOf({ warnings, suggestions }: Judgement): string {
   const texts = [
-    ...warnings.map((name) => later.vault.warnings[name]),
-    ...suggestions.map((name) => later.vault.suggestions[name]),
+    ...warnings.map(([name, text]) => later.vault.warning(name, text)),
+    ...suggestions.map(([name, text]) => later.vault.suggestion(name, text)),
   ]
   return texts.join(' ') || later.vault.addWords
 }

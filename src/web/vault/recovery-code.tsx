@@ -1,8 +1,6 @@
-import type { ComponentChildren } from 'preact'
 import { createPortal } from 'preact/compat'
-import { useState } from 'preact/hooks'
 import type { RecoveryCodeDraft } from '../../client/index.ts'
-import { Button } from '../ui/button.tsx'
+import { Button, CopyButton } from '../ui/button.tsx'
 import { saveFile } from '../ui/files.tsx'
 import { locale } from '../words/language.ts'
 import { later } from '../words/later.ts'
@@ -13,17 +11,13 @@ interface RecoveryCodeProps {
   /** The person's name; empty if the provider told none. */
   person: string
   confirm: () => unknown
-  children?: ComponentChildren
+  /** Leaves the one of before. */
+  cancel?: () => void
 }
 
 /** Shows a recovery code that counts only when the person has confirmed it. */
-export function RecoveryCode({ draft, person, confirm, children }: RecoveryCodeProps) {
+export function RecoveryCode({ draft, person, confirm, cancel }: RecoveryCodeProps) {
   const { recoveryCode } = draft
-  const [isCopied, setCopied] = useState(false)
-  const copy = async () => {
-    await navigator.clipboard.writeText(recoveryCode)
-    setCopied(true)
-  }
   const file = () => new Blob([recoveryText(recoveryCode, person)], { type: 'text/plain' })
   return (
     <>
@@ -32,7 +26,7 @@ export function RecoveryCode({ draft, person, confirm, children }: RecoveryCodeP
         {recoveryCode}
       </output>
       <div class="bar">
-        <Button onClick={copy}>{isCopied ? say.ui.copied : say.ui.copy}</Button>
+        <CopyButton text={recoveryCode} />
         <Button onClick={() => print()}>{later.vault.print}</Button>
         <Button onClick={() => saveFile(file(), later.vault.codeFile)}>{later.vault.saveFile}</Button>
       </div>
@@ -40,7 +34,7 @@ export function RecoveryCode({ draft, person, confirm, children }: RecoveryCodeP
         <Button look="primary" onClick={confirm}>
           {later.vault.onPaper}
         </Button>
-        {children}
+        {cancel && <Button onClick={cancel}>{say.ui.cancel}</Button>}
       </div>
       <PrintedCode code={recoveryCode} person={person} />
     </>

@@ -9,10 +9,13 @@ export interface Question {
   known: readonly string[]
 }
 
-/** Advice by its names, for the page to say it in its language. */
+export type Warning = keyof typeof translations.warnings
+export type Suggestion = keyof typeof translations.suggestions
+
+/** Advice by its names, for the page to say it in its language, and in English. */
 export interface Judgement extends Pick<PassphraseStrength, 'level'> {
-  warnings: readonly (keyof typeof translations.warnings)[]
-  suggestions: readonly (keyof typeof translations.suggestions)[]
+  warnings: readonly (readonly [Warning, text: string])[]
+  suggestions: readonly (readonly [Suggestion, text: string])[]
 }
 
 const thread = globalThis as unknown as {
@@ -23,9 +26,9 @@ const thread = globalThis as unknown as {
 thread.addEventListener('message', ({ data: { passphrase, known } }) => {
   const { level, advice } = judge(passphrase, known)
   const { warnings, suggestions } = translations
-  thread.postMessage({ level, warnings: namesIn(warnings, advice), suggestions: namesIn(suggestions, advice) })
+  thread.postMessage({ level, warnings: given(warnings, advice), suggestions: given(suggestions, advice) })
 })
 
-function namesIn<T extends object>(texts: T, advice: readonly string[]): (keyof T)[] {
-  return (Object.keys(texts) as (keyof T)[]).filter((name) => advice.includes(String(texts[name])))
+function given<Name extends string>(texts: Record<Name, string>, advice: readonly string[]): [Name, string][] {
+  return (Object.entries(texts) as [Name, string][]).filter(([, text]) => advice.includes(text))
 }

@@ -15,10 +15,9 @@ import { lockedSync, signOutLocked } from '../app/session.ts'
 import { takeScanned } from '../pairing/code.ts'
 import { Front } from '../sign-in/sign-in.tsx'
 import { Button } from '../ui/button.tsx'
-import { messageOf } from '../ui/failure.ts'
+import { messageOf, tellFailure } from '../ui/failure.ts'
 import { Form, Submit } from '../ui/form.tsx'
 import { lazily } from '../ui/lazily.tsx'
-import { tell } from '../ui/tell.ts'
 import { Waiting } from '../ui/waiting.tsx'
 import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
@@ -56,7 +55,7 @@ export function VaultDoor({ owner, device, opened }: DoorProps) {
     await opened(await tryCredentials(owner.userId, fields, (credentials) => openVault(owner.client, credentials)))
   }
   const existsAlready = (error: VaultExistsError) => {
-    tell(messageOf(error), { isAlert: true })
+    tellFailure(error)
     setExists(true)
   }
   if (code !== undefined) {
