@@ -21,6 +21,14 @@ const bodies = {
 const tooLarge = { error: 'Request body too large' }
 const json = { 'content-type': 'application/json' }
 
+type Refusal = [status: number, headers: Record<string, string>]
+const refusals: Refusal[] = [
+  [415, { cookie: ada.cookie, 'content-type': 'text/plain' }],
+  [415, { ...json, cookie: ada.cookie, 'content-encoding': 'gzip' }],
+  [401, json],
+  [403, { ...json, cookie: ada.cookie, origin: 'https://evil.example' }],
+]
+
 async function send(method: string, path: string, headers: Record<string, string>, body: BodyInit) {
   const response = await fetch(origin + path, { method, headers, body, duplex: 'half' } as RequestInit)
   const raw = Buffer.from(await response.arrayBuffer())
@@ -55,13 +63,6 @@ for (const [path, large] of Object.entries(bodies)) {
   })
 
   t.test(`${size} to ${path} of a wrong type, or without a session: the client receives the response`, async (t) => {
-    const { cookie } = ada
-    const refusals: [status: number, headers: Record<string, string>][] = [
-      [415, { cookie, 'content-type': 'text/plain' }],
-      [415, { ...json, cookie, 'content-encoding': 'gzip' }],
-      [401, json],
-      [403, { ...json, cookie, origin: 'https://evil.example' }],
-    ]
     for (const [status, headers] of refusals) {
       t.equal((await send('POST', path, headers, large)).status, status)
       t.equal((await send('POST', path, headers, streamed(large))).status, status, 'in chunks')
@@ -82,13 +83,8 @@ function pushAndClose(headers: Record<string, string>, body: Uint8Array): Promis
 
 t.test('A client that closes its connection gets the refusal of a large body, too', async (t) => {
   const { cookie } = ada
-  const refusals: [status: number, headers: Record<string, string>][] = [
-    [413, { ...json, cookie }],
-    [415, { cookie, 'content-type': 'text/plain' }],
-    [401, json],
-    [403, { ...json, cookie, origin: 'https://evil.example' }],
-  ]
-  for (const [status, headers] of refusals) {
+  const tooMuch: Refusal = [413, { ...json, cookie }]
+  for (const [status, headers] of [tooMuch, ...refusals]) {
     const body = bodies['/api/v1/sync/push']
     t.equal(await pushAndClose({ ...headers, 'content-length': `${body.length}` }, body), status)
     t.equal(await pushAndClose({ ...headers, 'transfer-encoding': 'chunked' }, body), status, 'in chunks')
@@ -98,13 +94,10 @@ t.test('A client that closes its connection gets the refusal of a large body, to
 t.test('A body over the limit of its operation: 413, and nothing changed', async (t) => {
   const refresh = { cookie: `service_refresh=${ada.refresh}` }
   const before = await snapshot(app.context)
-  const blanks = Buffer.alloc(40 * mebibyte, ' ')
   for (const { operationId, method, path, maxBytes } of operations) {
     const headers = { ...json, ...(operationId === 'refreshSession' && refresh) }
-    for (const payload of [blanks.subarray(0, maxBytes + 1), blanks]) {
-      const answer = await ada.call(method, path, { headers, payload })
-      t.same([answer.status, answer.body], [413, tooLarge], operationId)
-    }
+    const answer = await ada.call(method, path, { headers, payload: Buffer.alloc(maxBytes + 1, ' ') })
+    t.same([answer.status, answer.body], [413, tooLarge], operationId)
   }
   t.equal(await snapshot(app.context), before)
 })

@@ -13,8 +13,9 @@ const impatientMs = 100
 type Fault = MockProvider['faults'] extends Map<unknown, infer Name> ? Name : never
 type Service = Awaited<ReturnType<typeof buildWithMock>>
 
-const quick: Fault[] = ['redirect', 'missing', 'error', 'busy', 'html', 'array', 'hangup', 'endless', 'bomb']
-const slow: Fault[] = ['silent', 'dripping']
+/** One of each kind: test/provider/faults.test.ts has all of them, and all lies. */
+const quick: Fault[] = ['missing', 'error', 'array']
+const slow: Fault[] = ['silent']
 const unavailable = '/login?error=Identity%20provider%20is%20not%20available'
 const refused = '/login?error=Login%20was%20refused%20by%20the%20identity%20provider'
 /** A response, but not one that could be right. */
@@ -72,34 +73,18 @@ for (const endpoint of ['token', 'jwks'] as const) {
 t.test('An ID token or a redirect that lies: /login?error, no cookie, nothing changed', async (t) => {
   const service = await buildWithMock(t)
   const { alter } = service.mock
+  const changeRedirect = (name: string, value: string) => {
+    alter.redirect = (callback) => callback.searchParams.set(name, value)
+  }
   const lies: Record<string, () => void> = {
-    'wrong issuer': () => changeClaims({ iss: 'https://evil.example' }),
-    'wrong nonce': () => changeClaims({ nonce: 'another' }),
-    'no nonce': () => changeClaims({ nonce: undefined }),
-    'wrong audience': () => changeClaims({ aud: 'another' }),
-    expired: () => changeClaims({ exp: 1 }),
-    'no subject': () => changeClaims({ sub: undefined }),
-    'a subject that is not text': () => changeClaims({ sub: 'caf\u00e9' }),
-    unsigned: () => {
-      alter.tokens = (body) => {
-        body.id_token = `${String(body.id_token).split('.').slice(0, 2).join('.')}.`
-      }
-    },
-    'no ID token': () => {
-      alter.tokens = (body) => delete body.id_token
+    'wrong nonce': () => {
+      alter.idToken = (claims) => Object.assign(claims, { nonce: 'another' })
     },
     'UserInfo of somebody else': () => {
       alter.userInfo = (claims) => Object.assign(claims, { sub: 'eve' })
     },
-    'the wrong iss in the redirect': () => changeRedirect('iss', 'https://evil.example'),
     'an error in the redirect': () => changeRedirect('error', 'access_denied'),
     'another code in the redirect': () => changeRedirect('code', 'another'),
-  }
-  function changeClaims(changes: object) {
-    alter.idToken = (claims) => Object.assign(claims, changes)
-  }
-  function changeRedirect(name: string, value: string) {
-    alter.redirect = (callback) => callback.searchParams.set(name, value)
   }
   for (const [name, lie] of Object.entries(lies)) {
     for (const key of Object.keys(alter)) delete alter[key as keyof typeof alter]

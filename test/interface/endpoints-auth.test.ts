@@ -24,29 +24,6 @@ t.test('POST /api/v1/auth/login | none | returnTo (string, optional, default /)'
   t.equal(await state({ payload: '', headers: { 'content-type': 'application/json' } }), '/', 'with an empty body')
 })
 
-t.test('POST /api/v1/auth/login | the authorization request is OAuth 2.0 with PKCE and a nonce', async (t) => {
-  const { body } = await call('POST', '/api/v1/auth/login', { body: { returnTo: '/x', prompt: 'select_account' } })
-  const query = Object.fromEntries(new URL(body.authorizationUrl).searchParams)
-  t.match(query, { nonce: /^[\w-]{43}$/, code_challenge: /^[\w-]{43}$/ })
-  t.hasStrict(query, {
-    response_type: 'code',
-    client_id: 'bookmarks',
-    redirect_uri: 'http://127.0.0.1:3000/api/v1/auth/callback',
-    scope: 'openid profile email offline_access',
-    state: '/x',
-    code_challenge_method: 'S256',
-    prompt: 'select_account',
-  })
-})
-
-t.test('GET /api/v1/auth/callback | 302 redirect to the URL in state, with two Set-Cookie headers', async (t) => {
-  for (const returnTo of ['/', '/bookmarks?a=b&c=%20d#e', 'http://127.0.0.1:3000/page']) {
-    const answer = await openBrowser(call).signIn('Ada', returnTo)
-    t.same([answer.status, answer.headers.location], [302, returnTo])
-    t.equal(setCookies(answer).length, 2)
-  }
-})
-
 t.test("GET /api/v1/auth/callback | state (string, optional, default '/', the return URL)", async (t) => {
   const browser = openBrowser(call)
   const callback = new URL(await signInAt(await browser.startLogin(), 'Ada'))

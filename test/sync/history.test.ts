@@ -119,28 +119,6 @@ t.test('A page ends early after 512 KiB of ciphertext', async (t) => {
   t.equal((await get(`/api/v1/bookmarks/x/versions?after=${next}`)).versions.length, 2)
 })
 
-t.test('A restore undeletes, undoes, or brings back the version it names, as a change for all', async (t) => {
-  const { ada, put, versions, get } = await open()
-  const restore = (body = {}) => ada.call('POST', '/api/v1/bookmarks/x/restore', { body, ...by('laptop') })
-  await create(ada, 'x', 'one')
-  t.same((await restore()).body, { error: 'Version not found' }, 'nothing to go back to')
-  await put('x', 'two', 'laptop')
-  await put('x', 'three', 'laptop')
-  t.match(await restore(), { status: 200, body: { id: 'x', encrypted_data: 'two', data_hash: 'hash-of-two' } })
-  const [, , first] = await versions('x')
-  t.match((await restore({ version_id: first?.version_id })).body, { encrypted_data: 'one', deleted_at: null })
-  const { cursor } = await pullAll(ada, by('phone'))
-  await ada.call('DELETE', '/api/v1/bookmarks/x', by('laptop'))
-  t.match((await restore()).body, { encrypted_data: 'one', deleted_at: null })
-  t.match((await get('/api/v1/bookmarks/x')).encrypted_data, 'one')
-  const { changes } = await pullAll(ada, { since: cursor })
-  t.match(changes, [{ entity_id: 'x', operation: 'update', device_id: 'laptop', ...content('one') }])
-  t.equal((await restore({ version_id: 'unknown' })).status, 404)
-  t.equal((await ada.call('POST', '/api/v1/bookmarks/y/restore')).body.error, 'Bookmark not found')
-  t.same(await usage(app.context, ada.userId), { bytes: 'onetwothree'.length, records: 1 }, 'ciphertexts are shared')
-  t.same(await countUsage(app.context, ada.userId), { bytes: 'onetwothree'.length, records: 1 })
-})
-
 t.test('The trash: what can be restored, the last deleted first; purged, it is gone', async (t) => {
   const { start, ada, get } = await open()
   for (const id of ['x', 'y', 'z']) await create(ada, id, `text of ${id}`)
@@ -167,48 +145,6 @@ t.test('The trash: what can be restored, the last deleted first; purged, it is g
   t.equal((await pullAll(ada)).changes.find(({ entity_id }) => entity_id === 'x')?.data_hash, 'hash-of-text of x')
   const older = change({ entity_id: 'x', timestamp: 1 })
   t.equal((await push(ada, older)).body.conflicts.length, 1)
-})
-
-t.test('A bookmark is not restored from versions of another type with its id', async (t) => {
-  const { ada, get, put } = await open()
-  await create(ada, 'x', 'one')
-  await put('x', 'two')
-  for (const text of ['of a group', 'of it later']) {
-    const edit = change({ entity_type: 'group', entity_id: 'x', id: text, timestamp: Date.now(), ...content(text) })
-    await push(ada, edit)
-  }
-  const restore = (body: object) => ada.call('POST', '/api/v1/bookmarks/x/restore', { body })
-  t.equal((await restore({ version_id: 'of a group' })).status, 404)
-  t.equal((await restore({})).status, 200)
-  t.equal((await get('/api/v1/bookmarks/x')).encrypted_data, 'one')
-})
-
-t.test('Conflicts: any device sees them, settles one, or restores it, which settles it, too', async (t) => {
-  const { ada, get } = await open()
-  const lose = async (id: string) => {
-    const lost = change({ entity_id: id, timestamp: 1, device_id: 'lost phone', operation: 'update', ...content(id) })
-    await push(ada, lost, lost)
-    return lost.id
-  }
-  for (const id of ['x', 'y']) await create(ada, id, 'one')
-  const [x, y] = [await lose('x'), await lose('y')]
-  const anew = { id: `${x}~001`, ...content('under the next key') }
-  const again = change({ entity_id: 'x', timestamp: 1, device_id: 'lost phone', operation: 'update', ...anew })
-  await push(ada, again)
-  const conflicts = async () =>
-    (await get('/api/v1/sync/conflicts')).conflicts.map(({ version_id }: Schemas['Version']) => version_id)
-  t.same(await conflicts(), [y, x])
-  t.equal(
-    await lose('x')
-      .then(conflicts)
-      .then(({ length }) => length),
-    3,
-  )
-  t.equal((await ada.call('DELETE', `/api/v1/sync/conflicts/${x}`)).status, 200)
-  t.same((await ada.call('DELETE', `/api/v1/sync/conflicts/${x}`)).body, { error: 'Conflict not found' })
-  t.equal((await ada.call('POST', '/api/v1/bookmarks/y/restore', { body: { version_id: y } })).status, 200)
-  t.equal((await conflicts()).length, 1)
-  t.equal((await get('/api/v1/bookmarks/y')).encrypted_data, 'y')
 })
 
 t.test('Many lost changes of one bookmark are not kept again when they are sent again', async (t) => {
@@ -254,25 +190,6 @@ t.test(
     t.match(await rewind(cursor, false), { restored: 1, deleted: 0 }, 'to the cursor of before')
   },
 )
-
-t.test('After 30 days versions and what was deleted are erased; the tombstone stays, a rewind leaves it', async (t) => {
-  const { start, name, ada, put, versions } = await open()
-  await create(ada, 'x', 'one')
-  app.setClock(start + 1)
-  await put('x', 'two')
-  await create(ada, 'y', 'one')
-  await ada.call('DELETE', '/api/v1/bookmarks/y')
-  await sweepVersions(app.context, start + 30 * dayMs)
-  t.equal((await versions('x')).length, 1, 'not before')
-  await sweepVersions(app.context, start + 30 * dayMs + 10)
-  t.same([await versions('x'), await versions('y')], [[], []])
-  t.same(await usage(app.context, ada.userId), { bytes: 3, records: 2 })
-  t.same(await countUsage(app.context, ada.userId), { bytes: 3, records: 2 })
-  app.setClock(start + 31 * dayMs)
-  const later = await app.user(name)
-  const { body } = await later.call('POST', '/api/v1/sync/rewind', { body: { to: start, dry_run: false } })
-  t.match(body, { restored: 0, deleted: 0, unchanged: 1, beyond_retention: 1 }, 'y did not exist')
-})
 
 t.test('A service that keeps no versions keeps nothing of what is deleted or replaced', async (t) => {
   const none = await buildApp(t, { KEEP_VERSIONS_DAYS: '0' })
@@ -325,19 +242,6 @@ t.test('So does what it has deleted since a sweep with a clock that was ahead', 
   const before = await checked()
   await sweepVersions(app.context, start + 36 * dayMs)
   t.same(await checked(), before, 'who has written nothing since is not looked through')
-})
-
-t.test('A cursor is the place right before the next write, also once all that this wrote was replaced', async (t) => {
-  const { start, ada, put, get } = await open()
-  app.setClock(start)
-  for (const id of ['x', 'y', 'z']) await create(ada, id, 'then')
-  const { cursor: to } = await pullAll(ada)
-  app.setClock(start + 1)
-  t.ok(to > start + 1, 'the clock is behind the numbers')
-  for (const text of ['since', 'since then']) for (const id of ['x', 'y']) await put(id, text)
-  const { body } = await ada.call('POST', '/api/v1/sync/rewind', { body: { to, dry_run: false } })
-  t.match(body, { restored: 2, deleted: 0, unchanged: 1 })
-  t.match(await get('/api/v1/bookmarks/x'), content('then'))
 })
 
 t.test('By default, what only looks encrypted anew is restored if nothing else is left', async (t) => {

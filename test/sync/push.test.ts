@@ -125,17 +125,6 @@ t.test('A retried push changes nothing', async (t) => {
   t.same(await rows(), before, 'the stamps stay')
 })
 
-t.test('A retry of a push in which a device supersedes its own older change is answered as before', async (t) => {
-  const ada = await sharedUser()
-  const ids = ['x', 'x', 'y'].map((entity_id, index) => change({ entity_id, timestamp: 1000 + index }))
-  const [first, again] = [await push(ada, ...ids), await push(ada, ...ids)]
-  t.same(
-    first.body.accepted_ids,
-    ids.map(({ id }) => id),
-  )
-  t.same([again.body.accepted_ids, again.body.conflicts], [first.body.accepted_ids, []])
-})
-
 t.test('A change of another user, or from the far future, is rejected in conflicts', async (t) => {
   const [ada, bob] = [await sharedUser(), await sharedUser()]
   const foreign = change({ entity_id: 'x', user_id: bob.userId })
@@ -164,50 +153,6 @@ t.test('A loser with the same content as the winner is accepted, unless its oper
   const { body } = await push(ada, update, created, deleted)
   t.same(body.accepted_ids, [update.id, deleted.id])
   t.match(body.conflicts, [{ event_id: created.id }])
-})
-
-t.test('A delete of an unknown entity leaves a tombstone, so that an older create loses', async (t) => {
-  const ada = await sharedUser()
-  const gone = change({ entity_id: 'x', operation: 'delete', timestamp: 2000 })
-  t.equal((await push(ada, gone)).body.accepted, 1)
-  t.equal((await push(ada, change({ entity_id: 'x', timestamp: 1000 }))).body.conflicts.length, 1)
-  const [event] = (await pullAll(ada)).changes
-  t.match(event, { id: gone.id, operation: 'delete' })
-  t.notOk(event && ('encrypted_data' in event || 'data_hash' in event), 'it has neither data nor hash')
-})
-
-t.test('A delete of an unknown entity keeps its data_hash; of a known one, that of the record', async (t) => {
-  const ada = await sharedUser()
-  await push(ada, change({ entity_id: 'known', timestamp: 1000, data_hash: 'of the record' }))
-  const deletes = ['unknown', 'known'].map((entity_id) => {
-    return change({ entity_id, operation: 'delete', timestamp: 2000, data_hash: 'of the delete' })
-  })
-  await push(ada, ...deletes)
-  t.match((await pullAll(ada)).changes, [
-    { entity_id: 'unknown', operation: 'delete', data_hash: 'of the delete' },
-    { entity_id: 'known', operation: 'delete', data_hash: 'of the record' },
-  ])
-  t.equal((await push(ada, ...deletes)).body.accepted, 2, 'a retry')
-})
-
-t.test('A pushed change that wins revives a deleted bookmark; the delete kept its ciphertext', async (t) => {
-  const { user, db } = await sharedApp()
-  const ada = await user('ada')
-  const first = change({ entity_id: 'x', timestamp: 1000 })
-  await push(ada, first)
-  await push(ada, change({ entity_id: 'x', operation: 'delete', timestamp: 2000, data_hash: 'ignored' }))
-  t.equal((await ada.call('GET', '/api/v1/bookmarks/x')).status, 404)
-  const rows = await db.selectFrom('ciphertexts').selectAll().where('user_id', '=', ada.userId).execute()
-  t.match(rows, [{ encrypted_data: first.encrypted_data }])
-  t.match(
-    (await pullAll(ada)).changes,
-    [{ operation: 'delete', data_hash: first.data_hash }],
-    "the event carries the record's hash",
-  )
-  const revival = change({ entity_id: 'x', operation: 'update', timestamp: 3000 })
-  await push(ada, revival)
-  const { body } = await ada.call('GET', '/api/v1/bookmarks/x')
-  t.match(body, { encrypted_data: revival.encrypted_data, created_at: 1000, updated_at: 3000, deleted_at: null })
 })
 
 /** Devices edit three entities with clocks up to 23 h off, with a base or without. */

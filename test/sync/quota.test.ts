@@ -209,33 +209,6 @@ t.test('Whoever deletes ids that never were keeps nobody from adding', async (t)
   t.equal((await ada.call('GET', '/api/v1/trash')).body.bookmarks.length, 1, 'the trash stays')
 })
 
-t.test('Deletions also make room for bytes, once no version is left', async (t) => {
-  const app = await buildApp(t, maxUserBytes(100, 4))
-  const ada = await app.user('ada')
-  await push(ada, change({ entity_id: 'a', ...data(1) }))
-  await push(ada, gone('never-1'), gone('never-2'))
-  t.equal((await push(ada, change({ entity_id: 'b', ...data(99) }))).status, 200)
-  t.equal((await push(ada, change({ entity_id: 'c', ...data(0x200) }))).status, 200)
-  t.same(pick((await pullAll(ada)).changes, 'entity_id'), ['a', 'b', 'c'])
-  await refused(t, app, 'nothing can go any more', () => push(ada, change({ entity_id: 'd', ...data(1) })))
-  t.same(await Array.fromAsync(recount(app.context.database)), [undefined])
-})
-
-t.test('A delete without room for its version can be undone if an older version can go', async (t) => {
-  const { ada } = await open(maxUserBytes(30, 3))
-  await push(ada, change({ entity_id: 'other', timestamp: 1000, ...data(8) }))
-  await ada.call('PUT', '/api/v1/bookmarks/other', { body: data(12) })
-  const del = (id: string) => ada.call('DELETE', `/api/v1/bookmarks/${id}`)
-  const versions = async (id: string) =>
-    (await ada.call('GET', `/api/v1/bookmarks/${id}/versions`)).body.versions.length
-  t.same([(await del('old')).status, await versions('other'), await versions('old')], [200, 0, 1])
-  const full = await open(maxUserBytes(10, 1))
-  t.equal((await full.ada.call('DELETE', '/api/v1/bookmarks/old')).status, 200)
-  const { body } = await full.ada.call('GET', '/api/v1/bookmarks/old/versions')
-  t.same(body.versions, [], 'nothing else could go')
-  t.same(await usage(full.context, full.ada.userId), { bytes: 0, records: 1 })
-})
-
 t.test('At the limit of records a delete of an unknown entity is accepted and leaves nothing', async (t) => {
   const app = await open({ MAX_USER_RECORDS: '2' })
   const { body: first } = await push(app.ada, gone('a'), gone('b'), gone('c'))
@@ -325,20 +298,6 @@ t.test('Above a lowered limit, many deletes at once take no more history than th
   const deletes = ids.map((entity_id) => gone(entity_id, { timestamp: Date.now() + 1000 }))
   t.equal((await push(ada, ...deletes)).body.accepted, 2500)
   t.ok((await versions()) >= 300, `${await versions()} versions are left`)
-})
-
-t.test("At the limit, as many of the user's own oldest versions go as are in the way", async (t) => {
-  const { ada, user } = await open(maxUserBytes(30, 3))
-  const kept = async ({ call }: TestUser) =>
-    (await call('GET', '/api/v1/bookmarks/old/versions')).body.versions.map(
-      ({ encrypted_data }: { encrypted_data: string }) => encrypted_data.length,
-    )
-  const bob = await user('bob of versions')
-  for (const bytes of [1, 2, 3]) await push(bob, change({ entity_id: 'old', timestamp: bytes, ...data(bytes) }))
-  for (const bytes of [4, 6]) await ada.call('PUT', '/api/v1/bookmarks/old', { body: data(bytes) })
-  t.same(await kept(ada), [4, 10])
-  t.equal((await push(ada, change({ entity_id: 'new', ...data(20) }))).status, 200)
-  t.same([await kept(ada), await kept(bob)], [[4], [2, 1]])
 })
 
 t.test(

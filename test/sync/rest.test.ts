@@ -75,62 +75,6 @@ t.test("Unknown fields of a REST body with the names of a change's have no effec
   t.not(updated?.id, 'x')
 })
 
-t.test('A REST write always wins over a stored timestamp in the future', async (t) => {
-  const ada = await sharedUser()
-  const ahead = Date.now() + 23 * hourMs
-  await pushOne(ada, { entity_id: 'x', timestamp: ahead, device_id: 'zz' })
-  const { body } = await ada.call('PUT', '/api/v1/bookmarks/x', { body: edited })
-  t.match(body, { ...edited, created_at: ahead, updated_at: ahead + 1 })
-  t.match(await only(ada), { ...edited, timestamp: ahead + 1 })
-  const late = await pushOne(ada, { entity_id: 'x', timestamp: ahead, device_id: 'zzz', operation: 'update' })
-  t.equal(late.body.conflicts.length, 1, 'what was made earlier loses')
-  await ada.call('DELETE', '/api/v1/bookmarks/x')
-  t.match(await only(ada), { operation: 'delete', timestamp: ahead + 2 })
-})
-
-t.test('A clock that is set back does not make a REST write lose', async (t) => {
-  const { user, setClock } = clocked
-  const ada = await user('ada back')
-  const now = Date.now()
-  setClock(now)
-  await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'x', ...content } })
-  setClock(now - hourMs)
-  const { body } = await ada.call('PUT', '/api/v1/bookmarks/x', { body: edited })
-  t.match(body, { ...edited, updated_at: now + 1 })
-})
-
-t.test('PUT and DELETE of a deleted or unknown bookmark: 404, and nothing changes', async (t) => {
-  const ada = await sharedUser()
-  await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'x', ...content } })
-  await ada.call('DELETE', '/api/v1/bookmarks/x')
-  await pushOne(ada, { entity_id: 'tombstone', operation: 'delete' })
-  await pushOne(ada, { entity_id: 'group', entity_type: 'group' })
-  const before = await pullAll(ada)
-  const answer = { status: 404, body: { error: 'Bookmark not found' } }
-  for (const id of ['x', 'tombstone', 'group', 'unknown']) {
-    for (const [method, body] of [['GET'], ['PUT', edited], ['DELETE']] as const) {
-      const found = await ada.call(method, `/api/v1/bookmarks/${id}`, { body })
-      t.same({ status: found.status, body: found.body }, answer, `${method} ${id}`)
-    }
-  }
-  t.same(await pullAll(ada), before)
-})
-
-t.test('POST with an id in use, live or deleted: 409, and nothing changes', async (t) => {
-  const [ada, bob] = [await sharedUser(), await sharedUser()]
-  await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'live', ...content } })
-  await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'deleted', ...content } })
-  await ada.call('DELETE', '/api/v1/bookmarks/deleted')
-  await pushOne(ada, { entity_id: 'tombstone', operation: 'delete' })
-  const before = await pullAll(ada)
-  for (const id of ['live', 'deleted', 'tombstone']) {
-    const { status, body } = await ada.call('POST', '/api/v1/bookmarks', { body: { id, ...edited } })
-    t.same({ status, body }, { status: 409, body: { error: 'Bookmark already exists' } }, id)
-  }
-  t.same(await pullAll(ada), before)
-  t.equal((await bob.call('POST', '/api/v1/bookmarks', { body: { id: 'live', ...content } })).status, 201)
-})
-
 t.test('POST without an id: the server makes a UUIDv7, a new one each time', async (t) => {
   const ada = await sharedUser()
   const ids = new Set<string>()

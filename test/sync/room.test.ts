@@ -1,5 +1,7 @@
 /** Writes for which more of the user's oldest versions have to go than a transaction erases. */
+import { sql } from 'kysely'
 import t, { type Test } from 'tap'
+import { fillAccount, type Sizes, usedBytes as usedBytesOf } from '../../bench/hostile/accounts.ts'
 import { quotas } from '../../generated/limits.ts'
 import { findCounters } from '../../src/service/db/tables/users.ts'
 import { erasableBytes, usedBytes } from '../../src/service/sync/usage.ts'
@@ -9,11 +11,9 @@ import { change, push } from '../support/changes.ts'
 import { countRows, snapshot } from '../support/database.ts'
 import { pick } from '../support/pick.ts'
 
-const entities = Array.from({ length: 60 }, (_, index) => `e${index}`)
-const rounds = 50
+const sizes = { records: 60, versions: 49, trash: 0, devices: 1 } satisfies Sizes
+const filled = usedBytesOf(sizes)
 const rowOfOne = quotas.rowBytes + 1
-/** The bytes that 60 records and 49 versions of each take, of a byte each. */
-const filled = entities.length * rounds * rowOfOne
 
 const data = (bytes: number) => ({ encrypted_data: 'x'.repeat(bytes), data_hash: 'hash' })
 const create = (user: TestUser, id: string, bytes: number) =>
@@ -22,25 +22,13 @@ const create = (user: TestUser, id: string, bytes: number) =>
 const large = (name: string) =>
   Array.from({ length: 5 }, (_, index) => change({ entity_id: `${name}${index}`, ...data(250_000) }))
 
-async function fill(user: TestUser): Promise<void> {
-  for (let timestamp = 1; timestamp <= rounds; timestamp++)
-    await push(user, ...entities.map((entity_id) => change({ entity_id, timestamp, ...data(1) })))
-}
-
+/** Somebody has as many versions as `filled`, under this limit. */
 async function openFull(t: Test, maxBytes = filled) {
   const app = await buildApp(t, { MAX_USER_BYTES: `${maxBytes}` })
   const ada = await app.user('ada')
-  await fill(ada)
+  const run = async (text: string) => void (await sql.raw(text).execute(app.context.database.db))
+  await fillAccount({ run, close: async () => {} }, ada, sizes)
   return { ...app, ada }
-}
-
-/** Filled when the limit was higher: as much as `filled` is twice over it. */
-async function openLowered(t: Test, maxBytes: number) {
-  const first = await buildApp(t)
-  await fill(await first.user('ada'))
-  await first.close()
-  const app = await buildApp(t, { MAX_USER_BYTES: `${maxBytes}` }, { dataDir: first.dataDir })
-  return { ...app, ada: await app.user('ada') }
 }
 
 /** Does something before the user's transactions that make room, once `before` of them are over. Returns how many there were. */
@@ -79,26 +67,23 @@ t.test(
     t.ok(transactions() >= 4, `${transactions()} transactions made room`)
     const { used, versions } = await counters(app, ada)
     const needed = Math.ceil((changes.length * (250_000 + quotas.rowBytes)) / rowOfOne)
-    t.equal(versions, entities.length * (rounds - 1) - needed, 'as many as are in the way')
+    t.equal(versions, sizes.records * sizes.versions - needed, 'as many as are in the way')
     t.ok(used <= filled)
-    const { body: left } = await ada.call('GET', '/api/v1/bookmarks/e0/versions')
-    const timestamps = pick(left.versions, 'timestamp')
-    t.same(
-      timestamps,
-      Array.from({ length: timestamps.length }, (_, index) => rounds - 1 - index),
-      'the oldest went',
-    )
+    const { body: left } = await ada.call('GET', '/api/v1/bookmarks/b0/versions')
+    const ids = pick(left.versions, 'version_id')
+    const newest = ids.map((_, index) => `e${sizes.versions - 1 - index}-0`)
+    t.same(ids, newest, 'the oldest went')
   },
 )
 
 t.test('Writes at one moment over a lowered limit make its room once, not each of them', async (t) => {
   const maxBytes = filled / 3
-  const app = await openLowered(t, maxBytes)
+  const app = await openFull(t, maxBytes)
   const { ada } = app
   const bytes = 1000
   const answers = await Promise.all([
     ...['a', 'b', 'c', 'd'].map((id) => create(ada, id, bytes)),
-    ada.call('DELETE', '/api/v1/bookmarks/e0'),
+    ada.call('DELETE', '/api/v1/bookmarks/b0'),
     push(ada, change({ entity_id: 'f', ...data(bytes) })),
   ])
   t.same(pick(answers, 'status'), [201, 201, 201, 201, 200, 200])
@@ -156,7 +141,7 @@ t.test('If another device takes the room that was made, a push is refused; versi
   t.equal((await push(ada, ...large('new'))).status, 413)
   const { used } = await counters(app, ada)
   t.ok(used <= filled)
-  t.equal((await ada.call('GET', '/api/v1/sync/status')).body.total_bookmarks, entities.length + 2)
+  t.equal((await ada.call('GET', '/api/v1/sync/status')).body.total_bookmarks, sizes.records + 2)
 })
 
 for (const [what, method, path] of [
