@@ -70,10 +70,10 @@ for (const [path, large] of Object.entries(bodies)) {
   })
 }
 
-/** Sends a push as clients do that open a connection for each request. Returns the status, or the connection's error. */
+/** Sends a bookmark as clients do that open a connection for each request. Returns the status, or the connection's error. */
 function pushAndClose(headers: Record<string, string>, body: Uint8Array): Promise<number | string | undefined> {
   const agent = new Agent({ keepAlive: false })
-  const sent = request(`${origin}/api/v1/sync/push`, { method: 'POST', headers, agent })
+  const sent = request(`${origin}/api/v1/bookmarks`, { method: 'POST', headers, agent })
   return new Promise((resolve) => {
     sent.on('error', ({ message }) => resolve(message))
     sent.on('response', (response) => response.resume().on('end', () => resolve(response.statusCode)))
@@ -85,7 +85,7 @@ t.test('A client that closes its connection gets the refusal of a large body, to
   const { cookie } = ada
   const tooMuch: Refusal = [413, { ...json, cookie }]
   for (const [status, headers] of [tooMuch, ...refusals]) {
-    const body = bodies['/api/v1/sync/push']
+    const body = bodies['/api/v1/bookmarks']
     t.equal(await pushAndClose({ ...headers, 'content-length': `${body.length}` }, body), status)
     t.equal(await pushAndClose({ ...headers, 'transfer-encoding': 'chunked' }, body), status, 'in chunks')
   }

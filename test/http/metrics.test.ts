@@ -14,7 +14,7 @@ import { openDevice } from '../realtime/device.ts'
 import { openAdmin } from '../support/admin.ts'
 import { buildApp, type TestApp } from '../support/app.ts'
 import { openBrowser } from '../support/browser.ts'
-import { change } from '../support/changes.ts'
+import { change, push } from '../support/changes.ts'
 import { breakDatabase } from '../support/database.ts'
 import { isPostgres } from '../support/database-url.ts'
 import { depth } from '../support/depth.ts'
@@ -91,11 +91,11 @@ t.test('Sizes of pushes, pulls and imports; conflicts', async (t) => {
   const app = await buildApp(t)
   const { scrape } = openAdmin(t, app)
   const ada = await app.user('ada')
-  const push = (...changes: object[]) => ada.call('POST', '/api/v1/sync/push', { body: { changes } })
   t.same((await scrape()).byLabel('ebs_sync_conflicts_total'), { rejected: 0, overwritten: 0 })
   const timestamp = Date.now()
-  await push(...['a', 'b', 'c'].map((entity_id) => change({ entity_id, timestamp, device_id: 'one' })))
+  await push(ada, ...['a', 'b', 'c'].map((entity_id) => change({ entity_id, timestamp, device_id: 'one' })))
   await push(
+    ada,
     change({ entity_id: 'a', timestamp: timestamp - 1, device_id: 'two' }),
     change({ entity_id: 'b', timestamp: timestamp + 1, device_id: 'two', base: 0 }),
     change({ entity_id: 'c', timestamp, device_id: 'two' }),
@@ -141,7 +141,7 @@ t.test('Sockets: how many, opened, what waits in them, and pushes over them', as
   const large = Array.from({ length: 64 }, (_, n) =>
     change({ entity_id: `${n}`, device_id: 'writer', encrypted_data: 'x'.repeat(262_144) }),
   )
-  await ada.call('POST', '/api/v1/sync/push', { body: { changes: large } })
+  await push(ada, ...large)
   await scrapeUntil((metrics) => Number(metrics.value('ebs_realtime_unsent_bytes')) >= 2 ** 20)
   reader.socket.resume()
   await scrapeUntil((metrics) => metrics.value('ebs_realtime_unsent_bytes') === 0)

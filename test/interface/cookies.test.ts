@@ -14,32 +14,13 @@ const secret = { SECRET_KEY: Buffer.alloc(32, 1).toString('base64') }
 const https: [string, object] = ['__Host-service_login', { path: '/', secure: true }]
 const http: [string, object] = ['service_login', { path: '/api/v1/auth' }]
 
-/** Which attributes the session's cookies have beside HttpOnly, SameSite and Path, and the attempt's. */
-const environments: Record<
-  string,
-  { env: Record<string, string>; shared: object; login: [name: string, attributes: object] }
-> = {
-  'development over http': { env: {}, shared: {}, login: http },
-  'development over https': {
-    env: { PUBLIC_URL: 'https://localhost:8443' },
-    shared: { secure: true },
-    login: https,
-  },
-  'staging over https': {
-    env: { NODE_ENV: 'staging', PUBLIC_URL: 'https://sync.example', ...secret },
-    shared: { secure: true },
-    login: https,
-  },
-  'production over https': {
-    env: { NODE_ENV: 'production', PUBLIC_URL: 'https://sync.example', ...secret },
-    shared: { secure: true },
-    login: https,
-  },
-  'production with COOKIE_DOMAIN': {
-    env: { NODE_ENV: 'production', PUBLIC_URL: 'https://sync.example', COOKIE_DOMAIN: 'example', ...secret },
-    shared: { secure: true, domain: 'example' },
-    login: https,
-  },
+const sync = { PUBLIC_URL: 'https://sync.example', ...secret }
+const environments: Record<string, Record<string, string>> = {
+  'development over http': {},
+  'development over https': { PUBLIC_URL: 'https://localhost:8443' },
+  'staging over https': { NODE_ENV: 'staging', ...sync },
+  'production over https': { NODE_ENV: 'production', ...sync },
+  'production with COOKIE_DOMAIN': { NODE_ENV: 'production', COOKIE_DOMAIN: 'example', ...sync },
 }
 
 /** Outside development the issuer must be https: the service starts with one, and then gets a provider over http. */
@@ -57,9 +38,13 @@ async function build(t: Test, env: Record<string, string>): Promise<TestApp> {
   return app
 }
 
-for (const [name, { env, shared, login }] of Object.entries(environments)) {
+for (const [name, env] of Object.entries(environments)) {
   t.test(`Cookie attributes in ${name}`, async (t) => {
     const { call } = await build(t, env)
+    const isSecure = name !== 'development over http'
+    const login = isSecure ? https : http
+    const domain = env.COOKIE_DOMAIN && { domain: env.COOKIE_DOMAIN }
+    const shared = { ...(isSecure && { secure: true }), ...domain }
     const browser = openBrowser(call)
     const session = { ...everywhere, path: '/', ...shared }
     const refresh = { ...everywhere, path: '/api/v1/auth', ...shared }

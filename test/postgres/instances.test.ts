@@ -1,17 +1,10 @@
 import { sql } from 'kysely'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { countWaitingForLock, interceptWrites, isWaitingForLock } from '../support/database.ts'
 import { pick } from '../support/pick.ts'
 import { until } from '../support/until.ts'
-
-/** Instances of the service on one database. */
-async function instances(t: Test, count: number): Promise<[TestApp, ...TestApp[]]> {
-  const first = await buildApp(t)
-  const others: TestApp[] = []
-  while (others.length < count - 1) others.push(await buildApp(t, {}, { dataDir: first.dataDir }))
-  return [first, ...others]
-}
+import { buildInstances } from './processes.ts'
 
 /** The next transaction of the instance does its work, and is committed when told to. */
 function holdCommits({ context: { database } }: TestApp) {
@@ -32,7 +25,7 @@ for (const [title, first, second, statuses] of [
   ['A write waits for a sign-out that has begun on another instance, and is refused', 'sign-out', 'write', [200, 401]],
 ] as const) {
   t.test(title, async (t) => {
-    const [one, two] = (await instances(t, 2)) as [TestApp, TestApp]
+    const [one, two] = (await buildInstances(t, 2)) as [TestApp, TestApp]
     const ada = await one.user('ada')
     const body = { encrypted_data: 'x', data_hash: 'h' }
     const requests = {
@@ -55,7 +48,7 @@ for (const [title, path, count, cookieOf] of [
   ['Refreshes', 'refresh', 12, ({ refresh }: TestUser) => `service_refresh=${refresh}`],
 ] as const) {
   t.test(`${title} of many logins of a user, which wait for a lock, leave connections to others`, async (t) => {
-    const [one, two] = (await instances(t, 2)) as [TestApp, TestApp]
+    const [one, two] = (await buildInstances(t, 2)) as [TestApp, TestApp]
     const bob = await two.user('bob')
     const logins = await Promise.all(Array.from({ length: count }, () => one.user('ada')))
     // The greatest: of several, the others are locked before.

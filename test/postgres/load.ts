@@ -35,3 +35,23 @@ export function startLoad(user: TestUser, devices: number): Load {
     },
   }
 }
+
+/** What a client asks for again and again. */
+export function startReading(
+  { call }: Pick<TestUser, 'call'>,
+  requests: Parameters<TestUser['call']>[],
+): Pick<Load, 'stop'> {
+  let stopped = false
+  const reading = requests.map(async (request) => {
+    while (!stopped) {
+      await call(...request)
+      await sleep(10)
+    }
+  })
+  return {
+    async stop() {
+      stopped = true
+      await Promise.all(reading)
+    },
+  }
+}

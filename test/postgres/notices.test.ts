@@ -6,13 +6,14 @@ import t, { type Test } from 'tap'
 import { type Nats, startNats } from '../../scripts/servers/nats.ts'
 import { openDevice } from '../realtime/device.ts'
 import { openAdmin } from '../support/admin.ts'
-import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
-import { change } from '../support/changes.ts'
+import { buildApp, type TestApp } from '../support/app.ts'
+import { change, push } from '../support/changes.ts'
 import { createdExport } from '../support/exports.ts'
 import { holdIntervals } from '../support/intervals.ts'
 import { findProgram } from '../support/programs.ts'
 import { until } from '../support/until.ts'
 import { startLink } from './link.ts'
+import { buildInstances } from './processes.ts'
 
 // No sweep makes up for a notice.
 holdIntervals(t)
@@ -77,7 +78,7 @@ if (program !== undefined) {
 } else t.test('NATS', { skip: 'nats-server is not installed' }, async () => {})
 
 function testWay(way: Way, env: Record<string, string>): void {
-  const instances = (t: Test, count: number) => startInstances(t, count, env)
+  const instances = (t: Test, count: number) => buildInstances(t, count, env)
 
   t.test(
     `${way.name}: A change made on one instance reaches the sockets of the others once, in stamp order`,
@@ -89,7 +90,7 @@ function testWay(way: Way, env: Record<string, string>): void {
         others.map(async (other, index) => openDevice(t, await other.listen(), ada, { deviceId: `device-${index}` })),
       )
       for (const name of ['x', 'y', 'z']) {
-        await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: name })] } })
+        await push(ada, change({ entity_id: name }))
       }
       for (const device of devices) t.same(await device.takeEntities('z'), ['x', 'y', 'z'])
       const metrics = await Promise.all([one, ...others].map((app) => openAdmin(t, app).scrape()))
@@ -136,7 +137,7 @@ function testWay(way: Way, env: Record<string, string>): void {
     ]
     const texts = [...odd.map((text) => Buffer.from(text)), Buffer.from([0xff, 0xfe, 0x20, 0xc3, 0x28])]
     await way.say(two, ada.userId, texts)
-    await push(ada, 'x')
+    await push(ada, change({ entity_id: 'x' }))
     t.same(await device.takeEntities('x'), ['x'])
     t.ok(two.context.notices.isUp())
     t.notMatch(two.log.join(''), /"level":[56]0/)
@@ -167,7 +168,7 @@ function testWay(way: Way, env: Record<string, string>): void {
       const ada = await two.user('ada')
       const device = await openDevice(t, await one.listen(), ada)
       link.breakAt = way.telling
-      await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'x' })] } })
+      await push(ada, change({ entity_id: 'x' }))
       t.same(await device.takeEntities('x'), ['x'], 'without the sweep')
       t.equal(link.breakAt, undefined, 'it did break')
     },
@@ -198,25 +199,25 @@ function testWay(way: Way, env: Record<string, string>): void {
 
 /** LISTEN and NOTIFY cannot do these, or test/postgres/many-changes.test.ts proves them. */
 function testNats(program: string, nats: Nats): void {
-  const instances = (t: Test, count: number) => startInstances(t, count, { PULSE_URL: nats.url })
+  const instances = (t: Test, count: number) => buildInstances(t, count, { PULSE_URL: nats.url })
 
   t.test('NATS: an instance hears of those users alone who have a socket there', aside, async (t) => {
     const [one, two] = (await instances(t, 2)) as [TestApp, TestApp]
     const [ada, bob] = [await one.user('ada'), await one.user('bob')]
     const origin = await two.listen()
     const device = await openDevice(t, origin, ada)
-    for (const [user, entity] of [
+    for (const [user, entity_id] of [
       [bob, 'x'],
       [ada, 'y'],
     ] as const)
-      await push(user, entity)
+      await push(user, change({ entity_id }))
     t.same(await device.takeEntities('y'), ['y'])
     t.ok(two.context.notices.counts().received <= 1, 'not of his')
     device.socket.close()
     await until(() => two.context.hub.sockets() === 0)
-    await push(ada, 'unheard')
+    await push(ada, change({ entity_id: 'unheard' }))
     const bobs = await openDevice(t, origin, bob)
-    await push(bob, 'z')
+    await push(bob, change({ entity_id: 'z' }))
     t.same(await bobs.takeEntities('z'), ['z'])
     t.ok(two.context.notices.counts().received <= 2, 'and of hers no more')
   })
@@ -228,31 +229,20 @@ function testNats(program: string, nats: Nats): void {
       // One of its own, which others do not need meanwhile.
       const nats = await startNats(program)
       t.teardown(nats.stop)
-      const [one, two] = (await startInstances(t, 2, { PULSE_URL: nats.url })) as [TestApp, TestApp]
+      const [one, two] = (await buildInstances(t, 2, { PULSE_URL: nats.url })) as [TestApp, TestApp]
       const ada = await one.user('ada')
       const device = await openDevice(t, await two.listen(), ada)
       const readiness = async () => (await two.app.inject('/readyz')).statusCode
       await until(async () => (await readiness()) === 200)
       await nats.stop()
       await until(async () => (await readiness()) === 503)
-      await push(ada, 'x')
+      await push(ada, change({ entity_id: 'x' }))
       await nats.start()
       t.same(await device.takeEntities('x'), ['x'])
       await until(async () => (await readiness()) === 200)
       t.notMatch([...one.log, ...two.log].join(''), /pass(\/|%2F)word/)
     },
   )
-}
-
-async function startInstances(t: Test, count: number, env: Record<string, string>): Promise<[TestApp, ...TestApp[]]> {
-  const first = await buildApp(t, env)
-  const others: TestApp[] = []
-  while (others.length < count - 1) others.push(await buildApp(t, env, { dataDir: first.dataDir }))
-  return [first, ...others]
-}
-
-function push(user: TestUser, entity_id: string) {
-  return user.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id })] } })
 }
 
 /** A connection to the database that breaks once, when the text passes through it. */

@@ -11,7 +11,7 @@ import { depth } from '../support/depth.ts'
 import { relyingParty, startMock } from '../support/relying-party.ts'
 import { folder, run, type Service, serving } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { startLoad } from './load.ts'
+import { startLoad, startReading } from './load.ts'
 import { follow, servedBy, startInstances } from './processes.ts'
 
 const rounds = depth(1, 10)
@@ -31,7 +31,12 @@ t.test(`Postgres is stopped at once and started again under load ${rounds} times
     statuses.set(key, (statuses.get(key) ?? 0) + 1)
   })
   const load = startLoad(persistent, 6)
-  const reading = startReading(persistent)
+  const reading = startReading(persistent, [
+    ['GET', '/api/v1/auth/session'],
+    ['GET', '/api/v1/bookmarks'],
+    ['POST', '/api/v1/sync/pull', { body: { since: Number.MAX_SAFE_INTEGER } }],
+    ['GET', '/api/v1/exports'],
+  ])
 
   const turned: number[] = []
   for (let round = 1; round <= rounds; round += 1) {
@@ -109,29 +114,6 @@ async function untilAll(instances: Service[], status: string, ready: number): Pr
     // Between the two, a probe on a busy machine may take longer than it is given.
     return reports.every(({ body }) => body.status === status) && readiness.every((answer) => answer.status === ready)
   })
-}
-
-/** Everything else that a client asks for again and again. */
-function startReading({ call }: TestUser): { stop(): Promise<void> } {
-  let stopped = false
-  const requests: [method: string, path: string, body?: object][] = [
-    ['GET', '/api/v1/auth/session'],
-    ['GET', '/api/v1/bookmarks'],
-    ['POST', '/api/v1/sync/pull', { since: Number.MAX_SAFE_INTEGER }],
-    ['GET', '/api/v1/exports'],
-  ]
-  const reading = requests.map(async ([method, path, body]) => {
-    while (!stopped) {
-      await call(method, path, body ? { body } : {})
-      await sleep(10)
-    }
-  })
-  return {
-    async stop() {
-      stopped = true
-      await Promise.all(reading)
-    },
-  }
 }
 
 t.test(

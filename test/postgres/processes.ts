@@ -2,13 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { WebSocket } from 'ws'
 import { realtimeUrl } from '../realtime/device.ts'
-import type { CallOptions, TestUser } from '../support/app.ts'
+import { buildApp, type CallOptions, type TestApp, type TestUser } from '../support/app.ts'
 import { type Answered, checkMessage } from '../support/contract.ts'
 import { databaseUrl } from '../support/database-url.ts'
 import { type Service, startService } from '../support/service.ts'
 
 /** The longest time to wait for a response. */
 const patienceMs = 300_000
+
+/** Instances on one database, in this process. */
+export async function buildInstances(t: Test, count: number, env = {}): Promise<[TestApp, ...TestApp[]]> {
+  const first = await buildApp(t, env)
+  const others: TestApp[] = []
+  while (others.length < count - 1) others.push(await buildApp(t, env, { dataDir: first.dataDir }))
+  return [first, ...others]
+}
 
 /** Another instance, in a process of its own, on the folder and its database. */
 export async function startInstance(t: Test, dataDir: string, env: Record<string, string> = {}): Promise<Service> {

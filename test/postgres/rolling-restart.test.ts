@@ -7,7 +7,7 @@ import { isDeep } from '../support/depth.ts'
 import { type RunningProxy, startNginx } from '../support/proxies.ts'
 import { callsTo, folder } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { startLoad } from './load.ts'
+import { startLoad, startReading } from './load.ts'
 import { startInstance } from './processes.ts'
 
 const rounds = 2
@@ -36,7 +36,11 @@ else {
       const { statuses, call } = counting(proxy)
       const user = sendingTo(call, ada)
       const load = startLoad(user, 12)
-      const reading = startReading(user)
+      const reading = startReading(user, [
+        ['GET', '/api/v1/auth/session'],
+        ['GET', '/api/v1/bookmarks'],
+        ['GET', '/api/v1/sync/status'],
+      ])
       for (let restart = 0; restart < rounds * instances.length; restart += 1) {
         const index = restart % instances.length
         const before = load.acknowledged.length
@@ -77,21 +81,4 @@ function counting({ origin, fetch }: RunningProxy) {
     }
   })
   return { statuses, call }
-}
-
-function startReading({ call }: ReturnType<typeof sendingTo>) {
-  let stopped = false
-  const paths = ['/api/v1/auth/session', '/api/v1/bookmarks', '/api/v1/sync/status']
-  const reading = paths.map(async (path) => {
-    while (!stopped) {
-      await call('GET', path)
-      await sleep(10)
-    }
-  })
-  return {
-    async stop() {
-      stopped = true
-      await Promise.all(reading)
-    },
-  }
 }
