@@ -155,6 +155,20 @@ t.test('A loser with the same content as the winner is accepted, unless its oper
   t.match(body.conflicts, [{ event_id: created.id }])
 })
 
+t.test('A delete of an unknown entity keeps its data_hash; of a known one, that of the record', async (t) => {
+  const ada = await sharedUser()
+  await push(ada, change({ entity_id: 'known', timestamp: 1000, data_hash: 'of the record' }))
+  const deletes = ['unknown', 'known'].map((entity_id) => {
+    return change({ entity_id, operation: 'delete', timestamp: 2000, data_hash: 'of the delete' })
+  })
+  await push(ada, ...deletes)
+  t.match((await pullAll(ada)).changes, [
+    { entity_id: 'unknown', operation: 'delete', data_hash: 'of the delete' },
+    { entity_id: 'known', operation: 'delete', data_hash: 'of the record' },
+  ])
+  t.equal((await push(ada, ...deletes)).body.accepted, 2, 'a retry')
+})
+
 /** Devices edit three entities with clocks up to 23 h off, with a base or without. */
 const script = fc.array(
   fc.record({
