@@ -16,6 +16,10 @@ async function approveRemovals({ browserSync }: Device): Promise<void> {
   await browserSync.approveRemovals(browserSync.heldRemovals().map(({ id }) => id))
 }
 
+function removeFirst({ model }: Device, count: number, parentId = '1'): void {
+  for (const id of model.childrenOf(parentId).slice(0, count)) model.remove(id)
+}
+
 function inChrome(device: Device, role: 'bar' | 'other'): string[] {
   const lines = textOf(device)
   const start = lines.indexOf('Other bookmarks/')
@@ -246,16 +250,14 @@ t.test('Many deletes in a browser wait for its user', async (t) => {
   const titles = titlesOf(12)
   for (const title of titles) one.model.create(link('1', title))
   await settle(one, other)
-  const clear = () => {
-    for (const id of one.model.childrenOf('1').toReversed()) one.model.remove(id)
-  }
+  const clear = () => removeFirst(one, titles.length)
   clear()
   await settle(one, other)
   t.match(one.browserSync.status(), { heldRemovals: { count: 12 } })
   t.same(inChrome(other, 'bar'), titles.map(line))
   await one.browserSync.rejectRemovals()
   t.same([one.browserSync.status().heldRemovals, inChrome(one, 'bar')], [undefined, titles.map(line)])
-  for (const id of one.model.childrenOf('1').slice(0, 3)) one.model.remove(id)
+  removeFirst(one, 3)
   await one.step()
   one.model.ahead += 30_000
   clear()
@@ -281,24 +283,21 @@ t.test('Many deletes in a browser wait for its user', async (t) => {
 
 t.test('Five deletes pass without a question, a sixth in that minute waits; approved ones do not count', async (t) => {
   const one = new Device(fakeService(), 'one')
-  for (let index = 0; index < 12; index++) one.model.create(link('1', `b${index}`))
+  for (const title of titlesOf(12)) one.model.create(link('1', title))
   await settle(one)
-  const removeFirst = (count: number) => {
-    for (const id of one.model.childrenOf('1').slice(0, count)) one.model.remove(id)
-  }
   const linksInSync = () => [...one.sync.bookmarks().values()].filter(({ url }) => url).length
   const state = () => [one.browserSync.status().heldRemovals?.count, linksInSync()]
-  removeFirst(5)
+  removeFirst(one, 5)
   await settle(one)
   t.same(state(), [undefined, 7])
   one.model.ahead += 30_000
-  removeFirst(1)
+  removeFirst(one, 1)
   await settle(one)
   t.same(state(), [1, 7])
   await approveRemovals(one)
   await settle(one)
   one.model.ahead += 40_000
-  removeFirst(5)
+  removeFirst(one, 5)
   await settle(one)
   t.same(state(), [undefined, 1])
 })
@@ -328,7 +327,7 @@ t.test('Deletes that wait for their user go on to wait once there are fewer of t
   const titles = titlesOf(8)
   for (const title of titles) one.model.create(link(folder, title))
   await settle(one, other)
-  for (const id of one.model.childrenOf(folder).slice(0, 6).toReversed()) one.model.remove(id)
+  removeFirst(one, 6, folder)
   await settle(one, other)
   t.match(one.browserSync.status(), { heldRemovals: { count: 6 } })
   const [first] = one.browserSync.heldRemovals()
@@ -348,13 +347,10 @@ t.test('Deletes that wait for their user, and those shortly before them, outlive
   const titles = titlesOf(21)
   for (const title of titles) one.model.create(link('1', title))
   await settle(one, other)
-  const removeFirst = (count: number) => {
-    for (const id of one.model.childrenOf('1').slice(0, count)) one.model.remove(id)
-  }
-  removeFirst(4)
+  removeFirst(one, 4)
   await settle(one, other)
   one.open()
-  removeFirst(6)
+  removeFirst(one, 6)
   await settle(one, other)
   t.equal(one.browserSync.heldRemovals().length, 6, 'together they are many')
   for (const title of titlesOf(100)) one.model.create(link('2', `more-${title}`))
@@ -371,7 +367,7 @@ t.test('Deletes that wait for their user, and those shortly before them, outlive
   for (const device of [one, other]) t.same(inChrome(device, 'bar').toSorted(), titles.map(line).toSorted())
   t.equal(one.browserSync.status().heldRemovals, undefined)
 
-  removeFirst(4)
+  removeFirst(one, 4)
   await settle(one, other)
   one.model.ahead += 700_000
   await settle(one, other)
