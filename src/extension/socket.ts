@@ -15,15 +15,9 @@ const name = 'service_session'
 export async function shareSessionWithSockets(cookies: CookiesApi, baseUrl: string): Promise<void> {
   const share = async ({ value, expirationDate }: BrowserCookie) => {
     const lifetime = expirationDate === undefined ? {} : { expirationDate }
+    const place = { url: new URL(openRealtime, baseUrl).href, path: openRealtime }
     const kind = { secure: true, httpOnly: true, sameSite: 'no_restriction' } as const
-    await cookies.set({
-      url: new URL(openRealtime, baseUrl).href,
-      name,
-      value,
-      path: openRealtime,
-      ...lifetime,
-      ...kind,
-    })
+    await cookies.set({ name, value, ...place, ...lifetime, ...kind })
   }
   const host = `.${new URL(baseUrl).hostname}`
   cookies.onChanged.addListener(({ cookie, removed }) => {

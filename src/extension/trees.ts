@@ -129,17 +129,12 @@ export async function readBrowserTree(
       children.map(({ id }) => id),
     )
     for (const node of children) {
+      const { id: browserId, dateAdded } = node
       const kind = kindOfNode(node)
-      const entry = {
-        browserId: node.id,
-        kind,
-        title: kind === 'separator' ? '' : node.title,
-        parent,
-        dateAdded: node.dateAdded,
-      }
       const url = kind === 'link' ? node.url : undefined
-      if (node.unmodifiable || isLeftAlone(url) || leftOut.has(node.id)) continue
-      tree.entries.set(node.id, url === undefined ? entry : { ...entry, url })
+      if (node.unmodifiable || isLeftAlone(url) || leftOut.has(browserId)) continue
+      const content = contentOf({ title: kind === 'separator' ? '' : node.title, url })
+      tree.entries.set(browserId, { browserId, kind, parent, dateAdded, ...content })
       if (kind === 'folder') pending.push(node)
     }
   }
@@ -215,8 +210,7 @@ export function toEntry(bookmark: Readonly<PlaintextBookmark>, parent: string): 
   const kind = kindOf(bookmark)
   // Another client may have written anything.
   const title = kind !== 'separator' && typeof bookmark.title === 'string' ? bookmark.title : ''
-  const entry = { id, kind, title, parent, bookmark }
-  return kind === 'link' ? { ...entry, url: url as string } : entry
+  return { id, kind, parent, bookmark, ...contentOf({ title, url: kind === 'link' ? url : undefined }) }
 }
 
 async function findMarked(top: readonly TreeNode[], { roles }: Shown): Promise<Map<Role, string>> {

@@ -64,16 +64,12 @@ function readDate(value: string | undefined): string | undefined {
   if (value === undefined || !/^\d{1,16}$/.test(value)) return undefined
   let seconds = Number(value)
   while (seconds > 99_999_999_999) seconds /= 1000
-  return seconds >= 1 ? toSecond(seconds * 1000).toISOString() : undefined
+  return seconds >= 1 ? new Date(Math.floor(seconds) * 1000).toISOString() : undefined
 }
 
 function writeDate(date: unknown): string | undefined {
   const time = Date.parse(typeof date === 'string' ? date : '')
   return time >= 1000 ? String(Math.floor(time / 1000)) : undefined
-}
-
-function toSecond(time: number): Date {
-  return new Date(Math.floor(time / 1000) * 1000)
 }
 
 function otherAttributes(attributes: unknown): Attributes {

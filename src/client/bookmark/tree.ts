@@ -71,6 +71,6 @@ export function compareLast(one: unknown, other: unknown): number {
   return Number(typeof one !== 'string') - Number(typeof other !== 'string')
 }
 
-function compare(one: string, other: string): number {
+export function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0
 }

@@ -261,16 +261,13 @@ function formatOf({ older }: Pick<Keyring, 'older'>): Format {
  * wrapped_keys}}`. `key_id` tells a device that knows only older keys that there is a newer one.
  */
 function formatKeyring({ passphrase, recovery, older }: Keyring): string {
-  const { keyId, nonce, wrappedKey } = older ?? {}
+  const wrappedOlder = older && { nonce: bytesToBase64(older.nonce), wrapped_keys: bytesToBase64(older.wrappedKey) }
   return JSON.stringify({
     format: formatOf({ older }),
-    ...(keyId && { key_id: bytesToBase64(keyId) }),
+    ...(older && { key_id: bytesToBase64(older.keyId) }),
     passphrase: { ...passphrase.parameters, salt: bytesToBase64(passphrase.salt), ...formatWrap(passphrase) },
     recovery: { kdf: 'hkdf-sha256', ...formatWrap(recovery) },
-    ...(nonce &&
-      wrappedKey && {
-        older: { kdf: 'hkdf-sha256', nonce: bytesToBase64(nonce), wrapped_keys: bytesToBase64(wrappedKey) },
-      }),
+    ...(wrappedOlder && { older: { kdf: 'hkdf-sha256', ...wrappedOlder } }),
   })
 }
 

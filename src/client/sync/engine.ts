@@ -1,6 +1,7 @@
 import type { Keys } from '../crypto/keys.ts'
 import { StoreVersionError } from '../errors.ts'
 import { Alarm, type Clock } from '../timing/clock.ts'
+import type { ExchangeNote } from './exchange/journal.ts'
 import type { Transport } from './exchange/transport.ts'
 import { StatusBoard } from './life/status.ts'
 import { Emitter } from './store/emitter.ts'
@@ -23,6 +24,8 @@ export interface Engine {
   readonly replica: Replica
   /** The rows of the latest deletes that were applied without asking, or rejected, as they were held, and when (Unix ms). */
   readonly recentDeletes: [row: Row, time: number][]
+  /** The last exchanges of this tab, the newest last. */
+  readonly notes: ExchangeNote[]
   readonly outbox: Outbox
   readonly emitter: Emitter
   readonly status: StatusBoard
@@ -82,6 +85,7 @@ export function createEngine({ store, ...options }: EngineOptions): Engine {
     },
     replica,
     recentDeletes: [],
+    notes: [],
     outbox,
     emitter,
     status,

@@ -6,13 +6,11 @@ import type { Row } from '../store/store.ts'
 import { listRefused } from './quarantine.ts'
 
 /** The user tries refused edits again. */
-export async function retryRefused(parts: Engine, ids?: string | readonly string[]): Promise<void> {
-  await changeRefused(
-    parts.replica,
-    ids === undefined ? [...parts.replica.quarantined] : [ids].flat(),
-    'local',
-    released,
-  )
+export async function retryRefused(
+  { replica }: Engine,
+  ids: string | readonly string[] = [...replica.quarantined],
+): Promise<void> {
+  await changeRefused(replica, [ids].flat(), 'local', released)
 }
 
 /** Tries again what exceeded the quota, which may have room by now. */

@@ -1,6 +1,6 @@
 import type { Engine } from '../engine.ts'
 import type { SyncStatus } from '../store/emitter.ts'
-import { type ExchangeNote, notesOf } from './journal.ts'
+import type { ExchangeNote } from './journal.ts'
 
 /** Edits that wait for the same reason. */
 export interface WaitingEdits {
@@ -35,7 +35,7 @@ export interface SyncExplanation {
   exchanges: readonly ExchangeNote[]
 }
 
-export async function explain({ replica, outbox, userId, status }: Engine): Promise<SyncExplanation> {
+export async function explain({ replica, outbox, userId, status, notes }: Engine): Promise<SyncExplanation> {
   const { meta, rows, live, held, waiting: unsent } = replica
   const waiting = new Map<WaitingEdits['why'], WaitingEdits>()
   for (const row of [...unsent].flatMap((id) => rows.get(id) ?? [])) {
@@ -57,6 +57,6 @@ export async function explain({ replica, outbox, userId, status }: Engine): Prom
     held: held.size,
     waiting: [...waiting.values()],
     isStopped: outbox.isRefused,
-    exchanges: notesOf(replica),
+    exchanges: [...notes],
   }
 }

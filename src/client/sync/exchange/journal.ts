@@ -1,5 +1,4 @@
-import type { Engine } from '../engine.ts'
-import type { Replica } from '../store/replica.ts'
+import type { Clock } from '../../timing/clock.ts'
 
 /** An exchange with the service that this tab has had. */
 export interface ExchangeNote {
@@ -13,16 +12,10 @@ export interface ExchangeNote {
 }
 
 const mostNotes = 20
-const journals = new WeakMap<Replica, ExchangeNote[]>()
-
-/** The last exchanges of this tab, the newest last. */
-export function notesOf(replica: Replica): readonly ExchangeNote[] {
-  return journals.get(replica) ?? []
-}
 
 /** Runs an exchange and notes how it ended. */
 export async function noted(
-  { replica, clock }: Engine,
+  { notes, clock }: { notes: ExchangeNote[]; clock: Clock },
   kind: ExchangeNote['kind'],
   run: () => Promise<void>,
 ): Promise<void> {
@@ -35,7 +28,7 @@ export async function noted(
     outcome = [name ?? 'Error', status ?? []].flat().join(' ')
     throw error
   } finally {
-    const note = { at, ms: clock.now() - at, kind, outcome }
-    journals.set(replica, [...notesOf(replica), note].slice(-mostNotes))
+    notes.push({ at, ms: clock.now() - at, kind, outcome })
+    notes.splice(0, notes.length - mostNotes)
   }
 }

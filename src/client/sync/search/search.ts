@@ -1,5 +1,5 @@
 import { bareAddress } from '../../bookmark/address.ts'
-import { kindOf } from '../../bookmark/tree.ts'
+import { compare, kindOf } from '../../bookmark/tree.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Emitter } from '../store/emitter.ts'
@@ -148,13 +148,8 @@ class Best {
 }
 
 /** The highest rank first, then the newest bookmark; the same on every device. */
-function byRank(one: Found, other: Found): number {
-  return other.rank - one.rank || compareDates(other, one) || (one.bookmark.id < other.bookmark.id ? -1 : 1)
-}
-
-function compareDates({ bookmark: one }: Found, { bookmark: other }: Found): number {
-  const [first, second] = [dateOf(one), dateOf(other)]
-  return first < second ? -1 : first > second ? 1 : 0
+function byRank({ bookmark: one, rank }: Found, { bookmark: other, rank: otherRank }: Found): number {
+  return otherRank - rank || compare(dateOf(other), dateOf(one)) || compare(one.id, other.id)
 }
 
 /** Another client may have written anything. */
@@ -163,17 +158,14 @@ function dateOf({ dateAdded }: { dateAdded?: unknown }): string {
 }
 
 /** The weight of a word at the start of a word and inside one, by field: title, tags, address, description. */
-const ranks: readonly Rank[] = [
+const ranks = [
   { start: 7, inside: 4 },
   { start: 6, inside: 3 },
   { start: 5, inside: 2 },
   { start: 3, inside: 1 },
 ]
 
-interface Rank {
-  start: number
-  inside: number
-}
+type Rank = (typeof ranks)[number]
 
 /** The weight that it has more if the title begins with it. */
 const firstWord = 1
