@@ -1,19 +1,16 @@
 import type { PlaintextBookmark } from '../client/bookmark.ts'
 import { paced } from '../client/timing/paced.ts'
-import type { AgreedDraft, AgreedRow } from './agreed.ts'
-import type { BookmarkWatch } from './browser-mirror.ts'
-import { type MoveParts, pairMoved } from './moved.ts'
+import type { AgreedRow } from './agreed.ts'
+import { pairMoved, type RecentTrees } from './moved.ts'
 import { mergeOrder } from './order.ts'
 import { type Pairing, pairTrees } from './pair.ts'
 import {
   type BrowserEntry,
-  type BrowserTree,
   type Content,
   contentOf,
   isSameContent,
   type Kind,
   type ServiceEntry,
-  type ServiceTree,
   titleLikenessOf,
 } from './trees.ts'
 
@@ -51,15 +48,6 @@ export interface Merged {
   pairing: Pairing
 }
 
-interface Trees {
-  agreed: Pick<AgreedDraft, 'rows' | 'orders'>
-  browser: BrowserTree
-  service: ServiceTree
-  watch: Pick<BookmarkWatch, 'created' | 'touched'>
-  deleted: MoveParts['deleted']
-  now: number
-}
-
 /**
  * Compares both sides with what they last agreed on. What one side has changed is to be changed at the other. What was
  * deleted on one side and changed on the other stays, with the folders around it. What both have changed is to be as the
@@ -68,11 +56,11 @@ interface Trees {
  * @param release those of the browser's deletes that are to be passed on; nothing is done about the others
  */
 export async function mergeTrees(
-  trees: Trees,
+  trees: RecentTrees,
   release: (deleted: readonly ServiceEntry[]) => readonly ServiceEntry[],
 ): Promise<Merged> {
-  const { agreed, browser, service, watch, deleted } = trees
-  const pairing = await pairTrees(agreed.rows, browser, service, watch)
+  const { agreed, browser, service, deleted } = trees
+  const pairing = await pairTrees(trees)
   const replaced = await pairMoved(trees, pairing)
   const { idOf, browserIdOf, keyOf } = pairing
   const merged: Merged = {
@@ -141,7 +129,7 @@ export async function mergeTrees(
   for (const row of agreed.rows.values()) {
     if (!service.entries.has(row.id) && !browserIdOf.has(row.id) && !row.leftOut) merged.forgotten.push(row.id)
   }
-  await mergeOrders(merged, { agreed, browser, service })
+  await mergeOrders(merged, trees)
   return merged
 }
 
@@ -172,7 +160,7 @@ function cutCycle({ entries }: Merged): boolean {
 
 async function mergeOrders(
   { entries, orders, pairing }: Merged,
-  { agreed, browser, service }: Pick<Trees, 'agreed' | 'browser' | 'service'>,
+  { agreed, browser, service }: RecentTrees,
 ): Promise<void> {
   const keys = new Set([...entries.values()].map(({ parent }) => parent))
   const folderOf = new Map([...browser.roots].map(([, { browserId }]) => [pairing.keyOf(browserId), browserId]))

@@ -1,27 +1,21 @@
 /** What the browser made anew though it was only moved: cut and paste, undo, and tools that copy and then delete. */
 import type { PlaintextBookmark } from '../client/bookmark.ts'
 import { paced } from '../client/timing/paced.ts'
-import type { AgreedRow } from './agreed.ts'
-import { type Pairing, pair } from './pair.ts'
+import { type Pairing, pair, type Trees } from './pair.ts'
 import {
   type BrowserEntry,
-  type BrowserTree,
   type Content,
   isSameContent,
   type Kind,
   likenessOf,
   newBookmark,
   rootKey,
-  type ServiceTree,
   titleLikenessOf,
   toEntry,
   topLevel,
 } from './trees.ts'
 
-export interface MoveParts {
-  agreed: { rows: ReadonlyMap<string, AgreedRow> }
-  browser: BrowserTree
-  service: ServiceTree
+export interface RecentTrees extends Trees {
   /** What was deleted in the browser and passed on in the last minutes. */
   deleted: ReadonlyMap<string, Readonly<PlaintextBookmark>>
   /** By the browser's clock (Unix ms). */
@@ -39,7 +33,7 @@ const leastShare = 0.5
  *
  * @returns ids of copies that the service has already, and that are now the originals
  */
-export async function pairMoved(parts: MoveParts, pairing: Pairing): Promise<ReadonlySet<string>> {
+export async function pairMoved(parts: RecentTrees, pairing: Pairing): Promise<ReadonlySet<string>> {
   const replaced = new Set<string>()
   const { agreed, browser, service } = parts
   const take = findGone(parts, pairing)
@@ -60,7 +54,7 @@ export async function pairMoved(parts: MoveParts, pairing: Pairing): Promise<Rea
 }
 
 /** True if it was made in this browser, and nobody has changed it since. */
-function isFreshCopy(entry: BrowserEntry, id: string, { agreed, service, now }: MoveParts): boolean {
+function isFreshCopy(entry: BrowserEntry, id: string, { agreed, service, now }: RecentTrees): boolean {
   if (Math.abs(now - (entry.dateAdded ?? 0)) >= freshMs) return false
   const [row, there] = [agreed.rows.get(id), service.entries.get(id)]
   if (!row || there?.parent !== row.parent || !isSameContent(there, row.content)) return false
@@ -73,7 +67,7 @@ function isFreshCopy(entry: BrowserEntry, id: string, { agreed, service, now }: 
  * What the browser has no longer where it was; undefined if that is nothing. The function returns the id of the one that an
  * entry is, and gives it to no other one. A copy is made after its original.
  */
-function findGone({ agreed, browser, service, deleted }: MoveParts, pairing: Pairing) {
+function findGone({ agreed, browser, service, deleted }: RecentTrees, pairing: Pairing) {
   /** By what they show and the folder in which they were: their ids. */
   const alike = new Map<string, Map<string, string[]>>()
   /** By the folder in which they were: what they show. */

@@ -1,6 +1,6 @@
 import { uuidv7 } from '../client/ids.ts'
 import { paced } from '../client/timing/paced.ts'
-import type { AgreedRow } from './agreed.ts'
+import type { AgreedDraft, AgreedRow } from './agreed.ts'
 import type { BookmarkWatch } from './browser-mirror.ts'
 import {
   type BrowserEntry,
@@ -24,6 +24,14 @@ export interface Pairing {
   keyOf(browserFolder: string): string
 }
 
+/** Both sides, and what is known of them. */
+export interface Trees {
+  agreed: Pick<AgreedDraft, 'rows' | 'orders'>
+  browser: BrowserTree
+  service: ServiceTree
+  watch: Pick<BookmarkWatch, 'created' | 'touched'>
+}
+
 type Creating = Extract<AgreedRow['step'], { kind: 'creating' }>
 
 /** If more than these have another title and another address, the browser has given its ids to other bookmarks. */
@@ -34,31 +42,23 @@ const smallShare = 0.2
  * Finds what belongs together: by the agreed ids, and what has none by its content. That is what is equal in the same folder
  * path, so a browser that has lost its ids, or an extension that was installed again, doubles nothing.
  */
-export async function pairTrees(
-  rows: ReadonlyMap<string, AgreedRow>,
-  browser: BrowserTree,
-  service: ServiceTree,
-  watch: Pick<BookmarkWatch, 'created' | 'touched'>,
-): Promise<Pairing> {
+export async function pairTrees(trees: Trees): Promise<Pairing> {
+  const { browser } = trees
   const roots = new Map([...browser.roots].map(([role, { browserId }]) => [browserId, rootKey(role)]))
   const pairing: Pairing = {
     idOf: new Map(),
     browserIdOf: new Map(),
     keyOf: (folder) => roots.get(folder) ?? (pairing.idOf.get(folder) as string),
   }
-  await pairAgreed(rows, browser, pairing)
+  await pairAgreed(trees, pairing)
   if (pairing.idOf.size < browser.entries.size) {
-    await pairByPath(browser, service, pairing)
-    await pairInterrupted(rows, browser, service, watch, pairing)
+    await pairByPath(trees, pairing)
+    await pairInterrupted(trees, pairing)
   }
   return pairing
 }
 
-async function pairAgreed(
-  rows: ReadonlyMap<string, AgreedRow>,
-  { entries }: BrowserTree,
-  pairing: Pairing,
-): Promise<void> {
+async function pairAgreed({ agreed: { rows }, browser: { entries } }: Trees, pairing: Pairing): Promise<void> {
   let strangers = 0
   const pairRow = ({ id, browserId, dateAdded, kind, content, shown = content, step }: AgreedRow) => {
     const entry = entries.get(browserId ?? '')
@@ -76,7 +76,7 @@ async function pairAgreed(
   pairing.browserIdOf.clear()
 }
 
-async function pairByPath(browser: BrowserTree, service: ServiceTree, pairing: Pairing): Promise<void> {
+async function pairByPath({ browser, service }: Trees, pairing: Pairing): Promise<void> {
   const groups = new Map<string, string>()
   const candidates = new Map<string, ServiceEntry[]>()
   const enter = (entry: ServiceEntry) => {
@@ -112,13 +112,9 @@ async function pairByPath(browser: BrowserTree, service: ServiceTree, pairing: P
  * The user may have changed what a worker was creating when it died, which has started this worker. A bookmark that the user
  * has created since, is something else. Whoever has heard of it may be dead, too: so what differs must be known as changed.
  */
-async function pairInterrupted(
-  rows: ReadonlyMap<string, AgreedRow>,
-  browser: BrowserTree,
-  service: ServiceTree,
-  { created, touched }: Pick<BookmarkWatch, 'created' | 'touched'>,
-  pairing: Pairing,
-): Promise<void> {
+async function pairInterrupted({ agreed, browser, service, watch }: Trees, pairing: Pairing): Promise<void> {
+  const { rows } = agreed
+  const { created, touched } = watch
   const isOpen = ({ id, step }: AgreedRow) => step?.kind === 'creating' && !pairing.browserIdOf.has(id)
   const interrupted = [...rows.values()].filter(isOpen)
   if (interrupted.length === 0) return
