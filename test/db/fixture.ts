@@ -33,20 +33,34 @@ export async function listUsers({ db }: Pick<Database, 'db'>): Promise<string[]>
   return rows.map(({ id }) => id)
 }
 
-/** Reports each transaction statement before the connection runs it. */
-export function intercept(t: Test, before: (sql: string) => void): void {
+/** Does something with each statement that SQLite prepares, until the end of the test. */
+export function onPrepare(t: Pick<Test, 'teardown'>, see: (sql: string, statement: Sqlite.Statement) => void): void {
   const { prepare } = Sqlite.prototype
-  t.teardown(() => {
-    Sqlite.prototype.prepare = prepare
-  })
+  t.teardown(() => Object.assign(Sqlite.prototype, { prepare }))
   Sqlite.prototype.prepare = function (this: Sqlite.Database, sql: string) {
     const statement = prepare.call(this, sql)
-    if (!/^(begin|commit|rollback|savepoint|release)/.test(sql)) return statement
+    see(sql, statement)
+    return statement
+  } as typeof prepare
+}
+
+/** Reports each transaction statement before the connection runs it. */
+export function intercept(t: Test, before: (sql: string) => void): void {
+  onPrepare(t, (sql, statement) => {
+    if (!/^(begin|commit|rollback|savepoint|release)/.test(sql)) return
     const run = statement.run as () => Sqlite.RunResult
     statement.run = () => {
       before(sql)
       return run.call(statement)
     }
-    return statement
-  } as typeof prepare
+  })
+}
+
+/** How SQLite goes about statements: each step of each. */
+export function stepsOf(sqlite: Sqlite.Database, statements: string[]): string[] {
+  return statements.flatMap((sql) => {
+    const parameters = Array.from(sql.matchAll(/\?/g), () => null)
+    const plan = sqlite.prepare(`explain query plan ${sql}`).all(parameters) as { detail: string }[]
+    return plan.map(({ detail }) => detail)
+  })
 }

@@ -39,7 +39,7 @@ export async function addOldUser(trx: Trx, id: string): Promise<void> {
 
 /** A row of `records` while it held its own ciphertext. */
 type Later = 'bytes' | 'data_stamp' | 'overwritten' | 'first_stamp' | 'versions' | 'ahead' | 'first_ahead'
-export type OldRecord = Omit<RecordRow, Later> & Partial<Pick<RecordRow, 'overwritten'>>
+export type OldRecord = Omit<RecordRow, Later>
 
 export async function addOldRecord(trx: Trx, record: OldRecord): Promise<void> {
   const columns = Object.keys(record).map((column) => sql.ref(column))

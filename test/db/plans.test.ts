@@ -1,47 +1,33 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { until } from '../support/until.ts'
+import { onPrepare, stepsOf } from './fixture.ts'
 
 const large = /\b(records|ciphertexts|rejections|versions)\b/
 const device = { headers: { 'x-device-id': 'device-b' } }
 const push = (user: TestUser, ...changes: object[]) =>
   user.call('POST', '/api/v1/sync/push', { body: { changes }, ...device })
 
-/** The statements that SQLite is given from now on. */
-function recordStatements(t: Test): string[] {
-  const { prepare } = Sqlite.prototype
-  t.teardown(() => {
-    Sqlite.prototype.prepare = prepare
-  })
-  const statements: string[] = []
-  Sqlite.prototype.prepare = function (this: Sqlite.Database, sql: string) {
-    statements.push(sql)
-    return prepare.call(this, sql)
-  } as typeof prepare
-  return statements
-}
-
 /** How SQLite reaches rows of the tables that can be large: each way once, and whether the index is all that it reads. */
 function waysToRows(sqlite: Sqlite.Database, statements: string[]): string[] {
-  const plans = statements
-    .filter((sql) => large.test(sql))
-    .flatMap((sql) => {
-      const parameters = Array.from(sql.matchAll(/\?/g), () => null)
-      return sqlite.prepare(`explain query plan ${sql}`).all(parameters) as { detail: string }[]
-    })
-  const ways = plans
-    .filter(({ detail }) => large.test(detail))
-    .map(({ detail }) => detail.replace(/^SEARCH (\w+) USING INDEX \w+/, '$1'))
-    .map((detail) => detail.replace(/^SEARCH (\w+) (?:EXISTS )?USING COVERING INDEX \w+/, 'index of $1'))
+  const steps = stepsOf(
+    sqlite,
+    statements.filter((sql) => large.test(sql)),
+  )
+  const ways = steps
+    .filter((step) => large.test(step))
+    .map((step) => step.replace(/^SEARCH (\w+) USING INDEX \w+/, '$1'))
+    .map((step) => step.replace(/^SEARCH (\w+) (?:EXISTS )?USING COVERING INDEX \w+/, 'index of $1'))
   return [...new Set(ways)].sort()
 }
 
 t.test('Push, pull and status reach the rows that they need by an index, and no others', async (t) => {
-  const statements = recordStatements(t)
+  const statements: string[] = []
+  onPrepare(t, (sql) => statements.push(sql))
   const { user, dataDir } = await buildApp(t)
   // The sweep at the start ends with two lists of old exports.
   await until(() => statements.filter((statement) => / offset /.test(statement)).length >= 2)

@@ -1,9 +1,9 @@
-import Sqlite from 'better-sqlite3'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { buildApp } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { isPostgres } from '../support/database-url.ts'
+import { onPrepare } from './fixture.ts'
 
 /** The work of the database: each statement that it prepared, and each that it ran. */
 interface Given {
@@ -98,13 +98,8 @@ async function fewestOf(send: () => Promise<unknown>): Promise<Given> {
 
 function countSqlite(t: Test): Given {
   const given = { prepared: 0, run: 0 }
-  const { prepare } = Sqlite.prototype
-  t.teardown(() => {
-    Sqlite.prototype.prepare = prepare
-  })
-  Sqlite.prototype.prepare = function (this: Sqlite.Database, sql: string) {
+  onPrepare(t, (_, statement) => {
     given.prepared++
-    const statement = prepare.call(this, sql)
     for (const method of ['all', 'get', 'run'] as const) {
       const run = statement[method] as (...values: unknown[]) => never
       statement[method] = (...values: unknown[]) => {
@@ -112,8 +107,7 @@ function countSqlite(t: Test): Given {
         return run.apply(statement, values)
       }
     }
-    return statement
-  } as typeof prepare
+  })
   return given
 }
 

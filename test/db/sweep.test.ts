@@ -17,6 +17,7 @@ import { change, pullAll } from '../support/changes.ts'
 import { countRows, diskError } from '../support/database.ts'
 import { sweepExports, sweepRows, sweepVersions } from '../support/sweeps.ts'
 import { until } from '../support/until.ts'
+import { onPrepare, stepsOf } from './fixture.ts'
 
 const dayMs = 86_400_000
 
@@ -144,13 +145,8 @@ t.test('Many rows go in batches of 500, each in its own transaction, so users’
 })
 
 t.test('What is removed is found by an index', async (t) => {
-  const { prepare } = Sqlite.prototype
-  t.teardown(() => Object.assign(Sqlite.prototype, { prepare }))
   const statements: string[] = []
-  Sqlite.prototype.prepare = function (this: Sqlite.Database, statement: string) {
-    statements.push(statement)
-    return prepare.call(this, statement)
-  } as typeof prepare
+  onPrepare(t, (sql) => statements.push(sql))
   const { user, context, dataDir } = await buildApp(t)
   await seedTokens(context.database, await user('ada'), 1)
   await sweepRows(context.database, Date.now())
@@ -158,13 +154,8 @@ t.test('What is removed is found by an index', async (t) => {
 
   const sqlite = new Sqlite(join(dataDir, 'bookmarks.db'), { readonly: true })
   t.teardown(() => sqlite.close())
-  const plans = statements
-    .filter((statement) => /^delete | offset /.test(statement))
-    .flatMap((statement) => {
-      const parameters = Array.from(statement.matchAll(/\?/g), () => null)
-      return sqlite.prepare(`explain query plan ${statement}`).all(parameters) as { detail: string }[]
-    })
-  const ways = [...new Set(plans.map(({ detail }) => detail))]
+  const removing = statements.filter((statement) => /^delete | offset /.test(statement))
+  const ways = [...new Set(stepsOf(sqlite, removing))]
   t.same(
     ways.filter((way) => way.startsWith('SCAN')),
     [],

@@ -1,8 +1,10 @@
+import { once } from 'node:events'
 import { request } from 'node:http'
 import t from 'tap'
-import { openDevice } from '../realtime/device.ts'
+import { WebSocket } from 'ws'
+import { openDevice, realtimeUrl } from '../realtime/device.ts'
 import { buildApp } from '../support/app.ts'
-import { checkAnswer } from '../support/contract.ts'
+import { checkAnswer, checkMessage } from '../support/contract.ts'
 
 const origin = 'http://app.localhost:5173'
 const app = await buildApp(t, { CORS_ORIGIN: origin })
@@ -55,7 +57,30 @@ t.test('GET /api/v1/sync/realtime | X-User-ID (required), X-Device-ID (required)
   const query = `?user_id=${ada.userId}&device_id=phone`
   t.same(await ask({ ...handshake, ...session }, query), [101, undefined], 'the query stands in, for browsers')
   t.same(await ask({ ...handshake, ...session, 'x-user-id': user }, '?device_id=phone'), [101, undefined])
-  t.equal((await ask({ ...handshake, ...session, ...ids }, '?since=-1'))[0], 400)
+  for (const since of ['-1', '1.5', 'x', '', '1e3', '9007199254740992'])
+    t.match(await ask({ ...handshake, ...session, ...ids }, `?since=${since}`), [400, /since/], `since=${since}`)
+})
+
+t.test('X-User-ID and X-Device-ID win over the query parameters that stand in for them', async (t) => {
+  const connectedAs = async (headers: object, userId: string) => {
+    const url = `${realtimeUrl(here)}?user_id=${userId}&device_id=query`
+    const socket = new WebSocket(url, { headers: { ...session, ...headers } })
+    t.teardown(() => socket.terminate())
+    const [data] = await once(socket, 'message')
+    return checkMessage(String(data))
+  }
+  t.match(await connectedAs({}, ada.userId), { type: 'connected', deviceId: 'query' })
+  t.match(await connectedAs(ids, bob.userId), { type: 'connected', deviceId: 'phone' })
+  t.match(await connectedAs({ 'x-device-id': 'phone' }, ada.userId), { type: 'connected', deviceId: 'phone' })
+})
+
+t.test('No other path is ever upgraded', async (t) => {
+  for (const other of ['/api/v1/health', '/api/v1/bookmarks', '/docs', '/nowhere']) {
+    const sent = request(here + other, { headers: { ...handshake, ...session } }).end()
+    const answered = await Promise.race(['response', 'upgrade'].map((event) => once(sent, event).then(() => event)))
+    t.equal(answered, 'response', other)
+    sent.destroy()
+  }
 })
 
 t.test("GET /api/v1/sync/realtime | X-User-ID is the session's user", async (t) => {

@@ -6,6 +6,12 @@ import { depth } from '../support/depth.ts'
 import { sharedApp } from '../support/shared-app.ts'
 import { type Device, openDevice } from './device.ts'
 
+/** A new user of the service. */
+async function open() {
+  const { user, listen } = await sharedApp()
+  return { user, origin: await listen(), ada: await user('ada') }
+}
+
 const content = { encrypted_data: 'data', data_hash: 'hash' }
 const fromA = { headers: { 'x-device-id': 'device-a' } }
 
@@ -50,9 +56,8 @@ const routes: Record<
 
 for (const [name, { operation, write }] of Object.entries(routes)) {
   t.test(`A change made by ${name} reaches each socket once, also others of its device`, async (t) => {
-    const { user, listen } = await sharedApp()
-    const origin = await listen()
-    const [ada, bob] = [await user('ada'), await user('bob')]
+    const { user, origin, ada } = await open()
+    const bob = await user('bob')
     await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'known', ...content } })
     const before = (await ada.call('POST', '/api/v1/sync/pull', fromA)).body.last_sync_timestamp
     const [sender, own] = [
@@ -85,48 +90,8 @@ for (const [name, { operation, write }] of Object.entries(routes)) {
   })
 }
 
-t.test('Changes come in stamp order, whoever made them', async (t) => {
-  const { user, listen } = await sharedApp()
-  const origin = await listen()
-  const ada = await user('ada')
-  const reader = await openDevice(t, origin, ada)
-  const ids = Array.from({ length: 120 }, (_, index) => `bookmark-${index}`)
-  const writers = [0, 1, 2, 3].map(async (writer) => {
-    for (const id of ids.filter((_, index) => index % 4 === writer)) {
-      await ada.call('POST', '/api/v1/bookmarks', {
-        body: { id, ...content },
-        headers: { 'x-device-id': `writer-${writer}` },
-      })
-    }
-  })
-  await Promise.all(writers)
-  await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'last', ...content } })
-
-  const { body } = await ada.call('POST', '/api/v1/sync/pull', { body: {} })
-  t.same(
-    await reader.takeEntities('last'),
-    body.changes.map(({ entity_id }: { entity_id: string }) => entity_id),
-  )
-})
-
-const many = depth(600, 3000)
-t.test(`A push of ${many} changes arrives whole, in the order of the push`, async (t) => {
-  const { user, listen } = await sharedApp()
-  const origin = await listen()
-  const ada = await user('ada')
-  const reader = await openDevice(t, origin, ada)
-  const changes = Array.from({ length: many }, (_, index) => change({ entity_id: `bookmark-${index}` }))
-  await ada.call('POST', '/api/v1/sync/push', { body: { changes }, ...fromA })
-  t.same(
-    await reader.takeEntities(`bookmark-${many - 1}`),
-    changes.map(({ entity_id }) => entity_id),
-  )
-})
-
 t.test('A push that changes nothing is not broadcast', async (t) => {
-  const { user, listen } = await sharedApp()
-  const origin = await listen()
-  const ada = await user('ada')
+  const { origin, ada } = await open()
   const [first, older] = [change({ entity_id: 'x', timestamp: 2000 }), change({ entity_id: 'x', timestamp: 1000 })]
   await ada.call('POST', '/api/v1/sync/push', { body: { changes: [first] }, ...fromA })
   const reader = await openDevice(t, origin, ada)
@@ -137,9 +102,7 @@ t.test('A push that changes nothing is not broadcast', async (t) => {
 })
 
 t.test('A change that wins a conflict says so', async (t) => {
-  const { user, listen } = await sharedApp()
-  const origin = await listen()
-  const ada = await user('ada')
+  const { origin, ada } = await open()
   const reader = await openDevice(t, origin, ada)
   await ada.call('POST', '/api/v1/sync/push', {
     body: { changes: [change({ entity_id: 'x', timestamp: 1000, device_id: 'device-c' })] },
@@ -159,9 +122,7 @@ async function lastStamp(user: TestUser): Promise<number> {
 }
 
 t.test('since replays what was missed, in stamp order, then the channel is live', async (t) => {
-  const { user, listen } = await sharedApp()
-  const origin = await listen()
-  const ada = await user('ada')
+  const { origin, ada } = await open()
   await push(ada, 'seen')
   const since = await lastStamp(ada)
   await push(ada, 'missed-1', 'missed-2')
@@ -172,28 +133,8 @@ t.test('since replays what was missed, in stamp order, then the channel is live'
   t.same(await device.takeEntities('live'), ['live'])
 })
 
-t.test('since=0 replays everything', async (t) => {
-  const { user, listen } = await sharedApp()
-  const origin = await listen()
-  const ada = await user('ada')
-  await push(ada, 'one', 'two')
-  t.same(await (await openDevice(t, origin, ada, { since: 0 })).takeEntities('two'), ['one', 'two'])
-})
-
-t.test('Without since, the channel starts with the next change', async (t) => {
-  const { user, listen } = await sharedApp()
-  const origin = await listen()
-  const ada = await user('ada')
-  await push(ada, 'before')
-  const device = await openDevice(t, origin, ada)
-  await push(ada, 'after')
-  t.same(await device.takeEntities('after'), ['after'])
-})
-
 t.test("since beyond the user's last stamp, of a database that was restored, counts as 0", async (t) => {
-  const { user, listen } = await sharedApp()
-  const origin = await listen()
-  const ada = await user('ada')
+  const { origin, ada } = await open()
   await push(ada, 'before')
   for (const since of [(await lastStamp(ada)) + 1, Number.MAX_SAFE_INTEGER]) {
     const device = await openDevice(t, origin, ada, { since })
@@ -204,9 +145,7 @@ t.test("since beyond the user's last stamp, of a database that was restored, cou
 })
 
 t.test("A replay shows only the newest change of each entity, and the device's own too", async (t) => {
-  const { user, listen } = await sharedApp()
-  const origin = await listen()
-  const ada = await user('ada')
+  const { origin, ada } = await open()
   const own = change({ entity_id: 'own', device_id: 'device-b' })
   const [first, second] = [change({ entity_id: 'twice', timestamp: 1 }), change({ entity_id: 'twice', timestamp: 2 })]
   for (const one of [own, first, second]) await ada.call('POST', '/api/v1/sync/push', { body: { changes: [one] } })
@@ -217,9 +156,7 @@ t.test("A replay shows only the newest change of each entity, and the device's o
 })
 
 t.test('Sockets at different stamps each continue from their own', async (t) => {
-  const { user, listen } = await sharedApp()
-  const origin = await listen()
-  const ada = await user('ada')
+  const { origin, ada } = await open()
   const ids = Array.from({ length: 700 }, (_, index) => `bookmark-${index}`)
   await push(ada, ...ids)
   const { body } = await ada.call('POST', '/api/v1/sync/pull', { body: {} })
@@ -244,8 +181,7 @@ t.test('Sockets at different stamps each continue from their own', async (t) => 
 })
 
 t.test('A device that reconnects with the last stamp misses nothing, wherever it was cut off', async (t) => {
-  const { user, listen } = await sharedApp()
-  const origin = await listen()
+  const { user, origin } = await open()
   let runs = 0
   const legs = fc.array(fc.record({ writes: fc.nat(30), read: fc.double({ min: 0, max: 1, noNaN: true }) }), {
     minLength: 1,

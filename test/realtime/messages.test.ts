@@ -34,17 +34,6 @@ async function open(t: Test, app = common) {
 const push = (user: TestUser, changes: unknown[]) => user.call('POST', '/api/v1/sync/push', { body: { changes } })
 const own = (fields: Parameters<typeof change>[0]) => change({ device_id: 'device-b', ...fields })
 
-t.test('A sync that is accepted comes back with its stamp', async (t) => {
-  const { ada, device } = await open(t)
-  const event = own({ entity_id: 'x' })
-  device.send({ type: 'sync', event })
-  const acknowledgement = await device.nextSync()
-  t.match(acknowledgement.event, { ...event, user_id: ada.userId })
-  const { changes, cursor } = await pullAll(ada)
-  t.same(changes, [acknowledgement.event])
-  t.equal(acknowledgement.stamp, cursor)
-})
-
 t.test('A retry is acknowledged too, with the same stamp as before, and changes nothing', async (t) => {
   const { ada, device } = await open(t)
   const event = own({ entity_id: 'x' })
