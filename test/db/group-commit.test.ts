@@ -1,7 +1,6 @@
 import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { insert } from '../../src/service/db/engine/table.ts'
 import { type Ciphertext, ciphertexts } from '../../src/service/db/tables/ciphertexts.ts'
 import { holdTime } from '../http/unread.ts'
 import { addUser, intercept, listUsers, openTestDatabase } from './fixture.ts'
@@ -61,7 +60,7 @@ t.test('Of many rows, one of which cannot be stored, none is', async (t) => {
     { length: 200 },
     (_, stamp): Ciphertext => ({ user_id: 'ada', stamp, encrypted_data: 'data' }),
   )
-  const add = (rows: Ciphertext[]) => database.write((trx) => insert(trx, ciphertexts, rows))
+  const add = (rows: Ciphertext[]) => database.write((trx) => ciphertexts.insert(trx, rows))
   const twice = [...rows.slice(0, 140), { ...rows[120], encrypted_data: 'other' } as Ciphertext, ...rows.slice(140)]
   // Alone, a write is undone with its transaction; after another one, by itself.
   const alone = await Promise.allSettled([add(twice)])

@@ -68,6 +68,18 @@ function countThreads(t: Test): () => number {
   return () => threads
 }
 
+/** A log of its own beside that of a database, and what makes it longer. */
+async function openLog(t: Test) {
+  const { path } = await openTestDatabase(t)
+  const sqlite = new Sqlite(path)
+  t.teardown(() => sqlite.close())
+  sqlite.exec('create table filler (content)')
+  const log = openWriteAheadLog(sqlite, path)
+  const fill = (mebibytes: number) =>
+    sqlite.prepare('insert into filler values (zeroblob(?))').run(mebibytes * mebibyte)
+  return { log, fill }
+}
+
 t.test('A log with little in it is emptied without starting a thread', async (t) => {
   const { database, path } = await openTestDatabase(t)
   await database.write((trx) => addUser(trx, 'ada'))
@@ -77,13 +89,8 @@ t.test('A log with little in it is emptied without starting a thread', async (t)
 })
 
 t.test('A log that is being closed starts no thread, which nobody would end', async (t) => {
-  const path = join(t.testdir(), 'bookmarks.db')
-  const sqlite = new Sqlite(path)
-  sqlite.pragma('journal_mode = wal')
-  const log = openWriteAheadLog(sqlite, path)
-  t.teardown(() => sqlite.close())
-  sqlite.exec('create table filler (content)')
-  sqlite.prepare('insert into filler values (zeroblob(?))').run(20 * mebibyte)
+  const { log, fill } = await openLog(t)
+  fill(20)
   const threads = countThreads(t)
   const closing = log.close()
   await Promise.all([log.checkpoint(), log.move(), closing])
@@ -92,24 +99,16 @@ t.test('A log that is being closed starts no thread, which nobody would end', as
 })
 
 t.test('A log that is closed twice closes its own file only', async (t) => {
-  const { path } = await openTestDatabase(t)
-  const sqlite = new Sqlite(path)
-  t.teardown(() => sqlite.close())
-  sqlite.exec('create table own (id integer)')
-  const log = openWriteAheadLog(sqlite, path)
+  const { log } = await openLog(t)
   await log.flush()
   await log.close()
   await t.resolves(log.close())
 })
 
 t.test('A log is closed although the thread of its checkpoints has died', async (t) => {
-  const { path } = await openTestDatabase(t)
-  const sqlite = new Sqlite(path)
-  t.teardown(() => sqlite.close())
-  sqlite.exec('create table own (content)')
-  const log = openWriteAheadLog(sqlite, path)
+  const { log, fill } = await openLog(t)
   const started = once(process, 'worker') as Promise<[Worker]>
-  sqlite.prepare('insert into own values (zeroblob(?))').run(2 * mebibyte)
+  fill(2)
   await log.move()
   const [thread] = await started
   // As of a thread that has run out of memory.

@@ -10,14 +10,14 @@ import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
 import { closeCodes } from '../../generated/channel.ts'
 import { createTurns } from '../../src/service/load/turns.ts'
-import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
+import type { TestApp, TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { checkAnswer } from '../support/contract.ts'
 import { depth } from '../support/depth.ts'
 import { holdIntervals } from '../support/intervals.ts'
 import { until } from '../support/until.ts'
 import { unchecked } from '../sync/unchecked.ts'
-import { type Device, openDevice, realtimeUrl } from './device.ts'
+import { type Device, openDevice, openPerson, realtimeUrl, startService } from './device.ts'
 
 const mebibyte = 1024 * 1024
 setFlagsFromString('--expose-gc')
@@ -27,14 +27,13 @@ const numbered = (count: number) => Array.from({ length: count }, (_, index) => 
 /** Of the largest changes there are: 25 MB (deep: 50 MB), and 16 MB, which is more than the sockets of both sides hold. */
 const [many, enough] = [numbered(depth(70, 200)), numbered(64)]
 
-const common = await buildApp(t)
-const commonOrigin = await common.listen()
+const common = await startService(t)
 let people = 0
 
 /** The app as long as it has no sockets, and a new user. */
 async function open() {
   await until(() => common.app.websocketServer.clients.size === 0)
-  return { app: common, origin: commonOrigin, ada: await common.user(`ada ${++people}`) }
+  return { app: common, origin: common.origin, ada: await common.user(`ada ${++people}`) }
 }
 
 async function write({ app }: TestApp, user: TestUser, ids: string[]): Promise<void> {
@@ -60,8 +59,7 @@ function unsentBytes({ app }: TestApp): number {
   const sockets = [...(app.websocketServer.clients as Set<WebSocket>)]
   return Math.max(...sockets.map((socket) => socket.bufferedAmount))
 }
-const { context, user, listen } = await buildApp(t)
-const origin = await listen()
+const { context, user, origin } = await startService(t)
 
 t.test('A paused reader costs under 8 MB, whatever waits for it, delays nobody, and gets all in the end', async (t) => {
   const { app, ada, origin } = await open()
@@ -100,10 +98,7 @@ t.test('A reader that reads slowly is sent the newest changes when it gets there
 t.test('A reader that reads nothing for 60 s is closed, and cut off if it does not respond', async (t) => {
   mock.timers.enable({ apis: ['setInterval'] })
   t.teardown(() => mock.timers.reset())
-  const app = await buildApp(t)
-  const origin = await app.listen()
-  const ada = await app.user('ada')
-  const stuck = await openDevice(t, origin, ada)
+  const { app, ada, device: stuck } = await openPerson(t, await startService(t))
   stuck.socket.pause()
   await write(app, ada, enough)
   await until(() => unsentBytes(app) >= mebibyte)
@@ -138,14 +133,10 @@ const perMinute = 20
 const readAtOnce = 512 * kibibyte
 
 async function openFlood(t: Test) {
-  const app = await buildApp(t, { RATE_LIMIT_PER_MINUTE: `${perMinute}` })
-  const origin = await app.listen()
-  const ada = await app.user('ada')
-  const device = await openDevice(t, origin, ada)
-  const [serverSide] = app.app.websocketServer.clients as Set<WebSocket & { _socket: Socket }>
-  const socket = serverSide as WebSocket & { _socket: Socket & { _handle?: { reading: boolean } } }
-  const { _socket: connection } = socket
-  return { app, ada, device, socket, read: () => connection.bytesRead, isReading: () => connection._handle?.reading }
+  const app = await startService(t, { RATE_LIMIT_PER_MINUTE: `${perMinute}` })
+  const { serverSide: socket, ...opened } = await openPerson(t, app)
+  const connection: Socket & { _handle?: { reading: boolean } } = socket._socket
+  return { ...opened, socket, read: () => connection.bytesRead, isReading: () => connection._handle?.reading }
 }
 
 const floods: Record<string, (device: Device) => void> = {
@@ -228,9 +219,7 @@ t.test('Pings between whole messages keep a socket open, and so do messages in f
 })
 
 t.test('A message in more than 16,384 fragments closes the socket with 1008', async (t) => {
-  const app = await buildApp(t)
-  const origin = await app.listen()
-  const device = await openDevice(t, origin, await app.user('ada'))
+  const { device } = await openPerson(t, await startService(t))
   for (let n = 0; n < 16_385; n++) device.socket.send('x', { fin: false })
   t.equal(await device.closeCode, closeCodes.tooManyFragments)
 })

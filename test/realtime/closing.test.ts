@@ -1,41 +1,20 @@
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
-import type { WebSocket } from 'ws'
 import { endLogin } from '../../src/service/db/tables/logins.ts'
-import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
+import type { TestApp, TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { breakDatabase, interceptWrites } from '../support/database.ts'
 import { depth } from '../support/depth.ts'
 import { holdIntervals } from '../support/intervals.ts'
 import { until } from '../support/until.ts'
-import { type Device, openDevice } from './device.ts'
+import { type Device, openDevice, openPerson, startService } from './device.ts'
 
 const dayMs = 86_400_000
 const push = (user: TestUser, entity_id: string) =>
   user.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id })] } })
 
-interface Service extends TestApp {
-  origin: string
-}
-
-async function start(t: Test): Promise<Service> {
-  const app = await buildApp(t)
-  return { ...app, origin: await app.listen() }
-}
-
-const common = await start(t)
-let people = 0
-
-/** A new user of the service with a device, and what is logged from now on. */
-async function open(t: Test, app = common) {
-  const { origin } = app
-  const name = `ada ${++people}`
-  const ada = await app.user(name)
-  const device = await openDevice(t, origin, ada)
-  const serverSide = [...(app.app.websocketServer.clients as Set<WebSocket>)].at(-1) as WebSocket
-  const logged = app.log.length
-  return { app, origin, name, ada, device, serverSide, log: () => app.log.slice(logged).join('') }
-}
+const common = await startService(t)
+const open = (t: Test, app = common) => openPerson(t, app)
 
 function loseNotices(t: Test, { context: { notices } }: TestApp): void {
   const { publishChange } = notices
@@ -123,7 +102,7 @@ const signs: Record<string, (device: Device) => void> = {
 
 t.test('What happens periodically', async (t) => {
   const tick = holdIntervals(t)
-  const held = await start(t)
+  const held = await startService(t)
 
   t.test('The next sweep finds a session that has ended, even without a change', async (t) => {
     const { app, device } = await open(t, held)
@@ -197,7 +176,7 @@ t.test('What happens periodically', async (t) => {
   })
 
   t.test('Idle sockets cost two queries every 30 s for 1,000 users, whatever they answer', async (t) => {
-    const app = await start(t)
+    const app = await startService(t)
     const names = Array.from({ length: depth(12, 1200) }, (_, index) => `idle ${index}`)
     const users = await Promise.all(names.map(app.user))
     loseNotices(t, app)
@@ -259,14 +238,14 @@ t.test('What happens periodically', async (t) => {
 })
 
 t.test('When the server stops, each socket is closed with 1001', async (t) => {
-  const { app, origin, ada, device } = await open(t, await start(t))
+  const { app, origin, ada, device } = await open(t, await startService(t))
   const second = await openDevice(t, origin, ada)
   await app.close()
   t.same(await Promise.all([device.closeCode, second.closeCode]), [1001, 1001])
 })
 
 t.test('A change that was being written when the server stops is on disk, though it is not broadcast', async (t) => {
-  const { app, device } = await open(t, await start(t))
+  const { app, device } = await open(t, await startService(t))
   const began = Promise.withResolvers<void>()
   let written = false
   interceptWrites(app.context, (write) => {
@@ -286,7 +265,7 @@ t.test('A change that was being written when the server stops is on disk, though
 })
 
 t.test('A client that does not answer does not hold up the stop', async (t) => {
-  const { app, device } = await open(t, await start(t))
+  const { app, device } = await open(t, await startService(t))
   device.socket.pause()
   await app.close()
   t.equal(app.context.hub.sockets(), 0)

@@ -1,9 +1,10 @@
+import type { Socket } from 'node:net'
 import type {} from '@fastify/websocket'
 import type { Test } from 'tap'
 import { type ClientOptions, WebSocket } from 'ws'
 import { operations } from '../../generated/operations.ts'
 import type { ClientMessage, ServerMessage } from '../../src/service/contract/schemas.ts'
-import type { TestUser } from '../support/app.ts'
+import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { checkAnswer, checkMessage, checkTaken } from '../support/contract.ts'
 
 type SyncMessage = Extract<ServerMessage, { type: 'sync' }>
@@ -32,6 +33,32 @@ export interface DeviceOptions {
   /** The certificate of the origin, if it is the test's own. */
   ca?: Buffer
 }
+
+/** The service on a port. */
+export interface Service extends TestApp {
+  origin: string
+}
+
+export async function startService(t: Pick<Test, 'teardown'>, env: Record<string, string> = {}): Promise<Service> {
+  const app = await buildApp(t, env)
+  return { ...app, origin: await app.listen() }
+}
+
+let people = 0
+
+/** A new user of the service with a device, and what is logged from now on. */
+export async function openPerson(t: Test, app: Service) {
+  const { origin } = app
+  const name = `ada ${++people}`
+  const ada = await app.user(name)
+  const logged = app.log.length
+  const device = await openDevice(t, origin, ada)
+  const serverSide = [...(app.app.websocketServer.clients as Set<ServerSide>)].at(-1) as ServerSide
+  return { app, origin, name, ada, device, serverSide, log: () => app.log.slice(logged).join('') }
+}
+
+/** The library's socket, and the system's below it. */
+export type ServerSide = WebSocket & { _socket: Socket }
 
 /** Opens the channel as the user's device; `connected` is the first message to come, and it is taken. */
 export async function openDevice(

@@ -1,13 +1,12 @@
 import type { Socket } from 'node:net'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import type { WebSocket } from 'ws'
 import { closeCodes } from '../../generated/channel.ts'
-import { buildApp } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { interceptWrites } from '../support/database.ts'
 import { countPerTurn } from '../support/per-turn.ts'
 import { until } from '../support/until.ts'
-import { type Device, openDevice } from './device.ts'
+import { type Device, openDevice, openPerson, startService } from './device.ts'
 
 const kinds: Record<string, (device: Device) => void> = {
   'messages that are no JSON': ({ socket }) => socket.send('x'),
@@ -15,12 +14,6 @@ const kinds: Record<string, (device: Device) => void> = {
   'pings of the protocol': ({ socket }) => socket.ping(),
   'pongs of the protocol': ({ socket }) => socket.pong(),
   fragments: ({ socket }) => socket.send('', { fin: false }),
-}
-
-async function start(t: Test, env: Record<string, string> = {}) {
-  const app = await buildApp(t, env)
-  const [origin, ada] = [await app.listen(), await app.user('ada')]
-  return { app, origin, ada }
 }
 
 /** Sends them in one piece, as one read may find them. */
@@ -33,11 +26,9 @@ function sendAtOnce(device: Device, count: number, send: (device: Device) => voi
 
 for (const [name, send] of Object.entries(kinds)) {
   t.test(`More than 1,000 frames at once close the socket: ${name}`, async (t) => {
-    const { app, origin, ada } = await start(t)
-    const device = await openDevice(t, origin, ada)
-    const [serverSide] = app.app.websocketServer.clients as Set<WebSocket>
+    const { app, ada, device, serverSide } = await openPerson(t, await startService(t))
     let read = 0
-    for (const event of ['message', 'ping', 'pong']) serverSide?.on(event, () => read++)
+    for (const event of ['message', 'ping', 'pong']) serverSide.on(event, () => read++)
     sendAtOnce(device, 1500, send)
     t.equal(await device.closeCode, closeCodes.flooded)
     t.ok(read < 1000, `${read} were read`)
@@ -50,7 +41,8 @@ const sockets = 24
 for (const name of ['messages that are no JSON', 'messages', 'pongs of the protocol']) {
   const send = kinds[name] as (device: Device) => void
   t.test(`Of what ${sockets} sockets of a user send at once, a little is read in a turn: ${name}`, async (t) => {
-    const { app, origin, ada } = await start(t)
+    const { app, origin, user } = await startService(t)
+    const ada = await user('ada')
     const devices = []
     for (let n = 0; n < sockets; n++) devices.push(await openDevice(t, origin, ada, { deviceId: `device-${n}` }))
     const read = countPerTurn(t)
@@ -63,8 +55,7 @@ for (const name of ['messages that are no JSON', 'messages', 'pongs of the proto
 }
 
 t.test('A message costs something when it arrives, also if those before it are still worked on', async (t) => {
-  const { app, origin, ada } = await start(t, { RATE_LIMIT_PER_MINUTE: '20' })
-  const device = await openDevice(t, origin, ada)
+  const { app, ada, device } = await openPerson(t, await startService(t, { RATE_LIMIT_PER_MINUTE: '20' }))
   const [begun, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const stop = interceptWrites(app.context, async (write) => {
     begun.resolve()
@@ -86,12 +77,11 @@ t.test('A message costs something when it arrives, also if those before it are s
 
 for (const name of ['pings of the protocol', 'pongs of the protocol', 'fragments']) {
   t.test(`Frames that are no messages cost something: ${name}`, async (t) => {
-    const { app, origin, ada } = await start(t, { RATE_LIMIT_PER_MINUTE: '20' })
-    const device = await openDevice(t, origin, ada)
-    const [serverSide] = app.app.websocketServer.clients as Set<WebSocket & { _socket: Socket }>
-    const before = serverSide?._socket.bytesRead ?? 0
+    const limited = await startService(t, { RATE_LIMIT_PER_MINUTE: '20' })
+    const { ada, device, serverSide } = await openPerson(t, limited)
+    const before = serverSide._socket.bytesRead
     sendAtOnce(device, 400, kinds[name] as (device: Device) => void)
-    await until(() => (serverSide?._socket.bytesRead ?? 0) - before >= 400 * 6)
+    await until(() => serverSide._socket.bytesRead - before >= 400 * 6)
     t.equal((await ada.call('GET', '/api/v1/bookmarks')).status, 429)
   })
 }

@@ -4,19 +4,18 @@ import { queryObjects } from 'node:v8'
 import type { KyselyPlugin } from 'kysely'
 import t from 'tap'
 import type { WebSocket } from 'ws'
-import { buildApp, type TestUser } from '../support/app.ts'
+import type { TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
-import { type Device, openDevice } from './device.ts'
+import { type Device, openDevice, startService } from './device.ts'
 
 const names = ['ada', 'bob', 'eve', 'joe']
 const ofEach = depth(60, 250)
 
 const all = names.length * ofEach
 t.test(`${all} sockets of four users: one read and serialization per user; a sign-out closes its own`, async (t) => {
-  const app = await buildApp(t)
-  const { context } = app
-  const origin = await app.listen()
+  const app = await startService(t)
+  const { context, origin } = app
   const streams: Socket[] = []
   app.app.server.on('connection', (stream: Socket) => streams.push(stream))
   const users = await Promise.all(names.map(app.user))

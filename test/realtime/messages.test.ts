@@ -1,35 +1,16 @@
 import type { Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import type { WebSocket } from 'ws'
 import { closeCodes } from '../../generated/channel.ts'
-import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
+import type { TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { breakDatabase, countRows, interceptWrites } from '../support/database.ts'
 import { until } from '../support/until.ts'
 import { maxUserBytes } from '../support/usage.ts'
-import { openDevice } from './device.ts'
+import { openDevice, openPerson, startService } from './device.ts'
 
-interface Service extends TestApp {
-  origin: string
-}
-
-async function start(env: Record<string, string> = {}): Promise<Service> {
-  const app = await buildApp(t, env)
-  return { ...app, origin: await app.listen() }
-}
-
-const common = await start()
-const limited = await start({ RATE_LIMIT_PER_MINUTE: '10' })
-let people = 0
-
-/** A new user of the service with a device, and what is logged from now on. */
-async function open(t: Test, app = common) {
-  const { origin } = app
-  const ada = await app.user(`ada ${++people}`)
-  const logged = app.log.length
-  const device = await openDevice(t, origin, ada)
-  return { app, origin, ada, device, log: () => app.log.slice(logged).join('') }
-}
+const common = await startService(t)
+const limited = await startService(t, { RATE_LIMIT_PER_MINUTE: '10' })
+const open = (t: Test, app = common) => openPerson(t, app)
 
 const push = (user: TestUser, changes: unknown[]) => user.call('POST', '/api/v1/sync/push', { body: { changes } })
 const own = (fields: Parameters<typeof change>[0]) => change({ device_id: 'device-b', ...fields })
@@ -267,14 +248,13 @@ t.test("Each message counts against the user's rate", async (t) => {
 })
 
 t.test('What a client sent beyond its rate is dropped, and a second later its messages are handled', async (t) => {
-  const { app, device } = await open(t, limited)
-  const serverSide = [...(app.app.websocketServer.clients as Set<WebSocket>)].at(-1)
+  const { device, serverSide } = await open(t, limited)
   const { _socket: connection } = device.socket as unknown as { _socket: Socket }
   connection.cork()
   for (let n = 0; n < 200; n++) device.send({ type: 'ping' })
   connection.uncork()
   await device.take(({ type }) => type === 'error')
-  await until(() => serverSide?.isPaused === false)
+  await until(() => !serverSide.isPaused)
   t.same(device.messages, [], 'one error is enough')
   device.send({ type: 'ping' })
   t.same(await device.next(), { type: 'error', error: 'Too many requests' })
@@ -303,8 +283,8 @@ t.test('An internal error reaches the client without details', async (t) => {
 
 /** A user at the limit of records, with a bookmark `old`, on two devices. */
 async function openSmall(t: Test) {
-  const app = await buildApp(t, { MAX_USER_RECORDS: '1', ...maxUserBytes(10, 1) })
-  const origin = await app.listen()
+  const app = await startService(t, { MAX_USER_RECORDS: '1', ...maxUserBytes(10, 1) })
+  const { origin } = app
   const ada = await app.user('ada')
   const changes = [change({ entity_id: 'old', timestamp: 1000, encrypted_data: 'x'.repeat(10) })]
   await ada.call('POST', '/api/v1/sync/push', { body: { changes } })

@@ -1,29 +1,28 @@
 import { Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
-import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
+import type { TestApp, TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { onRead } from '../support/database.ts'
 import { depth } from '../support/depth.ts'
 import { countPerTurn, type PerTurn } from '../support/per-turn.ts'
 import { unchecked } from '../sync/unchecked.ts'
-import { openDevice, realtimeUrl } from './device.ts'
+import { openDevice, realtimeUrl, startService } from './device.ts'
 
 const sockets = depth(24, 256)
 const changes = sockets * 64
 
 t.test(`${sockets} sockets replay from ${sockets} places: others are served between any two pages`, async (t) => {
-  const app = await buildApp(t)
-  const origin = await app.listen()
+  const app = await startService(t)
   const [ada, bob] = [await app.user('ada'), await app.user('bob')]
   const stamps = await push(app, ada, changes)
-  const follower = await openDevice(t, origin, bob)
+  const follower = await openDevice(t, app.origin, bob)
 
   const pages = countPerTurn(t)
   onRead(app.context, () => pages.add(1))
   const replays = Array.from({ length: sockets }, async (_, index) => {
     const since = (stamps[index * (changes / sockets)] as number) - 1
-    await replay(t, origin, ada, since, stamps.at(-1) as number)
+    await replay(t, app.origin, ada, since, stamps.at(-1) as number)
     return pages.all
   })
   const served = await Promise.race([follow(bob, follower), ...replays])
@@ -46,10 +45,9 @@ t.test(`${sockets} sockets replay from ${sockets} places: others are served betw
 })
 
 t.test('A page for many sockets is sent in steps', async (t) => {
-  const app = await buildApp(t)
-  const origin = await app.listen()
+  const app = await startService(t)
   const ada = await app.user('ada')
-  const devices = await Promise.all(Array.from({ length: 16 }, () => openDevice(t, origin, ada)))
+  const devices = await Promise.all(Array.from({ length: 16 }, () => openDevice(t, app.origin, ada)))
   const [messages, bytes] = countSent(t)
   await push(app, ada, 256)
   await Promise.all(devices.map((device) => device.takeEntities('bookmark-255')))

@@ -24,7 +24,10 @@ export async function openDatabase(
   { waitMs = 0, directUrl = url, ...server }: ServerOptions = {},
 ): Promise<Database & { faults: Faults }> {
   const file = sqliteFile(url)
-  const database = file === undefined ? await openServer(url, log, { ...server, directUrl }) : await openFile(file)
+  const database =
+    file === undefined
+      ? (await import('./engine/postgres/open.ts')).openPostgres(url, log, { ...server, directUrl })
+      : await (await import('./engine/sqlite/open.ts')).openSqlite(file)
   try {
     await whenAvailable(database, log, database.isServer ? waitMs : 0, async () => {
       if (directUrl !== url) await demandSameDatabase(database, directUrl)
@@ -71,14 +74,4 @@ async function whenAvailable(
       log.warn({ err }, 'waiting for the database')
     }
   }
-}
-
-async function openFile(path: string): Promise<Database> {
-  const { openSqlite } = await import('./engine/sqlite/open.ts')
-  return openSqlite(path)
-}
-
-async function openServer(url: string, log: FastifyBaseLogger, server: ServerOptions): Promise<Database> {
-  const { openPostgres } = await import('./engine/postgres/open.ts')
-  return openPostgres(url, log, server)
 }

@@ -78,7 +78,12 @@ export function readOverwritten(json: string | null): Overwritten {
 }
 
 /** The version that a record replaces. Of a deleted one, the version before the delete has the ciphertext. */
-export function toReplaced(record: RecordRow, { behind }: Commit, stored: Stored, unseen: boolean): VersionRow {
+export function toReplaced(
+  record: Pick<RecordRow, 'user_id' | 'stamp' | 'ahead' | 'event_id' | 'deleted_at'>,
+  { behind }: Pick<Commit, 'behind'>,
+  stored: Omit<Stored, 'created_at' | 'updated_at' | 'overwritten' | 'first_stamp' | 'first_ahead' | 'versions'>,
+  unseen: boolean,
+): VersionRow {
   const isDeleted = stored.deleted_at !== null
   return {
     user_id: record.user_id,

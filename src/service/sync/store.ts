@@ -1,6 +1,5 @@
 import type { Trx } from '../db/engine/database.ts'
 import { inOrder } from '../db/engine/query.ts'
-import { insert } from '../db/engine/table.ts'
 import { ciphertexts, removeCiphertexts } from '../db/tables/ciphertexts.ts'
 import { removeRejections } from '../db/tables/conflicts.ts'
 import {
@@ -54,7 +53,7 @@ export async function store(
   }
   await inOrder(trx, [
     () => save(saveRecords(trx, records, edits)),
-    () => save(insert(trx, ciphertexts, texts)),
+    () => save(ciphertexts.insert(trx, texts)),
     () => (removed.length > 0 ? removeCiphertexts(trx, user.id, removed) : undefined),
     // Only what is stored can have beaten a change.
     () => (settled.length > 0 ? removeRejections(trx, user.id, settled) : undefined),
@@ -86,7 +85,7 @@ async function keepVersions(
   const last = beyond.size > 0 ? new Map(added.map((version) => [entityKey(version), version])) : undefined
   let erased = nothingErased
   await inParts(added, versionsAtOnce, async (part) => {
-    await insert(trx, versions, part)
+    await versions.insert(trx, part)
     if (!last) return
     const full = part.filter((version) => last.get(entityKey(version)) === version && beyond.has(entityKey(version)))
     for (const [count, keys] of Map.groupBy(full, (version) => beyond.get(entityKey(version)) as number))

@@ -5,7 +5,6 @@ import { demandLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database, JointWork, Trx } from '../db/engine/database.ts'
 import { inOrder } from '../db/engine/query.ts'
-import { upsert } from '../db/engine/table.ts'
 import { type Rejection, rejections } from '../db/tables/conflicts.ts'
 import { findCursors, saveSync } from '../db/tables/devices.ts'
 import { holdLogins } from '../db/tables/logins.ts'
@@ -105,7 +104,7 @@ async function writeTogether(
   const rejected = effects.flatMap(({ rejections }) => rejections)
   await inOrder(trx, [
     () => store(config, trx, locked, effects, usedAtFirst),
-    () => upsert(trx, rejections, rejected),
+    () => rejections.upsert(trx, rejected),
     ...[...synced].map(([device_id, last_sync]) => {
       return () => saveSync(trx, { user_id: userId, device_id, last_sync })
     }),

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Database } from '../db/engine/database.ts'
+import { pages } from '../db/engine/query.ts'
 import { type Deletion, deleteRows, deleteUser, listDeletions } from '../db/tables/deletions.ts'
 import { listAllExports } from '../db/tables/exports.ts'
 import { removeExport } from '../exports/remove.ts'
@@ -43,8 +44,8 @@ export const accountSweeps = { accounts: sweepAccounts }
 async function sweepAccounts(parts: ErasureParts, stop: AbortSignal): Promise<number> {
   const { database, clock } = parts
   let [total, failed] = [0, 0]
-  for (let after: string | undefined = ''; after !== undefined; ) {
-    const page: Deletion[] = await listDeletions(database.db, after, accountsAtOnce)
+  const next = (last?: Deletion) => listDeletions(database.db, last?.user_id ?? '', accountsAtOnce)
+  for await (const page of pages(next)) {
     for (const { user_id, deleted_at } of page) {
       const hasFailed = !(await tryErasing(parts, user_id, stop))
       if (stop.aborted) return total
@@ -57,7 +58,6 @@ async function sweepAccounts(parts: ErasureParts, stop: AbortSignal): Promise<nu
       await database.write((trx) => deleteUser(trx, user_id), user_id)
       total++
     }
-    after = page.at(-1)?.user_id
   }
   if (failed > 0) throw new UnfinishedSweep(total, `deleted accounts that could not be erased: ${failed}`)
   return total

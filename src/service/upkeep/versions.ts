@@ -3,13 +3,13 @@ import { sql } from 'kysely'
 import { v7 as uuidv7 } from 'uuid'
 import { dayMs } from '../../protocol/order.ts'
 import type { Database, Trx } from '../db/engine/database.ts'
-import { type Placeholders, query } from '../db/engine/query.ts'
-import { insert } from '../db/engine/table.ts'
+import { type Placeholders, pages, query } from '../db/engine/query.ts'
 import type { RecordsTable } from '../db/schema.ts'
 import { adjustCounts, eraseVersions, subtract, versionsBefore } from '../db/tables/erased-versions.ts'
 import { entityKey, isEmptyTombstone } from '../db/tables/records.ts'
 import { lockUser, saveCounters } from '../db/tables/users.ts'
 import { findKeptData, keptFrom, type VersionRow, versions } from '../db/tables/versions.ts'
+import { toReplaced } from '../sync/rows.ts'
 import { pause } from '../thread/loop.ts'
 import { UnfinishedSweep } from './unfinished-sweep.ts'
 
@@ -43,13 +43,13 @@ async function sweepVersions(parts: VersionSweepParts, stop: AbortSignal): Promi
   const now = clock()
   const end = now - config.keepVersionsDays * dayMs
   let [total, failed, failedInARow] = [0, 0, 0]
-  for (let after: string | undefined = ''; after !== undefined; ) {
-    const users: Due[] = await page.all(database.db, { after, end, now, checked: now - checkMs, users: pageUsers })
-    for (const { id, due, unchecked, last_stamp } of users) {
+  const at = { end, now, checked: now - checkMs, users: pageUsers }
+  for await (const users of pages<Due>((last) => due.all(database.db, { ...at, after: last?.id ?? '' }))) {
+    for (const { id, is_due, unchecked, last_stamp } of users) {
       if (stop.aborted) return total
       try {
         if (unchecked) await adoptTombstones(database, id, { now, to: last_stamp })
-        for (let erased = due || unchecked ? batchRows : 0; erased >= batchRows && !stop.aborted; total += erased)
+        for (let erased = is_due || unchecked ? batchRows : 0; erased >= batchRows && !stop.aborted; total += erased)
           erased = await database.write((trx) => sweepUser(trx, id, end, now))
         failedInARow = 0
       } catch (err) {
@@ -58,7 +58,6 @@ async function sweepVersions(parts: VersionSweepParts, stop: AbortSignal): Promi
         if (++failedInARow === mostInARow) throw err
       }
     }
-    after = users.at(-1)?.id
   }
   if (failed > 0) throw new UnfinishedSweep(total, `users whose versions could not be swept: ${failed}`)
   return total
@@ -82,16 +81,16 @@ interface Page {
 interface Due {
   id: string
   last_stamp: number
-  due: boolean | number
+  is_due: boolean | number
   unchecked: boolean | number
 }
 
 /** Unchecked is who has written since: what they wrote last has another number than what was looked through. */
-const page = query(
+const due = query(
   (_, { after, end, now, checked, users }: Placeholders<Page>) => sql<Due>`
     select id, coalesce((
         select ${keptFrom} from versions where versions.user_id = users.id and ${keptFrom} <= ${now} order by seq limit 1
-      ) < ${end}, false) as due,
+      ) < ${end}, false) as is_due,
       trash_checked_at < ${checked} and last_stamp > coalesce(trash_checked_to, 0) as unchecked,
       last_stamp
     from users where id > ${after} order by id limit ${users}`,
@@ -111,12 +110,11 @@ async function adoptTombstones(
   { now, to }: { now: number; to: number },
 ): Promise<void> {
   let tombstones = 0
-  for (let after: number | undefined = 0; after !== undefined; ) {
+  const next = (last?: Tombstone) => records.all(database.bulk, { userId, after: last?.stamp ?? 0, rows: pageRows })
+  for await (const rows of pages(next)) {
     await pause()
-    const rows: Tombstone[] = await records.all(database.bulk, { userId, after, rows: pageRows })
     for (const row of rows) tombstones += Number(isEmptyTombstone(row))
-    after = rows.at(-1)?.stamp
-    const found = rows.filter(isTombstone)
+    const found = rows.filter(hasData)
     if (found.length > 0) await database.write((trx) => adopt(trx, userId, found))
   }
   await database.write(async (trx) => {
@@ -129,28 +127,17 @@ async function adoptTombstones(
 }
 
 /** Those that a version has, or that were written meanwhile, are left out. */
-async function adopt(trx: Trx, userId: string, found: Tombstone[]): Promise<void> {
+async function adopt(trx: Trx, userId: string, found: (Tombstone & { data_stamp: number })[]): Promise<void> {
   const user = await lockUser(trx, userId)
-  const known = await findKeptData(
-    trx,
-    userId,
-    found.flatMap(({ data_stamp }) => data_stamp ?? []),
-  )
-  const current: Tombstone[] = await records.all(trx, {
-    userId,
-    after: (found[0] as Tombstone).stamp - 1,
-    rows: pageRows,
-  })
-  const stamps = new Map(current.filter(isTombstone).map((row) => [entityKey(row), row.stamp]))
-  const left = found.filter(
-    (row) => !(row.data_stamp !== null && known.has(row.data_stamp)) && stamps.get(entityKey(row)) === row.stamp,
-  )
+  const data = found.map(({ data_stamp }) => data_stamp)
+  const known = await findKeptData(trx, userId, data)
+  const after = (found[0] as Tombstone).stamp - 1
+  const current: Tombstone[] = await records.all(trx, { userId, after, rows: pageRows })
+  const stamps = new Map(current.filter(hasData).map((row) => [entityKey(row), row.stamp]))
+  const left = found.filter((row) => !known.has(row.data_stamp) && stamps.get(entityKey(row)) === row.stamp)
   if (left.length === 0) return
-  await insert(
-    trx,
-    versions,
-    left.map((row) => toVersion(userId, row)),
-  )
+  const adopted = left.map((row) => toVersion(userId, row))
+  await versions.insert(trx, adopted)
   const version_bytes = user.version_bytes + left.reduce((sum, { bytes }) => sum + bytes, 0)
   await adjustCounts(trx, userId, left, 1)
   await saveCounters(trx, { ...user, version_bytes, stored_versions: user.stored_versions + left.length })
@@ -172,35 +159,16 @@ const columns = [
   'versions',
 ] as const satisfies (keyof RecordsTable)[]
 
-function isTombstone({ deleted_at, data_stamp }: Tombstone): boolean {
-  return deleted_at !== null && data_stamp !== null
+function hasData(row: Tombstone): row is Tombstone & { data_stamp: number } {
+  return row.deleted_at !== null && row.data_stamp !== null
 }
 
-function toVersion(user_id: string, row: Tombstone): VersionRow {
-  const { entity_type, entity_id, data_hash, created_at, stamp, ahead, event_id, bytes, data_stamp } = row
-  return {
-    user_id,
-    seq: stamp,
-    ahead,
-    entity_type,
-    entity_id,
-    version_id: uuidv7(),
-    operation: 'update',
-    timestamp: created_at,
-    device_id: 'unknown',
-    data_hash,
-    began: data_stamp,
-    began_ahead: null,
-    ended: stamp,
-    ended_ahead: ahead,
-    behind: null,
-    reason: 'superseded',
-    replaced_by: event_id,
-    settled_at: null,
-    was_deleted: 1,
-    bytes,
-    data_stamp,
-  }
+/** As if its delete had replaced something that began with the ciphertext. */
+function toVersion(user_id: string, row: Tombstone & { data_stamp: number }): VersionRow {
+  const { created_at: timestamp, data_stamp: stamp } = row
+  const made = { event_id: uuidv7(), operation: 'update', timestamp, device_id: 'unknown' } as const
+  const deleted = { ...row, ...made, stamp, ahead: null, deleted_at: null }
+  return toReplaced({ user_id, ...row }, { behind: null }, deleted, false)
 }
 
 const records = query((db, { userId, after, rows }: Placeholders<{ userId: string; after: number; rows: number }>) =>

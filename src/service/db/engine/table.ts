@@ -4,33 +4,21 @@ import { type Placeholders, type Query, query } from './query.ts'
 
 /** Writes rows of a table, on both databases: its columns are listed once. */
 export interface Table<Row> {
-  insert: Statements<Row>
-  upsert: Statements<Row>
-  edit: Statements<Row>
+  /** With their Postgres types. */
+  columns: Columns<Row>
+  /** Adds rows, whose keys must be new: looking for a row to replace is a quarter of the work. */
+  insert: Write<Row>
+  /** Writes the rows, each replacing the one with its key. No two of the given rows may have the same key. */
+  upsert: Write<Row>
+  /** Replaces rows that are there by later ones, which agree with them in the table's `kept` columns. */
+  edit: Write<Row>
 }
 
-/** Adds rows, whose keys must be new: looking for a row to replace is a quarter of the work. */
-export async function insert<Row>(trx: Trx, table: Table<Row>, rows: Row[]): Promise<void> {
-  if (rows.length > 0) await writerOf(trx).writeRows(trx, table.insert, rows)
-}
-
-/** Writes the rows, each replacing the one with its key. No two of the given rows may have the same key. */
-export async function upsert<Row>(trx: Trx, table: Table<Row>, rows: Row[]): Promise<void> {
-  if (rows.length > 0) await writerOf(trx).writeRows(trx, table.upsert, rows)
-}
-
-/** Replaces rows that are there by later ones, which agree with them in the table's `kept` columns. */
-export async function edit<Row>(trx: Trx, table: Table<Row>, rows: Row[]): Promise<void> {
-  if (rows.length > 0) await writerOf(trx).writeRows(trx, table.edit, rows)
-}
+type Write<Row> = (trx: Trx, rows: Row[]) => Promise<void>
 
 /** How a database writes many rows: its adapter does. */
 export interface RowWriter {
   writeRows<Row>(trx: Trx, statements: Statements<Row>, rows: Row[]): Promise<void>
-}
-
-function writerOf(trx: Trx): RowWriter {
-  return trx.getExecutor().adapter as object as RowWriter
 }
 
 /** The same for one row and `rowsAtOnce` rows, on SQLite, and for all at once, on Postgres. */
@@ -60,7 +48,6 @@ export const rowsAtOnce = 50
 
 type Column<Row> = keyof Row & string
 export type ColumnType = 'text' | 'bigint' | 'integer'
-/** With their Postgres types. */
 type Columns<Row> = Record<Column<Row>, ColumnType>
 
 interface Layout<Row> {
@@ -95,8 +82,13 @@ export function table<Row>(name: string, { key = [], alike, kept = [], columns }
     })
   const valuesOf = (row: Placeholders<Row>) => sql`values (${sql.join(all.map((column) => row[column]))})`
   const upsertAll = fromArrays(upsert)
+  const write = (statements: Statements<Row>) => async (trx: Trx, rows: Row[]) => {
+    const { adapter } = trx.getExecutor()
+    if (rows.length > 0) await (adapter as object as RowWriter).writeRows(trx, statements, rows)
+  }
   return {
-    insert: {
+    columns,
+    insert: write({
       columns,
       one: query((_, row: Placeholders<Row>) => insert(all, valuesOf(row))),
       some: batches(all, alike, (shared, own, values) =>
@@ -104,8 +96,8 @@ export function table<Row>(name: string, { key = [], alike, kept = [], columns }
         insert([...shared, ...own], selectSome(shared, own, values), sql`or fail`),
       ),
       all: fromArrays(insert),
-    },
-    upsert: {
+    }),
+    upsert: write({
       columns,
       one: query((_, row: Placeholders<Row>) => upsert(all, valuesOf(row))),
       some: batches(all, alike, (shared, own, values) =>
@@ -113,8 +105,8 @@ export function table<Row>(name: string, { key = [], alike, kept = [], columns }
         upsert([...shared, ...own], sql`${selectSome(shared, own, values)} where true`),
       ),
       all: upsertAll,
-    },
-    edit: {
+    }),
+    edit: write({
       columns,
       one: query((_, row: Placeholders<Row>) => {
         const set = edited.map((column) => sql`${ref(column)} = ${row[column]}`)
@@ -129,7 +121,7 @@ export function table<Row>(name: string, { key = [], alike, kept = [], columns }
           from (${selectSome(shared, own, values)}) as later where ${sql.join(isSame, sql` and `)}`
       }),
       all: upsertAll,
-    },
+    }),
   }
 }
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { flatMapInParts, inParts, pause } from '../../thread/loop.ts'
 import type { Trx } from '../engine/database.ts'
 import { type Answer, inOrder, listed, type Placeholders, query, rowsOfStatement } from '../engine/query.ts'
-import { edit, insert, table, upsert } from '../engine/table.ts'
+import { table } from '../engine/table.ts'
 import type { RecordsTable } from '../schema.ts'
 import { type Ciphertext, ciphertexts } from './ciphertexts.ts'
 
@@ -60,7 +60,7 @@ const records = table<RecordsTable>('records', {
 export type Stored = Omit<RecordsTable, (typeof undecisive)[number]>
 
 const undecisive = ['user_id', 'conflict_resolved', 'resolution_strategy'] as const
-const storedColumns = Object.keys(records.insert.columns).filter(
+const storedColumns = Object.keys(records.columns).filter(
   (column) => !undecisive.some((name) => name === column),
 ) as (keyof Stored)[]
 
@@ -180,10 +180,10 @@ export async function saveRecords(
   const others = rows.filter((row) => !edits.has(row))
   const later = others.filter((row) => !isFirst(row))
   await inOrder(trx, [
-    () => edit(trx, records, [...edits]),
-    () => insert(trx, records, others.filter(isFirst)),
-    () => upsert(trx, records, later),
-    () => insert(trx, ciphertexts, rows.filter(hasOwnCiphertext)),
+    () => records.edit(trx, [...edits]),
+    () => records.insert(trx, others.filter(isFirst)),
+    () => records.upsert(trx, later),
+    () => ciphertexts.insert(trx, rows.filter(hasOwnCiphertext)),
   ])
 }
 

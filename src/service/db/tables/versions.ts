@@ -43,7 +43,7 @@ export const versions = table<VersionRow>('versions', {
 /** From when on it is kept. Without the time at which it became a version, its number counts, which may look like a later one. */
 export const keptFrom = sql<number>`(seq - coalesce(ahead, 0) + coalesce(behind, 0))`
 
-const columns = Object.keys(versions.insert.columns) as (keyof VersionRow)[]
+const columns = Object.keys(versions.columns) as (keyof VersionRow)[]
 
 /** Those of one entity before the sequence number `before`, newest first. */
 export const { all: listVersions } = query(
