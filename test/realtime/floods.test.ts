@@ -46,7 +46,7 @@ for (const name of ['messages that are no JSON', 'messages', 'pongs of the proto
     const devices = []
     for (let n = 0; n < sockets; n++) devices.push(await openDevice(t, origin, ada, { deviceId: `device-${n}` }))
     const read = countPerTurn(t)
-    for (const socket of app.app.websocketServer.clients as Set<WebSocket>)
+    for (const socket of app.websocketServer.clients as Set<WebSocket>)
       for (const event of ['message', 'ping', 'pong']) socket.on(event, () => read.add(1))
     for (const device of devices) sendAtOnce(device, 900, send)
     await until(() => read.all === sockets * 900)

@@ -1,11 +1,11 @@
 import Sqlite from 'better-sqlite3'
 import type { FastifyBaseLogger } from 'fastify'
-import { Kysely, SqliteDialect } from 'kysely'
+import { Kysely } from 'kysely'
 import { sqliteFile } from '../config/storage.ts'
 import { ConfigError } from '../config/values.ts'
 import type { Database, Db } from './engine/database.ts'
 import { openPostgres } from './engine/postgres/open.ts'
-import { memoized, ServiceQueryCompiler } from './engine/sqlite/connection.ts'
+import { memoized, ServiceDialect } from './engine/sqlite/connection.ts'
 import { sqliteNow } from './engine/sqlite/open.ts'
 import { appliedMigrations, knownMigrations } from './migrate.ts'
 import type { Schema } from './schema.ts'
@@ -40,20 +40,15 @@ async function openChecked(url: string, log: FastifyBaseLogger, check: (db: Db) 
 }
 
 function openSqliteBeside(path: string): Beside {
-  const sqlite = openFile(path)
-  const db = new Kysely<Schema>({ dialect: new BesideDialect({ database: memoized(sqlite) }) })
+  const connection = memoized(openFile(path))
+  const dialect = new ServiceDialect({ connection, reader: connection, times: { count: 0, ms: 0 } })
+  const db = new Kysely<Schema>({ dialect })
   return {
     db,
     write: (work) => db.transaction().execute(work),
     isServer: false,
     now: sqliteNow,
     close: () => db.destroy(),
-  }
-}
-
-class BesideDialect extends SqliteDialect {
-  override createQueryCompiler() {
-    return new ServiceQueryCompiler()
   }
 }
 

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { fromDigest, hexValue, toDigest } from '../../protocol/digest.ts'
 import type { Database, Db } from '../db/engine/database.ts'
-import { listHashes } from '../db/tables/records.ts'
+import type { RecordsTable } from '../db/schema.ts'
+import { recordsAfter } from '../db/tables/records.ts'
 import { type Counters, saveDigest } from '../db/tables/users.ts'
 import { pause } from '../thread/loop.ts'
 import { isLive, type Won } from './rows.ts'
@@ -59,12 +60,16 @@ export async function readDigest(
 /** Of records in a query, which takes some milliseconds. */
 const pageRows = 500
 
+type Hashed = Pick<RecordsTable, 'stamp' | 'data_hash' | 'deleted_at'>
+
+const hashes = recordsAfter(['stamp', 'data_hash', 'deleted_at'])
+
 /** Computed anew, in short queries: it holds if nothing was written meanwhile. */
 export async function sumRecords(db: Db, userId: string): Promise<bigint> {
   let sum = 0n
   for (let after: number | undefined = 0; after !== undefined; ) {
     await pause()
-    const page: Awaited<ReturnType<typeof listHashes>> = await listHashes(db, { userId, after, rows: pageRows })
+    const page: Hashed[] = await hashes.all(db, { userId, after, rows: pageRows })
     for (const record of page) if (record.deleted_at === null) sum += digestValue(record)
     after = page.length < pageRows ? undefined : page.at(-1)?.stamp
   }

@@ -6,7 +6,7 @@ import type { Database, Trx } from '../db/engine/database.ts'
 import { type Placeholders, pages, query } from '../db/engine/query.ts'
 import type { RecordsTable } from '../db/schema.ts'
 import { adjustCounts, eraseVersions, subtract, versionsBefore } from '../db/tables/erased-versions.ts'
-import { entityKey, isEmptyTombstone } from '../db/tables/records.ts'
+import { entityKey, isEmptyTombstone, recordsAfter } from '../db/tables/records.ts'
 import { lockUser, saveCounters } from '../db/tables/users.ts'
 import { findKeptData, keptFrom, type VersionRow, versions } from '../db/tables/versions.ts'
 import { toReplaced } from '../sync/rows.ts'
@@ -171,15 +171,7 @@ function toVersion(user_id: string, row: Tombstone & { data_stamp: number }): Ve
   return toReplaced({ user_id, ...row }, { behind: null }, deleted, false)
 }
 
-const records = query((db, { userId, after, rows }: Placeholders<{ userId: string; after: number; rows: number }>) =>
-  db
-    .selectFrom('records')
-    .select(columns)
-    .where('user_id', '=', userId)
-    .where('stamp', '>', after)
-    .orderBy('stamp')
-    .limit(rows),
-)
+const records = recordsAfter(columns)
 
 const checked = query((db, { userId, now, to }: Placeholders<{ userId: string; now: number; to: number }>) =>
   db.updateTable('users').set({ trash_checked_at: now, trash_checked_to: to }).where('id', '=', userId),

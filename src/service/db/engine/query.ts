@@ -77,7 +77,7 @@ export function query<Values, Row>(build: Build<Values, Row>, gathered?: Types<V
   }
 }
 
-/** How a database runs these queries: its adapter does. With another adapter, such as a command's, Kysely runs them. */
+/** How a database runs these queries: its adapter does. With another adapter, such as a test's, Kysely runs them. */
 export interface Runner {
   run<Row>(db: Db, compiled: Compiled, parameters: readonly unknown[], method: Method): Answer<Result<Row>>
   /** Asks together with others of this turn of the event loop, if that is possible here. */

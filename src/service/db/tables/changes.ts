@@ -3,7 +3,7 @@ import { pause } from '../../thread/loop.ts'
 import type { Db } from '../engine/database.ts'
 import { type Placeholders, query } from '../engine/query.ts'
 import { ciphertextOf } from './ciphertexts.ts'
-import type { EntityKey, RecordRow } from './records.ts'
+import { type EntityKey, isOf, type RecordRow } from './records.ts'
 
 /** An entity's newest change, as devices get it. */
 export type ChangeRow = Pick<RecordRow, (typeof changeColumns)[number] | 'encrypted_data'>
@@ -83,15 +83,8 @@ const changePage = query((db, { userId, since, rows, bytes, last }: Placeholders
 })
 
 /** An entity's newest change, even if the entity is deleted. */
-export const { first: findChange } = query(
-  (db, { userId, entity_type, entity_id }: Placeholders<EntityKey & { userId: string }>) =>
-    db
-      .selectFrom('records')
-      .select(changeColumns)
-      .select(ciphertextOf(userId))
-      .where('user_id', '=', userId)
-      .where('entity_type', '=', entity_type)
-      .where('entity_id', '=', entity_id),
+export const { first: findChange } = query((db, key: Placeholders<EntityKey & { userId: string }>) =>
+  db.selectFrom('records').select(changeColumns).select(ciphertextOf(key.userId)).where(isOf(key)),
 )
 
 type Made = Pick<RecordRow, 'stamp' | 'device_id'>

@@ -4,7 +4,7 @@ import type { Db, Trx } from '../engine/database.ts'
 import { isOneOf, type Placeholders, query, rowsOfStatement } from '../engine/query.ts'
 import { type Table, table } from '../engine/table.ts'
 import type { Schema } from '../schema.ts'
-import { type EntityKey, type IdsOfType, inPartsOfType } from './records.ts'
+import { type EntityKey, type IdsOfType, inPartsOfType, isOfAny } from './records.ts'
 
 /**
  * Conflicts are versions that lost to one that had not seen them. `rejections` has those of a service that keeps no
@@ -95,13 +95,7 @@ export async function removeRejections(trx: Trx, userId: string, keys: EntityKey
   )
 }
 
-const removedOfType = query((db, { userId, entity_type, ids }: Placeholders<IdsOfType>) =>
-  db
-    .deleteFrom('rejections')
-    .where('user_id', '=', userId)
-    .where('entity_type', '=', entity_type)
-    .where(isOneOf(db, 'entity_id', ids)),
-)
+const removedOfType = query((db, keys: Placeholders<IdsOfType>) => db.deleteFrom('rejections').where(isOfAny(db, keys)))
 
 /** Settles the conflict about a version, if it is open, of several with its id the first; true if there was one. */
 export async function settleVersion(trx: Trx, userId: string, version_id: string, now: number): Promise<boolean> {

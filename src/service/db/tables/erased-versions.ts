@@ -3,7 +3,7 @@ import { quotas } from '../../../../generated/limits.ts'
 import { flatMapInParts, inParts } from '../../thread/loop.ts'
 import type { Trx } from '../engine/database.ts'
 import { isOneOf, listed, type Placeholders, query, rowsOfStatement } from '../engine/query.ts'
-import { type EntityKey, entityKey, flatMapOfType, type IdsOfType, inPartsOfType } from './records.ts'
+import { type EntityKey, entityKey, flatMapOfType, type IdsOfType, inPartsOfType, isOfAny } from './records.ts'
 import type { Counters } from './users.ts'
 import { findKept, findKeptData, keptFrom } from './versions.ts'
 
@@ -95,9 +95,8 @@ export async function adjustCounts(trx: Trx, userId: string, changed: EntityKey[
 }
 
 const recounted = query(
-  (db, { userId, entity_type, ids, change }: Placeholders<IdsOfType & { change: number }>) => sql`
-    update records set versions = versions + cast(${change} as integer)
-    where user_id = ${userId} and entity_type = ${entity_type} and ${isOneOf(db, 'entity_id', ids)}`,
+  (db, keys: Placeholders<IdsOfType & { change: number }>) =>
+    sql`update records set versions = versions + cast(${keys.change} as integer) where ${isOfAny(db, keys)}`,
 )
 
 /** Each is in several indexes. */
@@ -128,10 +127,9 @@ async function countEmptied(trx: Trx, userId: string, removed: Removed[]) {
 }
 
 const emptyOf = query(
-  (db, { userId, entity_type, ids }: Placeholders<IdsOfType>) => sql<{ count: number; least: number | null }>`
+  (db, keys: Placeholders<IdsOfType>) => sql<{ count: number; least: number | null }>`
     select count(*) as count, min(stamp) as least from records
-    where user_id = ${userId} and entity_type = ${entity_type} and ${isOneOf(db, 'entity_id', ids)}
-      and deleted_at is not null and data_stamp is null and versions = 0`,
+    where ${isOfAny(db, keys)} and deleted_at is not null and data_stamp is null and versions = 0`,
 )
 
 /** The ciphertexts of versions that are gone, unless something else has them. */
@@ -247,14 +245,8 @@ const removedVersions = query((db, { userId, seqs }: Placeholders<{ userId: stri
     .returning(['entity_type', 'entity_id', 'data_stamp', 'bytes']),
 )
 
-const liveData = query((db, { userId, entity_type, ids }: Placeholders<IdsOfType>) =>
-  db
-    .selectFrom('records')
-    .select('data_stamp')
-    .where('user_id', '=', userId)
-    .where('entity_type', '=', entity_type)
-    .where(isOneOf(db, 'entity_id', ids))
-    .where('deleted_at', 'is', null),
+const liveData = query((db, keys: Placeholders<IdsOfType>) =>
+  db.selectFrom('records').select('data_stamp').where(isOfAny(db, keys)).where('deleted_at', 'is', null),
 )
 
 const erasedCiphertexts = query((db, { userId, stamps }: Placeholders<{ userId: string; stamps: number[] }>) =>
@@ -265,16 +257,13 @@ const erasedCiphertexts = query((db, { userId, stamps }: Placeholders<{ userId: 
     .returning(sql<number>`octet_length(encrypted_data)`.as('bytes')),
 )
 
-const emptiedTombstones = query(
-  (db, { userId, entity_type, ids, stamps }: Placeholders<IdsOfType & { stamps: number[] }>) =>
-    db
-      .updateTable('records')
-      .set({ data_stamp: null, bytes: 0 })
-      .where('user_id', '=', userId)
-      .where('entity_type', '=', entity_type)
-      .where(isOneOf(db, 'entity_id', ids))
-      .where(isOneOf(db, 'data_stamp', stamps, 'bigint'))
-      .where('deleted_at', 'is not', null),
+const emptiedTombstones = query((db, keys: Placeholders<IdsOfType & { stamps: number[] }>) =>
+  db
+    .updateTable('records')
+    .set({ data_stamp: null, bytes: 0 })
+    .where(isOfAny(db, keys))
+    .where(isOneOf(db, 'data_stamp', keys.stamps, 'bigint'))
+    .where('deleted_at', 'is not', null),
 )
 
 const oldest = query((db, { userId, max }: Placeholders<{ userId: string; max: number }>) =>

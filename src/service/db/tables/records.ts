@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { flatMapInParts, inParts, pause } from '../../thread/loop.ts'
-import type { Trx } from '../engine/database.ts'
-import { type Answer, inOrder, listed, type Placeholders, query, rowsOfStatement } from '../engine/query.ts'
+import type { Db, Trx } from '../engine/database.ts'
+import { type Answer, inOrder, isOneOf, listed, type Placeholders, query, rowsOfStatement } from '../engine/query.ts'
 import { table } from '../engine/table.ts'
 import type { RecordsTable } from '../schema.ts'
 import { type Ciphertext, ciphertexts } from './ciphertexts.ts'
@@ -136,18 +136,23 @@ function partsOf(keys: EntityKey[], size: number): PartOfType[] {
   return parts
 }
 
+/** True of the rows of an entity. */
+export function isOf({ userId, entity_type, entity_id }: Placeholders<EntityKey & { userId: string }>) {
+  return sql<boolean>`user_id = ${userId} and entity_type = ${entity_type} and entity_id = ${entity_id}`
+}
+
+/** True of the rows of some entities. */
+export function isOfAny(db: Db, { userId, entity_type, ids }: Placeholders<IdsOfType>) {
+  return sql<boolean>`user_id = ${userId} and entity_type = ${entity_type} and ${isOneOf(db, 'entity_id', ids)}`
+}
+
 /** Entities of one type, as a statement gets them. */
 export interface IdsOfType extends Pick<PartOfType, 'entity_type' | 'ids'> {
   userId: string
 }
 
-const oneStored = query((db, { userId, entity_type, entity_id }: Placeholders<EntityKey & { userId: string }>) =>
-  db
-    .selectFrom('records')
-    .select(storedColumns)
-    .where('user_id', '=', userId)
-    .where('entity_type', '=', entity_type)
-    .where('entity_id', '=', entity_id),
+const oneStored = query((db, key: Placeholders<EntityKey & { userId: string }>) =>
+  db.selectFrom('records').select(storedColumns).where(isOf(key)),
 )
 
 const storedOf = query(
@@ -197,14 +202,16 @@ function hasOwnCiphertext(row: RecordRow): row is RecordRow & Ciphertext {
   return row.data_stamp === row.stamp && row.encrypted_data !== null
 }
 
-/** What makes up the digest of the records after the sequence number `after`, in order. */
-export const { all: listHashes } = query(
-  (db, { userId, after, rows }: Placeholders<{ userId: string; after: number; rows: number }>) =>
+/** These columns of the records after the sequence number `after`, in order. */
+export function recordsAfter<Name extends keyof RecordsTable>(columns: readonly Name[]) {
+  return query((db, { userId, after, rows }: Placeholders<{ userId: string; after: number; rows: number }>) =>
     db
       .selectFrom('records')
-      .select(['stamp', 'data_hash', 'deleted_at'])
+      .select(columns)
       .where('user_id', '=', userId)
       .where('stamp', '>', after)
       .orderBy('stamp')
-      .limit(rows),
-)
+      .limit(rows)
+      .$castTo<Pick<RecordsTable, Name>>(),
+  )
+}

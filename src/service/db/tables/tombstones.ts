@@ -3,7 +3,7 @@ import type { Trx } from '../engine/database.ts'
 import { isOneOf, type Placeholders, query, rowsOfStatement } from '../engine/query.ts'
 import type { RecordsTable } from '../schema.ts'
 import { removeRejections } from './conflicts.ts'
-import { isEmptyTombstone } from './records.ts'
+import { isEmptyTombstone, recordsAfter } from './records.ts'
 
 type Tombstone = Pick<RecordsTable, 'entity_type' | 'entity_id' | 'stamp'>
 
@@ -22,16 +22,7 @@ export async function emptyTombstonesAfter(
   return last && { tombstones: found.filter(isEmptyTombstone), upTo: last.stamp }
 }
 
-const nextRecords = query(
-  (db, { userId, after, rows }: Placeholders<{ userId: string; after: number; rows: number }>) =>
-    db
-      .selectFrom('records')
-      .select(['entity_type', 'entity_id', 'stamp', 'deleted_at', 'data_stamp', 'versions'])
-      .where('user_id', '=', userId)
-      .where('stamp', '>', after)
-      .orderBy('stamp')
-      .limit(rows),
-)
+const nextRecords = recordsAfter(['entity_type', 'entity_id', 'stamp', 'deleted_at', 'data_stamp', 'versions'])
 
 export async function forgetTombstones(trx: Trx, userId: string, tombstones: Tombstone[]): Promise<void> {
   await removeRejections(trx, userId, tombstones)

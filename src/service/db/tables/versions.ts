@@ -6,7 +6,7 @@ import { table } from '../engine/table.ts'
 import type { Schema, VersionsTable } from '../schema.ts'
 import type { PageLimits } from './changes.ts'
 import { isOpen } from './conflicts.ts'
-import { type EntityKey, entityKey, flatMapOfType, type IdsOfType } from './records.ts'
+import { type EntityKey, entityKey, flatMapOfType, type IdsOfType, isOf } from './records.ts'
 
 export type VersionRow = VersionsTable
 /** With its ciphertext. */
@@ -46,20 +46,13 @@ export const keptFrom = sql<number>`(seq - coalesce(ahead, 0) + coalesce(behind,
 const columns = Object.keys(versions.columns) as (keyof VersionRow)[]
 
 /** Those of one entity before the sequence number `before`, newest first. */
-export const { all: listVersions } = query(
-  (db, { userId, entity_type, entity_id, before, rows, bytes }: Placeholders<Page & EntityKey>) =>
-    newestFirst(
-      db,
-      userId,
-      db
-        .selectFrom('versions')
-        .where('user_id', '=', userId)
-        .where('entity_type', '=', entity_type)
-        .where('entity_id', '=', entity_id)
-        .where('seq', '<', before)
-        .limit(rows),
-      bytes,
-    ),
+export const { all: listVersions } = query((db, of: Placeholders<Page & EntityKey>) =>
+  newestFirst(
+    db,
+    of.userId,
+    db.selectFrom('versions').where(isOf(of)).where('seq', '<', of.before).limit(of.rows),
+    of.bytes,
+  ),
 )
 
 /** Conflicts that are not settled, of all entities. */
@@ -109,13 +102,8 @@ export async function findKept(trx: Trx, userId: string, { entity_type, entity_i
   return kept.all(trx, { userId, entity_type, entity_id })
 }
 
-const kept = query((db, { userId, entity_type, entity_id }: Placeholders<EntityKey & { userId: string }>) =>
-  db
-    .selectFrom('versions')
-    .select(columns)
-    .where('user_id', '=', userId)
-    .where('entity_type', '=', entity_type)
-    .where('entity_id', '=', entity_id),
+const kept = query((db, key: Placeholders<EntityKey & { userId: string }>) =>
+  db.selectFrom('versions').select(columns).where(isOf(key)),
 )
 
 /** Of an entity the versions whose event ids lie between these. */

@@ -37,7 +37,7 @@ export class ServiceDialect extends SqliteDialect {
   }
 }
 
-export class ServiceQueryCompiler extends SqliteQueryCompiler {
+class ServiceQueryCompiler extends SqliteQueryCompiler {
   /** SQLite has one writer, whose transaction is the lock: the clauses that lock rows on Postgres are left out. */
   protected override visitSelectModifier() {}
 
