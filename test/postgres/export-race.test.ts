@@ -27,7 +27,11 @@ testOnEachStore(t, (t, store) => {
     const instances = [first, ...others]
     const asked = await Promise.all(
       users.flatMap(({ cookie }) =>
-        instances.map(({ call }) => call('POST', path, { headers: { cookie } }).then(({ body }) => body.id)),
+        instances.map(async ({ call }) => {
+          const { status, body } = await call('POST', path, { headers: { cookie } })
+          t.equal(status, 201, body.error)
+          return body.id
+        }),
       ),
     )
     for (const user of users) {

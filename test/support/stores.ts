@@ -74,11 +74,16 @@ async function openForTest(t: Test, env: Environment): Promise<ObjectStore> {
   return store
 }
 
+/** The service writes and removes one now and then, to see whether the store is there. */
+function isProbe(name: string): boolean {
+  return name.startsWith('.probe')
+}
+
 function operateFolder(dir: string): Operator {
   const half = '.part'
   const files = async () => (await readdir(dir)).sort()
   return {
-    objects: async () => (await files()).filter((name) => !name.endsWith(half)),
+    objects: async () => (await files()).filter((name) => !name.endsWith(half) && !isProbe(name)),
     leftovers: async () =>
       (await files()).filter((name) => name.endsWith(half)).map((name) => name.slice(0, -half.length)),
     write: (name) => writeFile(join(dir, name), 'x'),
@@ -91,7 +96,7 @@ async function operateBucket(env: S3Environment): Promise<Operator> {
   return {
     async objects() {
       const { objects } = await client.listObjectsV2Query(bucket, '', '', '', 1000, '')
-      return objects.map(({ name = '' }) => name)
+      return objects.map(({ name = '' }) => name).filter((name) => !isProbe(name))
     },
     async leftovers() {
       const { uploads } = await client.listIncompleteUploadsQuery(bucket, '', '', '', '')
