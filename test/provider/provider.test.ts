@@ -184,13 +184,8 @@ t.test('claims come from the ID token, completed by UserInfo', async (t) => {
   t.match(await identity(), { email: '', name: '', avatar_url: '' })
 })
 
-t.test('a sign-in does without UserInfo when it is not there', async (t) => {
-  const { mock, provider } = await startPair(t)
-  mock.idTokenClaims = ['sub', 'name']
-  for (const fault of ['missing', 'error', 'hangup', 'redirect', 'html', 'endless'] as const) {
-    mock.faults.set('userinfo', fault)
-    t.match((await signIn(provider, '/')).identity, { subject: 'ada', name: 'Ada', email: '' }, fault)
-  }
+/** Where it is at fault: test/hostile/provider.test.ts. */
+t.test('a sign-in does without UserInfo when the provider has none', async (t) => {
   const other = await startMock(t)
   other.alter.discovery = (metadata) => delete metadata.userinfo_endpoint
   t.match((await signIn(open(t, other.issuer), '/')).identity, { subject: 'ada', name: '' })

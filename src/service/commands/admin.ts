@@ -50,21 +50,16 @@ adminCommand
   .action((id: string, bytes: string | undefined, { yes = false }: { yes?: boolean }) =>
     withDatabase((database) => quotaOf(database, id, { bytes, yes }, readConfig(process.env).maxUserBytes)),
   )
-adminCommand
-  .command('disable')
-  .description('signs a user out everywhere, and lets nobody sign in as this user until `enable`')
-  .argument(...userId)
-  .action((id: string) => withDatabase((database) => disableUser(database, id)))
-adminCommand
-  .command('enable')
-  .description('lets the user sign in again')
-  .argument(...userId)
-  .action((id: string) => withDatabase((database) => enableUser(database, id)))
-adminCommand
-  .command('delete')
-  .description('deletes the account, as its user can; the service erases what is stored')
-  .argument(...userId)
-  .action((id: string) => withDatabase((database) => removeUser(database, id)))
+for (const [name, does, work] of [
+  ['disable', 'signs a user out everywhere, and lets nobody sign in as this user until `enable`', disableUser],
+  ['enable', 'lets the user sign in again', enableUser],
+  ['delete', 'deletes the account, as its user can; the service erases what is stored', removeUser],
+] as const)
+  adminCommand
+    .command(name)
+    .description(does)
+    .argument(...userId)
+    .action((id: string) => withDatabase((database) => work(database, id)))
 adminCommand
   .command('recount')
   .description('counts anew what each user stores, and mends their counters')

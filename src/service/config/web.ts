@@ -39,13 +39,9 @@ export function cookieDomain(env: Env, environment: string, publicUrl: string): 
   return value
 }
 
-interface CookiePlace {
-  cookieDomain: string | undefined
-  publicUrl: string
-}
-
 /** Browsers drop every cookie of a domain that many people share, such as `org`. The list is loaded if it is needed. */
-export async function demandOwnDomain({ cookieDomain: domain, publicUrl }: CookiePlace): Promise<void> {
+export async function demandOwnDomain(config: { cookieDomain: string | undefined; publicUrl: string }): Promise<void> {
+  const { cookieDomain: domain, publicUrl } = config
   if (domain === undefined) return
   const name = domain.toLowerCase().replace(/^\./, '')
   // A cookie of the host itself, such as `intranet`, is kept.

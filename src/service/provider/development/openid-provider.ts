@@ -124,15 +124,10 @@ async function signIn(provider: Provider, people: Map<string, Person>, ctx: Cont
 
 /** Names that differ only in spaces, case, punctuation or Unicode forms belong to the same person. */
 function personCalled(typed: string): Person | null {
-  const name = typed
-    .normalize('NFC')
-    .replace(/[\s\p{C}]+/gu, ' ')
-    .trim()
-  const account = name
-    .normalize('NFKC')
-    .toLowerCase()
-    .match(/[\p{L}\p{M}\p{N}]+/gu)
-    ?.join('.')
+  const form = typed.normalize('NFKC').replace(/[\s\p{C}]+/gu, ' ')
+  const name = form.trim()
+  const words = name.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu)
+  const account = words?.join('.')
   if (account === undefined || name.length > 64) return null
   const sub = createHash('sha256').update(account).digest('base64url')
   return { sub, name, email: `${account}@dev.localhost` }
