@@ -7,9 +7,7 @@ import asyncapi from '../../generated/asyncapi.json' with { type: 'json' }
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import { redocly } from '../../scripts/contract/redocly.ts'
 import { emptyFolder } from './folder.ts'
-import { asyncapiViolations } from './violations/asyncapi.ts'
-import { openapiViolations } from './violations/openapi.ts'
-import type { Steps, Violation } from './violations/violation.ts'
+import { asyncapiViolations, openapiViolations, type Steps, type Violation } from './violations.ts'
 
 const root = new URL('../../', import.meta.url)
 const folder = emptyFolder(t)
@@ -37,13 +35,13 @@ t.test('Each violation of asyncapi.yaml is an error where it is, and nothing els
 /** Writes a copy of the contract that has all these violations. */
 async function write(file: string, contract: object, violations: Violation[]): Promise<string> {
   const copy = structuredClone(contract)
-  for (const { put } of violations) change(copy, ...put)
+  for (const { steps, value } of violations) change(copy, steps, value)
   const path = join(folder, file)
   await writeFile(path, JSON.stringify(copy))
   return path
 }
 
-function change(document: object, [step = '', ...rest]: Steps, value?: unknown): void {
+function change(document: object, [step = '', ...rest]: Steps, value: unknown): void {
   const node = document as Record<string | number, unknown>
   if (rest.length > 0) change(node[step] as object, rest, value)
   else if (value === undefined) delete node[step]
@@ -52,7 +50,7 @@ function change(document: object, [step = '', ...rest]: Steps, value?: unknown):
 
 /** The actual and the expected problems, one per line and sorted. */
 function comparison(violations: Violation[], { problems }: Report = { problems: [] }): [string[], string[]] {
-  const expected = violations.map(({ name, rule, put, at = pointer(put[0]) }) => ({ name, line: `${rule} ${at}` }))
+  const expected = violations.map(({ name, rule, at }) => ({ name, line: `${rule} ${pointer(at)}` }))
   const names = new Map(expected.map(({ name, line }) => [line, name]))
   const found = problems.map(({ ruleId, severity, message, location: [place] }) => {
     const line = `${ruleId} ${place?.pointer}`
