@@ -2,7 +2,6 @@ import { copyFile, glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { drawIcon } from './extension-icon.ts'
 import { zip } from './zip.ts'
 
 const source = new URL('../../examples/extension/', import.meta.url)
@@ -38,7 +37,6 @@ export async function buildExtension(): Promise<void> {
     const folder = new URL(`${browser}/`, dist)
     await bundle(folder)
     await copyAll(folder)
-    await drawIcons(folder, manifest.icons)
     // The dictionaries by which a passphrase is judged may be passed on with it alone.
     await copyFile(notice, new URL('NOTICE.md', folder))
     await writeFile(new URL('manifest.json', folder), toJson(manifest))
@@ -53,7 +51,6 @@ export async function buildExtension(): Promise<void> {
 
 /** What a test or a build reads of a manifest. */
 interface Manifest {
-  icons: Record<string, string>
   permissions: string[]
   optional_host_permissions: string[]
   content_security_policy: { extension_pages: string }
@@ -89,13 +86,8 @@ async function copyAll(folder: URL): Promise<void> {
   for (const name of [...pages.map((page) => `${page}.html`), 'style.css']) {
     await copyFile(new URL(`pages/${name}`, source), new URL(name, folder))
   }
-  for await (const name of glob('_locales/*/messages.json', { cwd: source })) {
+  for await (const name of glob(['_locales/*/messages.json', 'icons/*.png'], { cwd: source })) {
     await mkdir(new URL(`${dirname(name)}/`, folder), { recursive: true })
     await copyFile(new URL(name, source), new URL(name, folder))
   }
-}
-
-async function drawIcons(folder: URL, icons: Manifest['icons']): Promise<void> {
-  await mkdir(new URL('icons/', folder))
-  for (const [size, path] of Object.entries(icons)) await writeFile(new URL(path, folder), drawIcon(Number(size)))
 }

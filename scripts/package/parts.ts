@@ -1,12 +1,20 @@
+import { existsSync } from 'node:fs'
 import type { Report } from '../../src/service/terminal/progress.ts'
 import { buildDocs } from '../docs/docs.ts'
 import { buildClient } from './client.ts'
 import { buildExtension } from './extension.ts'
 import { buildService } from './service.ts'
+import { forgetBuilt, sources, unlessBuilt } from './unless-built.ts'
 import { buildWeb } from './web.ts'
 
 /** The service takes the web page and the documents as they are, so it comes last. */
-const parts = { client: buildClient, web: buildWeb, docs: buildDocs, extension: buildExtension, service: buildService }
+const parts = {
+  client: buildClient,
+  web: buildWeb,
+  docs: buildUsualDocs,
+  extension: buildExtension,
+  service: buildService,
+}
 
 export type Part = keyof typeof parts
 
@@ -14,6 +22,12 @@ export async function buildParts(named: Part[], report: Report, docsBase = '/doc
   const chosen = Object.entries(parts).filter(([name]) => named.includes(name as Part))
   for (const [index, [name, write]] of chosen.entries()) {
     report(`building dist/${name}`, index, chosen.length)
-    await (name === 'docs' ? buildDocs(docsBase) : write())
+    await (name === 'docs' && docsBase !== '/docs/' ? buildDocs(docsBase) : write())
   }
+}
+
+/** They take longer than all others: they stay as they are if nothing has changed since the last build. */
+async function buildUsualDocs(): Promise<void> {
+  if (!existsSync('dist/docs/index.html')) await forgetBuilt()
+  await unlessBuilt('docs', sources, () => buildDocs())
 }

@@ -1,5 +1,4 @@
 import { chmod, copyFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -77,8 +76,7 @@ export async function buildService(folder = serviceFolder): Promise<void> {
 
 async function copyBuilt(from: URL, to: URL): Promise<void> {
   await mkdir(from, { recursive: true })
-  // Not what the documents' build keeps of itself, which names the folder that it ran in.
-  await cp(from, to, { recursive: true, filter: (path) => basename(path) !== '.state' })
+  await cp(from, to, { recursive: true })
 }
 
 /** npm publishes this folder as it is: `npx encrypted-bookmark-sync` starts it as `npm start` starts the checkout. */

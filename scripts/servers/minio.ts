@@ -19,7 +19,6 @@ export interface MinioServer extends TetheredServer {
   caFile: string
   /** Where the server keeps objects. */
   dataDir: string
-  /** Makes a bucket, and returns the variables with which the service uses it. */
   createBucket(): Promise<S3Environment>
   /** Stops it and removes its data. */
   close(): Promise<void>
@@ -60,15 +59,31 @@ export async function startMinio(): Promise<MinioServer> {
     await close()
     throw error
   }
-  const transportAgent = new Agent({ ca })
-  const client = new Client({ endPoint: 'localhost', port, useSSL: true, accessKey, secretKey, transportAgent })
-  async function createBucket(): Promise<S3Environment> {
-    const bucket = `ebs-${randomBytes(6).toString('hex')}`
-    await client.makeBucket(bucket)
-    const keys = { S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey }
-    return { S3_ENDPOINT: endpoint, S3_BUCKET: bucket, ...keys, S3_CA_FILE: caFile }
-  }
-  return { endpoint, accessKey, secretKey, caFile, dataDir, createBucket, stop, start, close }
+  const server = { endpoint, accessKey, secretKey, caFile, dataDir }
+  return { ...server, createBucket: () => makeBucket(server), stop, start, close }
+}
+
+type BucketPlace = Pick<MinioServer, 'endpoint' | 'accessKey' | 'secretKey' | 'caFile'>
+
+/** Makes a bucket, and returns the variables with which the service uses it. */
+export async function makeBucket({ endpoint, accessKey, secretKey, caFile }: BucketPlace): Promise<S3Environment> {
+  const bucket = `ebs-${randomBytes(6).toString('hex')}`
+  const keys = { S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey }
+  const env = { S3_ENDPOINT: endpoint, S3_BUCKET: bucket, ...keys, S3_CA_FILE: caFile }
+  await (await openClient(env)).makeBucket(bucket)
+  return env
+}
+
+/** A client with only the store's credentials, as its operator has them. */
+export async function openClient(env: S3Environment): Promise<Client> {
+  return new Client({
+    endPoint: 'localhost',
+    port: Number(new URL(env.S3_ENDPOINT).port),
+    useSSL: true,
+    accessKey: env.S3_ACCESS_KEY,
+    secretKey: env.S3_SECRET_KEY,
+    transportAgent: new Agent({ ca: await readFile(env.S3_CA_FILE) }),
+  })
 }
 
 function answers(url: string, ca: Buffer): Promise<boolean> {

@@ -3,12 +3,12 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import t from 'tap'
-import type { S3Environment } from '../../scripts/servers/minio.ts'
+import { openClient, type S3Environment } from '../../scripts/servers/minio.ts'
 import { customerKeyHeaders } from '../../src/service/objects/s3.ts'
 import { exportId } from '../exports/fixture.ts'
 import { sharedMinio } from '../support/minio.ts'
 import { startRecorder } from '../support/s3-servers.ts'
-import { openClient, openS3, pieces, read } from '../support/s3-store.ts'
+import { openStore, pieces, read } from '../support/s3-store.ts'
 
 const minio = await sharedMinio(t)
 if (typeof minio === 'string') t.pass('no MinIO', { skip: minio })
@@ -21,7 +21,7 @@ else {
 
   t.test('no key is in any URL; each request for an object’s content has it in its headers', async (t) => {
     const { env, requests } = await startRecorder(t, await minio.createBucket())
-    const store = await openS3(t, env)
+    const store = await openStore(t, env)
     for (const size of [100, partBytes + 1]) {
       await store.put(key, exportKey, pieces(randomBytes(size)), signal)
       await read(await store.get(key, exportKey))
@@ -48,7 +48,7 @@ else {
 
   t.test('neither the disk nor the credentials give an object away', async (t) => {
     const env = await minio.createBucket()
-    const [store, client] = [await openS3(t, env), await openClient(env)]
+    const [store, client] = [await openStore(t, env), await openClient(env)]
     for (const [index, size] of [100, 300_000, partBytes + 1].entries()) {
       const [each, content] = [`${exportId(2)}.${index}`, Buffer.concat([Buffer.from('EBSX'), randomBytes(size)])]
       await store.put(each, exportKey, pieces(content), signal)

@@ -1,11 +1,11 @@
 import t from 'tap'
+import { openClient } from '../../scripts/servers/minio.ts'
 import { startHealth } from '../../src/service/operating/health.ts'
 import { gated, largeImport, openFile, pastFirstPart } from '../exports/fixture.ts'
 import { buildApp } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { createdExport, endWaits, finishedExport } from '../support/exports.ts'
 import { ownMinio } from '../support/minio.ts'
-import { openClient } from '../support/s3-store.ts'
 import { until } from '../support/until.ts'
 
 const minio = await ownMinio(t)

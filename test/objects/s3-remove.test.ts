@@ -2,7 +2,7 @@ import t from 'tap'
 import { exportSweeps } from '../../src/service/upkeep/exports.ts'
 import { buildFixture, exportId } from '../exports/fixture.ts'
 import { createFakeS3, refusal, startTlsServer } from '../support/s3-servers.ts'
-import { openS3 } from '../support/s3-store.ts'
+import { openStore } from '../support/s3-store.ts'
 
 const key = `${exportId(1)}.1`
 
@@ -31,7 +31,7 @@ t.test('of the uploads whose names begin alike, only those of the exact name are
     // A thing that somebody else removed in between counts as removed.
     return response.writeHead(404).end(refusal('NoSuchUpload', 'The specified upload does not exist.'))
   })
-  const store = await openS3(t, env)
+  const store = await openStore(t, env)
   t.strictSame(await Array.fromAsync(store.list()), [key, key, `${key}0`, `${key}1`])
   await store.remove(key)
   t.strictSame(
@@ -48,7 +48,7 @@ t.test('a store that refuses everyone says so when something is removed or read:
       if (refuses) return response.writeHead(403).end(refusal(code, 'Not today.'))
       return objects(request, response)
     })
-    const store = await openS3(t, env)
+    const store = await openStore(t, env)
     refuses = true
     const away = { name: 'ObjectStoreUnavailableError', message: new RegExp(code) }
     await t.rejects(store.remove(key), away)
@@ -72,7 +72,7 @@ t.test('what the store denies of one object says nothing about the others: both 
     if (method === 'DELETE' && !url.includes('.probe')) removed.push(url.replace('/exports/', ''))
     return objects(request, response)
   })
-  const fixture = await buildFixture(t, await openS3(t, env))
+  const fixture = await buildFixture(t, await openStore(t, env))
   const { signal } = new AbortController()
   const unfinished = { name: 'UnfinishedSweep', removed: 2 }
   await t.rejects(fixture.objects.remove(denied), { name: 'S3Error', message: /AccessDenied/ })
@@ -104,7 +104,7 @@ t.test('a list that leads in circles ends with an error', async (t) => {
         if (!url.includes('list-type=2')) return fake(request, response)
         return response.end(page('ListBucketResult', 'NextContinuationToken', listed === 'objects'))
       })
-      const store = await openS3(t, env)
+      const store = await openStore(t, env)
       await t.rejects(Array.fromAsync(store.list()), {
         message: 'the object store lists the same page again and again',
       })

@@ -6,7 +6,7 @@ import { ObjectStoreUnavailableError } from '../../src/service/objects/store.ts'
 import { exportId } from '../exports/fixture.ts'
 import { ownMinio } from '../support/minio.ts'
 import { createFakeS3, startRecorder, startTlsServer } from '../support/s3-servers.ts'
-import { openS3, pieces, read } from '../support/s3-store.ts'
+import { openStore, pieces, read } from '../support/s3-store.ts'
 
 const minio = await ownMinio(t)
 if (typeof minio === 'string') t.pass('no MinIO', { skip: minio })
@@ -18,7 +18,7 @@ else {
 
   t.test('a store that stops during a download cuts it off: no truncated file is taken for a whole one', async (t) => {
     t.teardown(() => minio.start())
-    const store = await openS3(t, await minio.createBucket())
+    const store = await openStore(t, await minio.createBucket())
     await store.put(key, exportKey, pieces(randomBytes(40_000_000)), signal)
     const { body } = await store.get(key, exportKey)
     await t.rejects(async () => {
@@ -33,12 +33,12 @@ else {
   t.test('a store that does not respond is unreachable, unless what it gets takes as long to arrive', async (t) => {
     let silent = false
     const { env } = await startRecorder(t, await minio.createBucket(), () => silent)
-    const store = await openS3(t, env)
+    const store = await openStore(t, env)
     await store.put(key, exportKey, small(), signal)
     silent = true
     const error = new ObjectStoreUnavailableError('the object store did not respond')
     // Sent bytes may wait in the buffers of the machine and of proxies, where nothing is seen of its progress.
-    const slow = await openS3(t, await startTlsServer(t, respondLater(createFakeS3({ ssec: 'kept' }), 11_000)))
+    const slow = await openStore(t, await startTlsServer(t, respondLater(createFakeS3({ ssec: 'kept' }), 11_000)))
     await Promise.all([
       t.resolves(slow.put(key, exportKey, pieces(Buffer.alloc(1_000_000)), signal)),
       t.rejects(store.put(`${exportId(2)}.1`, exportKey, small(), signal), error),
@@ -63,7 +63,7 @@ else {
     t.test(`a store that responds with ${status} is unreachable, and keeps no connection busy`, async (t) => {
       let overloaded = false
       const { env, connections } = await startRecorder(t, await minio.createBucket(), () => overloaded && status)
-      const store = await openS3(t, env)
+      const store = await openStore(t, env)
       await store.put(key, exportKey, small(), signal)
       const before = connections.size
       overloaded = true

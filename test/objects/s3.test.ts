@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { Client } from 'minio'
 import t from 'tap'
+import { openClient } from '../../scripts/servers/minio.ts'
 import { customerKeyHeaders } from '../../src/service/objects/s3.ts'
 import { ObjectNotFoundError } from '../../src/service/objects/store.ts'
 import { exportId } from '../exports/fixture.ts'
 import { isDeep } from '../support/depth.ts'
 import { sharedMinio } from '../support/minio.ts'
 import { startRecorder } from '../support/s3-servers.ts'
-import { openClient, openS3, pieces, read } from '../support/s3-store.ts'
+import { openStore, pieces, read } from '../support/s3-store.ts'
 
 const minio = await sharedMinio(t)
 if (typeof minio === 'string') t.pass('no MinIO', { skip: minio })
@@ -30,7 +31,7 @@ else {
 
   t.test('objects of one part and of several, of unknown size', async (t) => {
     const { env, requests } = await startRecorder(t, await minio.createBucket())
-    const store = await openS3(t, env)
+    const store = await openStore(t, env)
     for (const [index, size] of sizes.entries()) {
       const [each, content] = [`${exportId(1)}.${index}`, randomBytes(size)]
       requests.length = 0
@@ -47,7 +48,7 @@ else {
 
   t.test('an interrupted upload of the same name in the clear leads to no readable object, and goes', async (t) => {
     const env = await minio.createBucket()
-    const [store, client] = [await openS3(t, env), await openClient(env)]
+    const [store, client] = [await openStore(t, env), await openClient(env)]
     const bucketName = env.S3_BUCKET
     const interrupted = async () => (await client.listIncompleteUploadsQuery(bucketName, key, '', '', '')).uploads
     for (const size of [100, partBytes + 1]) {
@@ -70,14 +71,14 @@ else {
   })
 
   t.test('the wrong key is refused, and not reported as a missing object', async (t) => {
-    const store = await openS3(t, await minio.createBucket())
+    const store = await openStore(t, await minio.createBucket())
     await store.put(key, exportKey, pieces(randomBytes(100)), signal)
     const refusal = { code: 'AccessDenied', message: 'the object store responded with AccessDenied: Access Denied.' }
     await t.rejects(store.get(key, randomBytes(32)), refusal)
   })
 
   t.test('nothing stays of an object whose content fails after its first part', async (t) => {
-    const store = await openS3(t, await minio.createBucket())
+    const store = await openStore(t, await minio.createBucket())
     async function* content() {
       yield randomBytes(partBytes + 1)
       t.strictSame(await Array.fromAsync(store.list()), [key])
@@ -99,7 +100,7 @@ else {
         if (holds) setImmediate(() => abort.abort())
         return holds
       })
-      const store = await openS3(t, env)
+      const store = await openStore(t, env)
       await t.rejects(
         store.put(key, exportKey, pieces(randomBytes(size)), abort.signal),
         { name: 'AbortError' },
@@ -111,7 +112,7 @@ else {
 
   t.test('a list of more than one page', async (t) => {
     const env = await minio.createBucket()
-    const [store, client] = [await openS3(t, env), await openClient(env)]
+    const [store, client] = [await openStore(t, env), await openClient(env)]
     const query = Client.prototype.listObjectsV2Query
     // MinIO ends a page where the request says.
     const listed = isDeep ? 1000 : 10

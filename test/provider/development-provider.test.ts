@@ -3,8 +3,8 @@ import { faultPage, signInPage } from '../../src/service/provider/development/op
 import { startDevelopmentProvider } from '../../src/service/provider/development/provider.ts'
 import { InvalidGrantError } from '../../src/service/provider/provider.ts'
 import { pick } from '../support/pick.ts'
-import { type Cookies, signInAt } from '../support/providers.ts'
 import { open, relyingParty, signIn } from '../support/relying-party.ts'
+import { type Cookies, signInAt } from '../support/sign-in.ts'
 
 const { issuer, provider } = await start(t)
 

@@ -11,8 +11,9 @@ import {
   ProviderUnavailableError,
   refreshMs,
 } from '../../src/service/provider/provider.ts'
-import { type MockEndpoint, type MockProvider, signInAt } from '../support/providers.ts'
+import type { MockEndpoint, MockProvider } from '../support/providers.ts'
 import { open, refresh, relyingParty, signIn, startMock, startPair } from '../support/relying-party.ts'
+import { signInAt } from '../support/sign-in.ts'
 import { until } from '../support/until.ts'
 
 /** At the exchange, the keys and a revocation: test/hostile/provider.test.ts. */

@@ -1,9 +1,7 @@
-import { randomBytes } from 'node:crypto'
 import https from 'node:https'
 import type { Test } from 'tap'
-import { type MinioServer, type S3Environment, startMinio } from '../../scripts/servers/minio.ts'
+import { type MinioServer, makeBucket, startMinio } from '../../scripts/servers/minio.ts'
 import { NoMinioError } from '../../scripts/servers/minio-binary.ts'
-import { openClient } from './s3-store.ts'
 
 export type SharedMinio = Pick<MinioServer, 'dataDir' | 'createBucket'>
 
@@ -16,22 +14,8 @@ export async function sharedMinio(t: Pick<Test, 'teardown'>): Promise<SharedMini
   const shared = process.env.TEST_MINIO
   if (!shared || shared === 'none') return ownMinio(t)
   if (!shared.startsWith('{')) return withoutMinio(new NoMinioError(shared))
-  const { endpoint, accessKey, secretKey, caFile, dataDir }: MinioServer = JSON.parse(shared)
-  return {
-    dataDir,
-    async createBucket() {
-      const bucket = `ebs-${randomBytes(6).toString('hex')}`
-      const env: S3Environment = {
-        S3_ENDPOINT: endpoint,
-        S3_BUCKET: bucket,
-        S3_ACCESS_KEY: accessKey,
-        S3_SECRET_KEY: secretKey,
-        S3_CA_FILE: caFile,
-      }
-      await (await openClient(env)).makeBucket(bucket)
-      return env
-    },
-  }
+  const server: MinioServer = JSON.parse(shared)
+  return { dataDir: server.dataDir, createBucket: () => makeBucket(server) }
 }
 
 /** On a busy machine, MinIO may be silent for longer than the service waits for a store. */

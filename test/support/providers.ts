@@ -6,8 +6,6 @@ import { text } from 'node:stream/consumers'
 import { Events, type JWK, JWKStore, OAuth2Issuer, OAuth2Service } from 'oauth2-mock-server'
 import { FAULTS } from './provider-faults.ts'
 
-export { type Cookies, signInAt } from './sign-in.ts'
-
 interface MockPerson {
   sub: string
   email?: string

@@ -2,13 +2,10 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import type { S3Environment } from '../../scripts/servers/minio.ts'
-import { readConfig } from '../../src/service/config/config.ts'
-import { openObjectStore } from '../../src/service/objects/open.ts'
+import { openClient, type S3Environment } from '../../scripts/servers/minio.ts'
 import type { ObjectStore } from '../../src/service/objects/store.ts'
-import { silent } from './log.ts'
 import { type SharedMinio, sharedMinio } from './minio.ts'
-import { openClient } from './s3-store.ts'
+import { openStore } from './s3-store.ts'
 
 type Environment = Record<string, string>
 
@@ -65,13 +62,7 @@ export function testOnEachStore(t: Test, tests: StoreTests): void {
 }
 
 function openable(store: Omit<TestStore, 'open'>): TestStore {
-  return { ...store, open: async (t, env) => openForTest(t, env ?? (await store.env(t))) }
-}
-
-async function openForTest(t: Test, env: Environment): Promise<ObjectStore> {
-  const store = await openObjectStore(readConfig(env), silent)
-  t.teardown(() => store.close())
-  return store
+  return { ...store, open: async (t, env) => openStore(t, env ?? (await store.env(t))) }
 }
 
 /** The service writes and removes one now and then, to see whether the store is there. */
