@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempDisposable, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -44,8 +44,7 @@ export async function playAttacks(named: string[], onPostgres: boolean): Promise
   if (unknown.length > 0)
     throw new UsageError(`there is no row ${unknown.join(', ')}; the rows are ${Object.keys(attacks).join(', ')}`)
   await using opened = new AsyncDisposableStack()
-  const root = await mkdtemp(join(tmpdir(), 'ebs-hostile-'))
-  opened.defer(() => rm(root, { recursive: true, force: true }))
+  const { path: root } = opened.use(await mkdtempDisposable(join(tmpdir(), 'ebs-hostile-')))
   const postgres = onPostgres ? opened.adopt(await startPostgres(), (it) => it.close()) : undefined
   const chosen = Object.entries(attacks).filter(([row]) => named.length === 0 || isNamed(row))
   const copiers = new Map<Kind, ReturnType<typeof prepareAccount>>()

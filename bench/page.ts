@@ -1,46 +1,51 @@
 import { randomBytes } from 'node:crypto'
+import { mkdtempDisposable } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import type { Browser, Page } from 'playwright-core'
 import { launchChromium } from '../scripts/servers/chromium.ts'
-import { createClient } from '../src/client/api/client.ts'
-import { unwrap } from '../src/client/api/unwrap.ts'
 import type { Alone, Step, Visit } from './page-steps.ts'
-import { startBenchService } from './service.ts'
+import { openServices } from './servers/service.ts'
 
 const counts = [20_000, 50_000]
+const main = fileURLToPath(new URL('../src/service/main.ts', import.meta.url))
 const script = fileURLToPath(new URL('page-steps.ts', import.meta.url))
 
 /** How long a person with many bookmarks waits in Chromium, and the longest time in which the page does not respond. */
 export async function measurePage(): Promise<void> {
-  await using service = await startBenchService()
-  const browser = await launchChromium()
-  try {
-    for (const count of counts) {
-      const session = await service.newSession()
-      const user = { count, userId: await userIdOf(service.origin, session), masterKey: [...randomBytes(32)] }
-      const visit = async (page: Page, kind: Visit['kind']) => {
-        await loadSteps(page, service.origin)
-        const steps = await page.evaluate<Step[]>(`visit(${JSON.stringify({ ...user, kind } satisfies Visit)})`)
-        for (const step of steps) print(count, step)
-      }
-      const first = await openDevice(browser, service.origin, session)
-      await visit(first, 'import')
-      await first.context().close()
-      const second = await openDevice(browser, service.origin, session)
-      await visit(second, 'first sync')
-      await visit(second, 'reload')
-      await second.context().close()
+  await using opened = new AsyncDisposableStack()
+  const folder = opened.use(await mkdtempDisposable(join(tmpdir(), 'ebs-bench-')))
+  // The page is at the address where the service listens.
+  const env = { NODE_ENV: 'development', PUBLIC_URL: '', SERVE_APP: 'false' }
+  const prepared = await openServices(main, undefined, folder.path).prepare({ people: counts.length, env })
+  const { origin, newUser } = opened.adopt(await prepared.restart(), (it) => it.close())
+  const browser = opened.adopt(await launchChromium(), (it) => it.close())
+  for (const count of counts) {
+    const { user: userId, headers } = await newUser()
+    const cookie = headers.cookie ?? ''
+    const user = { count, userId, masterKey: [...randomBytes(32)] }
+    const visit = async (page: Page, kind: Visit['kind']) => {
+      await loadSteps(page, origin)
+      const steps = await page.evaluate<Step[]>(`visit(${JSON.stringify({ ...user, kind } satisfies Visit)})`)
+      for (const step of steps) print(count, step)
     }
-  } finally {
-    await browser.close()
+    const first = await openDevice(browser, origin, cookie)
+    await visit(first, 'import')
+    await first.context().close()
+    const second = await openDevice(browser, origin, cookie)
+    await visit(second, 'first sync')
+    await visit(second, 'reload')
+    await second.context().close()
   }
 }
 
 /** A page of a device of this person; the service's policy, which allows no requests, is turned off. */
-async function openDevice(browser: Browser, origin: string, session: string): Promise<Page> {
+async function openDevice(browser: Browser, url: string, cookie: string): Promise<Page> {
   const context = await browser.newContext({ bypassCSP: true })
-  await context.addCookies([{ name: 'service_session', value: session, url: origin }])
+  const [name = '', value = ''] = cookie.split('=')
+  await context.addCookies([{ name, value, url }])
   return context.newPage()
 }
 
@@ -49,12 +54,6 @@ async function loadSteps(page: Page, origin: string): Promise<void> {
   const { outputFiles } = await build({ entryPoints: [script], bundle: true, format: 'iife', write: false })
   await page.goto(`${origin}/api/v1/health`)
   await page.evaluate(outputFiles[0]?.text ?? '')
-}
-
-async function userIdOf(baseUrl: string, session: string): Promise<string> {
-  const headers = { cookie: `service_session=${session}` }
-  const client = createClient({ baseUrl, deviceId: 'bench', fetch: (request) => fetch(request, { headers }) })
-  return unwrap(await client.GET('/api/v1/auth/session')).user.user_id
 }
 
 function print(count: number, { name, total, stall, alone }: Step): void {

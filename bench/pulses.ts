@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
@@ -37,7 +37,7 @@ export async function measureNotices(): Promise<void> {
     (await sql<{ pid: number }>`select pid from pg_stat_activity`.execute(db)).rows.map(({ pid }) => pid)
   const ways: Way[] = [
     { name: 'LISTEN and NOTIFY', config: { ...config, natsUrls: [] }, server: backends },
-    { name: 'NATS', config: { ...config, natsUrls: [nats.url] }, server: () => processesOf(new URL(nats.url).port) },
+    { name: 'NATS', config: { ...config, natsUrls: [nats.url] }, server: async () => [nats.pid()] },
   ]
   try {
     for (const way of ways) await measure(way)
@@ -111,11 +111,4 @@ async function ticksOf(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return Number(fields[11] ?? 0) + Number(fields[12] ?? 0)
-}
-
-/** Which have this argument. */
-async function processesOf(argument: string): Promise<number[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
-  const commands = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')))
-  return pids.filter((_, index) => commands[index]?.split('\0').includes(argument)).map(Number)
 }

@@ -13,7 +13,6 @@ export const rows: Record<string, Row> = {
   beside: records.beside,
   pull: records.pull,
   'empty-pull': records.emptyPull,
-  'empty-pull-device': records.emptyPullDevice,
   create: records.createOne,
   alone: records.alone,
   'fan-out': fanOutRow,

@@ -55,21 +55,6 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** Twenty callers ask for the status, with half a GiB stored. */
-  status: {
-    seed: stored(2_048, 256 * kibibyte),
-    run: (target) => repeat(20, () => send(target, { operation: 'getSyncStatus', headers: { 'x-device-id': 'new' } })),
-  },
-
-  /** Pushes of deletes of all records, with half a GiB stored. Every push is newer than the one before. */
-  deletes: {
-    seed: stored(2_048, 256 * kibibyte),
-    run: (target) =>
-      repeat(1, () =>
-        pushOf(target, 2_048, ({ encrypted_data, data_hash, ...change }) => ({ ...change, operation: 'delete' })),
-      ),
-  },
-
   /**
    * As many sockets as a user may have, each of which continues from somewhere else: apart by as many records of 64 KiB as
    * the hub reads at a time, so that no two sockets share a page.
@@ -79,10 +64,7 @@ export const attacks: Record<string, Attack> = {
     async run(target) {
       const { text } = await send(target, { operation: 'pullChanges', body: '{"since":0,"limit":1}' })
       const { last_sync_timestamp: first }: Schemas['PullResponse'] = JSON.parse(text)
-      times(256, (socket) => {
-        const headers = { 'x-user-id': target.attacker.userId, 'x-device-id': `device-${socket}` }
-        openSocket(target, `/api/v1/sync/realtime?since=${first + socket * 16}`, headers)
-      })
+      times(256, (socket) => openSocket(target, first + socket * 16, `device-${socket}`))
     },
   },
 
@@ -90,7 +72,7 @@ export const attacks: Record<string, Attack> = {
   'row-lock': {
     needsPostgres: true,
     run(target) {
-      repeat(4, () => pushOf(target, 2_000, (change) => change))
+      repeat(4, () => pushOfMany(target))
       const body = JSON.stringify({ encrypted_data: 'x', data_hash: 'h' })
       repeat(60, () => send(target, { operation: 'createBookmark', body }))
     },
@@ -157,9 +139,9 @@ function times(count: number, act: (index: number) => void): void {
   for (let index = 0; index < count; index++) act(index)
 }
 
-function pushOf(target: AttackTarget, count: number, change: (one: Schemas['Change']) => object) {
+function pushOfMany(target: AttackTarget) {
   const now = Date.now()
-  const changes = Array.from({ length: count }, (_, number) => change(newChange(number, now)))
+  const changes = Array.from({ length: 2_000 }, (_, number) => newChange(number, now))
   return send(target, { operation: 'pushChanges', body: JSON.stringify({ changes }) })
 }
 

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import { operations } from '../../generated/operations.ts'
 import type { OperationId } from '../../src/service/contract/schemas.ts'
+import type { Person } from './accounts.ts'
 import type { AttackTarget } from './attack.ts'
 
 const host = '127.0.0.1'
@@ -67,11 +68,21 @@ export function sendUnfinished(target: AttackTarget, sent: Sent & { body: Buffer
 }
 
 /** Upgrades to a WebSocket, and reads what comes without looking at it. */
-export function openSocket(target: AttackTarget, path: string, headers: Record<string, string>): void {
+export function openSocket(target: AttackTarget, since: number, device: string): void {
+  keepOpen(target, upgradeText(target, since, device), (socket) => socket.resume())
+}
+
+export function upgradeText(target: Caller, since: number | undefined, device: string): string {
+  const path = operations.openRealtime.path + (since === undefined ? '' : `?since=${since}`)
   const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' }
   const key = { 'sec-websocket-key': Buffer.alloc(16).toString('base64') }
-  const text = requestText(target, { operation: 'openRealtime', path, headers: { ...upgrade, ...key, ...headers } })
-  keepOpen(target, text, (socket) => socket.resume())
+  const own = { 'x-user-id': target.attacker.userId, 'x-device-id': device }
+  return requestText(target, { operation: 'openRealtime', path, headers: { ...upgrade, ...key, ...own } })
+}
+
+interface Caller {
+  port: number
+  attacker: Pick<Person, 'userId' | 'session'>
 }
 
 /** Opens it again a second after the service has closed it. */
@@ -84,7 +95,7 @@ function keepOpen(target: AttackTarget, bytes: string | Buffer, opened: (socket:
   socket.on('close', () => setTimeout(() => keepOpen(target, bytes, opened), refusedPauseMs))
 }
 
-function requestText(target: AttackTarget, { operation, path, headers = {}, body }: Sent): string {
+function requestText(target: Caller, { operation, path, headers = {}, body }: Sent): string {
   const { method, path: template } = operations[operation]
   const json = body === undefined ? {} : { 'content-type': 'application/json', 'content-length': `${body.length}` }
   const all = { host: `${host}:${target.port}`, ...credentials(target, operation), ...json, ...headers }
@@ -92,6 +103,6 @@ function requestText(target: AttackTarget, { operation, path, headers = {}, body
   return `${method} ${path ?? template} HTTP/1.1\r\n${lines.join('')}\r\n`
 }
 
-function credentials({ attacker }: AttackTarget, operation: OperationId): Record<string, string> {
+function credentials({ attacker }: Pick<Caller, 'attacker'>, operation: OperationId): Record<string, string> {
   return operation === 'startLogin' ? {} : { cookie: `service_session=${attacker.session}` }
 }

@@ -28,7 +28,7 @@ export function openSeed(folder: string, database: Record<string, string>): Prom
 export async function signInPeople(
   folder: string,
   database: Record<string, string>,
-  { seed }: Attack,
+  { seed }: Pick<Attack, 'seed'>,
 ): Promise<Record<'victim' | 'attacker', Person>> {
   const context = await openSeed(folder, database)
   try {
@@ -52,15 +52,16 @@ export async function prepareAccount(root: string, kind: Kind, postgresUrl: stri
   const folder = join(root, kind)
   await mkdir(join(folder, 'data'), { recursive: true })
   const url = postgresUrl === undefined ? undefined : await createDatabase(postgresUrl, `of ${kind}`)
-  const database: Record<string, string> = url === undefined ? {} : { DATABASE_URL: url }
-  const context = await openSeed(folder, database)
-  const people = { victim: await signInAs(context, 'victim'), attacker: await signInAs(context, 'attacker') }
-  const data = await openData(url ?? join(folder, 'data', 'bookmarks.db'))
-  const account = await fillAccount(data, people.attacker, atLimits[kind])
-  await data.close()
-  for await (const mended of recount(context.database))
-    if (mended) throw new Error(`It is not filled as the service would: ${JSON.stringify(mended)}`)
-  await context.close()
+  let account: FilledAccount | undefined
+  const people = await signInPeople(folder, url === undefined ? {} : { DATABASE_URL: url }, {
+    async seed(context, attacker) {
+      const data = await openData(url ?? join(folder, 'data', 'bookmarks.db'))
+      account = await fillAccount(data, attacker, atLimits[kind])
+      await data.close()
+      for await (const mended of recount(context.database))
+        if (mended) throw new Error(`It is not filled as the service would: ${JSON.stringify(mended)}`)
+    },
+  })
   return async (name: string): Promise<Place> => {
     const own = join(root, name)
     await cp(folder, own, { recursive: true })
@@ -69,7 +70,8 @@ export async function prepareAccount(root: string, kind: Kind, postgresUrl: stri
     // A young login: without one, some operations are refused.
     await data.run(`UPDATE logins SET created_at = ${Date.now()}`)
     await data.close()
-    return { folder: own, database: copied === undefined ? {} : { DATABASE_URL: copied }, ...people, account }
+    const database: Place['database'] = copied === undefined ? {} : { DATABASE_URL: copied }
+    return { folder: own, database, ...people, ...(account && { account }) }
   }
 }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { operations } from '../../generated/operations.ts'
 import type { Person } from './accounts.ts'
+import { upgradeText } from './connections.ts'
 import type { SocketCall } from './operations.ts'
 
 /** Of a person who is not the victim. */
@@ -21,16 +21,15 @@ export async function useSockets({ port, person, count, callOf, signal }: Socket
     for (const socket of sockets) socket.destroy()
   }
   signal?.addEventListener('abort', end)
-  await Promise.all(sockets.map((socket, number) => converse(socket, person, number, callOf(number))))
+  const conversations = sockets.map((socket, number) => {
+    const call = callOf(number)
+    return converse(socket, upgradeText({ port, attacker: person }, call.since, `socket-${number}`), call)
+  })
+  await Promise.all(conversations)
   end()
 }
 
-async function converse(
-  socket: Socket,
-  { userId, session }: SocketsOf['person'],
-  number: number,
-  { since, messages, changes = 0 }: SocketCall,
-): Promise<void> {
+async function converse(socket: Socket, upgrade: string, { messages, changes = 0 }: SocketCall): Promise<void> {
   let received = ''
   const ended = new Promise<void>((resolve) => {
     socket.on('error', () => {})
@@ -40,18 +39,7 @@ async function converse(
       if (received.includes(lastAnswer) && received.split('"type":"sync"').length > changes) resolve()
     })
   })
-  const head = [
-    `GET ${operations.openRealtime.path}${since === undefined ? '' : `?since=${since}`} HTTP/1.1`,
-    'Host: x',
-    'Connection: Upgrade',
-    'Upgrade: websocket',
-    'Sec-WebSocket-Version: 13',
-    `Sec-WebSocket-Key: ${Buffer.alloc(16).toString('base64')}`,
-    `Cookie: service_session=${session}`,
-    `X-User-ID: ${userId}`,
-    `X-Device-ID: socket-${number}`,
-  ]
-  socket.write(`${head.join('\r\n')}\r\n\r\n`)
+  socket.write(upgrade)
   await Promise.race([once(socket, 'data'), ended])
   // A socket's messages are answered one after the other.
   socket.write(Buffer.concat([...messages, '{}'].map(frameOf)))

@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '../../scripts/servers/free-port.ts'
-import { cacheFolder, isProgram } from '../../scripts/servers/program.ts'
+import { madeOnce } from '../../scripts/servers/program.ts'
 import type { Prepared, Server } from '../servers/service.ts'
 import type { Account } from '../worker/apis.ts'
-import { runProgram } from './program.ts'
+import { runPeer } from './program.ts'
 
 const version = 'v0.36.8'
 const run = promisify(execFile)
@@ -53,7 +53,7 @@ const bookmarks = {
 const settings = { batch: { enabled: true, maxRequests: 10_000, timeout: 60 }, logs: { maxDays: 0 } }
 
 export async function preparePocketbase(root: string): Promise<Prepared> {
-  const binary = await findBinary()
+  const binary = await madeOnce(`pocketbase-${version}`, 'Building PocketBase', build)
   const folder = await mkdtemp(join(root, 'pocketbase-'))
   await run(binary, ['superuser', 'upsert', email, password, '--dir', folder])
   const restart = () => start(binary, folder)
@@ -68,9 +68,8 @@ export async function preparePocketbase(root: string): Promise<Prepared> {
 async function start(binary: string, folder: string): Promise<Server> {
   const port = await freePort()
   const origin = `http://127.0.0.1:${port}`
-  const args = ['serve', '--dir', folder, '--http', `127.0.0.1:${port}`]
-  const { pid, stop } = await runProgram([binary, ...args], `${origin}/api/health`)
-  return { pid, origin, newUser: () => newUser(origin), close: stop }
+  const command = [binary, 'serve', '--dir', folder, '--http', `127.0.0.1:${port}`] as const
+  return { ...(await runPeer(command, `${origin}/api/health`)), origin, newUser: () => newUser(origin) }
 }
 
 async function newUser(origin: string): Promise<Account> {
@@ -94,22 +93,10 @@ async function call(origin: string, method: string, path: string, body: object, 
   return answer.json() as Promise<{ id: string; token: string }>
 }
 
-/** In the cache folder, where Go builds it once, which takes minutes. */
-async function findBinary(): Promise<string> {
-  const cache = cacheFolder(process.env)
-  const binary = join(cache, `pocketbase-${version}`)
-  if (await isProgram(binary)) return binary
-  await mkdir(cache, { recursive: true })
-  const folder = await mkdtemp(join(cache, 'build-'))
-  console.error(`Building PocketBase into ${cache}: this takes minutes, once.`)
-  try {
-    await writeFile(join(folder, 'main.go'), program)
-    await run('go', ['mod', 'init', 'pocketbase-full'], { cwd: folder })
-    await run('go', ['get', `github.com/pocketbase/pocketbase@${version}`], { cwd: folder })
-    await run('go', ['build', '-mod=mod', '-o', 'pocketbase'], { cwd: folder })
-    await rename(join(folder, 'pocketbase'), binary)
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
-  return binary
+async function build(folder: string): Promise<string> {
+  await writeFile(join(folder, 'main.go'), program)
+  await run('go', ['mod', 'init', 'pocketbase-full'], { cwd: folder })
+  await run('go', ['get', `github.com/pocketbase/pocketbase@${version}`], { cwd: folder })
+  await run('go', ['build', '-mod=mod', '-o', 'pocketbase'], { cwd: folder })
+  return join(folder, 'pocketbase')
 }

@@ -9,36 +9,20 @@ import type { Batches } from '../worker/load.ts'
 const transactions = 'the driver alone, a transaction for each 1,000 records, synced to disk'
 const bareRoute = 'a Fastify route that selects with the driver alone what came after the cursor: nothing'
 
-export const push: Row = {
-  line: {
-    work: 'push of new records, 1,000 a request, 2 connections',
-    limit: transactions,
-    unit: 'records/s',
-    target: { atLeast: 0.6 },
-  },
-  async open(bench) {
-    const batches = batchesFor(bench)
-    return {
-      ...(await bench.onServers(async (server) => bench.load.run('pushNew', await server.newUser(), batches))),
-      limit: () => bench.raw.run('rawPush', bench.rawDatabase, batches, false),
-    }
-  },
-}
+export const push = pushRow('push of new records, 1,000 a request, 2 connections', 'pushNew', 0.6)
+export const update = pushRow('push of updates, 1,000 a request, 2 connections', 'pushUpdates', 0.55)
 
-export const update: Row = {
-  line: {
-    work: 'push of updates, 1,000 a request, 2 connections',
-    limit: transactions,
-    unit: 'records/s',
-    target: { atLeast: 0.55 },
-  },
-  async open(bench) {
-    const batches = batchesFor(bench)
-    return {
-      ...(await bench.onServers(async (server) => bench.load.run('pushUpdates', await server.newUser(), batches))),
-      limit: () => bench.raw.run('rawPush', bench.rawDatabase, batches, true),
-    }
-  },
+function pushRow(work: string, pushes: 'pushNew' | 'pushUpdates', atLeast: number): Row {
+  return {
+    line: { work, limit: transactions, unit: 'records/s', target: { atLeast } },
+    async open(bench) {
+      const batches = batchesFor(bench)
+      return {
+        ...(await bench.onServers(async (server) => bench.load.run(pushes, await server.newUser(), batches))),
+        limit: () => bench.raw.run('rawPush', bench.rawDatabase, batches, pushes === 'pushUpdates'),
+      }
+    },
+  }
 }
 
 export const history: Row = {
@@ -107,19 +91,6 @@ export const emptyPull: Row = {
     target: { atLeast: 0.5 },
   },
   open: besideBareApp((bench, account) => bench.load.run('pullNothing', account, callers(bench, 32))),
-}
-
-export const emptyPullDevice: Row = {
-  line: {
-    work: 'pull of nothing new with a device id, 32 connections',
-    limit: bareRoute,
-    unit: 'requests/s',
-    target: { atLeast: 0.5 },
-  },
-  open: besideBareApp((bench, account) => {
-    const own = { ...account, headers: { ...account.headers, 'x-device-id': 'phone' } }
-    return bench.load.run('pullNothing', own, callers(bench, 32))
-  }),
 }
 
 export const createOne: Row = {

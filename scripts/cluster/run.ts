@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { integer } from '../../src/service/config/values.ts'
@@ -47,8 +47,7 @@ async function start(opened: AsyncDisposableStack, report: Report): Promise<Clus
   const ports = [await freePort(), await freePort(), await freePort()]
   const client = { clientId: 'cluster', clientSecret: randomBytes(32).toString('base64url') }
 
-  const folder = await mkdtemp(join(tmpdir(), 'ebs-cluster-'))
-  opened.defer(() => rm(folder, { recursive: true, force: true }))
+  const { path: folder } = opened.use(await mkdtempDisposable(join(tmpdir(), 'ebs-cluster-')))
   const proxy = keep(await startProxy(port, ports))
   const redirectUri = `${url}/api/v1/auth/callback`
   const provider = keep(await startDevelopmentProvider({ ...client, port: providerPort, redirectUri }))

@@ -1,7 +1,6 @@
-import { mkdtemp, open, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { spawnService } from '../servers/service.ts'
+import { serveOwn } from '../servers/service.ts'
 import { chooseTools, conformClients, writeTable } from './clients/clients.ts'
 import { type SignedIn, signInAs, storeSecrets } from './identities.ts'
 import { findSchemathesis, runSchemathesis, type SchemathesisRun } from './schemathesis.ts'
@@ -70,12 +69,7 @@ type Which = Pick<SchemathesisRun, 'include' | 'exclude' | 'id'>
 
 async function withService<Result>(work: (service: { url: URL; folder: string }) => Promise<Result>): Promise<Result> {
   await using opened = new AsyncDisposableStack()
-  const folder = await mkdtemp(join(tmpdir(), 'ebs-conform-'))
-  opened.defer(() => rm(folder, { recursive: true, force: true }))
-  const limit = { RATE_LIMIT_PER_MINUTE: '1000000000' }
-  const service = opened.adopt(await spawnService(folder, limit), ({ stop }) => stop())
-  await service.ready()
-  return await work({ url: service.url, folder })
+  return await work(await serveOwn(opened, { RATE_LIMIT_PER_MINUTE: '1000000000' }))
 }
 
 interface Exchange {

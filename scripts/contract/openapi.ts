@@ -56,6 +56,11 @@ export function resolve<T extends object>(contract: Contract, value: Referable<T
   return resolve(contract, found as Referable<T>)
 }
 
+/** The last step of a reference. */
+export function nameOf(reference: unknown): string {
+  return String(reference).split('/').at(-1) ?? ''
+}
+
 function isReference(value: object): value is OpenAPIV3_1.ReferenceObject {
   return '$ref' in value
 }

@@ -1,8 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { styleText } from 'node:util'
-import { spawnService } from '../servers/service.ts'
+import { serveOwn } from '../servers/service.ts'
 import { playStory, type StoryStep } from './story.ts'
 
 /**
@@ -14,21 +14,14 @@ export async function play(file: string, copy?: string, running?: URL): Promise<
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => opened.disposeAsync().finally(() => process.exit(1)))
   }
-  const folder = await mkdtemp(join(tmpdir(), 'ebs-demo-'))
-  opened.defer(() => rm(folder, { recursive: true, force: true }))
-  const baseUrl = running ?? (await startOwnService(folder, opened))
+  const { path: folder } = opened.use(await mkdtempDisposable(join(tmpdir(), 'ebs-demo-')))
+  const baseUrl = running ?? (await serveOwn(opened)).url
   console.log(`${basename(file)} on ${baseUrl.origin}\n`)
   const step = createReport(console.log)
   await playStory({ baseUrl, file, copy: copy ?? join(folder, 'copy.htm') }, step)
   console.log(styleText('green', '\nNo difference.'))
   if (copy !== undefined) console.log(`Written: ${copy}`)
   console.log(`The same in a browser: ${running?.origin ?? 'npm start'}`)
-}
-
-async function startOwnService(folder: string, opened: AsyncDisposableStack): Promise<URL> {
-  const service = opened.adopt(await spawnService(folder), ({ stop }) => stop())
-  await service.ready()
-  return service.url
 }
 
 export function createReport(print: (line: string) => void): StoryStep {

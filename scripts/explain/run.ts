@@ -1,4 +1,4 @@
-import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { mkdtempDisposable, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -41,8 +41,7 @@ export async function openExplainer(onPostgres: boolean): Promise<Explainer> {
   await using opening = new AsyncDisposableStack()
   traceModules()
   watchStatements()
-  const folder = await mkdtemp(join(tmpdir(), 'ebs-explain-'))
-  opening.defer(() => rm(folder, { recursive: true, force: true }))
+  const { path: folder } = opening.use(await mkdtempDisposable(join(tmpdir(), 'ebs-explain-')))
   const postgres = onPostgres ? opening.adopt(await startPostgres(), (it) => it.close()) : undefined
   const database = postgres ? `${postgres.url}/postgres` : `sqlite:${join(folder, 'bookmarks.db')}`
   const port = await freePort()

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -27,8 +27,7 @@ export async function runMock(): Promise<void> {
 
 /** Returns the mock's address. */
 async function open(opened: AsyncDisposableStack): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'ebs-mock-'))
-  opened.defer(() => rm(folder, { recursive: true, force: true }))
+  const { path: folder } = opened.use(await mkdtempDisposable(join(tmpdir(), 'ebs-mock-')))
   const config = readConfig({
     SERVE_APP: 'false',
     ...process.env,

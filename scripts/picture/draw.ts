@@ -3,18 +3,10 @@ import type { Page } from 'playwright-core'
 import type { Report } from '../../src/service/terminal/progress.ts'
 import { buildExtension } from '../package/extension.ts'
 import { launchChromium } from '../servers/chromium.ts'
+import { serveOwn } from '../servers/service.ts'
 import { openExtensionPage } from './extension-page.ts'
 import { library } from './library.ts'
-import {
-  choosePassphrase,
-  comeToDoor,
-  confirmCode,
-  goTo,
-  importBookmarks,
-  openVault,
-  serve,
-  upToDate,
-} from './person.ts'
+import { choosePassphrase, comeToDoor, confirmCode, goTo, importBookmarks, openVault, upToDate } from './person.ts'
 import { inStep } from './store.ts'
 
 const folder = new URL('../../docs/assets/', import.meta.url)
@@ -23,7 +15,7 @@ const folder = new URL('../../docs/assets/', import.meta.url)
 export async function drawPictures(report: Report): Promise<string> {
   await using opened = new AsyncDisposableStack()
   report('starting the service and Chromium', 0, 5)
-  const origin = await serve(opened)
+  const { origin } = (await serveOwn(opened, { SERVE_APP: 'true' })).url
   const browser = await launchChromium()
   opened.defer(() => browser.close())
   const wide = { width: 1440, height: 780 }

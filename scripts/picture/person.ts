@@ -1,21 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { FrameLocator, Page } from 'playwright-core'
-import { spawnService } from '../servers/service.ts'
 
 /** Who is seen in the pictures. The names of fields and classes are the same in every language. */
 const passphrase = 'tinsel walrus oboe fjord'
-
-/** A service with the page, on a folder of its own until the end. */
-export async function serve(opened: AsyncDisposableStack): Promise<string> {
-  const data = await mkdtemp(join(tmpdir(), 'ebs-picture-'))
-  opened.defer(() => rm(data, { recursive: true, force: true }))
-  const service = await spawnService(data, { SERVE_APP: 'true' })
-  opened.defer(() => service.stop())
-  await service.ready()
-  return service.url.origin
-}
 
 /** From the first page to the door of the vault. */
 export async function comeToDoor(page: Page): Promise<void> {

@@ -4,17 +4,9 @@ import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import type { Report } from '../../src/service/terminal/progress.ts'
 import { launchChromium } from '../servers/chromium.ts'
+import { serveOwn } from '../servers/service.ts'
 import { library } from './library.ts'
-import {
-  choosePassphrase,
-  comeToDoor,
-  confirmCode,
-  goTo,
-  importBookmarks,
-  openVault,
-  serve,
-  upToDate,
-} from './person.ts'
+import { choosePassphrase, comeToDoor, confirmCode, goTo, importBookmarks, openVault, upToDate } from './person.ts'
 
 const folder = fileURLToPath(new URL('../../dist/pictures/', import.meta.url))
 const schemes = ['light', 'dark'] as const
@@ -52,7 +44,7 @@ interface Studio {
 export async function drawViews(report: Report, locale: string): Promise<string[]> {
   await using opened = new AsyncDisposableStack()
   report('starting the service and Chromium', 0)
-  const origin = await serve(opened)
+  const { origin } = (await serveOwn(opened, { SERVE_APP: 'true' })).url
   const browser = await launchChromium()
   opened.defer(() => browser.close())
   await rm(folder, { recursive: true, force: true })

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmod, copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -30,20 +30,17 @@ export const platforms: readonly Platform[] = [
 /** Puts Node and its licence into a folder. */
 export async function addNode({ name, integrity }: Platform, folder: string): Promise<void> {
   const spec = `node-linux-${name}@${nodeVersion}`
-  const at = await mkdtemp(join(tmpdir(), 'ebs-node-'))
-  try {
-    const printed = execFileSync('npm', ['pack', spec, '--json', '--pack-destination', at], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    })
-    const [packed] = JSON.parse(printed) as [{ filename: string; integrity: string }]
-    if (packed.integrity !== integrity) throw new Error(`${spec} is another one: ${packed.integrity}`)
-    execFileSync('tar', ['-xzf', join(at, packed.filename), '-C', at, 'package/bin/node', 'package/LICENSE'])
-    await mkdir(join(folder, 'bin'), { recursive: true })
-    await copyFile(join(at, 'package/bin/node'), join(folder, 'bin/node'))
-    await copyFile(join(at, 'package/LICENSE'), join(folder, 'bin/LICENSE.node'))
-    await chmod(join(folder, 'bin/node'), 0o755)
-  } finally {
-    await rm(at, { recursive: true, force: true })
-  }
+  await using folderOfPackage = await mkdtempDisposable(join(tmpdir(), 'ebs-node-'))
+  const at = folderOfPackage.path
+  const printed = execFileSync('npm', ['pack', spec, '--json', '--pack-destination', at], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const [packed] = JSON.parse(printed) as [{ filename: string; integrity: string }]
+  if (packed.integrity !== integrity) throw new Error(`${spec} is another one: ${packed.integrity}`)
+  execFileSync('tar', ['-xzf', join(at, packed.filename), '-C', at, 'package/bin/node', 'package/LICENSE'])
+  await mkdir(join(folder, 'bin'), { recursive: true })
+  await copyFile(join(at, 'package/bin/node'), join(folder, 'bin/node'))
+  await copyFile(join(at, 'package/LICENSE'), join(folder, 'bin/LICENSE.node'))
+  await chmod(join(folder, 'bin/node'), 0o755)
 }

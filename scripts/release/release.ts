@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtempDisposable, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -29,19 +29,15 @@ export async function release(version: string, report: Report): Promise<string[]
       join(root, `dist/extension/${browser}.zip`),
       join(folder, `${name}-extension-${version}-${browser}.zip`),
     )
-  const staged = await mkdtemp(join(tmpdir(), 'ebs-release-'))
-  try {
-    for (const [index, platform] of platforms.entries()) {
-      report(`packing for Linux ${platform.name}`, index, platforms.length)
-      const packed = `${name}-${version}-linux-${platform.name}`
-      await layTarball(join(staged, packed), platform)
-      await writeTar(staged, packed, join(folder, `${packed}.tar.gz`), seconds)
-      const debian = `${name}_${version}_${platform.debian}`
-      await layDebian(join(staged, debian), platform, version)
-      await writeDeb(join(staged, debian), join(folder, `${debian}.deb`), seconds)
-    }
-  } finally {
-    await rm(staged, { recursive: true, force: true })
+  await using staged = await mkdtempDisposable(join(tmpdir(), 'ebs-release-'))
+  for (const [index, platform] of platforms.entries()) {
+    report(`packing for Linux ${platform.name}`, index, platforms.length)
+    const packed = `${name}-${version}-linux-${platform.name}`
+    await layTarball(join(staged.path, packed), platform)
+    await writeTar(staged.path, packed, join(folder, `${packed}.tar.gz`), seconds)
+    const debian = `${name}_${version}_${platform.debian}`
+    await layDebian(join(staged.path, debian), platform, version)
+    await writeDeb(join(staged.path, debian), join(folder, `${debian}.deb`), seconds)
   }
   await writeFile(join(folder, `${name}-${version}.cdx.json`), billOfMaterials(seconds))
   await copyFile(join(root, 'deploy/verify.sh'), join(folder, 'verify.sh'))

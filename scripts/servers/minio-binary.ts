@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { constants, getPriority, setPriority } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
-import { cacheFolder, isProgram } from './program.ts'
+import { cacheFolder, isProgram, madeOnce } from './program.ts'
 
 const source = 'github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c'
 const run = promisify(execFile)
@@ -18,7 +17,7 @@ export class NoMinioError extends Error {
  * @throws NoMinioError
  */
 export async function findMinio(env = process.env): Promise<string> {
-  return (await builtMinio(env)) ?? build(cacheFolder(env), env)
+  return (await builtMinio(env)) ?? build(env)
 }
 
 /** Undefined if `findMinio` would build it. */
@@ -35,23 +34,21 @@ export async function builtMinio(env = process.env): Promise<string | undefined>
   return undefined
 }
 
-/** The file is renamed when it is complete: other processes may be looking for it, or building it, too. */
-async function build(cache: string, env: NodeJS.ProcessEnv): Promise<string> {
-  await mkdir(cache, { recursive: true })
-  const folder = await mkdtemp(join(cache, 'build-'))
-  console.error(`Building the MinIO server into ${cache}: this takes minutes, once.`)
+async function build(env: NodeJS.ProcessEnv): Promise<string> {
   try {
+    return await madeOnce('minio', 'Building the MinIO server', install, env)
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no Go' : (error as Error).message
+    const places = `MINIO_BIN, PATH or ${cacheFolder(env)}`
+    throw new NoMinioError(`no MinIO server: not in ${places}, and not to be built (${reason})`)
+  }
+
+  async function install(folder: string): Promise<string> {
     const building = run('go', ['install', source], { env: { ...env, GOBIN: folder } })
     // Whatever else runs comes first, such as the tests. The compilers that Go starts inherit it.
     if (building.child.pid !== undefined)
       setPriority(building.child.pid, Math.max(getPriority(), constants.priority.PRIORITY_LOW))
     await building
-    await rename(join(folder, 'minio'), join(cache, 'minio'))
-  } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no Go' : (error as Error).message
-    throw new NoMinioError(`no MinIO server: not in MINIO_BIN, PATH or ${cache}, and not to be built (${reason})`)
-  } finally {
-    await rm(folder, { recursive: true, force: true })
+    return join(folder, 'minio')
   }
-  return join(cache, 'minio')
 }

@@ -40,7 +40,7 @@ export async function startMinio(): Promise<MinioServer> {
   const port = await freePort()
   const endpoint = `https://localhost:${port}`
   const login = { MINIO_ROOT_USER: accessKey, MINIO_ROOT_PASSWORD: secretKey }
-  const { start, stop } = tethered(
+  const running = tethered(
     [binary, 'server', '--quiet', '--address', `:${port}`, '--certs-dir', certificates, dataDir],
     {
       lastSignal: 'KILL',
@@ -49,18 +49,18 @@ export async function startMinio(): Promise<MinioServer> {
     },
   )
   async function close(): Promise<void> {
-    await stop()
+    await running.stop()
     await rm(folder, { recursive: true, force: true })
   }
 
   try {
-    await start()
+    await running.start()
   } catch (error) {
     await close()
     throw error
   }
   const server = { endpoint, accessKey, secretKey, caFile, dataDir }
-  return { ...server, createBucket: () => makeBucket(server), stop, start, close }
+  return { ...server, createBucket: () => makeBucket(server), ...running, close }
 }
 
 type BucketPlace = Pick<MinioServer, 'endpoint' | 'accessKey' | 'secretKey' | 'caFile'>

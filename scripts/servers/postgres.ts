@@ -49,10 +49,11 @@ async function serve(installation: Installation, folder: string, password: strin
   const dataDir = join(folder, 'data')
   const port = await freePort()
   const url = `postgres://postgres:${password}@127.0.0.1:${port}`
-  const { start, stop } = tethered(
+  const server = tethered(
     [postgres, '-D', dataDir, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
     { lastSignal: 'QUIT', isReady: () => answers(url), ...owner },
   )
+  const { start, stop } = server
   const close = async () => {
     await stop()
     await rm(folder, { recursive: true, force: true })
@@ -73,7 +74,7 @@ async function serve(installation: Installation, folder: string, password: strin
     await close()
     throw error
   }
-  return { url, stop, start, close, startStandby }
+  return { url, ...server, close, startStandby }
 }
 
 interface Installation {

@@ -1,4 +1,4 @@
-import { access, constants } from 'node:fs/promises'
+import { access, constants, mkdir, mkdtempDisposable, rename } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
@@ -12,4 +12,24 @@ export async function isProgram(path: string): Promise<boolean> {
     () => true,
     () => false,
   )
+}
+
+/**
+ * The path of what is made once in the cache folder: `make` makes it in an empty folder, and returns where. It is renamed when
+ * it is complete: other processes may be looking for it, or making it, too.
+ */
+export async function madeOnce(
+  name: string,
+  doing: string,
+  make: (folder: string) => Promise<string>,
+  env = process.env,
+): Promise<string> {
+  const cache = cacheFolder(env)
+  const path = join(cache, name)
+  if (await isProgram(path)) return path
+  await mkdir(cache, { recursive: true })
+  await using folder = await mkdtempDisposable(join(cache, 'build-'))
+  console.error(`${doing} into ${cache}: this takes minutes, once.`)
+  await rename(await make(folder.path), path)
+  return path
 }

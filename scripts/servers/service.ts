@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempDisposable } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -59,6 +61,17 @@ export function runService(
       if (end !== '0') throw new Error(`The service ended with ${end}: ${await complaints}`)
     },
   }
+}
+
+/** A service with the development provider that answers, in a folder of its own, until the end. */
+export async function serveOwn(
+  opened: AsyncDisposableStack,
+  settings: Record<string, string> = {},
+): Promise<{ url: URL; folder: string }> {
+  const { path: folder } = opened.use(await mkdtempDisposable(join(tmpdir(), 'ebs-service-')))
+  const { url, ready } = opened.adopt(await spawnService(folder, settings), ({ stop }) => stop())
+  await ready()
+  return { url, folder }
 }
 
 /** A service with the development provider, on free ports and on `folder`/data. */

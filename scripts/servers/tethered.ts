@@ -1,5 +1,6 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** A busy machine is not a fault: nothing takes as long unless it never becomes ready. */
@@ -8,6 +9,8 @@ const readyWithinMs = 300_000
 export interface TetheredServer {
   /** Resolves when it is ready. It can be started again after a stop. */
   start(): Promise<void>
+  /** Of the program, while it runs. */
+  pid(): number
   /** Sends the last signal and waits for the process to end. */
   stop(): Promise<void>
 }
@@ -21,7 +24,10 @@ interface Options extends Pick<SpawnOptions, 'env' | 'uid' | 'gid'> {
  * A program that never outlives this process, however this process ends: it gets its last signal when its input ends. It has
  * its own process group, so that Ctrl-C in a terminal reaches only us, and we stop it when nothing uses it any more.
  */
-export function tethered(command: [string, ...string[]], { lastSignal, isReady, ...options }: Options): TetheredServer {
+export function tethered(
+  command: readonly [string, ...string[]],
+  { lastSignal, isReady, ...options }: Options,
+): TetheredServer {
   const untilInputEnds = `"$0" "$@" & read line; kill -${lastSignal} $!; wait`
   let running: ChildProcess | undefined
   return {
@@ -33,6 +39,8 @@ export function tethered(command: [string, ...string[]], { lastSignal, isReady, 
         if (Date.now() > end) throw new Error(`${command[0]} does not become ready`)
       }
     },
+    // The shell has no other child.
+    pid: () => Number(readFileSync(`/proc/${running?.pid}/task/${running?.pid}/children`, 'utf8')),
     async stop() {
       const stopping = running
       running = undefined

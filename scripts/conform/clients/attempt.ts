@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -30,24 +30,21 @@ export async function attempt(name: string, tool: Tool, service: URL, env = proc
   const story = tool.story ? 'not run' : 'none'
   const missing = await missingPrograms(tool.needs, env)
   if (missing.length > 0) return { builds: 'not run', story, complaint: `there is no ${missing.join(', ')}` }
-  const folder = await mkdtemp(join(tmpdir(), `ebs-${name}-`))
+  await using temporary = await mkdtempDisposable(join(tmpdir(), `ebs-${name}-`))
+  const folder = temporary.path
   const PATH = [join(root, 'node_modules/.bin'), env.PATH].join(delimiter)
   const own = { ...env, PATH, PROJECT: root, CACHE: cacheFolder(env) }
-  try {
-    for (const contract of ['openapi.yaml', 'asyncapi.yaml']) await cp(join(root, contract), join(folder, contract))
-    if (tool.story) await cp(join(stories, name), folder, { recursive: true })
-    for (const command of [...tool.generate, ...tool.build]) {
-      const complaint = await complaintOf(command, folder, own)
-      if (complaint !== undefined) return { builds: 'no', story, complaint }
-    }
-    if (!tool.story) return { builds: tool.build.length > 0 ? 'yes' : 'generated', story: 'none' }
-    const { session: SESSION } = await signInAs(service, name)
-    const told = await complaintOf(tool.story, folder, { ...own, BASE_URL: service.origin, SESSION })
-    const complaint = told ?? (await complaintOfLife(service, SESSION))
-    return complaint === undefined ? { builds: 'yes', story: 'yes' } : { builds: 'yes', story: 'no', complaint }
-  } finally {
-    await rm(folder, { recursive: true, force: true })
+  for (const contract of ['openapi.yaml', 'asyncapi.yaml']) await cp(join(root, contract), join(folder, contract))
+  if (tool.story) await cp(join(stories, name), folder, { recursive: true })
+  for (const command of [...tool.generate, ...tool.build]) {
+    const complaint = await complaintOf(command, folder, own)
+    if (complaint !== undefined) return { builds: 'no', story, complaint }
   }
+  if (!tool.story) return { builds: tool.build.length > 0 ? 'yes' : 'generated', story: 'none' }
+  const { session: SESSION } = await signInAs(service, name)
+  const told = await complaintOf(tool.story, folder, { ...own, BASE_URL: service.origin, SESSION })
+  const complaint = told ?? (await complaintOfLife(service, SESSION))
+  return complaint === undefined ? { builds: 'yes', story: 'yes' } : { builds: 'yes', story: 'no', complaint }
 }
 
 async function missingPrograms(needs: string[], env: NodeJS.ProcessEnv): Promise<string[]> {

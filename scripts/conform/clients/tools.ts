@@ -16,22 +16,40 @@ const inNode = {
 
 /** On the Java virtual machine. */
 const byMaven = {
-  needs: ['java', 'javac', 'mvn'],
+  needs: ['javac'],
   build: ['mvn -q -B package org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies'],
 }
 
 const openapiGenerator = '7.25.0'
 
-/** The same program generates for many languages. Maven fetches it. */
-function openapiGeneratorFor(options: string): string[] {
-  return [
-    `mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy -Dartifact=org.openapitools:openapi-generator-cli:${openapiGenerator} -DoutputDirectory=.`,
-    `java -jar openapi-generator-cli-${openapiGenerator}.jar generate ${options} -i openapi.yaml -o client --global-property=apiTests=false,modelTests=false,apiDocs=false,modelDocs=false`,
-  ]
+/** A client by openapi-generator, which Maven fetches. */
+function byOpenapiGenerator(
+  kind: string,
+  language: string,
+  options: string,
+  { needs = [], ...rest }: Partial<Tool> & Pick<Tool, 'build'>,
+): Tool {
+  return {
+    name: `openapi-generator (${kind})`,
+    version: openapiGenerator,
+    language,
+    needs: ['java', 'mvn', ...needs],
+    generate: [
+      `mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy -Dartifact=org.openapitools:openapi-generator-cli:${openapiGenerator} -DoutputDirectory=.`,
+      `java -jar openapi-generator-cli-${openapiGenerator}.jar generate ${options} -i openapi.yaml -o client --global-property=apiTests=false,modelTests=false,apiDocs=false,modelDocs=false`,
+    ],
+    ...rest,
+  }
 }
 
-/** Machines seldom have the compiler, so the code is only generated. */
-const uncompiled = { version: openapiGenerator, needs: ['java', 'mvn'], build: [] }
+/** With a Python of its own, into which these packages go. */
+const venv = (...packages: string[]) => [
+  'python3 -m venv python',
+  `python/bin/pip install --quiet ${packages.join(' ')}`,
+]
+
+/** A program in Go, beside the client. */
+const inGo = { build: ['go build -mod=mod -o story .'], story: './story' }
 
 const pydanticIds = 'from models import *; BookmarkToCreate(id="laptop-1", encrypted_data="data", data_hash="hash")'
 
@@ -51,13 +69,7 @@ export const tools: Record<string, Tool> = {
     needs: ['npm'],
     generate: [`${withTypescript} --package=orval@8.30.0 -- orval`],
   },
-  'typescript-fetch': {
-    ...inNode,
-    name: 'openapi-generator (typescript-fetch)',
-    version: openapiGenerator,
-    needs: ['java', 'mvn'],
-    generate: openapiGeneratorFor('-g typescript-fetch'),
-  },
+  'typescript-fetch': byOpenapiGenerator('typescript-fetch', inNode.language, '-g typescript-fetch', inNode),
   'swagger-typescript-api': {
     ...inNode,
     name: 'swagger-typescript-api',
@@ -79,42 +91,26 @@ export const tools: Record<string, Tool> = {
       'node_modules/.bin/kubb generate',
     ],
   },
-  java: {
+  java: byOpenapiGenerator('java, native', 'Java', '-g java --library native', {
     ...byMaven,
-    name: 'openapi-generator (java, native)',
-    version: openapiGenerator,
-    language: 'Java',
-    generate: openapiGeneratorFor('-g java --library native'),
     story: "java -cp 'target/classes:target/dependency/*' Story",
-  },
-  kotlin: {
+  }),
+  kotlin: byOpenapiGenerator('kotlin', 'Kotlin', '-g kotlin', {
     ...byMaven,
-    name: 'openapi-generator (kotlin)',
-    version: openapiGenerator,
-    language: 'Kotlin',
-    generate: openapiGeneratorFor('-g kotlin'),
     story: "java -cp 'target/classes:target/dependency/*' StoryKt",
-  },
-  rust: {
-    name: 'openapi-generator (rust)',
-    version: openapiGenerator,
-    language: 'Rust',
-    needs: ['java', 'mvn', 'cargo'],
-    generate: openapiGeneratorFor('-g rust --additional-properties=supportAsync=false,packageName=client'),
+  }),
+  rust: byOpenapiGenerator('rust', 'Rust', '-g rust --additional-properties=supportAsync=false,packageName=client', {
+    needs: ['cargo'],
     // The dependencies are compiled once.
     build: ['cargo build -q --target-dir "$CACHE/conform-rust"'],
     story: '"$CACHE/conform-rust/debug/story"',
-  },
-  go: {
-    name: 'openapi-generator (go)',
-    version: openapiGenerator,
-    language: 'Go',
-    needs: ['java', 'mvn', 'go'],
-    generate: openapiGeneratorFor('-g go --additional-properties=packageName=client,withGoMod=false'),
-    build: ['go build -mod=mod -o story .'],
-    story: './story',
-  },
+  }),
+  go: byOpenapiGenerator('go', 'Go', '-g go --additional-properties=packageName=client,withGoMod=false', {
+    ...inGo,
+    needs: ['go'],
+  }),
   'oapi-codegen': {
+    ...inGo,
     name: 'oapi-codegen',
     version: '2.8.2',
     language: 'Go',
@@ -123,85 +119,55 @@ export const tools: Record<string, Tool> = {
       'mkdir client',
       'go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2 -generate types,client -package client -o client/client.go openapi.yaml',
     ],
-    build: ['go build -mod=mod -o story .'],
-    story: './story',
   },
   ogen: {
+    ...inGo,
     name: 'ogen',
     version: '1.24.0',
     language: 'Go',
     needs: ['go'],
     generate: ['go run github.com/ogen-go/ogen/cmd/ogen@v1.24.0 -target client -package client openapi.yaml'],
-    build: ['go build -mod=mod -o story .'],
-    story: './story',
   },
-  python: {
-    name: 'openapi-generator (python)',
-    version: openapiGenerator,
-    language: 'Python',
-    needs: ['java', 'mvn', 'python3'],
-    generate: openapiGeneratorFor('-g python'),
-    build: [
-      'python3 -m venv python',
-      'python/bin/pip install --quiet ./client',
-      'python/bin/python -m compileall -q client story.py',
-    ],
+  python: byOpenapiGenerator('python', 'Python', '-g python', {
+    needs: ['python3'],
+    build: [...venv('./client'), 'python/bin/python -m compileall -q client story.py'],
     story: 'python/bin/python story.py',
-  },
+  }),
   'openapi-python-client': {
     name: 'openapi-python-client',
     version: '0.29.1',
     language: 'Python',
     needs: ['python3'],
     generate: [
-      'python3 -m venv python',
-      'python/bin/pip install --quiet openapi-python-client==0.29.1',
+      ...venv('openapi-python-client==0.29.1'),
       'python/bin/openapi-python-client generate --meta none --path openapi.yaml --output-path client',
     ],
     build: ['python/bin/python -m compileall -q client story.py'],
     story: 'python/bin/python story.py',
   },
-  php: {
-    name: 'openapi-generator (php)',
-    version: openapiGenerator,
-    language: 'PHP',
-    needs: ['java', 'mvn', 'php'],
-    generate: openapiGeneratorFor('-g php'),
+  php: byOpenapiGenerator('php', 'PHP', '-g php', {
+    needs: ['php'],
     build: ["find client/lib -name '*.php' -print0 | xargs -0 -n 1 php -l"],
-  },
-  ruby: {
-    name: 'openapi-generator (ruby)',
-    version: openapiGenerator,
-    language: 'Ruby',
-    needs: ['java', 'mvn', 'ruby'],
-    generate: openapiGeneratorFor('-g ruby'),
+  }),
+  ruby: byOpenapiGenerator('ruby', 'Ruby', '-g ruby', {
+    needs: ['ruby'],
     build: [
       "find client/lib -name '*.rb' -print0 | xargs -0 -n 1 ruby -c",
       // Each call with a session asks for these.
       'ruby -rdate -rlogger -e \'module OpenapiClient; end; require "./client/lib/openapi_client/configuration"; OpenapiClient::Configuration.new.auth_settings\'',
     ],
     breaks: 'calls with a session end at `in: ,` in its settings',
-  },
-  csharp: {
-    ...uncompiled,
-    name: 'openapi-generator (csharp)',
-    language: 'C#',
-    generate: openapiGeneratorFor('-g csharp'),
-  },
-  swift: {
-    ...uncompiled,
-    name: 'openapi-generator (swift6)',
-    language: 'Swift',
-    generate: openapiGeneratorFor('-g swift6'),
-  },
+  }),
+  // Machines seldom have the compilers of these, so the code is only generated.
+  csharp: byOpenapiGenerator('csharp', 'C#', '-g csharp', { build: [] }),
+  swift: byOpenapiGenerator('swift6', 'Swift', '-g swift6', { build: [] }),
   'datamodel-code-generator': {
     name: 'datamodel-code-generator',
     version: '0.89.0',
     language: 'Python',
     needs: ['python3'],
     generate: [
-      'python3 -m venv python',
-      'python/bin/pip install --quiet datamodel-code-generator==0.89.0',
+      ...venv('datamodel-code-generator==0.89.0'),
       'python/bin/datamodel-codegen --input openapi.yaml --input-file-type openapi --output-model-type pydantic_v2.BaseModel --output models.py',
     ],
     // Pydantic reads patterns as Rust does, and checks each value.

@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises'
 import { getLineColLocation, parseYaml, Source } from '@redocly/openapi-core'
 import { contractsIn, type Documents, readBoth } from './base.ts'
 import { changesOf } from './changes.ts'
-import { compareErrorTexts } from './error-texts.ts'
 import { type Finding, highest, type Impact } from './impact.ts'
 import { judge } from './judge.ts'
 
@@ -23,7 +22,7 @@ export async function compareContracts(base: URL, revision: URL): Promise<Compar
   const findings = [
     ...before.filter((file) => !after.includes(file)).map((file) => whole(file, 'major', 'The contract is gone.')),
     ...after.filter((file) => !before.includes(file)).map((file) => whole(file, 'minor', 'The contract is new.')),
-    ...(await located(merged(kept.flatMap(compareDocuments)), revision)),
+    ...(await located(compareDocuments(...kept), revision)),
   ]
   const impactOn = (has: (file: string) => boolean) =>
     highest(findings.filter(({ file }) => has(file)).map(({ impact }) => impact))
@@ -41,51 +40,35 @@ export async function compareContracts(base: URL, revision: URL): Promise<Compar
   }
 }
 
-/** Each change once, however many operations it reaches. Exported for the tests, which compare hundreds of documents. */
-export function compareDocuments({ file, before, after }: Documents): Finding[] {
+/** Each change once, however many operations it reaches, and those of a type that several contracts have. */
+export function compareDocuments(...all: Documents[]): Finding[] {
   const findings = new Map<string, Finding>()
-  for (const change of changesOf(before, after)) {
-    const verdict = judge(change)
-    const fact = change.is ?? change.was
-    if (!verdict || !fact) continue
-    const known = findings.get(`${fact.at} ${verdict.message}`)
-    const operations = [...new Set([...(known?.operations ?? []), ...change.operations])]
-    const impact = highest([verdict.impact, known?.impact ?? 'patch']) ?? 'patch'
-    findings.set(`${fact.at} ${verdict.message}`, {
-      ...verdict,
-      impact,
-      file,
-      at: fact.at,
-      place: placeOf(fact.place),
-      operations,
-    })
-  }
-  const texts = compareErrorTexts(before, after).map(({ calls, ...change }) => {
-    const [method = '', path = ''] = (calls[0] ?? '').split(' ')
-    const at = `#/paths/${path.replaceAll('/', '~1')}/${method.toLowerCase()}`
-    return { ...change, file, at, place: calls.length > 1 ? 'errors' : (calls[0] ?? ''), operations: calls }
-  })
-  return [...findings.values(), ...texts]
+  for (const { file, before, after } of all)
+    for (const change of changesOf(before, after)) {
+      const verdict = judge(change)
+      const fact = change.is ?? change.was
+      if (!verdict || !fact) continue
+      const { at } = fact
+      const place = placeOf(fact.place)
+      const where = isOfType.test(at) ? place : fact.of === 'errors' ? file : `${file} ${at}`
+      const known = findings.get(`${where} ${verdict.message}`)
+      findings.set(`${where} ${verdict.message}`, {
+        ...verdict,
+        impact: highest([verdict.impact, known?.impact ?? 'patch']) ?? 'patch',
+        file,
+        at,
+        place: fact.of === 'errors' && known ? 'errors' : place,
+        operations: [...new Set([...(known?.operations ?? []), ...change.operations])],
+      })
+    }
+  return [...findings.values()]
 }
 
+const isOfType = /^#\/components\/schemas\//
 const unsaid = ['content', 'application/json', 'schema', 'properties', 'payload']
 
 function placeOf(place: string[]): string {
   return place.filter((name) => !unsaid.includes(name)).join(' › ') || 'the document'
-}
-
-/** Those of a type that both contracts have are told once. */
-function merged(findings: Finding[]): Finding[] {
-  const all = new Map<string, Finding>()
-  for (const finding of findings) {
-    const { at, place, message, file } = finding
-    const key = at?.startsWith('#/components/schemas/') ? `${place} ${message}` : `${file} ${at} ${message}`
-    const known = all.get(key)
-    const operations = [...new Set([...(known?.operations ?? []), ...finding.operations])]
-    const impact = highest([finding.impact, known?.impact ?? 'patch']) ?? 'patch'
-    all.set(key, { ...(known?.line ? known : finding), impact, operations })
-  }
-  return [...all.values()]
 }
 
 /** With their lines, unless what they tell is gone or written in another file. */

@@ -1,47 +1,15 @@
 import {
   type Contract,
   type Example,
+  nameOf,
   type Operation,
-  operationsOf,
   type Referable,
   type Response,
   resolve,
 } from '../openapi.ts'
-import { nameOf } from './facts.ts'
-import type { Impact } from './impact.ts'
 
-export interface TextChange {
-  impact: Impact
-  /** The calls that it concerns, such as `POST /api/v1/bookmarks`. */
-  calls: string[]
-  message: string
-}
-
-/** Clients compare error texts: removing one breaks them, adding one does not. */
-export function compareErrorTexts(base: Contract, revision: Contract): TextChange[] {
-  const [before, after] = [textsByCall(base), textsByCall(revision)]
-  const kept = [...before.keys()].filter((call) => after.has(call))
-  const lost = grouped(kept, (call) => missing(before.get(call), after.get(call)))
-  const gained = grouped(kept, (call) => missing(after.get(call), before.get(call)))
-  return [
-    ...lost.map(([text, calls]) => {
-      return { impact: 'major' as const, calls, message: `The error ${text} is no longer returned.` }
-    }),
-    ...gained.map(([text, calls]) => ({ impact: 'minor' as const, calls, message: `The error ${text} is new.` })),
-  ]
-}
-
-/** The error texts by call, such as `GET /api/v1/health`; each text follows its status. */
-function textsByCall(contract: Contract): Map<string, Set<string>> {
-  return new Map(
-    operationsOf(contract).map(({ method, path, ...operation }) => [
-      `${method.toUpperCase()} ${path}`,
-      textsOf(operation, contract),
-    ]),
-  )
-}
-
-function textsOf({ responses = {}, ...own }: Operation, contract: Contract): Set<string> {
+/** Those of an operation, each after its status: clients compare them, so that removing one breaks them, and adding one does not. */
+export function errorTextsOf({ responses = {}, ...own }: Operation, contract: Contract): Set<string> {
   const answered = Object.entries(responses).flatMap(([status, response]) =>
     texts(response, contract).map((text) => [status, text]),
   )
@@ -78,14 +46,4 @@ function texts(response: Referable<Response>, contract: Contract): string[] {
       }),
     ]
   })
-}
-
-function grouped(calls: string[], textsOf: (call: string) => string[]): [string, string[]][] {
-  const byText = new Map<string, string[]>()
-  for (const call of calls) for (const text of textsOf(call)) byText.set(text, [...(byText.get(text) ?? []), call])
-  return [...byText]
-}
-
-function missing(from: Set<string> | undefined, to: Set<string> | undefined): string[] {
-  return [...(from ?? [])].filter((text) => !to?.has(text))
 }

@@ -1,4 +1,5 @@
-import { type Contract, methods } from '../openapi.ts'
+import { type Contract, methods, nameOf, type Operation } from '../openapi.ts'
+import { errorTextsOf } from './error-texts.ts'
 
 /**
  * A contract as facts: what it says of each operation, type and limit, in the one form that all documents have which mean
@@ -194,6 +195,8 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
         sorted.map(([name]) => name),
       )
       walk('responses', responses ?? {}, below(own, 'operation', 'responses'))
+      for (const text of errorTextsOf(item[method] as Operation, contract))
+        put({ ...own, steps: [...steps, 'errors', text], of: 'errors' })
     }
   }
 
@@ -213,13 +216,9 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
     put(below(own, 'operation', 'channel'), nameOf(target))
     walk('security', wanted, below(own, 'operation', 'security'))
     const carried = fieldsOf(fieldsOf(followed(channel, own).value).messages)
-    const listed = listOf(messages).map((one) => nameOf(followedOnce(one)))
+    const listed = listOf(messages).map((one) => nameOf(fieldsOf(one).$ref))
     const all = messages ? listed : Object.keys(carried)
     walk('messages', Object.fromEntries(all.map((one) => [one, carried[one]])), below(own, 'operation', 'messages'))
-
-    function followedOnce(one: unknown): unknown {
-      return fieldsOf(one).$ref
-    }
   }
 
   function ofSchema(raw: unknown, where: Spot): void {
@@ -429,10 +428,6 @@ function fieldsOf(value: unknown): Json {
 
 function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-export function nameOf(reference: unknown): string {
-  return String(reference).split('/').at(-1) ?? ''
 }
 
 function escaped(step: string): string {

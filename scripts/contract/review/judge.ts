@@ -120,6 +120,12 @@ const rules: Record<string, Rule> = {
     if (!was || !is) return 'major'
     return Number(is.value) > Number(was.value) === (key(is) !== 'rowBytes') ? 'minor' : 'major'
   },
+  errors: ({ was, is }) => {
+    const text = `The error ${key((is ?? was) as Fact)} is`
+    return was
+      ? { impact: 'major', message: `${text} no longer returned.` }
+      : { impact: 'minor', message: `${text} new.` }
+  },
   failures: ({ was }) => (was ? 'major' : 'minor'),
   login: ({ was, is }) => (youngLogins.indexOf(is?.value) > youngLogins.indexOf(was?.value) ? 'major' : 'minor'),
   info: ({ after }) => (after.has('arazzo') ? 'patch' : 'major'),

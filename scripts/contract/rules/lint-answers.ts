@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormatsModule from 'ajv-formats'
 import { type Contract, type Example, type Operation, type Referable, type Schema, youngLogins } from '../openapi.ts'
-import { type Context, type Location, placed, typesOf } from './lint-schemas.ts'
+import { type Context, type Location, placed, typesOf } from './placed.ts'
 
 /** An operation that requires a session must document 401 and 429; one that takes it or none has neither to. */
 export function securedAnswers() {
