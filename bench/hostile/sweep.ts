@@ -1,12 +1,9 @@
-import { v7 as uuidv7 } from 'uuid'
-import type { Context } from '../../src/service/context.ts'
-import type { Person } from './accounts.ts'
+import { CompiledQuery } from 'kysely'
 import type { Attack } from './attack.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 const [logins, tokensOfOne, devices, rejections] = [40_000, 3, 60_000, 60_000]
-const batch = 1_000
 
 /** Less than the difference to the database's clock at which the service would sweep nothing. */
 const passedMs = 58_000
@@ -35,11 +32,9 @@ process.once('SIGUSR2', () => {
 /** Many rows expire at once, and the hourly sweep removes them. */
 export const sweep: Attack = {
   settings: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(clock)}` },
-  async seed(context, attacker) {
+  async seed({ database: { db } }, { userId }) {
     const soon = Date.now() + soonMs
-    await storeLogins(context, attacker, soon)
-    await storeDevices(context, attacker, soon)
-    await storeRejections(context, attacker, soon)
+    for (const statement of statementsOf(userId, soon)) await db.executeQuery(CompiledQuery.raw(statement))
   },
   async run({ pid }) {
     process.kill(pid, 'SIGUSR2')
@@ -53,35 +48,17 @@ export const sweep: Attack = {
   },
 }
 
-async function storeLogins({ database }: Context, { userId: user_id }: Person, expires_at: number): Promise<void> {
-  for (let done = 0; done < logins; done += batch) {
-    const rows = Array.from({ length: batch }, () => ({ id: uuidv7(), user_id, checked_at: 0, created_at: 0 }))
-    const tokens = rows.flatMap(({ id: login_id }) =>
-      Array.from({ length: tokensOfOne }, () => ({ hash: uuidv7(), kind: 'session' as const, login_id })),
-    )
-    await database.write(async (trx) => {
-      await trx.insertInto('logins').values(rows).execute()
-      await trx
-        .insertInto('tokens')
-        .values(tokens.map((token) => ({ ...token, user_id, issued_at: 0, expires_at })))
-        .execute()
-    })
-  }
-}
-
-async function storeDevices({ database }: Context, { userId: user_id }: Person, expiresAt: number): Promise<void> {
-  const last_sync = expiresAt - 400 * dayMs
-  for (let done = 0; done < devices; done += batch) {
-    const rows = Array.from({ length: batch }, () => ({ user_id, device_id: uuidv7(), cursor: 0, last_sync }))
-    await database.write((trx) => trx.insertInto('devices').values(rows).execute())
-  }
-}
-
-async function storeRejections({ database }: Context, { userId: user_id }: Person, expiresAt: number): Promise<void> {
-  const common = { user_id, entity_type: 'bookmark', device_id: 'old', winner_stamp: 1 } as const
-  const created_at = expiresAt - 90 * dayMs
-  for (let done = 0; done < rejections; done += batch) {
-    const rows = Array.from({ length: batch }, () => ({ ...common, entity_id: uuidv7(), created_at }))
-    await database.write((trx) => trx.insertInto('rejections').values(rows).execute())
-  }
+function statementsOf(user: string, expiresAt: number): string[] {
+  const series = (count: number) => `with recursive
+    numbers (n) as (select 1 union all select n + 1 from numbers where n < ${count})`
+  return [
+    `insert into logins (id, user_id, checked_at, created_at) ${series(logins)}
+      select 'swept-' || n, '${user}', 0, 0 from numbers`,
+    `insert into tokens (hash, kind, user_id, login_id, issued_at, expires_at) ${series(logins * tokensOfOne)}
+      select 'swept-' || n, 'session', '${user}', 'swept-' || (1 + n % ${logins}), 0, ${expiresAt} from numbers`,
+    `insert into devices (user_id, device_id, cursor, last_sync) ${series(devices)}
+      select '${user}', 'swept-' || n, 0, ${expiresAt - 400 * dayMs} from numbers`,
+    `insert into rejections (user_id, entity_type, entity_id, device_id, winner_stamp, created_at) ${series(rejections)}
+      select '${user}', 'bookmark', 'swept-' || n, 'old', 1, ${expiresAt - 90 * dayMs} from numbers`,
+  ]
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Agent, request } from 'undici'
+import { Agent, type Dispatcher, request } from 'undici'
 import { v7 as uuidv7 } from 'uuid'
 import WebSocket from 'ws'
 import { operations } from '../../generated/operations.ts'
@@ -80,18 +80,21 @@ export async function startVictim(port: number, { userId, session }: Person): Pr
   }
 
   async function pull(felt: Felt): Promise<void> {
-    const start = performance.now()
-    const { statusCode, body } = await call('pullChanges', { since })
-    if (statusCode > 299) felt.refused++
-    else since = ((await body.json()) as Schemas['PullResponse']).last_sync_timestamp
-    felt.times.push(performance.now() - start)
+    await ask(felt, 'pullChanges', { since }, async (body) => {
+      since = ((await body.json()) as Schemas['PullResponse']).last_sync_timestamp
+    })
   }
 
-  async function ask(operation: 'getSyncStatus' | 'listBookmarks' | 'startLogin', felt: Felt): Promise<void> {
+  async function ask(
+    felt: Felt,
+    operation: OperationId,
+    sent?: object,
+    take: (body: Body) => Promise<void> = dump,
+  ): Promise<void> {
     const start = performance.now()
-    const { statusCode, body } = await call(operation, operation === 'startLogin' ? newReturnTo() : undefined)
+    const { statusCode, body } = await call(operation, sent)
     if (statusCode > 299) felt.refused++
-    else await body.dump()
+    else await take(body)
     felt.times.push(performance.now() - start)
   }
 
@@ -126,10 +129,10 @@ export async function startVictim(port: number, { userId, session }: Person): Pr
       await Promise.all([
         repeat(everyMs, push),
         repeat(everyMs, pull),
-        repeat(everyMs, (felt) => ask('getSyncStatus', felt)),
-        repeat(everyMs, (felt) => ask('listBookmarks', felt)),
+        repeat(everyMs, (felt) => ask(felt, 'getSyncStatus')),
+        repeat(everyMs, (felt) => ask(felt, 'listBookmarks')),
         repeat(everyMs, ping),
-        repeat(loginEveryMs, (felt) => ask('startLogin', felt)),
+        repeat(loginEveryMs, (felt) => ask(felt, 'startLogin', newReturnTo())),
       ])
       return felt
     },
@@ -143,6 +146,12 @@ export async function startVictim(port: number, { userId, session }: Person): Pr
     const late = sleep(patienceMs, false, { ref: false })
     return Promise.race([arrived.then(() => true), late, closed])
   }
+}
+
+type Body = Dispatcher.ResponseData['body']
+
+async function dump(body: Body): Promise<void> {
+  await body.dump()
 }
 
 /** As long as those of real apps, so that it does not fit into a last gap. */

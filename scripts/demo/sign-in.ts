@@ -1,13 +1,13 @@
 import { type Client, type SendRequest, unwrap } from '../../src/client/index.ts'
+import { signInAt } from '../servers/sign-in.ts'
 
-/** Signs in as a person would: opens the provider's page, types a name, and lets the redirects do the rest. Gives the user_id. */
+/** Signs in as a person would: types a name on the provider's page, and goes back by the redirects. Gives the user_id. */
 export async function signIn({ client, browser }: SignedOut, name: string): Promise<string> {
   const returnTo = '/api/v1/auth/session'
   const { authorizationUrl } = unwrap(await client.POST('/api/v1/auth/login', { body: { returnTo } }))
-  const page = await browser.open(new Request(authorizationUrl))
-  const form = new URLSearchParams({ name })
-  const landing = await browser.open(new Request(page, { method: 'POST', body: form }))
-  if (landing.pathname !== returnTo) throw new Error(`The sign-in ended at ${landing.origin}${landing.pathname}`)
+  const answer = await browser.fetch(new Request(await signInAt(authorizationUrl, name)))
+  const landing = answer.headers.get('location')
+  if (landing !== returnTo) throw new Error(`The sign-in ended at ${landing}`)
   return unwrap(await client.GET(returnTo)).user.user_id
 }
 
@@ -35,14 +35,5 @@ export class Browser {
       this.#cookies.set(`${host} ${pair.split('=')[0]}`, { host, pair })
     }
     return response
-  }
-
-  /** Follows redirects up to a page. */
-  async open(request: Request, mostRedirects = 10): Promise<URL> {
-    const response = await this.fetch(request)
-    const location = response.headers.get('location')
-    if (location === null) return new URL(response.url)
-    if (mostRedirects === 0) throw new Error('Too many redirects')
-    return this.open(new Request(new URL(location, response.url)), mostRedirects - 1)
   }
 }

@@ -6,30 +6,23 @@ import { listedErrors, loginFailuresOf } from '../contract/texts.ts'
 
 const root = new URL('../../', import.meta.url)
 
+/** For people, in each language. */
+const using = [
+  'index',
+  'bring-your-bookmarks',
+  'on-your-phone',
+  'in-your-browser',
+  'lost-passphrase',
+  'lost-or-stolen',
+  'changed-on-two-devices',
+  'your-own-backups',
+  'leaving',
+]
+
 /** The guides in reading order, by their paths in the repository. A new guide needs its file and its place here. */
 const order = {
-  'Using it': [
-    'docs/using/index.md',
-    'docs/using/bring-your-bookmarks.md',
-    'docs/using/on-your-phone.md',
-    'docs/using/in-your-browser.md',
-    'docs/using/lost-passphrase.md',
-    'docs/using/lost-or-stolen.md',
-    'docs/using/changed-on-two-devices.md',
-    'docs/using/your-own-backups.md',
-    'docs/using/leaving.md',
-  ],
-  'So benutzen Sie es': [
-    'docs/using/de/index.md',
-    'docs/using/de/bring-your-bookmarks.md',
-    'docs/using/de/on-your-phone.md',
-    'docs/using/de/in-your-browser.md',
-    'docs/using/de/lost-passphrase.md',
-    'docs/using/de/lost-or-stolen.md',
-    'docs/using/de/changed-on-two-devices.md',
-    'docs/using/de/your-own-backups.md',
-    'docs/using/de/leaving.md',
-  ],
+  'Using it': using.map((name) => `docs/using/${name}.md`),
+  'So benutzen Sie es': using.map((name) => `docs/using/de/${name}.md`),
   'Get started': ['docs/start.md', 'docs/demo.md'],
   'The client package': [
     'docs/client.md',

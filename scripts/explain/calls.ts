@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'undici'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
-import { type OperationId, operations } from '../../generated/operations.ts'
+import type { OperationId } from '../../generated/operations.ts'
 import { type Call, callOf } from '../contract/call.ts'
 import { type Contract, operationsOf } from '../contract/openapi.ts'
 import { Browser } from '../demo/sign-in.ts'
+import { signInAt } from '../servers/sign-in.ts'
 
 const contract = openapi as unknown as Contract
 const examples = new Map(operationsOf(contract).map((one) => [one.operationId, callOf(contract, one)]))
@@ -148,15 +149,7 @@ export class Caller {
   /** Where the provider sends the browser of who has typed their name there. */
   async callback(): Promise<URL> {
     const { authorizationUrl } = (await this.call('startLogin')) as { authorizationUrl: string }
-    let request = new Request(authorizationUrl)
-    for (;;) {
-      const response = await this.#browser.fetch(request)
-      const location = response.headers.get('location')
-      const next = new URL(location ?? response.url, response.url)
-      if (next.pathname === operations.completeLogin.path) return next
-      const form = { method: 'POST', body: new URLSearchParams({ name: this.name }) }
-      request = new Request(next, location === null ? form : {})
-    }
+    return new URL(await signInAt(authorizationUrl, this.name))
   }
 
   /** Prepares a call of the operation that can be sent once. Each has ids of its own. */

@@ -51,7 +51,7 @@ async function serve(installation: Installation, folder: string, password: strin
   const url = `postgres://postgres:${password}@127.0.0.1:${port}`
   const server = tethered(
     [postgres, '-D', dataDir, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
-    { lastSignal: 'QUIT', isReady: () => answers(url), ...owner },
+    { lastSignal: 'QUIT', isReady: () => takesConnections(`${url}/postgres`), ...owner },
   )
   const { start, stop } = server
   const close = async () => {
@@ -109,8 +109,8 @@ async function findNobody(): Promise<{ uid: number; gid: number }> {
   return { uid: await id('-u'), gid: await id('-g') }
 }
 
-async function answers(url: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: `${url}/postgres`, connectionTimeoutMillis: 1_000 })
+export async function takesConnections(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1_000 })
   client.on('error', () => {})
   try {
     await client.connect()

@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
+import { signInAt } from '../../scripts/servers/sign-in.ts'
 import { openBrowser } from '../support/browser.ts'
 import { snapshot } from '../support/database.ts'
 import { buildWithMock } from '../support/mock-service.ts'
-import { signInAt } from '../support/sign-in.ts'
 
 type Service = Awaited<ReturnType<typeof buildWithMock>>
 type Claims = Record<string, unknown>

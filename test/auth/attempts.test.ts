@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { signInAt } from '../../scripts/servers/sign-in.ts'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import { cookie } from '../../src/service/auth/cookies.ts'
 import { openProvider } from '../../src/service/provider/openid.ts'
@@ -6,7 +7,6 @@ import { type Browser, openBrowser } from '../support/browser.ts'
 import { countRows } from '../support/database.ts'
 import { buildWithMock } from '../support/mock-service.ts'
 import { relyingParty } from '../support/relying-party.ts'
-import { signInAt } from '../support/sign-in.ts'
 
 const [minute, expired] = [60_000, '/login?error=Login%20expired%20or%20was%20started%20in%20another%20browser']
 const refused = '/login?error=Login%20was%20refused%20by%20the%20identity%20provider'

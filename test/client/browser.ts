@@ -1,7 +1,7 @@
 import 'fake-indexeddb/auto'
 import type { Test } from 'tap'
+import { signInAt } from '../../scripts/servers/sign-in.ts'
 import { createCookieJar } from '../../src/client/node/cookie-jar.ts'
-import { signInAt } from '../support/sign-in.ts'
 
 /** This process has this much of a browser for one test: cookies, storage, an address bar, a network that can be cut. */
 export interface Browser {

@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Test } from 'tap'
+import { signInAt } from '../../scripts/servers/sign-in.ts'
 import type {
   Client,
   Conflict,
@@ -16,7 +17,6 @@ import { deriveKeys, loadMasterKey } from '../../src/client/index.ts'
 import { openDevice } from '../../src/client/node/device.ts'
 import { createSync } from '../../src/client/sync/sync.ts'
 import { buildWithEmbedded } from '../support/mock-service.ts'
-import { signInAt } from '../support/sign-in.ts'
 import { until } from '../support/until.ts'
 import { openBrowser } from './browser.ts'
 import { runAccount, runGuide } from './package-guide.ts'

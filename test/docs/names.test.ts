@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path/posix'
 import t from 'tap'
 import { operations } from '../../generated/operations.ts'
 import packageJson from '../../package.json' with { type: 'json' }
+import { slugOf } from '../../scripts/docs/guides.ts'
 
 const root = new URL('../../', import.meta.url)
 /** An operator makes them. */
@@ -120,14 +121,8 @@ function leadsSomewhere(file: string, to: string): boolean {
   return (
     documents
       .find(({ file }) => file === target)
-      ?.prose.match(/^#+ .+$/gm)
-      ?.map(anchor)
+      ?.prose.match(/(?<=^#+ ).+$/gm)
+      ?.map(slugOf)
       .includes(heading) ?? false
   )
-}
-
-/** As GitHub makes it. */
-function anchor(heading: string): string {
-  const text = heading.replace(/^#+ /, '').toLowerCase()
-  return text.replaceAll(/[^\w\s-]/g, '').replaceAll(' ', '-')
 }

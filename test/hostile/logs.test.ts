@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import t from 'tap'
 import { WebSocket } from 'ws'
+import { signInAt } from '../../scripts/servers/sign-in.ts'
 import { openDevice, realtimeUrl } from '../realtime/device.ts'
 import { openBrowser } from '../support/browser.ts'
 import { change } from '../support/changes.ts'
 import { breakWrites } from '../support/database.ts'
 import { buildWithMock } from '../support/mock-service.ts'
 import { relyingParty } from '../support/relying-party.ts'
-import { signInAt } from '../support/sign-in.ts'
 import { sendRaw } from './raw.ts'
 
 /** Complements test/log.test.ts, which makes ordinary requests: sockets, and a provider that fails at each step. */

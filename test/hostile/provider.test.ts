@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap'
+import { signInAt } from '../../scripts/servers/sign-in.ts'
 import { openProvider } from '../../src/service/provider/openid.ts'
 import { openBrowser } from '../support/browser.ts'
 import { snapshot } from '../support/database.ts'
 import { buildWithMock } from '../support/mock-service.ts'
 import type { MockEndpoint, MockProvider } from '../support/providers.ts'
 import { relyingParty } from '../support/relying-party.ts'
-import { signInAt } from '../support/sign-in.ts'
 
 /** For the calls that never end: nothing but the one that fails is called meanwhile. */
 const impatientMs = 100

@@ -1,10 +1,10 @@
 import t from 'tap'
+import { signInAt } from '../../scripts/servers/sign-in.ts'
 import fixture from '../fixtures/hostile/return-to.json' with { type: 'json' }
 import { openBrowser } from '../support/browser.ts'
 import type { Answered } from '../support/contract.ts'
 import { countRows } from '../support/database.ts'
 import { buildWithMock } from '../support/mock-service.ts'
-import { signInAt } from '../support/sign-in.ts'
 
 const web = 'http://app.localhost:5173'
 const extension = 'chrome-extension://abcdefghijklmnopabcdefghijklmnop'

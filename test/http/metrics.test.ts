@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import { operations } from '../../generated/operations.ts'
 import packageJson from '../../package.json' with { type: 'json' }
+import { signInAt } from '../../scripts/servers/sign-in.ts'
 import { maxWaitMs } from '../../src/service/db/engine/writer.ts'
 import { newestMigration } from '../../src/service/db/migrations/index.ts'
 import { ObjectStoreUnavailableError } from '../../src/service/objects/store.ts'
@@ -20,7 +21,6 @@ import { isPostgres } from '../support/database-url.ts'
 import { depth } from '../support/depth.ts'
 import type { Exposition } from '../support/exposition.ts'
 import { buildWithMock } from '../support/mock-service.ts'
-import { signInAt } from '../support/sign-in.ts'
 import { until } from '../support/until.ts'
 import { holdTime } from './unread.ts'
 

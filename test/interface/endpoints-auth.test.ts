@@ -1,10 +1,10 @@
 import t from 'tap'
+import { signInAt } from '../../scripts/servers/sign-in.ts'
 import { buildApp } from '../support/app.ts'
 import { openBrowser } from '../support/browser.ts'
 import { setCookies } from '../support/cookies.ts'
 import { breakWrites, countRows, snapshot } from '../support/database.ts'
 import { buildWithMock } from '../support/mock-service.ts'
-import { signInAt } from '../support/sign-in.ts'
 
 const app = await buildWithMock(t)
 const { call, mock, context } = app

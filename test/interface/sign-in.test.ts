@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
+import { type Cookies, signInAt } from '../../scripts/servers/sign-in.ts'
 import { type Browser, openBrowser } from '../support/browser.ts'
 import { buildWithEmbedded, buildWithMock } from '../support/mock-service.ts'
 import { callsTo } from '../support/service.ts'
-import { type Cookies, signInAt } from '../support/sign-in.ts'
 
 const providers = { 'oidc-provider': buildWithEmbedded, 'oauth2-mock-server': buildWithMock }
 

@@ -6,11 +6,11 @@ import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { freePort } from '../../scripts/servers/free-port.ts'
+import { signInAt } from '../../scripts/servers/sign-in.ts'
 import { buildForTests } from '../../scripts/test/build.ts'
 import { runReleaseStep } from '../deploy/workflow.ts'
 import { isDeep } from '../support/depth.ts'
 import { folder } from '../support/service.ts'
-import { signInAt } from '../support/sign-in.ts'
 import { until } from '../support/until.ts'
 
 /** Not a dependency of the repository: it would bring 250 packages for this one test. */

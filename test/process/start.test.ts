@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import t from 'tap'
 import packageJson from '../../package.json' with { type: 'json' }
 import { freePort } from '../../scripts/servers/free-port.ts'
+import { signInAt } from '../../scripts/servers/sign-in.ts'
 import { banner } from '../../src/service/terminal/banner.ts'
 import { buildApp, unusedProvider } from '../support/app.ts'
 import { folder, run, serving } from '../support/service.ts'
-import { signInAt } from '../support/sign-in.ts'
 
 t.test('It says that an app at localhost is on another site than 127.0.0.1, and where to open it', async (t) => {
   const listed = (publicUrl: string, ...origins: string[]) =>

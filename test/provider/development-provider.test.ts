@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
+import { type Cookies, signInAt } from '../../scripts/servers/sign-in.ts'
 import { faultPage, signInPage } from '../../src/service/provider/development/openid-provider.ts'
 import { startDevelopmentProvider } from '../../src/service/provider/development/provider.ts'
 import { InvalidGrantError } from '../../src/service/provider/provider.ts'
 import { pick } from '../support/pick.ts'
 import { open, relyingParty, signIn } from '../support/relying-party.ts'
-import { type Cookies, signInAt } from '../support/sign-in.ts'
 
 const { issuer, provider } = await start(t)
 

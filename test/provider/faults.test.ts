@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
+import { signInAt } from '../../scripts/servers/sign-in.ts'
 import {
   callMs,
   type Provider,
@@ -13,7 +14,6 @@ import {
 } from '../../src/service/provider/provider.ts'
 import type { MockEndpoint, MockProvider } from '../support/providers.ts'
 import { open, refresh, relyingParty, signIn, startMock, startPair } from '../support/relying-party.ts'
-import { signInAt } from '../support/sign-in.ts'
 import { until } from '../support/until.ts'
 
 /** At the exchange, the keys and a revocation: test/hostile/provider.test.ts. */

@@ -4,7 +4,6 @@ import { InvalidGrantError } from '../../src/service/provider/provider.ts'
 import { pick } from '../support/pick.ts'
 import type { MockProvider } from '../support/providers.ts'
 import { open, refresh, relyingParty, signIn, startMock, startPair } from '../support/relying-party.ts'
-import { signInAt } from '../support/sign-in.ts'
 
 t.test('signs in at a provider that knows neither iss parameter nor secret', async (t) => {
   const { mock, provider } = await startPair(t)

@@ -1,7 +1,7 @@
+import { signInAt } from '../../scripts/servers/sign-in.ts'
 import type { TestApp } from './app.ts'
 import type { Answered } from './contract.ts'
 import { setCookies } from './cookies.ts'
-import { signInAt } from './sign-in.ts'
 
 type Call = TestApp['call']
 

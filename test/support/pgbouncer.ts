@@ -1,8 +1,8 @@
 import { chmod, chown, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import pg from 'pg'
 import type { Test } from 'tap'
 import { freePort } from '../../scripts/servers/free-port.ts'
+import { takesConnections } from '../../scripts/servers/postgres.ts'
 import { tethered } from '../../scripts/servers/tethered.ts'
 import { findProgram } from './programs.ts'
 import { folder } from './service.ts'
@@ -40,19 +40,10 @@ max_client_conn = 200
   const url = `postgres://anybody@127.0.0.1:${port}/main`
   const { start, stop } = tethered([program, config], {
     lastSignal: 'KILL',
-    isReady: () => answers(url),
+    isReady: () => takesConnections(url),
     ...(isRoot && { uid: nobody, gid: nobody }),
   })
   await start()
   t.teardown(stop)
   return url
-}
-
-async function answers(url: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url })
-  client.on('error', () => {})
-  return client.connect().then(
-    () => client.end().then(() => true),
-    () => false,
-  )
 }

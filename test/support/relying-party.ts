@@ -1,8 +1,8 @@
 import type { Test } from 'tap'
+import { signInAt } from '../../scripts/servers/sign-in.ts'
 import { openProvider, type ProviderConfig } from '../../src/service/provider/openid.ts'
 import type { Provider } from '../../src/service/provider/provider.ts'
 import { type MockProvider, startMockProvider } from './providers.ts'
-import { signInAt } from './sign-in.ts'
 
 /** The client that the service is to a provider, for tests of the provider that run without the service. */
 export const relyingParty = {

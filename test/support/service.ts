@@ -41,13 +41,15 @@ export interface RunOptions {
   under?: string[]
   /** Instead of `main.mjs`. */
   entry?: string
+  args?: string[]
 }
 
 /** Runs the service with only these environment variables: without a test runner's NODE_OPTIONS or the machine's settings. */
-export function run(t: Test, env: Record<string, string>, { cwd, under = [], entry = main }: RunOptions = {}): Run {
+export function run(t: Test, env: Record<string, string>, options: RunOptions = {}): Run {
+  const { cwd, under = [], entry = main, args = [] } = options
   const { PATH = '', HOME = '' } = process.env
-  const [command = '', ...args] = [...under, process.execPath, entry]
-  const child = spawn(command, args, {
+  const [command = '', ...words] = [...under, process.execPath, entry, ...args]
+  const child = spawn(command, words, {
     cwd,
     env: { PATH, HOME, ...bundleCache, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
