@@ -149,16 +149,26 @@ export async function askAlone(account: Account, { times }: { times: number }): 
   }
   const figures: Record<string, number> = {}
   for (const [name, request] of Object.entries(requests)) {
-    const measured: number[] = []
-    for (let index = 0; index < times; index++) {
-      const next = request(index)
-      measured.push(1000 * (await secondsOf(() => server.end(next))))
-    }
+    const measured = await timesOf(server, times, request)
     figures[`${name}, p50`] = percentile(measured, 50)
     figures[`${name}, p99`] = percentile(measured, 99)
   }
   await server.close()
   return figures
+}
+
+/** Of each request in ms, one after another. */
+async function timesOf(
+  server: ReturnType<typeof connect>,
+  times: number,
+  request: (index: number) => Request,
+): Promise<number[]> {
+  const measured: number[] = []
+  for (let index = 0; index < times; index++) {
+    const next = request(index)
+    measured.push(1000 * (await secondsOf(() => server.end(next))))
+  }
+  return measured
 }
 
 /** Half of them are new, half are edits of what lies anywhere in the table. */
@@ -192,12 +202,7 @@ export async function askAll(
   for (const [name, request] of Object.entries(requests)) {
     // The device has pulled to the end, so that its status has nothing to count.
     if (name === 'status') await pullToEnd()
-    const measured: number[] = []
-    for (let round = 0; round < times; round++) {
-      const next = request()
-      measured.push(1000 * (await secondsOf(() => server.end(next))))
-    }
-    medians[name] = percentile(measured, 50)
+    medians[name] = percentile(await timesOf(server, times, request), 50)
   }
   await server.close()
   return medians

@@ -1,10 +1,10 @@
 /** The plugin of redocly.yaml, which turns them on, each for the documents that it is made for: rules that `redocly lint` lacks. */
-import * as answers from './rules/lint-answers.ts'
-import * as schemas from './rules/lint-schemas.ts'
+import { answerRules } from './rules/lint-answers.ts'
+import { schemaRules } from './rules/lint-schemas.ts'
 
 /** Each has the name of its function, in the letters of redocly.yaml. */
 const rules = Object.fromEntries(
-  Object.entries({ ...answers, ...schemas }).map(([name, rule]) => [
+  Object.entries({ ...answerRules, ...schemaRules }).map(([name, rule]) => [
     name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
     rule,
   ]),

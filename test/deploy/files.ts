@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseYaml } from '@redocly/openapi-core'
 import { readConfig } from '../../src/service/config/config.ts'
+import { knownVariables } from '../../src/service/config/variables.ts'
 
 export const root = new URL('../../', import.meta.url)
 export const deploy = fileURLToPath(new URL('deploy', root))
@@ -19,15 +20,8 @@ const ofLibc = 'MALLOC_ARENA_MAX'
 
 /** The configuration that an environment gives, and those of its variables that the service does not know. */
 export function configure(env: Record<string, string>) {
-  const known = new Set([ofLibc])
-  const watched = new Proxy(env, {
-    get(target, name: string) {
-      known.add(name)
-      return target[name]
-    },
-  })
-  const config = readConfig(watched)
-  return { config, unknown: Object.keys(env).filter((name) => !known.has(name)) }
+  const known = new Set([...knownVariables(), ofLibc])
+  return { config: readConfig(env), unknown: Object.keys(env).filter((name) => !known.has(name)) }
 }
 
 /** `NAME=value` lines. */

@@ -13,6 +13,8 @@ const inNode = {
   ],
   story: 'node story.mjs',
 }
+/** Those whose fields have the contract's names share one. */
+const asInContract = { ...inNode, build: ['cp "$PROJECT/scripts/conform/stories/story.ts" .', ...inNode.build] }
 
 /** On the Java virtual machine. */
 const byMaven = {
@@ -56,14 +58,14 @@ const pydanticIds = 'from models import *; BookmarkToCreate(id="laptop-1", encry
 /** By name: those with a story have it in the folder of that name. */
 export const tools: Record<string, Tool> = {
   'hey-api': {
-    ...inNode,
+    ...asInContract,
     name: 'hey-api',
     version: '0.99.0',
     needs: ['npm'],
     generate: [`${withTypescript} --package=@hey-api/openapi-ts@0.99.0 -- openapi-ts -i openapi.yaml -o client`],
   },
   orval: {
-    ...inNode,
+    ...asInContract,
     name: 'orval',
     version: '8.30.0',
     needs: ['npm'],
@@ -71,7 +73,7 @@ export const tools: Record<string, Tool> = {
   },
   'typescript-fetch': byOpenapiGenerator('typescript-fetch', inNode.language, '-g typescript-fetch', inNode),
   'swagger-typescript-api': {
-    ...inNode,
+    ...asInContract,
     name: 'swagger-typescript-api',
     version: '13.13.0',
     needs: ['npm'],
@@ -80,13 +82,13 @@ export const tools: Record<string, Tool> = {
     ],
   },
   kubb: {
-    ...inNode,
+    ...asInContract,
     name: 'kubb',
     version: '4.39.3',
     needs: ['npm'],
     generate: [
       // Its calls are the same as orval's.
-      'cp "$PROJECT/scripts/conform/stories/orval/story.ts" .',
+      'cp "$PROJECT/scripts/conform/stories/orval/laptop.ts" .',
       `npm install --silent --no-save --prefix . typescript@5.9.3 ${['cli', 'core', 'plugin-oas', 'plugin-ts', 'plugin-client'].map((part) => `@kubb/${part}@4.39.3`).join(' ')}`,
       'node_modules/.bin/kubb generate',
     ],

@@ -4,7 +4,7 @@ import { type Contract, type Example, type Operation, type Referable, type Schem
 import { type Context, type Location, placed, typesOf } from './placed.ts'
 
 /** An operation that requires a session must document 401 and 429; one that takes it or none has neither to. */
-export function securedAnswers() {
+function securedAnswers() {
   let inherited: Operation['security']
   return {
     Root(root: { security?: Operation['security'] }) {
@@ -25,7 +25,7 @@ export function securedAnswers() {
  * Every operation that writes must say whether it takes a young login, and why, so that none is made without the question
  * whether it can be undone; and its 403 must say the same.
  */
-export function placedByLogin() {
+function placedByLogin() {
   const reads = (method: string, { responses = {} }: Operation) =>
     ['get', 'head'].includes(method) && !('101' in responses)
   return {
@@ -46,7 +46,7 @@ export function placedByLogin() {
 }
 
 /** Every error response must have the one schema of errors, of each of which a generated client makes a class, and the header of its code. */
-export function errorAnswers({ except = [] }: { except?: string[] }) {
+function errorAnswers({ except = [] }: { except?: string[] }) {
   return {
     Operation({ operationId, responses = {} }: Operation, context: Context) {
       for (const [status, response] of Object.entries(responses)) {
@@ -71,7 +71,7 @@ function isError(schema: Referable<Schema> | undefined): boolean {
  * Every error response must list its texts, which all are examples in the contract's components, each with its status. A
  * response may show an example of its own, too, if its text names a fault. No text is listed that nobody returns.
  */
-export function errorTexts({ general = [] }: { general?: string[] }) {
+function errorTexts({ general = [] }: { general?: string[] }) {
   const used = new Set(general)
   const statuses = new Map<string, string>()
 
@@ -131,7 +131,7 @@ addFormats(ajv)
  * Every field must have an example, and the examples of a message's fields must form a valid message, because the
  * documentation builds messages from them. Redocly checks the examples of whole messages.
  */
-export function examples() {
+function examples() {
   const field = (name: string) => (node: Record<string, unknown>, context: Context) => {
     const schema = node[name] as Referable<Schema> | undefined
     if (!schema || ('format' in schema && schema.format === 'binary')) return
@@ -205,7 +205,7 @@ function withoutRefs(node: unknown, location: Location, context: Context): unkno
 }
 
 /** HTTP ignores the case of header names; fastify-openapi-glue does not. */
-export function lowerCaseHeaders() {
+function lowerCaseHeaders() {
   return {
     Parameter(parameter: { in?: string; name: string }, { report, location }: Context) {
       if (parameter.in === 'header' && isUpper(parameter.name))
@@ -232,7 +232,7 @@ function isUpper(name: string): boolean {
 const component = /^#\/components\/[^/]+\/[^/]+$/
 
 /** Such a component is an alias, and with fastify-openapi-glue it accepts anything. */
-export function noBareRefComponent() {
+function noBareRefComponent() {
   return {
     ref(_: object, { report, location }: Context) {
       if (component.test(location.pointer)) report({ message: 'A component must be more than a `$ref`.', location })
@@ -241,11 +241,22 @@ export function noBareRefComponent() {
 }
 
 /** OpenAPI 3.1 allows them, but the service's validators ignore them: use allOf. */
-export function noRefSiblings() {
+function noRefSiblings() {
   return {
     ref(node: object, { report, location }: Context) {
       for (const name of Object.keys(node).filter((name) => name !== '$ref'))
         report({ message: `\`${name}\` is next to a \`$ref\`.`, location: location.child([name]).key() })
     },
   }
+}
+
+export const answerRules = {
+  securedAnswers,
+  placedByLogin,
+  errorAnswers,
+  errorTexts,
+  examples,
+  lowerCaseHeaders,
+  noBareRefComponent,
+  noRefSiblings,
 }

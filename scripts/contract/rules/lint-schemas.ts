@@ -4,7 +4,7 @@ import { type Context, type Location, placed, typesOf } from './placed.ts'
 type Schemas = Record<string, Referable<Schema>>
 
 /** Redocly requires a description of operations, parameters and tags; this rule covers the rest. */
-export function described() {
+function described() {
   const each = (schemas: Schemas, context: Context) => {
     if (isCondition(context.location)) return
     for (const [name, schema] of Object.entries(schemas)) {
@@ -37,7 +37,7 @@ const timeWords = /\b(when|time|stamp|date)\b/i
 const unit = /\b(ms|milliseconds|seconds)\b/i
 
 /** Milliseconds and seconds are easily confused, so the description of every time must state its unit. */
-export function timeUnit() {
+function timeUnit() {
   const check = (field: string, schema: Referable<Schema>, location: Location, context: Context, said = '') => {
     const resolved = placed(schema, location, context).schema
     const description = `${said} ${resolved.description ?? ''}`
@@ -67,13 +67,13 @@ const component = /^#\/components\/schemas\/[^/]+$/
 const isNoClass = /\/(if|then|else|not|headers)(\/|$)/
 
 /** A generator makes a class of each object and each list of values. */
-export const namedSchemas = naming(
+const namedSchemas = naming(
   ({ title }, pointer) => title !== undefined || component.test(pointer),
   'This schema has no name: make it a component, or give it a title.',
 )
 
 /** Those for AsyncAPI do not see the names of components in another file. */
-export const titledSchemas = naming(({ title }) => title !== undefined, 'This schema has no title.')
+const titledSchemas = naming(({ title }) => title !== undefined, 'This schema has no title.')
 
 function naming(isNamed: (schema: Schema, pointer: string) => boolean, message: string) {
   return () => ({
@@ -88,7 +88,7 @@ function naming(isNamed: (schema: Schema, pointer: string) => boolean, message: 
 /** Classes of the Kotlin clients of openapi-generator, whatever the contract. */
 const taken = ['ApiResponse', 'ClientError', 'Informational', 'Redirection', 'ServerError', 'Success']
 
-export function freeNames() {
+function freeNames() {
   return {
     NamedSchemas(schemas: Record<string, Schema>, { report, location }: Context) {
       const constants = new Set<string>()
@@ -114,7 +114,7 @@ function constantsOf(schema: Schema & { 'x-enum-varnames'?: string[] }): string[
 }
 
 /** A pattern must mean the same in every language. */
-export function portablePatterns() {
+function portablePatterns() {
   return {
     Schema({ pattern }: Schema, { report, location }: Context) {
       const fault = pattern === undefined ? undefined : dialectOf(pattern)
@@ -141,7 +141,7 @@ function dialectOf(pattern: string): string | undefined {
 }
 
 /** Most languages have no type for one of the two values. */
-export function plainBooleans() {
+function plainBooleans() {
   return {
     Schema(schema: Schema, { report, location }: Context) {
       if (typesOf(schema).includes('boolean') && (schema.enum !== undefined || schema.const !== undefined))
@@ -153,7 +153,7 @@ export function plainBooleans() {
 type Content = Record<string, { schema?: Referable<Schema> }>
 
 /** Everything that a client may send must have a maximum, so that the service knows how much it must be able to hold. */
-export function requestMaximum() {
+function requestMaximum() {
   const seen = new Set<Schema>()
   const check = (schema: Referable<Schema>, at: Location, context: Context): void => {
     const { schema: resolved, location } = placed(schema, at, context)
@@ -215,7 +215,7 @@ const maxInt32 = 2 ** 31 - 1
 const isWide = /\b(ms|milliseconds|seconds|bytes)\b/i
 
 /** Generated clients take a whole number for 32 bits, and fail to read a greater one, unless its schema says otherwise. */
-export function integerWidth() {
+function integerWidth() {
   return {
     Schema(schema: Schema, { report, location }: Context) {
       if (!typesOf(schema).includes('integer')) return
@@ -225,4 +225,16 @@ export function integerWidth() {
         report({ message: 'This whole number may need int64.', location: location.child(['format']) })
     },
   }
+}
+
+export const schemaRules = {
+  described,
+  timeUnit,
+  namedSchemas,
+  titledSchemas,
+  freeNames,
+  portablePatterns,
+  plainBooleans,
+  requestMaximum,
+  integerWidth,
 }
