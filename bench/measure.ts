@@ -35,10 +35,6 @@ async function measureEach(
   const measured: Result[] = []
   const failed: string[] = []
   for (const [index, [name, row]] of chosen.entries()) {
-    if (row.needsPostgres && !postgres) {
-      progress.print(`${name}: left out, as it needs --postgres`)
-      continue
-    }
     progress.report(`measuring ${name}`, index, chosen.length)
     try {
       const own = await playRow(name, row, bench, rounds)

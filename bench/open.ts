@@ -21,7 +21,6 @@ export interface Options {
 /** The rows share this. */
 export interface Bench {
   isQuick: boolean
-  postgresUrl: string | undefined
   /** Makes the load. */
   load: Worker
   /** Does the limit's work. */
@@ -65,7 +64,6 @@ export async function openBench(options: Options, opened: AsyncDisposableStack):
   const peerServers = once(() => forEach(peers, startShared))
   return {
     isQuick: options.quick,
-    postgresUrl,
     load,
     raw,
     rawDatabase,
@@ -108,7 +106,6 @@ export interface Row {
   /** Its only figure, or its figures by name. */
   line?: Line
   lines?: Record<string, Line>
-  needsPostgres?: true
   /** Prepares what all rounds need. What has to be closed afterwards goes on the stack. */
   open(bench: Bench, opened: AsyncDisposableStack): Promise<Contenders>
 }

@@ -1,5 +1,4 @@
 import type { Line, Row } from './open.ts'
-import { cluster } from './rows/cluster.ts'
 import { growth } from './rows/growth.ts'
 import { memory, start } from './rows/process.ts'
 import * as records from './rows/records.ts'
@@ -22,7 +21,6 @@ export const rows: Record<string, Row> = {
   'idle-sockets': idleSockets,
   export: records.exports,
   growth,
-  cluster,
 }
 
 /** A line for the first figure of each, and one for its limit. */

@@ -1,5 +1,6 @@
 /** `npm run minio`. */
 import { command, run } from '../src/service/terminal/command.ts'
+import { untilStopped } from './servers/until-stopped.ts'
 
 await run(
   command(
@@ -11,14 +12,9 @@ await run(
 
 async function serve(): Promise<void> {
   const { startMinio } = await import('./servers/minio.ts')
-  const server = await startMinio()
-  const stop = async () => {
-    await server.close()
-    process.exit(0)
-  }
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, stop)
-  const variables = Object.entries(await server.createBucket()).map(([name, value]) => `${name}='${value}'`)
-  console.log(
-    `MinIO runs, with an empty bucket, until Ctrl-C. To start the service on it:\n\n${variables.join(' ')} npm start`,
-  )
+  await untilStopped(async (opened) => {
+    const server = opened.adopt(await startMinio(), ({ close }) => close())
+    const variables = Object.entries(await server.createBucket()).map(([name, value]) => `${name}='${value}'`)
+    return `MinIO runs, with an empty bucket, until Ctrl-C. To start the service on it:\n\n${variables.join(' ')} npm start`
+  })
 }

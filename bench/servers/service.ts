@@ -58,15 +58,7 @@ type Fill = (data: Data, users: string[]) => Promise<void>
 
 export interface Services extends Contender {
   /** Data of its own, with users who are signed in. */
-  prepare(options?: ServiceOptions): Promise<PreparedService>
-}
-
-interface PreparedService extends Prepared {
-  /** All settings of the service but its port. */
-  env: Record<string, string>
-  folder: string
-  /** Somebody who uses the service there. */
-  newUser(origin: string): Account
+  prepare(options?: ServiceOptions): Promise<Prepared>
 }
 
 const enoughPeople = 200
@@ -95,7 +87,7 @@ export function openServices(entry: string, postgresUrl: string | undefined, roo
   let template: Promise<Place> | undefined
   return { prepare }
 
-  async function prepare({ people = enoughPeople, fill, env }: ServiceOptions = {}): Promise<PreparedService> {
+  async function prepare({ people = enoughPeople, fill, env }: ServiceOptions = {}): Promise<Prepared> {
     template ??= makeTemplate()
     const place = await newPlace(await template)
     Object.assign(place.env, env)
@@ -114,9 +106,6 @@ export function openServices(entry: string, postgresUrl: string | undefined, roo
       return { api: 'service', origin, user: person.userId, headers }
     }
     return {
-      env: place.env,
-      folder: place.folder,
-      newUser,
       async restart() {
         const { origin, pid, stop } = await run(place.env)
         return { pid, origin, newUser: async () => newUser(origin), close: stop }

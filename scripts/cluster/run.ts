@@ -9,27 +9,18 @@ import { freePort } from '../servers/free-port.ts'
 import { startMinio } from '../servers/minio.ts'
 import { NoMinioError } from '../servers/minio-binary.ts'
 import { startPostgres } from '../servers/postgres.ts'
+import { untilStopped } from '../servers/until-stopped.ts'
 import { type Instance, startInstances } from './instances.ts'
 import { startProxy } from './proxy.ts'
 
-export async function runCluster(): Promise<void> {
-  const opened = new AsyncDisposableStack()
-  const started = withProgress(({ report }) => start(opened, report))
-  /** Waits for a start that is still going on, so that nothing is left behind. */
-  const stop = async () => {
-    console.log('\nStopping.')
-    await started.catch(() => {})
-    await opened.disposeAsync()
-    process.exit(0)
-  }
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)
-  try {
-    announce(await started)
-  } catch (error) {
-    console.error(error instanceof Error ? error.message : error)
-    await opened.disposeAsync()
-    process.exit(1)
-  }
+export function runCluster(): Promise<void> {
+  return untilStopped(async (opened) => {
+    const cluster = await withProgress(({ report }) => start(opened, report))
+    for (const { number, exited } of cluster.instances)
+      exited.then((how) => console.log(`Instance ${number} has ended (${how}).`))
+    opened.defer(async () => console.log('\nStopping.'))
+    return announcement(cluster)
+  })
 }
 
 interface Cluster {
@@ -95,7 +86,7 @@ async function startSharedStore(folder: string) {
   }
 }
 
-function announce({ url, instances, places }: Cluster): void {
+function announcement({ url, instances, places }: Cluster): string {
   const [first] = instances as [Instance]
   const lines = [
     `Three instances of the service behind ${url}, until Ctrl-C.`,
@@ -110,7 +101,5 @@ function announce({ url, instances, places }: Cluster): void {
     'Kill one; the others go on, and within 20 s they finish its exports:',
     `  kill -9 ${first.pid}`,
   ]
-  console.log(lines.join('\n'))
-  for (const { number, exited } of instances)
-    exited.then((how) => console.log(`Instance ${number} has ended (${how}).`))
+  return lines.join('\n')
 }

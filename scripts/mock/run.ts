@@ -7,22 +7,12 @@ import { createApp } from '../../src/service/app.ts'
 import { readConfig } from '../../src/service/config/config.ts'
 import { ConfigError } from '../../src/service/config/values.ts'
 import { openContext } from '../../src/service/context.ts'
+import { untilStopped } from '../servers/until-stopped.ts'
 import { scenarios } from './scenarios.ts'
 import { createMockServer } from './server.ts'
 
-export async function runMock(): Promise<void> {
-  const opened = new AsyncDisposableStack()
-  const stop = async () => {
-    await opened.disposeAsync()
-    process.exit()
-  }
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, stop)
-  try {
-    console.log(helpText(await open(opened)))
-  } catch (error) {
-    await opened.disposeAsync()
-    throw error
-  }
+export function runMock(): Promise<void> {
+  return untilStopped(async (opened) => helpText(await open(opened)))
 }
 
 /** Returns the mock's address. */

@@ -6,10 +6,8 @@ import t from 'tap'
 import { findBase } from '../../scripts/contract/review/base.ts'
 import { markdown } from '../../scripts/contract/review/output.ts'
 import { isRefused, review } from '../../scripts/contract/review/review.ts'
-import { runReview } from './command.ts'
 import type { Edit } from './contract.ts'
-import { emptyFolder } from './folder.ts'
-import { repository } from './repository.ts'
+import { emptyFolder, repository, runReview } from './repository.ts'
 
 const first: Edit = ['The notes, newest first.', 'The notes, the newest first.']
 const second: Edit = ['Stores a note.', 'Keeps a note.']

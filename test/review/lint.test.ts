@@ -6,11 +6,10 @@ import t from 'tap'
 import asyncapi from '../../generated/asyncapi.json' with { type: 'json' }
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import { redocly } from '../../scripts/contract/redocly.ts'
-import { emptyFolder } from './folder.ts'
 import { asyncapiViolations, openapiViolations, type Steps, type Violation } from './violations.ts'
 
 const root = new URL('../../', import.meta.url)
-const folder = emptyFolder(t)
+const folder = t.testdir()
 const reports = await lint([
   'openapi.yaml',
   'asyncapi.yaml',

@@ -3,9 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import type { Finding } from '../../scripts/contract/review/impact.ts'
 import { annotations, markdown } from '../../scripts/contract/review/output.ts'
-import { runReview } from './command.ts'
 import type { Edit } from './contract.ts'
-import { repository } from './repository.ts'
+import { repository, runReview } from './repository.ts'
 import { reviewOf } from './review-of.ts'
 
 t.test('A breaking change without a major version: Markdown in a file, annotations at the lines, exit 1', async (t) => {

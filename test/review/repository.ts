@@ -1,10 +1,11 @@
-import { execFileSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
-import { pathToFileURL } from 'node:url'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Test } from 'tap'
 import { generatedFiles } from '../../scripts/contract/generated.ts'
 import { contract, type Edit, edited } from './contract.ts'
-import { emptyFolder } from './folder.ts'
 
 const generated = await generatedFiles(contract)
 
@@ -60,4 +61,30 @@ const env = {
   GIT_AUTHOR_EMAIL: 'ada@example.org',
   GIT_COMMITTER_NAME: 'Ada',
   GIT_COMMITTER_EMAIL: 'ada@example.org',
+}
+
+/** Outside of this repository, so that git finds none above it. */
+export function emptyFolder(t: Test): string {
+  const path = mkdtempSync(join(tmpdir(), 'ebs-review-'))
+  t.teardown(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+const script = fileURLToPath(new URL('../../scripts/review.ts', import.meta.url))
+
+export interface Printed {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+/** `npm run review` in a folder, outside of GitHub unless `env` says otherwise. */
+export function runReview(cwd: string, args: string[] = [], env: Record<string, string> = {}): Printed {
+  const { GITHUB_ACTIONS: _, ...own } = process.env
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], {
+    cwd,
+    encoding: 'utf8',
+    env: { ...own, ...env },
+  })
+  return { code: status, stdout, stderr }
 }

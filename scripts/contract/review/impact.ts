@@ -1,33 +1,29 @@
 export type Impact = 'patch' | 'minor' | 'major'
 
-/** One change of a contract. */
-export interface Finding {
+export interface Verdict {
   impact: Impact
+  message: string
+  /** Of changed words: the old and the new text. */
+  words?: [before: string, after: string]
+}
+
+/** One change of a contract. */
+export interface Finding extends Verdict {
   /** The place in the revision. Something that was removed has no line. */
   file: string
   line?: number
   /** The operation, message or type, and the path within it. */
   place: string
-  message: string
   /** The JSON pointer in the revision. */
   at?: string
   /** The operations that it reaches. */
   operations: string[]
-  /** Of changed words: the old and the new text. */
-  words?: [before: string, after: string]
 }
 
 export const impacts: Impact[] = ['patch', 'minor', 'major']
 
 export function highest(all: Impact[]): Impact | undefined {
   return impacts.findLast((impact) => all.includes(impact))
-}
-
-export interface Verdict {
-  impact: Impact
-  message: string
-  /** Of changed words: the old and the new text. */
-  words?: [before: string, after: string]
 }
 
 /** `told` is what another finding tells; undefined what the general rule judges. */
