@@ -1,5 +1,4 @@
 import t from 'tap'
-import { signInAt } from '../../scripts/servers/sign-in.ts'
 import { buildApp } from '../support/app.ts'
 import { openBrowser } from '../support/browser.ts'
 import { setCookies } from '../support/cookies.ts'
