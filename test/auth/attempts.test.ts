@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import { signInAt } from '../../scripts/servers/sign-in.ts'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
+import { signInAt } from '../../scripts/servers/sign-in.ts'
 import { cookie } from '../../src/service/auth/cookies.ts'
 import { openProvider } from '../../src/service/provider/openid.ts'
 import { type Browser, openBrowser } from '../support/browser.ts'

@@ -1,9 +1,9 @@
 /** Who may not sign in reads why on the page, and gets in with another account. */
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { httpCall, openBrowser } from '../support/browser.ts'
+import { openBrowser } from '../support/browser.ts'
 import { isDeep } from '../support/depth.ts'
-import { folder, startService } from '../support/service.ts'
+import { callsTo, folder, startService } from '../support/service.ts'
 import { answerProvider, developmentProvider, openChromium, openContext } from './fixture.ts'
 
 const browser = await openChromium()
@@ -24,7 +24,7 @@ else {
     const [data, provider] = [await folder(t), await developmentProvider()]
     await t.test('before', async (t) => {
       const origin = await serve(t, data, provider)
-      await openBrowser(httpCall(origin)).signIn('Ada')
+      await openBrowser(callsTo(origin)).signIn('Ada')
     })
     const origin = await serve(t, data, { SIGN_UP: 'closed', ...provider })
     const page = await (await openContext(t, browser)).newPage()

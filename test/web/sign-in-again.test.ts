@@ -2,8 +2,9 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { httpCall, openBrowser } from '../support/browser.ts'
+import { openBrowser } from '../support/browser.ts'
 import { keyringOf } from '../support/keyrings.ts'
+import { callsTo } from '../support/service.ts'
 import {
   answerProvider,
   demo,
@@ -153,7 +154,7 @@ else {
     )
 
     await t.test('signing out everywhere else leads through it, and back to the question', async (t) => {
-      const other = openBrowser(httpCall(origin))
+      const other = openBrowser(callsTo(origin))
       await other.signIn('Mary')
       growOld()
       await show(page, 'account')
