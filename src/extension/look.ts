@@ -73,7 +73,7 @@ export async function look(parts: LookParts, agreed: AgreedDraft): Promise<{ isS
   await guard.save(store)
   const step = new Look(parts, agreed, merged)
   await step.forget(merged.forgotten)
-  const plan = await planService(merged, browser, service, sync.deviceId)
+  const plan = await planService(merged, trees, sync.deviceId)
   const created = [...merged.entries.values()].filter((entry) => !entry.browser)
   step.total = plan.added.length + created.length
   await step.changeService(plan)

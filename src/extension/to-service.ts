@@ -6,16 +6,8 @@ import type { Patch } from '../client/sync/edits/put.ts'
 import { paced } from '../client/timing/paced.ts'
 import type { Merged, MergedEntry } from './merge.ts'
 import { insertBehind, ranks, stayers } from './order.ts'
-import {
-  type BrowserTree,
-  contentOf,
-  isLeftAlone,
-  isSameContent,
-  newBookmark,
-  rootKey,
-  type ServiceTree,
-  topLevel,
-} from './trees.ts'
+import type { Trees } from './pair.ts'
+import { contentOf, isLeftAlone, isSameContent, newBookmark, rootKey, type ServiceTree, topLevel } from './trees.ts'
 
 export interface ServiceChange {
   id: string
@@ -31,20 +23,18 @@ export interface ServicePlan {
   removed: string[]
 }
 
-type Titles = Pick<BrowserTree, 'roots'>
-
 export async function planService(
   merged: Merged,
-  browser: Titles,
-  service: ServiceTree,
+  trees: Pick<Trees, 'browser' | 'service'>,
   deviceId: string,
 ): Promise<ServicePlan> {
+  const { service } = trees
   const plan: ServicePlan = { added: [], changed: [], removed: findRemoved(merged, service) }
   const planFolder = ([key, order]: [string, string[]]) => {
     const list = service.lists.get(key) ?? []
     const entries = order.map((id) => merged.entries.get(id) as MergedEntry)
     if (entries.every(isDone) && isInOrder(order, list)) return
-    const place = findPlace(key, merged, browser, service, plan)
+    const place = findPlace(key, merged, trees, plan)
     if (!place) return
     const positions = findPositions(order, list, merged, deviceId)
     for (const entry of entries) planEntry(plan, entry, place, positions)
@@ -104,8 +94,7 @@ function findPositions(
 function findPlace(
   key: string,
   merged: Merged,
-  { roots }: Titles,
-  service: ServiceTree,
+  { browser, service }: Pick<Trees, 'browser' | 'service'>,
   plan: ServicePlan,
 ): { parentId: string | undefined } | undefined {
   if (key === topLevel) return { parentId: undefined }
@@ -114,7 +103,7 @@ function findPlace(
   const marked = service.marked.get(role)
   if (marked !== undefined) return { parentId: marked }
   const id = markedId(role)
-  const title = roots.get(role)?.title ?? role
+  const title = browser.roots.get(role)?.title ?? role
   plan.added.push({ id, title, attributes: { [markOf[role]]: 'true' }, source: 'bookmarks' })
   return { parentId: id }
 }

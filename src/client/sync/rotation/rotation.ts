@@ -1,7 +1,7 @@
 import { editOf } from '../../../protocol/encrypted-anew.ts'
 import { bytesToBase64 } from '../../crypto/base64.ts'
 import type { Keys } from '../../crypto/keys.ts'
-import { type SealedRecord, sealedLength } from '../../crypto/record.ts'
+import { sealedLength } from '../../crypto/record.ts'
 import { uuidv7 } from '../../ids.ts'
 import { sealList } from '../edits/seal-list.ts'
 import type { Connected } from '../engine.ts'
@@ -90,38 +90,25 @@ function firstOf(stale: readonly Row[]): Row[] {
 
 type EncryptedAnew = Change & { base: number }
 
-/** Leaves out what cannot be encrypted. */
+/**
+ * The versions under the newest key, without what cannot be encrypted. To the service, each is the same version by the same
+ * device with a greater event id: whoever edits the bookmark meanwhile has a later timestamp and wins, a device that is told of
+ * a version that was overwritten unseen recognizes its own, and devices that do this at once send the same event.
+ */
 async function encryptRows(parts: Connected, rows: readonly Row[]): Promise<EncryptedAnew[]> {
+  const { keys, userId, replica } = parts
   const bookmarks = rows.flatMap(({ version }) => version?.bookmark ?? [])
-  const edits = await sealList(parts.keys, bookmarks, parts.signal, () => {})
+  const edits = await sealList(keys, bookmarks, parts.signal, () => {})
   const sealed = new Map(edits.flatMap((edit) => ('sealed' in edit ? [[edit.id, edit.sealed] as const] : [])))
   return rows.flatMap(({ id, version }) => {
     const content = sealed.get(id)
-    return version && content ? toChange(parts, version, { id, content }) : []
-  })
-}
-
-/**
- * The version under the newest key. To the service, it is the same version by the same device with a greater event id:
- * whoever edits the bookmark meanwhile has a later timestamp and wins, a device that is told of a version that was overwritten
- * unseen recognizes its own, and devices that do this at once send the same event.
- */
-function toChange(
-  { keys, userId, deviceId, replica }: Connected,
-  version: Version,
-  { id, content }: { id: string; content: SealedRecord },
-): EncryptedAnew {
-  const edit = sameEditAnew(keys, version) ?? { id: uuidv7(), timestamp: version.timestamp + 1, device_id: deviceId }
-  return {
-    ...edit,
-    ...content,
-    user_id: userId,
-    entity_type: 'bookmark',
-    entity_id: id,
+    if (!version || !content) return []
+    const { deviceId: device_id } = parts
+    const edit = sameEditAnew(keys, version) ?? { id: uuidv7(), timestamp: version.timestamp + 1, device_id }
+    const entity = { user_id: userId, entity_type: 'bookmark' as const, entity_id: id }
     // It may say that its maker knew of no other.
-    operation: version.operation,
-    base: replica.meta.cursor,
-  }
+    return { ...edit, ...content, ...entity, operation: version.operation, base: replica.meta.cursor }
+  })
 }
 
 /** Undefined if no event id can say it. */
