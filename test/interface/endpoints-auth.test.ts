@@ -63,50 +63,31 @@ t.test('GET /api/v1/auth/callback | code (string, required); on failure, 302 to 
   t.equal(await snapshot(context), before, 'nothing changed')
 })
 
-t.test('The callback does these in order: (1) exchange, (2) user, (3) cookies, (4) redirect', async (t) => {
-  async function withCallback(prepare: (app: Awaited<ReturnType<typeof buildWithMock>>) => void) {
-    const app = await buildWithMock(t)
-    const browser = openBrowser(app.call)
-    const callback = await signInAt(await browser.startLogin('/here'), 'Ada')
-    app.mock.requests.length = 0
-    prepare(app)
-    return { app, browser, callback, answer: await browser.comeBack(callback) }
-  }
-  const asked = ({ mock }: typeof app) => mock.requests.map(({ endpoint }) => endpoint).includes('token')
+t.test('If the user cannot be stored, the code was exchanged before, and there is no cookie', async (t) => {
+  const app = await buildWithMock(t)
+  const browser = openBrowser(app.call)
+  const callback = await signInAt(await browser.startLogin('/here'), 'Ada')
+  const repair = breakWrites(app.context)
+  const { headers } = await browser.comeBack(callback)
+  repair()
+  t.ok(app.mock.requests.some(({ endpoint }) => endpoint === 'token'))
+  t.hasStrict(headers, { location: '/login?error=Login%20failed' })
+  t.equal(headers['set-cookie'], undefined)
+  t.same(await countRows(app.context), {})
+  t.equal((await browser.signIn('Ada', '/here')).headers.location, '/here', 'once it is repaired, it works')
+})
 
-  t.test('1 fails: no user, no cookie', async (t) => {
-    const { app, answer } = await withCallback(({ mock }) => mock.tokenErrors.push('invalid_grant'))
-    t.ok(asked(app))
-    t.hasStrict(answer.headers, { location: '/login?error=Login%20was%20refused%20by%20the%20identity%20provider' })
-    t.equal(answer.headers['set-cookie'], undefined)
-    t.notHas(await countRows(app.context), { users: 1 })
-  })
-  t.test('2 fails: the code was exchanged, no cookie', async (t) => {
-    let repair = () => {}
-    const { app, browser, answer } = await withCallback(({ context }) => {
-      repair = breakWrites(context)
-    })
-    t.ok(asked(app), 'the exchange came first')
-    t.hasStrict(answer.headers, { location: '/login?error=Login%20failed' })
-    t.equal(answer.headers['set-cookie'], undefined)
-    repair()
-    t.notHas(await countRows(app.context), { users: 1 })
-    t.equal((await browser.signIn('Ada', '/here')).headers.location, '/here', 'once it is repaired, it works')
-  })
-  t.test('2 comes before 3: the user is there when the cookies are', async (t) => {
-    const { app, answer } = await withCallback(() => {})
-    t.equal(setCookies(answer).length, 2)
-    t.hasStrict(await countRows(app.context), { users: 1, logins: 1, tokens: 2 })
-  })
-  t.test('(2) creates the user in the database on first login', async (t) => {
-    const { app, browser } = await withCallback(() => {})
-    app.mock.person = { ...app.mock.person, name: 'Ada King' }
-    await browser.signIn('Ada')
-    await openBrowser(app.call).signIn('Ada')
-    t.hasStrict(await countRows(app.context), { users: 1, logins: 2 }, 'and only then')
-    const { user } = (await browser.call('GET', '/api/v1/auth/session')).body
-    t.equal(user.name, 'Ada King', 'later ones refresh the profile')
-  })
+t.test('A person becomes a user at the first login, and only then', async (t) => {
+  const app = await buildWithMock(t)
+  const browser = openBrowser(app.call)
+  await browser.signIn('Ada')
+  t.hasStrict(await countRows(app.context), { users: 1, logins: 1, tokens: 2 })
+  app.mock.person = { ...app.mock.person, name: 'Ada King' }
+  await browser.signIn('Ada')
+  await openBrowser(app.call).signIn('Ada')
+  t.hasStrict(await countRows(app.context), { users: 1, logins: 2 })
+  const { user } = (await browser.call('GET', '/api/v1/auth/session')).body
+  t.equal(user.name, 'Ada King', 'later ones refresh the profile')
 })
 
 t.test('POST /api/v1/auth/logout | none (clears any existing session) | 200: {success: true}', async (t) => {

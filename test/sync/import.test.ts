@@ -190,10 +190,3 @@ t.test('A deleted bookmark is revived', async (t) => {
   t.same((await send(ada, [{ ...backup, id: 'y' }])).body.imported_ids, ['y'], 'also one that was only ever deleted')
   t.match(await read(ada, 'y'), { encrypted_data: 'backup', created_at: 5000, updated_at: 2_000_000 })
 })
-
-t.test('Only bookmarks: a group with the same id is a separate entity', async (t) => {
-  const ada = await sharedUser()
-  await push(ada, change({ entity_id: 'x', entity_type: 'group' }))
-  t.same((await send(ada, [{ id: 'x', ...content }])).body.imported_ids, ['x'])
-  t.equal((await pullAll(ada)).changes.length, 2)
-})
