@@ -58,7 +58,7 @@ export async function openPerson(t: Test, app: Service) {
 }
 
 /** The library's socket, and the system's below it. */
-export type ServerSide = WebSocket & { _socket: Socket }
+type ServerSide = WebSocket & { _socket: Socket }
 
 /** Opens the channel as the user's device; `connected` is the first message to come, and it is taken. */
 export async function openDevice(
