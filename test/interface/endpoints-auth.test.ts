@@ -5,6 +5,7 @@ import { openBrowser } from '../support/browser.ts'
 import { setCookies } from '../support/cookies.ts'
 import { breakWrites, countRows, snapshot } from '../support/database.ts'
 import { buildWithMock } from '../support/mock-service.ts'
+import { callsTo } from '../support/service.ts'
 
 const app = await buildWithMock(t)
 const { call, mock, context } = app
@@ -30,6 +31,14 @@ t.test("GET /api/v1/auth/callback | state (string, optional, default '/', the re
   callback.searchParams.delete('state')
   t.hasStrict((await browser.comeBack(callback.href)).headers, { location: '/' })
   t.equal((await browser.call('GET', '/api/v1/auth/session')).status, 200)
+})
+
+t.test('URL and headers: 16 KiB together', async (t) => {
+  const callOverHttp = callsTo(await app.listen())
+  const ask = (bytes: number) => callOverHttp('GET', `/api/v1/auth/callback?code=${'x'.repeat(bytes)}`)
+  t.equal((await ask(15_000)).status, 302)
+  const { status, body } = await ask(16_384)
+  t.same([status, body], [431, { error: 'Request headers too large' }])
 })
 
 t.test('GET /api/v1/auth/callback | code (string, required); on failure, 302 to /login?error=<message>', async (t) => {
