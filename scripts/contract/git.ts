@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 
 /** The output of git, without the final newline; undefined if it fails. Rejects if git is not installed. */
@@ -16,9 +16,14 @@ export function gitIn(root: URL): Git {
     )
 }
 
-/** Copies the contracts and the other YAML files of a commit. */
-export async function checkOut(git: Git, commit: string, target: URL): Promise<void> {
+/** Copies the contracts and the other YAML files of a commit, and the files in `folders`. */
+export async function checkOut(git: Git, commit: string, target: URL, ...folders: string[]): Promise<void> {
   const top = (await git('ls-tree', '--name-only', '-z', commit))?.split('\0') ?? []
-  for (const name of top.filter((name) => /\.ya?ml$/.test(name)))
-    await writeFile(new URL(encodeURIComponent(name), target), (await git('show', `${commit}:./${name}`)) ?? '')
+  const within = folders.length > 0 ? await git('ls-tree', '-r', '--name-only', '-z', commit, ...folders) : ''
+  const names = [...top.filter((name) => /\.ya?ml$/.test(name)), ...(within?.split('\0') ?? []).filter(Boolean)]
+  for (const name of names) {
+    const file = new URL(name.split('/').map(encodeURIComponent).join('/'), target)
+    await mkdir(new URL('.', file), { recursive: true })
+    await writeFile(file, (await git('show', `${commit}:./${name}`)) ?? '')
+  }
 }

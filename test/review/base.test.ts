@@ -97,16 +97,30 @@ t.test('The first commit, and no commit at all: everything is new', async (t) =>
   t.match(await review(repo.root), { base: /no commit yet/, verdict: 'minor' })
 })
 
-t.test('It is said that the rules changed', async (t) => {
+t.test('The rules of the base judge, and it is said that they changed', async (t) => {
   const repo = repository(t)
-  const rule = new URL('scripts/contract/review/judge.ts', repo.root)
-  mkdirSync(new URL('.', rule), { recursive: true })
-  writeFileSync(rule, 'old')
+  const compare = new URL('scripts/contract/review/compare.ts', repo.root)
+  mkdirSync(new URL('.', compare), { recursive: true })
+  const rules = (impact: string) =>
+    `export const compareContracts = async () => ({ verdict: '${impact}', findings: [], versions: [] })\n`
+  writeFileSync(compare, rules('minor'))
   repo.commit('Rules')
-  t.match(await review(repo.root, 'HEAD'), { rules: [] })
-  writeFileSync(rule, 'new')
-  const said = '**The rules of this review changed: scripts/contract/review/judge.ts.**'
-  t.match(markdown(await review(repo.root, 'HEAD')), said)
+  repo.edit('openapi.yaml', ['default: 20', 'default: 10'])
+  t.match(await review(repo.root, 'HEAD'), { verdict: 'major', rules: undefined })
+
+  writeFileSync(compare, rules('patch'))
+  const judged = await review(repo.root, 'HEAD')
+  t.equal(judged.verdict, 'minor')
+  const said = '**The rules of this review changed: scripts/contract/review/compare.ts.** '
+  t.match(markdown(judged), `${said}The verdicts are those of the base's rules; by the new ones, it is major.`)
+
+  writeFileSync(compare, 'throw new Error("broken")\n')
+  repo.commit('Broken rules')
+  repo.edit('openapi.yaml')
+  writeFileSync(compare, rules('patch'))
+  const alone = await review(repo.root, 'HEAD')
+  t.equal(alone.verdict, 'major')
+  t.match(markdown(alone), `${said}Those of the base cannot judge (broken)`)
 })
 
 t.test('A sentence where nothing can be compared', async (t) => {

@@ -19,6 +19,5 @@ export function reviewOf(verdict: Impact, before: string, openapi: string, async
       versionOf({ file: 'asyncapi.yaml', before: at(before), after: at(asyncapi) }, verdict),
     ],
     stale: [],
-    rules: [],
   }
 }

@@ -14,7 +14,7 @@ export function markdown(review: Review): string {
     '# Contract review',
     `Compared with ${review.base}.`,
     headline(review),
-    review.rules.length > 0 && `**The rules of this review changed: ${review.rules.join(', ')}.**`,
+    rulesSentence(review),
     ...review.versions.filter(({ isEnough }) => !isEnough).map(versionSentence),
     review.stale.length > 0 &&
       `**generated/ is stale: run \`npm run generate\`.** Affected: ${review.stale.join(', ')}.`,
@@ -94,6 +94,14 @@ function table(findings: Finding[]): string {
     return `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`
   })
   return ['| | Where | What | |', '|---|---|---|---|', ...rows].join('\n')
+}
+
+function rulesSentence({ rules }: Review): string {
+  if (!rules) return ''
+  const by = rules.failed
+    ? `Those of the base cannot judge (${rules.failed}), so these are the verdicts of the new ones.`
+    : `The verdicts are those of the base's rules; by the new ones, it is ${rules.verdict ?? 'no change'}.`
+  return `**The rules of this review changed: ${rules.files.join(', ')}.** ${by}`
 }
 
 /** Workflow commands, which GitHub shows as annotations on the changed lines. */
