@@ -1,4 +1,6 @@
 import t from 'tap'
+import routes from '../../generated/routes.json' with { type: 'json' }
+import { type ErrorCode, ServiceError } from '../../src/service/contract/errors.ts'
 import { buildApp } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { snapshot } from '../support/database.ts'
@@ -65,7 +67,9 @@ t.test('Every printable id of 1 to 128 characters makes the round trip through p
   }
 })
 
-t.test('A path id that could not exist is not found', async (t) => {
+const withId = routes.filter(({ url }) => url.includes(':id'))
+
+t.test('A path id that could not exist is not found, whatever the operation', async (t) => {
   const ada = await app.user('ada paths')
   const before = await snapshot(app.context)
   const impossible = [
@@ -73,16 +77,11 @@ t.test('A path id that could not exist is not found', async (t) => {
     ...['%00', 'a%00', '%0A', '%0D%0AX:%20y', '%09', '%1B', '%7F', '%C3%A9', '%E2%82%AC', '%F0%9F%98%80', '%EF%BB%BF'],
   ]
   for (const id of impossible) {
-    for (const [method, path, error] of [
-      ['GET', '/api/v1/bookmarks/', 'Bookmark not found'],
-      ['PUT', '/api/v1/bookmarks/', 'Bookmark not found'],
-      ['DELETE', '/api/v1/bookmarks/', 'Bookmark not found'],
-      ['GET', '/api/v1/exports/', 'Export not found'],
-      ['DELETE', '/api/v1/exports/', 'Export not found'],
-      ['GET', '/api/v1/account/pairings/', 'Pairing not found'],
-    ] as const) {
-      const answer = await ada.call(method, path + id, method === 'PUT' ? { body: content } : {})
-      t.same([answer.status, answer.body], [404, { error }], `${method} ${path}${id.slice(0, 20)}`)
+    for (const { method, url, schema } of withId) {
+      const path = url.replace(':id', id)
+      const answer = await ada.call(method, path, schema.body ? { body: {} } : {})
+      const { message } = new ServiceError(schema['x-not-found'] as ErrorCode)
+      t.same([answer.status, answer.body], [404, { error: message }], `${method} ${path.slice(0, 60)}`)
     }
   }
   t.equal(await snapshot(app.context), before)

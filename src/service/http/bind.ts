@@ -17,7 +17,7 @@ import { type Answered, createResponder, holdDownload, type ResponseParts } from
 
 type BindingParts = BodyParts & RealtimeParts & ResponseParts & SessionParts & YoungLoginParts
 
-type Operation = OpenAPIV3_1.OperationObject<{ 'x-body-limit'?: number }>
+type Operation = OpenAPIV3_1.OperationObject<{ 'x-body-limit'?: number; 'x-not-found'?: string }>
 
 /** A user's reads have turns, in each of which so many go on. What they write, the writer gives its turn. */
 const readsAtOnce = 2
@@ -45,7 +45,7 @@ export function bindOperations<Parts extends BindingParts>(
   function route(operationId: OperationId) {
     if (operationId === 'openRealtime') return bindRealtime(parts, secure(operationId))
     const { method } = operations[operationId]
-    const { requestBody, responses = {}, 'x-body-limit': bodyLimit } = contractOf(operationId)
+    const { requestBody, responses = {}, 'x-body-limit': bodyLimit, 'x-not-found': notFound } = contractOf(operationId)
     // A download has a budget of its own, and may wait for the object store. A rewind reads everything, whatever it then writes;
     // of a pull only what has parts: those that find nothing are one short query, which Postgres gets for many of them at once.
     const reads = (method === 'GET' && !isDownload(responses)) || operationId === 'rewindBookmarks'
@@ -61,8 +61,8 @@ export function bindOperations<Parts extends BindingParts>(
       ...(requestBody && 'content' in requestBody && { preValidation: demandBody(requestBody.required) }),
       ...(bodyLimit && { bodyLimit }),
       preHandler: [demandYoungLogin(operationId), isDownload(responses) && downloading].filter((hook) => !!hook),
-      // An operation without a 400 handles malformed parameters itself.
-      attachValidation: !('400' in responses),
+      // An operation without a 400 handles malformed parameters itself, unless they can only be an id that cannot exist.
+      attachValidation: !('400' in responses || notFound),
     }
   }
   function handle(handler: Handler<HttpOperationId, Parts>, reads: boolean) {
