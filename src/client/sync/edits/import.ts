@@ -104,14 +104,15 @@ function differs(row: Row, { sealed }: Edit): boolean {
 
 /** Queues all bookmarks in one step: a reload before it has finished leaves none, a later one loses none. */
 async function queueAccepted(
-  { signal, ...parts }: Connected,
+  parts: Connected,
   bookmarks: readonly PlaintextBookmark[],
   { onProgress }: Pick<ImportOptions, 'onProgress'>,
   accepts: (row: Row, edit: Edit) => boolean,
   { added, placed }: ImportPlan,
   malformed: ImportReport['failed'],
 ): Promise<ImportReport> {
-  const { rows, meta } = parts.replica
+  const { replica, keys, signal } = parts
+  const { rows, meta } = replica
   const { cursor } = meta
   const hashes = new Map(placed.map(({ id }) => [id, viewOf(rows.get(id)).data_hash]))
   let done = 0
@@ -119,14 +120,14 @@ async function queueAccepted(
   const comers = bookmarks.flatMap((bookmark) => added.get(bookmark) ?? [])
   const existing = bookmarks.filter((bookmark) => !added.has(bookmark)).map(({ id }) => id)
   existing.forEach(advance)
-  const sealed = await sealList(parts.keys, comers, signal, advance)
+  const sealed = await sealList(keys, comers, signal, advance)
   const edits = new Map<string, SealedEdit>()
   const failed: ImportReport['failed'] = []
   const reduced = new Set<string>()
   const sort = ([index, comer]: [number, PlaintextBookmark]) => {
     const { id } = comer
     const whole = sealed[index] as SealedEdit | RecordError
-    const edit = orReduced(parts.keys, comer, whole)
+    const edit = orReduced(keys, comer, whole)
     if (edits.has(id)) existing.push(id)
     else if (edit instanceof RecordError) failed.push({ id, error: edit })
     else {
@@ -135,7 +136,7 @@ async function queueAccepted(
     }
   }
   await paced(comers.entries(), sort, signal)
-  const positioned = await sealList(parts.keys, placed, signal, () => {})
+  const positioned = await sealList(keys, placed, signal, () => {})
   // An import must not fail because a sibling of what it adds has no room left for a position.
   const moves = positioned.filter((edit): edit is SealedEdit => !(edit instanceof RecordError))
   const accepted = (row: Row, edit: Edit) => {
