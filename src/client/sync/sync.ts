@@ -280,9 +280,13 @@ export function createSync({ client, webSocket, ...options }: SyncOptions): Sync
 /** Like `createSync`, over any transport. */
 export function createSyncOver(
   connect: (deferred: Deferred) => Transport,
-  options: Omit<SyncOptions, 'client' | 'webSocket'> & { loadDeferred?: LoadDeferred },
+  {
+    signal,
+    loadDeferred = () => onDemand(import('./deferred.ts')),
+    ...options
+  }: Omit<SyncOptions, 'client' | 'webSocket'> & { loadDeferred?: LoadDeferred },
 ): Sync {
-  const { userId, deviceId, store, signal, loadDeferred = () => onDemand(import('./deferred.ts')) } = options
+  const { userId, deviceId, store } = options
   assertId(userId, 'userId')
   assertId(deviceId, 'deviceId')
   const engine = createEngine({
