@@ -1,10 +1,9 @@
-import { existsSync } from 'node:fs'
 import type { Report } from '../../src/service/terminal/progress.ts'
 import { buildDocs } from '../docs/docs.ts'
 import { buildClient } from './client.ts'
 import { buildExtension } from './extension.ts'
 import { buildService } from './service.ts'
-import { forgetBuilt, sources, unlessBuilt } from './unless-built.ts'
+import { sources, unlessBuilt } from './unless-built.ts'
 import { buildWeb } from './web.ts'
 
 /** The service takes the web page and the documents as they are, so it comes last. */
@@ -28,6 +27,5 @@ export async function buildParts(named: Part[], report: Report, docsBase = '/doc
 
 /** They take longer than all others: they stay as they are if nothing has changed since the last build. */
 async function buildUsualDocs(): Promise<void> {
-  if (!existsSync('dist/docs/index.html')) await forgetBuilt()
-  await unlessBuilt('docs', sources, () => buildDocs())
+  await unlessBuilt('docs', sources, () => buildDocs(), 'dist/docs/index.html')
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -20,10 +20,15 @@ export const sources = [
 /** The bundle begins with the check of Node. */
 export const withService = [...sources, 'scripts/demand-node.mjs', 'src/service/**/*.*']
 
-/** Runs `build`, which writes into dist/, unless it was run under this name for the same sources. */
-export async function unlessBuilt(name: string, patterns: string[], build: () => Promise<void>): Promise<void> {
+/** Runs `build`, which writes into dist/, unless it was run under this name for the same sources and `outcome` is still there. */
+export async function unlessBuilt(
+  name: string,
+  patterns: string[],
+  build: () => Promise<void>,
+  outcome = 'dist',
+): Promise<void> {
   const stamp = `dist/.built-${name}`
-  const built = () => readFile(stamp, 'utf8').catch(() => '')
+  const built = async () => existsSync(outcome) && readFile(stamp, 'utf8').catch(() => '')
   // Writes nothing: a checkout that is built may be read-only.
   if ((await built()) === hashSources(patterns)) return
   await mkdir('dist', { recursive: true })
