@@ -64,6 +64,20 @@ t.test('A login that was made with the clock ahead is not young until then', asy
   t.same(await ask(cleo, 'endOtherSessions', ids), tooOld)
 })
 
+t.test('What a session with a valid cookie asks for comes after origin, session, size and body', async (t) => {
+  const bob = await app.user('bob')
+  const path = '/api/v1/account/keyring'
+  await furnish(bob, 'bob')
+  growOld()
+  const put = async (options: Parameters<TestUser['call']>[2]) => (await bob.call('PUT', path, options)).status
+  t.equal(await put({ headers: { origin: 'https://evil.example' }, body: { keyring: 'x', revision: 2 } }), 403)
+  t.equal((await app.call('PUT', path, { body: { keyring: 'x', revision: 2 } })).status, 401)
+  t.equal(await put({ payload: '{}', headers: { 'content-type': 'text/plain' } }), 415)
+  t.equal(await put({ body: { keyring: 'x'.repeat(1_100_000), revision: 2 } }), 413)
+  const { status, body } = await bob.call('PUT', path, { body: { keyring: '', revision: 2 } })
+  t.same([status, body], [400, { error: 'Invalid request body' }])
+})
+
 t.test('The first keyring and the first export key may be stored late; the same key may be set again', async (t) => {
   const eve = await app.user('eve')
   growOld()
