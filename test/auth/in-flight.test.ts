@@ -4,7 +4,7 @@ import { openBeside } from '../../src/service/db/beside.ts'
 import { endLogin } from '../../src/service/db/tables/logins.ts'
 import { type Operation, openUnread } from '../http/unread.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
-import { change } from '../support/changes.ts'
+import { change, push } from '../support/changes.ts'
 import { isPostgres } from '../support/database-url.ts'
 import { holdIntervals } from '../support/intervals.ts'
 import { silent } from '../support/log.ts'
@@ -23,16 +23,15 @@ const large = (entity_id: string, timestamp: number, fields = {}) =>
 /** Something large of each kind: live, deleted, replaced, and losing. */
 async function store(user: TestUser): Promise<void> {
   const now = Date.now()
-  const push = (...changes: object[]) =>
-    unchecked(app.app, user).call('POST', '/api/v1/sync/push', { body: { changes } })
+  const caller = unchecked(app.app, user)
   const names = ['a', 'b', 'c', 'd', 'e', 'f']
-  await push(...names.map((name) => large(name, now)))
-  await push(...names.map((name) => large(name, now - 1000, { device_id: 'device-b', base: 0 })))
+  await push(caller, ...names.map((name) => large(name, now)))
+  await push(caller, ...names.map((name) => large(name, now - 1000, { device_id: 'device-b', base: 0 })))
   for (const name of ['g', 'h', 'i']) {
-    await push(large(name, now))
-    await push(change({ entity_id: name, timestamp: now + 1, operation: 'delete' }))
+    await push(caller, large(name, now))
+    await push(caller, change({ entity_id: name, timestamp: now + 1, operation: 'delete' }))
   }
-  for (let time = 1; time < 4; time++) await push(large('a', now + time, { base: Date.now() + 1000 }))
+  for (let time = 1; time < 4; time++) await push(caller, large('a', now + time, { base: Date.now() + 1000 }))
 }
 
 const operations: Operation[] = [

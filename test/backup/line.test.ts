@@ -9,7 +9,7 @@ import { readConfig } from '../../src/service/config/config.ts'
 import { openDatabase } from '../../src/service/db/open.ts'
 import { openAdmin } from '../support/admin.ts'
 import { buildApp } from '../support/app.ts'
-import { change, pullAll } from '../support/changes.ts'
+import { change, pullAll, push } from '../support/changes.ts'
 import { runCommand } from '../support/command.ts'
 import { isDeep } from '../support/depth.ts'
 import { silent } from '../support/log.ts'
@@ -27,7 +27,7 @@ async function prepare(t: Test, to: Record<string, string>) {
   await begin(dataDir)
   const app = await buildApp(t, { SECRET_KEY }, { dataDir })
   const ada = await app.user('ada')
-  await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'saved' })] } })
+  await push(ada, change({ entity_id: 'saved' }))
   // Only a stop is sure to leave no log beside the database.
   await app.close()
   const again = await buildApp(t, env, { dataDir })

@@ -16,7 +16,7 @@ import { byAge, folderShelf, nameOf, type Shelf, tooMany } from '../../src/servi
 import { readConfig } from '../../src/service/config/config.ts'
 import { openAdmin } from '../support/admin.ts'
 import { buildApp } from '../support/app.ts'
-import { change, pullAll } from '../support/changes.ts'
+import { change, pullAll, push } from '../support/changes.ts'
 import { runCommand } from '../support/command.ts'
 import { isDeep } from '../support/depth.ts'
 import { silent } from '../support/log.ts'
@@ -29,7 +29,7 @@ async function seed(t: Test, env: Record<string, string> = {}) {
   const dataDir = await folder(t)
   const { user, close } = await buildApp(t, env, { dataDir })
   const ada = await user('ada')
-  await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'saved' })] } })
+  await push(ada, change({ entity_id: 'saved' }))
   await close()
   return { dataDir, ada }
 }

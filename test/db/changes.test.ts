@@ -1,7 +1,7 @@
 import t from 'tap'
 import { countChanges, findChange, listChangePage } from '../../src/service/db/tables/changes.ts'
 import { buildApp } from '../support/app.ts'
-import { change } from '../support/changes.ts'
+import { change, push } from '../support/changes.ts'
 import { pick } from '../support/pick.ts'
 
 t.test('A page of changes ends with the row that reaches a limit', async (t) => {
@@ -9,8 +9,8 @@ t.test('A page of changes ends with the row that reaches a limit', async (t) => 
   const [ada, bob] = [await user('ada'), await user('bob')]
   const sizes = [10, 20, 30, 40]
   const changes = sizes.map((size, index) => change({ entity_id: `x${index}`, encrypted_data: 'x'.repeat(size) }))
-  await ada.call('POST', '/api/v1/sync/push', { body: { changes } })
-  await bob.call('POST', '/api/v1/sync/push', { body: { changes } })
+  await push(ada, ...changes)
+  await push(bob, ...changes)
   const { db } = context.database
   const page = async (since: number, limits: { rows: number; bytes: number }) =>
     listChangePage(db, ada.userId, since, limits)
@@ -30,7 +30,7 @@ t.test("An entity's newest change is found, a deletion too", async (t) => {
   const { context, user } = await buildApp(t)
   const ada = await user('ada')
   const changes = [change({ entity_id: 'x', operation: 'delete' }), change({ entity_id: 'x', entity_type: 'group' })]
-  await ada.call('POST', '/api/v1/sync/push', { body: { changes } })
+  await push(ada, ...changes)
   const { db } = context.database
   const found = async (entity_type: 'bookmark' | 'group' | 'history', userId = ada.userId) =>
     (await findChange(db, { userId, entity_type, entity_id: 'x' }))?.event_id
@@ -45,7 +45,7 @@ t.test('Changes of other devices are counted up to the maximum; so are devices t
   const changes = devices.map((device_id, index) => change({ entity_id: `x${index}`, device_id }))
   const stamps: number[] = []
   for (const person of [ada, bob]) {
-    await person.call('POST', '/api/v1/sync/push', { body: { changes } })
+    await push(person, ...changes)
     stamps.push((await person.call('POST', '/api/v1/sync/pull')).body.last_sync_timestamp)
   }
   const { db } = context.database

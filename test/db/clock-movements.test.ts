@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { startSweeps } from '../../src/service/upkeep/sweeps.ts'
 import { buildApp, type TestApp } from '../support/app.ts'
-import { change } from '../support/changes.ts'
+import { change, push } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
 import { keyringOf } from '../support/keyrings.ts'
 
@@ -101,7 +101,7 @@ async function write(app: TestApp, count: number): Promise<number> {
   const timestamp = app.context.clock()
   for (const later of [0, 1]) {
     const changes = [change({ entity_id: `${count}`, timestamp: timestamp + later })]
-    await ada.call('POST', '/api/v1/sync/push', { body: { changes } })
+    await push(ada, ...changes)
   }
   const { revision = 0 } = (await ada.call('GET', '/api/v1/account/keyring')).body
   const body = { keyring: keyringOf(`${count}`), revision: revision + 1 }

@@ -13,7 +13,7 @@ import { startSweeps } from '../../src/service/upkeep/sweeps.ts'
 import { UnfinishedSweep } from '../../src/service/upkeep/unfinished-sweep.ts'
 import { openAdmin } from '../support/admin.ts'
 import { buildApp } from '../support/app.ts'
-import { change, pullAll } from '../support/changes.ts'
+import { change, pullAll, push } from '../support/changes.ts'
 import { countRows, diskError } from '../support/database.ts'
 import { sweepExports, sweepRows, sweepVersions } from '../support/sweeps.ts'
 import { until } from '../support/until.ts'
@@ -36,9 +36,9 @@ t.test('The hourly sweep: expired tokens, ended logins, old devices and rejectio
 
   setClock(start)
   const ada = await user('ada')
-  await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'x', timestamp: start })] } })
+  await push(ada, change({ entity_id: 'x', timestamp: start }))
   const loser = change({ entity_id: 'x', timestamp: start - 1, device_id: 'device-b' })
-  await ada.call('POST', '/api/v1/sync/push', { body: { changes: [loser] } })
+  await push(ada, loser)
   await pullAll(ada, { headers: { 'x-device-id': 'device-c' } })
   t.same([await count('devices'), await count('rejections')], [3, 1])
 
@@ -128,7 +128,7 @@ t.test('Many rows go in batches of 500, each in its own transaction, so users’
   database.write = async (work, owner) => {
     const result = await write(work, owner)
     events.push(String((await expiredTokens(database)).length))
-    pushed ??= ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'x' })] } })
+    pushed ??= push(ada, change({ entity_id: 'x' }))
     await asked.promise
     return result
   }
@@ -179,9 +179,9 @@ t.test('A sweep that fails leaves the others to do their work, and the log names
   const first = await buildApp(t, { KEEP_VERSIONS_DAYS: '0' })
   const ada = await first.user('ada')
   const start = Date.now()
-  await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'x', timestamp: start })] } })
+  await push(ada, change({ entity_id: 'x', timestamp: start }))
   const loser = change({ entity_id: 'x', timestamp: start - 1, device_id: 'device-b' })
-  await ada.call('POST', '/api/v1/sync/push', { body: { changes: [loser] } })
+  await push(ada, loser)
   const { db } = first.context.database
   await sql`create trigger t before delete on devices begin select raise(abort, 'not today'); end`.execute(db)
   const orphan = join(first.dataDir, 'exports', `${uuidv7()}.1`)

@@ -4,7 +4,7 @@ import { expand } from '../../src/service/db/migrate.ts'
 import { openDatabase } from '../../src/service/db/open.ts'
 import { recount } from '../../src/service/upkeep/recount.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
-import { change, pullAll } from '../support/changes.ts'
+import { change, pullAll, push } from '../support/changes.ts'
 import { runCommand } from '../support/command.ts'
 import { isPostgres } from '../support/database-url.ts'
 import { depth, isDeep } from '../support/depth.ts'
@@ -199,7 +199,7 @@ t.test('What the previous release stored is served by this version, and both go 
   )
   const { total_bookmarks } = (await ada.call('GET', '/api/v1/sync/status')).body
   t.equal(total_bookmarks, 2)
-  const pushed = await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'new' })] } })
+  const pushed = await push(ada, change({ entity_id: 'new' }))
   t.match(pushed.body, { accepted: 1 })
   const digest = async ({ call }: TestUser) => (await call('GET', '/api/v1/sync/status')).body.digest
   const right = async (user: TestUser) =>

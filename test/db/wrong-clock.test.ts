@@ -2,7 +2,7 @@
 import t from 'tap'
 import { openAdmin } from '../support/admin.ts'
 import { type BuildOptions, buildApp, type TestApp, type TestUser } from '../support/app.ts'
-import { change, pullAll } from '../support/changes.ts'
+import { change, pullAll, push } from '../support/changes.ts'
 import { runCommand } from '../support/command.ts'
 import { databaseUrl } from '../support/database-url.ts'
 import { createdExport } from '../support/exports.ts'
@@ -18,7 +18,7 @@ const errorsOf = ({ log }: TestApp) =>
 async function fill(app: TestApp): Promise<TestUser> {
   const ada = await app.user('ada')
   const changes = ['x', 'y'].map((entity_id) => change({ entity_id }))
-  await ada.call('POST', '/api/v1/sync/push', { body: { changes } })
+  await push(ada, ...changes)
   await ada.call('PUT', '/api/v1/bookmarks/x', { body: content('edited') })
   await ada.call('DELETE', '/api/v1/bookmarks/y')
   await pullAll(ada, { headers: { 'x-device-id': 'laptop' } })

@@ -2,7 +2,7 @@ import * as errors from '../../generated/errors.ts'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import { type OperationId, operations } from '../../generated/operations.ts'
 import type { TestUser } from '../support/app.ts'
-import { change } from '../support/changes.ts'
+import { change, push } from '../support/changes.ts'
 import { createdExport } from '../support/exports.ts'
 import { keyringOf } from '../support/keyrings.ts'
 
@@ -92,7 +92,7 @@ export async function furnish(user: TestUser, name: string): Promise<Ids> {
   await user.call('POST', '/api/v1/bookmarks', { body: { id: `only-${name}`, ...content } })
   await user.call('PUT', `/api/v1/bookmarks/only-${name}`, { body: content })
   const gone = change({ entity_id: 'gone', operation: 'delete', device_id: `device-of-${name}` })
-  await user.call('POST', '/api/v1/sync/push', { body: { changes: [gone] } })
+  await push(user, gone)
   const keyrings = ['earlier', 'keyring'].map((what) => keyringOf(`${what}-of-${name}`))
   for (const [index, keyring] of keyrings.entries())
     await user.call('PUT', '/api/v1/account/keyring', { body: { keyring, revision: index + 1 } })

@@ -5,7 +5,7 @@ import { WebSocket } from 'ws'
 import { operations as contract } from '../../generated/operations.ts'
 import { openDevice, realtimeUrl } from '../realtime/device.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
-import { change, pullAll } from '../support/changes.ts'
+import { change, pullAll, push } from '../support/changes.ts'
 import type { Answered } from '../support/contract.ts'
 import { allOperations, furnish, type Ids } from './requests.ts'
 
@@ -112,7 +112,7 @@ t.test("A pushed change with another user's user_id is rejected, and one's own c
     change({ entity_id: 'b1', operation: operation as 'create', user_id: ada.userId, timestamp: Date.now() + 60_000 }),
   )
   const own = [change({ entity_id: 'mine' }), change({ entity_id: 'mine too', user_id: bob.userId })]
-  const { status, body } = await bob.call('POST', '/api/v1/sync/push', { body: { changes: [...stolen, ...own] } })
+  const { status, body } = await push(bob, ...stolen, ...own)
   t.equal(status, 200)
   t.same(
     body.accepted_ids,
@@ -124,9 +124,7 @@ t.test("A pushed change with another user's user_id is rejected, and one's own c
   )
   t.notOk(JSON.stringify(body).includes(ada.userId))
   for (const user_id of ['', 'nobody', bob.userId.toUpperCase(), ` ${bob.userId}`, '__proto__']) {
-    const { body } = await bob.call('POST', '/api/v1/sync/push', {
-      body: { changes: [{ ...change({ entity_id: 'x' }), user_id }] },
-    })
+    const { body } = await push(bob, { ...change({ entity_id: 'x' }), user_id })
     t.same([body.accepted, body.conflicts.length], [0, 1], `user_id ${user_id}`)
   }
   t.same((await pullAll(bob)).changes.map(({ entity_id }) => entity_id).sort(), ['mine', 'mine too'])

@@ -8,7 +8,7 @@ import { readVectors } from '../client/vectors.ts'
 import { sendRaw } from '../hostile/raw.ts'
 import { allOperations } from '../hostile/requests.ts'
 import { buildApp } from '../support/app.ts'
-import { change } from '../support/changes.ts'
+import { change, push } from '../support/changes.ts'
 import { createdExport } from '../support/exports.ts'
 import { keyringOf } from '../support/keyrings.ts'
 import { pick } from '../support/pick.ts'
@@ -209,7 +209,7 @@ t.test('A HEAD of a list or a download of many bytes reads none of them', async 
     return change({ id: `e${index}`, entity_id: `b${index}`, encrypted_data: 'x'.repeat(262_144) })
   })
   const bob = await app.user('bob')
-  await bob.call('POST', '/api/v1/sync/push', { body: { changes } })
+  await push(bob, ...changes)
   const { id, size_bytes } = await createdExport(bob)
   const answers = await Promise.all(
     ['/api/v1/bookmarks?limit=1000', `/api/v1/exports/${id}`].map((path) => bob.call('HEAD', path)),

@@ -8,7 +8,7 @@ import type { Schemas } from '../../src/service/contract/schemas.ts'
 import { openDevice } from '../realtime/device.ts'
 import { openAdmin } from '../support/admin.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
-import { change } from '../support/changes.ts'
+import { change, push } from '../support/changes.ts'
 import { type Answered, checkAnswer } from '../support/contract.ts'
 import { breakDatabase, interceptWrites, onRead, watchReads } from '../support/database.ts'
 import { holdIntervals } from '../support/intervals.ts'
@@ -107,7 +107,6 @@ const large = (count: number) =>
   Array.from({ length: count }, (_, n) => change({ entity_id: `large-${n}`, encrypted_data: 'x'.repeat(262_144) }))
 const idsOf = (bookmarks: { id: string }[]) => bookmarks.map(({ id }) => id)
 const entitiesOf = (changes: Schemas['SyncEvent'][]) => changes.map(({ entity_id }) => entity_id)
-const push = (user: TestUser, changes: object[]) => user.call('POST', '/api/v1/sync/push', { body: { changes } })
 
 for (const [title, changes, limit] of [
   ['nothing', [], 1],
@@ -117,7 +116,7 @@ for (const [title, changes, limit] of [
 ] as const) {
   t.test(`A body in parts is the JSON that it would be in one piece: ${title}`, async (t) => {
     const user = await app.user(title)
-    await push(user, [...changes])
+    await push(user, ...changes)
     const [listed, pulled] = [await user.call('GET', list), await user.call('POST', pull)]
     for (const { headers, raw, body } of [listed, pulled]) {
       t.equal(headers['content-type'], 'application/json; charset=utf-8')

@@ -5,7 +5,7 @@ import { type Duplex, duplexPair, Readable } from 'node:stream'
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { TestApp, TestUser } from '../support/app.ts'
-import { change } from '../support/changes.ts'
+import { change, push } from '../support/changes.ts'
 import { createdExport } from '../support/exports.ts'
 import { unchecked } from '../sync/unchecked.ts'
 
@@ -71,7 +71,7 @@ export async function storeMuch({ app }: TestApp, user: TestUser, count = 64): P
   const changes = ids.map((entity_id, index) =>
     change({ entity_id, timestamp: Date.now() + index, encrypted_data: 'x'.repeat(262_144) }),
   )
-  await unchecked(app, user).call('POST', '/api/v1/sync/push', { body: { changes } })
+  await push(unchecked(app, user), ...changes)
   return ids
 }
 

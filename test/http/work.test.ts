@@ -7,7 +7,7 @@ import { beginWait, count, currentWork, measured, newWork, runAs, uncounted } fr
 import { openDevice } from '../realtime/device.ts'
 import { openAdmin } from '../support/admin.ts'
 import { buildApp, type TestApp } from '../support/app.ts'
-import { change } from '../support/changes.ts'
+import { change, push } from '../support/changes.ts'
 import { gatherWrites, interceptWrites, onRead } from '../support/database.ts'
 import { createdExport, endLeases } from '../support/exports.ts'
 import { until } from '../support/until.ts'
@@ -64,9 +64,7 @@ t.test('Who takes much by writing gets 429; those who share a transaction share 
     return writeTogether(trx, owner, shares)
   }
   gatherWrites(app.context, 8)
-  const pushes = Array.from({ length: 8 }, (_, n) =>
-    bob.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: `x${n}` })] } }),
-  )
+  const pushes = Array.from({ length: 8 }, (_, n) => push(bob, change({ entity_id: `x${n}` })))
   await Promise.all(pushes)
   const works = app.log
     .map((line) => JSON.parse(line))

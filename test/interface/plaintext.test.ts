@@ -5,7 +5,7 @@ import { deriveKeys } from '../../src/client/crypto/keys.ts'
 import { decryptBookmark, encryptBookmark } from '../../src/client/crypto/record.ts'
 import { openChunks, openExport } from '../../src/client/export-file/export-file.ts'
 import { buildApp } from '../support/app.ts'
-import { change, pullAll } from '../support/changes.ts'
+import { change, pullAll, push } from '../support/changes.ts'
 import { checkOpened } from '../support/contract.ts'
 import { snapshot } from '../support/database.ts'
 import { createdExport } from '../support/exports.ts'
@@ -45,7 +45,7 @@ const made = 5
 async function roundTrip(bookmark: PlaintextBookmark): Promise<PlaintextBookmark> {
   const { id } = bookmark
   const pushed = change({ entity_id: id, ...encryptBookmark(keys, bookmark) })
-  await ada.call('POST', '/api/v1/sync/push', { body: { changes: [pushed] } })
+  await push(ada, pushed)
   const { changes } = await pullAll(ada)
   const event = changes.find(({ entity_id }) => entity_id === id)
   return decryptBookmark(keys, { id, encrypted_data: event?.encrypted_data ?? '', data_hash: event?.data_hash ?? '' })

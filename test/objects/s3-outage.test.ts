@@ -3,7 +3,7 @@ import { openClient } from '../../scripts/servers/minio.ts'
 import { startHealth } from '../../src/service/operating/health.ts'
 import { gated, largeImport, openFile, pastFirstPart } from '../exports/fixture.ts'
 import { buildApp } from '../support/app.ts'
-import { change, pullAll } from '../support/changes.ts'
+import { change, pullAll, push } from '../support/changes.ts'
 import { createdExport, endWaits, finishedExport } from '../support/exports.ts'
 import { ownMinio } from '../support/minio.ts'
 import { until } from '../support/until.ts'
@@ -43,7 +43,7 @@ else {
     t.ok(download.headers['retry-after'])
     t.equal((await ada.call('DELETE', `${path}/${earlier.id}`)).status, 503)
     t.equal(await health(), 'degraded')
-    const pushed = await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'a' })] } })
+    const pushed = await push(ada, change({ entity_id: 'a' }))
     t.equal(pushed.status, 200)
     t.equal((await pullAll(ada)).changes.length, 1)
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import t from 'tap'
 import { buildApp } from '../support/app.ts'
-import { change } from '../support/changes.ts'
+import { change, push } from '../support/changes.ts'
 import { runCommand } from '../support/command.ts'
 import { databaseUrl } from '../support/database-url.ts'
 import { until } from '../support/until.ts'
@@ -16,7 +16,7 @@ t.test('A damaged page of one user: all instances stay ready, and `check` names 
     // It does not compress, so that each takes pages of its own.
     const random = () => Array.from({ length: 4000 }, () => Math.random().toString(36)[2] ?? 'x').join('')
     const changes = Array.from({ length: 20 }, (_, n) => change({ entity_id: `${n}`, encrypted_data: random() }))
-    t.equal((await user.call('POST', '/api/v1/sync/push', { body: { changes } })).status, 200)
+    t.equal((await push(user, ...changes)).status, 200)
   }
   // Moved files are copied, and the server has nothing of the copies in memory.
   const elsewhere = sql.ref(`place_${randomUUID()}`)

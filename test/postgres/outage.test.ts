@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { freePort } from '../../scripts/servers/free-port.ts'
 import { startPostgres } from '../../scripts/servers/postgres.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
-import { change, pullAll } from '../support/changes.ts'
+import { pullAll, pushEntities } from '../support/changes.ts'
 import { databaseUrl } from '../support/database-url.ts'
 import { depth } from '../support/depth.ts'
 import { relyingParty, startMock } from '../support/relying-party.ts'
@@ -123,9 +123,7 @@ t.test(
     const { db } = context.database
     const ada = await user('ada')
     const push = async (entity_id: string) => {
-      const { status, headers } = await ada.call('POST', '/api/v1/sync/push', {
-        body: { changes: [change({ entity_id })] },
-      })
+      const { status, headers } = await pushEntities(ada, entity_id)
       return [status, headers['retry-after']]
     }
     t.same(await push('before'), [200, undefined])
@@ -154,10 +152,8 @@ t.test(
 t.test('A server that became read-only: 503 and not ready; when it can be written again, all goes on', async (t) => {
   const { app, user, context, dataDir, log } = await buildApp(t)
   const ada = await user('ada')
-  const push = (entity_id: string) =>
-    ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id })] } })
   const readiness = async () => (await app.inject('/readyz')).statusCode
-  t.equal((await push('before')).status, 200)
+  t.equal((await pushEntities(ada, 'before')).status, 200)
 
   const admin = new pg.Client({ connectionString: await databaseUrl(dataDir) })
   await admin.connect()
@@ -170,7 +166,7 @@ t.test('A server that became read-only: 503 and not ready; when it can be writte
   )
   await until(() => !context.health.components().database)
   t.equal(await readiness(), 503)
-  const refused = await push('meanwhile')
+  const refused = await pushEntities(ada, 'meanwhile')
   t.match([refused.status, refused.headers['retry-after']], [503, /^\d+$/])
   const errors = log.map((line) => JSON.parse(line)).filter(({ level, reqId }) => level === 50 && reqId)
   t.match(errors, [{ err: { code: '25006', message: /in a read-only transaction/ } }], 'the log says why')
@@ -178,5 +174,5 @@ t.test('A server that became read-only: 503 and not ready; when it can be writte
   await admin.query('SET default_transaction_read_only = off')
   await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = off`)
   await until(async () => (await readiness()) === 200)
-  t.equal((await push('after')).status, 200, 'over new connections: those that were read-only are gone')
+  t.equal((await pushEntities(ada, 'after')).status, 200, 'over new connections: those that were read-only are gone')
 })

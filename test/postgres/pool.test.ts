@@ -7,7 +7,7 @@ import { inOrder, query } from '../../src/service/db/engine/query.ts'
 import { openDatabase } from '../../src/service/db/open.ts'
 import { openDevice } from '../realtime/device.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
-import { change, pullAll } from '../support/changes.ts'
+import { change, pullAll, pushEntities } from '../support/changes.ts'
 import { runCommand } from '../support/command.ts'
 import { databaseUrl } from '../support/database-url.ts'
 import { silent } from '../support/log.ts'
@@ -26,7 +26,7 @@ t.test('40 writes of one user wait for a lock on two connections; others read an
   const locks = await holdLocks(t, app, [ada])
 
   const writes = [...Array(12).keys()].flatMap((index) => [
-    push(ada, `pushed-${index}`),
+    pushEntities(ada, `pushed-${index}`),
     ada.call('POST', '/api/v1/bookmarks', { body: { encrypted_data: 'data', data_hash: 'hash' } }),
     setExportKey(ada),
   ])
@@ -54,7 +54,7 @@ t.test('However many users wait for locks, connections are left for reads and fo
   const users = await Promise.all(Array.from({ length: 10 }, (_, index) => app.user(`user-${index}`)))
   const [ada] = users as [TestUser]
   const locks = await holdLocks(t, app, users)
-  const writes = users.flatMap((user) => [push(user, 'a'), setExportKey(user), setExportKey(user)])
+  const writes = users.flatMap((user) => [pushEntities(user, 'a'), setExportKey(user), setExportKey(user)])
   await until(async () => (await locks.waiting()) + app.context.database.load().waiting >= writes.length)
   const reads = ['/api/v1/auth/session', '/api/v1/bookmarks', '/api/v1/sync/status', '/api/v1/exports']
   t.same(statuses(await Promise.all(reads.map((path) => ada.call('GET', path)))), [200])
@@ -95,9 +95,6 @@ async function holdLocks(t: Test, { dataDir }: TestApp, users: TestUser[]) {
   }
 }
 
-const push = (user: TestUser, entity_id: string) =>
-  user.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id })] } })
-
 const setExportKey = (user: TestUser) =>
   user.call('PUT', '/api/v1/account/export-key', { body: { key: Buffer.alloc(32).toString('base64') } })
 
@@ -106,7 +103,7 @@ const pull = (user: TestUser, deviceId: string) =>
 
 async function requestsOf(user: TestUser) {
   return Promise.all([
-    push(user, 'live'),
+    pushEntities(user, 'live'),
     pull(user, 'device-b'),
     user.call('GET', '/api/v1/bookmarks'),
     user.call('GET', '/api/v1/sync/status'),

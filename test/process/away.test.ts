@@ -1,7 +1,7 @@
 import t from 'tap'
 import { openAdmin } from '../support/admin.ts'
 import { buildApp } from '../support/app.ts'
-import { change } from '../support/changes.ts'
+import { change, push } from '../support/changes.ts'
 import { endLeases } from '../support/exports.ts'
 import { createFakeS3, refusal, startTlsServer } from '../support/s3-servers.ts'
 import { until } from '../support/until.ts'
@@ -20,7 +20,7 @@ t.test('A start without object store and provider: sync is served, exports wait 
   }
   await until(async () => (await readiness()) === '200 {"status":"degraded","down":["objects","provider"]}')
   t.match((await admin.inject('/metrics')).body, 'ebs_component_up{component="objects"} 0\n')
-  const pushed = await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'a' })] } })
+  const pushed = await push(ada, change({ entity_id: 'a' }))
   t.equal(pushed.status, 200)
   await ada.call('POST', '/api/v1/exports')
   const logged = (text: string) => app.log.some((line) => line.includes(text))

@@ -8,7 +8,7 @@ import t from 'tap'
 import { buildService } from '../../scripts/package/service.ts'
 import { production } from '../support/app.ts'
 import { openBrowser } from '../support/browser.ts'
-import { change as makeChange } from '../support/changes.ts'
+import { change as makeChange, push } from '../support/changes.ts'
 import { relyingParty, startMock } from '../support/relying-party.ts'
 import { folder, run, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -54,7 +54,7 @@ t.test('The bundle starts without the repository, signs in, takes pushes, backs 
   const browser = openBrowser(service.call)
   await browser.signIn('Ada')
   const change = makeChange({ entity_id: randomUUID() })
-  const pushed = await browser.call('POST', '/api/v1/sync/push', { body: { changes: [change] } })
+  const pushed = await push(browser, change)
   t.match(pushed.body, { accepted: 1 })
   const pulled = await browser.call('POST', '/api/v1/sync/pull')
   t.match(pulled.body, { changes: [{ entity_id: change.entity_id, encrypted_data: change.encrypted_data }] })
@@ -62,7 +62,7 @@ t.test('The bundle starts without the repository, signs in, takes pushes, backs 
   // More than the log takes before its checkpoint, which a file of its own makes.
   const encrypted_data = 'x'.repeat(256 * 1024)
   const large = Array.from({ length: 80 }, () => makeChange({ entity_id: randomUUID(), encrypted_data }))
-  for (const changes of [large, [change]]) await browser.call('POST', '/api/v1/sync/push', { body: { changes } })
+  for (const changes of [large, [change]]) await push(browser, ...changes)
   await until(async () => (await stat(join(cwd, 'data/bookmarks.db'))).size > 80 * encrypted_data.length)
 
   const pages = await Promise.all(['/docs/', '/openapi.yaml'].map((path) => fetch(service.origin + path)))

@@ -10,7 +10,7 @@ import { bookmark } from '../exports/fixture.ts'
 import { beginUpload } from '../http/uploads.ts'
 import { openDevice } from '../realtime/device.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
-import { change, pullAll } from '../support/changes.ts'
+import { change, pullAll, push } from '../support/changes.ts'
 import { checkAnswer } from '../support/contract.ts'
 import { isDeep } from '../support/depth.ts'
 import { createdExport, finishedExport } from '../support/exports.ts'
@@ -71,9 +71,7 @@ t.test('While it drains it serves as ever, but says that it is not ready; a seco
   t.equal((await service.call('GET', '/api/v1/health')).headers.connection, 'keep-alive')
   const exited = service.kill('SIGTERM')
   await until(async () => (await fetch(`${service.origin}/readyz`)).status === 503)
-  const { status, body, headers } = await user.call('POST', '/api/v1/sync/push', {
-    body: { changes: [change({ entity_id: 'late' })] },
-  })
+  const { status, body, headers } = await push(user, change({ entity_id: 'late' }))
   t.match([status, body, headers.connection], [200, { accepted: 1 }, 'keep-alive'])
   const device = await openDevice(t, service.origin, user)
   t.notOk(service.stdout().includes('"stopping"'))
@@ -105,7 +103,7 @@ async function pushUntilGone(service: Service, user: TestUser, name: string, ans
   for (let count = 0; ; count += 1) {
     const entity_id = `${name}-${count}`
     const changes = [change({ entity_id, device_id: name })]
-    const answer = await user.call('POST', '/api/v1/sync/push', { body: { changes } }).catch(() => undefined)
+    const answer = await push(user, ...changes).catch(() => undefined)
     if (!answer) return void (await service.exited)
     if (answer.body.accepted === 1) answered.push(entity_id)
   }

@@ -11,7 +11,7 @@ import { WebSocket } from 'ws'
 import { closeCodes } from '../../generated/channel.ts'
 import { createTurns } from '../../src/service/load/turns.ts'
 import type { TestApp, TestUser } from '../support/app.ts'
-import { change } from '../support/changes.ts'
+import { change, push } from '../support/changes.ts'
 import { checkAnswer } from '../support/contract.ts'
 import { depth } from '../support/depth.ts'
 import { holdIntervals } from '../support/intervals.ts'
@@ -89,7 +89,7 @@ t.test('A reader that reads slowly is sent the newest changes when it gets there
   await write(app, ada, enough)
   await until(() => unsentBytes(app) >= mebibyte)
   const newer = change({ entity_id: 'bookmark-40', timestamp: Date.now() + 1000 })
-  await ada.call('POST', '/api/v1/sync/push', { body: { changes: [newer] } })
+  await push(ada, newer)
   slow.socket.resume()
   const entities = await slow.takeEntities('bookmark-40')
   t.same(entities, [...enough.filter((id) => id !== 'bookmark-40'), 'bookmark-40'])

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { TestUser } from '../support/app.ts'
-import { change } from '../support/changes.ts'
+import { change, pushEntities } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
 import { sharedApp } from '../support/shared-app.ts'
 import { type Device, openDevice } from './device.ts'
@@ -114,31 +114,28 @@ t.test('A change that wins a conflict says so', async (t) => {
   t.match(await reader.nextSync(), { event: { conflict_resolved: true, resolution_strategy: 'last_write_wins' } })
 })
 
-const push = (user: TestUser, ...entity_ids: string[]) =>
-  user.call('POST', '/api/v1/sync/push', { body: { changes: entity_ids.map((entity_id) => change({ entity_id })) } })
-
 async function lastStamp(user: TestUser): Promise<number> {
   return (await user.call('POST', '/api/v1/sync/pull', { body: {} })).body.last_sync_timestamp
 }
 
 t.test('since replays what was missed, in stamp order, then the channel is live', async (t) => {
   const { origin, ada } = await open()
-  await push(ada, 'seen')
+  await pushEntities(ada, 'seen')
   const since = await lastStamp(ada)
-  await push(ada, 'missed-1', 'missed-2')
-  await push(ada, 'missed-3')
+  await pushEntities(ada, 'missed-1', 'missed-2')
+  await pushEntities(ada, 'missed-3')
   const device = await openDevice(t, origin, ada, { since })
   t.same(await device.takeEntities('missed-3'), ['missed-1', 'missed-2', 'missed-3'])
-  await push(ada, 'live')
+  await pushEntities(ada, 'live')
   t.same(await device.takeEntities('live'), ['live'])
 })
 
 t.test("since beyond the user's last stamp, of a database that was restored, counts as 0", async (t) => {
   const { origin, ada } = await open()
-  await push(ada, 'before')
+  await pushEntities(ada, 'before')
   for (const since of [(await lastStamp(ada)) + 1, Number.MAX_SAFE_INTEGER]) {
     const device = await openDevice(t, origin, ada, { since })
-    await push(ada, `after-${since}`)
+    await pushEntities(ada, `after-${since}`)
     const delivered = await device.takeEntities(`after-${since}`)
     t.equal(delivered[0], 'before', `since ${since}`)
   }
@@ -151,19 +148,19 @@ t.test("A replay shows only the newest change of each entity, and the device's o
   for (const one of [own, first, second]) await ada.call('POST', '/api/v1/sync/push', { body: { changes: [one] } })
   const device = await openDevice(t, origin, ada, { since: 0 })
   for (const { id } of [own, second]) t.match(await device.nextSync(), { event: { id } })
-  await push(ada, 'last')
+  await pushEntities(ada, 'last')
   t.same(await device.takeEntities('last'), ['last'])
 })
 
 t.test('Sockets at different stamps each continue from their own', async (t) => {
   const { origin, ada } = await open()
   const ids = Array.from({ length: 700 }, (_, index) => `bookmark-${index}`)
-  await push(ada, ...ids)
+  await pushEntities(ada, ...ids)
   const { body } = await ada.call('POST', '/api/v1/sync/pull', { body: {} })
   const first = body.last_sync_timestamp - (ids.length - 1)
   const places = [0, 0, 1, 255, 256, 257, 500, 699]
   const devices = await Promise.all(places.map((place) => openDevice(t, origin, ada, { since: first + place - 1 })))
-  await push(ada, 'live')
+  await pushEntities(ada, 'live')
   for (const [index, place] of places.entries()) {
     const device = devices[index] as Device
     let cursor = first + place - 1
@@ -197,7 +194,7 @@ t.test('A device that reconnects with the last stamp misses nothing, wherever it
         const device = await openDevice(t, origin, ada, { since: received.at(-1)?.stamp ?? 0 })
         const ids = Array.from({ length: writes }, (_, index) => `bookmark-${written.length + index}`)
         written.push(...ids)
-        writing.push(...ids.map((id) => push(ada, id)))
+        writing.push(...ids.map((id) => pushEntities(ada, id)))
         const missing = Math.floor((written.length - received.length) * read)
         for (let taken = 0; taken < missing; taken++) {
           const { event, stamp } = await device.nextSync()
@@ -211,7 +208,7 @@ t.test('A device that reconnects with the last stamp misses nothing, wherever it
         const { event, stamp } = await device.nextSync()
         received.push({ id: event.entity_id, stamp })
       }
-      await push(ada, 'last')
+      await pushEntities(ada, 'last')
       const rest = await device.takeEntities('last')
       device.socket.terminate()
       const stamps = received.map(({ stamp }) => stamp)

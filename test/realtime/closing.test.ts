@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { endLogin } from '../../src/service/db/tables/logins.ts'
-import type { TestApp, TestUser } from '../support/app.ts'
-import { change } from '../support/changes.ts'
+import type { TestApp } from '../support/app.ts'
+import { change, pushEntities } from '../support/changes.ts'
 import { breakDatabase, interceptWrites } from '../support/database.ts'
 import { depth } from '../support/depth.ts'
 import { holdIntervals } from '../support/intervals.ts'
@@ -10,8 +10,6 @@ import { until } from '../support/until.ts'
 import { type Device, openDevice, openPerson, startService } from './device.ts'
 
 const dayMs = 86_400_000
-const push = (user: TestUser, entity_id: string) =>
-  user.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id })] } })
 
 const common = await startService(t)
 const open = (t: Test, app = common) => openPerson(t, app)
@@ -32,7 +30,7 @@ t.test('Signing out closes every socket of the login with 4401, and no other', a
   ]
   await ada.call('POST', '/api/v1/auth/logout')
   t.same(await Promise.all([device.closeCode, second.closeCode]), [4401, 4401])
-  await push(sameUser, 'later')
+  await pushEntities(sameUser, 'later')
   t.match(await others[0]?.nextSync(), { event: { entity_id: 'later' } })
   for (const { socket } of others) t.equal(socket.readyState, socket.OPEN)
   t.same([device.messages, second.messages], [[], []], 'those of the login got nothing more')
@@ -41,7 +39,7 @@ t.test('Signing out closes every socket of the login with 4401, and no other', a
 t.test('Once a login has ended elsewhere, its socket receives no more changes', async (t) => {
   const { app, name, ada, device } = await open(t)
   await app.context.database.write((trx) => endLogin(trx, ada))
-  await push(await app.user(name), 'secret')
+  await pushEntities(await app.user(name), 'secret')
   t.equal(await device.closeCode, 4401)
   t.same(device.messages, [])
 })
@@ -76,7 +74,7 @@ t.test('A refresh leaves the socket open, beyond the end of the session token it
   const cookie = `service_refresh=${ada.refresh}`
   t.equal((await app.call('POST', '/api/v1/auth/refresh', { headers: { cookie } })).status, 200)
   app.setClock(Date.now() + 8 * dayMs)
-  await push(await app.user(name), 'x')
+  await pushEntities(await app.user(name), 'x')
   t.match(await device.nextSync(), { event: { entity_id: 'x' } })
 })
 
@@ -168,7 +166,7 @@ t.test('What happens periodically', async (t) => {
   t.test('A lost notice is made up for within 30 s', async (t) => {
     const { app, ada, device } = await open(t, held)
     loseNotices(t, app)
-    await push(ada, 'x')
+    await pushEntities(ada, 'x')
     device.send({ type: 'ping' })
     t.same(await device.next(), { type: 'pong' }, 'nothing came')
     tick(30)
@@ -182,7 +180,7 @@ t.test('What happens periodically', async (t) => {
     loseNotices(t, app)
     const devices: Device[] = []
     for (const user of users) {
-      await push(user, 'x')
+      await pushEntities(user, 'x')
       const device = await openDevice(t, app.origin, user, { since: 0 })
       // Nothing is read for a socket any more once it has what it missed.
       await device.nextSync()
@@ -211,7 +209,7 @@ t.test('What happens periodically', async (t) => {
   t.test('What could not be read is read again 5 s later', async (t) => {
     const { app, ada, device, log } = await open(t, held)
     loseNotices(t, app)
-    await push(ada, 'x')
+    await pushEntities(ada, 'x')
     const mend = breakDatabase(app.context)
     tick(30)
     await until(() => log().includes('changes could not be read'))
@@ -279,5 +277,5 @@ t.test('A client that leaves is forgotten', async (t) => {
   device.socket.close()
   rude.socket.terminate()
   await until(() => hub.socketsOf(ada.userId) === 0)
-  t.equal((await push(ada, 'x')).status, 200)
+  t.equal((await pushEntities(ada, 'x')).status, 200)
 })

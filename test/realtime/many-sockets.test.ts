@@ -5,7 +5,7 @@ import type { KyselyPlugin } from 'kysely'
 import t from 'tap'
 import type { WebSocket } from 'ws'
 import type { TestUser } from '../support/app.ts'
-import { change } from '../support/changes.ts'
+import { change, push } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
 import { type Device, openDevice, startService } from './device.ts'
 
@@ -30,10 +30,9 @@ t.test(`${all} sockets of four users: one read and serialization per user; a sig
   const responses = queryObjects(ServerResponse, { format: 'count' })
   t.ok(responses < all / 2, `no socket keeps its request and response in memory: ${responses} are there`)
 
-  const push = (user: TestUser, entity_id: string) =>
-    user.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id, device_id: 'elsewhere' })] } })
+  const elsewhere = (entity_id: string) => change({ entity_id, device_id: 'elsewhere' })
   for (const [user, own] of devices) {
-    await push(user, 'x')
+    await push(user, elsewhere('x'))
     const got = await Promise.all(own.map((device) => device.nextSync()))
     t.same(new Set(got.map(({ stamp, event }) => `${stamp} ${event.user_id} ${event.entity_id}`)).size, 1, 'all got it')
     t.match(got[0], { event: { user_id: user.userId, entity_id: 'x' } })
@@ -52,7 +51,7 @@ t.test(`${all} sockets of four users: one read and serialization per user; a sig
   context.database.db = context.database.db.withPlugin(counter)
   const publish = context.notices.publishChange
   context.notices.publishChange = () => {}
-  for (const user of users) await push(user, 'y')
+  for (const user of users) await push(user, elsewhere('y'))
   queries = 0
   const sent = streams.map((stream) => t.capture(stream, 'write', stream.write))
   for (const { userId } of users) publish(userId)

@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { closeCodes } from '../../generated/channel.ts'
-import type { TestUser } from '../support/app.ts'
-import { change, pullAll } from '../support/changes.ts'
+import { change, pullAll, push } from '../support/changes.ts'
 import { breakDatabase, countRows, interceptWrites } from '../support/database.ts'
 import { until } from '../support/until.ts'
 import { maxUserBytes } from '../support/usage.ts'
@@ -12,7 +11,6 @@ const common = await startService(t)
 const limited = await startService(t, { RATE_LIMIT_PER_MINUTE: '10' })
 const open = (t: Test, app = common) => openPerson(t, app)
 
-const push = (user: TestUser, changes: unknown[]) => user.call('POST', '/api/v1/sync/push', { body: { changes } })
 const own = (fields: Parameters<typeof change>[0]) => change({ device_id: 'device-b', ...fields })
 
 t.test('A retry is acknowledged too, with the same stamp as before, and changes nothing', async (t) => {
@@ -20,7 +18,7 @@ t.test('A retry is acknowledged too, with the same stamp as before, and changes 
   const event = own({ entity_id: 'x' })
   device.send({ type: 'sync', event })
   const first = await device.nextSync()
-  await push(ada, [own({ entity_id: 'y' })])
+  await push(ada, own({ entity_id: 'y' }))
   await device.nextSync()
   device.send({ type: 'sync', event })
   const { previous_stamp: _, ...message } = first
@@ -32,7 +30,7 @@ t.test('A retry is acknowledged too, with the same stamp as before, and changes 
 t.test('A retry over a new socket is acknowledged in its turn', async (t) => {
   const { origin, ada, device } = await open(t)
   const event = own({ entity_id: 'x' })
-  await push(ada, [change({ entity_id: 'missed' }), event, change({ entity_id: 'missed too' })])
+  await push(ada, change({ entity_id: 'missed' }), event, change({ entity_id: 'missed too' }))
   device.socket.terminate()
   const again = await openDevice(t, origin, ada, { since: 0 })
   again.send({ type: 'sync', event })
@@ -42,7 +40,7 @@ t.test('A retry over a new socket is acknowledged in its turn', async (t) => {
 t.test('A change that repeats what is already stored is acknowledged with what is stored', async (t) => {
   const { ada, device } = await open(t)
   const stored = change({ entity_id: 'x', timestamp: 2000 })
-  await push(ada, [stored])
+  await push(ada, stored)
   await device.nextSync()
   device.send({ type: 'sync', event: { ...stored, id: 'other', device_id: 'device-b', timestamp: 1000 } })
   t.match(await device.nextSync(), { event: { entity_id: 'x', id: stored.id } })
@@ -54,7 +52,7 @@ t.test('A sync reaches the other sockets once, and its sender once', async (t) =
   const ids = Array.from({ length: 50 }, (_, index) => `bookmark-${index}`)
   for (const entity_id of ids) device.send({ type: 'sync', event: own({ entity_id }) })
   await device.take((message) => message.type === 'sync' && message.event.entity_id === 'bookmark-49')
-  await push(ada, [change({ entity_id: 'last' })])
+  await push(ada, change({ entity_id: 'last' }))
   t.same(await device.takeEntities('last'), ['last'], 'the sender got no more than its acknowledgements')
   t.same(await other.takeEntities('last'), [...ids, 'last'])
   t.same(await twin.takeEntities('last'), [...ids, 'last'], 'another socket of the same device, too')
@@ -69,7 +67,7 @@ t.test('A sync that the hub reads before its push has returned is sent once, in 
     stop()
     notices.publishChange = () => {}
     const result = await write()
-    await push(ada, [change({ entity_id: 'next' })])
+    await push(ada, change({ entity_id: 'next' }))
     publishChange(ada.userId)
     await other.takeEntities('next')
     notices.publishChange = publishChange
@@ -77,7 +75,7 @@ t.test('A sync that the hub reads before its push has returned is sent once, in 
   })
   device.send({ type: 'sync', event: own({ entity_id: 'x' }) })
   t.same(await device.takeEntities('next'), ['x', 'next'])
-  await push(ada, [change({ entity_id: 'last' })])
+  await push(ada, change({ entity_id: 'last' }))
   t.same(await device.takeEntities('last'), ['last'])
 })
 
@@ -86,7 +84,7 @@ t.test('A sync of an unknown or another device reaches its sender once', async (
   for (const device_id of ['unknown', 'device-c'])
     device.send({ type: 'sync', event: own({ entity_id: device_id, device_id }) })
   t.same(await device.takeEntities('device-c'), ['unknown', 'device-c'])
-  await push(ada, [change({ entity_id: 'last' })])
+  await push(ada, change({ entity_id: 'last' }))
   t.same(await device.takeEntities('last'), ['last'])
 })
 
@@ -102,7 +100,7 @@ t.test('A sync that deletes is acknowledged without ciphertext', async (t) => {
 
 t.test('A sync that is rejected comes back as an error that names the entity', async (t) => {
   const { app, ada, device } = await open(t)
-  await push(ada, [change({ entity_id: 'the-entity', timestamp: 2000 })])
+  await push(ada, change({ entity_id: 'the-entity', timestamp: 2000 }))
   await device.nextSync()
   device.send({ type: 'sync', event: own({ entity_id: 'the-entity', timestamp: 1000 }) })
   t.match(await device.next(), { type: 'error', error: /the-entity.*newer/ })

@@ -18,6 +18,11 @@ export function push<Answer>({ call }: { call: Call<Answer> }, ...changes: objec
   return call('POST', '/api/v1/sync/push', { body: { changes } })
 }
 
+/** Pushes a change of each of these entities in one request. */
+export function pushEntities<Answer>(user: { call: Call<Answer> }, ...ids: string[]): Promise<Answer> {
+  return push(user, ...ids.map((entity_id) => change({ entity_id })))
+}
+
 /** Pulls page by page to the end, as a client does. */
 export async function pullAll(
   { call }: { call: Call<{ status: number; body: Schemas['PullResponse'] }> },

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ApiError, memoryStore, type Row, type Store } from '../../../src/client/index.ts'
 import { blankRow } from '../../../src/client/sync/store/row.ts'
-import { change } from '../../support/changes.ts'
+import { change, push } from '../../support/changes.ts'
 import { backUp } from '../chaos/run.ts'
 import { counted, settled } from './clock.ts'
 import { bookmark, online, openPeople, type Person, remove, send, shown } from './device.ts'
@@ -74,7 +74,7 @@ t.test('a service that is put back to a backup while a store is mended is told a
 t.test('what a device cannot have is looked for once, and not again when something else has changed', async (t) => {
   const person = await people.person(t)
   const changes = [change({ entity_id: 'g', entity_type: 'group', timestamp: person.world.time })]
-  await person.user.call('POST', '/api/v1/sync/push', { body: { changes } })
+  await push(person.user, ...changes)
   const store = memoryStore()
   const first = await visit(person, store, 0)
   t.same([first.told, first.fromStart], [[], 2], 'the first pull, and one for the digest')

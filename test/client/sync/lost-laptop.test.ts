@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { openAccount } from '../../../src/client/account.ts'
 import { createHistory, type History } from '../../../src/client/history.ts'
 import { createVault, decryptBookmark, deriveKeys, memoryStore, rotateKeys } from '../../../src/client/index.ts'
-import { pullAll } from '../../support/changes.ts'
+import { pullAll, push } from '../../support/changes.ts'
 import { sharedApp } from '../../support/shared-app.ts'
 import { until } from '../../support/until.ts'
 import { clientOver } from '../connection.ts'
@@ -37,7 +37,7 @@ t.test('a lost laptop: signed out, cut off, and a copy of its disk opens nothing
   await until(() => laptop.status().state === 'signed-out')
   await laptop.put(bookmark('x', 'by the thief'))
   await t.rejects(laptop.syncNow(), { name: 'SignedOutError' })
-  const { status } = await laptopUser.call('POST', '/api/v1/sync/push', { body: { changes: [] } })
+  const { status } = await push(laptopUser)
   t.equal(status, 401)
 
   const draft = await rotateKeys(phoneClient, { userId, recoveryCode: created.recoveryCode }, 'correct horse')

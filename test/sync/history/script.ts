@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { isFarAhead } from '../../../src/protocol/order.ts'
 import type { TestApp, TestUser } from '../../support/app.ts'
-import { change } from '../../support/changes.ts'
+import { change, push } from '../../support/changes.ts'
 import { sweepVersions } from '../../support/sweeps.ts'
 import type { Entity, Kept, Model } from './model.ts'
 
@@ -252,7 +252,7 @@ async function pushed({ user, model, now }: Player, changes: ReturnType<typeof c
   // One that is sent again may come from before the clock went back.
   const considered = changes.filter(({ timestamp }) => !isFarAhead(timestamp, now))
   const isStored = model.push(now, considered)
-  const { status } = await user.call('POST', '/api/v1/sync/push', { body: { changes } })
+  const { status } = await push(user, ...changes)
   return differs(status, isStored ? 200 : 413)
 }
 
