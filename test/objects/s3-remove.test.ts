@@ -2,7 +2,7 @@ import t from 'tap'
 import { exportSweeps } from '../../src/service/upkeep/exports.ts'
 import { buildFixture, exportId } from '../exports/fixture.ts'
 import { createFakeS3, refusal, startTlsServer } from '../support/s3-servers.ts'
-import { openStore } from '../support/s3-store.ts'
+import { openStore } from '../support/stores.ts'
 
 const key = `${exportId(1)}.1`
 

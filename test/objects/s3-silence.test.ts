@@ -6,7 +6,8 @@ import { ObjectStoreUnavailableError } from '../../src/service/objects/store.ts'
 import { exportId } from '../exports/fixture.ts'
 import { ownMinio } from '../support/minio.ts'
 import { createFakeS3, startRecorder, startTlsServer } from '../support/s3-servers.ts'
-import { openStore, pieces, read } from '../support/s3-store.ts'
+import { openStore } from '../support/stores.ts'
+import { pieces, read } from './content.ts'
 
 const minio = await ownMinio(t)
 if (typeof minio === 'string') t.pass('no MinIO', { skip: minio })

@@ -8,7 +8,8 @@ import { exportId } from '../exports/fixture.ts'
 import { isDeep } from '../support/depth.ts'
 import { sharedMinio } from '../support/minio.ts'
 import { startRecorder } from '../support/s3-servers.ts'
-import { openStore, pieces, read } from '../support/s3-store.ts'
+import { openStore } from '../support/stores.ts'
+import { pieces, read } from './content.ts'
 
 const minio = await sharedMinio(t)
 if (typeof minio === 'string') t.pass('no MinIO', { skip: minio })

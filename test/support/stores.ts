@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { openClient, type S3Environment } from '../../scripts/servers/minio.ts'
+import { readConfig } from '../../src/service/config/config.ts'
+import { openObjectStore } from '../../src/service/objects/open.ts'
 import type { ObjectStore } from '../../src/service/objects/store.ts'
+import { silent } from './log.ts'
 import { type SharedMinio, sharedMinio } from './minio.ts'
-import { openStore } from './s3-store.ts'
 
 type Environment = Record<string, string>
 
@@ -63,6 +65,13 @@ export function testOnEachStore(t: Test, tests: StoreTests): void {
 
 function openable(store: Omit<TestStore, 'open'>): TestStore {
   return { ...store, open: async (t, env) => openStore(t, env ?? (await store.env(t))) }
+}
+
+/** Opens the store that these variables name. */
+export async function openStore(t: Test, env: Environment): Promise<ObjectStore> {
+  const store = await openObjectStore(readConfig(env), silent)
+  t.teardown(() => store.close())
+  return store
 }
 
 /** The service writes and removes one now and then, to see whether the store is there. */
