@@ -4,7 +4,7 @@ import type { components } from '../../../generated/openapi.ts'
 import { isEncryptedAnew } from '../../protocol/encrypted-anew.ts'
 import { dayMs } from '../../protocol/order.ts'
 import { uuidv7 } from '../ids.ts'
-import { type Call, doneIf, type FakeAnswer, failed, ok, okIfFound } from './fake-call.ts'
+import { type Call, done, doneIf, type FakeAnswer, failed, ok, okIfFound } from './fake-call.ts'
 import {
   type Current,
   type FakeRecords,
@@ -66,7 +66,7 @@ export function purgeBookmark({ account: { records }, id }: Call): FakeAnswer {
   const erased = new Set(records.keptOf(current))
   records.kept = records.kept.filter((version) => !erased.has(version))
   current.data = null
-  return doneIf(true, BookmarkNotFound)
+  return done
 }
 
 export function restoreBookmark({ account: { records }, id, body, by: device_id, now }: Call): FakeAnswer {

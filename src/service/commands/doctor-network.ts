@@ -16,7 +16,7 @@ export async function examineIssuer({ identityProvider, publicUrl, environment }
   if (!identityProvider) return [ok('provider', 'that of development, where any name signs in')]
   const redirectUri = `${publicUrl}/api/v1/auth/callback`
   const { issuer } = identityProvider
-  const register: Finding = ok('provider', `register this redirect URI there: ${redirectUri}`)
+  const register = ok('provider', `register this redirect URI there: ${redirectUri}`)
   const provider = openProvider({ ...identityProvider, redirectUri, allowHttp: environment === 'development' })
   try {
     await provider.probe()

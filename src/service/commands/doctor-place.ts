@@ -43,12 +43,12 @@ export function examineVariables(config: Config): Finding[] {
     ['START_TIMEOUT', isSqlite, 'the database is SQLite'],
   ]
   const findings: Finding[] = [
-    ...misspelt(process.env).map(({ name, meant }): Finding => {
-      return warning('settings', `nothing reads ${name}`, `did you mean ${meant}?`)
-    }),
+    ...misspelt(process.env).map(({ name, meant }) =>
+      warning('settings', `nothing reads ${name}`, `did you mean ${meant}?`),
+    ),
     ...idle
       .filter(([name, isIdle]) => isIdle && isSet(name))
-      .map(([name, , because]): Finding => warning('settings', `${name} has no effect: ${because}`)),
+      .map(([name, , because]) => warning('settings', `${name} has no effect: ${because}`)),
   ]
   if (environment === 'development' && isSet('NODE_ENV') === false && publicUrl.startsWith('http:'))
     findings.push(ok('settings', 'this is development: for users, set NODE_ENV=production'))
@@ -65,7 +65,7 @@ export function examineSignUp({ environment, access, identityProvider, serveApp,
   ].filter(Boolean)
   const who = rules.length === 0 ? 'everybody, as no variable restricts it' : `only ${rules.join(', and ')}`
   const says = `who may sign in, of ${identityProvider?.issuer ?? 'any name'}: ${who}`
-  const nowhere: Finding = warning(
+  const nowhere = warning(
     'sign-up',
     'users have nothing to open',
     'set SERVE_APP=true for the web page, or CORS_ORIGIN for the extension',
