@@ -12,10 +12,19 @@ const programs = {
 /** The rooms of src/service/ from the ground up. Each may import only from itself and from those before it. */
 const rooms = [
   ...['thread', 'log.ts', 'bundle.ts', 'terminal', 'tracing', 'contract', 'load', 'config', 'seal'],
-  ...['db/schema.ts', 'db/engine', 'db/tables', 'db/migrations', 'db/migrate.ts', 'db/beside.ts', 'db/open.ts'],
+  ...[
+    'db/schema.ts',
+    'db/engine',
+    'db/tables',
+    'db/migrations',
+    'db/migrate.ts',
+    'db/distribute.ts',
+    'db/beside.ts',
+    'db/open.ts',
+  ],
   ...['notices', 'provider', 'auth', 'sync'],
   ...['objects', 'backup', 'exports', 'realtime', 'operating', 'upkeep', 'operations', 'http'],
-  ...['context.ts', 'app.ts', 'printed.ts', 'start.ts', 'commands', 'main.ts'],
+  ...['context.ts', 'app.ts', 'printed.ts', 'start.ts', 'commands', 'main.ts', 'testing.ts'],
 ]
 
 /** @param {string[]} names */

@@ -43,7 +43,7 @@ const ciphertext = 'x'.repeat(ciphertextLength)
 const hash = 'h'.repeat(64)
 const bookmarksPerStatement = 100_000
 /** Before the first one's sequence number, which is the time when it was made. */
-export const firstStamp = 1_700_000_000_000
+export const firstSequence = 1_700_000_000_000
 
 /** Gives each of the users that many bookmarks, as if they had been pushed. */
 export async function addBookmarks(data: Data, users: string[], count: number): Promise<void> {
@@ -52,15 +52,16 @@ export async function addBookmarks(data: Data, users: string[], count: number): 
     const to = Math.min(count, from + bookmarksPerStatement - 1)
     const series = `WITH RECURSIVE series(n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM series WHERE n < ${to}),
       owners AS (${owners})`
-    await data.run(`INSERT INTO records (user_id, entity_type, entity_id, data_hash, created_at, updated_at, stamp,
-      event_id, operation, timestamp, device_id, conflict_resolved, bytes, data_stamp)
-      ${series} SELECT id, 'bookmark', ${idOf('n')}, '${hash}', ${firstStamp} + n, ${firstStamp} + n, ${firstStamp} + n,
-      ${idOf('n')}, 'create', ${firstStamp} + n, 'laptop', 0, ${ciphertext.length}, ${firstStamp} + n FROM owners, series`)
-    await data.run(`INSERT INTO ciphertexts (user_id, stamp, encrypted_data)
-      ${series} SELECT id, ${firstStamp} + n, '${ciphertext}' FROM owners, series`)
+    await data.run(`INSERT INTO records (user_id, entity_type, entity_id, data_hash, created_at, updated_at, sequence,
+      stored_at, event_id, operation, timestamp, device_id, bytes, data_sequence, first_sequence, first_stored_at)
+      ${series} SELECT id, 'bookmark', ${idOf('n')}, '${hash}', ${firstSequence} + n, ${firstSequence} + n, ${firstSequence} + n,
+      ${firstSequence} + n, ${idOf('n')}, 'create', ${firstSequence} + n, 'laptop', ${ciphertext.length}, ${firstSequence} + n,
+      ${firstSequence} + n, ${firstSequence} + n FROM owners, series`)
+    await data.run(`INSERT INTO ciphertexts (user_id, sequence, encrypted_data)
+      ${series} SELECT id, ${firstSequence} + n, '${ciphertext}' FROM owners, series`)
   }
   const quoted = users.map((user) => `'${user}'`)
-  await data.run(`UPDATE users SET last_stamp = ${firstStamp} + ${count}, live_bookmarks = ${count}, stored_records = ${count},
+  await data.run(`UPDATE users SET last_sequence = ${firstSequence} + ${count}, live_bookmarks = ${count}, stored_records = ${count},
     stored_bytes = ${count * ciphertext.length} WHERE id IN (${quoted})`)
 }
 
@@ -94,13 +95,15 @@ export async function addPeople(data: Data, count: number, secretKey: string): P
     })
     await data.run(`INSERT INTO users (id, issuer, subject, email, name, avatar_url, email_verified, export_key_sealed,
       created_at) VALUES ${users}`)
-    const logins = part.map(({ userId }) => `('${userId}', '${userId}', ${now}, ${now})`)
-    await data.run(`INSERT INTO logins (id, user_id, checked_at, created_at) VALUES ${logins}`)
+    const logins = part.map(({ userId }) => `('${userId}', '${userId}', ${now}, ${now}, '', ${now})`)
+    await data.run(
+      `INSERT INTO logins (id, user_id, checked_at, created_at, user_agent, last_used_at) VALUES ${logins}`,
+    )
     const tokens = part.map(({ userId, session }) => {
       const hash = createHash('sha256').update(session).digest('base64url')
-      return `('${hash}', 'session', '${userId}', ${now}, ${now + dayMs})`
+      return `('${hash}', 'session', '${userId}', '${userId}', ${now}, ${now + dayMs})`
     })
-    await data.run(`INSERT INTO tokens (hash, kind, login_id, issued_at, expires_at) VALUES ${tokens}`)
+    await data.run(`INSERT INTO tokens (hash, kind, user_id, login_id, issued_at, expires_at) VALUES ${tokens}`)
   }
   return people
 }

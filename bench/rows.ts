@@ -8,7 +8,6 @@ import { fanOutRow, idleSockets } from './rows/sockets.ts'
 export const rows: Record<string, Row> = {
   push: records.push,
   update: records.update,
-  history: records.history,
   beside: records.beside,
   pull: records.pull,
   'empty-pull': records.emptyPull,

@@ -42,8 +42,12 @@ export interface paths {
          *     the user's machine has started it: the redirect leads there, with the query of this request, and nobody is signed in.
          *
          *     A failure redirects to `/login?error=<message>`; the message is one of `x-login-failures`, which the guide to errors
-         *     lists. Who may sign in is the operator's choice: members of e-mail domains or of a group of the provider, or only those
+         *     lists. `Identity provider did not ask you to sign in` comes after a sign-in with `prompt` `login` for which the provider
+         *     asked nothing, although it had to: that sign-in would not be recent. Who may sign in is the operator's choice: members of e-mail domains or of a group of the provider, or only those
          *     who are users already. Each sign-in is checked; whoever may not is not created, and gets no session.
+         *
+         *     After the operator has changed the identity provider, nobody becomes a new user until the accounts are moved to it:
+         *     their owners would find empty ones.
          */
         get: operations["completeLogin"];
         put?: never;
@@ -109,7 +113,8 @@ export interface paths {
          *     that refresh at the same moment all stay signed in. Session cookies of the login that are more than 60 s old stay
          *     valid for another 60 s, newer ones for all of their time, and of all of them only the newest 1,000.
          *
-         *     503 means that the identity provider is unreachable. Nobody is signed out; try again later.
+         *     503 means that the identity provider is unreachable, or refuses for a reason that may pass. Nobody is signed out;
+         *     try again later. A login whose every refresh the provider refuses ends within 24 hours.
          */
         post: operations["refreshSession"];
         delete?: never;
@@ -262,7 +267,7 @@ export interface paths {
         post?: never;
         /**
          * Erase a deleted bookmark
-         * @description Erases the ciphertext of a deleted bookmark and all its versions at once. Its ids, hash and times stay as a tombstone, so that an older change that arrives later loses. Succeeds again if nothing is left to erase. A session whose sign-in is older than 10 minutes can erase 20 in 24 hours.
+         * @description Erases the ciphertext of a deleted bookmark and all its versions at once. Its ids, hash and times stay as a tombstone, so that an older change that arrives later loses. Succeeds again if nothing is left to erase. From sign-ins that are older than 10 minutes, a user can erase 20 in 24 hours, on all devices together.
          */
         delete: operations["purgeBookmark"];
         options?: never;
@@ -303,7 +308,7 @@ export interface paths {
          * Pull changes
          * @description Returns the newest change of each entity whose sequence number is greater than `since`, in order of sequence
          *     numbers. While `has_more` is true, repeat with `since` set to the returned `last_sync_timestamp`. A page may end
-         *     before `limit` (after 8 MiB of ciphertext); only `has_more` tells whether it was the last. A device's own changes
+         *     before `limit` (after 2 MiB of ciphertext); only `has_more` tells whether it was the last. A device's own changes
          *     are returned, too; it recognises them by their ids.
          *
          *     A `since` above the user's last sequence number counts as 0: the database was restored from a backup, and what is
@@ -437,9 +442,9 @@ export interface paths {
          *     what they replace. Only the ciphertext tells whether something was changed, never a hash or an event id: what was
          *     encrypted anew since is restored, too. Nothing is lost by it: the versions of now are kept, and a rewind to now brings them back.
          *
-         *     A request looks at up to 10,000 entities, some at a time: if it fails midway, what is done stays done, and counts as
-         *     unchanged when it is repeated. While `next` is not null, repeat it with `cursor` set to that. With
-         *     `dry_run`, nothing is changed, and the counts tell what would be.
+         *     A request handles up to 500 entities, in one transaction. While `next` is not null, repeat it with `cursor` set to
+         *     that. If it is interrupted, what is done stays done, and counts as unchanged when the rewind is repeated. With
+         *     `dry_run`, nothing is changed, and the counts say what would be.
          *
          *     `to` is compared with the time at which the service stored each change, which is the same for all changes of one
          *     request. A `last_sync_timestamp` that a device had right before a rewind is an exact place: going back there takes
@@ -504,7 +509,8 @@ export interface paths {
          *     A request with the `Idempotency-Key` of an export that `listExports` has makes none: it is answered as the one that
          *     made it was.
          *
-         *     The work for it counts for the user's rate. As long as that is used up, exports that have not begun wait.
+         *     Each ten pages of 64 bookmarks or 256 KiB that are read for it count as another request. While the user's rate is used up,
+         *     exports that have not begun wait.
          */
         post: operations["createExport"];
         delete?: never;
@@ -531,6 +537,10 @@ export interface paths {
          *     Layout: a 32-byte header (`EBSX`, version byte 1, 8 bytes key id, 19 bytes nonce prefix), then
          *     XChaCha20-Poly1305 chunks of 65,536 bytes of plaintext in the STREAM construction. The client package's
          *     `openExport` decrypts it.
+         *
+         *     The keys that open the file are in the user's keyring, which may be gone when the file is needed. So a client that
+         *     saves the file for a person puts the keyring beside it, as the client package's `createBackup` does ("A saved
+         *     backup" in the guide on encryption).
          */
         get: operations["downloadExport"];
         put?: never;
@@ -657,11 +667,15 @@ export interface paths {
         get: operations["getPairing"];
         /**
          * Send a message to a pairing
-         * @description Two devices of a user, of which one has the vault's keys, send each other a few messages by turns, so that the other gets the keys, too. The messages are encrypted under a code that one shows and the other scans; the server only passes them on. Each takes the place of the one before, and is kept for two minutes. `step` 0 begins a pairing, in the place of any other that the user has; each further one must be the stored `step` plus 1, so that of two devices that have scanned the same code one is refused. A message whose answer was lost can be sent again.
+         * @description Two devices of a user, of which one has the vault's keys, send each other a few messages by turns, so that the other gets the keys, too. The messages are encrypted under a code that one shows and the other scans; the server only passes them on. Each takes the place of the one before. The last one can be read for two minutes and is erased within two more, or at once by endPairing. `step` 0 begins a pairing, in the place of any other that the user has; each further one must be the stored `step` plus 1, so that of two devices that have scanned the same code one is refused. A message whose answer was lost can be sent again.
          */
         put: operations["sendToPairing"];
         post?: never;
-        delete?: never;
+        /**
+         * End a pairing
+         * @description Erases the last message of a pairing, once it is complete or if either device cancels it. The other device then gets 404. Ending one that is over, or never was, changes nothing.
+         */
+        delete: operations["endPairing"];
         options?: never;
         head?: never;
         patch?: never;
@@ -870,7 +884,7 @@ export interface components {
             prompt?: components["schemas"]["LoginPrompt"];
         };
         /**
-         * @description Has the identity provider ask the user to sign in again, or to choose an account. For a program it is always `login`.
+         * @description Has the identity provider ask the user to sign in again, or to choose an account. For a program it is always `login`. If the provider says that it last asked more than 10 minutes ago, a sign-in with `login` fails with `Identity provider did not ask you to sign in`.
          * @example select_account
          * @enum {string}
          */
@@ -924,7 +938,20 @@ export interface components {
              * @example true
              */
             has_keyring: boolean;
+            authenticated_at: components["schemas"]["AuthenticatedAt"];
+            /**
+             * Format: int64
+             * @description For how many seconds this sign-in stays recent, by the service's clock; 0 if it is not recent. Until then, no operation answers 403 `Sign in again`. If a person needs longer to type or to print something, start a sign-in with `prompt` `login` first. The clock of the device does not matter.
+             * @example 540
+             */
+            recent_sign_in_seconds_left: number;
         };
+        /**
+         * Format: int64
+         * @description When the identity provider last asked the user who they are, as far as it says; never later than the sign-in (Unix ms). 0 if it is not known and the sign-in counts as old. Operations with `x-recent-sign-in` judge by it.
+         * @example 1763700000000
+         */
+        AuthenticatedAt: number;
         /** @description No valid session. */
         NoSession: {
             /**
@@ -1493,13 +1520,13 @@ export interface components {
             last_sync: number;
             /**
              * Format: int32
-             * @description Changes by other devices after the cursor; 10000 means 10000 or more, or that the user's records are by more than 10,000 devices.
+             * @description Changes by other devices after the cursor, among the user's 10,000 newest.
              * @example 3
              */
             pending_changes: number;
             /**
              * Format: int32
-             * @description Conflicts that are not settled yet, as in `listConflicts`; 10000 means 10000 or more. If the service keeps no versions, entities with a rejected change whose device has not pulled the winner.
+             * @description Conflicts that are not settled yet, as in `listConflicts`; 10000 means 10000 or more.
              * @example 0
              */
             conflict_count: number;
@@ -1511,10 +1538,10 @@ export interface components {
             total_bookmarks: number;
             epoch: components["schemas"]["Epoch"];
             /**
-             * @description Of what the service has: the sum modulo 2^128, in hexadecimal, of the first 32 digits of the `data_hash` of each live record of any type. A `data_hash` that does not begin with 32 hexadecimal digits counts as its SHA-256. A device that has pulled everything, and has another one, should pull from 0. Null: it is being computed; ask again later.
+             * @description Of what the service has: the sum modulo 2^128, in hexadecimal, of the first 32 digits of the `data_hash` of each live record of any type. A `data_hash` that does not begin with 32 hexadecimal digits counts as its SHA-256. A device that has pulled everything, and has another one, should pull from 0.
              * @example 6cc3f5a1d0b94e27a8f1c2d3e4b5a697
              */
-            digest: string | null;
+            digest: string;
         };
         /** @description A backup file, finished or being made. */
         Export: {
@@ -1582,7 +1609,7 @@ export interface components {
              */
             revision: number;
         };
-        /** @description What the text of a keyring is, parsed. Bytes are in base64. `ebs/keyring/2` has `key_id` and `older`, `ebs/keyring/1` needs neither. Other fields are kept as they are. */
+        /** @description What the text of a keyring is, parsed. Bytes are in base64. `ebs/keyring/2` has `key_id` and `older`, `ebs/keyring/1` needs neither. Clients of 3.0 and later write `mac`. Other fields are kept as they are. */
         KeyringContent: {
             /**
              * KeyringFormat
@@ -1599,6 +1626,11 @@ export interface components {
             passphrase: components["schemas"]["PassphraseWrap"];
             recovery: components["schemas"]["RecoveryWrap"];
             older?: components["schemas"]["OlderWrap"];
+            /**
+             * @description HMAC-SHA-256 over the other fields under a key from the newest master key, by which a device that has the keys recognizes that they made the keyring.
+             * @example wzYkOELAtuFN1pD2yV5S8gp/Xuj7taka8iBszXZp0xE=
+             */
+            mac?: string;
         };
         /** @description The newest master key, wrapped under the passphrase. */
         PassphraseWrap: {
@@ -1709,7 +1741,7 @@ export interface components {
             message: string;
             /**
              * Format: int64
-             * @description Until when it is kept (Unix ms).
+             * @description Until when it can be read (Unix ms).
              * @example 1763700120000
              */
             expires_at: number;
@@ -1862,19 +1894,19 @@ export interface components {
             /**
              * Format: int64
              * @description Changes of a push.
-             * @example 10000
+             * @example 500
              */
             push_changes: number;
             /**
              * Format: int64
              * @description Bookmarks of an import.
-             * @example 10000
+             * @example 500
              */
             import_bookmarks: number;
             /**
              * Format: int64
              * @description Bytes of the body of a push or an import.
-             * @example 33554432
+             * @example 4194304
              */
             batch_body_bytes: number;
             /**
@@ -1909,6 +1941,7 @@ export interface components {
              * @example 1763700000000
              */
             created_at: number;
+            authenticated_at: components["schemas"]["AuthenticatedAt"];
             /**
              * Format: int64
              * @description The hour of its last request (Unix ms, a multiple of 3,600,000), up to a minute late.
@@ -1978,7 +2011,7 @@ export interface components {
             name: string;
             /**
              * @description API version.
-             * @example 2.1.0
+             * @example 3.0.0
              */
             version: string;
             environment: components["schemas"]["Environment"];
@@ -2204,7 +2237,30 @@ export interface components {
                 };
             };
         };
-        /** @description The request's Origin is not on the CORS list. */
+        /** @description The session is not of the user whom `X-User-ID` names. Nothing was read or changed. */
+        ForbiddenUser: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-Error-Code": components["headers"]["X-Error-Code"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description A human-readable sentence; those listed in this contract are exact.
+                     * @example Forbidden user
+                     * @enum {string}
+                     */
+                    error: "Forbidden user";
+                    /**
+                     * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                     * @example The database did not answer
+                     */
+                    details?: string;
+                };
+            };
+        };
+        /** @description The Origin is not on the CORS list, or the session is not of the user whom `X-User-ID` names. Nothing was changed. */
         ForbiddenOrigin: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2218,7 +2274,7 @@ export interface components {
                      * @example Forbidden origin
                      * @enum {string}
                      */
-                    error: "Forbidden origin";
+                    error: "Forbidden origin" | "Forbidden user";
                     /**
                      * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
                      * @example The database did not answer
@@ -2227,7 +2283,7 @@ export interface components {
                 };
             };
         };
-        /** @description The origin is not on the CORS list, or the operation takes a session that began with a sign-in within the last 10 minutes, and this one did not. Nothing was changed: start a sign-in with `prompt` `login`, and repeat the request. */
+        /** @description The origin is not on the CORS list, the session is not of the user whom `X-User-ID` names, or the operation takes a session that began with a sign-in within the last 10 minutes, and this one did not. Nothing was changed. For the last, start a sign-in with `prompt` `login`, and repeat the request. */
         ForbiddenOrOld: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2241,7 +2297,7 @@ export interface components {
                      * @example Forbidden origin
                      * @enum {string}
                      */
-                    error: "Forbidden origin" | "Sign in again";
+                    error: "Forbidden origin" | "Forbidden user" | "Sign in again";
                     /**
                      * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
                      * @example The database did not answer
@@ -2296,7 +2352,7 @@ export interface components {
                 };
             };
         };
-        /** @description The user has no pairing with this id, or its last message is older than two minutes. */
+        /** @description The user has no pairing with this id, it was ended, or its last message is older than two minutes. */
         PairingNotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2319,9 +2375,10 @@ export interface components {
                 };
             };
         };
-        /** @description The URL and headers are larger than 16 KiB. */
+        /** @description The URL and headers are larger than 32 KiB. If cookies made them too large, the browser is told to clear all cookies of the domain, those of the sign-in among them: it would get this response to every request. */
         HeadersTooLarge: {
             headers: {
+                "Clear-Site-Data": components["headers"]["Clear-Site-Data"];
                 "X-Error-Code": components["headers"]["X-Error-Code"];
                 [name: string]: unknown;
             };
@@ -2341,7 +2398,7 @@ export interface components {
                 };
             };
         };
-        /** @description The body arrived too slowly: in each 10 s, at least 16 KiB of it must arrive, and at least a twelfth of what has arrived before. The first 10 s do not count. The connection is closed. */
+        /** @description The body did not arrive within 20 s, or within 60 s if it is larger than 1 MiB. The connection is closed. */
         RequestTimeout: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2364,7 +2421,7 @@ export interface components {
                 };
             };
         };
-        /** @description The body is larger than the operation takes: 32 MiB for push and import, 8 KiB for signing in and out and for refreshing, 1 MiB for all others. */
+        /** @description The body is larger than the operation takes: 4 MiB for push and import, 8 KiB for signing in and out and for refreshing, 1 MiB for all others. */
         TooLarge: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2387,7 +2444,7 @@ export interface components {
                 };
             };
         };
-        /** @description The body is larger than 1 MiB (32 MiB for push and import), or storing it would exceed the user's quota. Nothing was applied. */
+        /** @description The body is larger than 1 MiB (4 MiB for push and import), or storing it would exceed the user's quota. Nothing was applied. */
         TooMuch: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2433,7 +2490,7 @@ export interface components {
                 };
             };
         };
-        /** @description The user's rate limit is exceeded, or that of an address which keeps sending wrong cookies or starting sign-ins. A request with a valid session is never refused because of its address. Each full 64 KiB of a request and each full MiB of a response (except downloads) count as another request. The time counts, too, for which requests and sockets hold the event loop and the database. What exceeds the rate of a minute is a debt of the next ones. Where nothing is left of a user's rate, each session can still list and end sessions, refresh itself and sign out, at a twentieth of it. */
+        /** @description The user's rate is used up, or that of an address which keeps sending wrong cookies, or starting or failing sign-ins. A request with a valid session is never refused because of its address. A rate fills evenly, so `Retry-After` is short. A request that costs more than is left passes, and the next ones wait until that is made up for. Ending sessions costs nothing, and while a rate is used up, each session can still list sessions and refresh itself, at a twentieth of it. */
         TooManyRequests: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
@@ -2480,7 +2537,7 @@ export interface components {
                 };
             };
         };
-        /** @description A component of the service is unreachable, or this instance is overloaded: it holds at most 128 MiB of request bodies at a time (64 MiB for one user) and 128 MiB of responses that nobody has read yet (32 MiB for one user), serves at most 64 downloads (8 for one user), and refuses some requests while it falls behind. Where these are full, the slowest of those who hold most make room for others: a body that is still arriving gets this answer, and the connection of a response or a download is closed. Nothing was changed; try again. */
+        /** @description A component of the service is unreachable, or this instance is overloaded: the request has waited 10 s for its turn, or 512 requests of its user wait already. If all places for slow uploads or long responses are taken, the user with the most loses the oldest one: an upload gets this answer, and the connection of a response is closed. Nothing was changed; try again. */
         Unavailable: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
@@ -2525,6 +2582,8 @@ export interface components {
         "X-Error-Code": string;
         /** @description The session may come as a bearer token; `error="invalid_token"` if the one that came, or the cookie, is none (RFC 6750). */
         "WWW-Authenticate": string;
+        /** @description Present if cookies made the headers too large. Browsers heed it over https, and on this machine. */
+        "Clear-Site-Data": "\"cookies\"";
         /** @description Both session cookies with Max-Age 0, if the request has valid ones, or a valid token and cookie, of more than one user: another host of the domain may have set one of them, and none is taken. Otherwise there is none. */
         ClearedCookies: string;
         /** @description Seconds to wait before trying again. */
@@ -2744,6 +2803,7 @@ export interface operations {
                     "application/json": components["schemas"]["NoSession"];
                 };
             };
+            403: components["responses"]["ForbiddenUser"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -2830,6 +2890,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenUser"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -2945,6 +3006,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenUser"];
             404: components["responses"]["BookmarkNotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
@@ -3059,6 +3121,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenUser"];
             /** @description The user has no bookmark with this id, live or deleted. */
             404: {
                 headers: {
@@ -3177,6 +3240,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenUser"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -3194,7 +3258,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Erased. */
+            /** @description Nothing of it is stored. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3262,6 +3326,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenUser"];
             429: components["responses"]["TooManyRequests"];
             /** @description The status could not be read. */
             500: {
@@ -3337,7 +3402,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description The changes, at most 10,000 and 32 MiB. */
+        /** @description The changes, at most 500 and 4 MiB. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PushRequest"];
@@ -3385,7 +3450,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description The bookmarks, at most 10,000 and 32 MiB. */
+        /** @description The bookmarks, at most 500 and 4 MiB. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["ImportRequest"];
@@ -3449,6 +3514,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenUser"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -3686,6 +3752,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenUser"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -3808,6 +3875,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenUser"];
             404: components["responses"]["ExportNotFound"];
             /** @description The range lies outside the file. */
             416: {
@@ -3898,6 +3966,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenUser"];
             404: components["responses"]["ExportNotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
@@ -3982,6 +4051,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenUser"];
             /** @description No keyring has been stored yet. */
             404: {
                 headers: {
@@ -4088,6 +4158,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenUser"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -4204,6 +4275,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenUser"];
             404: components["responses"]["PairingNotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
@@ -4272,6 +4344,62 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    endPairing: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The pairing's id, which the device makes that begins it. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Erased. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrigin"];
+            /** @description The id has a form that no pairing has. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Error-Code": components["headers"]["X-Error-Code"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description A human-readable sentence; those listed in this contract are exact.
+                         * @example Pairing not found
+                         * @enum {string}
+                         */
+                        error: "Pairing not found";
+                        /**
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
+                    };
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     listSessions: {
         parameters: {
             query: {
@@ -4298,6 +4426,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenUser"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -4418,6 +4547,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenUser"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -4500,6 +4630,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenUser"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];

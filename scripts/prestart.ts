@@ -8,7 +8,7 @@ import { rm } from 'node:fs/promises'
 const dist = new URL('../dist/', import.meta.url)
 
 if (hasTools()) {
-  const { unlessBuilt, sources, withService } = await import('./package/unless-built.ts')
+  const { unlessBuilt, unlessPartBuilt, withService } = await import('./package/unless-built.ts')
   await unlessBuilt('start', withService, async () => {
     // Later starts need none of it.
     const [{ buildParts }, { buildService }, { withProgress }] = await Promise.all([
@@ -18,7 +18,7 @@ if (hasTools()) {
     ])
     await withProgress(async ({ report }) => {
       // The bundle has copies of both.
-      await unlessBuilt('web-docs', sources, () => buildParts(['web', 'docs'], report))
+      for (const part of ['web', 'docs'] as const) await unlessPartBuilt(part, () => buildParts([part], report))
       await buildService(new URL('start/', dist))
     })
   })

@@ -152,6 +152,29 @@ t.test('CORS_ORIGIN and APP_URL: exact origins, web and extension', async (t) =>
   t.equal(config.appUrl, 'https://web.example')
 })
 
+t.test(
+  'Forward proxies: names in small letters count more; what is no proxy stops the start, and is not repeated',
+  async (t) => {
+    const read = (env: Env) =>
+      readConfig({ ...staging, PUBLIC_URL: 'https://sync.example.org', ...env }).identityProvider
+    t.match(read({}), { proxies: { http: undefined, https: undefined, none: undefined } })
+    t.match(
+      read({ HTTPS_PROXY: 'http://a:3128', https_proxy: 'https://u:p%25@b', HTTP_PROXY: 'c:80', NO_PROXY: 'x,y' }),
+      {
+        proxies: { http: 'http://c/', https: 'https://u:p%25@b/', none: 'x,y' },
+      },
+    )
+    for (const value of ['socks5://u:s3cret@a', 'http://', 'http://u:s3cret@a/path', 'ftp://a', 'u:s3cret%@a']) {
+      for (const name of ['HTTPS_PROXY', 'HTTP_PROXY', 'https_proxy']) {
+        t.throws(() => read({ [name]: value }), {
+          name: 'ConfigError',
+          message: new RegExp(`^${name} must (?!.*s3cret)`),
+        })
+      }
+    }
+  },
+)
+
 t.test("Traces are exported if OpenTelemetry's own variables say so", async (t) => {
   const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' }
   const environments: Env[] = [
@@ -227,6 +250,7 @@ const faults: [variable: string, ...values: string[]][] = [
   ['MAX_USER_BYTES', '0', '-1', '1.5', '2GiB', '1e9', '9007199254740992'],
   ['MAX_USER_RECORDS', '0', '-1', '1.5', 'many', '9007199254740992'],
   ['MAX_USER_EXPORT_BYTES', '0', '-1', '1.5', '4GiB'],
+  ['KEEP_VERSIONS_DAYS', '0', '3651', 'none'],
   ['RATE_LIMIT_PER_MINUTE', '0', '-5', '1.5', 'many'],
   ['LOG_LEVEL', 'loud', 'INFO'],
   ['LOG_ADDRESSES', 'some', 'Full'],

@@ -105,7 +105,7 @@ const tamperings: Record<string, { by: Tampering; says: string }> = {
         return file
       },
     },
-    says: 'FAILED at 13\\. It is opened: .*damaged.*',
+    says: 'FAILED at 12\\. A backup is made and downloaded: .*damaged.*',
   },
 }
 

@@ -12,29 +12,6 @@ const packages = {
   node_modules: { tool: { 'package.json': '{ "type": "module", "exports": "./index.js" }', 'index.js': '' } },
 }
 
-t.test('Imports of what is below are allowed', (t) => {
-  const files = {
-    ...packages,
-    generated: { 'openapi.ts': 'export type Id = string' },
-    src: {
-      protocol: { 'id.ts': "import type { Id } from '../../generated/openapi.ts'\nexport const none: Id = ''" },
-      client: { 'sync.ts': "import { none } from '../protocol/id.ts'\nimport 'tool'\nexport const sync = none" },
-      extension: { 'sync.ts': "export { sync } from '../client/sync.ts'" },
-      service: {
-        db: { 'schema.ts': "import { none } from '../../protocol/id.ts'\nexport const rows = none" },
-        sync: {
-          'push.ts': "import { rows } from '../db/schema.ts'\nimport './turns.ts'\nexport const push = rows",
-          'turns.ts': "import type { Tool } from 'tool'\nexport type Turns = Tool",
-        },
-        'context.ts': "import { push } from './sync/push.ts'\nexport type Context = typeof push",
-        'main.ts': "import type { Context } from './context.ts'\nexport type Main = Context",
-      },
-    },
-  }
-  t.same(check(t, files), { status: 0, violations: [] })
-  t.end()
-})
-
 t.test('Imports from above, circles and packages that production lacks are violations, types included', (t) => {
   const files = {
     ...packages,

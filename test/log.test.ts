@@ -83,7 +83,8 @@ t.test('A request is logged with the network of its caller, with the address, or
     return lines.map(({ address }) => address)
   }
   t.same(await logged({}), ['203.0.113.0/24', '203.0.113.0/24', '2001:db8:1:2::/64', 'fe80::/64'])
-  t.same(await logged({ LOG_ADDRESSES: 'full' }), callers)
+  const full = ['203.0.113.77', '203.0.113.77', '2001:db8:1:2:3:4:5:6', 'fe80::1']
+  t.same(await logged({ LOG_ADDRESSES: 'full' }), full, 'IPv4 within IPv6 as IPv4, and without a zone')
   t.same(await logged({ LOG_ADDRESSES: 'none' }), [undefined, undefined, undefined, undefined])
 })
 

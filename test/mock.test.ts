@@ -1,9 +1,5 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdir } from 'node:fs/promises'
 import { type AddressInfo, connect } from 'node:net'
-import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { WebSocket } from 'ws'
 import { helpText } from '../scripts/mock/run.ts'
@@ -296,18 +292,6 @@ t.test('The help lists all scenarios and says how an app on another origin may c
     [],
   )
   t.match(help, /CORS_ORIGIN/)
-})
-
-t.test('A port that is in use is reported in one line', async (t) => {
-  const { port } = server.address() as AddressInfo
-  const env = { ...process.env, PORT: `${port}`, DEV_IDP_PORT: '0', TMPDIR: t.testdir() }
-  const mock = spawn(process.execPath, [fileURLToPath(new URL('../scripts/mock.ts', import.meta.url))], {
-    env,
-  })
-  const [stderr, [code]] = await Promise.all([text(mock.stderr), once(mock, 'exit')])
-  t.equal(code, 1)
-  t.equal(stderr, `PORT: port ${port} on 127.0.0.1 is in use\n`)
-  t.same(await readdir(env.TMPDIR), [])
 })
 
 function preflight(scenario: string): Promise<Response> {

@@ -41,7 +41,7 @@ const loginsPerStatement = 500
 const tokensInUse = 100
 
 /** Of the change that made this version of this record: those of each round come after all of the one before. */
-export function stampOf({ first, records }: FilledAccount, round: number, record: number): number {
+export function sequenceOf({ first, records }: FilledAccount, round: number, record: number): number {
   return first + round * records + record
 }
 
@@ -64,54 +64,55 @@ export async function fillAccount(data: Data, person: Person, sizes: Sizes): Pro
   const series = (count: number) => `with recursive
     numbers (n) as (select 0 where ${count} > 0 union all select n + 1 from numbers where n < ${count - 1}),
     rounds (r) as (select 0 union all select r + 1 from rounds where r < ${versions})`
-  const stamp = (round: string | number) => `(${first} + cast(${round} as bigint) * ${records} + n)`
+  const time = (round: string | number) => `(${first} + cast(${round} as bigint) * ${records})`
+  const sequence = (round: string | number) => `(${time(round)} + n)`
   const event = (round: string | number) => `'e' || ${round} || '-' || n`
   const device = `'device-' || n`
   const isLost = `r = ${versions - 1}`
   const [created, deleted] = [versions + 1, versions + 2]
 
-  await data.run(`insert into ciphertexts (user_id, stamp, encrypted_data)
-    ${series(records)} select '${user}', ${stamp('r')}, '${ciphertext}' from rounds cross join numbers`)
+  await data.run(`insert into ciphertexts (user_id, sequence, encrypted_data)
+    ${series(records)} select '${user}', ${sequence('r')}, '${ciphertext}' from rounds cross join numbers`)
   await data.run(`insert into versions (${versionColumns})
-    ${series(records)} select '${user}', n, n, n, ${stamp('(r + 1)')}, 'bookmark', 'b' || n, ${event('r')},
-      case when r = 0 then 'create' else 'update' end, ${stamp('r')}, case when ${isLost} then 'tablet' else ${device} end,
-      '${hash}', ${stamp('r')}, ${stamp('(r + 1)')}, case when ${isLost} then 'overwritten' else 'superseded' end,
-      ${event('(r + 1)')}, null, 0, ${ciphertext.length}, ${stamp('r')}
+    ${series(records)} select '${user}', ${time('(r + 1)')}, ${time('r')}, ${time('(r + 1)')}, ${sequence('(r + 1)')}, 'bookmark', 'b' || n, ${event('r')},
+      case when r = 0 then 'create' else 'update' end, ${sequence('r')}, case when ${isLost} then 'tablet' else ${device} end,
+      '${hash}', ${sequence('r')}, case when ${isLost} then 'overwritten' else 'superseded' end,
+      ${event('(r + 1)')}, null, 0, ${ciphertext.length}, ${sequence('r')}
     from rounds cross join numbers where r < ${versions}`)
   const overwrote =
     versions > 0
-      ? `1, 'last_write_wins', '[{"device_id":"tablet","timestamp":' || ${stamp(versions - 1)} || '}]'`
-      : '0, null, null'
+      ? `'last_write_wins', '[{"device_id":"tablet","timestamp":' || ${sequence(versions - 1)} || '}]'`
+      : 'null, null'
   await data.run(`insert into records (${recordColumns})
-    ${series(records)} select '${user}', n, n, 'bookmark', 'b' || n, '${hash}', ${stamp(0)}, ${stamp(versions)}, null,
-      ${stamp(versions)}, ${event(versions)}, '${versions > 0 ? 'update' : 'create'}', ${stamp(versions)}, ${device}, ${overwrote},
-      ${ciphertext.length}, ${stamp(versions)}, ${stamp(0)}, ${versions} from numbers`)
+    ${series(records)} select '${user}', ${time(versions)}, ${time(0)}, 'bookmark', 'b' || n, '${hash}', ${sequence(0)}, ${sequence(versions)}, null,
+      ${sequence(versions)}, ${event(versions)}, '${versions > 0 ? 'update' : 'create'}', ${sequence(versions)}, ${device}, ${overwrote},
+      ${ciphertext.length}, ${sequence(versions)}, ${sequence(0)}, ${versions} from numbers`)
 
-  await data.run(`insert into ciphertexts (user_id, stamp, encrypted_data)
-    ${series(trash)} select '${user}', ${stamp(created)}, '${ciphertext}' from numbers`)
+  await data.run(`insert into ciphertexts (user_id, sequence, encrypted_data)
+    ${series(trash)} select '${user}', ${sequence(created)}, '${ciphertext}' from numbers`)
   await data.run(`insert into versions (${versionColumns})
-    ${series(trash)} select '${user}', n, n, n, ${stamp(deleted)}, 'bookmark', 't' || n, ${event(created)}, 'create', ${stamp(created)},
-      ${device}, '${hash}', ${stamp(created)}, ${stamp(deleted)}, 'superseded', ${event(deleted)}, null, 1,
-      ${ciphertext.length}, ${stamp(created)} from numbers`)
+    ${series(trash)} select '${user}', ${time(deleted)}, ${time(created)}, ${time(deleted)}, ${sequence(deleted)}, 'bookmark', 't' || n, ${event(created)}, 'create', ${sequence(created)},
+      ${device}, '${hash}', ${sequence(created)}, 'superseded', ${event(deleted)}, null, 1,
+      ${ciphertext.length}, ${sequence(created)} from numbers`)
   await data.run(`insert into records (${recordColumns})
-    ${series(trash)} select '${user}', n, n, 'bookmark', 't' || n, '${hash}', ${stamp(created)}, ${stamp(deleted)}, ${stamp(deleted)},
-      ${stamp(deleted)}, ${event(deleted)}, 'delete', ${stamp(deleted)}, ${device}, 0, null, null, ${ciphertext.length},
-      ${stamp(created)}, ${stamp(created)}, 1 from numbers`)
+    ${series(trash)} select '${user}', ${time(deleted)}, ${time(created)}, 'bookmark', 't' || n, '${hash}', ${sequence(created)}, ${sequence(deleted)}, ${sequence(deleted)},
+      ${sequence(deleted)}, ${event(deleted)}, 'delete', ${sequence(deleted)}, ${device}, null, null, ${ciphertext.length},
+      ${sequence(created)}, ${sequence(created)}, 1 from numbers`)
 
-  const last = stampOf(account, trash > 0 ? deleted : versions, (trash || records) - 1)
-  await data.run(`update users set last_stamp = ${last}, live_bookmarks = ${records}, stored_records = ${records + trash},
+  const last = sequenceOf(account, trash > 0 ? deleted : versions, (trash || records) - 1)
+  await data.run(`update users set last_sequence = ${last}, live_bookmarks = ${records}, stored_records = ${records + trash},
     stored_versions = ${versions * records + trash}, stored_bytes = ${((versions + 1) * records + trash) * ciphertext.length}, version_bytes = ${(versions * records + trash) * ciphertext.length},
-    digest = '${toDigest(BigInt(records) * (hexValue(hash) ?? 0n))}', digest_stamp = ${last} where id = '${user}'`)
+    digest = '${toDigest(BigInt(records) * (hexValue(hash) ?? 0n))}' where id = '${user}'`)
   await data.run(`insert into devices (user_id, device_id, cursor, last_sync)
     ${series(devices - 1)} select '${user}', ${device}, 0, ${now} from numbers`)
   await addLogins(data, account, now)
   return account
 }
 
-const versionColumns = `user_id, ahead, began_ahead, ended_ahead, seq, entity_type, entity_id, version_id, operation, timestamp, device_id, data_hash, began,
-  ended, reason, replaced_by, settled_at, was_deleted, bytes, data_stamp`
-const recordColumns = `user_id, ahead, first_ahead, entity_type, entity_id, data_hash, created_at, updated_at, deleted_at, stamp, event_id, operation,
-  timestamp, device_id, conflict_resolved, resolution_strategy, overwritten, bytes, data_stamp, first_stamp, versions`
+const versionColumns = `user_id, stored_at, began_at, ended_at, sequence, entity_type, entity_id, version_id, operation, timestamp, device_id,
+  data_hash, began, reason, replaced_by, settled_at, was_deleted, bytes, data_sequence`
+const recordColumns = `user_id, stored_at, first_stored_at, entity_type, entity_id, data_hash, created_at, updated_at, deleted_at, sequence, event_id,
+  operation, timestamp, device_id, resolution_strategy, overwritten, bytes, data_sequence, first_sequence, versions`
 
 /** Beside the person's own, each with its tokens. */
 async function addLogins(data: Data, account: FilledAccount, now: number): Promise<void> {
@@ -119,8 +120,8 @@ async function addLogins(data: Data, account: FilledAccount, now: number): Promi
   for (let from = 0; from < devices - 1; from += loginsPerStatement) {
     const numbers = Array.from({ length: Math.min(loginsPerStatement, devices - 1 - from) }, (_, index) => from + index)
     const logins = numbers.map((number) => ({ id: uuidv7(), number }))
-    await data.run(`insert into logins (id, user_id, checked_at, created_at, user_agent)
-      values ${logins.map(({ id }) => `('${id}', '${userId}', ${now}, ${now}, 'hostile')`)}`)
+    await data.run(`insert into logins (id, user_id, checked_at, created_at, last_used_at, user_agent)
+      values ${logins.map(({ id }) => `('${id}', '${userId}', ${now}, ${now}, ${now}, 'hostile')`)}`)
     const tokens = logins.flatMap(({ id, number }) =>
       (['session', 'refresh'] as const).map((kind) => {
         const token = tokenOf(account, kind, number)

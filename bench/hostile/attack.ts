@@ -6,6 +6,8 @@ export interface AttackTarget {
   /** The service's process. */
   pid: number
   attacker: Person
+  /** Other accounts of the attacker. */
+  accomplices: Person[]
   /** The attacker's, if it is filled. */
   account: FilledAccount | undefined
 }
@@ -19,7 +21,9 @@ export interface Attack {
   settings?: Record<string, string>
   /** How many descriptors the service may have open. */
   files?: number
-  /** Stores the attacker's data before the service starts. */
+  /** How many more accounts the attacker has. */
+  accomplices?: number
+  /** Stores the data of each of the attacker's accounts before the service starts. */
   seed?(context: Context, attacker: Person): Promise<void>
   /** At which limits the attacker's account is, if it is at any. */
   account?: Kind

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
+import { PushRequest, quotas } from '../../generated/limits.ts'
 import { operations } from '../../generated/operations.ts'
 import type { Schemas } from '../../src/service/contract/schemas.ts'
 import type { Attack, AttackTarget } from './attack.ts'
 import { callAttacks } from './calls.ts'
-import { openSocket, repeat, send, sendAtOnce, sendUnfinished, sendUnread } from './connections.ts'
+import { openSocket, repeat, send, sendAtOnce, sendInBursts, sendUnfinished, sendUnread } from './connections.ts'
 import { newChange, storeRecords } from './seed.ts'
 import { sweep } from './sweep.ts'
 
@@ -20,7 +21,7 @@ export const attacks: Record<string, Attack> = {
       times(10, () => sendUnread(target, { operation: 'listBookmarks', path: '/api/v1/bookmarks?limit=1000' })),
   },
 
-  /** A hundred pulls of 8 MiB each, none of which is read. */
+  /** A hundred pulls of 2 MiB each, none of which is read. */
   pulls: {
     seed: stored(64, 256 * kibibyte),
     run: (target) => times(100, () => sendUnread(target, { operation: 'pullChanges', body: '{}' })),
@@ -36,20 +37,20 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** Pushes of 32 MiB of empty objects, one after the other. */
+  /** Pushes of 4 MiB of empty objects, one after the other. */
   objects: {
     run(target) {
       const [before, after] = ['{"changes":[', '{}]}']
-      const count = (32 * mebibyte - before.length - after.length) / 3
+      const count = Math.floor((quotas.batchBodyBytes - before.length - after.length) / 3)
       const body = Buffer.from(`${before}${'{},'.repeat(count)}${after}`)
       repeat(1, () => send(target, { operation: 'pushChanges', body }))
     },
   },
 
-  /** Pushes of 32 MiB of arrays, each in the one before. */
+  /** Pushes of 4 MiB of arrays, each in the one before. */
   nesting: {
     run(target) {
-      const depth = 16 * mebibyte - 32
+      const depth = quotas.batchBodyBytes / 2 - 32
       const body = Buffer.from(`{"changes":${'['.repeat(depth)}${']'.repeat(depth)}}`)
       repeat(1, () => send(target, { operation: 'pushChanges', body }))
     },
@@ -81,12 +82,37 @@ export const attacks: Record<string, Attack> = {
   /** 64 bodies of 1 MiB without a session, none of which ever ends. */
   'unfinished-logins': { run: leaveLoginsUnfinished },
 
-  /** Two pushes of 32 MiB that never end, beside the unfinished logins. */
+  /** Two pushes of 4 MiB that never end, beside the unfinished logins. */
   'unfinished-pushes': {
     run(target) {
-      const body = Buffer.alloc(32 * mebibyte, ' ')
+      const body = Buffer.alloc(quotas.batchBodyBytes, ' ')
       times(2, () => sendUnfinished(target, { operation: 'pushChanges', body }))
       leaveLoginsUnfinished(target)
+    },
+  },
+
+  /** Every second, 300 pushes at one instant, each on its own connection: almost 64 KiB of arrays, each in the one before. */
+  'nested-bursts': {
+    run(target) {
+      const body = Buffer.from(`{"changes":${'['.repeat(30_000)}${']'.repeat(30_000)}}`)
+      sendInBursts(target, { operation: 'pushChanges', body }, 300)
+    },
+  },
+
+  /** Eight accounts, each of which leaves eight pushes of 4 MiB and eight of 64 KiB unfinished, and eight lists of 16 MiB unread. */
+  'eight-accounts': {
+    accomplices: 7,
+    seed: stored(64, 256 * kibibyte),
+    run(target) {
+      const [large, small] = [quotas.batchBodyBytes, 64 * kibibyte].map((bytes) => Buffer.alloc(bytes, ' '))
+      for (const attacker of [target.attacker, ...target.accomplices]) {
+        const own = { ...target, attacker }
+        times(8, () => {
+          sendUnfinished(own, { operation: 'pushChanges', body: large as Buffer })
+          sendUnfinished(own, { operation: 'pushChanges', body: small as Buffer })
+          sendUnread(own, { operation: 'listBookmarks', path: '/api/v1/bookmarks?limit=1000' })
+        })
+      }
     },
   },
 
@@ -124,7 +150,14 @@ export const attacks: Record<string, Attack> = {
     seed: stored(1, 64 * kibibyte),
     run(target) {
       const path = `/api/v1/bookmarks/${newChange(0, 0).entity_id}`
-      setInterval(() => sendAtOnce(target, { operation: 'getBookmark', path }, 500), 1_000)
+      setInterval(() => times(32, () => sendAtOnce(target, { operation: 'getBookmark', path }, 16)), 1_000)
+    },
+  },
+
+  /** Every second, twenty connections, each with a thousand requests that arrive at one instant, for nothing. */
+  pipelined: {
+    run(target) {
+      setInterval(() => times(20, () => sendAtOnce(target, { operation: 'getBookmark', path: '/a' }, 1_000)), 1_000)
     },
   },
 
@@ -141,7 +174,7 @@ function times(count: number, act: (index: number) => void): void {
 
 function pushOfMany(target: AttackTarget) {
   const now = Date.now()
-  const changes = Array.from({ length: 2_000 }, (_, number) => newChange(number, now))
+  const changes = Array.from({ length: PushRequest.changes.maxItems }, (_, number) => newChange(number, now))
   return send(target, { operation: 'pushChanges', body: JSON.stringify({ changes }) })
 }
 

@@ -7,6 +7,8 @@ import { callsOf, callsOfMany, type HostileCall, type HostileCaller, socketCalls
 import { useSockets } from './sockets.ts'
 
 const atOnce = 32
+/** Together they have 10,000 elements. */
+const batchesAtOnce = 20
 const [socketsAtOnce, messagesOfSocket, socketsMs] = [256, 3_000, 5_000]
 
 /** Every operation and every message of the contract, on an account at its limits: a row for each of their calls. */
@@ -18,7 +20,12 @@ export const callAttacks: Record<string, Attack> = Object.fromEntries([
       const kinds: Kind[] = isOfMany ? ['versions', 'records'] : ['versions']
       return kinds.map((kind): [string, Attack] => [
         `${operation}:${name}${kind === 'records' ? ':records' : ''}`,
-        { account: kind, stages: [1, atOnce].map((times) => (target) => callTimes(target, operation, prepare, times)) },
+        {
+          account: kind,
+          stages: [1, isBatch(operation) ? batchesAtOnce : atOnce].map(
+            (times) => (target) => callTimes(target, operation, prepare, times),
+          ),
+        },
       ])
     }),
   ),
@@ -35,6 +42,10 @@ export const callAttacks: Record<string, Attack> = Object.fromEntries([
     },
   ]),
 ])
+
+function isBatch(operation: OperationId): boolean {
+  return operation === 'pushChanges' || operation === 'importBookmarks'
+}
 
 /** Resolves to what became of the calls. */
 async function callTimes(

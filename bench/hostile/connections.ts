@@ -67,6 +67,18 @@ export function sendUnfinished(target: AttackTarget, sent: Sent & { body: Buffer
   keepOpen(target, Buffer.concat([Buffer.from(head), sent.body.subarray(0, -1)]), (socket) => socket.resume())
 }
 
+/** Every second, sends a request on each of these connections at one instant, and reads the answers. */
+export function sendInBursts(target: AttackTarget, sent: Sent & { body: Buffer }, connections: number): void {
+  const bytes = Buffer.concat([Buffer.from(requestText(target, sent)), sent.body])
+  const open = Array.from({ length: connections }, () => {
+    const socket = connect({ host, port: target.port, localAddress })
+    return socket.on('error', () => {}).resume()
+  })
+  setInterval(() => {
+    for (const socket of open) socket.write(bytes)
+  }, 1_000)
+}
+
 /** Upgrades to a WebSocket, and reads what comes without looking at it. */
 export function openSocket(target: AttackTarget, since: number, device: string): void {
   keepOpen(target, upgradeText(target, since, device), (socket) => socket.resume())

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { components as messages } from '../../generated/asyncapi.ts'
 import { Keyring } from '../../generated/keyring-limits.ts'
-import { EncryptedData, PairingMessage, quotas } from '../../generated/limits.ts'
+import { EncryptedData, PairingMessage, PushRequest, quotas } from '../../generated/limits.ts'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import type { OperationId, Schemas } from '../../src/service/contract/schemas.ts'
-import { type FilledAccount, stampOf, tokenOf } from './accounts.ts'
+import { type FilledAccount, sequenceOf, tokenOf } from './accounts.ts'
 
 /** The parts of a call beside its operation's method and path, and the account's cookie. */
 export interface HostileCall {
@@ -77,25 +77,29 @@ export const callsOf: Record<OperationId, Record<string, Prepare>> = {
     settling: () => ({ headers: { 'x-device-id': 'tablet' }, body: { since: 0, limit: 10_000 } }),
   },
   pushChanges: {
-    losing: ({ account }) => push(account, (n) => ({ timestamp: 1, entity_id: `b${n}` })),
-    'losing-of-one': ({ account }, call) => push(account, (n) => ({ timestamp: n + 1, entity_id: `b${call}` })),
-    replacing: ({ account }) => push(account, (n) => ({ entity_id: `b${n}` })),
-    'new-devices': ({ account }, call) =>
-      push(account, (n) => ({ entity_id: `b${n}`, device_id: `device-${account.records * (call + 1) + n}` })),
-    deleting: ({ account }) => push(account, (n) => ({ entity_id: `b${n}`, operation: 'delete' })),
-    reviving: ({ account }) => push(account, (n) => ({ entity_id: `t${n}` })),
-    creating: ({ account }) => push(account, () => ({ entity_id: randomUUID() })),
+    losing: ({ account }, call) => push(account, call, (n) => ({ timestamp: 1, entity_id: `b${n}` })),
+    'losing-of-devices': ({ account }, call) =>
+      push(account, call, (n) => ({ timestamp: 1, entity_id: `b${n}`, device_id: newDevice(account, n) })),
+    'losing-of-one': ({ account }, call) => push(account, call, (n) => ({ timestamp: n + 1, entity_id: `b${call}` })),
+    winning: ({ account }, call) => push(account, call, (n) => ({ entity_id: `b${n}` })),
+    'winning-of-devices': ({ account }, call) =>
+      push(account, call, (n) => ({ entity_id: `b${n}`, device_id: newDevice(account, n) })),
+    deleting: ({ account }, call) => push(account, call, (n) => ({ entity_id: `b${n}`, operation: 'delete' })),
+    reviving: ({ account }, call) => push(account, call, (n) => ({ entity_id: `t${n}` })),
+    creating: ({ account }, call) => push(account, call, () => ({ entity_id: randomUUID() })),
   },
   importBookmarks: {
-    known: ({ account }) => ({ body: { bookmarks: many(account, (n) => ({ id: `b${n}`, ...content })) } }),
-    new: ({ account }) => ({ body: { bookmarks: many(account, () => ({ id: randomUUID(), ...content })) } }),
+    known: ({ account }, call) => ({ body: { bookmarks: many(account, call, (n) => ({ id: `b${n}`, ...content })) } }),
+    new: ({ account }, call) => ({
+      body: { bookmarks: many(account, call, () => ({ id: randomUUID(), ...content })) },
+    }),
   },
   listConflicts: { thousand: () => ({ query: '?limit=1000' }) },
   settleConflict: { plain: ({ account }, n) => ({ id: `e${account.versions - 1}-${n}` }) },
   rewindBookmarks: {
-    dry: ({ account }) => ({ body: { to: stampOf(account, 1, 0), dry_run: true } }),
-    'dry-late': ({ account }) => ({ body: { to: stampOf(account, account.versions - 1, 0), dry_run: true } }),
-    wet: ({ account }) => ({ body: { to: stampOf(account, 1, 0), dry_run: false } }),
+    dry: ({ account }) => ({ body: { to: sequenceOf(account, 1, 0), dry_run: true } }),
+    'dry-late': ({ account }) => ({ body: { to: sequenceOf(account, account.versions - 1, 0), dry_run: true } }),
+    wet: ({ account }) => ({ body: { to: sequenceOf(account, 1, 0), dry_run: false } }),
   },
   openRealtime: { plain: (_, n) => ({ query: '?since=0', headers: { 'x-device-id': `socket-${n}` } }) },
   listExports: { plain: () => ({}) },
@@ -125,6 +129,7 @@ export const callsOf: Record<OperationId, Record<string, Prepare>> = {
       return { id: largestMessage.id }
     },
   },
+  endPairing: { plain: (_, n) => ({ id: `pairing-${n}` }) },
   sendToPairing: { largest: () => largestMessage },
   listSessions: { thousand: () => ({ query: '?limit=1000' }) },
   endOtherSessions: { plain: () => ({}) },
@@ -159,7 +164,7 @@ export const socketCallsOf: Record<MessageName, (account: FilledAccount, socket:
   {
     ConnectedMessage: () => ({ messages: [] }),
     SyncMessage: (account, n) => ({
-      since: stampOf(account, account.versions, n),
+      since: sequenceOf(account, account.versions, n),
       messages: [],
       changes: account.records + account.trash - n - 1,
     }),
@@ -171,8 +176,6 @@ export const socketCallsOf: Record<MessageName, (account: FilledAccount, socket:
 
 const content = { encrypted_data: 'y', data_hash: 'b'.repeat(64) }
 const largestMessage = { id: 'pairing', body: { step: 0, message: 'm'.repeat(PairingMessage.message.maxLength) } }
-/** Of a push or an import. */
-const maxChanges = 10_000
 
 function cookies(kind: 'session' | 'refresh', ...tokens: string[]): Record<string, string> {
   return { cookie: tokens.map((token) => `service_${kind}=${token}`).join('; ') }
@@ -186,12 +189,19 @@ function edit(entity_id: string): string {
   return JSON.stringify({ type: 'sync', event: changeOf({ entity_id }) })
 }
 
-function many<T>({ records }: FilledAccount, make: (number: number) => T): T[] {
-  return repeated(Math.min(maxChanges, records), make)
+/** The elements of a push or an import that has this number among its kind: no two of them meet until all records are used. */
+function many<T>({ records }: FilledAccount, call: number, make: (number: number) => T): T[] {
+  const size = Math.min(PushRequest.changes.maxItems, records)
+  return repeated(size, (index) => make((call * size + index) % records))
 }
 
-function push(account: FilledAccount, make: (number: number) => Partial<Schemas['Change']>): HostileCall {
-  return { headers: { 'x-device-id': 'phone' }, body: { changes: many(account, (n) => changeOf(make(n))) } }
+function push(account: FilledAccount, call: number, make: (number: number) => Partial<Schemas['Change']>): HostileCall {
+  return { headers: { 'x-device-id': 'phone' }, body: { changes: many(account, call, (n) => changeOf(make(n))) } }
+}
+
+/** A device that the account does not have. */
+function newDevice({ records }: FilledAccount, number: number): string {
+  return `device-${records + number}`
 }
 
 function changeOf(own: Partial<Schemas['Change']>): object {

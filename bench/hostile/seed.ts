@@ -28,20 +28,28 @@ export function openSeed(folder: string, database: Record<string, string>): Prom
 export async function signInPeople(
   folder: string,
   database: Record<string, string>,
-  { seed }: Pick<Attack, 'seed'>,
-): Promise<Record<'victim' | 'attacker', Person>> {
+  { seed, accomplices: count = 0 }: Pick<Attack, 'seed' | 'accomplices'>,
+): Promise<People> {
   const context = await openSeed(folder, database)
   try {
     const people = { victim: await signInAs(context, 'victim'), attacker: await signInAs(context, 'attacker') }
-    await seed?.(context, people.attacker)
-    return people
+    const accomplices: Person[] = []
+    while (accomplices.length < count) accomplices.push(await signInAs(context, `accomplice ${accomplices.length}`))
+    for (const person of [people.attacker, ...accomplices]) await seed?.(context, person)
+    return { ...people, accomplices }
   } finally {
     await context.close()
   }
 }
 
-/** A folder, and settings of the database, with the two people. */
-export interface Place extends Record<'victim' | 'attacker', Person> {
+interface People {
+  victim: Person
+  attacker: Person
+  accomplices: Person[]
+}
+
+/** A folder, and settings of the database, with the people. */
+export interface Place extends People {
   folder: string
   database: Record<string, string>
   account?: FilledAccount
@@ -67,7 +75,7 @@ export async function prepareAccount(root: string, kind: Kind, postgresUrl: stri
     await cp(folder, own, { recursive: true })
     const copied = postgresUrl === undefined ? undefined : await createDatabase(postgresUrl, name, `of ${kind}`)
     const data = await openData(copied ?? join(own, 'data', 'bookmarks.db'))
-    // A young login: without one, some operations are refused.
+    // A recent sign-in: without one, some operations are refused.
     await data.run(`UPDATE logins SET created_at = ${Date.now()}`)
     await data.close()
     const database: Place['database'] = copied === undefined ? {} : { DATABASE_URL: copied }
@@ -79,7 +87,7 @@ async function signInAs(context: Context, subject: string): Promise<Person> {
   const profile = { email: '', name: '', avatar_url: '', email_verified: false }
   const attempt = { nonce: subject, expiresAt: Date.now() }
   const identity = { issuer: 'bench', subject, ...profile }
-  const { session } = await signIn(context, { identity, refreshToken: null, authenticatedMsAgo: null }, attempt, '')
+  const { session } = await signIn(context, { identity, refreshToken: null, authenticatedAt: null }, attempt, '')
   const [login] = await findLoginsOf(context.database.db, { authorization: `Bearer ${session}` }, Date.now())
   const { userId, loginId } = login as Session
   return { userId, loginId, session }

@@ -3,7 +3,7 @@ import type { Attack } from './attack.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
-const [logins, tokensOfOne, devices, rejections] = [40_000, 3, 60_000, 60_000]
+const [logins, tokensOfOne, devices] = [40_000, 3, 60_000]
 
 /** Less than the difference to the database's clock at which the service would sweep nothing. */
 const passedMs = 58_000
@@ -52,13 +52,11 @@ function statementsOf(user: string, expiresAt: number): string[] {
   const series = (count: number) => `with recursive
     numbers (n) as (select 1 union all select n + 1 from numbers where n < ${count})`
   return [
-    `insert into logins (id, user_id, checked_at, created_at) ${series(logins)}
-      select 'swept-' || n, '${user}', 0, 0 from numbers`,
+    `insert into logins (id, user_id, checked_at, created_at, user_agent, last_used_at) ${series(logins)}
+      select 'swept-' || n, '${user}', 0, 0, '', 0 from numbers`,
     `insert into tokens (hash, kind, user_id, login_id, issued_at, expires_at) ${series(logins * tokensOfOne)}
       select 'swept-' || n, 'session', '${user}', 'swept-' || (1 + n % ${logins}), 0, ${expiresAt} from numbers`,
     `insert into devices (user_id, device_id, cursor, last_sync) ${series(devices)}
       select '${user}', 'swept-' || n, 0, ${expiresAt - 400 * dayMs} from numbers`,
-    `insert into rejections (user_id, entity_type, entity_id, device_id, winner_stamp, created_at) ${series(rejections)}
-      select '${user}', 'bookmark', 'swept-' || n, 'old', 1, ${expiresAt - 90 * dayMs} from numbers`,
   ]
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { PushRequest } from '../../generated/limits.ts'
 import { operations } from '../../generated/operations.ts'
 import type { Bench, Row } from '../open.ts'
 import { startBareApp } from '../servers/bare.ts'
@@ -58,7 +59,7 @@ export const start: Row = {
 async function use({ load, size }: Bench, server: Server): Promise<void> {
   const records = size(20_000, 2_000)
   const account = await server.newUser()
-  await load.run('pushNew', account, { records, size: 1_000, connections: 2 })
+  await load.run('pushNew', account, { records, size: PushRequest.changes.maxItems, connections: 2 })
   await load.run('pullAll', account, { records, devices: 2 })
   await load.run('create', await server.newUser(), { connections: 64, ms: size(1_000, 100) })
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { PushRequest } from '../../generated/limits.ts'
 import { addBookmarks } from '../data.ts'
 import type { Bench, Line, Measure, Row } from '../open.ts'
 import { startBareApp } from '../servers/bare.ts'
@@ -6,11 +7,13 @@ import { type Server, startOn } from '../servers/service.ts'
 import type { Account } from '../worker/apis.ts'
 import type { Batches } from '../worker/load.ts'
 
-const transactions = 'the driver alone, a transaction for each 1,000 records, synced to disk'
+const transactions = 'the driver alone, a transaction for each 500 records, synced to disk'
+/** Elements of a push or an import, at most. */
+const batchSize = PushRequest.changes.maxItems
 const bareRoute = 'a Fastify route that selects with the driver alone what came after the cursor: nothing'
 
-export const push = pushRow('push of new records, 1,000 a request, 2 connections', 'pushNew', 0.6)
-export const update = pushRow('push of updates, 1,000 a request, 2 connections', 'pushUpdates', 0.55)
+export const push = pushRow('push of new records, 500 a request, 2 connections', 'pushNew', 0.6)
+export const update = pushRow('push of updates, 500 a request, 2 connections', 'pushUpdates', 0.55)
 
 function pushRow(work: string, pushes: 'pushNew' | 'pushUpdates', atLeast: number): Row {
   return {
@@ -25,33 +28,16 @@ function pushRow(work: string, pushes: 'pushNew' | 'pushUpdates', atLeast: numbe
   }
 }
 
-export const history: Row = {
-  line: {
-    work: 'push of updates, with the replaced versions kept',
-    limit: 'the service with KEEP_VERSIONS_DAYS=0',
-    unit: 'records/s',
-    target: { atLeast: 1 / 1.6 },
-  },
-  async open(bench, opened) {
-    const batches = batchesFor(bench)
-    const measureWith = async (env: Record<string, string>) => {
-      const server = opened.adopt(await startOn(await bench.services.prepare({ env })), (it) => it.close())
-      return async () => bench.load.run('pushUpdates', await server.newUser(), batches)
-    }
-    return { service: await measureWith({}), limit: await measureWith({ KEEP_VERSIONS_DAYS: '0' }) }
-  },
-}
-
 export const beside: Row = {
   line: {
-    work: "another user's empty pull during pushes of 10,000, p99",
+    work: "another user's empty pull during 20 pushes of 500 at once, p99",
     limit: 'none, as the bound is in ms',
     unit: 'ms',
     target: { figureAtMost: 50 },
   },
   async open(bench) {
-    const size = bench.size(10_000, 1_000)
-    const batches = { records: 5 * size, size, connections: 1 }
+    const connections = bench.size(20, 2)
+    const batches = { records: 5 * connections * batchSize, size: batchSize, connections }
     return bench.onService(async (server) =>
       bench.load.run('pullBesidePushes', await server.newUser(), await server.newUser(), batches),
     )
@@ -70,7 +56,7 @@ export const pull: Row = {
     const filled = new Map<Server, Account>()
     const fill = async (server: Server) => {
       const account = await server.newUser()
-      await bench.load.run('pushNew', account, { records, size: 1_000, connections: 1 })
+      await bench.load.run('pushNew', account, { records, size: batchSize, connections: 1 })
       filled.set(server, account)
       return account
     }
@@ -129,15 +115,15 @@ export const alone: Row = {
 
 export const imports: Row = {
   line: {
-    work: 'import of 10,000 bookmarks in a request',
-    limit: 'the driver alone, a transaction',
+    work: 'import of new bookmarks, 500 a request',
+    limit: transactions,
     unit: 'records/s',
   },
   async open(bench) {
     const records = bench.size(10_000, 1_000)
-    const batches = { records, size: records, connections: 1 }
+    const batches = { records, size: batchSize, connections: 1 }
     return {
-      ...(await bench.onService(async (server) => bench.load.run('importAll', await server.newUser(), { records }))),
+      ...(await bench.onService(async (server) => bench.load.run('importAll', await server.newUser(), batches))),
       limit: () => bench.raw.run('rawPush', bench.rawDatabase, batches, false),
     }
   },
@@ -177,7 +163,7 @@ function besideBareApp(work: (bench: Bench, account: Account) => ReturnType<Meas
 }
 
 function batchesFor(bench: Bench): Batches {
-  return { records: bench.size(20_000, 2_000), size: 1_000, connections: 2 }
+  return { records: bench.size(20_000, 2_000), size: batchSize, connections: 2 }
 }
 
 function callers(bench: Bench, connections: number) {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { v7 as uuidv7 } from 'uuid'
 import { operations } from '../../generated/operations.ts'
 import type { Schemas } from '../../src/service/contract/schemas.ts'
-import { bookmarkId, firstStamp } from '../data.ts'
+import { bookmarkId, firstSequence } from '../data.ts'
 import { type Account, apis, get, json, pageLength, type Request, service } from './apis.ts'
 import { connect, percentile, rateOf, secondsOf, together } from './http.ts'
 import { ciphertextLength, edited, newContent, newRecords } from './records.ts'
@@ -86,13 +86,15 @@ export async function pullBesidePushes(pushing: Account, pulling: Account, batch
 }
 
 /** Records a second. */
-export async function importAll(account: Account, { records }: { records: number }): Promise<number> {
-  const server = connect(account.origin, 1)
-  const bookmarks = newRecords(records).map(({ id, encrypted_data, data_hash }) => {
-    return { id, encrypted_data, data_hash, date_added: 1_700_000_000, date_modified: 1_700_000_000 }
+export async function importAll(account: Account, { records, size, connections }: Batches): Promise<number> {
+  const server = connect(account.origin, connections)
+  const requests = Array.from({ length: records / size }, () => {
+    const bookmarks = newRecords(size).map(({ id, encrypted_data, data_hash }) => {
+      return { id, encrypted_data, data_hash, date_added: 1_700_000_000, date_modified: 1_700_000_000 }
+    })
+    return json(account, operations.importBookmarks.path, { bookmarks })
   })
-  const request = json(account, operations.importBookmarks.path, { bookmarks })
-  const seconds = await secondsOf(() => server.end(request))
+  const seconds = await secondsOf(() => together(connections, requests, server.end))
   await server.close()
   return records / seconds
 }
@@ -193,7 +195,7 @@ export async function askAll(
       const edited = Array.from({ length: pushed / 2 }, nextEdited)
       return service.push(account, [...newRecords(pushed / 2), ...edited])
     },
-    pull: () => pull(firstStamp + bookmarks / 2),
+    pull: () => pull(firstSequence + bookmarks / 2),
     'list page 1': () => list(1),
     'list page 100': () => list(100),
     status: () => get(own, operations.getSyncStatus.path),
@@ -208,7 +210,7 @@ export async function askAll(
   return medians
 
   async function pullToEnd(): Promise<void> {
-    let since = firstStamp + bookmarks - 1
+    let since = firstSequence + bookmarks - 1
     for (let more = true; more; ) {
       const page: Schemas['PullResponse'] = JSON.parse(await server.text(pull(since)))
       since = page.last_sync_timestamp

@@ -3,11 +3,12 @@ import { createHash } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ShikiTransformer, transformerStyleToClass } from '@shikijs/transformers'
-import { type DefaultTheme, defineConfig, type MarkdownRenderer } from 'vitepress'
+import { type DefaultTheme, defineConfig, type MarkdownRenderer, type UserConfig } from 'vitepress'
 import { slugOf } from '../../scripts/docs/guides.ts'
 import { writePages } from '../../scripts/docs/pages.ts'
+import { thirdPartyFile, thirdPartyText } from '../../scripts/package/licences.ts'
 
-const { source, sidebar, german, names, operations } = await writePages()
+const { source, sidebar, german, names, operations, prebuilt } = await writePages()
 /** The policy of the pages allows no styles and scripts within them. */
 const styles = transformerStyleToClass()
 const policy =
@@ -45,10 +46,12 @@ const searchInGerman: DefaultTheme.LocalSearchOptions = {
   },
 }
 
+type VitePlugin = Extract<NonNullable<UserConfig['vite']>['plugins'], unknown[]>[number]
 type ShikiElement = Parameters<NonNullable<ShikiTransformer['span']>>[0]
 
 export default defineConfig({
   srcDir: source,
+  vite: { plugins: [licences()] },
   title: 'Encrypted Bookmark Sync',
   titleTemplate: ':title · Encrypted Bookmark Sync',
   description:
@@ -117,6 +120,26 @@ export default defineConfig({
     await writeFile(join(outDir, 'code.css'), rules.sort().join(''))
   },
 })
+
+/** Writes the licence texts of what browsers load, which the build for rendering on this machine has nothing of. */
+function licences(): VitePlugin {
+  return {
+    name: 'licences',
+    apply: ({ build }) => !build?.ssr,
+    generateBundle(_options, bundle) {
+      const chunks = Object.values(bundle).filter((file) => file.type === 'chunk')
+      const modules = chunks.flatMap((chunk) => Object.entries(chunk.modules))
+      const rendered = modules.filter(([, { renderedLength }]) => renderedLength > 0).map(([id]) => id)
+      // Vite has moved them to one file.
+      const styles = [...this.getModuleIds()].filter((id) => /\.css$|[?&]type=style\b/.test(id))
+      this.emitFile({
+        type: 'asset',
+        fileName: thirdPartyFile,
+        source: thirdPartyText([...rendered, ...styles], prebuilt),
+      })
+    },
+  }
+}
 
 /** In blocks of code of the reference of the client package, a name that it exports is a link to its description. */
 function linkNames(this: { options: { meta?: { __raw?: string } } }, node: ShikiElement): void {

@@ -36,6 +36,7 @@ export interface SchemathesisRun {
   url: URL
   session: string
   refresh: string
+  userId: string
   /** Only these operations, or all but these: their ids, with `|` between them. */
   include?: string
   exclude?: string
@@ -49,7 +50,7 @@ export interface SchemathesisRun {
 
 /** Runs all phases with the configuration file beside this one, and returns the exit status. */
 export async function runSchemathesis(program: string, options: SchemathesisRun): Promise<number | null> {
-  const { url, session, refresh, include, exclude, id, examples, report } = options
+  const { url, session, refresh, userId, include, exclude, id, examples, report } = options
   const config = join(dirname(report), 'schemathesis.toml')
   const fixed = id === undefined ? '' : `[parameters]\n"path.id" = "${id}"\n\n`
   await writeFile(config, fixed + (await readFile(new URL('schemathesis.toml', import.meta.url), 'utf8')))
@@ -65,7 +66,7 @@ export async function runSchemathesis(program: string, options: SchemathesisRun)
     stdio: 'inherit',
     // It writes a folder of its own into the working directory.
     cwd: dirname(report),
-    env: { ...process.env, SESSION: session, REFRESH: refresh },
+    env: { ...process.env, SESSION: session, REFRESH: refresh, USER_ID: userId },
   })
   const [status] = await once(child, 'exit')
   return status

@@ -1,11 +1,11 @@
 import { type Contract, type Located, type Operation, operationsOf, type Referable, type Schema } from './openapi.ts'
 import { listedErrors, loginFailuresOf } from './texts.ts'
 
-/** A TypeScript module of the operationIds, with method, path, security, and whether they take a young login. */
+/** A TypeScript module of the operationIds, with method, path, security, cost, and whether they require a recent sign-in. */
 export function operationList(contract: Contract): string {
   const lines = operationsOf(contract).map(
-    ({ operationId, method, path, security, 'x-login': login }) =>
-      `  ${operationId}: { method: '${method.toUpperCase()}', path: '${path}', security: '${securityOf(security)}', youngLogin: '${login?.young ?? 'never'}' },`,
+    ({ operationId, method, path, security, 'x-recent-sign-in': signIn, 'x-cost': cost }) =>
+      `  ${operationId}: { method: '${method.toUpperCase()}', path: '${path}', security: '${securityOf(security)}', recentSignIn: '${signIn?.required ?? 'never'}', cost: ${JSON.stringify(cost)} },`,
   )
   return `export const operations = {\n${lines.join('\n')}\n} as const\n\nexport type OperationId = keyof typeof operations\n`
 }
@@ -16,8 +16,9 @@ export function operationList(contract: Contract): string {
  */
 function securityOf(security: Operation['security']): string {
   if (security === undefined) return 'sessionCookie'
-  // The same session in another header.
-  const [scheme, other] = security.flatMap(Object.keys).filter((name) => name !== 'sessionToken')
+  // The bearer token is the same session in another header, and the user's id is no credential.
+  const schemes = security.flatMap(Object.keys).filter((name) => name !== 'sessionToken' && name !== 'userId')
+  const [scheme, other] = new Set(schemes)
   if (scheme === undefined) return 'none'
   const optional = security.some((requirement) => Object.keys(requirement).length === 0)
   return optional ? (other ? 'none' : 'optional') : scheme

@@ -11,18 +11,30 @@ interface Extensions {
   /** Which one an id gets that cannot exist. */
   'x-not-found'?: string
   /** The age of login that an operation which writes takes: a contract without it is linted as faulty. */
-  'x-login'?: { young: YoungLogin; because: string }
+  'x-recent-sign-in'?: { required: RecentSignIn; because: string }
+  /** The requests that one of the operation counts as: a contract without it is linted as faulty. */
+  'x-cost'?: Cost
   /** The messages with which a sign-in can fail, by name. */
   'x-login-failures'?: Record<string, string>
 }
 
+/** `per` names a list or a number in the body, of which every so many count as one request. Without the field `unless`, a body costs `more`. */
+export interface Cost {
+  request: number
+  per?: string
+  every?: number
+  unless?: string
+  more?: number
+}
+
 /** `sometimes`: on a condition, which `because` tells in words and the service in code. */
-export const youngLogins = ['never', 'sometimes', 'always'] as const
-type YoungLogin = (typeof youngLogins)[number]
+export const recentSignIns = ['never', 'sometimes', 'always'] as const
+type RecentSignIn = (typeof recentSignIns)[number]
 
 export type Operation = OpenAPIV3_1.OperationObject<Extensions>
 export type Parameter = OpenAPIV3_1.ParameterObject
 export type Response = OpenAPIV3_1.ResponseObject
+export type RequestBody = OpenAPIV3_1.RequestBodyObject
 /** Those in the contract's components are its errors. */
 export type Example = OpenAPIV3_1.ExampleObject & { 'x-status'?: number }
 export type Schema = OpenAPIV3_1.SchemaObject

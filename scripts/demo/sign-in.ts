@@ -16,13 +16,15 @@ interface SignedOut {
   browser: Browser
 }
 
-/** Keeps cookies as a browser does, and Node's `fetch` does not: each goes back to the host that set it. */
+/** Keeps cookies as a browser does, and Node's `fetch` does not: each goes back to the host that set it, below its path. */
 export class Browser {
-  readonly #cookies = new Map<string, { host: string; pair: string }>()
+  readonly #cookies = new Map<string, { host: string; path: string; pair: string }>()
 
   cookiesFor(url: string): string {
-    const { hostname } = new URL(url)
-    const fitting = [...this.#cookies.values()].filter(({ host }) => host === hostname)
+    const { hostname, pathname } = new URL(url)
+    const fitting = [...this.#cookies.values()].filter(
+      ({ host, path }) => host === hostname && pathname.startsWith(path),
+    )
     return fitting.map(({ pair }) => pair).join('; ')
   }
 
@@ -32,7 +34,8 @@ export class Browser {
     const { hostname: host } = new URL(request.url)
     for (const line of response.headers.getSetCookie()) {
       const [pair = ''] = line.split(';')
-      this.#cookies.set(`${host} ${pair.split('=')[0]}`, { host, pair })
+      const path = /; *path=([^;]*)/i.exec(line)?.[1] ?? '/'
+      this.#cookies.set(`${host} ${pair.split('=')[0]}`, { host, path, pair })
     }
     return response
   }

@@ -120,7 +120,7 @@ export async function playStory({ baseUrl, file, copy }: Story, step: StoryStep)
   })
 
   const backup = await step('A backup is made and downloaded', async (note) => {
-    const file = await createBackup(laptop.client)
+    const file = await createBackup(laptop.client, laptop)
     note(`bytes: ${file.size}`)
     return file
   })

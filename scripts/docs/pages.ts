@@ -1,8 +1,10 @@
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
-import { type Contract, operationsOf, resolve } from '../contract/openapi.ts'
+import { type Contract, type Cost, operationsOf, resolve } from '../contract/openapi.ts'
+import type { Prebuilt } from '../package/licences.ts'
 import { apiPage, readApi } from './api.ts'
 import { languageOf, linksBetween, plainFiles, readGuides, withLinks } from './guides.ts'
 import { realtimePage } from './realtime.ts'
@@ -12,6 +14,8 @@ const root = new URL('../../', import.meta.url)
 const contract = openapi as unknown as Contract
 /** The pages as Markdown, all side by side, from which VitePress makes the site. */
 const folder = new URL('dist/docs-pages/', root)
+
+const redocFolder = dirname(createRequire(import.meta.url).resolve('redoc/bundles/redoc.standalone.js'))
 
 interface Link {
   text: string
@@ -30,6 +34,8 @@ interface Site {
   names: Map<string, string>
   /** The operations of the contract, as the search indexes them. */
   operations: string
+  /** A bundle that the site has as it is. */
+  prebuilt: Prebuilt[]
 }
 
 /** Writes the pages of the documents, each made of a file of the repository or of a contract. */
@@ -41,7 +47,7 @@ export async function writePages(): Promise<Site> {
     /^docs\/(start|sync|sessions|errors|limits|versioning)\.md$/.test(path),
   )
   const description = `${contract.info.description}\n**Guides.** ${guidesToHttp.map(({ title, page }) => `[${title}](${page})`).join(', ')}.`
-  const http = { ...withBodyErrors(withSamples(contract)), info: { ...contract.info, description } }
+  const http = { ...withCosts(withBodyErrors(withSamples(contract))), info: { ...contract.info, description } }
   const connect = operationsOf(contract).find(({ operationId }) => operationId === 'openRealtime')
   if (!connect) throw new Error('The contract has no openRealtime')
   const changelog = await readFile(new URL('CHANGELOG.md', root), 'utf8')
@@ -53,6 +59,11 @@ export async function writePages(): Promise<Site> {
     'http.html': '---\nlayout: page\ntitle: HTTP\nsidebar: false\n---\n\n<HttpReference />\n',
     'public/openapi.json': JSON.stringify(http),
     'public/redoc.standalone.js': await readRedoc(),
+    // The bundle names this file.
+    'public/redoc.standalone.js.LICENSE.txt': await readFile(
+      join(redocFolder, 'redoc.standalone.js.LICENSE.txt'),
+      'utf8',
+    ),
   }
   await rm(folder, { recursive: true, force: true })
   await mkdir(new URL('public/vectors/', folder), { recursive: true })
@@ -77,7 +88,14 @@ export async function writePages(): Promise<Site> {
   const names = new Map(
     entries.flatMap(({ page, symbols }) => symbols.map(({ name }): [string, string] => [name, `${page}#${name}`])),
   )
-  return { source: fileURLToPath(folder), sidebar, german: sidebarIn('de'), names, operations: operationsText() }
+  return {
+    source: fileURLToPath(folder),
+    sidebar,
+    german: sidebarIn('de'),
+    names,
+    operations: operationsText(),
+    prebuilt: [await readRedocModules()],
+  }
 }
 
 /** The operations as the search finds them, which does not run Redoc. */
@@ -103,9 +121,34 @@ function withBodyErrors(contract: Contract): Contract {
   return copy
 }
 
+/** The contract with each operation's `x-cost` as the last sentence of its description. */
+function withCosts(contract: Contract): Contract {
+  const copy = structuredClone(contract)
+  for (const { path, method, description = '', 'x-cost': cost } of operationsOf(copy))
+    Object.assign(copy.paths?.[path]?.[method] ?? {}, { description: `${description}\n\n${costText(cost)}` })
+  return copy
+}
+
+function costText({ request, per, every, unless, more }: Cost = { request: 0 }): string {
+  if (request === 0) return 'Does not count against a [rate](limits.html).'
+  const ofList = per === undefined ? '' : `, and one more for each full ${every} of \`${per}\``
+  const ofField = unless === undefined ? '' : `, and as ${more} more without \`${unless}\``
+  return `Counts as ${request === 1 ? 'one request' : `${request} requests`}${ofList}${ofField} ([rates](limits.html)).`
+}
+
+/** The modules in Redoc's bundle and in the worker that it contains, as their source maps name them. */
+async function readRedocModules(): Promise<Prebuilt> {
+  const maps = (await readdir(redocFolder)).filter((name) => /(standalone|worker)\.js\.map$/.test(name))
+  const modules = maps.map(async (name) => {
+    const { sources } = JSON.parse(await readFile(join(redocFolder, name), 'utf8')) as { sources: string[] }
+    return sources.map((source) => source.replace('webpack://Redoc/', ''))
+  })
+  return { package: 'redoc', modules: (await Promise.all(modules)).flat() }
+}
+
 /** Redoc loads a logo from another host, which the page's policy blocks, and has a colour too faint on a dark page. */
 async function readRedoc(): Promise<string> {
-  const bundle = await readFile(createRequire(import.meta.url).resolve('redoc/bundles/redoc.standalone.js'), 'utf8')
+  const bundle = await readFile(join(redocFolder, 'redoc.standalone.js'), 'utf8')
   const empty = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'/%3E"
   return bundle.replaceAll('https://cdn.redoc.ly/redoc/logo-mini.svg', empty).replaceAll('#0e7c86', 'currentColor')
 }

@@ -49,6 +49,7 @@ const before: Partial<Record<OperationId, Prepare>> = {
     return { pathParameters: { id } }
   },
   getPairing: async (caller) => void (await caller.call('sendToPairing')),
+  endPairing: async (caller) => void (await caller.call('sendToPairing')),
   endSession: async (caller) => {
     await otherSession(caller)
     const { sessions } = (await caller.call('listSessions')) as { sessions: { id: string; current: boolean }[] }

@@ -42,7 +42,7 @@ export async function refuseDuplicates(call: MockCall, forward: Forward): Promis
   return forward(call)
 }
 
-/** The first keyring takes no young sign-in. */
+/** The first keyring requires no recent sign-in. */
 export async function refuseToOld(call: MockCall, forward: Forward): Promise<MockAnswer> {
   const isFirst = isCallOf('setKeyring', call) && fieldsOf(call)?.revision === 1
   return careful.some((operation) => isCallOf(operation, call)) && !isFirst
@@ -50,8 +50,8 @@ export async function refuseToOld(call: MockCall, forward: Forward): Promise<Moc
     : forward(call)
 }
 
-const careful = Object.entries(operations).flatMap(([operation, { youngLogin }]) =>
-  youngLogin === 'never' ? [] : [operation as OperationId],
+const careful = Object.entries(operations).flatMap(([operation, { recentSignIn }]) =>
+  recentSignIn === 'never' ? [] : [operation as OperationId],
 )
 
 const storing = ['createBookmark', 'updateBookmark', 'pushChanges', 'importBookmarks'] as const

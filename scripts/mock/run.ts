@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { createApp } from '../../src/service/app.ts'
 import { readConfig } from '../../src/service/config/config.ts'
-import { ConfigError } from '../../src/service/config/values.ts'
 import { openContext } from '../../src/service/context.ts'
+import { listeningFault } from '../../src/service/http/connections.ts'
 import { untilStopped } from '../servers/until-stopped.ts'
 import { scenarios } from './scenarios.ts'
 import { createMockServer } from './server.ts'
@@ -31,8 +31,7 @@ async function open(opened: AsyncDisposableStack): Promise<string> {
   const server = createMockServer(app)
   const listening = once(server.listen(config.port, config.host), 'listening')
   await listening.catch((error) => {
-    if (error.code !== 'EADDRINUSE') throw error
-    throw new ConfigError(`PORT: port ${config.port} on ${config.host} is in use`)
+    throw listeningFault('', config.host, config.port, error)
   })
   opened.defer(() => {
     server.close()

@@ -2,12 +2,11 @@ import { copyFile, glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { modulesOf, thirdPartyFile, thirdPartyText } from './licences.ts'
 import { zip } from './zip.ts'
 
 const source = new URL('../../examples/extension/', import.meta.url)
 const dist = new URL('../../dist/extension/', import.meta.url)
-/** Of where the dictionaries come from. */
-const notice = new URL(import.meta.resolve('@zxcvbn-ts/language-en/NOTICE.md'))
 const pages = ['start', 'popup', 'options']
 
 /** The parts of each browser's manifest besides the common one. */
@@ -37,8 +36,6 @@ export async function buildExtension(): Promise<void> {
     const folder = new URL(`${browser}/`, dist)
     await bundle(folder)
     await copyAll(folder)
-    // The dictionaries by which a passphrase is judged may be passed on with it alone.
-    await copyFile(notice, new URL('NOTICE.md', folder))
     await writeFile(new URL('manifest.json', folder), toJson(manifest))
     const files = await Array.fromAsync(glob('**/*.*', { cwd: folder }))
     // A store gives the extension its own key.
@@ -76,10 +73,13 @@ async function bundle(folder: URL): Promise<void> {
     target: 'es2022',
     minify: true,
     charset: 'utf8',
+    metafile: true,
     logLevel: 'warning',
   } as const
-  await build({ ...common, entryPoints: [entry('worker')] })
-  await build({ ...common, entryPoints: pages.map(entry), splitting: true })
+  const worker = await build({ ...common, entryPoints: [entry('worker')] })
+  const shared = await build({ ...common, entryPoints: pages.map(entry), splitting: true })
+  const modules = modulesOf(worker.metafile, shared.metafile)
+  await writeFile(new URL(thirdPartyFile, folder), thirdPartyText(modules))
 }
 
 async function copyAll(folder: URL): Promise<void> {

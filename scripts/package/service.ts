@@ -1,7 +1,9 @@
 import { chmod, copyFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import ts from 'typescript'
 import packageJson from '../../package.json' with { type: 'json' }
+import { modulesOf, thirdPartyFile, thirdPartyText } from './licences.ts'
 
 const root = new URL('../../', import.meta.url)
 export const serviceFolder = new URL('dist/service/', root)
@@ -10,6 +12,7 @@ const entryPoints = {
   ebs: 'src/service/commands/ebs.ts',
   'backup-process': 'src/service/backup/process.ts',
   'checkpoint-thread': 'src/service/db/engine/sqlite/checkpoint-thread.ts',
+  testing: 'src/service/testing.ts',
 }
 /** Files that call one command of `ebs`, as every release has had them. */
 const oneCommand = {
@@ -25,6 +28,11 @@ const oneCommand = {
 const shebang = '#!/usr/bin/env -S node --max-semi-space-size=16\n'
 /** An installation puts these on the PATH. Without a command, the second serves. */
 const programs = { ebs: 'ebs.mjs', 'encrypted-bookmark-sync': 'encrypted-bookmark-sync.mjs' }
+/**
+ * Tests of apps often run on jsdom, which replaces `Uint8Array` by one of its own. Node's functions take and return others, so the
+ * service would find that no bytes are bytes.
+ */
+const nodesBytes = 'globalThis.Uint8Array = Object.getPrototypeOf(Buffer)\n'
 /** Modules of CommonJS in the bundle load Node's own by this function, which an ES module does not have. */
 const require =
   "import { createRequire as createBundleRequire } from 'node:module'; const require = createBundleRequire(import.meta.url);"
@@ -35,7 +43,7 @@ const require =
  */
 export async function buildService(folder = serviceFolder): Promise<void> {
   await rm(folder, { recursive: true, force: true })
-  await build({
+  const { metafile } = await build({
     absWorkingDir: fileURLToPath(root),
     entryPoints,
     outdir: fileURLToPath(folder),
@@ -54,15 +62,20 @@ export async function buildService(folder = serviceFolder): Promise<void> {
     banner: { js: require },
     // Sign-ins of development need a package that production does without.
     external: ['better-sqlite3', 'oidc-provider'],
+    metafile: true,
     logLevel: 'warning',
   })
   const demandNode = await readFile(new URL('../demand-node.mjs', import.meta.url), 'utf8')
   const write = (name: string, code: string) => writeFile(new URL(name, folder), code)
   const start = (name: keyof typeof entryPoints) => `${demandNode}await import('./run-${name}.mjs')\n`
+  await write(thirdPartyFile, thirdPartyText(modulesOf(metafile)))
   await write('backup-process.mjs', start('backup-process'))
   await write('checkpoint-thread.mjs', start('checkpoint-thread'))
   for (const [name, command] of Object.entries(oneCommand))
     await write(`${name}.mjs`, `process.argv.splice(2, 0, '${command}')\n${start('ebs')}`)
+  await write('testing.mjs', `${nodesBytes}export const { startService } = await import('./run-testing.mjs')\n`)
+  const testing = await readFile(new URL(entryPoints.testing, root), 'utf8')
+  await write('testing.d.ts', ts.transpileDeclaration(testing, { reportDiagnostics: false }).outputText)
   await write('ebs.mjs', shebang + start('ebs'))
   const serves = "if (process.argv.length === 2) process.argv.push('serve')\n"
   await write('encrypted-bookmark-sync.mjs', shebang + serves + start('ebs'))
@@ -92,7 +105,8 @@ function describe(): object {
     repository,
     type: 'module',
     bin: programs,
-    files: ['*.mjs', '*.txt', '*.yaml', 'docs', 'web'],
+    exports: { './testing': { types: './testing.d.ts', default: './testing.mjs' } },
+    files: ['*.mjs', '*.d.ts', '*.txt', '*.yaml', 'docs', 'web'],
     // npm itself may be an older one: nothing here needs a script of a package.
     engines: { node: engines.node },
     allowScripts: { [driver]: allowScripts[driver] },

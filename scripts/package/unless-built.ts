@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { lockFile } from '../servers/lock.ts'
 
 /** All that the parts of dist/ are built from, but for the service. */
 export const sources = [
@@ -12,7 +12,9 @@ export const sources = [
   'generated/*',
   'docs/{**,.vitepress/**}/*.*',
   'src/{client,extension,protocol,web}/**/*.*',
-  'scripts/{contract,docs,package}/**/*.ts',
+  'examples/extension/**/*.*',
+  'scripts/{contract,docs}/**/*.ts',
+  'scripts/package/**/*.*',
   'workflows.arazzo.yaml',
   'test/vectors/*.json',
 ]
@@ -32,7 +34,8 @@ export async function unlessBuilt(
   // Writes nothing: a checkout that is built may be read-only.
   if ((await built()) === hashSources(patterns)) return
   await mkdir('dist', { recursive: true })
-  using _ = await lockPart(name)
+  // Two builds at once would remove each other's files.
+  using _ = await lockFile(`dist/.building-${name}`)
   const hash = hashSources(patterns)
   if ((await built()) === hash) return
   await rm(stamp, { force: true })
@@ -40,20 +43,9 @@ export async function unlessBuilt(
   await writeFile(stamp, hash)
 }
 
-/** Two builds at once would remove each other's files. The system lets the lock go with its process. */
-async function lockPart(name: string): Promise<Disposable> {
-  // Where all is built, nothing is loaded for it.
-  const { default: Sqlite } = await import('better-sqlite3')
-  const lock = new Sqlite(`dist/.building-${name}`, { timeout: 0 })
-  for (;;) {
-    try {
-      lock.exec('BEGIN EXCLUSIVE')
-      return { [Symbol.dispose]: () => lock.close() }
-    } catch (error) {
-      if ((error as { code?: string }).code !== 'SQLITE_BUSY') throw error
-      await sleep(100)
-    }
-  }
+/** Does so for a part of dist/. */
+export async function unlessPartBuilt(part: string, build: () => Promise<void>): Promise<void> {
+  await unlessBuilt(`part-${part}`, part === 'service' ? withService : sources, build, `dist/${part}`)
 }
 
 /** For whoever builds parts of dist/ in another way. */

@@ -3,22 +3,21 @@ import { copyFile, readFile, rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { type BuildOptions, build, type Metafile } from 'esbuild'
 import { languages } from '../../src/web/words/language.ts'
+import { modulesOf, thirdPartyFile, thirdPartyText } from './licences.ts'
 
 const source = new URL('../../src/web/', import.meta.url)
 const folder = new URL('../../dist/web/', import.meta.url)
 
-/** Of where the dictionaries come from; it must go with them. */
-const notice = fileURLToPath(import.meta.resolve('@zxcvbn-ts/language-en/NOTICE.md'))
-
-const options: BuildOptions = {
+const options = {
   outdir: fileURLToPath(folder),
   bundle: true,
   format: 'esm',
   target: 'es2022',
   minify: true,
   sourcemap: true,
+  metafile: true,
   logLevel: 'warning',
-}
+} satisfies BuildOptions
 
 /** Bundles the web app. What few need, such as Argon2id and most views, is in files that load when needed. */
 export async function buildWeb(): Promise<void> {
@@ -27,7 +26,6 @@ export async function buildWeb(): Promise<void> {
     ...options,
     entryPoints: { app: pathOf('main.tsx'), style: pathOf('style.css') },
     splitting: true,
-    metafile: true,
     jsx: 'automatic',
     jsxImportSource: 'preact',
     // The page judges passphrases in `strength.js`: it never loads the client's own judge.
@@ -36,7 +34,7 @@ export async function buildWeb(): Promise<void> {
     alias: { react: 'preact/compat' },
   })
   const files = Object.keys(metafile.outputs).filter((path) => !path.endsWith('.map'))
-  await build({
+  const serviceWorker = await build({
     ...options,
     entryPoints: { 'service-worker': pathOf('offline/service-worker.ts') },
     define: {
@@ -45,12 +43,13 @@ export async function buildWeb(): Promise<void> {
     },
   })
   // By itself, and not among what is kept for offline: few need it, and it is large.
-  await build({
+  const strength = await build({
     ...options,
     entryPoints: { strength: pathOf('vault/strength-worker.ts') },
     sourcemap: false,
-    banner: { js: `/*! ${await readFile(notice, 'utf8')} */` },
   })
+  const modules = modulesOf(metafile, serviceWorker.metafile, strength.metafile)
+  await writeFile(new URL(thirdPartyFile, folder), thirdPartyText(modules))
   await copyFile(new URL('app.webmanifest', source), new URL('app.webmanifest', folder))
   const icon = await readFile(new URL('../../docs/assets/icon.svg', import.meta.url), 'utf8')
   await writeFile(new URL('icon.svg', folder), icon)

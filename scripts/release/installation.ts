@@ -1,11 +1,22 @@
-import { chmod, cp, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { access, chmod, cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { addNode, type Platform } from './node.ts'
+import { thirdPartyFile } from '../package/licences.ts'
+import { addNode, nodeLicence, type Platform } from './node.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const name = 'encrypted-bookmark-sync'
 const driver = 'node_modules/better-sqlite3'
+/** Compiled into the driver, beside SQLite, which is in the public domain. */
+const addonLicence = 'node_modules/node-addon-api/LICENSE.md'
+/** In the folder of the service: the licences of all that is in it. */
+const licences = [
+  'LICENSE',
+  ...['', 'web/', 'docs/'].map((folder) => `${folder}${thirdPartyFile}`),
+  `${driver}/LICENSE`,
+  addonLicence,
+  nodeLicence,
+]
 /** Where the files of deploy/ have the service, and Node. */
 const [usual, usualNode] = [`/opt/${name}`, '/usr/bin/node']
 
@@ -16,7 +27,9 @@ async function layService(folder: string, platform: Platform): Promise<void> {
   await cp(built, folder, { recursive: true, filter: (path) => path !== packages })
   for (const part of ['lib', 'package.json', 'LICENSE', `prebuilds/linux-${platform.name}.node`])
     await copy(join(driver, part), join(folder, driver, part))
+  await copy(addonLicence, join(folder, addonLicence))
   await addNode(platform, folder)
+  for (const file of licences) await access(join(folder, file))
 }
 
 /** The content of /opt/encrypted-bookmark-sync: the service, and what its machine needs beside it. */
@@ -41,7 +54,11 @@ export async function layDebian(folder: string, platform: Platform, version: str
   await copy(`deploy/systemd/${name}.sysusers`, inside(`usr/lib/sysusers.d/${name}.conf`))
   // No conffile: dpkg would ask about each change of the sample, which everybody has edited, while the service is stopped.
   await copy('deploy/systemd/environment.sample', inside(`${home}/environment.sample`))
-  await copy('LICENSE', inside(`usr/share/doc/${name}/copyright`))
+  const texts = licences.map(
+    async (file) => `${home}/${file}\n\n${await readFile(inside(`${home}/${file}`), 'utf8')}\n`,
+  )
+  await mkdir(inside(`usr/share/doc/${name}`), { recursive: true })
+  await writeFile(inside(`usr/share/doc/${name}/copyright`), (await Promise.all(texts)).join(`${'='.repeat(80)}\n`))
   await layExamples(inside(`usr/share/doc/${name}/examples`))
   for (const script of ['postinst', 'prerm', 'postrm'])
     await copy(`deploy/debian/${script}`, inside(`DEBIAN/${script}`))

@@ -6,6 +6,9 @@ import { join } from 'node:path'
 /** The version of the dev dependency `node`, whose lock says nothing of the packages that it installs by itself. */
 export const nodeVersion = '24.21.0'
 
+/** In the folder that Node was added to. */
+export const nodeLicence = 'bin/LICENSE.node'
+
 export interface Platform {
   name: 'x64' | 'arm64'
   /** As Debian calls it. */
@@ -41,6 +44,6 @@ export async function addNode({ name, integrity }: Platform, folder: string): Pr
   execFileSync('tar', ['-xzf', join(at, packed.filename), '-C', at, 'package/bin/node', 'package/LICENSE'])
   await mkdir(join(folder, 'bin'), { recursive: true })
   await copyFile(join(at, 'package/bin/node'), join(folder, 'bin/node'))
-  await copyFile(join(at, 'package/LICENSE'), join(folder, 'bin/LICENSE.node'))
+  await copyFile(join(at, 'package/LICENSE'), join(folder, nodeLicence))
   await chmod(join(folder, 'bin/node'), 0o755)
 }

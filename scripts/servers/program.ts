@@ -1,6 +1,7 @@
 import { access, constants, mkdir, mkdtempDisposable, rename } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { lockFile } from './lock.ts'
 
 /** The folder of programs that are built or installed once. */
 export function cacheFolder(env: NodeJS.ProcessEnv): string {
@@ -16,7 +17,7 @@ export async function isProgram(path: string): Promise<boolean> {
 
 /**
  * The path of what is made once in the cache folder: `make` makes it in an empty folder, and returns where. It is renamed when
- * it is complete: other processes may be looking for it, or making it, too.
+ * it is complete, since other processes look for it; those that need it, too, wait.
  */
 export async function madeOnce(
   name: string,
@@ -28,6 +29,8 @@ export async function madeOnce(
   const path = join(cache, name)
   if (await isProgram(path)) return path
   await mkdir(cache, { recursive: true })
+  using _ = await lockFile(join(cache, `${name}.lock`))
+  if (await isProgram(path)) return path
   await using folder = await mkdtempDisposable(join(cache, 'build-'))
   console.error(`${doing} into ${cache}: this takes minutes, once.`)
   await rename(await make(folder.path), path)

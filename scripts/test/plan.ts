@@ -25,15 +25,15 @@ const onPostgres = [
   'test/postgres/*',
   'test/sync/*',
   'test/realtime/{broadcast,closing}.test.ts',
-  'test/commands/{admin-accounts,restored}.test.ts',
-  'test/auth/{access,attempts,in-flight,login-limits,refresh,sessions,sign-out,two-users,young-login}.test.ts',
-  'test/db/{*-migration,statements,upgrade,wrong-clock}.test.ts',
+  'test/commands/{admin-accounts,move-issuer,restored}.test.ts',
+  'test/auth/{access,attempts,in-flight,login-limits,named-user,refresh,sessions,sign-out,two-users,recent-sign-in}.test.ts',
+  'test/db/{migrations,statements,wrong-clock}.test.ts',
   'test/operations/{exports-removed,keyrings,pairings,whole-account}.test.ts',
   'test/hostile/ids.test.ts',
-  'test/http/{metrics,work}.test.ts',
+  'test/http/metrics.test.ts',
 ]
 /** Of these folders, tests of rules that the differential test compares on both databases: on Postgres with --deep alone. */
-const onSqliteFirst = ['test/sync/{import,rejections,rest,usage}.test.ts']
+const onSqliteFirst = ['test/sync/{import,rest}.test.ts']
 /** With --deep, everything that reaches data through the service does. */
 const onPostgresInDepth = [
   ...onPostgres,
@@ -57,7 +57,6 @@ const alone = [
   'test/extension/walk.test.ts',
   'test/exports/large.test.ts',
   'test/hostile/every-call.test.ts',
-  'test/http/work-per-request.test.ts',
   'test/process/crash.test.ts',
   'test/postgres/differential.test.ts',
   'test/postgres/export-race.test.ts',

@@ -1,8 +1,8 @@
 /** `encrypted-bookmark-sync-client/account`: what the user stores, their devices and sessions, deleting the account. */
 import type { components } from '../../generated/client.ts'
 import type { Client } from './api/client.ts'
-import { demandOwner } from './api/ours.ts'
-import { answer, type CallResult, unwrap } from './api/unwrap.ts'
+import { unwrapOurs } from './api/ours.ts'
+import { answer, type CallResult } from './api/unwrap.ts'
 import { ApiError, OfflineError } from './errors.ts'
 import type { Sync } from './sync/sync.ts'
 
@@ -44,6 +44,8 @@ export interface AccountSession {
   id: string
   /** When the user signed in (Unix ms). */
   createdAt: number
+  /** When the provider last asked the user who they are (Unix ms), as far as it says: `createdAt` or earlier. */
+  authenticatedAt: number
   /** The hour of its last request (Unix ms). */
   lastUsedAt: number
   /** The name that the browser or program gave itself at the sign-in; empty if it is not known. */
@@ -108,38 +110,32 @@ export type CamelCased<T> = { [Name in keyof T as CamelCase<Name & string>]: T[N
 
 /** Opens the signed-in user's account. Sends nothing until a method is called. */
 export function openAccount(options: AccountOptions): Account {
-  const { client, sync } = options
-  async function ask<Data>(call: () => Promise<CallResult<Data>>): Promise<NonNullable<Data>> {
-    await demandOwner(options)
-    return unwrap(await answer(call()))
+  const { sync } = options
+  const client = options.client.as(options.userId)
+  const done = async (call: Promise<CallResult<Schemas['Done']>>): Promise<void> => {
+    unwrapOurs(await answer(call), ({ success }) => success)
   }
 
   return {
     async account() {
-      const { user, usage, limits } = await ask(() => client.GET('/api/v1/account'))
+      const found = await answer(client.GET('/api/v1/account'))
+      const { user, usage, limits } = unwrapOurs(found, ({ user }) => typeof user === 'object')
       return { user: camelCased(user), usage: camelCased(usage), limits: camelCased(limits) }
     },
     async devices() {
-      const { devices } = await ask(() => client.GET('/api/v1/account/devices', everything))
+      const list = await answer(client.GET('/api/v1/account/devices', everything))
+      const { devices } = unwrapOurs(list, ({ devices }) => Array.isArray(devices))
       return devices.map(camelCased)
     },
-    async forgetDevice(id) {
-      await ask(() => client.DELETE('/api/v1/account/devices/{id}', { params: { path: { id } } }))
-    },
+    forgetDevice: (id) => done(client.DELETE('/api/v1/account/devices/{id}', { params: { path: { id } } })),
     async sessions() {
-      const { sessions } = await ask(() => client.GET('/api/v1/account/sessions', everything))
+      const list = await answer(client.GET('/api/v1/account/sessions', everything))
+      const { sessions } = unwrapOurs(list, ({ sessions }) => Array.isArray(sessions))
       return sessions.map(camelCased)
     },
-    async endSession(id) {
-      await ask(() => client.DELETE('/api/v1/account/sessions/{id}', { params: { path: { id } } }))
-    },
-    async signOutOthers() {
-      await ask(() => client.DELETE('/api/v1/account/sessions'))
-    },
-    async deleteAccount() {
-      await demandOwner(options)
-      await eraseAccount(client, sync)
-    },
+    endSession: (id) => done(client.DELETE('/api/v1/account/sessions/{id}', { params: { path: { id } } })),
+    signOutOthers: () => done(client.DELETE('/api/v1/account/sessions')),
+    deleteAccount: () => eraseAccount(client, sync),
   }
 }
 
@@ -158,7 +154,7 @@ function camelCased<T extends object>(object: T): CamelCased<T> {
 async function eraseAccount(client: Client, sync: Pick<Sync, 'signOut' | 'stop'>): Promise<void> {
   let isDeleted = false
   const first = async () => {
-    unwrap(await answer(client.DELETE('/api/v1/account')))
+    unwrapOurs(await answer(client.DELETE('/api/v1/account')), ({ success }) => success)
     isDeleted = true
   }
   try {

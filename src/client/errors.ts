@@ -13,6 +13,7 @@ import { SignInAgain } from '../../generated/errors.ts'
  * - `wrong-passphrase`, `wrong-recovery-code`: the key does not unwrap; also if the keyring was altered or belongs to
  *   another user
  * - `mistyped-recovery-code`: the text is not a possible recovery code; it was not tried
+ * - `altered`: the keyring was not made with these keys, or was changed since by something that does not have them
  * - `keys-replaced`: these keys are not the vault's newest, as far as the service says: a device that was opened since has those
  */
 export type KeyringFault =
@@ -25,6 +26,7 @@ export type KeyringFault =
   | 'wrong-passphrase'
   | 'wrong-recovery-code'
   | 'mistyped-recovery-code'
+  | 'altered'
   | 'keys-replaced'
 
 /**
@@ -50,14 +52,18 @@ export type RecordFault =
   | 'other-id'
 
 /**
- * The faults of an export file.
- * - `not-an-export`: does not begin like an export file
+ * The faults of an export file, or of a backup that has one in it.
+ * - `not-an-export`: does not begin like either
  * - `unknown-version`: the file or the JSON inside has a version that this client does not know
  * - `other-key`: was encrypted under another export key
  * - `damaged`: a chunk cannot be decrypted: it was altered, truncated, reordered or followed by other bytes
  * - `trailing-bytes`: there are bytes after the last chunk (reported as `damaged` if the two cannot be told apart)
  * - `counter-overflow`: more chunks than the format can count
  * - `malformed`: can be decrypted, but is not the JSON of an export
+ * - `passphrase-needed`: the given keys do not open the backup, but its keyring is in it: the passphrase or recovery code that
+ *   was valid when it was saved opens it
+ * - `no-keyring`: a passphrase or recovery code was given, and the file has no keyring that it could open
+ * - `other-keyring`: the keyring in the backup was opened, and its keys are not those of the bookmarks in it
  */
 export type ExportFault =
   | 'not-an-export'
@@ -67,6 +73,9 @@ export type ExportFault =
   | 'trailing-bytes'
   | 'counter-overflow'
   | 'malformed'
+  | 'passphrase-needed'
+  | 'no-keyring'
+  | 'other-keyring'
 
 class Faulty<Fault extends string> extends Error {
   /** Says what is wrong to programs; `message` says it to people. */
@@ -163,9 +172,12 @@ export class ApiError extends Error {
 /** The session has ended or belongs to another user: sign in again. Unsent edits are kept. */
 export class SignedOutError extends Error {
   override readonly name = 'SignedOutError'
+  /** True if somebody else has signed in, false if nobody is signed in. */
+  readonly isOtherUser: boolean
 
-  constructor(message = 'Signed out: sign in again', options?: ErrorOptions) {
-    super(message, options)
+  constructor(isOtherUser = false) {
+    super(isOtherUser ? 'Another user is signed in' : 'Signed out: sign in again')
+    this.isOtherUser = isOtherUser
   }
 }
 

@@ -2,7 +2,7 @@
 import type { components } from '../../generated/client.ts'
 import { isEncryptedAnew } from '../protocol/encrypted-anew.ts'
 import type { Client } from './api/client.ts'
-import { demandOwner } from './api/ours.ts'
+import { unwrapOurs } from './api/ours.ts'
 import { answer, unwrap } from './api/unwrap.ts'
 import { differingFields } from './bookmark/merge.ts'
 import type { PlaintextBookmark } from './bookmark.ts'
@@ -65,7 +65,7 @@ export interface History {
    * Erases a deleted bookmark and all its versions from the service for good. Succeeds again if nothing is left.
    *
    * @throws ApiError 404: the bookmark is not deleted
-   * @throws SignInAgainError the sign-in is older than 10 minutes, and has erased 20 in 24 hours
+   * @throws SignInAgainError the sign-in is older than 10 minutes, and the user has erased 20 from such sign-ins in 24 hours
    */
   purge(id: string): Promise<void>
   /**
@@ -138,7 +138,7 @@ export interface RewindOptions {
   to: number
   /** True: only counts. */
   dryRun: boolean
-  /** Called after each 10,000 bookmarks with the counts so far; the sum of a dry run's counts is the total. */
+  /** Called after each 500 bookmarks with the counts so far; the sum of a dry run's counts is the total. */
   onProgress?: ((counts: RewindCounts) => void) | undefined
   signal?: AbortSignal | undefined
 }
@@ -156,17 +156,16 @@ export interface RewindCounts {
 }
 
 /** Opens the history of the bookmarks that `sync` keeps on this device. Sends nothing until a method is called. */
-export function createHistory(options: HistoryOptions): History {
-  const { client, keys, sync } = options
+export function createHistory({ client: anybody, keys, userId, sync }: HistoryOptions): History {
+  const client = anybody.as(userId)
   return {
     async history(id, { signal } = {}) {
-      await demandOwner(options, signal)
       const kept: Schemas['Version'][] = []
       for (let after: string | null | undefined, pages = 0; after !== null && pages < mostVersions; pages++) {
         const params = { path: { id }, query: { limit: mostVersions, ...(after && { after }) } }
         const page = await answer(client.GET('/api/v1/bookmarks/{id}/versions', { params, signal: signal ?? null }))
         if (page.response.status === 404) return []
-        const { versions, next } = unwrap(page)
+        const { versions, next } = unwrapOurs(page, ({ versions }) => Array.isArray(versions))
         kept.push(...versions)
         after = next
       }
@@ -175,7 +174,7 @@ export function createHistory(options: HistoryOptions): History {
         keys,
         kept.map((version) => ({ ...version, entity_id: id })),
       )
-      return onceEach(versions, await openCurrent(options, id, kept, signal))
+      return onceEach(versions, await openCurrent({ client, keys }, id, kept, signal))
     },
 
     async restoreVersion(id, versionId) {
@@ -186,9 +185,9 @@ export function createHistory(options: HistoryOptions): History {
     },
 
     async trash({ after, signal } = {}) {
-      await demandOwner(options, signal)
       const params = { query: after === undefined ? {} : { after } }
-      const { bookmarks, next } = unwrap(await answer(client.GET('/api/v1/trash', { params, signal: signal ?? null })))
+      const page = await answer(client.GET('/api/v1/trash', { params, signal: signal ?? null }))
+      const { bookmarks, next } = unwrapOurs(page, ({ bookmarks }) => Array.isArray(bookmarks))
       return { bookmarks: await openDeleted(keys, bookmarks), next }
     },
 
@@ -200,15 +199,13 @@ export function createHistory(options: HistoryOptions): History {
     rewind: (request) => rewind(client, sync, request),
 
     async serverConflicts({ after, signal } = {}) {
-      await demandOwner(options, signal)
       const params = { query: after === undefined ? {} : { after } }
-      const call = client.GET('/api/v1/sync/conflicts', { params, signal: signal ?? null })
-      const { conflicts, next } = unwrap(await answer(call))
+      const page = await answer(client.GET('/api/v1/sync/conflicts', { params, signal: signal ?? null }))
+      const { conflicts, next } = unwrapOurs(page, ({ conflicts }) => Array.isArray(conflicts))
       return { conflicts: await openVersions(keys, conflicts), next }
     },
 
     async settleConflict(versionId) {
-      await demandOwner(options)
       unwrap(await answer(client.DELETE('/api/v1/sync/conflicts/{id}', { params: { path: { id: versionId } } })))
     },
   }
@@ -260,7 +257,7 @@ type Named = Pick<BookmarkVersion, 'versionId' | 'bookmark'>
 
 /** What is current, if its event id says that it is one of the versions, encrypted anew. */
 async function openCurrent(
-  { client, keys }: HistoryOptions,
+  { client, keys }: Pick<HistoryOptions, 'client' | 'keys'>,
   id: string,
   versions: readonly Schemas['Version'][],
   signal: AbortSignal | undefined,

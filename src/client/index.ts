@@ -23,7 +23,9 @@ export {
 export {
   type BackupOptions,
   type BackupProgress,
+  type BackupSecret,
   createBackup,
+  downloadBackup,
   type OpenBackupOptions,
   openBackup,
 } from './export-file/backup.ts'
@@ -45,7 +47,14 @@ export { type AdoptKeysOptions, createSync, type Sync, type SyncOptions, type Sy
 export { type Readable, type Selection, toReadable } from './sync/view/selections.ts'
 export type { Clock } from './timing/clock.ts'
 export { forgetMasterKey, keepMasterKey, loadMasterKey } from './vault/master-key.ts'
-export type { EarlierKeyring, RecoveryCodeDraft, Vault, VaultDraft, VaultRepair } from './vault/operations.ts'
+export type {
+  EarlierKeyring,
+  RecoveryCodeDraft,
+  Vault,
+  VaultDraft,
+  VaultRepair,
+  VaultUser,
+} from './vault/operations.ts'
 export {
   changeVaultPassphrase,
   createVault,

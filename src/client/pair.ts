@@ -101,7 +101,8 @@ export async function offerPairing(options: PairingOptions): Promise<PairingOffe
   const talk = new Talk(secret, options)
   const own = await newKeyPair()
   // Shown only after the other's key is there: otherwise whoever has the code could choose one that leads to the same pictures.
-  await talk.send(0, commitmentTo(own.publicBytes))
+  await talk.orEnd(() => talk.send(0, commitmentTo(own.publicBytes)))
+  options.signal?.addEventListener('abort', () => talk.end())
   const meet = async (): Promise<PairingGuest> => {
     const hello = await talk.receive(1)
     const [theirs, name] = [hello.subarray(0, publicKeyBytes), hello.subarray(publicKeyBytes)]
@@ -112,8 +113,11 @@ export async function offerPairing(options: PairingOptions): Promise<PairingOffe
       name: new TextDecoder().decode(name).slice(0, mostNameCharacters),
       pictures,
       async admit(masterKey) {
-        await talk.send(4, masterKey, key)
-        await talk.receive(5, key)
+        await talk.orEnd(async () => {
+          await talk.send(4, masterKey, key)
+          await talk.receive(5, key)
+        })
+        talk.end()
       },
     }
   }
@@ -121,7 +125,7 @@ export async function offerPairing(options: PairingOptions): Promise<PairingOffe
   return {
     code: bytesToBase64(secret).replaceAll('+', '-').replaceAll('/', '_').replace('=', ''),
     // Once alone: whoever knows the public key, and could answer again, would try until the pictures fit.
-    guest: () => (met ??= meet()),
+    guest: () => (met ??= talk.orEnd(meet)),
   }
 }
 
@@ -140,6 +144,15 @@ export async function takePairing(options: TakePairingOptions): Promise<Vault> {
   const commitment = await talk.receive(0)
   const own = await newKeyPair()
   await talk.send(1, concatBytes(own.publicBytes, utf8ToBytes(name.slice(0, mostNameCharacters))))
+  return talk.orEnd(() => takeAsGuest(talk, own, { secret, commitment, compare }))
+}
+
+/** Goes on as the one device that has answered the code. */
+async function takeAsGuest(
+  talk: Talk,
+  own: KeyPair,
+  { secret, commitment, compare }: { secret: Uint8Array; commitment: Uint8Array } & Pick<TakePairingOptions, 'compare'>,
+): Promise<Vault> {
   const theirs = await talk.receive(2)
   if (!equalBytes(commitmentTo(theirs), commitment)) throw new PairingError('altered')
   const { key, pictures } = await agree(secret, own, theirs, [theirs, own.publicBytes])
@@ -189,27 +202,47 @@ async function agree(secret: Uint8Array, own: KeyPair, theirs: Uint8Array, publi
 /** The messages of two devices, by turns, each encrypted for its place. */
 class Talk {
   readonly #options: PairingOptions
+  readonly #client: Client
   readonly #id: string
   readonly #codeKey: Uint8Array
+  #isEnded = false
 
   constructor(secret: Uint8Array, options: PairingOptions) {
     this.#options = options
+    this.#client = options.client.as(options.userId)
     this.#id = bytesToHex(hkdfSha256(secret, 'ebs/pairing-id/1').subarray(0, 16))
     this.#codeKey = hkdfSha256(secret, 'ebs/pairing/1')
   }
 
   async send(step: number, plaintext: Uint8Array, key = this.#codeKey): Promise<void> {
-    const { client, signal = null } = this.#options
+    const { signal = null } = this.#options
     const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES))
     const message = bytesToBase64(concatBytes(nonce, seal(key, nonce, this.#place(step), plaintext)))
-    await this.#ask(() => client.PUT(path, { ...this.#params, signal, body: { step, message } }))
+    await this.#ask(() => this.#client.PUT(path, { ...this.#params, signal, body: { step, message } }))
+  }
+
+  /** Ends the pairing if a part of it fails: the other device then need not wait. */
+  async orEnd<Result>(work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work()
+    } catch (error) {
+      this.end()
+      throw error
+    }
+  }
+
+  /** Has the service erase the last message. It does so itself within minutes if this does not get through. */
+  end(): void {
+    if (this.#isEnded) return
+    this.#isEnded = true
+    answer(this.#client.DELETE(path, this.#params)).catch(() => {})
   }
 
   /** Waits for the message of this step. */
   async receive(step: number, key = this.#codeKey): Promise<Uint8Array> {
-    const { client, signal = null } = this.#options
+    const { signal = null } = this.#options
     const stored = await this.#ask(
-      () => client.GET(path, { ...this.#params, signal }),
+      () => this.#client.GET(path, { ...this.#params, signal }),
       (last) => last.step >= step,
     )
     if (!stored || stored.step > step) throw new PairingError('taken')
@@ -223,8 +256,10 @@ class Talk {
 
   /** False if there are bookmarks, and the keys open none of the newest. */
   async mayBeOwn(keys: Keys): Promise<boolean> {
-    const { client, signal = null } = this.#options
-    const page = await this.#ask(() => client.GET('/api/v1/bookmarks', { params: { query: { limit: 20 } }, signal }))
+    const { signal = null } = this.#options
+    const page = await this.#ask(() =>
+      this.#client.GET('/api/v1/bookmarks', { params: { query: { limit: 20 } }, signal }),
+    )
     const opens = (record: StoredRecord) => {
       try {
         return decryptBookmark(keys, record) !== undefined

@@ -1,15 +1,7 @@
-/** `encrypted-bookmark-sync-client/testing`: for tests of apps and of stores, without a service and without a test runner. */
+/** `encrypted-bookmark-sync-client/testing`: for tests of stores and of extensions, with any test runner. */
 import type { AgreedStore } from './agreed.ts'
 
-export {
-  type FakeConnection,
-  type FakeService,
-  fakeService,
-  memoryStore,
-  type OpenStore,
-  type StoreCase,
-  storeCases,
-} from '../client/testing.ts'
+export { memoryStore, type OpenStore, type StoreCase, storeCases } from '../client/testing.ts'
 
 /** Keeps the agreed tree in memory only: for tests. What is written is a copy. */
 export function memoryAgreedStore(): AgreedStore {

@@ -15,7 +15,7 @@ export type SeenUpTo = (change: MadeBy) => number
 
 /** The current version of an entity, with its sequence number. */
 interface Current extends Version {
-  stamp: number
+  sequence: number
 }
 
 /** The fate of an entity of which changes have come. */
@@ -113,7 +113,7 @@ function resolve(
 /** An edit gets a greater timestamp than the version that it edits: if they are equal, neither had seen the other. */
 function isUnseen(winner: Change, stored: Current, seenUpTo: SeenUpTo): boolean {
   if (stored.device_id === winner.device_id) return false
-  return stored.timestamp === winner.timestamp || stored.stamp > seenUpTo(winner)
+  return stored.timestamp === winner.timestamp || stored.sequence > seenUpTo(winner)
 }
 
 function reason(loser: Change, winner: Version): string {

@@ -6,18 +6,19 @@ import { demandDatabase, openBackups } from './backup/schedule.ts'
 import type { Config } from './config/config.ts'
 import { openDatabase } from './db/open.ts'
 import { startExportWorker } from './exports/worker.ts'
-import { createBudgets, fullMemory } from './load/budget.ts'
+import { createGate, fullMemory } from './load/gate.ts'
 import { createLimits } from './load/rates.ts'
 import { openNotices } from './notices/open.ts'
 import { openObjectStore } from './objects/open.ts'
 import { guardClock } from './operating/clock.ts'
 import { demandSameTime, startHealth } from './operating/health.ts'
+import { checkIssuer } from './operating/issuer.ts'
 import { createMetrics } from './operating/metrics.ts'
 import { checkSecretKey } from './operating/secret-key.ts'
+import { issuerOf } from './provider/issuer.ts'
 import { openIdentityProvider } from './provider/open.ts'
 import { createHub } from './realtime/hub.ts'
 import { createSeal, loadDevelopmentSecret } from './seal/seal.ts'
-import { createJointWrite } from './sync/write.ts'
 import { openTracing } from './tracing/open.ts'
 import { startErasure } from './upkeep/erasure.ts'
 import { startSweeps } from './upkeep/sweeps.ts'
@@ -31,13 +32,14 @@ interface Surroundings {
   clock?: () => number
 }
 
-/** The memory that the process may use: its cgroup's, or the machine's. */
-function readMemory(log: FastifyBaseLogger): number {
+/** The process may use its cgroup's memory, or the machine's. */
+function checkMemory(log: FastifyBaseLogger): void {
   const memory = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem())
+  if (memory >= fullMemory) return
   const [has, wants] = [memory, fullMemory].map((bytes) => Math.floor(bytes / 1024 / 1024))
-  if (memory < fullMemory)
-    log.warn(`the process may use ${has} MiB of memory, less than ${wants}: it serves fewer large requests at a time`)
-  return memory
+  log.warn(
+    `the process may use ${has} MiB of memory, less than ${wants}: many large requests at once may get it killed`,
+  )
 }
 
 /** Opens each part after those that it needs. `close` closes them in the reverse order. */
@@ -46,6 +48,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Sur
   const keep = <T extends { close(): Promise<void> } | undefined>(part: T): T =>
     opened.adopt(part, async (it) => it?.close())
   try {
+    checkMemory(log)
     await demandDatabase(config)
     const tracing = keep(await openTracing(config, log))
     const secretKeys = config.secretKeys ?? [await loadDevelopmentSecret(config.dataDir)]
@@ -54,6 +57,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Sur
     await demandSameTime(database)
     const clockGuard = keep(await guardClock({ config, database, clock, log }))
     await checkSecretKey({ database, seal, log })
+    await checkIssuer({ database, issuer: issuerOf(config), log })
     const base = {
       config,
       log,
@@ -63,8 +67,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Sur
       database,
       seal,
       limits: createLimits(config),
-      ...createBudgets(readMemory(log)),
-      writeTogether: createJointWrite({ config, clock, clockGuard }),
+      gate: createGate(log),
       metrics: createMetrics(),
       objects: keep(await openObjectStore(config, log)),
       provider: keep(await openIdentityProvider(config)),

@@ -1,7 +1,8 @@
 import { render } from 'preact'
 import { createClient } from '../client/index.ts'
 import { thisDevice } from './app/device.ts'
-import { askOnce, send } from './app/network.ts'
+import { watchEntries } from './app/entries.ts'
+import { send } from './app/network.ts'
 import { Root, StartFailure } from './app/root.tsx'
 import { comeBack, lockWithOtherTabs } from './app/session.ts'
 import { keepForOffline } from './offline/register.ts'
@@ -21,9 +22,10 @@ try {
 function start(): void {
   document.documentElement.lang = language
   const device = thisDevice()
-  const client = createClient({ baseUrl: location.origin, deviceId: device.id, fetch: askOnce(seen(send)) })
+  const client = createClient({ baseUrl: location.origin, deviceId: device.id, fetch: seen(send) })
   keepScanned()
   comeBack()
+  watchEntries()
   addEventListener('hashchange', () => keepScanned() && location.reload())
   render(<Root client={client} device={device} />, page)
   keepForOffline()

@@ -68,28 +68,71 @@ t.test('Only whoever has the required claim signs in, wherever the provider says
   const name = 'https://example.org/groups'
   for (const value of ['book marks=1', ['other', 'book marks=1']])
     t.equal((await signInWith(service, { [name]: value })).location, '/in')
-  const wrong: unknown[] = ['book marks', 'Book marks=1', 'book marks=1,other', '', true, null]
-  const hostile: unknown[] = [{ 'book marks=1': true }, [['book marks=1']], { 0: 'book marks=1', length: 1 }, []]
+  const wrong: unknown[] = ['book marks', 'Book marks=1', 'book marks=1,other', true, 1]
+  const hostile: unknown[] = [{ 'book marks=1': false }, [['book marks=1']], { 0: 'book marks=1', length: 1 }, [], {}]
   for (const value of [...wrong, ...hostile])
-    await refused(t, service, { [name]: value }, /"the claim \S+ has not the value of OIDC_REQUIRED_CLAIM"/u)
+    await refused(
+      t,
+      service,
+      { [name]: value },
+      /"the claim \S+ \(an? \w+\) does not have the value of OIDC_REQUIRED_CLAIM"/u,
+    )
+  for (const nothing of ['', null]) await refused(t, service, { [name]: nothing }, 'of OIDC_REQUIRED_CLAIM is missing')
   await refused(t, service, {}, 'of OIDC_REQUIRED_CLAIM is missing')
 
   const complete = { email: 'a@b.example', email_verified: true, name: 'Ada', picture: 'https://b.example/a' }
   service.mock.alter.userInfo = (claims) => Object.assign(claims, { [name]: ['book marks=1'] })
   t.equal((await signInWith(service, complete)).location, '/in', 'UserInfo is asked for it')
-  await refused(t, service, { [name]: ['other'] }, 'has not the value')
+  await refused(t, service, { [name]: ['other'] }, 'does not have the value')
   service.mock.faults.set('userinfo', 'error')
   const away = '/login?error=Identity%20provider%20is%20not%20available'
   t.equal((await signInWith(service, complete)).location, away, 'nobody is said to be refused who is not')
 })
 
-t.test('Both rules hold at once', async (t) => {
-  const env = { OIDC_ALLOWED_DOMAINS: 'example.org', OIDC_REQUIRED_CLAIM: 'groups=bookmarks' }
-  const service = await buildWithMock(t, env)
-  const [mail, member] = [{ email: 'eve@example.org', email_verified: true }, { groups: ['bookmarks'] }]
-  await refused(t, service, mail, 'is missing')
-  await refused(t, service, member, 'the claim email is missing')
-  t.equal((await signInWith(service, { ...mail, ...member })).location, '/in')
+const shapes: [rule: string, member: Claims, others: Claims[]][] = [
+  // Zitadel
+  [
+    'urn:zitadel:iam:org:project:roles=bookmarks',
+    { 'urn:zitadel:iam:org:project:roles': { bookmarks: { 7: 'example.org' } } },
+    [{ 'urn:zitadel:iam:org:project:roles': { other: { 7: 'bookmarks' } } }],
+  ],
+  // Keycloak
+  [
+    'realm_access.roles=bookmarks',
+    { realm_access: { roles: ['other', 'bookmarks'] } },
+    [
+      { realm_access: { roles: ['other'] } },
+      { realm_access: ['roles'] },
+      { realm_access: 'roles' },
+      { realm_access: null },
+      { roles: ['bookmarks'] },
+    ],
+  ],
+  [
+    'resource_access.my.app.roles=user',
+    { resource_access: { 'my.app': { roles: ['user'] } } },
+    [{ resource_access: { my: { roles: ['user'] } } }],
+  ],
+  ['may_sync=true', { may_sync: true }, [{ may_sync: false }, { may_sync: 1 }, { may_sync: 'yes' }]],
+  ['level=3', { level: 3 }, [{ level: 30 }, { level: [[3]] }]],
+  ['level=3', { level: [1, 3] }, [{ level: [1, 2] }]],
+  ['roles=constructor', { roles: ['constructor'] }, [{ roles: {} }, {}]],
+  ['constructor.name=Object', { 'constructor.name': 'Object' }, [{}]],
+]
+for (const [rule, member, others] of shapes) {
+  t.test(`${rule} is found in ${JSON.stringify(member)}`, async (t) => {
+    const service = await buildWithMock(t, { OIDC_REQUIRED_CLAIM: rule })
+    t.equal((await signInWith(service, member)).location, '/in')
+    for (const claims of others) await refused(t, service, claims, /OIDC_REQUIRED_CLAIM/)
+  })
+}
+
+t.test('An unusable sub is refused, and the log says which rule it breaks', async (t) => {
+  const service = await buildWithMock(t)
+  const reason = 'unusable sub claim: it has a character that is not printable ASCII'
+  const location = '/login?error=Login%20was%20refused%20by%20the%20identity%20provider'
+  service.mock.alter.userInfo = (claims) => Object.assign(claims, { sub: 'müller' })
+  await refused(t, service, { sub: 'müller' }, reason, location)
 })
 
 t.test('Who is a user already is checked at each sign-in; their sessions go on', async (t) => {

@@ -81,15 +81,6 @@ t.test('Of two codes for one attempt that arrive at once, one signs in', async (
   t.same(answers.map(({ headers }) => headers.location).sort(), ['/here', expired])
 })
 
-t.test('Each attempt has a nonce and a verifier of its own', async (t) => {
-  const browser = openBrowser(call)
-  become('Ada')
-  const first = await browser.startLogin('/here')
-  t.equal(await comeBack(browser, first), '/here')
-  const urls = [first, await browser.startLogin('/here'), await browser.startLogin('/there')]
-  t.equal(new Set(urls.flatMap(bindingOf)).size, 6)
-})
-
 t.test('Tabs with the same return URL have their own nonces, and all sign in if started within a minute', async (t) => {
   t.teardown(() => service.setClock(undefined))
   const browser = openBrowser(call)
@@ -224,8 +215,9 @@ t.test('For a program, the provider asks the user to sign in anew, whatever the 
   for (const [body, expected] of [
     [{ returnTo: listener }, ['login', '0']],
     [{ returnTo: listener, prompt: 'select_account' }, ['login', '0']],
-    [{ returnTo: `${webApp}/` }, [null, null]],
-    [{ returnTo: '/', prompt: 'select_account' }, ['select_account', null]],
+    [{ returnTo: `${webApp}/` }, [null, '31536000']],
+    [{ returnTo: `${webApp}/`, prompt: 'login' }, ['login', '0']],
+    [{ returnTo: '/', prompt: 'select_account' }, ['select_account', '31536000']],
   ] as const) {
     t.same(await askedFor(body), expected, JSON.stringify(body))
   }

@@ -15,7 +15,7 @@ const tick = holdIntervals(t)
 const app = await buildApp(t)
 /** Another instance of the service, where there can be one. */
 const there = isPostgres ? await buildApp(t, {}, { dataDir: app.dataDir }) : app
-const { held } = app.context.responses
+const held = () => app.context.gate.streams.load().taken
 const logout = '/api/v1/auth/logout'
 const large = (entity_id: string, timestamp: number, fields = {}) =>
   change({ entity_id, timestamp, encrypted_data: 'x'.repeat(262_144), ...fields })

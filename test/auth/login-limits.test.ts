@@ -14,6 +14,8 @@ async function addLogins({ database: { db } }: Context, { userId }: TestUser, co
     provider_token_sealed: null,
     checked_at: 0,
     created_at: createdAt + index,
+    user_agent: '',
+    last_used_at: createdAt,
   }))
   const tokens = logins.map(({ id, created_at }) => ({
     hash: `hash-${id}`,

@@ -114,6 +114,89 @@ t.test('invalid_grant ends the login with 401', async (t) => {
   t.equal(await socket.closeCode, 4401, 'and its sockets, before the next sweep')
 })
 
+for (const error of ['invalid_request', 'access_denied', 'invalid_token', 'expired_token', 'login_required']) {
+  t.test(`${error} ends the login as invalid_grant does`, async (t) => {
+    const { browser, mock, withSession } = await signedInLongAgo(t)
+    mock.tokenErrors = [error]
+    t.equal((await browser.call('POST', refresh)).status, 401)
+    t.equal((await withSession(browser.cookies().service_session ?? '')).status, 401)
+  })
+}
+
+const refusals: Record<string, (mock: MockProvider) => void> = {
+  'a secret that the operator has replaced at the provider': (mock) => {
+    mock.takesSecret = () => false
+  },
+  'a client that may not refresh': (mock) => {
+    mock.tokenErrors = Array(9).fill('unauthorized_client')
+  },
+  'an error that nobody knows': (mock) => {
+    mock.tokenErrors = Array(9).fill('E4711')
+  },
+  'a token endpoint that is gone': (mock) => {
+    mock.faults.set('token', 'missing')
+  },
+}
+for (const [name, refuse] of Object.entries(refusals)) {
+  t.test(`The provider refuses every refresh for ${name}: the login ends after a day`, async (t) => {
+    const { browser, mock, wait, withSession } = await signedInLongAgo(t)
+    const stop = () => {
+      mock.takesSecret = () => true
+      mock.tokenErrors = []
+      mock.faults.clear()
+    }
+    t.teardown(stop)
+    const status = async () => (await browser.call('POST', refresh)).status
+    const alive = async () => (await withSession(browser.cookies().service_session ?? '')).status
+    wait(3 * day)
+    t.same([await status(), await alive()], [200, 200], 'it was refreshed days ago')
+    wait(minute + 1000)
+    refuse(mock)
+    t.same([await status(), await alive()], [503, 200], 'the operator may correct it')
+    wait(day - minute)
+    t.same([await status(), await alive()], [503, 200])
+    wait(minute)
+    t.equal(await alive(), 401, 'no session lasts longer')
+    stop()
+    t.same([await status(), await alive()], [200, 200], 'a refresh that is accepted takes it back')
+    wait(minute + 1000)
+    refuse(mock)
+    t.equal(await status(), 503)
+    wait(day)
+    t.equal(await status(), 401, 'then it has ended')
+    stop()
+    t.equal(await status(), 401)
+  })
+}
+
+const passing: Record<string, (mock: MockProvider) => void> = {
+  'an error 500': (mock) => mock.faults.set('token', 'error'),
+  'a rate limit': (mock) => mock.faults.set('token', 'busy'),
+  server_error: (mock) => {
+    mock.tokenErrors = ['server_error']
+  },
+  temporarily_unavailable: (mock) => {
+    mock.tokenErrors = ['temporarily_unavailable']
+  },
+  'a lost response': (mock) => mock.loses.add('token'),
+}
+for (const [name, disturb] of Object.entries(passing)) {
+  t.test(`A refresh that meets ${name} for days ends nothing`, async (t) => {
+    const { browser, mock, wait, withSession } = await signedInLongAgo(t)
+    mock.refreshTokens = 'kept'
+    t.teardown(() => Object.assign(mock, { refreshTokens: 'rotating', tokenErrors: [] }))
+    for (let hours = 0; hours < 96; hours += 12) {
+      disturb(mock)
+      t.equal((await browser.call('POST', refresh)).status, 503)
+      wait(day / 2)
+    }
+    t.equal((await withSession(browser.cookies().service_session ?? '')).status, 200)
+    mock.loses.clear()
+    mock.faults.clear()
+    t.equal((await browser.call('POST', refresh)).status, 200)
+  })
+}
+
 for (const [status, fault] of [
   [500, 'error'],
   [429, 'busy'],
@@ -178,24 +261,6 @@ t.test('A provider token that SECRET_KEY does not open leaves the login a day an
   t.equal(asked(), 0, 'the provider is not asked')
   wait(minute)
   t.equal((await browser.call('POST', refresh)).status, 401)
-})
-
-t.test('While one request asks the provider, others get their session token without asking', async (t) => {
-  const { browser, context, asked } = await signedInLongAgo(t)
-  const { refresh: ask } = context.provider
-  const answered = Promise.withResolvers<void>()
-  const reached = Promise.withResolvers<void>()
-  context.provider.refresh = async (...args) => {
-    reached.resolve()
-    await answered.promise
-    return ask(...args)
-  }
-  const first = browser.call('POST', refresh)
-  await reached.promise
-  t.equal((await browser.call('POST', refresh)).status, 200)
-  t.equal(asked(), 0)
-  answered.resolve()
-  t.equal((await first).status, 200)
 })
 
 t.test('A login that ends while the provider is asked gets no token', async (t) => {
@@ -276,14 +341,6 @@ async function askingAt(t: Test, time: number) {
     },
   }
 }
-
-t.test('An instance whose clock is an hour ahead does not ask while another one asks', async (t) => {
-  const { browser, setClock, asked, release } = await askingAt(t, Date.now() + 2 * minuteMs)
-  setClock(Date.now() + hour)
-  t.equal((await browser.call('POST', refresh)).status, 200, 'it issues a session token without asking')
-  t.equal(asked(), 1)
-  await release()
-})
 
 if (isPostgres)
   t.test('A refresh that has waited for the lease of another instance does not ask', async (t) => {

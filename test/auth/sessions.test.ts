@@ -40,7 +40,7 @@ t.test('A user sees the sessions: how each was begun, the hour of its last use, 
   tick(30)
   const list = async () => (await phone.call('GET', path)).body
   await until(async () => (await list()).sessions[0].last_used_at !== start)
-  const common = { created_at: start + 1, user_agent: "bob's browser" }
+  const common = { created_at: start + 1, authenticated_at: start + 1, user_agent: "bob's browser" }
   t.same(await list(), {
     sessions: [
       { ...common, id: laptop.loginId, last_used_at: start + 2 * hourMs, current: false, sockets: 1 },

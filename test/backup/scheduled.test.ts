@@ -352,7 +352,7 @@ t.test('However short BACKUP_EVERY is, there are never two at once', async (t) =
 t.test('A copy that is refused is closed', async (t) => {
   const path = join(await folder(t), 'other.db')
   new Sqlite(path).exec('create table other (id text)').close()
-  t.throws(() => openCopy(path, 'other.db'), { message: 'other.db is no database of this service' })
+  t.throws(() => openCopy(path, 'other.db'), { message: 'other.db is not a database of this service' })
   t.notOk(isOpen(path), 'at once, not when its memory is collected')
 })
 

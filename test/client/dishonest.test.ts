@@ -1,18 +1,20 @@
 /** The service answers what no honest one would: the operator is dishonest, or the service has a fault. */
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import t from 'tap'
 import { createHistory } from '../../src/client/history.ts'
 import { createClient, createSync, deriveKeys, memoryStore, unwrap } from '../../src/client/index.ts'
-import { fakeService } from '../../src/client/testing/fake-service.ts'
+import { startService } from '../../src/service/testing.ts'
 import { bookmark } from './sync/device.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: answers that no type allows
 type Bend = (answer: any) => any
 
-/** A device of the user `ann`, whose answers from a path are bent. */
-function open() {
-  const { connect, baseUrl } = fakeService()
-  const { fetch: send, webSocket } = connect('ann')
+const service = await startService()
+t.teardown(() => service.close())
+
+/** A device of a new user, whose answers from a path are bent. */
+async function open() {
+  const { baseUrl, userId, fetch: send, webSocket } = await service.connect(randomUUID())
   const bent = new Map<string, Bend>()
   /** The times in its requests. */
   const sent: unknown[] = []
@@ -24,18 +26,18 @@ function open() {
       sent.push(body?.since ?? 0, ...(body?.changes ?? []).flatMap(timesOf))
       const response = await send(request)
       const bend = bent.get(new URL(request.url).pathname)
+      if (!bend) return response
       // In JSON, 1e400 is a number; JSON.stringify would write null.
-      return bend
-        ? new Response(JSON.stringify(bend(await response.json())).replaceAll('"1e400"', '1e400'), response)
-        : response
+      const json = JSON.stringify(bend(await response.json())).replaceAll('"1e400"', '1e400')
+      return new Response(json, { headers: { 'content-type': 'application/json' } })
     },
   })
   const keys = deriveKeys(randomBytes(32))
   const store = memoryStore()
-  const openSync = () => createSync({ client, keys, userId: 'ann', deviceId: 'laptop', store, webSocket })
+  const openSync = () => createSync({ client, keys, userId, deviceId: 'laptop', store, webSocket })
   const sync = openSync()
-  const history = createHistory({ client, keys, userId: 'ann', sync })
-  return { client, sync, openSync, history, bent, sent }
+  const history = createHistory({ client, keys, userId, sync })
+  return { sync, openSync, history, bent, sent }
 }
 
 function timesOf({ timestamp, base }: { timestamp: unknown; base: unknown }): unknown[] {
@@ -43,9 +45,9 @@ function timesOf({ timestamp, base }: { timestamp: unknown; base: unknown }): un
 }
 
 t.test('JSON that is not the service’s is told as such, wherever it comes; an edit stays as it was', async (t) => {
-  for (const path of ['auth/session', 'sync/pull', 'sync/push']) {
+  for (const path of ['sync/pull', 'sync/push']) {
     for (const foreign of [{ hello: 1 }, { user: 'ann', changes: {}, accepted_ids: 'x' }, ['portal'], 'portal', 1]) {
-      const { sync, bent } = open()
+      const { sync, bent } = await open()
       const errors: unknown[] = []
       sync.on('error', (event) => errors.push(event))
       await sync.put(bookmark('x', 'mine'))
@@ -58,13 +60,15 @@ t.test('JSON that is not the service’s is told as such, wherever it comes; an 
       t.match([sync.status(), sync.conflicts(), sync.get('x')], [{ waiting: 0 }, [], { title: 'mine' }])
     }
   }
-  const { history, bent } = open()
-  bent.set('/api/v1/auth/session', () => ({ hello: 1 }))
+  const { sync, history, bent } = await open()
+  await sync.put(bookmark('x', 'mine'))
+  await sync.syncNow()
+  bent.set('/api/v1/bookmarks/x/versions', () => ({ hello: 1 }))
   await t.rejects(history.history('x'), { name: 'ApiError', status: 200 })
 })
 
 t.test("Another bookmark's versions do not open as those of the one that was asked for", async (t) => {
-  const { sync, history, bent } = open()
+  const { sync, history, bent } = await open()
   for (const title of ['first', 'second']) {
     await sync.put([bookmark('x', `${title} x`), bookmark('y', `${title} y`)])
     await sync.syncNow()
@@ -81,7 +85,7 @@ t.test("Another bookmark's versions do not open as those of the one that was ask
 })
 
 t.test('A list of versions without end is not asked for without end', async (t) => {
-  const { sync, history, bent } = open()
+  const { sync, history, bent } = await open()
   await sync.put(bookmark('x', 'ex'))
   await sync.syncNow()
   let pages = 0
@@ -94,19 +98,19 @@ t.test('A list of versions without end is not asked for without end', async (t) 
 })
 
 t.test('The sign-in leads to a web address only: any other would run in the app, among its keys', async (t) => {
-  const { client, bent } = open()
-  for (const address of [
+  let authorizationUrl: unknown
+  const fetch = async () => Response.json({ authorizationUrl })
+  const client = createClient({ baseUrl: 'https://sync.example.org', deviceId: 'laptop', fetch })
+  for (authorizationUrl of [
     'javascript:alert(1)',
     ' JavaScript:alert(1)',
     'data:text/html,x',
     'file:///etc/passwd',
     null,
   ]) {
-    bent.set('/api/v1/auth/login', () => ({ authorizationUrl: address }))
-    await t.rejects(client.POST('/api/v1/auth/login', { body: {} }), { name: 'ApiError' }, String(address))
+    await t.rejects(client.POST('/api/v1/auth/login', { body: {} }), { name: 'ApiError' }, String(authorizationUrl))
   }
-  const authorizationUrl = 'https://provider.example/authorize?state=x'
-  bent.set('/api/v1/auth/login', () => ({ authorizationUrl }))
+  authorizationUrl = 'https://provider.example/authorize?state=x'
   t.same(unwrap(await client.POST('/api/v1/auth/login', { body: {} })), { authorizationUrl })
 })
 
@@ -130,7 +134,7 @@ t.test('No impossible time remains in the store, where it would jam the sync for
   }
   for (const [name, [path, bend]] of Object.entries(bends)) {
     for (const time of impossible) {
-      const { sync, openSync, bent, sent } = open()
+      const { sync, openSync, bent, sent } = await open()
       await sync.put(bookmark('x', 'first'))
       await sync.syncNow()
       await sync.put(bookmark('x', 'second'))

@@ -275,9 +275,9 @@ t.test('any elements, in pieces of any size, with any white space', async () => 
   const layout = fc.constantFrom(undefined, 1, '\t', '\r\n ')
   fc.assert(
     fc.property(fc.array(element), fc.integer({ min: 1, max: 50 }), layout, (bookmarks, size, indent) => {
-      const summary = { version: '1', exported_at: 'then', bookmark_count: bookmarks.length }
+      const summary = { version: '1', exported_at: '2026-01-02T03:04:05.678Z', bookmark_count: bookmarks.length }
       const text = JSON.stringify(
-        { version: '1', exported_at: 'then', bookmarks, bookmark_count: bookmarks.length },
+        { version: '1', exported_at: '2026-01-02T03:04:05.678Z', bookmarks, bookmark_count: bookmarks.length },
         null,
         indent,
       )
@@ -288,7 +288,7 @@ t.test('any elements, in pieces of any size, with any white space', async () => 
 
 t.test('unknown fields before and after, and a count before the bookmarks, are fine', async (t) => {
   const text =
-    '{"bookmark_count":1,"x":{"bookmarks":[1]},"y":["bookmarks",{}],"z\\",\\"bookmarks":[2],"version":"1","exported_at":"then",' +
+    '{"bookmark_count":1,"x":{"bookmarks":[1]},"y":["bookmarks",{}],"z\\",\\"bookmarks":[2],"version":"1","exported_at":"2026-01-02",' +
     '"bookmarks" : [ {"id":"a"} ] ,"more":[[]]}'
   t.same(read(text).elements, [{ id: 'a' }])
 })
@@ -339,6 +339,7 @@ t.test('what is not the JSON of an export is refused, naming the fault', async (
   refused(around('', 1), /bookmark_count is 1, but it contains 0 bookmarks/)
   refused(around('{}', 1).replace('"bookmark_count":1', '"bookmark_count":"1"'), /bookmark_count/)
   refused(around('', 0).replace('"exported_at":', '"exported":'), /exported_at/)
+  refused(around('', 0).replace('2026-01-02T03:04:05.678Z', 'not a date'), /exported_at/)
   refused(around('', 0).replace('"version":"1"', '"version":"2"'), /has version 2/, 'unknown-version')
   refused(Uint8Array.of(...encoder.encode('{"bookmarks":[{"a":"'), 0xff), /UTF-8/)
   refused(Uint8Array.of(...encoder.encode(around('', 0)), 0xe2, 0x82), /UTF-8/)

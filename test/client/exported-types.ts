@@ -29,3 +29,25 @@ export function unexportedTypes(program: ts.Program, entries: readonly string[],
   }
   return [...missing].sort()
 }
+
+/** The exported functions that take a client or a sync, as such or among their options. */
+export function sessionTakers(program: ts.Program, entries: readonly string[]): string[] {
+  const checker = program.getTypeChecker()
+  const typeOf = (symbol: ts.Symbol) => checker.getTypeOfSymbol(symbol)
+  const textsOf = (parameter: ts.Symbol) => {
+    const type = typeOf(parameter)
+    return [type, ...type.getProperties().map(typeOf)].map((one) => checker.typeToString(one))
+  }
+  const names = entries.flatMap((entry) => {
+    const source = program.getSourceFile(entry)
+    const module = source && checker.getSymbolAtLocation(source)
+    if (!module) throw new Error(`${entry} is no module`)
+    return checker.getExportsOfModule(module).flatMap((symbol) => {
+      const parameters = typeOf(symbol)
+        .getCallSignatures()
+        .flatMap((signature) => signature.parameters)
+      return parameters.flatMap(textsOf).some((text) => /\b(Client|Sync|SyncReader)\b/.test(text)) ? symbol.name : []
+    })
+  })
+  return [...new Set(names)].sort()
+}

@@ -3,6 +3,7 @@
 python formats.py vectors           checks the vectors that the service has
 python formats.py make PASSPHRASE   makes a vault and some bookmarks, and prints the recovery code
 python formats.py read CREDENTIAL   prints all live bookmarks by id, as they come from a pull and from an export
+python formats.py open FILE CREDENTIAL   prints all bookmarks of a saved backup by id, without a service
 
 BASE_URL is the service's origin, SESSION the value of the session cookie.
 """
@@ -22,7 +23,7 @@ from decimal import Decimal
 import argon2.low_level as argon2
 from nacl import bindings as sodium
 
-BASE_URL = os.environ["BASE_URL"]
+BASE_URL = os.environ.get("BASE_URL")
 
 
 def to_base64(data):
@@ -99,8 +100,11 @@ class Keys:
         for index, master in enumerate(masters):
             is_first = index == len(masters) - 1
             prefix = b"\x01" if is_first else b"\x02" + hkdf(master, "ebs/key-id/1")[:8]
-            self.by_prefix[prefix] = {name: hkdf(master, f"ebs/{name}/1") for name in ("record", "hash", "export")}
+            self.by_prefix[prefix] = {name: hkdf(master, f"ebs/{name}/1") for name in ("record", "hash", "export", "keyring")}
         self.prefix, self.newest = next(iter(self.by_prefix.items()))
+
+    def export_keys(self):
+        return [keys["export"] for keys in self.by_prefix.values()]
 
 
 def seal_record(keys, bookmark, entity_type="bookmark", nonce=None):
@@ -184,7 +188,18 @@ def make_keyring(user, passphrase):
         "passphrase": wrap | wrapped(passphrase_key(passphrase, wrap), passphrase_binding(format, user, wrap)),
         "recovery": {"kdf": "hkdf-sha256"} | recovery,
     }
+    keyring["mac"] = keyring_mac(keyring, user, master)
     return json.dumps(keyring), write_code(code), Keys([master])
+
+
+def keyring_mac(keyring, user, master):
+    """By the newest master key."""
+    wrap, recovery, older = keyring["passphrase"], keyring["recovery"], keyring.get("older")
+    parts = [keyring["format"], user] + ([keyring["key_id"]] if older else [])
+    parts += [wrap[name] for name in ("kdf", "memory_kib", "iterations", "parallelism", "salt", "nonce", "wrapped_key")]
+    parts += [recovery[name] for name in ("kdf", "nonce", "wrapped_key")]
+    parts += [older[name] for name in ("kdf", "nonce", "wrapped_keys")] if older else []
+    return to_base64(hmac.digest(hkdf(master, "ebs/keyring/1"), binding(*parts), "sha256"))
 
 
 def open_keyring(text, user, credential):
@@ -198,6 +213,7 @@ def open_keyring(text, user, credential):
         wrap = keyring["passphrase"]
         key, associated = passphrase_key(credential, wrap), passphrase_binding(format, user, wrap)
     master = unwrap(key, associated, wrap, "wrapped_key")
+    assert keyring.get("mac", keyring_mac(keyring, user, master)) == keyring_mac(keyring, user, master)
     if format == "ebs/keyring/1":
         return [master]
     assert base64.b64decode(keyring["key_id"]) == hkdf(master, "ebs/key-id/1")[:8]
@@ -212,10 +228,14 @@ def unwrap(key, associated, wrap, name):
 # The export file
 
 
+def export_key_id(export_key):
+    return hashlib.sha256(b"ebs/key-id" + export_key).digest()[:8]
+
+
 def open_export(export_key, data):
     header, rest = data[:32], data[32:]
     assert header[:5] == b"EBSX\x01"
-    assert header[5:13] == hashlib.sha256(b"ebs/key-id" + export_key).digest()[:8]
+    assert header[5:13] == export_key_id(export_key)
     size = 65536 + 16
     chunks = [rest[start : start + size] for start in range(0, len(rest), size)]
     plaintext = b""
@@ -224,6 +244,28 @@ def open_export(export_key, data):
         nonce = header[13:] + index.to_bytes(4) + (b"\x01" if is_last else b"\x00")
         plaintext += unseal(export_key, nonce, header, chunk)
     return json.loads(plaintext)
+
+
+# A saved backup
+
+
+def open_backup(data, credential):
+    """All bookmarks by id."""
+    assert data[:5] == b"EBSB\x01"
+    user_end = 8 + data[5]
+    head_end = user_end + int.from_bytes(data[6:8])
+    export = head_end + 32
+    assert data[head_end:export] == hashlib.sha256(data[:head_end]).digest()
+    user, keyring = data[8:user_end].decode(), data[user_end:head_end].decode()
+    keys = Keys(open_keyring(keyring, user, credential))
+    named = data[export + 5 : export + 13]
+    export_key = next(key for key in keys.export_keys() if export_key_id(key) == named)
+    return opened(keys, open_export(export_key, data[export:]))
+
+
+def opened(keys, content):
+    assert content["bookmark_count"] == len(content["bookmarks"])
+    return {record["id"]: open_record(keys, record["id"], record) for record in content["bookmarks"]}
 
 
 # The service
@@ -295,9 +337,7 @@ def exported(keys):
     while export["status"] != "completed":
         time.sleep(0.1)
         export = next(each for each in call("GET", "/api/v1/exports")["exports"] if each["id"] == export["id"])
-    content = open_export(keys.newest["export"], call("GET", f"/api/v1/exports/{export['id']}"))
-    assert content["bookmark_count"] == len(content["bookmarks"])
-    return {record["id"]: open_record(keys, record["id"], record) for record in content["bookmarks"]}
+    return opened(keys, open_export(keys.newest["export"], call("GET", f"/api/v1/exports/{export['id']}")))
 
 
 # The vectors
@@ -319,10 +359,13 @@ def check_vectors():
         assert open_record(keys, bookmark["id"], case, type) == bookmark, case["label"]
     for case in vectors("keys")["cases"]:
         master = bytes.fromhex(case["master_key"])
-        assert all(hkdf(master, f"ebs/{name}/1").hex() == case[f"{name}_key"] for name in ("record", "hash", "export"))
+        assert all(hkdf(master, f"ebs/{name}/1").hex() == case[f"{name}_key"] for name in ("record", "hash", "export", "keyring"))
     keyring = vectors("keyring")
     for credential in (keyring["passphrase"], keyring["passphrase_nfd"], keyring["recovery_code"]):
         assert open_keyring(keyring["keyring"], keyring["user_id"], credential)[0].hex() == keyring["master_key"]
+    for case in (keyring, vectors("rotated")):
+        newest = bytes.fromhex(case["master_key"])[:32]
+        assert keyring_mac(json.loads(case["keyring"]), case["user_id"], newest) == case["mac"]
     for case in keyring["recovery_codes"]:
         assert write_code(bytes.fromhex(case["code"])) == case["written"]
         typed = case["written"].lower().replace("-", " – ").replace("1", "l").replace("0", "o")
@@ -338,11 +381,19 @@ def check_vectors():
     content = open_export(bytes.fromhex(exports["export_key"]), base64.b64decode(exports["file"]))
     assert content == json.loads(exports["json"])
     keys = Keys([bytes.fromhex(exports["master_key"])])
-    opened = [open_record(keys, record["id"], record) for record in content["bookmarks"]]
-    assert opened == exports["opened"]["bookmarks"]
+    assert list(opened(keys, content).values()) == exports["opened"]["bookmarks"]
+    saved = vectors("saved-backup")
+    for credential in (saved["passphrase"], saved["recovery_code"]):
+        bookmarks = open_backup(base64.b64decode(saved["file"]), credential)
+        assert list(bookmarks.values()) == saved["opened"]["bookmarks"]
     print("every vector holds")
+
+
+def open_file(path, credential):
+    with open(path, "rb") as file:
+        print(json.dumps(open_backup(file.read(), credential)))
 
 
 if __name__ == "__main__":
     command, *arguments = sys.argv[1:]
-    {"vectors": check_vectors, "make": make, "read": read}[command](*arguments)
+    {"vectors": check_vectors, "make": make, "read": read, "open": open_file}[command](*arguments)

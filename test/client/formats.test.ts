@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,6 +10,7 @@ import { buildTree } from '../../src/client/bookmark/build-tree.ts'
 import { positionsBetween } from '../../src/client/bookmark/positions.ts'
 import type { PlaintextBookmark } from '../../src/client/bookmark.ts'
 import { decryptBookmark, encryptBookmark } from '../../src/client/crypto/record.ts'
+import { createBackup, openBackup } from '../../src/client/export-file/backup.ts'
 import type { Vault } from '../../src/client/vault/operations.ts'
 import { openVault, rotateKeys } from '../../src/client/vault/vault.ts'
 import { isDeep } from '../support/depth.ts'
@@ -73,6 +74,16 @@ t.test('a client that was written from the documents alone', { skip: !isDeep && 
     const bookmarks = await readByPython()
     t.equal(bookmarks.length, 6)
     t.same(byId(await read()), byId(bookmarks))
+  })
+
+  await t.test('opens a backup that the client package has saved, without the service', async (t) => {
+    const path = join(program, '../../backup.dat')
+    const backup = await createBackup(client, { userId, keys: vault.keys })
+    await writeFile(path, new Uint8Array(await backup.arrayBuffer()))
+    unwrap(await client.DELETE('/api/v1/account'))
+    const { bookmarks } = await openBackup(backup, { passphrase })
+    t.equal(bookmarks.length, 6)
+    t.same(byId(Object.values(JSON.parse(await run('open', path, passphrase)))), byId(bookmarks))
   })
 
   async function readByPython(): Promise<PlaintextBookmark[]> {

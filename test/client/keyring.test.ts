@@ -4,9 +4,11 @@ import t from 'tap'
 import {
   changePassphrase,
   createKeyring,
+  isAuthentic,
   newRecoveryCode,
   openKeyring,
   rotateKeyring,
+  wrapAnew,
 } from '../../src/client/crypto/keyring.ts'
 import { deriveKeys } from '../../src/client/crypto/keys.ts'
 import { formatRecoveryCode, parseRecoveryCode } from '../../src/client/crypto/recovery-code.ts'
@@ -16,6 +18,7 @@ import {
   fromHex,
   hkdf,
   type KeyringJson,
+  keyringMac,
   open,
   passphraseBinding,
   passphraseKey,
@@ -36,6 +39,7 @@ const vector = readVectors<{
   recovery_code: string
   master_key: string
   keyring: string
+  mac: string
 }>('keyring')
 const { user_id: userId, passphrase, recovery_code: recoveryCode, keyring } = vector
 const masterKey = new Uint8Array(fromHex(vector.master_key))
@@ -94,6 +98,78 @@ t.test('a new keyring: random keys, the designed parameters, opened by libsodium
   )
   t.same(recovered, Buffer.from(made.masterKey))
   t.notMatch(made.keyring, made.recoveryCode)
+})
+
+const rotated = readVectors<{ user_id: string; passphrase: string; master_key: string; keyring: string; mac: string }>(
+  'rotated',
+)
+const withMac = JSON.stringify({ ...JSON.parse(keyring), mac: vector.mac })
+const altering = fault('altered', /not made with these keys/)
+
+t.test('vector: the MAC by which keys recognize their keyring, of both formats', async (t) => {
+  for (const known of [vector, rotated]) {
+    const master = new Uint8Array(fromHex(known.master_key))
+    t.equal(keyringMac(known.keyring, known.user_id, master.subarray(0, 32)), known.mac, 'OpenSSL computes the same')
+    const authentic = JSON.stringify({ ...JSON.parse(known.keyring), mac: known.mac })
+    t.ok(isAuthentic(authentic, known.user_id, deriveKeys(master)))
+    t.notOk(isAuthentic(known.keyring, known.user_id, deriveKeys(master)), 'without it, nothing is known')
+  }
+})
+
+t.test('whatever writes a keyring writes a MAC, also into one that had none', async (t) => {
+  const rules = { fewestGuesses: 0 }
+  const owner = { userId, passphrase: 'correct horse', ...rules }
+  const made = await createKeyring(owner)
+  const next = await rotateKeyring(made.keyring, { userId, recoveryCode: made.recoveryCode }, 'next', rules)
+  const again = await wrapAnew(next.masterKey, owner)
+  const code = await newRecoveryCode(again.keyring, { userId, recoveryCode: again.recoveryCode })
+  const written: [string, Uint8Array][] = [
+    [made.keyring, made.masterKey],
+    [await changePassphrase(keyring, { userId, recoveryCode }, 'another', rules), masterKey],
+    [(await newRecoveryCode(keyring, { userId, recoveryCode })).keyring, masterKey],
+    [next.keyring, next.masterKey],
+    [again.keyring, next.masterKey],
+    [code.keyring, next.masterKey],
+  ]
+  for (const [text, master] of written) {
+    t.ok(isAuthentic(text, userId, deriveKeys(master)))
+    t.equal(keyringMac(text, userId, master.subarray(0, 32)), JSON.parse(text).mac)
+  }
+})
+
+t.test('a keyring in which any field is another, or of another user or key, is not authentic', async (t) => {
+  for (const known of [vector, rotated]) {
+    const keys = deriveKeys(fromHex(known.master_key))
+    const whole = { ...JSON.parse(known.keyring), mac: known.mac }
+    const tried: string[] = []
+    for (const part of ['passphrase', 'recovery', 'older'] as const) {
+      for (const [name, value] of Object.entries((whole[part] ?? {}) as Record<string, string | number>)) {
+        if (name === 'kdf') continue
+        const other = typeof value === 'number' ? value + 1 : (value[0] === 'A' ? 'B' : 'A') + value.slice(1)
+        const text = JSON.stringify({ ...whole, [part]: { ...whole[part], [name]: other } })
+        t.throws(() => isAuthentic(text, known.user_id, keys), altering, `${part}.${name}`)
+        tried.push(name)
+      }
+    }
+    t.equal(tried.length, known === vector ? 8 : 10)
+    const text = JSON.stringify(whole)
+    t.throws(() => isAuthentic(text, 'eve', keys), altering)
+    t.throws(() => isAuthentic(text.replace(known.mac, `${known.mac.slice(0, 42)}A`), known.user_id, keys), {
+      name: 'KeyringError',
+    })
+  }
+  t.throws(() => isAuthentic(withMac, userId, deriveKeys(new Uint8Array(32))), altering, 'keys of another vault')
+  t.throws(() => isAuthentic(withMac, userId, deriveKeys(fromHex(rotated.master_key))), fault('keys-replaced'))
+})
+
+t.test('a change never vouches for a wrap that was altered since', async (t) => {
+  const whole = JSON.parse(withMac) as KeyringJson
+  const junk = Buffer.alloc(48, 7).toString('base64')
+  const badCode = JSON.stringify({ ...whole, recovery: { ...whole.recovery, wrapped_key: junk } })
+  const badPassphrase = JSON.stringify({ ...whole, passphrase: { ...whole.passphrase, wrapped_key: junk } })
+  t.same(await openKeyring(badCode, { userId, passphrase }), masterKey, 'it still opens')
+  await t.rejects(changePassphrase(badCode, { userId, passphrase }, 'another', { fewestGuesses: 0 }), altering)
+  await t.rejects(newRecoveryCode(badPassphrase, { userId, recoveryCode }), altering)
 })
 
 t.test('changing the passphrase: the old one no longer opens, master key and recovery code stay', async (t) => {
@@ -295,11 +371,11 @@ const vectors = readVectors<{ cases: (SubKeys & { label: string; master_key: str
 
 for (const { label, master_key, ...expected } of vectors.cases) {
   t.test(`subkeys of the master key ${label}`, async (t) => {
-    const { recordKey, hashKey, exportKey } = deriveKeys(fromHex(master_key))
-    const hex = [recordKey, hashKey, exportKey].map((key) => Buffer.from(key).toString('hex'))
-    t.same(hex, [expected.record_key, expected.hash_key, expected.export_key])
+    const { recordKey, hashKey, exportKey, keyringKey } = deriveKeys(fromHex(master_key))
+    const hex = [recordKey, hashKey, exportKey, keyringKey].map((key) => Buffer.from(key).toString('hex'))
+    t.same(hex, [expected.record_key, expected.hash_key, expected.export_key, expected.keyring_key])
     t.same(subKeys(fromHex(master_key)), expected, 'OpenSSL derives the same')
-    t.equal(new Set(hex).size, 3)
+    t.equal(new Set(hex).size, 4)
   })
 }
 

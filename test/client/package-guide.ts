@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
 import {
   type Client,
+  deriveKeys,
   encryptBookmark,
   type Keys,
   openVault,
@@ -17,6 +19,7 @@ export interface RunningApp {
   sync: Sync
   /** The same user's other device. */
   other: Sync
+  passphrase: string
   recoveryCode: string
   /** A bookmark called One, in a folder. */
   one: string
@@ -41,6 +44,8 @@ export async function runGuide(t: Test, load: Load, app: RunningApp): Promise<vo
   await runHistory(t, run, app)
   const signal = new AbortController().signal
   t.match(await run('files.ts', 'resetTo', sync, keys, app.backup, signal), { failed: [] })
+  const otherKeys = deriveKeys(randomBytes(32))
+  t.match(await run('files.ts', 'restoreFrom', sync, otherKeys, app.backup, async () => app.passphrase), { failed: [] })
   t.equal(sync.get(one)?.title, 'One')
   const folderId = sync.get(one)?.parentId
   t.match(await run('files.ts', 'importInto', sync, folderId, app.file, () => {}), { imported: 3 })
@@ -139,6 +144,9 @@ export async function runAccount(
   }
   t.same(seen, [1, 0])
 
+  t.equal(await run('2-vault.ts', 'isSignInRecent', client, user.user_id), true)
+  setClock(Date.now() + 6 * 60_000)
+  t.equal(await run('2-vault.ts', 'isSignInRecent', client, user.user_id), false, 'too few minutes are left')
   setClock(Date.now() + 11 * 60_000)
   t.equal(await run('account.ts', 'deleteForGood', account, client), false, 'to sign in first')
   setClock(undefined)

@@ -28,8 +28,8 @@ interface Start {
   startSync(userId: string, keys: Keys, show: (tree: TreeNode[], status: SyncStatus) => void): Promise<Sync>
   addAndEdit(sync: Sync): Promise<void>
   importFile(sync: Sync, file: File): Promise<string>
-  backUp(sync: Sync): Promise<Blob>
-  restore(sync: Sync, keys: Keys, file: Blob): Promise<number>
+  backUp(sync: Sync, userId: string, keys: Keys): Promise<Blob>
+  restore(sync: Sync, file: Blob, unlocker: Keys | { passphrase: string }): Promise<number>
   decide(
     sync: Sync,
     decisions: {
@@ -93,16 +93,28 @@ export async function runStart(t: Test, project: string): Promise<void> {
   t.equal(await first.importFile(sync, file), '3 imported, 0 were there already, 0 failed')
   t.equal(await first.importFile(sync, file), '0 imported, 3 were there already, 0 failed')
 
-  const backup = await first.backUp(sync)
+  const backup = await first.backUp(sync, userId, keys)
   const [one = ''] = idsOf(sync, ({ title }) => title === 'One')
   await sync.remove(one)
-  t.equal(await first.restore(sync, keys, backup), 1)
+  t.equal(await first.restore(sync, backup, keys), 1)
+  t.equal(await first.restore(sync, backup, { passphrase }), 0)
   t.equal(sync.get(one)?.title, 'One')
 
   const masterKey = (await loadMasterKey(userId)) as Uint8Array
   const theirs = createSync({ ...other, userId, keys: deriveKeys(masterKey) })
   const [recoveryCode = ''] = codes
-  const running = { client: first.client, userId, keys, sync, other: theirs, recoveryCode, one, backup, file }
+  const running = {
+    client: first.client,
+    userId,
+    keys,
+    sync,
+    other: theirs,
+    passphrase,
+    recoveryCode,
+    one,
+    backup,
+    file,
+  }
   await runGuide(t, loadSample, running)
   await sync.syncNow()
   await sync.stop()

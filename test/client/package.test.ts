@@ -7,23 +7,26 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import ts from 'typescript'
 import { signInAt } from '../../scripts/servers/sign-in.ts'
-import { buildForTests } from '../../scripts/test/build.ts'
+import { buildForTests, bundleFolder, bundleForTests } from '../../scripts/test/build.ts'
 import { createSync, createVault, type Sync } from '../../src/client/index.ts'
 import { openDevice } from '../../src/client/node/device.ts'
 import { isDeep } from '../support/depth.ts'
 import { buildWithEmbedded } from '../support/mock-service.ts'
 import { samples } from '../support/samples.ts'
 import { until } from '../support/until.ts'
-import { unexportedTypes } from './exported-types.ts'
+import { sessionTakers, unexportedTypes } from './exported-types.ts'
 import { readSamples } from './package-samples.ts'
 import { runStart } from './package-story.ts'
+import { rows, throughSync } from './session/rows.ts'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const dist = join(root, 'dist/client')
 const name = 'encrypted-bookmark-sync-client'
+const serviceName = 'encrypted-bookmark-sync'
 
 await buildForTests('client')
+await bundleForTests()
 const { exports, dependencies, peerDependencies } = JSON.parse(await readFile(join(dist, 'package.json'), 'utf8')) as {
   exports: Record<string, { types: string }>
   dependencies: object
@@ -83,7 +86,10 @@ t.test('Its types need neither a lax compiler nor the DOM, and a misspelt field 
 t.test('Every type that its functions and types name is exported', async (t) => {
   const folder = join(project, 'node_modules', name)
   const entries = Object.values(exports).map(({ types }) => join(folder, types))
-  t.same(unexportedTypes(createProgram(entries, compilerOptions), entries, folder), [])
+  const program = createProgram(entries, compilerOptions)
+  t.same(unexportedTypes(program, entries, folder), [])
+  const tried = [...Object.keys(rows), ...throughSync].sort()
+  t.same(sessionTakers(program, entries), tried, 'what takes a session has a row in the test of another session')
 })
 
 t.test('Every entry point runs', async (t) => {
@@ -97,9 +103,20 @@ t.test("The README's web app goes from sign-in to sign-out, also offline, and th
   runStart(t, project),
 )
 
-t.test("The guide's test runs on the fake service", async (t) => {
+t.test("The guide's test runs on the service in its process, also where jsdom has replaced Node's bytes", async (t) => {
   const { stdout } = await run(process.execPath, [join(project, 'testing.ts')])
   t.equal(stdout, 'made offline\n')
+  const replace = join(project, 'replace-bytes.mjs')
+  await writeFile(
+    replace,
+    `import { runInNewContext } from 'node:vm'\nglobalThis.Uint8Array = runInNewContext('Uint8Array')`,
+  )
+  const replaced = await run(process.execPath, ['--import', replace, join(project, 'testing.ts')])
+  t.equal(replaced.stdout, 'made offline\n')
+  if (!isDeep) return
+  await writeFile(join(project, 'in-jsdom.test.ts'), inVitest)
+  const { stdout: inJsdom } = await run('npx', ['vitest', 'run', '--environment', 'jsdom'], { cwd: project })
+  t.match(inJsdom, 'made offline\n')
 })
 
 t.test("The guide's Node script keeps a copy, live, then offline; the README's adds a bookmark", async (t) => {
@@ -159,11 +176,13 @@ t.test("The guide's Node script keeps a copy, live, then offline; the README's a
 /** As an app installs it, by the README's commands: first the folder, then a tarball. */
 async function installByReadme(): Promise<void> {
   const readme = await readFile(join(dist, 'README.md'), 'utf8')
-  const [build, install, ...others] = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, lines = '']) => lines)
-  if (build !== 'npm ci && npm run build\n' || !install || others.length > 0)
+  const [build, install, ...more] = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, lines = '']) => lines)
+  if (build !== 'npm ci && npm run build\n' || !install || more.length > 0)
     throw new Error('The README installs otherwise')
   const env = { ...process.env, npm_config_audit: 'false', npm_config_fund: 'false', npm_config_prefer_offline: 'true' }
-  for (const command of [install, 'npm install react@19 @types/react@19 @types/node@24 zod@4']) {
+  const service = `npm pack '${fileURLToPath(bundleFolder)}' && npm install ./${serviceName}-[0-9]*.tgz`
+  const others = 'npm install react@19 @types/react@19 @types/node@24 zod@4 vitest jsdom'
+  for (const command of [install, service, others]) {
     const script = command.replaceAll('../encrypted-bookmark-sync/', `'${root}'`)
     await run('sh', ['-ec', script], { cwd: project, env })
     // A link to the folder would use this repository's React.
@@ -175,6 +194,7 @@ async function installByReadme(): Promise<void> {
 /** Without npm and the registry: the package finds only those dependencies of this repository that it declares, and those of the samples. */
 async function linkDependencies(): Promise<void> {
   await cp(dist, join(project, 'node_modules', name), { recursive: true })
+  await symlink(fileURLToPath(bundleFolder), join(project, 'node_modules', serviceName))
   const used = ['@types/react', '@types/node', 'zod']
   for (const dependency of [...Object.keys({ ...dependencies, ...peerDependencies }), ...used]) {
     const link = join(project, 'node_modules', dependency)
@@ -217,6 +237,14 @@ const compilerOptions = {
   types: [],
 }
 
+const inVitest = `
+import { expect, test } from 'vitest'
+test('it runs', async () => {
+  expect(typeof document).toBe('object')
+  await import('./testing.ts')
+})
+`
+
 const importAll = (paths: string[]) =>
   paths.map((path, index) => `import * as entry${index} from '${name}${path.slice(1)}'`).join('\n')
 
@@ -247,7 +275,7 @@ console.log(opened.title, writeBookmarkFile([bookmark]).match('<DL><p>')[0], use
 const everyType = `
 ${importAll(entryPoints.filter((path) => path !== './react'))}
 import * as client from '${name}'
-import * as testing from '${name}/testing'
+import * as testing from '${serviceName}/testing'
 const known: client.PlaintextBookmark = { id: 'one', title: 'A title', source: 'bookmarks', extra: { colour: 'red' } }
 // @ts-expect-error: it is dateAdded
 export const misspelt: client.PlaintextBookmark = { ...known, dateadded: '2026-11-22' }
@@ -256,6 +284,6 @@ export const { dateadded } = known
 // Optional values can be passed on, under exactOptionalPropertyTypes, too.
 export async function passOn(sync: client.Sync, options: { signal: AbortSignal | undefined; fetch: client.SendRequest | undefined; now: (() => number) | undefined }) {
   await sync.syncNow(options)
-  return [client.createClient({ baseUrl: 'https://sync.example.org', deviceId: 'd', ...options }), testing.fakeService(options)]
+  return [client.createClient({ baseUrl: 'https://sync.example.org', deviceId: 'd', ...options }), await testing.startService(options)]
 }
 `

@@ -1,5 +1,5 @@
 /** `/pair`: two honest devices, then a service and people who are not. */
-import { createECDH, hkdfSync, randomBytes } from 'node:crypto'
+import { createECDH, hkdfSync, randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
 import t from 'tap'
@@ -7,30 +7,35 @@ import { open, seal } from '../../src/client/crypto/aead.ts'
 import { hkdfSha256 } from '../../src/client/crypto/hashes.ts'
 import { createClient, deriveKeys, encryptBookmark } from '../../src/client/index.ts'
 import { offerPairing, type PairingPictures, takePairing } from '../../src/client/pair.ts'
-import { fakeService } from '../../src/client/testing.ts'
 import { pairingMs } from '../../src/protocol/pairing.ts'
+import { startService } from '../../src/service/testing.ts'
 import { buildApp } from '../support/app.ts'
 import { snapshot } from '../support/database.ts'
+import { until } from '../support/until.ts'
 import { clientOver } from './connection.ts'
 
 /** Looks again soon, and its time passes as the test says. */
 const clock = { at: 0, now: () => Date.now() + clock.at, sleep: () => sleep(2) }
+let serviceNow = clock.now
 t.afterEach(() => {
   clock.at = 0
 })
+const service = await startService({ now: () => serviceNow() })
+t.teardown(() => service.close())
 /** Devices that still wait when a test is over. */
 const over = new AbortController()
 t.teardown(() => over.abort())
 
 type Change = (request: Request, answer: () => Promise<Response>) => Promise<Response>
 
-/** Devices of one user, whose calls the service answers as it likes. @param now the service's clock */
-function household(now = clock.now) {
-  const service = fakeService({ now })
-  const deviceOf = (name: string, userId = 'ann', change: Change = (_, answer) => answer()) => {
-    const { fetch } = service.connect(userId)
+/** Devices of Ann, and of Bob, whose calls the service answers as it likes. @param now the service's clock */
+async function household(now = clock.now) {
+  serviceNow = now
+  const users = { ann: await service.connect(randomUUID()), bob: await service.connect(randomUUID()) }
+  const deviceOf = (name: string, user: keyof typeof users = 'ann', change: Change = (_, answer) => answer()) => {
+    const { baseUrl, userId, fetch } = users[user]
     const client = createClient({
-      baseUrl: service.baseUrl,
+      baseUrl,
       deviceId: name,
       fetch: (request) => change(request.clone(), () => fetch(request)),
     })
@@ -65,7 +70,7 @@ const faultOf = (promise: Promise<unknown>) =>
 
 t.test('The phone has the keys once the person has let it in, and both show the same pictures', async (t) => {
   for (const keys of [1, 3, 380]) {
-    const { deviceOf } = household()
+    const { deviceOf } = await household()
     const masterKey = randomBytes(32 * keys)
     const offer = await offerPairing(deviceOf('laptop'))
     t.match(offer.code, /^[\w-]{43}$/)
@@ -82,7 +87,7 @@ t.test('The phone has the keys once the person has let it in, and both show the 
 })
 
 t.test('Pictures differ from one pairing to the next, and so does each part of the code', async (t) => {
-  const { deviceOf } = household()
+  const { deviceOf } = await household()
   const seen = new Set<string>()
   const parts = new Set<string>()
   for (let n = 0; n < 8; n++) {
@@ -96,7 +101,7 @@ t.test('Pictures differ from one pairing to the next, and so does each part of t
 })
 
 t.test('A code is of use to one device, to the same user, for two minutes', async (t) => {
-  const { deviceOf } = household()
+  const { deviceOf } = await household()
   const offer = await offerPairing(deviceOf('laptop'))
   t.equal(await faultOf(scan(deviceOf('his', 'bob'), offer.code).vault), 'over', 'another user')
   const phones = ['one', 'two', 'three'].map((name) => scan(deviceOf(name), offer.code, name))
@@ -105,7 +110,8 @@ t.test('A code is of use to one device, to the same user, for two minutes', asyn
   const faults = await Promise.all(phones.map(({ vault }) => faultOf(vault)))
   t.same(faults.toSorted(), ['none', 'taken', 'taken'])
   t.equal(faults[phones.findIndex((_, n) => ['one', 'two', 'three'][n] === guest.name)], 'none')
-  t.equal(await faultOf(scan(deviceOf('late'), offer.code).vault), 'taken', 'after it was used')
+  // The laptop does not wait until the service has erased it.
+  await until(async () => (await faultOf(scan(deviceOf('late'), offer.code).vault)) === 'over')
 
   const replaced = await offerPairing(deviceOf('laptop'))
   const old = await offerPairing(deviceOf('laptop'))
@@ -117,7 +123,7 @@ t.test('A code is of use to one device, to the same user, for two minutes', asyn
 })
 
 t.test('Of two phones that have read the code, the slower one hears so, and does not disturb the other', async (t) => {
-  const { deviceOf } = household()
+  const { deviceOf } = await household()
   const [hasRead, isFirst, isOver] = [0, 1, 2].map(() => Promise.withResolvers<void>())
   const slowly: Change = async (request, answer) => {
     if (request.method === 'PUT') {
@@ -144,7 +150,7 @@ t.test('Of two phones that have read the code, the slower one hears so, and does
 })
 
 t.test('The two minutes end on the device, too, whatever the service says', async (t) => {
-  const { deviceOf } = household(() => 0)
+  const { deviceOf } = await household(Date.now)
   const offer = await offerPairing(deviceOf('laptop'))
   const waiting = faultOf(offer.guest())
   clock.at = pairingMs
@@ -152,7 +158,7 @@ t.test('The two minutes end on the device, too, whatever the service says', asyn
 })
 
 t.test('Nor does an answer count that the service has kept back until they were over', async (t) => {
-  const { deviceOf } = household(() => 0)
+  const { deviceOf } = await household(Date.now)
   const late: Change = async (request, answer) => {
     const response = await answer()
     if (request.method === 'GET' && (await response.clone().json()).step === 1) clock.at = pairingMs
@@ -164,7 +170,7 @@ t.test('Nor does an answer count that the service has kept back until they were 
 })
 
 t.test('A code has one guest: once the public key was told, nobody may try until the pictures fit', async (t) => {
-  const { deviceOf } = household()
+  const { deviceOf } = await household()
   const sent: number[] = []
   const laptop = deviceOf('laptop', 'ann', async (request, answer) => {
     const response = await answer()
@@ -182,7 +188,7 @@ t.test('A code has one guest: once the public key was told, nobody may try until
 t.test(
   'Keys that are sent before the person has said on the phone, too, that the pictures are the same are not taken',
   async (t) => {
-    const { deviceOf } = household()
+    const { deviceOf } = await household()
     const said = Promise.withResolvers<void>()
     const offer = await offerPairing(deviceOf('of somebody else'))
     const phone = scan(deviceOf('phone'), offer.code, 'phone', said.promise)
@@ -200,7 +206,7 @@ t.test(
 )
 
 t.test('Keys that open none of the newest bookmarks are not taken', async (t) => {
-  const { deviceOf } = household()
+  const { deviceOf } = await household()
   const [own, others] = [randomBytes(32), randomBytes(32)]
   const laptop = deviceOf('laptop')
   const bookmark = { id: 'one', title: 'One', source: 'bookmarks' as const }
@@ -221,7 +227,7 @@ t.test('Keys that open none of the newest bookmarks are not taken', async (t) =>
 })
 
 t.test('A phone that was written from the format’s description alone is let in', async (t) => {
-  const { deviceOf } = household()
+  const { deviceOf } = await household()
   const laptop = deviceOf('laptop')
   const offer = await offerPairing(laptop)
   const code = Buffer.from(offer.code, 'base64url')
@@ -229,8 +235,8 @@ t.test('A phone that was written from the format’s description alone is let in
   const id = derive(code, 'ebs/pairing-id/1').subarray(0, 16).toString('hex')
   const params = { params: { path: { id } } }
   const path = '/api/v1/account/pairings/{id}'
-  const { client } = deviceOf('phone')
-  const place = (step: number) => Buffer.from(`ebs/pairing/1\0ann\0${id}\0${step}`)
+  const { client, userId } = deviceOf('phone')
+  const place = (step: number) => Buffer.from(`ebs/pairing/1\0${userId}\0${id}\0${step}`)
   const send = async (step: number, key: Buffer, text: Buffer) => {
     const nonce = randomBytes(24)
     const message = Buffer.concat([nonce, xchacha20poly1305(key, nonce, place(step)).encrypt(text)]).toString('base64')
@@ -270,7 +276,7 @@ t.test('A phone that was written from the format’s description alone is let in
 })
 
 t.test('A device that stops ends it at once, and one without a network for a while goes on', async (t) => {
-  const { deviceOf } = household()
+  const { deviceOf } = await household()
   const stop = new AbortController()
   const stopped = await offerPairing({ ...deviceOf('laptop'), signal: stop.signal })
   const waiting = faultOf(stopped.guest())
@@ -311,7 +317,7 @@ t.test('A device that stops ends it at once, and one without a network for a whi
 
 t.test('Whatever a service alters is noticed, and no keys go out', async (t) => {
   for (const step of [0, 1, 2, 3, 4, 5]) {
-    const { deviceOf } = household()
+    const { deviceOf } = await household()
     const sent: number[] = []
     const altering: Change = async (request, answer) => {
       const response = await answer()
@@ -341,7 +347,7 @@ t.test('Whatever a service alters is noticed, and no keys go out', async (t) => 
 
 t.test('Messages of another place, or junk, are not taken for this one', async (t) => {
   for (const junk of ['', 'AAAA', Buffer.alloc(39).toString('base64'), Buffer.alloc(40).toString('base64'), '====']) {
-    const { deviceOf } = household()
+    const { deviceOf } = await household()
     const swapped: Change = async (request, answer) => {
       const response = await answer()
       return request.method === 'GET' ? Response.json({ ...(await response.json()), message: junk }) : response
@@ -350,7 +356,7 @@ t.test('Messages of another place, or junk, are not taken for this one', async (
     t.equal(await faultOf(scan(deviceOf('phone', 'ann', swapped), offer.code).vault), 'altered', junk)
   }
   // The one message that the phone has sent comes back to it as the answer.
-  const { deviceOf } = household()
+  const { deviceOf } = await household()
   let own: object = {}
   const mirror: Change = async (request, answer) => {
     const response = await answer()
@@ -364,12 +370,13 @@ t.test('Messages of another place, or junk, are not taken for this one', async (
 t.test(
   'Who has photographed the code and runs the service cannot choose what leads to the same pictures',
   async (t) => {
-    const { deviceOf } = household()
-    const offer = await offerPairing(deviceOf('laptop'))
+    const { deviceOf } = await household()
+    const laptop = deviceOf('laptop')
+    const offer = await offerPairing(laptop)
     const secret = Buffer.from(offer.code, 'base64url')
     const id = hkdfSha256(secret, 'ebs/pairing-id/1').subarray(0, 16)
     const place = (step: number) =>
-      Buffer.from(['ebs/pairing/1', 'ann', Buffer.from(id).toString('hex'), step].join('\0'))
+      Buffer.from(['ebs/pairing/1', laptop.userId, Buffer.from(id).toString('hex'), step].join('\0'))
     const { publicKey } = await crypto.subtle.generateKey({ name: 'ECDH', namedCurve: 'P-256' }, true, ['deriveBits'])
     const chosen = new Uint8Array(await crypto.subtle.exportKey('raw', publicKey))
     const nonce = randomBytes(24)
@@ -443,7 +450,7 @@ t.test('The operator, who has all that the service stores, logs and receives, op
 
 t.test('The private keys do not leave WebCrypto', async (t) => {
   const made = t.capture(crypto.subtle, 'generateKey', crypto.subtle.generateKey.bind(crypto.subtle))
-  const { deviceOf } = household()
+  const { deviceOf } = await household()
   const offer = await offerPairing(deviceOf('laptop'))
   scan(deviceOf('phone'), offer.code).vault.catch(() => {})
   await offer.guest()
@@ -453,16 +460,57 @@ t.test('The private keys do not leave WebCrypto', async (t) => {
   )
 })
 
-t.test('Once the vault is open, the service has the keys no more', async (t) => {
+t.test('A pairing that is complete, cancelled or failed leaves nothing with the service', async (t) => {
   const app = await buildApp(t)
   const { userId, ...session } = await app.user('ann')
-  const device = { client: clientOver({ session: { userId, ...session } }, 'laptop'), userId, clock }
-  const offer = await offerPairing(device)
-  const phone = scan({ ...device, client: clientOver({ session: { userId, ...session } }, 'phone') }, offer.code)
+  const quick = { now: Date.now, sleep: (_: number, signal?: AbortSignal) => sleep(2, undefined, { signal }) }
+  const deviceOf = (name: string, signal = over.signal) => {
+    return { client: clientOver({ session: { userId, ...session } }, name), userId, clock: quick, signal }
+  }
+  const rows = () => app.context.database.db.selectFrom('pairings').select(['step', 'message']).execute()
+  const isGone = async (how: string) => {
+    await until(async () => (await rows()).length === 0)
+    t.pass(how)
+  }
+
+  const offer = await offerPairing(deviceOf('laptop'))
+  const phone = scan(deviceOf('phone'), offer.code)
   await (await offer.guest()).admit(randomBytes(32))
   await phone.vault
-  const rows = await app.context.database.db.selectFrom('pairings').select(['step', 'message']).execute()
-  t.match(rows, [{ step: 5, message: /^.{54}==$|^.{55}=$|^.{56}$/ }], 'an empty message')
+  await isGone('complete')
+
+  const early = new AbortController()
+  const unseen = await offerPairing(deviceOf('laptop', early.signal))
+  const nobody = faultOf(unseen.guest())
+  early.abort()
+  await isGone('cancelled before the code was scanned')
+  await nobody
+
+  for (const device of ['laptop', 'phone']) {
+    const stop = new AbortController()
+    const signalOf = (name: string) => (name === device ? stop.signal : over.signal)
+    const offer = await offerPairing(deviceOf('laptop', signalOf('laptop')))
+    const comparing = Promise.withResolvers<void>().promise
+    const ended = faultOf(scan(deviceOf('phone', signalOf('phone')), offer.code, 'phone', comparing).vault)
+    const guest = await offer.guest()
+    t.equal((await rows()).length, 1)
+    stop.abort()
+    await isGone(`the ${device} cancels while the pictures are compared`)
+    const other = device === 'laptop' ? ended : faultOf(guest.admit(randomBytes(32)))
+    t.equal(await other, 'over', 'the other device need not wait')
+  }
+
+  const refused = await offerPairing(deviceOf('laptop'))
+  const met = faultOf(refused.guest())
+  const compare = async () => {
+    throw new Error('they differ')
+  }
+  t.equal(
+    await faultOf(takePairing({ ...deviceOf('phone'), code: refused.code, name: 'phone', compare })),
+    'they differ',
+  )
+  await isGone('it fails on the phone')
+  await met
 })
 
 /** By their steps. */

@@ -45,7 +45,7 @@ t.test('a call says that a web page came, and hasVault does not take its 404 for
   const at = (status: number) => createClient({ ...valid, fetch: page(status) })
   const message = 'https://sync.example.org sent a web page: wrong address, or the network wants a sign-in'
   await t.rejects(at(200).GET('/api/v1/auth/session'), { name: 'ApiError', status: 200, message })
-  await t.rejects(hasVault(at(404)), { name: 'ApiError', status: 404, message })
+  await t.rejects(hasVault(at(404), { userId: 'ann' }), { name: 'ApiError', status: 404, message })
   for (const status of [413, 502]) {
     const { response } = await at(status).GET('/api/v1/auth/session')
     t.equal(response.status, status, 'a proxy that refuses, or whose service is away, is not taken for that')

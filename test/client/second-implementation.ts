@@ -8,6 +8,7 @@ export interface SubKeys {
   record_key: string
   hash_key: string
   export_key: string
+  keyring_key: string
 }
 
 export function fromHex(hex: string): Buffer {
@@ -38,7 +39,12 @@ export function keyId(masterKey: Uint8Array): Buffer {
 
 export function subKeys(masterKey: Uint8Array): SubKeys {
   const hex = (info: string) => hkdf(masterKey, info).toString('hex')
-  return { record_key: hex('ebs/record/1'), hash_key: hex('ebs/hash/1'), export_key: hex('ebs/export/1') }
+  return {
+    record_key: hex('ebs/record/1'),
+    hash_key: hex('ebs/hash/1'),
+    export_key: hex('ebs/export/1'),
+    keyring_key: hex('ebs/keyring/1'),
+  }
 }
 
 /** Of format 2 with a key id, else of format 1. */
@@ -99,6 +105,7 @@ export interface KeyringJson {
   recovery: { kdf: string; nonce: string; wrapped_key: string }
   key_id?: string
   older?: { kdf: string; nonce: string; wrapped_keys: string }
+  mac?: string
 }
 
 export function passphraseKey(passphrase: string, wrap: Omit<PassphraseWrap, 'nonce' | 'wrapped_key'>): Buffer {
@@ -128,6 +135,19 @@ export function olderBinding(userId: string): string {
   return `ebs/keyring/2\0${userId}\0older`
 }
 
+/** The MAC of a keyring, without or with one. */
+export function keyringMac(keyring: string, userId: string, newestMasterKey: Uint8Array): string {
+  const { format, key_id, passphrase: p, recovery: r, older } = JSON.parse(keyring) as KeyringJson
+  const parts: (string | number)[] = [format, userId]
+  if (older) parts.push(key_id ?? '')
+  parts.push(p.kdf, p.memory_kib, p.iterations, p.parallelism, p.salt, p.nonce, p.wrapped_key)
+  parts.push(r.kdf, r.nonce, r.wrapped_key)
+  if (older) parts.push(older.kdf, older.nonce, older.wrapped_keys)
+  return createHmac('sha256', fromHex(subKeys(newestMasterKey).keyring_key))
+    .update(parts.join('\0'))
+    .digest('base64')
+}
+
 /** The 16 bytes of a recovery code, digit by digit as bits. */
 export function recoveryBytes(code: string): Buffer {
   const digits = code.replaceAll('-', '').slice(0, 26)
@@ -154,6 +174,15 @@ export function writeExport(exportKey: Uint8Array, prefix: Uint8Array, text: str
 export function exportHeader(exportKey: Uint8Array, prefix: Uint8Array): Buffer {
   const keyId = createHash('sha256').update('ebs/key-id').update(exportKey).digest().subarray(0, 8)
   return Buffer.concat([Buffer.from('EBSX'), Buffer.of(1), keyId, prefix])
+}
+
+/** A saved backup: the keyring, then the export file. */
+export function writeBackup(userId: string, keyring: string, exported: Uint8Array): Buffer {
+  const lengths = Buffer.alloc(3)
+  lengths.writeUInt8(userId.length)
+  lengths.writeUInt16BE(keyring.length, 1)
+  const head = Buffer.concat([Buffer.from('EBSB'), Buffer.of(1), lengths, Buffer.from(userId + keyring)])
+  return Buffer.concat([head, createHash('sha256').update(head).digest(), exported])
 }
 
 function exportNonce(prefix: Uint8Array, counter: number, last: boolean): Buffer {

@@ -51,16 +51,20 @@ async function put(client: Client, keyring: string): Promise<void> {
 t.test(
   'A keyring that a faulty program has replaced is restored, and the old passphrase opens the vault',
   async (t) => {
-    t.same(await earlierKeyrings(client), [])
+    t.same(await earlierKeyrings(client, { userId }), [])
     await put(client, junk)
     await t.rejects(openVault(client, { userId, passphrase }), WrongKeyError)
-    const [earlier] = await earlierKeyrings(client)
+    const [earlier] = await earlierKeyrings(client, { userId })
     t.match(earlier, { revision: 1, replacedAt: Number, erasedAt: Number })
-    await restoreKeyring(client, earlier?.id ?? '')
+    await restoreKeyring(client, { userId, id: earlier?.id ?? '' })
     t.same(await openVault(client, { userId, passphrase }), vault)
-    t.match(await earlierKeyrings(client), [{ revision: 2 }])
-    await restoreKeyring(client, earlier?.id ?? '')
-    t.match(await earlierKeyrings(client), [{ revision: 2 }], 'the same again, after a lost answer, changes nothing')
+    t.match(await earlierKeyrings(client, { userId }), [{ revision: 2 }])
+    await restoreKeyring(client, { userId, id: earlier?.id ?? '' })
+    t.match(
+      await earlierKeyrings(client, { userId }),
+      [{ revision: 2 }],
+      'the same again, after a lost answer, changes nothing',
+    )
   },
 )
 
@@ -82,9 +86,9 @@ t.test('A device that is unlocked wraps its keys anew, of a vault whose keys wer
 })
 
 t.test('On request, nothing is left of the earlier keyrings', async (t) => {
-  t.not((await earlierKeyrings(client)).length, 0)
-  await eraseEarlierKeyrings(client)
-  t.same(await earlierKeyrings(client), [])
+  t.not((await earlierKeyrings(client, { userId })).length, 0)
+  await eraseEarlierKeyrings(client, { userId })
+  t.same(await earlierKeyrings(client, { userId }), [])
 })
 
 t.test(
@@ -92,20 +96,20 @@ t.test(
   async (t) => {
     await changeVaultPassphrase(client, { userId, passphrase: 'rotated staple' }, passphrase)
     await put(client, junk)
-    await restoreKeyring(client, (await earlierKeyrings(client))[0]?.id ?? '')
+    await restoreKeyring(client, { userId, id: (await earlierKeyrings(client, { userId }))[0]?.id ?? '' })
     const current = { userId, passphrase }
     const [code, rotation, earlier] = [
       await replaceRecoveryCode(client, current),
       await rotateKeys(client, current, 'another passphrase'),
-      await earlierKeyrings(client),
+      await earlierKeyrings(client, { userId }),
     ]
     app.setClock(Date.now() + 11 * 60_000)
     t.teardown(() => app.setClock(undefined))
     await t.rejects(changeVaultPassphrase(client, current, 'another passphrase'), SignInAgainError)
     await t.rejects(code.confirm(), SignInAgainError)
     await t.rejects(rotation.confirm(), SignInAgainError)
-    await t.rejects(restoreKeyring(client, earlier[0]?.id ?? ''), SignInAgainError)
-    await t.rejects(eraseEarlierKeyrings(client), SignInAgainError)
+    await t.rejects(restoreKeyring(client, { userId, id: earlier[0]?.id ?? '' }), SignInAgainError)
+    await t.rejects(eraseEarlierKeyrings(client, { userId }), SignInAgainError)
     await openVault(client, current)
     connection.session = await app.user('ada')
     await code.confirm()
@@ -131,11 +135,11 @@ t.test('Junk that names no key: the earlier keyrings tell that these keys were r
 })
 
 t.test('A keyring of older keys that a faulty program has stored again is not mended with them', async (t) => {
-  const versions = await earlierKeyrings(laptop)
+  const versions = await earlierKeyrings(laptop, current)
   t.match(versions.find(({ revision }) => revision === 1)?.keyId, undefined)
   for (const oldRevision of [1, 2]) {
     const old = versions.find(({ revision }) => revision === oldRevision)
-    await restoreKeyring(laptop, old?.id ?? '')
+    await restoreKeyring(laptop, { ...current, id: old?.id ?? '' })
     await t.rejects(repairVault(laptop, { ...current, masterKey: first.masterKey }), replaced)
     const repair = await repairVault(laptop, { ...current, masterKey: phone.masterKey })
     t.same((await repair.confirm()).masterKey, phone.masterKey)
@@ -146,7 +150,7 @@ t.test('Where no earlier keyring is kept, the bookmarks tell it', async (t) => {
   const sealed = encryptBookmark(phone.keys, { id: 'b', title: 'B', source: 'bookmarks' })
   unwrap(await laptop.POST('/api/v1/bookmarks', { body: { id: 'b', ...sealed } }))
   await put(laptop, junk)
-  await eraseEarlierKeyrings(laptop)
+  await eraseEarlierKeyrings(laptop, current)
   await demandOnlyPhoneRepairs(t)
 })
 
@@ -155,7 +159,7 @@ t.test(
   async (t) => {
     const { id, key_id } = { id: 'b', key_id: Buffer.from('strange!').toString('base64') }
     await put(laptop, JSON.stringify({ ...JSON.parse(rotatedVector.keyring), key_id }))
-    await eraseEarlierKeyrings(laptop)
+    await eraseEarlierKeyrings(laptop, current)
     await t.rejects(repairVault(laptop, { ...current, masterKey: phone.masterKey }), replaced)
     const draft = await repairVault(laptop, { ...current, masterKey: phone.masterKey, replacesKeys: true })
     const repaired = await draft.confirm()
@@ -170,11 +174,11 @@ t.test(
 t.test(
   'Keys that another rotation has replaced by mistake do not stop the device whose keys came after them',
   async (t) => {
-    const versions = await earlierKeyrings(laptop)
+    const versions = await earlierKeyrings(laptop, current)
     t.same(versions.length, 1)
     const { masterKey } = await (await rotateKeys(laptop, current, passphrase)).confirm()
-    const [undone] = await earlierKeyrings(laptop)
-    await restoreKeyring(laptop, undone?.id ?? '')
+    const [undone] = await earlierKeyrings(laptop, current)
+    await restoreKeyring(laptop, { ...current, id: undone?.id ?? '' })
     const after = await (await rotateKeys(laptop, current, passphrase)).confirm()
     t.notSame(after.masterKey.subarray(32, 64), masterKey.subarray(0, 32))
     await put(laptop, junk)

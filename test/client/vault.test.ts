@@ -1,5 +1,4 @@
 import t from 'tap'
-import { createClient } from '../../src/client/api/client.ts'
 import type { SendRequest } from '../../src/client/api/retry.ts'
 import { unwrap } from '../../src/client/api/unwrap.ts'
 import {
@@ -44,7 +43,7 @@ let printed = draft.recoveryCode
 
 t.test('before the recovery code is confirmed nothing is stored: a reload can make another vault', async (t) => {
   await t.rejects(createVault(client, { userId, passphrase: 'password1' }), WeakPassphraseError)
-  t.notOk(await hasVault(client))
+  t.notOk(await hasVault(client, { userId }))
   t.not(draft.recoveryCode, rival.recoveryCode)
   t.same(new Set(tab.sent), new Set(['/api/v1/auth/session']), 'no export key was registered')
 })
@@ -133,22 +132,10 @@ t.test('of two devices that rotate the keys at once, one does; the old recovery 
   t.equal(key, Buffer.from(rotated.keys.exportKey).toString('base64'), 'new exports are under the new key')
 })
 
-t.test('an instance of 2.0.0 does not say if there is a vault: its keyring is asked for', async (t) => {
-  const answering = (status: number) =>
-    createClient({
-      baseUrl: 'http://localhost',
-      deviceId: 'new',
-      fetch: async ({ url }) =>
-        url.endsWith('/session') ? Response.json({ authenticated: true, user: {} }) : Response.json({}, { status }),
-    })
-  t.same([await hasVault(answering(404)), await hasVault(answering(200))], [false, true])
-  await t.rejects(hasVault(answering(503)), { name: 'ApiError', status: 503 })
-})
-
 t.test('without a session: SignedOutError', async (t) => {
   const tab = await openTab()
   Object.assign(tab.jar, { service_session: 'gone', service_refresh: 'gone' })
-  await t.rejects(hasVault(tab.client), SignedOutError)
+  await t.rejects(hasVault(tab.client, { userId }), SignedOutError)
 })
 
 function losing(send: SendRequest): SendRequest {

@@ -11,7 +11,7 @@ import { readConfig } from '../../src/service/config/config.ts'
 import { copyOf, damageRecords } from '../backup/fixture.ts'
 import { openFile } from '../exports/fixture.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
-import { change, pullAll } from '../support/changes.ts'
+import { change, importMany, pullAll } from '../support/changes.ts'
 import { runCommand, startCommand } from '../support/command.ts'
 import { depth, isDeep } from '../support/depth.ts'
 import { createdExport } from '../support/exports.ts'
@@ -29,10 +29,13 @@ async function seed(t: Test, dataDir: string): Promise<{ ada: TestUser; seeded: 
   const ada = await user('ada')
   const data = { encrypted_data: 'A'.repeat(262_144), data_hash: 'h' }
   const bookmarks = Array.from({ length: large }, (_, index) => ({ id: `${index}`, ...data }))
-  await ada.call('POST', '/api/v1/sync/import', { body: { bookmarks } })
-  const { last_stamp } = await context.database.db.selectFrom('users').select('last_stamp').executeTakeFirstOrThrow()
+  await importMany(ada, bookmarks)
+  const { last_sequence } = await context.database.db
+    .selectFrom('users')
+    .select('last_sequence')
+    .executeTakeFirstOrThrow()
   await close()
-  return { ada, seeded: last_stamp }
+  return { ada, seeded: last_sequence }
 }
 
 interface Push {
@@ -65,7 +68,7 @@ t.test(`A backup taken while ${writers} writers push starts as a service, and di
   const user = service.as(ada)
   const kept = await createdExport(user)
   const lost = await createdExport(user)
-  await rm(join(dataDir, 'exports', `${lost.id}.1`))
+  await rm(join(dataDir, 'exports', `${ada.userId}.${lost.id}.1`))
 
   const pushes: Push[] = []
   let over = false
@@ -99,7 +102,7 @@ t.test(`A backup taken while ${writers} writers push starts as a service, and di
     'SHA256SUMS',
     'bookmarks.db',
     'exports',
-    `exports/${kept.id}.1`,
+    `exports/${ada.userId}.${kept.id}.1`,
   ])
   t.equal((await stat(join(backup, 'bookmarks.db'))).mode & 0o777, 0o600)
   const SECRET_KEY = (await readFile(join(dataDir, 'secret.key'), 'utf8')).trim()
@@ -230,8 +233,8 @@ t.test('What cannot be backed up: one line that says why, exit 1, and nothing is
   await mkdir(join(cwd, 'there'))
   await writeFile(join(cwd, 'text'), 'This is no database, but it is long enough to be taken for one. '.repeat(20))
   alter(join(cwd, 'foreign.db'), 'create table users (name text)')
-  alter(join(cwd, 'newer.db'), 'create table kysely_migration (name text primary key, timestamp text)')
-  alter(join(cwd, 'newer.db'), "insert into kysely_migration values ('9999-later', '2030-01-01')")
+  alter(join(cwd, 'newer.db'), 'create table applied_migrations (name text, is_required integer, applied_at bigint)')
+  alter(join(cwd, 'newer.db'), "insert into applied_migrations values ('9999-later', 1, 0)")
   const orphaned = await copyOf(t, whole)
   const damaged = await damageRecords(await copyOf(t, whole))
   const miscounted = await miscount(await copyOf(t, whole))
@@ -248,8 +251,8 @@ t.test('What cannot be backed up: one line that says why, exit 1, and nothing is
     ['no database', to, sqlite('no.db'), /^DATABASE_URL: .*no\.db cannot be opened/],
     ['a database that is a folder', to, sqlite('there'), /^DATABASE_URL: .*there cannot be opened/],
     ['a text file', to, sqlite('text'), /^DATABASE_URL: .*text is damaged \(file is not a database/],
-    ['a foreign database', to, sqlite('foreign.db'), /^DATABASE_URL: .*foreign\.db is no database of this/],
-    ['a newer database', to, sqlite('newer.db'), /^DATABASE_URL: .*newer version \(9999-later\)/],
+    ['a foreign database', to, sqlite('foreign.db'), /^DATABASE_URL: .*foreign\.db is not a database of this/],
+    ['a newer database', to, sqlite('newer.db'), /^DATABASE_URL: .*newer version; take the command from that one/],
     ['a damaged database', to, { DATA_DIR: damaged }, /^DATABASE_URL: .*bookmarks\.db is damaged \(/],
     ['a database that miscounts', to, { DATA_DIR: miscounted }, /^DATABASE_URL: .* is damaged \(.*Freelist/],
     [
@@ -327,7 +330,7 @@ t.test('An export whose file is not whole is left out and named', async (t) => {
   const to = join(await folder(t), 'backup')
   const { code, stdout } = await runCommand(t, 'backup', [to], { DATA_DIR: dataDir })
   t.equal(code, 0)
-  t.match(stdout, new RegExp(`^left out: the export ${name.split('.')[0]}, its file has 7 bytes instead of \\d+\n`))
+  t.match(stdout, new RegExp(`^left out: the export ${name.split('.')[1]}, its file has 7 bytes instead of \\d+\n`))
   t.same(await readdir(join(to, 'exports')), [])
 })
 

@@ -9,34 +9,43 @@ import t, { type Test } from 'tap'
 import { freePort } from '../../scripts/servers/free-port.ts'
 import { makeBackup } from '../../src/service/backup/make.ts'
 import { nameOf } from '../../src/service/backup/shelf.ts'
+import { examine as examineHere } from '../../src/service/commands/doctor.ts'
+import type { Finding } from '../../src/service/commands/doctor-place.ts'
 import { knownVariables, misspelt } from '../../src/service/config/variables.ts'
 import { buildApp, production } from '../support/app.ts'
+import { openBrowser } from '../support/browser.ts'
 import { runCommand } from '../support/command.ts'
 import { createdExport } from '../support/exports.ts'
+import { buildWithMock } from '../support/mock-service.ts'
 import { relyingParty, startMock } from '../support/relying-party.ts'
 import { folder, startService } from '../support/service.ts'
 
 type Env = Record<string, string>
 
-interface Finding {
-  about: string
-  state: string
-  says: string
-  todo?: string
-}
-
 const key = (byte: number) => Buffer.alloc(32, byte).toString('base64')
 
-/** Its findings; it must change nothing in the folder. */
-async function examine(t: Test, env: Env): Promise<{ code: number | null; findings: Finding[]; text: string }> {
-  const { DATA_DIR = await folder(t) } = env
-  const port = env.PORT ?? String(await freePort())
+/** Its findings; it must change nothing in the folder. `look` finds them in this process, which stays the user that it is. */
+async function examine(t: Test, env: Env, look: (env: Env) => Promise<Finding[]> = examineHere) {
+  const { DATA_DIR = await folder(t), PORT = String(await freePort()) } = env
   const before = await contents(DATA_DIR)
-  const { code, stdout, stderr } = await runCommand(t, 'doctor', ['--json'], { ...env, DATA_DIR, PORT: port })
-  t.equal(stderr, '')
+  const findings = await look({ ...env, DATA_DIR, PORT })
+  const text = JSON.stringify(findings)
   t.same(await contents(DATA_DIR), before, 'nothing is made or changed')
-  t.notMatch(stdout, new RegExp(`the client secret|${key(7)}`), 'no secret is told')
-  return { code, findings: JSON.parse(stdout), text: stdout }
+  t.notMatch(text, new RegExp(`the client secret|${key(7)}`), 'no secret is told')
+  return { code: codeOf(findings), findings, text }
+}
+
+/** With which the command ends. */
+const codeOf = (findings: Finding[]) => (findings.some(({ state }) => state === 'error') ? 1 : 0)
+
+/** As an operator calls it: root becomes the user whose the data are. */
+async function examineAsCalled(t: Test, env: Env) {
+  return examine(t, env, async (all) => {
+    const { code, stdout, stderr } = await runCommand(t, 'doctor', ['--json'], all)
+    const findings = JSON.parse(stdout) as Finding[]
+    t.same([code, stderr], [codeOf(findings), ''])
+    return findings
+  })
 }
 
 async function contents(dir: string): Promise<Record<string, unknown>> {
@@ -56,7 +65,7 @@ function about(findings: Finding[], name: string): Finding[] {
 
 t.test('Before the service ever ran: all is well on an empty folder, and nothing is made', async (t) => {
   const DATA_DIR = join(await folder(t), 'data')
-  const { code, findings } = await examine(t, { DATA_DIR })
+  const { code, findings } = await examineAsCalled(t, { DATA_DIR })
   t.same([code, findings.filter(({ state }) => state !== 'ok')], [0, []])
   t.match(about(findings, 'database'), [{ says: /is not there yet/ }])
   const table = await runCommand(t, 'doctor', [], { DATA_DIR, PORT: String(await freePort()) })
@@ -105,7 +114,7 @@ t.test('A secret that cannot be read is told as all else is, also to root on dat
     [{ SECRET_KEY, DATABASE_URL_FILE: empty }, `DATABASE_URL_FILE: ${empty} is empty`, /^correct this first/],
   ]
   for (const [env, says, todo] of faults) {
-    const { code, findings } = await examine(t, { OIDC_CLIENT_SECRET, ...settings, ...env })
+    const { code, findings } = await examineAsCalled(t, { OIDC_CLIENT_SECRET, ...settings, ...env })
     t.match([code, findings], [1, [{ about: 'settings', state: 'error', says, todo }]])
     t.equal(findings.length, 1)
   }
@@ -186,9 +195,9 @@ t.test(
       })
     const isName = (name: string) => /^[A-Z]\w+$/.test(name) && !known.includes(name)
     for (const name of known) {
-      const unnoticed = [...slips(name).filter(isName), name.toLowerCase()].filter(
-        (slip) => misspelt({ [slip]: '1' }).length === 0,
-      )
+      const small = name.toLowerCase()
+      const slipped = [...slips(name).filter(isName), ...(known.includes(small) ? [] : [small])]
+      const unnoticed = slipped.filter((slip) => misspelt({ [slip]: '1' }).length === 0)
       t.same(unnoticed, [], name)
     }
     const others = ['BACKUP_INTERVAL', 'OIDC_GROUPS', 'DATABASE_PATH', 'S3_SECRET_ACCESS_KEY', 'OIDC_REQUIRED_GROUP']
@@ -199,7 +208,7 @@ t.test(
       'NODE_OPTIONS',
       'NODE_EXTRA_CA_CERTS',
       'KUBERNETES_PORT',
-      'https_proxy',
+      ...['https_proxy', 'HTTPS_PROXY', 'FTP_PROXY', 'ALL_PROXY', 'NO_COLOR'],
     ]
     const found = misspelt(Object.fromEntries([...others, ...foreign].map((name) => [name, '1'])))
     t.same(
@@ -209,33 +218,61 @@ t.test(
   },
 )
 
+t.test('Whether the provider says when people signed in, once somebody has', async (t) => {
+  for (const [isSent, says] of [
+    [true, 'its ID tokens say when a person signed in (auth_time)'],
+    [false, 'no ID token of it has said when the person signed in (auth_time): each sign-in counts as recent'],
+  ] as const) {
+    const { call, close, dataDir, mock } = await buildWithMock(t)
+    if (!isSent) mock.alter.idToken = (claims) => delete claims.auth_time
+    const { clientId, clientSecret } = relyingParty
+    const env = {
+      DATA_DIR: dataDir,
+      OIDC_ISSUER: `${mock.issuer}/`,
+      OIDC_CLIENT_ID: clientId,
+      OIDC_CLIENT_SECRET: clientSecret,
+    }
+    const reported = async () =>
+      about((await examine(t, env)).findings, 'provider').filter((finding) => finding.says.includes('auth_time'))
+    t.same(await reported(), [])
+    await openBrowser(call).signIn('Ada')
+    await close()
+    t.match(await reported(), [{ state: 'ok', says }])
+  }
+})
+
 t.test('Data: its keys, its backups, whose it is; also while the service runs', async (t) => {
   const dataDir = await folder(t)
-  const { user, close } = await buildApp(t, { SECRET_KEY: key(7) }, { dataDir })
+  const { issuer } = await startMock(t)
+  const provider = { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: relyingParty.clientId, OIDC_CLIENT_SECRET: 'x' }
+  const { user, close } = await buildApp(t, { ...provider, SECRET_KEY: key(7) }, { dataDir })
   await createdExport(await user('ada'))
   await close()
   const BACKUP_TO = await folder(t)
   await backUp(dataDir, BACKUP_TO, 100)
-  const { issuer } = await startMock(t)
-  const provider = { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: relyingParty.clientId, OIDC_CLIENT_SECRET: 'x' }
   const env = { ...provider, DATA_DIR: dataDir, BACKUP_EVERY: '1d', BACKUP_TO }
   const wrong = await examine(t, { ...env, SECRET_KEY: key(8) })
   t.equal(wrong.code, 1)
   t.match(about(wrong.findings, 'keys'), [{ state: 'error', says: /^SECRET_KEY opens 0 of [1-9]/, todo: /NEW,OLD/ }])
   t.match(about(wrong.findings, 'backups'), [{ state: 'error', says: 'the newest is 100 h old, of 1' }])
-  t.match(about(wrong.findings, 'provider'), [{ state: 'ok', says: `${issuer} answers` }, { state: 'ok' }])
+  t.match(about(wrong.findings, 'provider'), [
+    { state: 'ok', says: /auth_time/ },
+    { state: 'ok', says: `${issuer} answers` },
+    { state: 'ok' },
+  ])
 
-  const service = await startService(t, dataDir, { SECRET_KEY: key(7) })
+  const service = await startService(t, dataDir, { ...provider, SECRET_KEY: key(7) })
   const { port } = new URL(service.origin)
-  const good = await examine(t, { DATA_DIR: dataDir, SECRET_KEY: key(7), PORT: port })
+  const good = await examine(t, { ...provider, DATA_DIR: dataDir, SECRET_KEY: key(7), PORT: port })
   t.same([good.code, good.findings.filter(({ state }) => state !== 'ok')], [0, []])
   t.match(about(good.findings, 'keys'), [{ says: /^SECRET_KEY opens ([1-9]\d*) of \1 / }])
+  t.match(about(good.findings, 'users'), [{ says: `1 of ${issuer}` }])
   t.match(about(good.findings, 'proxy'), [{ says: /answers; what proxies add/ }])
   await service.kill('SIGTERM')
 
   if (process.getuid?.() !== 0) return t.comment('only root can give a file to somebody else')
   await chown(join(dataDir, 'bookmarks.db'), 10001, 10001)
-  const owned = await examine(t, { DATA_DIR: dataDir, SECRET_KEY: key(7) })
+  const owned = await examineAsCalled(t, { DATA_DIR: dataDir, SECRET_KEY: key(7) })
   t.match(about(owned.findings, 'owner'), [{ state: 'error', says: /bookmarks\.db in/, todo: /^chown -R 0:0 / }])
 })
 
@@ -262,7 +299,7 @@ t.test('A database that is gone, or another one than that of the backups', async
   ])
 
   const DATA_DIR = await folder(t)
-  const gone = await examine(t, { ...env, DATA_DIR })
+  const gone = await examineAsCalled(t, { ...env, DATA_DIR })
   const [finding] = about(gone.findings, 'database')
   t.match(
     [gone.code, finding],
@@ -287,7 +324,7 @@ t.test('A folder in which the service may write nothing', async (t) => {
   await chown(DATA_DIR, 10001, 10001)
   await mkdir(others, { mode: 0o700 })
   for (const BACKUP_TO of [others, join(others, 'backups'), join(at, 'backups')]) {
-    const { code, findings } = await examine(t, { DATA_DIR, BACKUP_EVERY: '1d', BACKUP_TO })
+    const { code, findings } = await examineAsCalled(t, { DATA_DIR, BACKUP_EVERY: '1d', BACKUP_TO })
     const todo = `install -d -m 0700 -o 10001 -g 10001 '${BACKUP_TO}'`
     const [finding] = about(findings, 'owner')
     t.match([code, finding], [1, { state: 'error', says: /^BACKUP_TO: \S+ is not for user 10001 / }])
@@ -439,6 +476,10 @@ t.test('What the proxies tell is compared with TRUST_PROXY, while the service do
   t.match(await finding(one, '1'), { state: 'ok', says: /arrives with X-Forwarded-For: 127\.0\.0\.1$/ })
   t.match(await finding(one, '2'), { state: 'error', todo: /takes 2 of them for proxies: set it to 1/ })
   t.match(await finding(two, '1'), { state: 'warning', todo: /takes 1 of them for proxies: set it to 2/ })
+  const withPort = await startProxy(t, PORT, '192.0.2.1:40000')
+  t.match(await finding(withPort, '1'), { state: 'warning', todo: /takes 1 of them for proxies: set it to 2/ })
+  const nameless = await startProxy(t, PORT, 'unknown')
+  t.match(await finding(nameless, '2'), { state: 'error', todo: /callers behind "unknown" share the limits/ })
   t.match(await finding(one, '127.0.0.1'), { state: 'ok' })
   t.match(await finding(two, '127.0.0.1'), { state: 'ok' })
   t.match(await finding(two, '10.0.0.0/8'), { state: 'warning', todo: /takes 0 of them/ })

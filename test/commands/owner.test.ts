@@ -1,6 +1,6 @@
 /** Whatever a command makes, the service can use: run as root, each becomes the user that DATA_DIR belongs to. */
 import { existsSync } from 'node:fs'
-import { chmod, chown, cp, glob, lstat, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, cp, glob, lstat, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { production } from '../support/app.ts'
@@ -118,7 +118,7 @@ t.test('Root begins no data in production where no folder tells whose it is', on
   t.equal(existsSync(at), false)
 })
 
-t.test('A backup that root has copied is there, but cannot be read: who, and what to do', onlyForRoot, async (t) => {
+t.test('A backup that only root can read is not said to be missing', onlyForRoot, async (t) => {
   const { home, dataDir, env } = await prepare(t)
   await runCommand(t, 'migrate', [], env)
   await runCommand(t, 'backup', [join(dataDir, 'backup')], env)
@@ -131,18 +131,8 @@ t.test('A backup that root has copied is there, but cannot be read: who, and wha
   for (const args of [[copied], ['--check', copied], ['latest']]) {
     const { code, stderr } = await called(...args)
     t.equal(code, 1, args.join(' '))
-    t.match(stderr, `cannot be read as user ${uid}: chown -R ${uid}:${gid} ${copied} (EACCES`)
+    t.match(stderr, `${copied}/bookmarks.db cannot be read by the service's user (EACCES`)
   }
-  const closed = join(home, 'of-root')
-  await mkdir(closed, { mode: 0o700 })
-  await cp(join(dataDir, 'backup'), join(closed, 'backup'), { recursive: true })
-  for (const owner of [0, uid]) {
-    await chown(join(closed, 'backup'), owner, gid)
-    const { code, stderr } = await called(join(closed, 'backup'))
-    t.equal(code, 1)
-    t.match(stderr, `cannot be read as user ${uid}: ${closed} keeps that user out, so use another folder (EACCES`)
-  }
-  if (((await stat('/root')).mode & 0o077) === 0) t.match((await called('/root')).stderr, ': /root keeps that user out')
   t.match(await called('--list'), { code: 0, stdout: /^2026\S+ {2}unknown size, cannot be read\n1 backups/ })
 })
 
@@ -151,13 +141,7 @@ t.test('Where that user may not write, the command says so and makes nothing', o
   await runCommand(t, 'migrate', [], env)
   const { code, stderr } = await runCommand(t, 'backup', [join(home, 'of-root')], env)
   t.same([code, existsSync(join(home, 'of-root'))], [1, false])
-  t.match(
-    stderr,
-    /of-root cannot be written \(EACCES.*\) as user 10001: install -d -o 10001 -g 10002 -m 0700 \S+of-root$/m,
-  )
-  await mkdir(join(home, 'closed'), { mode: 0o700 })
-  const below = await runCommand(t, 'backup', [join(home, 'closed/copies/')], env)
-  t.match([below.code, below.stderr], [1, `as user 10001: ${home}/closed keeps that user out, so use another folder`])
+  t.match(stderr, /of-root cannot be written \(EACCES/)
 })
 
 t.test('A folder that nothing can be made in ends a command with a line, at once', async (t) => {

@@ -211,6 +211,6 @@ t.test('Nothing is done without keys, without a database, or on that of another 
   t.notOk((await readdir(env.DATA_DIR ?? '')).includes('missing.db'))
   if (isPostgres)
     await refused('an empty database', { DATABASE_URL: empty }, /^DATABASE_URL: .*does not belong to this service/)
-  await sql`insert into kysely_migration (name, timestamp) values ('9999-later', '')`.execute(context.database.db)
+  await sql`insert into applied_migrations values ('9999-later', 1, 0)`.execute(context.database.db)
   await refused('a newer version', {}, /^DATABASE_URL: the database has another version/)
 })

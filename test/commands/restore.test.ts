@@ -83,7 +83,7 @@ async function seed(t: Test) {
 t.test('A backup takes the place of the database, with its exports, a new epoch; what was there is kept', async (t) => {
   const { backup, ada, epoch, exported } = seeded
   const dataDir = await copyOf(t, seeded.dataDir)
-  await rm(join(dataDir, 'exports', `${exported.id}.1`))
+  await rm(join(dataDir, 'exports', `${ada.userId}.${exported.id}.1`))
   await mkdir(join(dataDir, 'bookmarks.db.restoring-killed'))
   const before = await readdir(backup, { recursive: true })
   const { code, stdout, stderr } = await runCommand(t, 'restore', [backup], { DATA_DIR: dataDir })
@@ -175,7 +175,7 @@ t.test('A changed bit within a ciphertext or an export is noticed; --check tries
   t.match(await run(damaged), saysSo)
 
   const halfGood = await copyOf(t, seeded.backup)
-  const file = join(halfGood, 'exports', `${seeded.exported.id}.1`)
+  const file = join(halfGood, 'exports', `${seeded.ada.userId}.${seeded.exported.id}.1`)
   const bytes = await readFile(file)
   await writeFile(file, bytes.fill(1, 40, 41))
   t.match(await run('--check', halfGood), { code: 1, stdout: /left out: the export \S+, its file is damaged in the b/ })

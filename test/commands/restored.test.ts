@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { validate } from 'uuid'
 import { WebSocket } from 'ws'
-import { beginEpoch } from '../../src/service/db/tables/epoch.ts'
 import { realtimeUrl } from '../realtime/device.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
@@ -136,29 +135,6 @@ t.test(
     t.match((await again.call('GET', '/api/v1/trash')).body.bookmarks, [{ id: 'z' }])
   },
 )
-
-t.test('What a release without commit times has stored after a recovery was stored by the upgrade', async (t) => {
-  const app = await buildApp(t)
-  const ada = await app.user('ada')
-  await beginEpoch(app.context.database)
-  await push(ada, 'x')
-  await ada.call('PUT', '/api/v1/bookmarks/x', { body: content('edited') })
-  const { db } = app.context.database
-  await db.updateTable('records').set({ ahead: null, first_ahead: null }).execute()
-  await db.updateTable('versions').set({ ahead: null, began_ahead: null, ended_ahead: null }).execute()
-  const now = Date.now()
-  await db.updateTable('heartbeat').set({ times_since: now }).execute()
-
-  app.setClock(now + 60_000)
-  await push(ada, 'y')
-  app.setClock(now + 120_000)
-  const rewind = async (to: number) =>
-    (await ada.call('POST', '/api/v1/sync/rewind', { body: { to, dry_run: true } })).body
-  t.match(await rewind(now + 119_000), { deleted: 0, restored: 0, unchanged: 2 })
-  t.match(await rewind(now + 1_000), { deleted: 1, restored: 0, unchanged: 1 })
-  const { versions } = (await ada.call('GET', '/api/v1/bookmarks/x/versions')).body
-  t.match(versions, [{ began: now + 120_000, ended: now + 120_000 }], 'no time is told that is not over')
-})
 
 t.test('npm run restored refuses a database to which nothing was restored, and leaves it as it is', async (t) => {
   const dataDir = await folder(t)

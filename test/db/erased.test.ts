@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { copyDatabase } from '../../src/service/backup/database.ts'
 import { buildApp } from '../support/app.ts'
-import { change } from '../support/changes.ts'
+import { change, pushMany } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
 import { createdExport } from '../support/exports.ts'
 import { sweepVersions } from '../support/sweeps.ts'
@@ -22,10 +22,6 @@ t.test('No byte of a ciphertext is left after a purge, the retention, or the end
   /** Of any length, so that some fill pages of their own and others share one. */
   const data = (id: string, edit: number) =>
     `secret-of-${id}-${edit};`.repeat(1 + ((id.length * 7 + Number(id.slice(1)) * 13) % 90))
-  const push = async (changes: object[]) => {
-    const { body } = await ada.call('POST', '/api/v1/sync/push', { body: { changes } })
-    t.same(body.conflicts, [])
-  }
   let backups = 0
   const isLeft = async (secret: RegExp) => {
     await context.database.emptyLog()
@@ -38,7 +34,8 @@ t.test('No byte of a ciphertext is left after a purge, the retention, or the end
     return [...new Set(files.flatMap((text) => text.match(secret) ?? []))]
   }
   for (const edit of [1, 2]) {
-    await push(
+    await pushMany(
+      ada,
       ids.map((entity_id) =>
         change({
           entity_id,
@@ -53,7 +50,10 @@ t.test('No byte of a ciphertext is left after a purge, the retention, or the end
   t.equal((await isLeft(/secret-of-x\d+-[12];/g)).length, 2 * count, 'both versions are there')
 
   const purged = ids.filter((_, index) => index % 3 === 1)
-  await push(purged.map((entity_id) => change({ entity_id, operation: 'delete', timestamp: start + 3 })))
+  await pushMany(
+    ada,
+    purged.map((entity_id) => change({ entity_id, operation: 'delete', timestamp: start + 3 })),
+  )
   for (const id of purged) await ada.call('DELETE', `/api/v1/trash/${id}`)
   const left = await isLeft(/secret-of-x\d+-[12];/g)
   const gone = new Set(purged)

@@ -1,12 +1,11 @@
 import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { type Ciphertext, ciphertexts } from '../../src/service/db/tables/ciphertexts.ts'
-import { holdTime } from '../http/unread.ts'
+import { holdClock } from '../support/intervals.ts'
 import { addUser, intercept, listUsers, openTestDatabase } from './fixture.ts'
 
 /** A transaction that has taken long takes no more: here it does only when time is told to pass. */
-const pass = holdTime(t)
+const pass = holdClock(t)
 
 /** A database, and the transaction statements of its connection from then on. */
 async function openWatched(t: Test) {
@@ -52,25 +51,6 @@ t.test('A failing write undoes only itself', async (t) => {
     { status: 'fulfilled', value: 'd' },
   ])
   t.same(await listUsers(database), ['a', 'd'])
-})
-
-t.test('Of many rows, one of which cannot be stored, none is', async (t) => {
-  const { database } = await openTestDatabase(t)
-  const rows = Array.from(
-    { length: 200 },
-    (_, stamp): Ciphertext => ({ user_id: 'ada', stamp, encrypted_data: 'data' }),
-  )
-  const add = (rows: Ciphertext[]) => database.write((trx) => ciphertexts.insert(trx, rows))
-  const twice = [...rows.slice(0, 140), { ...rows[120], encrypted_data: 'other' } as Ciphertext, ...rows.slice(140)]
-  // Alone, a write is undone with its transaction; after another one, by itself.
-  const alone = await Promise.allSettled([add(twice)])
-  const together = await Promise.allSettled([database.write((trx) => addUser(trx, 'ada')), add(twice)])
-  const refused = { status: 'rejected', reason: { code: /^SQLITE_CONSTRAINT/ } }
-  t.match([...alone, ...together], [refused, { status: 'fulfilled' }, refused])
-  t.same(await database.db.selectFrom('ciphertexts').selectAll().execute(), [])
-  t.same(await listUsers(database), ['ada'])
-  await add(rows)
-  t.same(await database.db.selectFrom('ciphertexts').selectAll().orderBy('stamp').execute(), rows)
 })
 
 t.test('A commit that fails fails every write in it', async (t) => {
@@ -125,62 +105,6 @@ t.test('A fault after which SQLite has undone the whole transaction by itself', 
   t.same(await listUsers(database), [], 'no write is left half done')
   await database.write((trx) => addUser(trx, 'd'))
   t.same(await listUsers(database), ['d'], 'the next one goes through')
-})
-
-t.test('Writes run in the order in which they were asked for, and see what came before', async (t) => {
-  const { database } = await openTestDatabase(t)
-  const started: number[] = []
-  const finished: number[] = []
-  const counted = await Promise.all(
-    Array.from({ length: 20 }, (_, index) =>
-      database
-        .write(async (trx) => {
-          started.push(index)
-          await addUser(trx, `user-${String(index).padStart(2, '0')}`)
-          return (await listUsers({ db: trx })).length
-        })
-        .finally(() => finished.push(index)),
-    ),
-  )
-  const inOrder = Array.from({ length: 20 }, (_, index) => index)
-  t.same(started, inOrder)
-  t.same(finished, inOrder)
-  t.same(
-    counted,
-    inOrder.map((index) => index + 1),
-  )
-})
-
-t.test('Nobody sees a write before its commit, and nobody ever sees one that is undone', async (t) => {
-  const { database, path } = await openTestDatabase(t)
-  const other = new Sqlite(path, { readonly: true })
-  t.teardown(() => other.close())
-  const written = Promise.withResolvers<void>()
-  const goOn = Promise.withResolvers<void>()
-  const write = database.write(async (trx) => {
-    await addUser(trx, 'ada')
-    written.resolve()
-    await goOn.promise
-    throw new Error('on purpose')
-  })
-  await written.promise
-  const read = listUsers(database)
-  t.same(other.prepare('select id from users').all(), [], 'another connection')
-  goOn.resolve()
-  await t.rejects(write, { message: 'on purpose' })
-  t.same(await read, [], 'a read that was asked for meanwhile')
-})
-
-t.test('64 writers share transactions', async (t) => {
-  const { database, steps } = await openWatched(t)
-  const writer = async (name: number) => {
-    for (let count = 0; count < 20; count += 1) await database.write((trx) => addUser(trx, `${name}-${count}`))
-  }
-  await Promise.all(Array.from({ length: 64 }, (_, name) => writer(name)))
-  const commits = steps.filter((sql) => sql === 'commit').length
-  t.comment(`${64 * 20} writes in ${commits} transactions`)
-  t.equal((await listUsers(database)).length, 64 * 20)
-  t.ok(commits <= (64 * 20) / 16, 'at least 16 to a transaction')
 })
 
 t.test('One owner has many long writes: those of another come after one of them, and reads in between', async (t) => {

@@ -1,88 +1,37 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import fc from 'fast-check'
-import t from 'tap'
-import type { Database, JointWork, Share, Trx } from '../../src/service/db/engine/database.ts'
-import { createWriter } from '../../src/service/db/engine/writer.ts'
-import { holdTime } from '../http/unread.ts'
+import t, { type Test } from 'tap'
 import { depth } from '../support/depth.ts'
+import { holdClock } from '../support/intervals.ts'
 import { intercept, openTestDatabase } from './fixture.ts'
 
-interface Named extends Share {
-  name: string
-}
-
-/** More than shares a transaction. */
-const many = 1001
-type Size = 'small' | 'of many' | 'much of one'
-
-function share(name: string, size: Size = 'small'): Named {
-  const wanted = Array.from({ length: size === 'small' ? 1 : many }, (_, index) => `${name}-${index}`)
-  const entities = size === 'much of one' ? new Map([[name, wanted]]) : new Map(wanted.map((key) => [key, [name]]))
-  return { name, entities, bytes: 0 }
-}
-
-/** Writes nothing but notes who does, after `before`. */
-function noting(note: (name: string) => void, before = async (_: string) => {}): JointWork<Named, void> {
-  return async (_, owner, take) => {
-    await before(owner)
-    const taken = take()
-    for (const { name } of taken) note(name)
-    return taken.map(() => ({ status: 'fulfilled', value: undefined }))
-  }
-}
-
-t.test(
-  'While many large writes of one wait, others wait for the one that is being written, and share none',
-  async (t) => {
-    // However slow the machine is, no transaction is a long one, which takes no more.
-    holdTime(t)
-    const steps: string[] = []
-    intercept(t, (sql) => steps.push(sql.replace(/ .*/, '')))
-    const { database } = await openTestDatabase(t)
-    steps.length = 0
-    const goOn = Promise.withResolvers<void>()
-    const hasBegun = Promise.withResolvers<void>()
-    let turns = 0
-    const work = noting(
-      (name) => steps.push(name),
-      async (owner) => {
-        if (owner !== 'ada' || ++turns > 1) return
-        hasBegun.resolve()
-        await goOn.promise
+/** A database, and what its transactions hold: each has the names of its writes. */
+async function open(t: Test) {
+  // However slow the machine is, no transaction is a long one, which takes no more.
+  holdClock(t)
+  const transactions: string[][] = []
+  intercept(t, (sql) => sql.startsWith('begin') && transactions.push([]))
+  const { database } = await openTestDatabase(t)
+  transactions.length = 0
+  const write = (owner: string, name: string, isLarge = false, until = Promise.resolve()) =>
+    database.write(
+      async () => {
+        transactions.at(-1)?.push(name)
+        await until
       },
+      owner,
+      isLarge,
     )
-    const write = (owner: string, name: string, size?: Size) => database.writeJointly(owner, share(name, size), work)
-    const larges = Array.from({ length: 32 }, (_, index) =>
-      write('ada', `large ${index}`, index % 2 === 0 ? 'of many' : 'much of one'),
-    )
-    await hasBegun.promise
-    const others = [
-      write('bob', 'bob’s'),
-      write('cleo', 'cleo’s'),
-      database.write(async () => void steps.push('any'), 'dan'),
-    ]
-    goOn.resolve()
-    await Promise.all(others)
-    const afterwards = steps.slice(0, steps.lastIndexOf('any') + 3)
-    t.same(
-      afterwards.filter((step) => !/savepoint|release/.test(step)),
-      ['begin', 'large 0', 'commit', 'begin', 'bob’s', 'cleo’s', 'any', 'commit'],
-    )
-    await Promise.all(larges)
-    t.equal(steps.filter((step) => step === 'commit').length, 33, 'each large one has a transaction of its own')
-  },
-)
+  return { transactions, write }
+}
 
 interface Arrival {
   owner: string
-  size: Size
+  isLarge: boolean
 }
-type Event = Arrival | 'commit'
 
-const arrival = fc.record({
-  owner: fc.constantFrom('ada', 'bob', 'cleo', 'dan'),
-  size: fc.constantFrom<Size>('small', 'of many', 'much of one'),
-})
-const events = fc.array(fc.oneof(arrival, fc.constant<'commit'>('commit')), { maxLength: 60 })
+const arrival = fc.record({ owner: fc.constantFrom('ada', 'bob', 'cleo', 'dan'), isLarge: fc.boolean() })
+const events = fc.array(fc.oneof(arrival, fc.constant<'turn'>('turn')), { maxLength: 60 })
 
 interface Noted extends Arrival {
   name: string
@@ -92,67 +41,36 @@ interface Noted extends Arrival {
   isBehind: boolean
 }
 
-t.test('Whatever comes in whatever order: what is not large waits for one large write of others at most', async () => {
+t.test('Whatever comes in whatever order: a small write waits for one large write of others at most', async (t) => {
+  const { transactions, write } = await open(t)
   await fc.assert(
     fc.asyncProperty(events, async (events) => {
-      const { transactions, writes } = await play(events)
-      const isLarge = new Map(writes.map(({ name, size }) => [name, size !== 'small']))
-      const sizes = transactions.map((names) => names.map((name) => isLarge.get(name)))
-      if (sizes.some((own) => own.includes(true) && own.length > 1)) throw new Error('a large one shared a transaction')
-      for (const { name, begun, isBehind } of writes.filter(({ size, isBehind }) => size === 'small' && !isBehind)) {
+      transactions.length = 0
+      const writes: Noted[] = []
+      const written: Promise<void>[] = []
+      const hasBegun = (name: string) => transactions.some((names) => names.includes(name))
+      for (const event of events) {
+        if (event === 'turn') {
+          await eventLoopTurn()
+          continue
+        }
+        const { owner, isLarge } = event
+        const name = `${owner} ${writes.length}`
+        const isBehind = writes.some((other) => other.owner === owner && other.isLarge && !hasBegun(other.name))
+        writes.push({ ...event, name, begun: transactions.length, isBehind })
+        written.push(write(owner, name, isLarge))
+      }
+      await Promise.all(written)
+
+      const large = new Set(writes.filter(({ isLarge }) => isLarge).map(({ name }) => name))
+      const isLarge = (names: string[]) => names.some((name) => large.has(name))
+      if (transactions.some((names) => isLarge(names) && names.length > 1)) throw new Error('a large one was not alone')
+      for (const { name, begun } of writes.filter((one) => !one.isLarge && !one.isBehind)) {
         const own = transactions.findIndex((names) => names.includes(name))
-        const waited = sizes.slice(Math.max(0, begun - 1), own).filter(([first]) => first)
-        if (waited.length > 1) throw new Error(`${name} waited for ${waited.length} (${isBehind})`)
+        const waited = transactions.slice(Math.max(0, begun - 1), own).filter(isLarge)
+        if (waited.length > 1) throw new Error(`${name} waited for ${waited.length}`)
       }
     }),
-    { numRuns: depth(300, 5_000) },
+    { numRuns: depth(200, 3_000) },
   )
 })
-
-/** A database with one writer, whose transactions end when they are told to. */
-async function play(events: Event[]): Promise<{ transactions: string[][]; writes: Noted[] }> {
-  const transactions: string[][] = []
-  const writes: Noted[] = []
-  let commit: (() => void) | undefined
-  const writer: Pick<Database, 'writeJointly'> = createWriter({
-    slots: { all: 1, ofOwner: 1, serviceWaits: true },
-    async transact(first, more) {
-      transactions.push([])
-      const groups = [first]
-      await first.run({} as Trx)
-      for (let next = more(); next; next = more()) {
-        groups.push(next)
-        await next.run({} as Trx)
-      }
-      await new Promise<void>((resolve) => {
-        commit = resolve
-      })
-      for (const group of groups) group.settle()
-    },
-    isUnavailable: () => false,
-  })
-  const isWritten = (name: string) => transactions.some((names) => names.includes(name))
-  const work = noting((name) => transactions.at(-1)?.push(name))
-  const written: Promise<void>[] = []
-  const end = async () => {
-    commit?.()
-    commit = undefined
-    for (let turn = 0; turn < 4; turn++) await new Promise(setImmediate)
-  }
-  for (const event of events) {
-    if (event === 'commit') {
-      await end()
-      continue
-    }
-    const name = `${event.owner} ${writes.length}`
-    const isBehind = writes.some(
-      ({ owner, size, name }) => owner === event.owner && size !== 'small' && !isWritten(name),
-    )
-    writes.push({ ...event, name, begun: transactions.length, isBehind })
-    written.push(writer.writeJointly(event.owner, share(name, event.size), work))
-  }
-  while (transactions.flat().length < writes.length) await end()
-  await end()
-  await Promise.all(written)
-  return { transactions, writes }
-}

@@ -21,8 +21,8 @@ async function openWritten(t: Test) {
   await database.write((trx) => addUser(trx, 'ada'))
   const write = (rows: number) =>
     database.write(async (trx) => {
-      for (let stamp = 1; stamp <= rows; stamp++) {
-        const row = { user_id: 'ada', stamp, encrypted_data: `${performance.now()}`.padEnd(mebibyte) }
+      for (let sequence = 1; sequence <= rows; sequence++) {
+        const row = { user_id: 'ada', sequence, encrypted_data: `${performance.now()}`.padEnd(mebibyte) }
         await trx.replaceInto('ciphertexts').values(row).execute()
       }
     })

@@ -57,6 +57,10 @@ t.test('Built by buildah, it serves as its user on a root that nobody can write,
   t.comment(`${Math.round(bytes / 1e6)} MB: the service ${sizes[0]}, Node ${sizes[1]}, the base ${baseBytes} bytes`)
   t.ok(bytes < maxBytes, `${bytes} bytes`)
 
+  const licences = ['', 'web/', 'docs/'].map((folder) => `app/${folder}THIRD-PARTY.txt`)
+  for (const file of [...licences, 'usr/local/share/doc/node/LICENSE', 'app/node_modules/better-sqlite3/LICENSE'])
+    t.ok((await stat(join(home, file))).size > 500, file)
+
   const [user = '', group = ''] = User.split(':')
   const data = join(at, 'data')
   await mkdir(data, { mode: 0o700 })
@@ -125,6 +129,8 @@ async function makeBases(debian: string, buildah: (...words: string[]) => string
   buildah('commit', container, plain)
   const npm = dirname(dirname(await realpath((await findProgram('npm')) as string)))
   buildah('copy', container, process.execPath, '/usr/local/bin/node')
+  // Any text: the published base has Node's there.
+  buildah('copy', container, fileURLToPath(new URL('LICENSE', root)), '/usr/local/LICENSE')
   buildah('copy', container, npm, '/usr/local/lib/node_modules/npm')
   const link = 'ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm'
   buildah('run', '--isolation', 'chroot', container, '--', 'sh', '-c', link)

@@ -172,6 +172,15 @@ function releaseIn(place: string, from: string, env = {}): string {
   return join(place, 'dist/release')
 }
 
+/** All licence texts of an installation, in its folder. */
+const licences = [
+  'LICENSE',
+  ...['', 'web/', 'docs/'].map((folder) => `${folder}THIRD-PARTY.txt`),
+  'bin/LICENSE.node',
+  'node_modules/better-sqlite3/LICENSE',
+  'node_modules/node-addon-api/LICENSE.md',
+]
+
 async function serveTarball(t: Test, released: string): Promise<void> {
   if (process.arch !== 'x64') return t.comment('SKIPPED: another platform')
   const at = await folder(t)
@@ -179,6 +188,7 @@ async function serveTarball(t: Test, released: string): Promise<void> {
   const home = join(at, `${name}-${version}-linux-x64`)
   for (const file of ['systemd/ebs', `systemd/${name}.service`])
     t.match(await readFile(join(home, file), 'utf8'), /\/opt\/encrypted-bookmark-sync\/bin\/node\s/, file)
+  for (const file of licences) t.ok((await stat(join(home, file))).size > 500, file)
   const data = join(at, 'data')
   await mkdir(data)
   const user = 10_001
@@ -208,6 +218,9 @@ async function serveDebian(t: Test, released: string): Promise<void> {
     return stdout.trim()
   }
   t.match(inside('dpkg', '-i', `/${deb}`), 'systemctl enable --now encrypted-bookmark-sync')
+  const copyright = await readFile(join(at, 'usr/share/doc', name, 'copyright'), 'utf8')
+  for (const file of licences)
+    t.ok(copyright.includes(await readFile(join(at, 'usr/lib', name, file), 'utf8')), `the copyright file has ${file}`)
   const etc = join(at, 'etc', name)
   const key = await readFile(join(etc, 'secret_key'), 'utf8')
   t.equal(Buffer.from(key, 'base64').length, 32)

@@ -31,7 +31,7 @@ function configuration(): { names: string[]; initial: string }[] {
       .split(' | ')
       .map((cell) => cell.trim())
       .toSpliced(0, 0, '')
-    return { names: [...names.matchAll(/`([A-Z\d_]+)`/g)].map(([, name = '']) => name), initial }
+    return { names: [...names.matchAll(/`([A-Za-z\d_]+)`/g)].map(([, name = '']) => name), initial }
   })
 }
 

@@ -9,24 +9,36 @@ import { listedErrors } from '../../scripts/contract/texts.ts'
 import { readApi } from '../../scripts/docs/api.ts'
 import { linksBetween, readGuides, withLinks } from '../../scripts/docs/guides.ts'
 import vectors from '../vectors/export-file.json' with { type: 'json' }
+import saved from '../vectors/saved-backup.json' with { type: 'json' }
 
 const root = new URL('../../', import.meta.url)
 const contract = openapi as unknown as Contract
 const api = readApi()
 const read = (name: string) => readFile(new URL(`docs/${name}`, root), 'utf8')
 
-t.test('The bytes of the export file are those of the test vector', async (t) => {
-  const guide = await read('encryption.md')
-  const file = Buffer.from(vectors.file, 'base64')
+/** The rows of a dump, as offset and bytes. */
+function dumpedIn(guide: string) {
   const rows = [...guide.matchAll(/^([\da-f]{8}) {2}((?:[\da-f]{2} ){15}[\da-f]{2})/gm)]
-  t.equal(rows.length, 4)
-  const shown = rows.map(
-    ([, offset = '', bytes = '']) => [Number.parseInt(offset, 16), bytes.replaceAll(' ', '')] as const,
-  )
-  t.same(
-    shown,
-    shown.map(([start]) => [start, file.subarray(start, start + 16).toString('hex')]),
-  )
+  return rows.map(([, offset = '', bytes = '']) => [Number.parseInt(offset, 16), bytes.replaceAll(' ', '')] as const)
+}
+
+t.test('The bytes of the export file and of the saved backup are those of the test vectors', async (t) => {
+  const [guide = '', ofBackup = ''] = (await read('encryption.md')).split('## A saved backup')
+  const file = Buffer.from(vectors.file, 'base64')
+  const shown = dumpedIn(guide)
+  t.equal(shown.length, 4)
+  for (const [rows, bytes] of [
+    [shown, file],
+    [dumpedIn(ofBackup), Buffer.from(saved.file, 'base64')],
+  ] as const) {
+    t.same(
+      rows,
+      rows.map(([start]) => [start, bytes.subarray(start, start + 16).toString('hex')]),
+    )
+  }
+  const [head, keyring, checksum, exported] = dumpedIn(ofBackup).map(([start]) => start)
+  t.same([head, keyring, exported], [0, 8 + saved.user_id.length, Number(checksum) + 32])
+  t.ok(ofBackup.includes(`SHA-256 of the ${checksum} bytes`))
   t.equal(Number(shown.at(-1)?.[0]) + 16, file.length, 'the tag ends the file')
   t.ok(guide.includes(vectors.export_key) && guide.includes(vectors.prefix))
   const [, begin = ''] = /plaintext begins with\n+```json\n(.*)\n```/.exec(guide) ?? []

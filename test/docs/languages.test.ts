@@ -1,5 +1,5 @@
 /** The guide to other languages shows the programs that `npm run conform -- --clients` runs. */
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import t from 'tap'
 import { tools } from '../../scripts/conform/clients/tools.ts'
 
@@ -14,6 +14,25 @@ t.test('The table has every tool and no other, and a run would find what it says
   })
   t.same(rows.slice(1).toSorted(), expected.toSorted())
   t.end()
+})
+
+t.test('Each client that makes calls has its way to name the user, which is that of its story', async (t) => {
+  const [, section = ''] = guide.split('\n## The user of a request\n')
+  const [text = ''] = section.split('\n## ')
+  const items = text.split('\n- ').slice(1)
+  for (const [name, tool] of Object.entries(tools)) {
+    if (!tool.story) continue
+    const [item = '', ...more] = items.filter((one) => one.split(':')[0]?.includes(tool.name))
+    t.ok(item && more.length === 0, `${tool.name} has one item`)
+    const [, code = ''] = /`(.+?)`/.exec(item) ?? []
+    const folder = new URL(`${name}/`, stories)
+    const files = (await readdir(folder, { recursive: true })).filter((file) => /\.\w+$/.test(file))
+    const texts = await Promise.all(files.map((file) => readFile(new URL(file, folder), 'utf8')))
+    t.ok(
+      texts.some((story) => story.includes(code)),
+      `${tool.name}: ${code}`,
+    )
+  }
 })
 
 const samples = [

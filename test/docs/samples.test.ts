@@ -52,6 +52,7 @@ const expected = {
   eraseKeyringVersions: /"success":true/,
   getPairing: /"error":"Pairing not found"/,
   sendToPairing: /"step":0,"message":"/,
+  endPairing: /"success":true/,
   listSessions: /"sessions":\[\{/,
   endSession: /"error":"Session not found"/,
   endOtherSessions: /"success":true/,

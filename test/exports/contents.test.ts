@@ -13,8 +13,8 @@ testOnEachStore(t, (t, store) => {
   test('an export becomes completed, with its file, its size, its count and its expiry', async (t, fixture) => {
     await fixture.addBookmarks([bookmark('ada', 1), bookmark('ada', 2), bookmark('bob', 3)])
     const row = await fixture.make(id, 'ada')
-    t.match(row, { status: 'completed', bookmark_count: 2, expires_at: start + 7 * day, object_key: `${id}.1` })
-    t.strictSame(await fixture.files(), [`${id}.1`])
+    t.match(row, { status: 'completed', bookmark_count: 2, expires_at: start + 7 * day, object_key: `ada.${id}.1` })
+    t.strictSame(await fixture.files(), [`ada.${id}.1`])
     const json = await openObject(fixture.objects, row.object_key)
     t.equal(
       json,
@@ -64,10 +64,15 @@ testOnEachStore(t, (t, store) => {
     gate.open()
     for (let index = 0; index < 1000; index += 10) {
       const made = bookmark('ada', 2 * index, 'y')
-      const gone = { ...bookmark('ada', 2 * index + 1), encrypted_data: null, deleted_at: start, stamp: 5000 + index }
-      const stamp = 10_000 + index
-      const changed = { ...bookmark('ada', 2 * index + 3, 'z'), stamp, data_stamp: stamp }
-      await fixture.addBookmarks([{ ...made, stamp: 15_000 + index }, gone, changed])
+      const gone = {
+        ...bookmark('ada', 2 * index + 1),
+        encrypted_data: null,
+        deleted_at: start,
+        sequence: 5000 + index,
+      }
+      const sequence = 10_000 + index
+      const changed = { ...bookmark('ada', 2 * index + 3, 'z'), sequence, data_sequence: sequence }
+      await fixture.addBookmarks([{ ...made, sequence: 15_000 + index }, gone, changed])
     }
     const row = await fixture.settled(id, 'ada')
     const { bookmarks, bookmark_count } = JSON.parse(await openObject(fixture.objects, row.object_key))
@@ -95,7 +100,7 @@ testOnEachStore(t, (t, store) => {
     await until(() => gate.waiting.length === 2)
     await worker.stop(none)
     worker.wake()
-    t.strictSame(gate.waiting, [`${exportId(1)}.1`, `${exportId(2)}.1`])
+    t.strictSame(gate.waiting, [`ada.${exportId(1)}.1`, `bob.${exportId(2)}.1`])
     t.equal((await fixture.find(exportId(3), 'ada'))?.fence, 0)
     gate.open()
     for (const [index, user] of [
@@ -123,14 +128,14 @@ testOnEachStore(t, (t, store) => {
   test('closing gives a running job back at once, without counting the attempt, and leaves no file', async (t, fixture) => {
     await fixture.addExport(id, 'ada')
     const { gate, worker } = await heldJob(fixture)
-    t.strictSame(await fixture.files(), store.unfinished(`${id}.1`))
+    t.strictSame(await fixture.files(), store.unfinished(`ada.${id}.1`))
     gate.open()
     await worker.close()
     t.match(await fixture.find(id, 'ada'), { status: 'pending', attempts: 0, lease_until: 0, size_bytes: null })
     t.strictSame(await fixture.files(), [])
     t.notMatch(fixture.lines.join(''), /"level":50/)
     fixture.worker()
-    t.match(await fixture.settled(id, 'ada'), { status: 'completed', attempts: 1, object_key: `${id}.2` })
+    t.match(await fixture.settled(id, 'ada'), { status: 'completed', attempts: 1, object_key: `ada.${id}.2` })
   })
 
   test('a worker that is closed takes no more jobs', async (t, fixture) => {

@@ -40,7 +40,7 @@ function hang(): Promise<never> {
 }
 
 function putOf(key: string): ObjectStore['put'] {
-  const point = points[key.split('.')[0] ?? '']
+  const point = points[key.split('.')[1] ?? '']
   return point ? puts[point] : objects.put
 }
 

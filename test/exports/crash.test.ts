@@ -28,14 +28,18 @@ testOnEachStore(t, (t, store) => {
     const operator = await store.operate(env)
     const asked = await prepare(t, env, dataDir)
     const [before, within, after] = asked.map(({ id }) => id) as [string, string, string]
+    const keyOf = (wanted: string) => `${asked.find(({ id }) => id === wanted)?.person.userId}.${wanted}`
     await killWhenAt(t, env, { [before]: 'before the file', [within]: 'within the file', [after]: 'after the file' })
-    t.strictSame([await operator.objects(), await operator.leftovers()], [[`${after}.1`], [`${within}.1`]])
+    t.strictSame(
+      [await operator.objects(), await operator.leftovers()],
+      [[`${keyOf(after)}.1`], [`${keyOf(within)}.1`]],
+    )
 
     prolongLeases(dataDir)
     const app = await buildApp(t, env, { dataDir })
     const { objects } = app.context
-    await t.rejects(objects.get(`${before}.1`, exportKey), ObjectNotFoundError)
-    await t.rejects(objects.get(`${within}.1`, exportKey), ObjectNotFoundError)
+    await t.rejects(objects.get(`${keyOf(before)}.1`, exportKey), ObjectNotFoundError)
+    await t.rejects(objects.get(`${keyOf(within)}.1`, exportKey), ObjectNotFoundError)
     for (const { id, person } of asked) {
       const { body } = await app.as(person).call('GET', path)
       t.match(
@@ -49,11 +53,11 @@ testOnEachStore(t, (t, store) => {
     app.context.exportWorker.wake()
     for (const { id, person, count } of asked) {
       t.match(await finishedExport(app.as(person), id), { status: 'completed', bookmark_count: count })
-      const { bookmarks } = JSON.parse(await openObject(objects, `${id}.2`))
+      const { bookmarks } = JSON.parse(await openObject(objects, `${keyOf(id)}.2`))
       t.equal(new Set(bookmarks.map((each: { id: string }) => each.id)).size, count)
     }
     await sweepExports(app.context)
-    const made = asked.map(({ id }) => `${id}.2`)
+    const made = asked.map(({ id }) => `${keyOf(id)}.2`).sort()
     t.strictSame([await operator.objects(), await operator.leftovers()], [made, []], 'what it left is swept')
   })
 })

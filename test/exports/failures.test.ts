@@ -153,7 +153,7 @@ testOnEachStore(t, (t, store) => {
     t.match(await fixture.find(id, 'ada'), { status: 'processing', fence: 1 })
     fixture.databaseNow += 1
     worker.wake()
-    t.match(await fixture.settled(id, 'ada'), { status: 'completed', attempts: 2, object_key: `${id}.2` })
+    t.match(await fixture.settled(id, 'ada'), { status: 'completed', attempts: 2, object_key: `ada.${id}.2` })
   })
 
   test('a job during which three workers died has failed', async (t, fixture) => {
@@ -216,7 +216,7 @@ testOnEachStore(t, (t, store) => {
     for (const each of ids) t.match(await fixture.settled(each, 'ada'), { status: 'completed', attempts: 1 })
     t.strictSame(
       await fixture.files(),
-      ids.map((each) => `${each}.1`),
+      ids.map((each) => `ada.${each}.1`),
     )
   })
 
@@ -227,15 +227,15 @@ testOnEachStore(t, (t, store) => {
     fixture.databaseNow += 15_000
     fixture.worker()
     const row = await fixture.settled(id, 'ada')
-    t.match(row, { status: 'completed', object_key: `${id}.2`, attempts: 2 })
-    t.strictSame(await fixture.files(), [`${id}.1`, `${id}.2`], 'the paused one’s file is still there')
+    t.match(row, { status: 'completed', object_key: `ada.${id}.2`, attempts: 2 })
+    t.strictSame(await fixture.files(), [`ada.${id}.1`, `ada.${id}.2`], 'the paused one’s file is still there')
     await sweepExports(fixture)
-    t.strictSame(await fixture.files(), [`${id}.2`], 'the sweep takes it')
+    t.strictSame(await fixture.files(), [`ada.${id}.2`], 'the sweep takes it')
     gate.open()
     await paused.stop(id)
     await paused.close()
     t.strictSame(await fixture.find(id, 'ada'), row, 'and its late end changes nothing')
-    t.strictSame(await fixture.files(), [`${id}.2`])
+    t.strictSame(await fixture.files(), [`ada.${id}.2`])
     t.equal(JSON.parse(await openObject(fixture.objects, row.object_key)).bookmark_count, 35)
   })
 
@@ -255,8 +255,8 @@ testOnEachStore(t, (t, store) => {
     await fixture.settled(id, 'ada')
     gate.open()
     await until(() => removed.length === 1)
-    t.strictSame(removed, [`${id}.1`])
-    t.strictSame(await fixture.files(), [`${id}.2`])
+    t.strictSame(removed, [`ada.${id}.1`])
+    t.strictSame(await fixture.files(), [`ada.${id}.2`])
   })
 
   for (const failing of [false, true]) {
@@ -284,10 +284,10 @@ testOnEachStore(t, (t, store) => {
       await paused.close()
       t.strictSame(await fixture.find(id, 'ada'), held)
       second.open()
-      t.match(await fixture.settled(id, 'ada'), { status: 'completed', object_key: `${id}.2` })
+      t.match(await fixture.settled(id, 'ada'), { status: 'completed', object_key: `ada.${id}.2` })
       await other.close()
       await sweepExports(fixture)
-      t.strictSame(await fixture.files(), [`${id}.2`])
+      t.strictSame(await fixture.files(), [`ada.${id}.2`])
     })
   }
 

@@ -129,19 +129,18 @@ export function bookmark(userId: string, index: number, encrypted_data = `cipher
     created_at: start + index,
     updated_at: start + index + 1,
     deleted_at: null,
-    stamp: index + 1,
+    sequence: index + 1,
+    stored_at: start,
     event_id: `event${index}`,
     operation: 'create',
     timestamp: start + index,
     device_id: 'phone',
-    conflict_resolved: 0,
     resolution_strategy: null,
     overwritten: null,
     bytes: encrypted_data.length,
-    data_stamp: index + 1,
-    ahead: 0,
-    first_stamp: index + 1,
-    first_ahead: 0,
+    data_sequence: index + 1,
+    first_sequence: index + 1,
+    first_stored_at: start,
     versions: 0,
   }
 }
@@ -166,15 +165,13 @@ export function largeBookmarks(userId = 'ada'): RecordRow[] {
   return Array.from({ length: 35 }, (_, index) => bookmark(userId, index, 'x'.repeat(262_144)))
 }
 
-/** The same as a request asks for them. */
+/** The same as imports have them. */
 export function largeImport() {
-  return {
-    bookmarks: largeBookmarks().map(({ entity_id, encrypted_data, data_hash }) => ({
-      id: entity_id,
-      encrypted_data,
-      data_hash,
-    })),
-  }
+  return largeBookmarks().map(({ entity_id, encrypted_data, data_hash }) => ({
+    id: entity_id,
+    encrypted_data: encrypted_data as string,
+    data_hash: data_hash as string,
+  }))
 }
 
 /** A store that holds every upload after this many pieces until it is opened. */

@@ -2,11 +2,21 @@ import t from 'tap'
 import { readBookmarkFile } from '../../src/client/bookmark-file/read.ts'
 import { sealJson } from '../../src/client/crypto/record.ts'
 import { createClient, deriveKeys, StorageFullError, type SyncProgress, unwrap } from '../../src/client/index.ts'
-import { fakeService, memoryAgreedStore } from '../../src/extension/testing.ts'
 import { change } from '../support/changes.ts'
 import { pick } from '../support/pick.ts'
 import { BrowserModel } from './browser-model.ts'
-import { chromeAndFirefox, Device, idOf, masterKey, recordOf, settle, textOf, titlesOf, twoDevices } from './device.ts'
+import {
+  chromeAndFirefox,
+  type Device,
+  idOf,
+  masterKey,
+  openDevices,
+  recordOf,
+  settle,
+  textOf,
+  titlesOf,
+  twoDevices,
+} from './device.ts'
 
 const at = (path: string) => `https://example.org/${path}`
 const link = (parentId: string, title: string) => ({ parentId, title, url: at(title) })
@@ -26,31 +36,8 @@ function inChrome(device: Device, role: 'bar' | 'other'): string[] {
   return role === 'bar' ? lines.slice(1, start) : lines.slice(start + 1)
 }
 
-t.test('Each browser has what is in the other one, in the folder that is for the same', async (t) => {
-  const [chrome, firefox] = chromeAndFirefox()
-  chrome.model.create(link('1', 'bar'))
-  chrome.model.create(link('2', 'other'))
-  for (const root of ['toolbar', 'menu', 'mobile']) firefox.model.create(link(root.padEnd(12, '_'), root))
-  firefox.model.create({ parentId: 'menu________', title: '', type: 'separator' })
-  await settle(chrome, firefox)
-  const inOther = ['Other bookmarks/', line('other'), '  Bookmarks Menu/', `  ${line('menu')}`]
-  t.same(textOf(chrome), [
-    ...['Bookmarks bar/', line('bar'), line('toolbar')],
-    ...[...inOther, '  Mobile Bookmarks/', `  ${line('mobile')}`],
-  ])
-  t.same(textOf(firefox), [
-    ...['Bookmarks Menu/', line('menu'), '  ---', 'Bookmarks Toolbar/', line('bar'), line('toolbar')],
-    ...['Other Bookmarks/', line('other'), 'Mobile Bookmarks/', line('mobile')],
-  ])
-  chrome.model.showMobile()
-  chrome.model.create(link('3', 'phone'))
-  await settle(chrome, firefox)
-  const inMobile = ['Mobile bookmarks/', line('mobile'), line('phone')]
-  t.same(textOf(chrome).slice(3), [...inOther, ...inMobile], 'also once Chrome has that folder')
-})
-
 t.test("A browser's file, imported elsewhere, comes into the browser's own folders, and doubles nothing", async (t) => {
-  const [chrome, firefox] = chromeAndFirefox()
+  const [chrome, firefox] = await chromeAndFirefox()
   for (const root of ['toolbar', 'unfiled', 'menu']) firefox.model.create(link(root.padEnd(12, '_'), root))
   await settle(chrome, firefox)
   const item = (title: string) => `<DT><A HREF="${at(title)}">${title}</A>`
@@ -76,33 +63,8 @@ t.test("A browser's file, imported elsewhere, comes into the browser's own folde
   ])
 })
 
-t.test('Two filled browsers and a filled account become one: nothing is deleted, nothing doubled', async (t) => {
-  const [one, other] = twoDevices()
-  for (const { model } of [one, other]) {
-    const { id } = model.create({ parentId: '1', title: 'Both' })
-    model.create(link(id, 'in-both'))
-    model.create(link(id, `only-${model === one.model ? 'one' : 'other'}`))
-    for (const title of ['twice', 'twice', '']) model.create({ ...link('2', 'twice'), title })
-    model.create({ parentId: '2', title: 'script', url: 'javascript:alert(1)' })
-  }
-  other.model.create({ ...link('2', 'twice'), title: 'a third time' })
-  await settle(one, other)
-  t.same(textOf(other), textOf(one))
-  t.same(inChrome(one, 'bar'), ['  Both/', ...['in-both', 'only-other', 'only-one'].map((title) => `  ${line(title)}`)])
-  t.same(inChrome(one, 'other').sort(), [
-    ...[`   ${at('twice')}`, `  a third time ${at('twice')}`, '  script javascript:alert(1)'],
-    ...[`  twice ${at('twice')}`, `  twice ${at('twice')}`],
-  ])
-  other.agreed = memoryAgreedStore()
-  other.open()
-  await settle(one, other)
-  const lengths = [textOf(one).length, textOf(other).length]
-  t.same(lengths, [11, 11], 'nor is anything doubled when the extension is installed again')
-})
-
 t.test('A move keeps the ids of the browser and of the service, and what other clients have stored', async (t) => {
-  const service = fakeService()
-  const [one, other] = [new Device(service, 'one'), new Device(service, 'other', 'firefox')]
+  const [one, other] = await openDevices(['one'], ['other', 'firefox'])
   for (const title of ['a', 'b', 'c', 'd']) one.model.create(link('1', title))
   await settle(one, other)
   const ids = () => [...other.model.nodes.keys()].sort()
@@ -118,7 +80,7 @@ t.test('A move keeps the ids of the browser and of the service, and what other c
 })
 
 t.test('What is added one by one at one place in two browsers while apart stays together', async (t) => {
-  const [one, other] = twoDevices()
+  const [one, other] = await twoDevices()
   for (const title of ['first', 'last']) one.model.create(link('1', title))
   await settle(one, other)
   for (const [device, name] of [
@@ -149,7 +111,7 @@ t.test('What is added one by one at one place in two browsers while apart stays 
 })
 
 t.test('A first sync tells how many of all there are to bring over, on both sides', async (t) => {
-  const [one, other] = twoDevices()
+  const [one, other] = await twoDevices()
   for (const title of titlesOf(1200)) one.model.create(link('1', title))
   await one.step()
   const seen = async (device: Device) => {
@@ -169,8 +131,7 @@ t.test('A first sync tells how many of all there are to bring over, on both side
 })
 
 t.test('Only folders that were touched are read again, and all where they do not fit together', async (t) => {
-  const service = fakeService()
-  const [one, other] = [new Device(service, 'one', 'firefox'), new Device(service, 'other')]
+  const [one, other] = await openDevices(['one', 'firefox'], ['other'])
   const { model } = one
   const folders = ['a', 'b', 'c'].map((title) => model.create({ parentId: 'menu________', title }).id)
   const [a = '', b = ''] = folders
@@ -206,7 +167,7 @@ t.test('Only folders that were touched are read again, and all where they do not
 })
 
 t.test('To find what is new, the addresses of what is known are not read again', async (t) => {
-  const device = new Device(fakeService(), 'one')
+  const [device] = await openDevices(['one'])
   for (let count = 0; count < 50; count++) device.model.create(link('1', `known-${count}`))
   await settle(device)
   device.model.create(link('1', 'new'))
@@ -219,7 +180,7 @@ t.test('To find what is new, the addresses of what is known are not read again',
 })
 
 t.test('Addresses of one browser, and what its administrator has set, are left alone', async (t) => {
-  const [chrome, firefox] = chromeAndFirefox()
+  const [chrome, firefox] = await chromeAndFirefox()
   chrome.model.manage(at('intranet'))
   firefox.model.create({ parentId: 'menu________', title: 'Recent', url: 'place:sort=12' })
   firefox.model.create(link('menu________', 'menu'))
@@ -230,7 +191,7 @@ t.test('Addresses of one browser, and what its administrator has set, are left a
 })
 
 t.test('What a browser refuses is told, stays at the service, and is tried again once it is changed', async (t) => {
-  const device = new Device(fakeService(), 'chrome')
+  const [device] = await openDevices(['chrome'])
   await device.step()
   await device.sync.put({ id: 'bad', title: 'bad', url: 'not an address', source: 'bookmarks' })
   await settle(device)
@@ -245,44 +206,8 @@ t.test('What a browser refuses is told, stays at the service, and is tried again
   t.same(inChrome(device, 'other'), [`  bad ${at('good')}`])
 })
 
-t.test('Many deletes in a browser wait for its user', async (t) => {
-  const [one, other] = twoDevices()
-  const titles = titlesOf(12)
-  for (const title of titles) one.model.create(link('1', title))
-  await settle(one, other)
-  const clear = () => removeFirst(one, titles.length)
-  clear()
-  await settle(one, other)
-  t.match(one.browserSync.status(), { heldRemovals: { count: 12 } })
-  t.same(inChrome(other, 'bar'), titles.map(line))
-  await one.browserSync.rejectRemovals()
-  t.same([one.browserSync.status().heldRemovals, inChrome(one, 'bar')], [undefined, titles.map(line)])
-  removeFirst(one, 3)
-  await one.step()
-  one.model.ahead += 30_000
-  clear()
-  await settle(one, other)
-  t.match(one.browserSync.status(), { heldRemovals: { count: 9 } })
-  one.model.ahead += 3_600_000
-  await settle(one, other)
-  const { put } = one.sync
-  one.sync.put = async () => {
-    one.sync.put = put
-    throw new StorageFullError()
-  }
-  await t.rejects(one.browserSync.rejectRemovals(), StorageFullError)
-  await one.browserSync.rejectRemovals()
-  await settle(one, other)
-  const all = titles.map(line)
-  t.same([inChrome(one, 'bar'), inChrome(other, 'bar')], [all, all], 'also the few that went before them')
-  clear()
-  await one.browserSync.compareNow()
-  await approveRemovals(one)
-  t.equal([...one.sync.bookmarks().values()].filter(({ url }) => url).length, 0)
-})
-
 t.test('Five deletes pass without a question, a sixth in that minute waits; approved ones do not count', async (t) => {
-  const one = new Device(fakeService(), 'one')
+  const [one] = await openDevices(['one'])
   for (const title of titlesOf(12)) one.model.create(link('1', title))
   await settle(one)
   const linksInSync = () => [...one.sync.bookmarks().values()].filter(({ url }) => url).length
@@ -303,7 +228,7 @@ t.test('Five deletes pass without a question, a sixth in that minute waits; appr
 })
 
 t.test('What is changed elsewhere while its delete in the browser is passed on stays', async (t) => {
-  const [one, other] = twoDevices()
+  const [one, other] = await twoDevices()
   one.model.create(link('1', 'gone'))
   await settle(one, other)
   const kept = recordOf(one, 'gone')
@@ -322,7 +247,7 @@ t.test('What is changed elsewhere while its delete in the browser is passed on s
 })
 
 t.test('Deletes that wait for their user go on to wait once there are fewer of them, or more bookmarks', async (t) => {
-  const [one, other] = twoDevices()
+  const [one, other] = await twoDevices()
   const folder = one.model.create({ parentId: '1', title: 'Work' }).id
   const titles = titlesOf(8)
   for (const title of titles) one.model.create(link(folder, title))
@@ -343,7 +268,7 @@ t.test('Deletes that wait for their user go on to wait once there are fewer of t
 })
 
 t.test('Deletes that wait for their user, and those shortly before them, outlive the worker', async (t) => {
-  const [one, other] = twoDevices()
+  const [one, other] = await twoDevices()
   const titles = titlesOf(21)
   for (const title of titles) one.model.create(link('1', title))
   await settle(one, other)
@@ -362,6 +287,14 @@ t.test('Deletes that wait for their user, and those shortly before them, outlive
   )
   t.equal(inChrome(other, 'bar').length, 17)
   one.open()
+  one.model.ahead += 3_600_000
+  await settle(one, other)
+  const { put } = one.sync
+  one.sync.put = async () => {
+    one.sync.put = put
+    throw new StorageFullError()
+  }
+  await t.rejects(one.browserSync.rejectRemovals(), StorageFullError)
   await one.browserSync.rejectRemovals()
   await settle(one, other)
   for (const device of [one, other]) t.same(inChrome(device, 'bar').toSorted(), titles.map(line).toSorted())
@@ -376,7 +309,7 @@ t.test('Deletes that wait for their user, and those shortly before them, outlive
 })
 
 t.test('A folder that is left out stays as it is on both sides, and is joined when it is taken in', async (t) => {
-  const [one, other] = twoDevices()
+  const [one, other] = await twoDevices()
   const { id } = one.model.create({ parentId: '1', title: 'Work' })
   one.model.create(link(id, 'shared'))
   await settle(one, other)
@@ -393,7 +326,7 @@ t.test('A folder that is left out stays as it is on both sides, and is joined wh
 })
 
 t.test('A folder is not left out if that could not be stored', async (t) => {
-  const [one, other] = twoDevices()
+  const [one, other] = await twoDevices()
   const { id } = one.model.create({ parentId: '1', title: 'Work' })
   await settle(one, other)
   const { write } = one.agreed
@@ -409,7 +342,7 @@ t.test('A folder is not left out if that could not be stored', async (t) => {
 })
 
 t.test("A browser's own folder that is left out stays as it is on both sides, too", async (t) => {
-  const [one, other] = twoDevices()
+  const [one, other] = await twoDevices()
   for (const id of ['1', '2']) one.model.create(link(id, `in-${id}`))
   await settle(one, other)
   for (const id of ['1', '2']) {
@@ -428,7 +361,7 @@ t.test("A browser's own folder that is left out stays as it is on both sides, to
 })
 
 t.test("A browser's own folder stays as it is where the service has it in a left-out folder", async (t) => {
-  const [chrome, firefox] = chromeAndFirefox()
+  const [chrome, firefox] = await chromeAndFirefox()
   chrome.model.create({ parentId: chrome.model.create({ parentId: '1', title: 'out' }).id, title: 'inside' })
   firefox.model.create(link('menu________', 'menu'))
   await settle(chrome, firefox)
@@ -440,8 +373,7 @@ t.test("A browser's own folder stays as it is where the service has it in a left
 })
 
 t.test('Nothing is deleted in a browser because its sync has nothing yet, or was signed out', async (t) => {
-  const service = fakeService()
-  const device = new Device(service, 'one', new BrowserModel('chrome', { folderTypes: false }))
+  const [device] = await openDevices(['one', new BrowserModel('chrome', { folderTypes: false })])
   device.model.create(link('1', 'kept'))
   await device.browserSync.compareNow()
   t.equal(device.browserSync.status().state, 'waiting')
@@ -452,7 +384,7 @@ t.test('Nothing is deleted in a browser because its sync has nothing yet, or was
 })
 
 t.test('What the user edits or moves while a change or delete of it comes is as the user made it', async (t) => {
-  const [one, other] = twoDevices()
+  const [one, other] = await twoDevices()
   const ids = ['edited', 'moved', 'kept'].map((title) => one.model.create(link('1', title)).id)
   await settle(one, other)
   const [edited = '', moved = '', kept = ''] = ids
@@ -477,7 +409,7 @@ t.test('What the user edits or moves while a change or delete of it comes is as 
 })
 
 t.test('The browser waits for the last page of the changes', async (t) => {
-  const [one, other] = twoDevices()
+  const [one, other] = await twoDevices()
   await settle(one, other)
   const titles = titlesOf(60)
   for (const title of titles) other.model.create(link('1', title))
@@ -501,7 +433,7 @@ t.test('The browser waits for the last page of the changes', async (t) => {
 })
 
 t.test('A clock that is put back delays the next reading of all folders by no more than an hour', async (t) => {
-  const one = new Device(fakeService(), 'one')
+  const [one] = await openDevices(['one'])
   await settle(one)
   one.model.ahead = -5 * 3_600_000
   one.model.reads = []
@@ -510,7 +442,7 @@ t.test('A clock that is put back delays the next reading of all folders by no mo
 })
 
 t.test('A sign-out in the middle of a comparison takes nothing out of the browser', async (t) => {
-  const one = new Device(fakeService(), 'one')
+  const [one] = await openDevices(['one'])
   const { model } = one
   for (const title of ['a', 'b', 'c']) model.create(link('1', title))
   await settle(one)
@@ -533,8 +465,7 @@ t.test('A sign-out in the middle of a comparison takes nothing out of the browse
 })
 
 t.test('Whatever another client has written into the fields, the browser is in step', async (t) => {
-  const service = fakeService()
-  const [one, other] = [new Device(service, 'one'), new Device(service, 'other')]
+  const [one, other] = await twoDevices()
   await settle(one, other)
   const odd = [
     { title: 5 },
@@ -547,8 +478,7 @@ t.test('Whatever another client has written into the fields, the browser is in s
     const json = JSON.stringify({ id, source: 'bookmarks', attributes: null, ...fields })
     return change({ entity_id: id, device_id: 'old', ...sealJson(deriveKeys(masterKey), id, json) })
   })
-  const { fetch } = service.connect('ada')
-  const client = createClient({ baseUrl: service.baseUrl, deviceId: 'old', fetch })
+  const client = createClient({ ...one.connection, deviceId: 'old' })
   unwrap(await client.POST('/api/v1/sync/push', { body: { changes } }))
   other.model.create(link('2', 'plain'))
   await settle(one, other)

@@ -1,13 +1,17 @@
+import { randomUUID } from 'node:crypto'
 import { createClient, createSync, deriveKeys, memoryStore, type Store, type Sync } from '../../src/client/index.ts'
-import { type FakeConnection, type FakeService, fakeService } from '../../src/client/testing.ts'
 import { systemClock } from '../../src/client/timing/clock.ts'
 import { type BookmarkWatch, watchBookmarks } from '../../src/extension/browser-mirror.ts'
 import { type BrowserSync, createBrowserSync } from '../../src/extension/browser-sync.ts'
 import { memoryAgreedStore } from '../../src/extension/testing.ts'
+import { startService, type TestConnection } from '../../src/service/testing.ts'
 import { BrowserModel, type Flavour } from './browser-model.ts'
 
 const ownFolders = ['Bookmarks bar/', 'Other bookmarks/']
 export const masterKey = new Uint8Array(32).fill(7)
+
+/** All tests of this process share it. */
+const service = await startService()
 
 /** The extension's worker from its start to its death, which may come at any of its calls. */
 class Life {
@@ -47,8 +51,8 @@ class Life {
 /** A browser with the extension, of which only the worker ever dies. */
 export class Device {
   readonly model: BrowserModel
-  readonly connection: FakeConnection
-  readonly #service: FakeService
+  readonly connection: TestConnection
+  readonly #user: string
   readonly #id: string
   readonly #store: Store = memoryStore()
   #session = {}
@@ -58,17 +62,23 @@ export class Device {
   life!: Life
   watch!: BookmarkWatch
 
-  constructor(service: FakeService, id: string, model: BrowserModel | Flavour = 'chrome') {
-    this.#service = service
+  private constructor(user: string, id: string, model: BrowserModel, connection: TestConnection) {
+    this.#user = user
     this.#id = id
-    this.connection = service.connect('ada')
-    this.model = typeof model === 'string' ? new BrowserModel(model) : model
+    this.model = model
+    this.connection = connection
     this.open()
+  }
+
+  /** @param user the user's name */
+  static async connect(user: string, id: string, model: BrowserModel | Flavour = 'chrome'): Promise<Device> {
+    const browser = typeof model === 'string' ? new BrowserModel(model) : model
+    return new Device(user, id, browser, await service.connect(user))
   }
 
   /** As from a backup of its profile: a second browser with all that this one has stored, and so with its device id. */
   async copy(): Promise<Device> {
-    const copy = new Device(this.#service, this.#id, this.model.copy())
+    const copy = await Device.connect(this.#user, this.#id, this.model.copy())
     const { rows, meta } = await this.#store.load()
     if (meta) await copy.#store.write(rows, meta)
     await copy.agreed.write(await this.agreed.load())
@@ -91,15 +101,14 @@ export class Device {
   open(): void {
     this.life?.kill()
     const life = new Life()
-    const { agreed } = this
+    const { agreed, connection } = this
     this.life = life
     const sync = createSync({
-      client: createClient({ baseUrl: this.#service.baseUrl, deviceId: this.#id, fetch: this.connection.fetch }),
+      ...connection,
+      client: createClient({ ...connection, deviceId: this.#id }),
       keys: deriveKeys(masterKey),
-      userId: 'ada',
       deviceId: this.#id,
       store: this.#store,
-      webSocket: this.connection.webSocket,
     })
     this.sync = sync
     const { gate } = life
@@ -133,16 +142,26 @@ export class Device {
   }
 }
 
+type Browser = [id: string, model?: BrowserModel | Flavour]
+
+/** The browsers of a new user, in this order. */
+export async function openDevices<Browsers extends Browser[]>(
+  ...browsers: Browsers
+): Promise<{ [Index in keyof Browsers]: Device }> {
+  const user = randomUUID()
+  const devices: Device[] = []
+  for (const [id, model] of browsers) devices.push(await Device.connect(user, id, model))
+  return devices as { [Index in keyof Browsers]: Device }
+}
+
 /** Two Chromes of one account. */
-export function twoDevices(): [Device, Device] {
-  const service = fakeService()
-  return [new Device(service, 'one'), new Device(service, 'other')]
+export function twoDevices(): Promise<[Device, Device]> {
+  return openDevices(['one'], ['other'])
 }
 
 /** A Chrome and a Firefox of one account. */
-export function chromeAndFirefox(): [Device, Device] {
-  const service = fakeService()
-  return [new Device(service, 'chrome'), new Device(service, 'firefox', 'firefox')]
+export function chromeAndFirefox(): Promise<[Device, Device]> {
+  return openDevices(['chrome'], ['firefox', 'firefox'])
 }
 
 /** `b0`, `b1` and so on. */

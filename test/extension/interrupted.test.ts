@@ -13,7 +13,7 @@ async function interrupt(
   isMade: boolean,
   prepare: (one: Device, other: Device) => Promise<unknown> = settle,
 ): Promise<[Device, Device]> {
-  const [one, other] = twoDevices()
+  const [one, other] = await twoDevices()
   await prepare(one, other)
   one.model.create(node)
   await settle(one)
@@ -90,7 +90,7 @@ t.test(
   'What a worker was adding to the service when it died comes there once, though it is changed then',
   async (t) => {
     for (const isAdded of [false, true]) {
-      const devices = twoDevices()
+      const devices = await twoDevices()
       const [one, other] = devices
       await settle(one, other)
       one.model.create(theirLink)
@@ -111,7 +111,7 @@ t.test(
 )
 
 t.test('What a worker had not yet created in a folder stays if the user removes that folder', async (t) => {
-  const devices = twoDevices()
+  const devices = await twoDevices()
   const [one, other] = devices
   await settle(one, other)
   one.model.create({ ...theirLink, parentId: one.model.create(theirs).id })
@@ -132,7 +132,7 @@ t.test('What a worker had not yet created in a folder stays if the user removes 
 })
 
 t.test('What could not be stored is stored by the next comparison, before the worker dies', async (t) => {
-  const devices = twoDevices()
+  const devices = await twoDevices()
   const [one, other] = devices
   await settle(one, other)
   one.model.create(theirLink)

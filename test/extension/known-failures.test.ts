@@ -3,10 +3,10 @@
  * all three show the same, in the same order: nothing is lost or doubled, and no question is open.
  */
 import t, { type Test } from 'tap'
-import { fakeService } from '../../src/client/testing.ts'
+import { memoryAgreedStore } from '../../src/extension/testing.ts'
 import { depth } from '../support/depth.ts'
 import { BrowserModel, type Flavour } from './browser-model.ts'
-import { copyOf, Device, differences, idOf, recordOf, settle, textOf, titlesOf } from './device.ts'
+import { copyOf, type Device, differences, idOf, openDevices, recordOf, settle, textOf, titlesOf } from './device.ts'
 
 type Three = [Device, Device, Device]
 
@@ -19,9 +19,8 @@ const own = {
 }
 
 /** The first is a Chrome, and shows what is expected in the end. */
-function three(second: Flavour | BrowserModel = 'firefox', third: Flavour | BrowserModel = 'chrome'): Three {
-  const service = fakeService()
-  return [new Device(service, 'one'), new Device(service, 'two', second), new Device(service, 'three', third)]
+function three(second: Flavour | BrowserModel = 'firefox', third: Flavour | BrowserModel = 'chrome'): Promise<Three> {
+  return openDevices(['one'], ['two', second], ['three', third])
 }
 
 function add({ model }: Device, title: string, parentId: string = own[model.flavour].bar): void {
@@ -78,7 +77,7 @@ async function end(t: Test, devices: Three, expected: string[]): Promise<void> {
 }
 
 t.test('Duplicates: three filled browsers meet, and workers die in the first sync', async (t) => {
-  const devices = three()
+  const devices = await three()
   for (const [index, device] of devices.entries()) {
     const folder = addFolder(device, 'F', index === 1 ? ['c', 'b', 'a'] : ['a', 'b', 'c'])
     for (const title of ['twice', 'twice', '']) add(device, title, folder)
@@ -94,11 +93,16 @@ t.test('Duplicates: three filled browsers meet, and workers die in the first syn
   const folder = ['  F/', ...['a', 'b', 'c', 'twice', 'twice', ''].map(inside)]
   await settle(...devices)
   const only = asPlaced(devices[0], [['only-0'], ['only-1'], ['only-2']])
-  await end(t, devices, ['Bookmarks bar/', ...folder, ...only, 'Other bookmarks/'])
+  const lines = ['Bookmarks bar/', ...folder, ...only, 'Other bookmarks/']
+  await end(t, devices, lines)
+  devices[1].agreed = memoryAgreedStore()
+  devices[1].open()
+  // Nor is anything doubled when the extension is installed again.
+  await end(t, devices, lines)
 })
 
 t.test('Order lost: one is turned around, while each of the three appends its own', async (t) => {
-  const devices = three()
+  const devices = await three()
   const [one] = devices
   const titles = titlesOf(12)
   for (const title of titles) add(one, title)
@@ -116,7 +120,7 @@ t.test('Order lost: one is turned around, while each of the three appends its ow
 })
 
 t.test('Everything deleted: a browser loses its bookmarks, then another device deletes all', async (t) => {
-  const devices = three()
+  const devices = await three()
   const [one, two, third] = devices
   addFolder(one, 'F', titlesOf(20))
   add(one, 'z', '2')
@@ -142,7 +146,7 @@ t.test('Everything deleted: a browser loses its bookmarks, then another device d
 })
 
 t.test('Separators: a browser that has none moves what is around those of the two others', async (t) => {
-  const devices = three('firefox', 'firefox')
+  const devices = await three('firefox', 'firefox')
   const [chrome, one, two] = devices
   for (const title of ['a', 'b', 'c']) {
     add(one, title)
@@ -161,7 +165,7 @@ t.test('Separators: a browser that has none moves what is around those of the tw
 })
 
 t.test('Profile copies: a copy with the same device id goes on beside the original', async (t) => {
-  const [one, two] = three()
+  const [one, two] = await three()
   for (const title of titlesOf(8)) add(one, title)
   await settle(one, two)
   const copy = await one.copy()
@@ -183,7 +187,7 @@ t.test('Profile copies: a copy with the same device id goes on beside the origin
 })
 
 t.test("Two tools at once: the browsers' own sync brings the same, then one that sorts makes all anew", async (t) => {
-  const devices = three()
+  const devices = await three()
   const [one, two, other] = devices
   const titles = ['d', 'b', 'a', 'c', 'f', 'e', 'h', 'g']
   await apart(devices, () => {
@@ -205,7 +209,7 @@ t.test("Two tools at once: the browsers' own sync brings the same, then one that
 })
 
 t.test('Offline for weeks: a laptop comes back after many edits, and a delete of most, on both sides', async (t) => {
-  const devices = three()
+  const devices = await three()
   const [one, two, laptop] = devices
   addFolder(one, 'F', titlesOf(20))
   await settle(...devices)
@@ -242,7 +246,7 @@ t.test('Offline for weeks: a laptop comes back after many edits, and a delete of
 })
 
 t.test('Huge trees: thousands in folders, half of them in two browsers before they meet', async (t) => {
-  const devices = three()
+  const devices = await three()
   const [one, two] = devices
   const folders = Array.from({ length: depth(15, 500) }, (_, index) => `f${index}`)
   const titlesIn = (folder: string) => titlesOf(20).map((title) => `${folder}-${title}`)
@@ -264,7 +268,7 @@ t.test("Renamed roots: another language, the web page's rename, a folder with su
     const root = german.nodes.get(id)
     if (root) root.title = title
   }
-  const devices = three('firefox', german)
+  const devices = await three('firefox', german)
   const [one, two] = devices
   for (const [index, device] of devices.entries()) {
     add(device, `bar-${index}`)
@@ -280,7 +284,7 @@ t.test("Renamed roots: another language, the web page's rename, a folder with su
 })
 
 t.test('Mobile roots: one browser has that folder, one gets it later, one has a menu as well', async (t) => {
-  const devices = three('firefox', new BrowserModel('chrome', { hasMobile: true }))
+  const devices = await three('firefox', new BrowserModel('chrome', { hasMobile: true }))
   const [one, firefox, chrome] = devices
   add(firefox, 'phone', own.firefox.mobile)
   add(firefox, 'menu', own.firefox.menu)

@@ -6,7 +6,7 @@ const link = (parentId: string, title: string) => ({ parentId, title, url: at(ti
 
 /** Two browsers with this many bookmarks in the folder `From`, each with a tag, and with an empty folder `To`. */
 async function filled(count: number): Promise<[Device, Device]> {
-  const devices = twoDevices()
+  const devices = await twoDevices()
   const [one] = devices
   const folder = one.model.create({ parentId: '1', title: 'From' }).id
   one.model.create({ parentId: '1', title: 'To' })

@@ -17,7 +17,7 @@ async function settleLong(devices: [Device, Device]): Promise<void> {
 }
 
 t.test('What a browser had not written down when it crashed is there again, and the same everywhere', async (t) => {
-  const devices = twoDevices()
+  const devices = await twoDevices()
   const [one, other] = devices
   for (const title of ['deleted', 'kept', 'edited', 'moved']) one.model.create(link(title))
   await settleLong(devices)
@@ -44,7 +44,7 @@ t.test('What a browser had not written down when it crashed is there again, and 
 })
 
 t.test('What came shortly before a crash, and was changed, is as it was changed', async (t) => {
-  const devices = twoDevices()
+  const devices = await twoDevices()
   const [one, other] = devices
   await settle(...devices)
   const [renamed, moved] = [one.model.create(theirLink), one.model.create(theirs)]
@@ -60,7 +60,7 @@ t.test('What came shortly before a crash, and was changed, is as it was changed'
 })
 
 t.test('What was cut and pasted is there after a crash between the two, and stays the same bookmark', async (t) => {
-  const devices = twoDevices()
+  const devices = await twoDevices()
   const [one] = devices
   const { id } = one.model.create(link('cut'))
   await settleLong(devices)
@@ -78,7 +78,7 @@ t.test('What was cut and pasted is there after a crash between the two, and stay
 
 t.test('What an older file of bookmarks lacks waits for an answer, however little it is', async (t) => {
   for (const isMeant of [false, true]) {
-    const devices = twoDevices()
+    const devices = await twoDevices()
     const [one, other] = devices
     for (const title of titlesOf(30)) one.model.create(link(title))
     await settleLong(devices)
@@ -105,7 +105,7 @@ t.test('What an older file of bookmarks lacks waits for an answer, however littl
 })
 
 t.test('A browser that is closed right after a sync takes what was changed elsewhere meanwhile', async (t) => {
-  const devices = twoDevices()
+  const devices = await twoDevices()
   const [one, other] = devices
   const rename = (device: Device, from: string, to: string) => device.model.update(idOf(device, from), { title: to })
   for (const title of ['renamed', 'moved', 'removed']) one.model.create(link(title))
@@ -139,7 +139,7 @@ t.test('A browser that is closed right after a sync takes what was changed elsew
 })
 
 t.test('What a user makes after a crash is not what the browser has lost, though it may have its id', async (t) => {
-  const devices = twoDevices()
+  const devices = await twoDevices()
   const [, other] = devices
   await settle(...devices)
   const crashWith = async (title: string) => {
@@ -162,7 +162,7 @@ t.test('What a user makes after a crash is not what the browser has lost, though
 })
 
 t.test('What was moved out of a left-out folder is another one, also if the browser is closed at once', async (t) => {
-  const devices = twoDevices()
+  const devices = await twoDevices()
   const [one] = devices
   const { id } = one.model.create(theirs)
   const inside = one.model.create({ ...theirLink, parentId: id })
@@ -179,7 +179,7 @@ t.test('What was moved out of a left-out folder is another one, also if the brow
 
 t.test('A browser never loses what was moved into a left-out folder and out of it', async (t) => {
   for (const isCrash of [false, true]) {
-    const devices = twoDevices()
+    const devices = await twoDevices()
     const [one] = devices
     const { id } = one.model.create(theirs)
     const moved = one.model.create(link('moved'))
@@ -206,7 +206,7 @@ t.test('A browser never loses what was moved into a left-out folder and out of i
 })
 
 t.test('A browser that has given its ids to other bookmarks is found by what it shows', async (t) => {
-  const devices = twoDevices()
+  const devices = await twoDevices()
   const [one] = devices
   const titles = titlesOf(8)
   const ids = titles.map((title) => one.model.create(link(title)).id)

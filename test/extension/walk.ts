@@ -1,7 +1,5 @@
-import type { FakeService } from '../../src/client/testing.ts'
-import { fakeService } from '../../src/client/testing.ts'
 import { Dice } from '../client/chaos/dice.ts'
-import { copyOf, Device, differences, textOf } from './device.ts'
+import { chromeAndFirefox, copyOf, type Device, differences, textOf } from './device.ts'
 import { Marks } from './marks.ts'
 
 /**
@@ -13,7 +11,7 @@ export async function walk(
   operations: number,
   note: (text: string) => void = () => {},
 ): Promise<string[]> {
-  const walk = new Walk(seed, note)
+  const walk = new Walk(await chromeAndFirefox(), seed, note)
   for (let count = 0; count < operations; count++) await walk.operate()
   return walk.end()
 }
@@ -37,8 +35,7 @@ interface Edited {
 class Walk {
   readonly #dice: Dice
   readonly #note: (text: string) => void
-  readonly #service: FakeService = fakeService()
-  readonly #devices: Device[]
+  readonly #devices: [Device, Device]
   readonly #marks: Marks
   readonly #offline = new Set<Device>()
   /** Browsers in which the extension is off. */
@@ -50,11 +47,11 @@ class Walk {
   /** The state that a crash would leave, and when it was written down. */
   readonly #saved = new Map<Device, { at: number; crash: () => void }>()
 
-  constructor(seed: number, note: (text: string) => void) {
+  constructor(devices: [Device, Device], seed: number, note: (text: string) => void) {
     this.#dice = new Dice(seed)
     this.#marks = new Marks(seed)
     this.#note = note
-    this.#devices = [new Device(this.#service, 'chrome', 'chrome'), new Device(this.#service, 'firefox', 'firefox')]
+    this.#devices = devices
   }
 
   async operate(): Promise<void> {
@@ -328,7 +325,7 @@ class Walk {
   }
 
   #losses(): string[] {
-    const [device] = this.#devices as [Device, Device]
+    const [device] = this.#devices
     return this.#marks.faults(
       device.model.ordinary.map(({ title, children }) => ({ title, hasChildren: children.length > 0 })),
     )

@@ -1,12 +1,13 @@
 import 'fake-indexeddb/auto'
+import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import t, { type Test } from 'tap'
 import { keepMasterKey } from '../../src/client/index.ts'
-import { fakeService } from '../../src/client/testing.ts'
 import { describe } from '../../src/extension/app/describe.ts'
 import type { Answer, Question, WorkerState } from '../../src/extension/app/platform.ts'
 import type { Settings } from '../../src/extension/app/settings.ts'
+import { startService, type TestConnection } from '../../src/service/testing.ts'
 import { until } from '../support/until.ts'
 import { BrowserModel } from './browser-model.ts'
 import { i18nOf } from './texts.ts'
@@ -17,10 +18,12 @@ const entry = fileURLToPath(new URL('../../src/extension/app/worker.ts', import.
 const { outputFiles } = await build({ entryPoints: [entry], bundle: true, format: 'iife', write: false })
 const code = outputFiles[0]?.text ?? ''
 
-/** The example's worker in a browser that exists in memory, set up by a user of a fake service. */
+const service = await startService()
+t.teardown(() => service.close())
+
+/** The example's worker in a browser that exists in memory, set up by its user. */
 class Installed {
-  readonly service = fakeService()
-  readonly connection = this.service.connect('ada')
+  readonly connection: TestConnection
   readonly model = new BrowserModel('chrome')
   readonly #listeners = new Map<string, (...values: never[]) => void>()
   isAllowed = true
@@ -28,10 +31,15 @@ class Installed {
   refuse: (request: Request) => Response | undefined = () => undefined
   badge = ''
 
+  constructor(connection: TestConnection) {
+    this.connection = connection
+  }
+
   /** The browser starts the worker. */
   run(): void {
     const listenTo = (name: string) => ({ addListener: (listener: () => void) => this.#listeners.set(name, listener) })
-    let settings: Settings = { baseUrl: this.service.baseUrl, deviceId: 'device', userId: 'ada' }
+    const { baseUrl, userId } = this.connection
+    let settings: Settings = { baseUrl, deviceId: 'device', userId }
     const session = {}
     const chrome = {
       bookmarks: this.model.api(),
@@ -95,8 +103,9 @@ class Installed {
 
 async function install(t: Test): Promise<Installed> {
   globalThis.indexedDB = new IDBFactory()
-  await keepMasterKey('ada', new Uint8Array(32).fill(7))
-  const installed = new Installed()
+  const connection = await service.connect(randomUUID())
+  await keepMasterKey(connection.userId, new Uint8Array(32).fill(7))
+  const installed = new Installed(connection)
   // Then nothing of it runs any more.
   t.teardown(() => installed.ask({ ask: 'pause' }))
   return installed
@@ -119,19 +128,20 @@ function breakStores(t: Test, prefix: string, error: Error): () => void {
   return mend
 }
 
-for (const prefix of [
-  'encrypted-bookmark-sync-keys',
-  'encrypted-bookmark-sync-ada',
-  'encrypted-bookmark-sync-browser',
-]) {
-  t.test(`A worker on a full disk says so, and goes on once there is space: ${prefix}`, async (t) => {
+for (const place of ['keys', 'bookmarks', 'browser']) {
+  t.test(`A worker on a full disk says so, and goes on once there is space: ${place}`, async (t) => {
     const installed = await install(t)
-    const mend = breakStores(t, prefix, new DOMException('Quota exceeded', 'QuotaExceededError'))
+    const store = place === 'bookmarks' ? installed.connection.userId : place
+    const mend = breakStores(
+      t,
+      `encrypted-bookmark-sync-${store}`,
+      new DOMException('Quota exceeded', 'QuotaExceededError'),
+    )
     installed.run()
     await installed.shows('This device is full, or its storage fails')
     await until(() => installed.badge === '1')
     mend()
-    if (prefix.endsWith('browser')) installed.happens('alarm')
+    if (place === 'browser') installed.happens('alarm')
     await installed.shows('In step')
     await until(() => installed.badge === '')
   })
@@ -149,7 +159,7 @@ async function openNewer(name: string): Promise<void> {
 
 t.test('A store of a newer version is told as such, and given up only if its user says so', async (t) => {
   const installed = await install(t)
-  await openNewer('encrypted-bookmark-sync-ada')
+  await openNewer(`encrypted-bookmark-sync-${installed.connection.userId}`)
   installed.run()
   await installed.shows('This extension is out of date')
   await until(() => installed.badge === '1')
@@ -187,7 +197,9 @@ t.test(
     await installed.shows('In step')
     const { explained } = await installed.ask({ ask: 'explain' })
     t.match(explained, { setup: 'ready', fault: null, refused: 0, sync: { bookmarks: 2, waiting: [] } })
-    t.notMatch(JSON.stringify(explained), /secret|example|http|"ada"|"device"|BwcH|7,7/i)
+    const text = JSON.stringify(explained)
+    t.notMatch(text, /secret|example|http|"device"|BwcH|7,7/i)
+    t.notMatch(text, installed.connection.userId)
   },
 )
 
@@ -208,10 +220,10 @@ t.test('A server that is busy, at fault or away is told apart, and the wait is t
   Object.assign(refusal, { status: 500, after: '' })
   await installed.ask({ ask: 'start' })
   await installed.shows('Your server has a problem')
+  refusal.status = 0
   installed.connection.goOffline()
   await installed.ask({ ask: 'sync-now' })
   await installed.shows('Offline')
-  refusal.status = 0
   installed.connection.goOnline()
   await installed.ask({ ask: 'sync-now' })
   await installed.shows('In step')
@@ -222,10 +234,10 @@ for (const way of ['an alarm', 'a button'] as const) {
     const installed = await install(t)
     installed.run()
     await installed.shows('In step')
-    installed.connection.endSession()
+    await installed.connection.endSession()
     await installed.shows('You are signed out')
     t.equal(installed.badge, '1')
-    installed.connection.signIn()
+    await installed.connection.signIn()
     if (way === 'an alarm') installed.happens('alarm')
     else await installed.ask({ ask: 'sync-now' })
     await installed.shows('In step')
@@ -240,12 +252,12 @@ t.test('A permission that was taken away is told as such; given back, everything
   await installed.shows('In step')
   // Without it, the browser sends no cookie.
   installed.isAllowed = false
-  installed.connection.endSession()
+  await installed.connection.endSession()
   installed.happens('forbidden')
   await installed.shows('This browser keeps the extension from your server')
   await until(() => installed.badge === '1')
   installed.isAllowed = true
-  installed.connection.signIn()
+  await installed.connection.signIn()
   installed.happens('allowed')
   await until(() => installed.badge === '')
   await installed.shows('In step')

@@ -12,8 +12,8 @@ const app = await buildWithMock(t)
 const ada = await app.user('ada')
 const allOfThem = allOperations(await furnish(ada, 'ada'))
 const withBody = allOfThem.filter(({ body }) => body)
-/** Deeper than any recursion can go, unless the operation takes only 8 KiB. */
-const deepOf = ({ path }: Operation) => (path.startsWith('/api/v1/auth/') ? 1_000 : 20_000)
+/** Almost as deep as the tokens of a body allow, unless the operation takes only 8 KiB. */
+const deepOf = ({ path }: Operation) => (path.startsWith('/api/v1/auth/') ? 1_000 : 9_900)
 const json = { 'content-type': 'application/json' }
 
 /** Bodies that are not a JSON object. */
@@ -87,6 +87,7 @@ t.test('__proto__ and constructor are refused, wherever they occur', async (t) =
       '"__proto__": null',
       '"\\u005f_proto__": {"limit": 5}',
       '"constructor": {"prototype": {"limit": 5}}',
+      '"\\u0063onstruct\\u006Fr" :{"prototype": 1}',
       '"unknown": {"deeper": [{"__proto__": {}}]}',
     ]) {
       const { status, body } = await send(operation, `{${poison}, ${members}`)
@@ -136,30 +137,6 @@ t.test('Operations without a body refuse one that is not JSON, and nothing chang
     }
   }
   t.equal(await snapshot(app.context), before)
-})
-
-t.test('The content type does not matter if there is no body to read', async (t) => {
-  for (const { operationId, method, path } of allOfThem.filter(({ method }) => method === 'GET')) {
-    const expected = (await ada.call(method, path)).status
-    for (const type of ['text/plain', 'application/octet-stream', 'garbage']) {
-      const { status } = await ada.call(method, path, { headers: { 'content-type': type } })
-      t.equal(status, expected, `${operationId}: ${type}`)
-    }
-  }
-})
-
-t.test('Without a session, a caller learns nothing about bodies', async (t) => {
-  const answers = new Set<string>()
-  for (const { method, path, security } of withBody) {
-    if (security !== 'sessionCookie') continue
-    for (const headers of [json, {}, { 'content-type': 'text/plain' }, { ...json, 'content-encoding': 'gzip' }]) {
-      for (const payload of ['{}', '[', 'x'.repeat(1_100_000)]) {
-        const { status, body } = await app.call(method, path, { headers, payload })
-        answers.add(`${status} ${body.error}`)
-      }
-    }
-  }
-  t.same([...answers], ['401 Authentication required'])
 })
 
 function send({ method, path }: Operation, payload: string | Buffer) {
@@ -266,24 +243,6 @@ t.test('A body that breaks the schema gives 400 or 415 under every content type,
       assertPlainError(answer, operationId)
       const { status } = answer
       if (status !== 400 && status !== 415) t.fail(`${operationId}: ${type?.slice(0, 50)}: ${status}`)
-    }
-  }
-  t.equal(await snapshot(app.context), before)
-})
-
-t.test('Given two content types, validation uses the one that the parser used', async (t) => {
-  const before = await snapshot(app.context)
-  for (const operation of withBody) {
-    const { operationId, method, path } = operation
-    const payload = broken(operation)
-    for (const [first, second] of [
-      ['application/json', 'text/plain'],
-      ['text/plain', 'application/json'],
-    ]) {
-      const lengths = [`Cookie: ${ada.cookie}`, `Content-Length: ${payload.length}`]
-      const headers = [...lengths, `Content-Type: ${first}`, `Content-Type: ${second}`]
-      const { status } = await sendRaw(origin, rawRequest(`${method} ${path}`, headers, payload))
-      t.ok(status === 400 || status === 415, `${operationId}: ${first}, ${second}: ${status}`)
     }
   }
   t.equal(await snapshot(app.context), before)

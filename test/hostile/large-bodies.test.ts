@@ -15,7 +15,7 @@ const operations = allOperations(await furnish(ada, 'ada')).filter(({ method }) 
 const origin = await app.listen()
 /** More than the limit, and more than the sockets of both sides hold: the client is still sending when it is refused. */
 const bodies = {
-  '/api/v1/sync/push': new Uint8Array(40 * mebibyte).fill(120),
+  '/api/v1/sync/push': new Uint8Array(depth(16, 40) * mebibyte).fill(120),
   '/api/v1/bookmarks': new Uint8Array(depth(16, 40) * mebibyte).fill(120),
 }
 const tooLarge = { error: 'Request body too large' }

@@ -8,7 +8,6 @@ import { change } from '../support/changes.ts'
 import { breakWrites } from '../support/database.ts'
 import { buildWithMock } from '../support/mock-service.ts'
 import { relyingParty } from '../support/relying-party.ts'
-import { sendRaw } from './raw.ts'
 
 /** Complements test/log.test.ts, which makes ordinary requests: sockets, and a provider that fails at each step. */
 t.test('No secret of a sign-in appears in the logs, however the provider responds', async (t) => {
@@ -90,13 +89,4 @@ t.test('Nothing that is sent over a socket appears in the logs', async (t) => {
   t.match(text, /disk I\/O error/, 'an internal error is logged')
   t.notOk(text.includes('canary'))
   t.notOk(text.includes(ada.session))
-})
-
-t.test('The bytes of what is not HTTP appear in no log line, neither as text nor as numbers', async (t) => {
-  const app = await buildWithMock(t, { LOG_LEVEL: 'trace' })
-  const origin = await app.listen()
-  for (const request of ['canary\r\n\r\n', `GET / HTTP/1.1\r\nCookie: ${'canary'.repeat(5000)}\r\n\r\n`]) {
-    await sendRaw(origin, request)
-  }
-  t.notMatch(app.log.join(''), /canary|rawPacket|"Buffer"/)
 })

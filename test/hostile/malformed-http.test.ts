@@ -3,7 +3,7 @@ import { buildApp } from '../support/app.ts'
 import { snapshot } from '../support/database.ts'
 import { assertPlainError, rawRequest, sendRaw } from './raw.ts'
 
-const app = await buildApp(t)
+const app = await buildApp(t, { LOG_LEVEL: 'trace' })
 const { cookie } = await app.user('ada')
 const origin = await app.listen()
 const session = `Cookie: ${cookie}`
@@ -43,10 +43,10 @@ const malformed: [name: string, request: string, status: number][] = [
   ['a folded header', rawRequest(health, ['X-Device-ID: a\r\n b']), 400],
   ['a zero byte in a header', rawRequest(health, ['X-Device-ID: a\0b']), 400],
   ['a control character in a header', rawRequest(health, ['X-Device-ID: a\x01b']), 400],
-  ['a header of 20 KB', rawRequest(health, [`X-Long: ${'x'.repeat(20_000)}`]), 431],
-  ['a cookie of 20 KB', rawRequest('GET /api/v1/bookmarks', [`Cookie: service_session=${'x'.repeat(20_000)}`]), 431],
-  ['3,000 headers', rawRequest(health, Array(3000).fill('X-A: b')), 431],
-  ['a path of 20 KB', rawRequest(`GET /api/v1/bookmarks/${'x'.repeat(20_000)}`), 431],
+  ['a header of 40 KB', rawRequest(health, [`X-Long: ${'x'.repeat(40_000)}`]), 431],
+  ['a cookie of 40 KB', rawRequest('GET /api/v1/bookmarks', [`Cookie: service_session=${'x'.repeat(40_000)}`]), 431],
+  ['6,000 headers', rawRequest(health, Array(6000).fill('X-A: b')), 431],
+  ['a path of 40 KB', rawRequest(`GET /api/v1/bookmarks/${'x'.repeat(40_000)}`), 431],
   ['a path of 15 KB', rawRequest(`GET /api/v1/bookmarks/${'x'.repeat(15_000)}`, [session]), 404],
   ['a bad percent-encoding', rawRequest('GET /api/v1/bookmarks/%zz', [session]), 400],
   ['a truncated percent-encoding', rawRequest('GET /api/v1/bookmarks/%e2%82', [session]), 400],
@@ -149,9 +149,9 @@ t.test('Nothing that was sent appears in the log or in the response', async (t) 
     rawRequest(`GET /${canary}/%zz?x=${canary}`, [`X-Device-ID: ${canary}`]),
     rawRequest(health, [`${canary}`]),
     rawRequest(push, [...chunked, `X-A: ${canary}`], `zz\r\n${canary}\r\n0\r\n\r\n`),
-    rawRequest('GET /api/v1/bookmarks', [`Cookie: service_session=${canary}${'x'.repeat(20_000)}`]),
+    rawRequest('GET /api/v1/bookmarks', [`Cookie: service_session=${canary}${'x'.repeat(40_000)}`]),
   ]) {
     t.notOk((await sendRaw(origin, request)).body.includes(canary))
   }
-  t.notOk(app.log.join('').includes(canary))
+  t.notMatch(app.log.join(''), /canary|rawPacket|"Buffer"/, 'neither as text nor as numbers')
 })

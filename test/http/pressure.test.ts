@@ -26,7 +26,11 @@ async function open(t: Test, unfinished: number) {
   const origin = await app.listen()
   const ada = await app.user('ada')
   const uploads: Upload[] = []
-  while (uploads.length < unfinished) uploads.push(await beginUpload(origin, ada))
+  for (let other = 0; uploads.length < unfinished; other++) {
+    const { cookie } = await app.user(`other ${other}`)
+    while (uploads.length < Math.min(unfinished, 8 * (other + 1)))
+      uploads.push(await beginUpload(origin, { cookie, length: 100 }))
+  }
   let timer: NodeJS.Timeout | undefined
 
   /** From now on the loop is held for 0.6 s at a time. */

@@ -5,12 +5,11 @@ import { type Duplex, duplexPair, Readable } from 'node:stream'
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { TestApp, TestUser } from '../support/app.ts'
-import { change, push } from '../support/changes.ts'
+import { change, pushMany } from '../support/changes.ts'
 import { createdExport } from '../support/exports.ts'
 import { unchecked } from '../sync/unchecked.ts'
 
 export type Operation = [method: string, path: string, body?: object]
-export type Unread = Awaited<ReturnType<typeof openUnread>>
 
 /** Sends a request over a connection that holds nothing by itself, and reads nothing beyond the head of the response. */
 export async function openUnread({ app }: Pick<TestApp, 'app'>, { cookie }: TestUser, [method, path, body]: Operation) {
@@ -71,7 +70,7 @@ export async function storeMuch({ app }: TestApp, user: TestUser, count = 64): P
   const changes = ids.map((entity_id, index) =>
     change({ entity_id, timestamp: Date.now() + index, encrypted_data: 'x'.repeat(262_144) }),
   )
-  await push(unchecked(app, user), ...changes)
+  await pushMany(unchecked(app, user), changes)
   return ids
 }
 
@@ -99,32 +98,10 @@ export function openEndlessExports({ context }: TestApp) {
   }
 }
 
-/** Stops the clock by which the service measures how fast something goes on. Returns what lets seconds pass. */
-export function holdTime(t: Pick<Test, 'teardown'>): (seconds: number) => void {
-  const { now } = performance
-  let ms = Math.ceil(performance.now())
-  performance.now = () => ms
-  t.teardown(() => Object.assign(performance, { now }))
-  return (seconds) => {
-    ms += seconds * 1000
-  }
-}
-
 /** However busy the machine is, no event loop lags: beyond 32 unread responses, the service would refuse further ones for that. */
 export function ignoreLag(t: Pick<Test, 'teardown'>): void {
   const histogram = Object.getPrototypeOf(Object.getPrototypeOf(createHistogram()))
   const mean = Object.getOwnPropertyDescriptor(histogram, 'mean') as PropertyDescriptor
   Object.defineProperty(histogram, 'mean', { ...mean, get: () => 0 })
   t.teardown(() => Object.defineProperty(histogram, 'mean', mean))
-}
-
-/** An app that is built now may use so much memory. */
-export async function withMemory<T>(mebibytes: number, build: () => Promise<T>): Promise<T> {
-  const { constrainedMemory } = process
-  process.constrainedMemory = () => mebibytes * 1024 * 1024
-  try {
-    return await build()
-  } finally {
-    process.constrainedMemory = constrainedMemory
-  }
 }

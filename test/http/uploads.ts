@@ -4,8 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { type Answered, checkAnswer } from '../support/contract.ts'
-import { holdIntervals } from '../support/intervals.ts'
-import { until } from '../support/until.ts'
+import { holdClock, holdIntervals } from '../support/intervals.ts'
 
 export const mebibyte = 1024 * 1024
 export const push = '/api/v1/sync/push'
@@ -13,7 +12,7 @@ export const push = '/api/v1/sync/push'
 export const nothing = '{"changes":[]}'
 
 /** The same, with a field that the service ignores: the service reads a long text faster than white space. */
-export function nothingIn(bytes: number): string {
+function nothingIn(bytes: number): string {
   return `{"_":"${'x'.repeat(bytes - nothing.length - 7)}",${nothing.slice(1)}`
 }
 
@@ -36,27 +35,17 @@ export interface UploadOptions {
   length?: number
 }
 
-const blanks = Buffer.alloc(32 * mebibyte, ' ')
+const blanks = Buffer.alloc(4 * mebibyte, ' ')
 
-/** The service on a port, and what its requests hold. Bodies arrive too slowly only if time is made to `pass`. */
+/** The service on a port. Bodies arrive too late, and requests wait too long, only if time is made to `pass`. */
 export async function openForUploads(t: Test) {
-  const pass = holdIntervals(t)
+  const pass = holdDeadlines(t)
   const app = await buildApp(t)
   const origin = await app.listen()
-  const { bodies } = app.context
+  const { smallBodies, bodies, largeBodies } = app.context.gate
   const begin = (options: UploadOptions) => beginUpload(origin, options)
-
-  /** Unfinished pushes of the user that hold this much. */
-  async function hold({ cookie }: TestUser, bytes: number): Promise<Upload[]> {
-    const [before, uploads] = [bodies.held(), [] as Upload[]]
-    for (let left = bytes; left > 0; left -= 31 * mebibyte) {
-      const upload = await begin({ cookie, length: 32 * mebibyte })
-      upload.send(Math.min(left, 31 * mebibyte))
-      uploads.push(upload)
-    }
-    await until(() => bodies.held() === before + bytes)
-    return uploads
-  }
+  /** Requests that have a place for their body. */
+  const unfinished = () => smallBodies.load().taken + bodies.load().taken + largeBodies.load().taken
 
   async function send({ call }: Pick<TestUser, 'call'>, bytes: number, path = push) {
     const { status, body, headers } = await call('POST', path, {
@@ -65,12 +54,32 @@ export async function openForUploads(t: Test) {
     })
     return status === 503 ? [status, body, headers['retry-after']] : status
   }
+  return { ...app, ...app.context.gate, origin, unfinished, begin, send, pass }
+}
 
-  async function abort(uploads: Upload[]): Promise<void> {
-    for (const upload of uploads) upload.abort()
-    await until(() => bodies.held() === 0)
+const deadlines = [20_000, 60_000]
+
+/** Timers of these ms run only when told to, by the seconds that pass; so do intervals, and the clock stands still. */
+function holdDeadlines(t: Test): (seconds: number) => void {
+  const [tick, goOn] = [holdIntervals(t), holdClock(t)]
+  const held = new Map<object, { ms: number; run: () => void }>()
+  const { setTimeout, clearTimeout } = globalThis
+  t.intercept(globalThis, 'setTimeout', {
+    value: Object.assign((run: () => void, ms: number, ...rest: []) => {
+      if (!deadlines.includes(ms)) return setTimeout(run, ms, ...rest)
+      const timer = {}
+      held.set(timer, { ms, run })
+      return timer
+    }, setTimeout),
+  })
+  t.intercept(globalThis, 'clearTimeout', {
+    value: (timer: NodeJS.Timeout) => void (held.delete(timer) || clearTimeout(timer)),
+  })
+  return (seconds) => {
+    goOn(seconds)
+    for (const [timer, { ms, run }] of held) if (ms <= seconds * 1000 && held.delete(timer)) run()
+    tick(seconds)
   }
-  return { ...app, origin, bodies, begin, hold, send, abort, pass }
 }
 
 /** Resolves once the service has the head of the request. */

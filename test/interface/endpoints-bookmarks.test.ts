@@ -1,5 +1,6 @@
 import t from 'tap'
 import { buildApp } from '../support/app.ts'
+import { importMany } from '../support/changes.ts'
 import { pick } from '../support/pick.ts'
 
 const app = await buildApp(t)
@@ -12,7 +13,7 @@ t.test('GET /api/v1/bookmarks | page (integer, default 1), limit (integer, defau
     ...content,
     date_added: 1_600_000_000 + Math.floor(index / 2),
   }))
-  await ada.call('POST', '/api/v1/sync/import', { body: { bookmarks } })
+  await importMany(ada, bookmarks)
   const newestFirst = pick(bookmarks, 'id').reverse()
   const list = async (query: string) => (await ada.call('GET', `/api/v1/bookmarks${query}`)).body
   const pages: [query: string, first: number, count: number, page: number, limit: number][] = [

@@ -65,7 +65,7 @@ t.test('An internal error is 500 without details, wherever it occurs', async (t)
     throw new Error('a secret')
   }
   Object.assign(context.limits, { countWrongCookie: fault, checkFailedSignIns: fault })
-  Object.assign(context.bodies, { hasRoom: fault })
+  Object.assign(context.gate.smallBodies, { take: () => Promise.reject(new Error('a secret')) })
   Object.assign(context.health, { status: fault })
   const cookie = ['session', 'refresh', 'login'].map((name) => `service_${name}=x`).join('; ')
   for (const { id, method, path } of allOperations) {

@@ -4,7 +4,7 @@ import t from 'tap'
 import { ConfigError } from '../../src/service/config/values.ts'
 import { openFolderStore } from '../../src/service/objects/folder.ts'
 
-const key = '0199f6a0-1c00-7000-8000-000000000001.1'
+const key = 'ada.0199f6a0-1c00-7000-8000-000000000001.1'
 
 t.test('a folder that cannot be written stops the start, naming EXPORTS_DIR', async (t) => {
   const dir = t.testdir({ file: '' })

@@ -16,7 +16,7 @@ if (typeof minio === 'string') t.pass('no MinIO', { skip: minio })
 else {
   const partBytes = 8 * 1024 * 1024
   const signal = new AbortController().signal
-  const key = `${exportId(1)}.1`
+  const key = `ada.${exportId(1)}.1`
   const exportKey = randomBytes(32)
   const keyHeader = 'x-amz-server-side-encryption-customer-key'
 
@@ -51,7 +51,7 @@ else {
     const env = await minio.createBucket()
     const [store, client] = [await openStore(t, env), await openClient(env)]
     for (const [index, size] of [100, 300_000, partBytes + 1].entries()) {
-      const [each, content] = [`${exportId(2)}.${index}`, Buffer.concat([Buffer.from('EBSX'), randomBytes(size)])]
+      const [each, content] = [`ada.${exportId(2)}.${index}`, Buffer.concat([Buffer.from('EBSX'), randomBytes(size)])]
       await store.put(each, exportKey, pieces(content), signal)
       for (const { path, file } of await filesOf(minio.dataDir, env, each)) {
         for (const start of [0, 32, Math.floor(size / 2), size - 16]) {

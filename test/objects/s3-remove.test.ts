@@ -4,7 +4,7 @@ import { buildFixture, exportId } from '../exports/fixture.ts'
 import { createFakeS3, refusal, startTlsServer } from '../support/s3-servers.ts'
 import { openStore } from '../support/stores.ts'
 
-const key = `${exportId(1)}.1`
+const key = `ada.${exportId(1)}.1`
 
 /** As on Amazon, unlike MinIO: other names may begin with a name, and a list has pages. */
 t.test('of the uploads whose names begin alike, only those of the exact name are removed, on every page', async (t) => {
@@ -57,7 +57,7 @@ t.test('a store that refuses everyone says so when something is removed or read:
 })
 
 t.test('what the store denies of one object says nothing about the others: both sweeps remove those', async (t) => {
-  const [denied, ...others] = [1, 2, 3].map((index) => `${exportId(index)}.1`) as [string, string, string]
+  const [denied, ...others] = [1, 2, 3].map((index) => `ada.${exportId(index)}.1`) as [string, string, string]
   const removed: string[] = []
   const objects = createFakeS3({ ssec: 'kept' })
   const env = await startTlsServer(t, (request, response) => {

@@ -13,7 +13,7 @@ const minio = await ownMinio(t)
 if (typeof minio === 'string') t.pass('no MinIO', { skip: minio })
 else {
   const signal = new AbortController().signal
-  const key = `${exportId(1)}.1`
+  const key = `ada.${exportId(1)}.1`
   const exportKey = randomBytes(32)
   const small = () => pieces(Buffer.from('small'))
 
@@ -42,7 +42,7 @@ else {
     const slow = await openStore(t, await startTlsServer(t, respondLater(createFakeS3({ ssec: 'kept' }), 11_000)))
     await Promise.all([
       t.resolves(slow.put(key, exportKey, pieces(Buffer.alloc(1_000_000)), signal)),
-      t.rejects(store.put(`${exportId(2)}.1`, exportKey, small(), signal), error),
+      t.rejects(store.put(`ada.${exportId(2)}.1`, exportKey, small(), signal), error),
       t.rejects(store.get(key, exportKey), error),
       t.rejects(store.remove(key), error),
       t.rejects(store.probe(), error),
@@ -71,7 +71,7 @@ else {
       const error = new ObjectStoreUnavailableError(`the object store responded with status ${status}`)
       for (let index = 0; index < 5; index++) {
         await t.rejects(store.get(key, exportKey), error)
-        await t.rejects(store.put(`${exportId(2)}.1`, exportKey, small(), signal), error)
+        await t.rejects(store.put(`ada.${exportId(2)}.1`, exportKey, small(), signal), error)
       }
       overloaded = false
       t.equal(String(await read(await store.get(key, exportKey))), 'small')

@@ -16,7 +16,7 @@ if (typeof minio === 'string') t.pass('no MinIO', { skip: minio })
 else {
   const partBytes = 8 * 1024 * 1024
   const signal = new AbortController().signal
-  const key = `${exportId(1)}.1`
+  const key = `ada.${exportId(1)}.1`
   const exportKey = randomBytes(32)
   const sizes = [1, partBytes - 1, partBytes, partBytes + 1, 20_000_000]
 
@@ -34,7 +34,7 @@ else {
     const { env, requests } = await startRecorder(t, await minio.createBucket())
     const store = await openStore(t, env)
     for (const [index, size] of sizes.entries()) {
-      const [each, content] = [`${exportId(1)}.${index}`, randomBytes(size)]
+      const [each, content] = [`ada.${exportId(1)}.${index}`, randomBytes(size)]
       requests.length = 0
       t.equal(await store.put(each, exportKey, pieces(content), signal), size)
       const parts = requests.filter(({ method, url }) => method === 'PUT' && url.includes('partNumber='))
@@ -122,7 +122,7 @@ else {
         return query.call(this, bucket, prefix, token, delimiter, listed, after)
       },
     })
-    const keys = Array.from({ length: listed * 2 + 5 }, (_, index) => `${exportId(index)}.1`)
+    const keys = Array.from({ length: listed * 2 + 5 }, (_, index) => `ada.${exportId(index)}.1`)
     for (let first = 0; first < keys.length; first += 15) {
       await Promise.all(keys.slice(first, first + 15).map((each) => client.putObject(env.S3_BUCKET, each, 'x')))
     }

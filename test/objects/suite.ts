@@ -3,9 +3,9 @@ import type { Test } from 'tap'
 import { ObjectNotFoundError, type ObjectStore } from '../../src/service/objects/store.ts'
 
 const signal = new AbortController().signal
-const key = '0199f6a0-1c00-7000-8000-000000000001.1'
+const key = 'ada.0199f6a0-1c00-7000-8000-000000000001.1'
 const exportKey = new Uint8Array(32).fill(7)
-const otherKey = '0199f6a0-1c00-7000-8000-000000000001.2'
+const otherKey = 'ada.0199f6a0-1c00-7000-8000-000000000001.2'
 
 /** Every object store must do this. */
 export function testObjectStore(t: Test, open: (t: Test) => Promise<ObjectStore>): void {

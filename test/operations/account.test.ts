@@ -44,18 +44,6 @@ t.test('the key of an export that is unknown or another user’s is not found', 
   }
 })
 
-t.test('the key of an expired export is not found', async (t) => {
-  const app = await buildApp(t)
-  const ada = await app.user('ada')
-  const { id } = (await ada.call('POST', '/api/v1/exports')).body
-  await app.context.exportWorker.close()
-  await app.context.database.db
-    .updateTable('exports')
-    .set({ status: 'completed', expires_at: Date.now() - 1 })
-    .execute()
-  t.equal((await ada.call('GET', `${keyPath}?export=${id}`)).status, 404)
-})
-
 t.test('export keys are not in the database in the clear', async (t) => {
   const app = await buildApp(t)
   const ada = await app.user('ada')
@@ -66,13 +54,6 @@ t.test('export keys are not in the database in the clear', async (t) => {
   t.notOk(stored.includes(someKey))
   t.notOk(stored.includes(Buffer.from(someKey, 'base64').toString('base64url')))
   t.notMatch(app.log.join(''), someKey)
-})
-
-t.test('there is no keyring before the first is stored', async (t) => {
-  const ada = await sharedUser()
-  const { status, body } = await ada.call('GET', keyringPath)
-  t.equal(status, 404)
-  t.strictSame(body, { error: 'Keyring not found' })
 })
 
 t.test('a keyring is stored as it is, under the stored revision plus 1', async (t) => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { buildApp, type TestUser } from '../support/app.ts'
-import { change } from '../support/changes.ts'
+import { change, pushMany } from '../support/changes.ts'
 import { isPostgres } from '../support/database-url.ts'
 import { depth } from '../support/depth.ts'
 
@@ -63,7 +63,7 @@ async function fill(ada: TestUser): Promise<Model> {
   // Many were created in one millisecond, as in an import.
   for (let id = 0; id < count; id++) model.set(`${id}`, began + Math.floor(id / 10) * 100)
   const changes = [...model].map(([entity_id, timestamp]) => change({ entity_id, timestamp }))
-  await push(ada, changes)
+  await pushMany(ada, changes)
   return model
 }
 
@@ -73,17 +73,12 @@ async function play(ada: TestUser, model: Model, next: Step): Promise<void> {
     const [entity_id, timestamp] = [`new ${model.size} ${next.place}`, began + next.place * 10]
     if (model.has(entity_id)) return
     model.set(entity_id, timestamp)
-    return push(ada, [change({ entity_id, timestamp })])
+    return pushMany(ada, [change({ entity_id, timestamp })])
   }
   const entity_id = [...model.keys()][next.place]
   if (entity_id === undefined) return
   model.delete(entity_id)
-  return push(ada, [change({ entity_id, operation: 'delete', timestamp: Date.now() })])
-}
-
-async function push(ada: TestUser, changes: ReturnType<typeof change>[]): Promise<void> {
-  const { body } = await ada.call('POST', '/api/v1/sync/push', { body: { changes } })
-  assert.equal(body.accepted, changes.length)
+  return pushMany(ada, [change({ entity_id, operation: 'delete', timestamp: Date.now() })])
 }
 
 /** Gets the page of so many bookmarks that has that place. */

@@ -68,24 +68,6 @@ t.test('Retry-After tells when the first of them expires; then there is room at 
   t.equal((await list()).length, 10)
 })
 
-t.test('Unfinished ones count, too', async (t) => {
-  const { ada, have, finish } = await open(t)
-  await have('completed', 8)
-  t.equal((await ada.call('POST', path)).status, 201)
-  t.equal((await ada.call('POST', path)).status, 201)
-  t.same((await ada.call('POST', path)).body, kept)
-  await finish('failed')
-  t.equal((await ada.call('POST', path)).status, 201, 'one that has failed takes no place')
-})
-
-t.test('Three unfinished are too many before ten are kept', async (t) => {
-  const { ada, have } = await open(t)
-  await have('completed', 6)
-  for (let count = 0; count < 3; count++) t.equal((await ada.call('POST', path)).status, 201)
-  const { body, headers } = await ada.call('POST', path)
-  t.same([body, headers['retry-after']], [{ error: 'Too many exports in progress' }, '10'])
-})
-
 t.test('Once there are ten, the oldest failed one gives way to the new one', async (t) => {
   const { ada, have, list, finish, setClock } = await open(t)
   const failed: Export[] = []
@@ -102,25 +84,6 @@ t.test('Once there are ten, the oldest failed one gives way to the new one', asy
   await have('completed', 3)
   t.equal((await list()).filter(({ status }) => status === 'failed').length, 0)
   t.same((await ada.call('POST', path)).body, kept)
-})
-
-t.test('A POST that is refused removes no failed one', async (t) => {
-  const { ada, have, list } = await open(t)
-  await have('failed', 3)
-  await have('completed', 4)
-  for (let count = 0; count < 3; count++) t.equal((await ada.call('POST', path)).status, 201)
-  const before = await list()
-  t.equal((await ada.call('POST', path)).status, 429)
-  t.same(await list(), before)
-})
-
-t.test('Eleven at once beside nine: one gets the last place', async (t) => {
-  const { ada, have, list } = await open(t)
-  await have('completed', 9)
-  const answers = await Promise.all(Array.from({ length: 11 }, () => ada.call('POST', path)))
-  t.same(answers.map(({ status }) => status).sort(), [201, ...Array(10).fill(429)])
-  for (const { status, body } of answers) if (status === 429) t.same(body, kept)
-  t.equal((await list()).length, 10)
 })
 
 t.test('Eleven at once beside seven completed and three failed: the failed ones make room for three', async (t) => {
@@ -191,13 +154,4 @@ t.test('The only export is never refused, however large it is', async (t) => {
   t.equal(await create(), keptTooMuch)
   await ada.call('DELETE', `${path}/${(await list(ada))[0]?.id}`)
   t.equal(await create(), 'created')
-})
-
-t.test('Eight at once beside one: as many are made as there is room for', async (t) => {
-  const { ada, create, finish } = await openFull(t)
-  await store(ada)
-  await create()
-  await finish()
-  const answers = await Promise.all(Array.from({ length: 8 }, () => create()))
-  t.same(answers.sort(), [...Array(6).fill(keptTooMuch), 'created', 'created'])
 })

@@ -218,7 +218,7 @@ testOnStores(t, async (t, store) => {
     const { status, body } = await ada.call('DELETE', `${path}/${gone.id}`)
     t.equal(status, 200)
     t.strictSame(body, { success: true })
-    t.strictSame(await files(), [`${kept.id}.1`])
+    t.strictSame(await files(), [`${ada.userId}.${kept.id}.1`])
     t.strictSame(await list(ada), [kept])
     for (const method of ['GET', 'DELETE']) {
       t.equal((await ada.call(method, `${path}/${gone.id}`)).status, 404, `${method} afterwards`)
@@ -231,7 +231,7 @@ testOnStores(t, async (t, store) => {
     app.context.objects.put = gate.put
     const { body } = await ada.call('POST', path)
     await until(() => gate.waiting.length === 1)
-    t.strictSame(await files(), store.unfinished(`${body.id}.1`))
+    t.strictSame(await files(), store.unfinished(`${ada.userId}.${body.id}.1`))
     const deletion = ada.call('DELETE', `${path}/${body.id}`)
     await until(async () => (await list(ada)).length === 0)
     gate.open()
@@ -239,7 +239,7 @@ testOnStores(t, async (t, store) => {
     t.strictSame(await files(), [])
     t.strictSame(await list(ada), [])
     const next = await make(ada)
-    t.strictSame(await files(), [`${next.id}.1`])
+    t.strictSame(await files(), [`${ada.userId}.${next.id}.1`])
   })
 
   t.test('DELETE of an export that is completed meanwhile removes its file, too', async (t) => {

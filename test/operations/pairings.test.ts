@@ -1,8 +1,10 @@
+import { mock } from 'node:test'
 import t from 'tap'
 import { pairingMs } from '../../src/protocol/pairing.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { snapshot } from '../support/database.ts'
 import { sweepRows } from '../support/sweeps.ts'
+import { until } from '../support/until.ts'
 
 const app = await buildApp(t)
 const { context } = app
@@ -63,7 +65,7 @@ t.test('Of many devices that have scanned one code, one is answered', async (t) 
   t.same(await get(page, 'race'), taken[0])
 })
 
-t.test('It is over after two minutes of silence, and the hourly sweep removes it', async (t) => {
+t.test('It is over after two minutes of silence, and the sweep removes it', async (t) => {
   const ada = await app.user('ada')
   const start = Date.now()
   app.setClock(start)
@@ -81,6 +83,51 @@ t.test('It is over after two minutes of silence, and the hourly sweep removes it
   t.match(await snapshot(context), textOf('step 1'))
   await sweepRows(context.database, start + 5 * pairingMs)
   t.notMatch(await snapshot(context), textOf('step 1'))
+})
+
+async function end({ call }: TestUser, id: string) {
+  const { status, body } = await call('DELETE', `/api/v1/account/pairings/${id}`)
+  return [status, body]
+}
+
+t.test('Either device ends it, and nothing of it is left', async (t) => {
+  const [page, phone, bob] = [await app.user('ada'), await app.user('ada'), await app.user('bob')]
+  await send(page, 'ended', 0, 'a greeting')
+  await send(phone, 'ended', 1, 'an answer')
+  for (const [user, id] of [
+    [bob, 'ended'],
+    [page, 'another'],
+  ] as const)
+    t.same(await end(user, id), [200, { success: true }])
+  t.same(await get(page, 'ended'), is(1, 'an answer'), "another user's, or another one, is left")
+  t.same(await end(phone, 'ended'), [200, { success: true }])
+  t.notMatch(await snapshot(context), textOf('an answer'))
+  t.same(await get(page, 'ended'), notFound)
+  t.same(await send(page, 'ended', 2), notFound)
+  t.same(await end(page, 'ended'), [200, { success: true }], 'again')
+  t.same(await end(page, 'x'.repeat(129)), notFound)
+  await send(page, 'ended', 0)
+  await phone.call('POST', '/api/v1/auth/logout')
+  t.equal((await end(phone, 'ended'))[0], 401, 'a device that was signed out')
+  t.same(await get(page, 'ended'), is(0))
+})
+
+t.test('What nobody ends is erased within a minute after its two, also while the clock is not believed', async (t) => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
+  const own = await buildApp(t)
+  const ada = await own.user('ada')
+  const start = Date.now()
+  own.setClock(start)
+  await send(ada, 'left', 0, 'what is left')
+  const isLeft = async () => (await snapshot(own.context)).includes(textOf('what is left'))
+  own.setClock(start + pairingMs - 1)
+  mock.timers.tick(60_000)
+  t.ok(await isLeft())
+  own.context.clockGuard.isBelieved = async () => false
+  own.setClock(start + pairingMs)
+  mock.timers.tick(60_000)
+  await until(async () => !(await isLeft()))
 })
 
 t.test('A user has one pairing: a new one takes its place', async (t) => {
@@ -103,14 +150,6 @@ t.test('Nobody else finds it or can answer it, and one’s own of the same id is
   t.same(await send(bob, 'same', 0, 'his'), is(0, 'his'))
   t.same(await send(bob, 'same', 1), is(1))
   t.same(await get(ada, 'same'), is(0, 'hers'))
-})
-
-t.test('A device that was signed out reads and sends nothing more', async (t) => {
-  const [page, phone] = [await app.user('ada'), await app.user('ada')]
-  await send(page, 'ended', 0)
-  await phone.call('POST', '/api/v1/auth/logout')
-  for (const call of [get(phone, 'ended'), send(phone, 'ended', 1)]) t.equal((await call)[0], 401)
-  t.same(await get(page, 'ended'), is(0))
 })
 
 t.test('The log has neither the id of a pairing nor its messages', async (t) => {

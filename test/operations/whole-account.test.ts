@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import t from 'tap'
 import { quotas } from '../../generated/limits.ts'
-import { deleteUser } from '../../src/service/db/tables/deletions.ts'
+import { beginDeletion, deleteUser } from '../../src/service/db/tables/deletions.ts'
 import { furnish } from '../hostile/requests.ts'
 import { openDevice } from '../realtime/device.ts'
 import { buildApp } from '../support/app.ts'
@@ -55,8 +55,8 @@ t.test('A user sees who they are, what they store, and the limits that hold', as
     version_days: 7,
     versions_of_record: quotas.versionsOfRecord,
     requests_per_minute: app.context.config.rateLimitPerMinute,
-    push_changes: 10_000,
-    batch_body_bytes: 32 * 1024 * 1024,
+    push_changes: 500,
+    batch_body_bytes: 4 * 1024 * 1024,
     body_bytes: 1024 * 1024,
   })
 
@@ -84,6 +84,7 @@ t.test("What a write has left at the last moment goes with the user's row", asyn
     await eve.call('POST', '/api/v1/sync/push', { body: { changes } })
   }
   t.match(await rowsOf(eve.userId), { records: 1, ciphertexts: 2, versions: 1 })
+  await database.write((trx) => beginDeletion(trx, eve.userId, Date.now()))
   await database.write((trx) => deleteUser(trx, eve.userId))
   t.same(await rowsOf(eve.userId), {})
 })

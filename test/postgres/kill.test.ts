@@ -3,7 +3,7 @@ import pg from 'pg'
 import t, { type Test } from 'tap'
 import { openChunks } from '../../src/client/export-file/export-file.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
-import { pullAll } from '../support/changes.ts'
+import { importMany, pullAll } from '../support/changes.ts'
 import { databaseUrl } from '../support/database-url.ts'
 import { depth } from '../support/depth.ts'
 import { finishedExport } from '../support/exports.ts'
@@ -75,14 +75,11 @@ t.test(`SIGKILL of an instance under load, ${rounds} rounds: nothing is lost, ot
 async function prepare(t: Test, dataDir: string): Promise<[TestUser, TestUser]> {
   const { user, close } = await buildApp(t, {}, { dataDir })
   const [ada, bob] = [await user('ada'), await user('bob')]
-  for (let from = 0; from < bookmarks; from += 10_000) {
-    const page = Array.from({ length: 10_000 }, (_, index) => ({
-      id: `b${from + index}`,
-      encrypted_data: 'x'.repeat(1_000),
-      data_hash: 'h',
-    }))
-    await bob.call('POST', '/api/v1/sync/import', { body: { bookmarks: page } })
-  }
+  const content = { encrypted_data: 'x'.repeat(1_000), data_hash: 'h' }
+  await importMany(
+    bob,
+    Array.from({ length: bookmarks }, (_, index) => ({ id: `b${index}`, ...content })),
+  )
   await close()
   return [ada, bob]
 }

@@ -49,8 +49,8 @@ t.test(`3 instances, ${writers} writers, ${pullers} pullers, ${total} changes, L
   }
   const order = followers[0]?.entities.join()
   for (const pulled of await pulling) t.ok(pulled.join() === order, 'a puller has them all, once, in that order')
-  const { rows } = await database.query('select count(*)::int, count(distinct stamp)::int stamps from records')
-  t.same(rows, [{ count: total, stamps: total }], 'stamps are unique')
+  const { rows } = await database.query('select count(*)::int, count(distinct sequence)::int sequences from records')
+  t.same(rows, [{ count: total, sequences: total }], 'stamps are unique')
 })
 
 /** Pushes to one instance after the other. */

@@ -105,17 +105,17 @@ async function compare(service: Pick<Service, 'as'>, history: History): Promise<
 function checkStamps(t: Test, dataDir: string, { userId }: TestUser, pulled: string[]): void {
   const sqlite = new Sqlite(`${dataDir}/bookmarks.db`, { readonly: true })
   const rows = sqlite
-    .prepare<[string], { entity_id: string; stamp: number }>(
-      'select entity_id, stamp from records where user_id = ? order by stamp',
+    .prepare<[string], { entity_id: string; sequence: number }>(
+      'select entity_id, sequence from records where user_id = ? order by sequence',
     )
     .all(userId)
-  const user = sqlite.prepare('select last_stamp from users where id = ?').get(userId)
+  const user = sqlite.prepare('select last_sequence from users where id = ?').get(userId)
   sqlite.close()
   t.ok(
-    rows.every(({ stamp }, index) => stamp > (rows[index - 1]?.stamp ?? 0)),
+    rows.every(({ sequence }, index) => sequence > (rows[index - 1]?.sequence ?? 0)),
     'stamps are unique and rising',
   )
-  t.same(user, { last_stamp: rows.at(-1)?.stamp }, 'the last one is remembered')
+  t.same(user, { last_sequence: rows.at(-1)?.sequence }, 'the last one is remembered')
   t.same(pulled, pick(rows, 'entity_id'), 'pulling round by round skipped and repeated nothing')
   const devices = Map.groupBy(rows, ({ entity_id }) => entity_id.split('-', 2).join('-'))
   const inOrder = [...devices.values()].every((own) => {

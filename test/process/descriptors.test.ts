@@ -1,30 +1,89 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { folder, signInBefore, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
+
+/** 32 connections, of which one address may have eight, and eight more for this machine. */
+const few = ['sh', '-c', 'ulimit -n 128; exec "$@"', 'sh']
+
+/** Opens connections from this address that send half of a head; returns how many of them are open. */
+async function open(t: Test, { origin }: { origin: string }, count: number, localAddress: string) {
+  const { hostname, port } = new URL(origin)
+  const sockets: Socket[] = []
+  let closed = 0
+  for (let index = 0; index < count; index++) {
+    const socket = connect({ port: Number(port), host: hostname, localAddress }).on('error', () => {})
+    socket.once('close', () => closed++)
+    await once(socket, 'connect').catch(() => {})
+    socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n')
+    sockets.push(socket)
+  }
+  const close = () => {
+    for (const socket of sockets) socket.destroy()
+  }
+  t.teardown(close)
+  return { close, open: () => count - closed }
+}
+
+/** The status of a request over a new connection from this address; undefined if the connection is refused. */
+async function ask({ origin }: { origin: string }, localAddress: string): Promise<number | undefined> {
+  const { hostname, port } = new URL(origin)
+  const socket = connect({ port: Number(port), host: hostname, localAddress }).on('error', () => {})
+  socket.write('GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk
+  })
+  await new Promise((resolve) => socket.once('close', resolve))
+  const [, status] = /^HTTP\/1.1 (\d+)/.exec(text) ?? []
+  return status === undefined ? undefined : Number(status)
+}
 
 t.test('With 128 descriptors, 300 idle connections end nothing: the rest are closed, others served', async (t) => {
   const dataDir = await folder(t)
   await signInBefore(t, dataDir, ['ada'])
-  const few = ['sh', '-c', 'ulimit -n 128; exec "$@"', 'sh']
   const service = await startService(t, dataDir, {}, { under: few })
-  const { hostname, port } = new URL(service.origin)
-  const idle: Socket[] = []
-  let closed = 0
-  for (let count = 0; count < 300; count++) {
-    const socket = connect(Number(port), hostname).on('error', () => {})
-    socket.once('close', () => closed++)
-    await once(socket, 'connect').catch(() => {})
-    idle.push(socket)
-  }
-  await until(() => closed >= 250)
-  t.ok(closed < 300, `${300 - closed} are open`)
-  for (const socket of idle) socket.destroy()
+  const idle = await open(t, service, 300, '127.0.0.1')
+  await until(() => idle.open() <= 40)
+  t.equal(idle.open(), 40)
+  idle.close()
   await until(async () => {
     const answer = await service.call('GET', '/api/v1/health').catch(() => undefined)
     return answer?.status === 200
   })
   t.match(service.stdout(), /more than 32 connections: refusing some/)
   t.same(await service.kill('SIGTERM'), { code: 0, signal: null })
+})
+
+t.test('One address that opens as many connections as it can keeps nobody else from the service', async (t) => {
+  const service = await startService(t, await folder(t), {}, { under: few })
+  const one = await open(t, service, 100, '127.0.0.2')
+  await until(() => one.open() <= 8)
+  t.equal(one.open(), 8, 'a quarter')
+  t.same([await ask(service, '127.0.0.3'), await ask(service, '127.0.0.2')], [200, undefined])
+  t.match(service.stdout(), /more than 8 connections from one address: refusing some of them/)
+  const others = await Promise.all(['127.0.0.4', '127.0.0.5', '127.0.0.6'].map((from) => open(t, service, 20, from)))
+  await until(() => others.every((each) => each.open() <= 8))
+  t.same(
+    [await ask(service, '127.0.0.3'), await ask(service, '127.0.0.1')],
+    [undefined, 200],
+    'when four addresses have all, the health check of the container still gets through',
+  )
+  one.close()
+  await until(async () => (await ask(service, '127.0.0.2')) === 200)
+})
+
+t.test('A trusted proxy may have all connections, and so has a proxy on this machine', async (t) => {
+  for (const TRUST_PROXY of ['1', '127.0.0.2']) {
+    const service = await startService(t, await folder(t), { TRUST_PROXY }, { under: few })
+    const proxy = await open(t, service, 100, '127.0.0.2')
+    await until(() => proxy.open() <= 32)
+    t.same([proxy.open(), await ask(service, '127.0.0.1')], [32, 200])
+    proxy.close()
+    if (TRUST_PROXY === '1') continue
+    const other = await open(t, service, 20, '127.0.0.3')
+    await until(() => other.open() <= 8)
+    t.equal(other.open(), 8, 'who is no proxy has a share')
+  }
 })

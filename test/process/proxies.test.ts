@@ -8,7 +8,7 @@ import { startCaddy, startNginx } from '../support/proxies.ts'
 import { callsTo } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-const maxBytes = 32 * 1024 * 1024
+const maxBytes = 4 * 1024 * 1024
 /** In depth, they fill a push of `maxBytes`; else white space does. */
 const changes = Array.from({ length: depth(1, 127) }, (_, index) =>
   change({ entity_id: `large-${index}`, encrypted_data: 'x'.repeat(262_144) }),
@@ -19,7 +19,7 @@ const ada = await app.user('ada')
 const instance = new URL(await app.listen()).host
 
 for (const [name, start] of Object.entries({ nginx: startNginx, Caddy: startCaddy })) {
-  t.test(`deploy/: through ${name} pass pushes of 32 MiB, the service's 413, and sockets`, async (t) => {
+  t.test(`deploy/: through ${name} pass pushes of 4 MiB, the service's 413, and sockets`, async (t) => {
     const proxy = await start(t, [instance])
     if (!proxy) return t.comment(`SKIPPED: no ${name} here`)
     const user = sendingTo(callsTo(proxy.origin, proxy.fetch), ada)
@@ -38,6 +38,19 @@ for (const [name, start] of Object.entries({ nginx: startNginx, Caddy: startCadd
     }
     t.same(await packing('/docs/redoc.standalone.js'), [200, 'gzip'])
     t.same(await packing('/api/v1/bookmarks'), [200, null])
+
+    const withJunk = async (count: number, path = '/api/v1/auth/session') => {
+      const junk = Array.from({ length: count }, (_, index) => `junk${index}=${'x'.repeat(4000)}; `).join('')
+      const cookie = `${junk}service_session=${ada.session}`
+      const { status, headers } = await proxy.fetch(proxy.origin + path, { headers: { cookie } })
+      return [status, headers.get('clear-site-data')]
+    }
+    t.same(await withJunk(7), [200, null], 'some useless cookies do no harm')
+    for (const count of [9, 12, 180]) t.same(await withJunk(count), [431, '"cookies"'], `${count} of them`)
+    for (const length of [31_000, 60_000]) {
+      const [status, cleared] = await withJunk(3, `/?${'x'.repeat(length)}`)
+      t.ok(Number(status) >= 400 && cleared === null, `a URL of ${length} bytes signs nobody out: ${status}`)
+    }
 
     await proxy.fetch(`${proxy.origin}/api/v1/auth/callback?code=secret-code&state=/`, { redirect: 'manual' })
     const log = proxy.log

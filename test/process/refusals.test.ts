@@ -49,8 +49,12 @@ async function makeFaultyData(cwd: string): Promise<Fault[]> {
   await writeFile(join(cwd, 'folder/secret.key'), 'cut off')
   await writeFile(join(cwd, 'text'), 'This is no database, but it is long enough to be taken for one. '.repeat(20))
   makeDatabase(join(cwd, 'foreign.db'), 'create table users (name text)')
-  makeDatabase(join(cwd, 'newer.db'), 'create table kysely_migration (name text primary key, timestamp text)')
-  makeDatabase(join(cwd, 'newer.db'), "insert into kysely_migration values ('9999-later', '2030-01-01')")
+  makeDatabase(
+    join(cwd, 'newer.db'),
+    'create table applied_migrations (name text, is_required integer, applied_at bigint)',
+  )
+  makeDatabase(join(cwd, 'newer.db'), "insert into applied_migrations values ('9999-later', 1, 0)")
+  makeDatabase(join(cwd, 'older.db'), 'create table kysely_migration (name text primary key, timestamp text)')
   return [
     ['a database that is a folder', { DATABASE_URL: `sqlite:${cwd}/folder` }, /^DATABASE_URL: .*folder /],
     ['a file that is not a database', { DATABASE_URL: `sqlite:${cwd}/text` }, /^DATABASE_URL: .*text .*not a database/],
@@ -63,6 +67,11 @@ async function makeFaultyData(cwd: string): Promise<Fault[]> {
       'a database from a newer version',
       { DATABASE_URL: `sqlite:${cwd}/newer.db` },
       /^DATABASE_URL: .*newer version .*9999-later/,
+    ],
+    [
+      'a database from before 3.0.0',
+      { DATABASE_URL: `sqlite:${cwd}/older.db` },
+      /^DATABASE_URL: .*before 3\.0\.0.*; start with an empty one/,
     ],
     [
       'a database below a file',

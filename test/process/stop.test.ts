@@ -37,7 +37,7 @@ t.test('SIGTERM with open sockets, running pushes and a running export', async (
   t.same(await service.kill('SIGTERM'), { code: 0, signal: null })
   t.same(await Promise.all(sockets.map(({ closeCode }) => closeCode)), [1001, 1001], 'sockets are closed with 1001')
   await Promise.all(pushers)
-  t.same(store.removed, new Set([`/exports/${made.id}.1`]), 'nothing of the export is left')
+  t.same(store.removed, new Set([`/exports/${ada.userId}.${made.id}.1`]), 'nothing of the export is left')
 
   const again = await buildApp(t, {}, { dataDir })
   const there = new Set((await pullAll(again.as(ada))).changes.map(({ entity_id }) => entity_id))

@@ -3,8 +3,11 @@ import { type Cookies, signInAt } from '../../scripts/servers/sign-in.ts'
 import { faultPage, signInPage } from '../../src/service/provider/development/openid-provider.ts'
 import { startDevelopmentProvider } from '../../src/service/provider/development/provider.ts'
 import { InvalidGrantError } from '../../src/service/provider/provider.ts'
+import { buildApp, type TestApp } from '../support/app.ts'
+import { openBrowser } from '../support/browser.ts'
 import { pick } from '../support/pick.ts'
 import { open, relyingParty, signIn } from '../support/relying-party.ts'
+import { folder } from '../support/service.ts'
 
 const { issuer, provider } = await start(t)
 
@@ -127,6 +130,41 @@ t.test('restarted on the same port, it lets everybody in again, but knows no ear
   const provider = open(t, second.issuer)
   await t.rejects(provider.refresh(String(refreshToken), identity.subject), InvalidGrantError)
 })
+
+t.test(
+  'on another port, it knows everybody; users of the ports of before are told, with the call that moves them',
+  async (t) => {
+    const dataDir = await folder(t)
+    const before = await buildApp(t, development, { dataDir })
+    const ada = await signInThere(before)
+    await before.close()
+    const after = await buildApp(t, development, { dataDir })
+    t.equal(await signInThere(after), ada)
+    t.same(issuerLines(after.log), [])
+    // As earlier versions wrote it, after DEV_IDP_PORT was set.
+    const { db } = after.context.database
+    for (const table of ['users', 'identities'] as const)
+      await db.updateTable(table).set({ issuer: 'http://127.0.0.1:41501' }).execute()
+    await after.close()
+    const now = await buildApp(t, development, { dataDir })
+    t.match(issuerLines(now.log), [
+      /^OIDC_ISSUER: 1 user, none of .* move-issuer http:\/\/127\.0\.0\.1:41501 http:\/\/127\.0\.0\.1:3001 /,
+    ])
+    t.equal(await signInThere(now), undefined, 'nobody gets an empty account')
+  },
+)
+
+const development = { OIDC_ISSUER: '', DEV_IDP_PORT: '0' }
+
+async function signInThere({ call }: TestApp): Promise<string | undefined> {
+  const browser = openBrowser(call)
+  await browser.signIn('Ada')
+  return (await browser.call('GET', '/api/v1/auth/session')).body.user?.user_id
+}
+
+function issuerLines(log: string[]): string[] {
+  return log.map((line) => JSON.parse(line).msg).filter((msg) => msg.startsWith('OIDC_ISSUER'))
+}
 
 t.test('it listens on loopback only, and a taken port is reported by its error code', async (t) => {
   const { hostname, port } = new URL(issuer)

@@ -33,10 +33,15 @@ t.test('the authorization URL carries what OpenID Connect, PKCE and the interfac
     nonce: attempt.nonce,
     code_challenge: createHash('sha256').update(attempt.codeVerifier).digest('base64url'),
     code_challenge_method: 'S256',
+    // It obliges the provider to say when it asked.
+    max_age: '31536000',
   })
-  for (const prompt of ['login', 'select_account'] as const) {
-    const prompted = new URL(await provider.authorizationUrl(attempt, prompt))
-    t.equal(prompted.searchParams.get('prompt'), prompt)
+  for (const [prompt, maxAge] of [
+    ['login', '0'],
+    ['select_account', '31536000'],
+  ] as const) {
+    const { searchParams } = new URL(await provider.authorizationUrl(attempt, prompt))
+    t.same([searchParams.get('prompt'), searchParams.get('max_age')], [prompt, maxAge])
   }
   const other = provider.newAttempt('/')
   t.not(other.nonce, attempt.nonce)
@@ -184,7 +189,68 @@ t.test('claims come from the ID token, completed by UserInfo', async (t) => {
   t.match(await identity(), { email: '', name: '', avatar_url: '' })
 })
 
-/** Where it is at fault: test/hostile/provider.test.ts. */
+t.test('Without a name, its parts are shown, or else the user name', async (t) => {
+  const { mock, provider } = await startPair(t)
+  mock.person = { sub: 'ada' }
+  const shown = async (claims: object) => {
+    mock.alter.userInfo = (userInfo) => Object.assign(userInfo, claims)
+    return (await signIn(provider)).identity.name
+  }
+  const parts = { given_name: 'Ada', family_name: 'Lovelace', preferred_username: 'ada.l' }
+  t.equal(await shown({ ...parts, name: 'Countess of Lovelace' }), 'Countess of Lovelace')
+  t.equal(await shown(parts), 'Ada Lovelace')
+  t.equal(await shown({ ...parts, name: '', family_name: null }), 'Ada')
+  t.equal(await shown({ preferred_username: 'ada.l' }), 'ada.l')
+  t.equal(await shown({}), '')
+})
+
+t.test('A claim that the ID token spells null or empty is taken from UserInfo', async (t) => {
+  const { mock, provider } = await startPair(t)
+  for (const nothing of [null, '']) {
+    mock.alter.idToken = (claims) =>
+      Object.assign(claims, { email: nothing, email_verified: nothing, name: nothing, picture: nothing })
+    t.match((await signIn(provider)).identity, { email: 'ada@example.com', email_verified: true, name: 'Ada' })
+  }
+})
+
+t.test(
+  'Optional members that are null, empty or of another type keep nobody from signing in or refreshing',
+  async (t) => {
+    const { mock, provider } = await startPair(t)
+    mock.refreshTokens = 'kept'
+    const { refreshToken } = await signIn(provider)
+    const absent: Record<string, unknown>[] = [
+      ...[null, ''].flatMap((nothing) => [{ refresh_token: nothing }, { scope: nothing }, { expires_in: nothing }]),
+      ...[{ scope: ['openid'] }, { expires_in: 'soon' }, { expires_in: -1 }],
+    ]
+    for (const members of absent) {
+      mock.alter.tokens = (body) => Object.assign(body, members)
+      const signedIn = await signIn(provider)
+      t.equal(signedIn.identity.subject, 'ada', JSON.stringify(members))
+      if ('refresh_token' in members) t.equal(signedIn.refreshToken, null)
+      t.equal(await refresh(provider, refreshToken), null, `${JSON.stringify(members)} refreshed`)
+    }
+    mock.alter.tokens = (body) => Object.assign(body, { id_token: null })
+    t.equal(await refresh(provider, refreshToken), null, 'a refresh without an ID token')
+  },
+)
+
+t.test('An auth_time that is no time counts as none, at the sign-in and at a refresh', async (t) => {
+  const { mock, provider } = await startPair(t)
+  mock.refreshTokens = 'kept'
+  const { refreshToken, authenticatedMsAgo } = await signIn(provider)
+  t.equal(authenticatedMsAgo, 0)
+  for (const auth_time of [null, '', '1700000000', 'yesterday', 0, -62135596800, true, { at: 1 }]) {
+    mock.alter.idToken = (claims) => Object.assign(claims, { auth_time })
+    t.match(
+      await signIn(provider),
+      { identity: { subject: 'ada' }, authenticatedMsAgo: null },
+      JSON.stringify(auth_time),
+    )
+    t.equal(await refresh(provider, refreshToken), null, `${JSON.stringify(auth_time)} refreshed`)
+  }
+})
+
 t.test('a sign-in does without UserInfo when the provider has none', async (t) => {
   const other = await startMock(t)
   other.alter.discovery = (metadata) => delete metadata.userinfo_endpoint
@@ -216,11 +282,19 @@ t.test('what only another sign-in can mend, and another sub, end a login; other 
   mock.takesSecret = () => false
   await t.rejects(refresh(provider, refreshToken), { name: 'ProviderRefusedError' }, 'invalid_client')
   mock.takesSecret = () => true
-  for (const error of ['temporarily_unavailable', 'server_error', 'Because of\nyou']) {
+  mock.tokenErrors = ['Because of\nyou']
+  await t.rejects(refresh(provider, refreshToken), { name: 'ProviderRefusedError', message: /the error unknown$/ })
+  for (const error of ['temporarily_unavailable', 'server_error']) {
     mock.tokenErrors = [error]
-    await t.rejects(refresh(provider, refreshToken), { name: 'ProviderRefusedError' }, error)
+    await t.rejects(refresh(provider, refreshToken), { name: 'ProviderUnavailableError' }, error)
   }
-  for (const error of ['invalid_grant', 'interaction_required', 'login_required', 'consent_required']) {
+  for (const error of [
+    'invalid_grant',
+    'interaction_required',
+    'login_required',
+    'consent_required',
+    'access_denied',
+  ]) {
     mock.tokenErrors = [error]
     await t.rejects(refresh(provider, refreshToken), InvalidGrantError, error)
   }

@@ -10,7 +10,7 @@ import { depth } from '../support/depth.ts'
 import { type Device, openDevice, startService } from './device.ts'
 
 const names = ['ada', 'bob', 'eve', 'joe']
-const ofEach = depth(60, 250)
+const ofEach = depth(20, 250)
 
 const all = names.length * ofEach
 t.test(`${all} sockets of four users: one read and serialization per user; a sign-out closes its own`, async (t) => {

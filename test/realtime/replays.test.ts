@@ -2,7 +2,7 @@ import { Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
 import type { TestApp, TestUser } from '../support/app.ts'
-import { change } from '../support/changes.ts'
+import { change, pushMany } from '../support/changes.ts'
 import { onRead } from '../support/database.ts'
 import { depth } from '../support/depth.ts'
 import { countPerTurn, type PerTurn } from '../support/per-turn.ts'
@@ -64,10 +64,9 @@ t.test('A page for many sockets is sent in steps', async (t) => {
 async function push(app: TestApp, user: TestUser, count: number): Promise<number[]> {
   const { call } = unchecked(app.app, user)
   const numbered = Array.from({ length: count }, (_, index) => change({ entity_id: `bookmark-${index}` }))
-  for (let start = 0; start < count; start += 10_000)
-    await call('POST', '/api/v1/sync/push', { body: { changes: numbered.slice(start, start + 10_000) } })
-  const query = app.context.database.db.selectFrom('records').select('stamp').where('user_id', '=', user.userId)
-  return (await query.orderBy('stamp').execute()).map(({ stamp }) => stamp)
+  await pushMany({ call }, numbered)
+  const query = app.context.database.db.selectFrom('records').select('sequence').where('user_id', '=', user.userId)
+  return (await query.orderBy('sequence').execute()).map(({ sequence }) => sequence)
 }
 
 /** Resolves when the change with the last sequence number has arrived. */

@@ -70,6 +70,18 @@ export const openapiViolations = listed({
     'a secured operation without 401': put([...list, 'responses', '401'], undefined, list),
     'a secured operation without 429': put([...exportList, 'responses', '429'], undefined, exportList),
   },
+  'house/named-user': {
+    'an operation whose session cannot name its user': put(
+      paths('auth/refresh', 'post', 'security'),
+      [{ refreshCookie: [] }],
+      paths('auth/refresh', 'post'),
+    ),
+    'an operation that does not list what the session of another user gets': put(
+      [...list, 'responses', '403'],
+      undefined,
+      list,
+    ),
+  },
   'house/error-answers': {
     'an error of another shape': put([...health, 'responses', '500'], answer(ref('NoSession'))),
     'an error that is no JSON': put([...health, 'responses', '503'], {
@@ -100,13 +112,32 @@ export const openapiViolations = listed({
     }),
   },
   'house/placed-by-login': {
-    'an operation that writes, and that nobody has placed by what it takes to undo it': within(forget, 'x-login'),
-    'one that takes a young login for no reason': put([...deletion, 'x-login', 'because'], '', deletion),
-    'one that takes a young login, and does not list what an old one is answered': put(
+    'an operation that writes, and that nobody has placed by what it takes to undo it': within(
+      forget,
+      'x-recent-sign-in',
+    ),
+    'one that requires a recent sign-in for no reason': put([...deletion, 'x-recent-sign-in', 'because'], '', deletion),
+    'one that requires a recent sign-in, and does not list the refusal of an older one': put(
       [...signOut, 'responses', '403'],
       { $ref: '#/components/responses/ForbiddenOrigin' },
       signOut,
     ),
+  },
+  'house/priced': {
+    'an operation that counts as no number of requests': within(paths('account/keyring', 'get'), 'x-cost'),
+    'a list in a body that costs nothing, however long it is': within(paths('sync/import', 'post'), 'x-cost', {
+      request: 1,
+    }),
+    'a cost by a field that the body does not have': within(paths('sync/pull', 'post'), 'x-cost', {
+      request: 1,
+      unless: 'cursor',
+      more: 40,
+    }),
+    'a cost by elements that the body does not have': within(paths('sync/rewind', 'post'), 'x-cost', {
+      request: 1,
+      per: 'changes',
+      every: 50,
+    }),
   },
   'house/time-unit': {
     'a time without a unit, by its name': within(field('Bookmark', 'created_at'), 'description', 'Never moves.'),

@@ -150,9 +150,12 @@ export const production = {
 const attemptMs = 600_000
 
 async function signedIn(context: Context, name: string, call: TestApp['call']): Promise<TestUser> {
+  const { issuer } = context.provider
+  const hasProvider = issuer !== unusedProvider.OIDC_ISSUER
   const identity = {
-    issuer: 'http://test',
-    subject: name,
+    // Users of another issuer than the provider's would keep the provider's people out. None of these is one of its people.
+    issuer: hasProvider ? issuer : 'http://test',
+    subject: hasProvider ? `test ${name}` : name,
     email: `${name}@example.org`,
     name,
     avatar_url: '',
@@ -160,7 +163,7 @@ async function signedIn(context: Context, name: string, call: TestApp['call']): 
   }
   const { session, refresh } = await signIn(
     context,
-    { identity, refreshToken: null, authenticatedMsAgo: null },
+    { identity, refreshToken: null, authenticatedAt: null },
     {
       nonce: randomUUID(),
       expiresAt: context.clock() + attemptMs,

@@ -1,4 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
+import { PushRequest, quotas } from '../../generated/limits.ts'
 import type { Schemas } from '../../src/service/contract/schemas.ts'
 
 type Change = Schemas['Change']
@@ -17,6 +18,50 @@ type Call<Answer> = (method: string, path: string, request: object) => Promise<A
 export function push<Answer>({ call }: { call: Call<Answer> }, ...changes: object[]): Promise<Answer> {
   return call('POST', '/api/v1/sync/push', { body: { changes } })
 }
+
+/** Pushes them in as many requests as the limits need, one after the other. Each change must be accepted. */
+export async function pushMany(user: { call: Call<Outcome> }, changes: Change[]): Promise<void> {
+  for (const batch of batchesOf(changes)) {
+    const { status, body } = await push(user, ...batch)
+    if (body.accepted !== batch.length) throw new Error(`push responded with ${status} ${JSON.stringify(body)}`)
+  }
+}
+
+/** Imports them in as many requests as the limits need. */
+export async function importMany(
+  { call }: { call: Call<Outcome> },
+  bookmarks: Schemas['ImportBookmark'][],
+  headers: Record<string, string> = {},
+): Promise<void> {
+  for (const batch of batchesOf(bookmarks)) {
+    const { status, body } = await call('POST', '/api/v1/sync/import', { body: { bookmarks: batch }, headers })
+    if (body.imported !== batch.length) throw new Error(`import responded with ${status} ${JSON.stringify(body)}`)
+  }
+}
+
+interface Outcome {
+  status: number
+  body: { accepted?: number; imported?: number }
+}
+
+const mostElements = PushRequest.changes.maxItems
+
+/** Pieces of a list that fit into a push or an import. */
+function* batchesOf<T extends { encrypted_data?: string }>(list: T[]): Generator<T[]> {
+  let [start, bytes] = [0, 0]
+  for (const [index, { encrypted_data = '' }] of list.entries()) {
+    const size = encrypted_data.length + overheadBytes
+    if (index - start === mostElements || bytes + size > quotas.batchBodyBytes) {
+      yield list.slice(start, index)
+      ;[start, bytes] = [index, 0]
+    }
+    bytes += size
+  }
+  if (start < list.length) yield list.slice(start)
+}
+
+/** Bytes of an element beside its ciphertext, at most. */
+const overheadBytes = 600
 
 /** Pushes a change of each of these entities in one request. */
 export function pushEntities<Answer>(user: { call: Call<Answer> }, ...ids: string[]): Promise<Answer> {

@@ -82,10 +82,11 @@ export function openContract(documents: Documents): (traffic: Traffic) => void {
   }
 
   function checkHeaders(name: string, response: ResponseObject, headers: Exchange['headers']): void {
-    assert.ok(
-      response.headers?.['Set-Cookie'] || headers['set-cookie'] === undefined,
-      `${name}: a cookie that is not in the contract`,
-    )
+    for (const cookies of ['Set-Cookie', 'Clear-Site-Data'])
+      assert.ok(
+        response.headers?.[cookies] || headers[cookies.toLowerCase()] === undefined,
+        `${name}: ${cookies} is not in the contract`,
+      )
     for (const [header, reference] of Object.entries(response.headers ?? {})) {
       const { required, schema } = deref(reference) as { required?: boolean; schema?: object }
       const value = headers[header.toLowerCase()]

@@ -2,7 +2,6 @@ import Sqlite from 'better-sqlite3'
 import { type KyselyPlugin, PostgresAdapter, SqliteAdapter, sql } from 'kysely'
 import type { Context } from '../../src/service/context.ts'
 import { isPostgres } from './database-url.ts'
-import { until } from './until.ts'
 
 /**
  * The whole content of the database but the traces of probes and sweeps, and of a login's use, which is written in its own time:
@@ -15,7 +14,7 @@ export async function snapshot({ database: { db } }: Context): Promise<string> {
   // One after another: together, each would open a connection to Postgres.
   for (const name of names)
     if (name !== 'heartbeat') rows.push([name, (await sql`select * from ${sql.table(name)}`.execute(db)).rows])
-  return JSON.stringify(rows, (key, value) => (/^trash_checked_|^last_used_at$/.test(key) ? undefined : value))
+  return JSON.stringify(rows, (key, value) => (key === 'last_used_at' ? undefined : value))
 }
 
 /** To look for them takes longer than to read them. */
@@ -29,14 +28,16 @@ export async function countRows({ database: { db } }: Context): Promise<Record<s
   )
 }
 
-const ownTables = new Set(['epoch', 'expansions'])
+const ownTables = new Set(['epoch', 'applied_migrations'])
 
 /** A user's only record, with its ciphertext even if it is deleted. */
 export async function findStored({ database: { db } }: Context, userId: string) {
   return db
     .selectFrom('records')
     .innerJoin('ciphertexts', (join) =>
-      join.onRef('ciphertexts.user_id', '=', 'records.user_id').onRef('ciphertexts.stamp', '=', 'records.data_stamp'),
+      join
+        .onRef('ciphertexts.user_id', '=', 'records.user_id')
+        .onRef('ciphertexts.sequence', '=', 'records.data_sequence'),
     )
     .selectAll('records')
     .select('encrypted_data')
@@ -72,21 +73,6 @@ export function diskError(): Error {
   return new Sqlite.SqliteError('disk I/O error', 'SQLITE_IOERR')
 }
 
-/** Lets no joint write begin before so many have come: they share a transaction then, whenever each arrives. */
-export function gatherWrites(context: Context, count: number): void {
-  const { database, writeTogether } = context
-  const { writeJointly } = database
-  let arrived = 0
-  database.writeJointly = (...args) => {
-    arrived++
-    return writeJointly(...args)
-  }
-  context.writeTogether = async (...args) => {
-    await until(() => arrived >= count)
-    return writeTogether(...args)
-  }
-}
-
 /** How a test runs a write: as a whole, or with something around the work in its transaction. */
 type Intercepted<T> = (around?: <R>(work: () => Promise<R>) => Promise<R>) => Promise<T>
 
@@ -95,15 +81,10 @@ export function interceptWrites(
   { database }: Pick<Context, 'database'>,
   intercept: <T>(write: Intercepted<T>) => Promise<T>,
 ): () => void {
-  const { write, writeJointly } = database
-  database.write = (work, owner) =>
-    intercept((around = (inside) => inside()) => write((trx) => around(() => work(trx)), owner))
-  database.writeJointly = (owner, share, work) =>
-    intercept((around) =>
-      // Without anything around it, it stays the same work, with which others can be taken together.
-      writeJointly(owner, share, around ? (...args) => around(() => work(...args)) : work),
-    )
-  return () => Object.assign(database, { write, writeJointly })
+  const { write } = database
+  database.write = (work, ...rest) =>
+    intercept((around = (inside) => inside()) => write((trx) => around(() => work(trx)), ...rest))
+  return () => Object.assign(database, { write })
 }
 
 /** Makes every query fail from now on; returns a function that repairs it. */

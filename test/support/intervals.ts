@@ -10,3 +10,23 @@ export function holdIntervals(t: Pick<Test, 'teardown'>): (seconds: number) => v
   t.teardown(() => mock.timers.reset())
   return (seconds) => mock.timers.tick(seconds * 1000)
 }
+
+/** Stops the clock by which the service measures how fast something goes on. Returns what lets seconds pass. */
+export function holdClock(t: Pick<Test, 'teardown'>): (seconds: number) => void {
+  const { now } = performance
+  let ms = Math.ceil(performance.now())
+  performance.now = () => ms
+  t.teardown(() => Object.assign(performance, { now }))
+  return (seconds) => {
+    ms += seconds * 1000
+  }
+}
+
+/** Holds both. */
+export function holdTime(t: Pick<Test, 'teardown'>): (seconds: number) => void {
+  const [tick, goOn] = [holdIntervals(t), holdClock(t)]
+  return (seconds) => {
+    goOn(seconds)
+    tick(seconds)
+  }
+}

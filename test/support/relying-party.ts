@@ -11,6 +11,7 @@ export const relyingParty = {
   scopes: 'openid profile email offline_access',
   redirectUri: 'http://127.0.0.1:3000/api/v1/auth/callback',
   allowHttp: true,
+  proxies: { http: undefined, https: undefined, none: undefined },
 }
 
 export async function startPair(t: Test): Promise<{ mock: MockProvider; provider: Provider }> {

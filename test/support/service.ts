@@ -100,13 +100,13 @@ export async function startService(
   }
 }
 
-/** Resolves once the process has printed how to sign in, or in production that it is serving. */
+/** Resolves once the process has printed its last line for people, or in production that it is serving. */
 export async function serving({ stdout, stderr, exited }: Run): Promise<void> {
   let gone = false
   exited.then(() => {
     gone = true
   })
-  while (!/sign in|"msg":"serving"/.test(stdout())) {
+  while (!/Ctrl-C stops it|"msg":"serving"/.test(stdout())) {
     if (gone) throw new Error(`the service did not start: ${stderr() || stdout()}`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }

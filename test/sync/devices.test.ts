@@ -39,18 +39,6 @@ async function known({ userId }: TestUser): Promise<Set<string>> {
   return new Set(rows.map(({ device_id }) => device_id))
 }
 
-t.test('A removed device is unknown: its status starts from cursor 0', async (t) => {
-  const ada = await user('ada')
-  await addDevices(ada, limit, (index) => seen + index)
-  await pushBy(ada, 'writer')
-  t.equal((await known(ada)).has('d0'), false)
-  const status = async (id: string) => (await ada.call('GET', '/api/v1/sync/status', as(id))).body
-  t.match(await status('d0'), { last_sync: 0, pending_changes: 1 })
-  t.match(await status('d1'), { last_sync: seen + 1, pending_changes: 0 })
-  await ada.call('POST', '/api/v1/sync/pull', as('d0'))
-  t.match(await status('d0'), { pending_changes: 0 }, 'until it returns')
-})
-
 t.test('The new device stays, even if the clock was set back', async (t) => {
   setClock(1_800_000_000_000)
   t.teardown(() => setClock(undefined))

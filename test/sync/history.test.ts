@@ -1,12 +1,9 @@
 /** The rest that the model of history-model.test.ts does not say: defaults, limits, other devices, what is erased. */
 import t from 'tap'
 import type { Schemas } from '../../src/service/contract/schemas.ts'
-import { findCounters } from '../../src/service/db/tables/users.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change, pullAll, push } from '../support/changes.ts'
-import { depth } from '../support/depth.ts'
 import { pick } from '../support/pick.ts'
-import { sweepVersions } from '../support/sweeps.ts'
 import { countUsage, usage } from '../support/usage.ts'
 
 const dayMs = 86_400_000
@@ -32,50 +29,6 @@ const by = (device?: string) => ({ headers: device === undefined ? {} : { 'x-dev
 const create = (user: TestUser, id: string, text: string) =>
   user.call('POST', '/api/v1/bookmarks', { body: { id, ...content(text) } })
 const texts = (versions: Schemas['Version'][]) => versions.map(({ encrypted_data }) => encrypted_data)
-
-t.test('A rewind of 20,000 deleted bookmarks: counted first, then done, in requests of 10,000', async (t) => {
-  const { start, ada, get } = await open()
-  const ids = Array.from({ length: depth(300, 20_000) }, (_, index) => `x${index}`)
-  for (let first = 0; first < ids.length; first += 10_000) {
-    const bookmarks = ids.slice(first, first + 10_000).map((id) => ({ id, ...content(`text of ${id}`) }))
-    await ada.call('POST', '/api/v1/sync/import', { body: { bookmarks }, ...by('phone') })
-  }
-  const { cursor: to } = await pullAll(ada, { limit: 10_000 })
-  app.setClock(start + 3_600_000)
-  await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'later', ...content('later') } })
-  for (let first = 0; first < ids.length; first += 10_000) {
-    const gone = ids
-      .slice(first, first + 10_000)
-      .map((entity_id) => change({ entity_id, operation: 'delete', timestamp: start + 3_600_000 }))
-    await push(ada, ...gone)
-  }
-  const run = async (dry_run: boolean) => {
-    const total = { restored: 0, deleted: 0, unchanged: 0, beyond_retention: 0, requests: 0 }
-    for (let cursor: object = {}; ; total.requests += 1) {
-      const { body } = await ada.call('POST', '/api/v1/sync/rewind', { body: { to, dry_run, ...cursor } })
-      for (const fate of ['restored', 'deleted', 'unchanged', 'beyond_retention'] as const) total[fate] += body[fate]
-      if (body.next === null) return { ...total, requests: total.requests + 1 }
-      cursor = { cursor: body.next }
-    }
-  }
-  const expected = {
-    restored: ids.length,
-    deleted: 1,
-    unchanged: 0,
-    beyond_retention: 0,
-    requests: depth(1, 3),
-  }
-  t.same(await run(true), expected)
-  t.equal((await get('/api/v1/sync/status')).total_bookmarks, 1, 'a dry run changes nothing')
-  t.same(await run(false), expected)
-  const status = await get('/api/v1/sync/status')
-  t.same([status.total_bookmarks, status.conflict_count], [ids.length, 0])
-  t.equal((await get('/api/v1/bookmarks/x7')).encrypted_data, 'text of x7')
-  const after = { cursor: `bookmark/${ids[7]}` }
-  const later = (await ada.call('POST', '/api/v1/sync/rewind', { body: { to, dry_run: true, ...after } })).body
-  t.ok(later.next !== null || later.unchanged < ids.length, 'it begins after the entity that the cursor names')
-  t.same(await run(false), { ...expected, restored: 0, deleted: 0, unchanged: ids.length + 1 }, 'again: nothing to do')
-})
 
 t.test('A bookmark’s versions: newest first, each with when it was current and why it is not', async (t) => {
   const { start, ada, put, versions } = await open()
@@ -147,25 +100,6 @@ t.test('The trash: what can be restored, the last deleted first; purged, it is g
   t.equal((await push(ada, older)).body.conflicts.length, 1)
 })
 
-t.test('Many lost changes of one bookmark are not kept again when they are sent again', async (t) => {
-  const { start, ada, versions } = await open()
-  await create(ada, 'x', 'first')
-  const lost = Array.from({ length: 120 }, (_, index) => ({
-    ...change({ entity_id: 'x', operation: 'update', timestamp: start - 1000 + index, device_id: 'phone' }),
-    ...{ id: `event-${100 + index}`, ...content(`lost ${index}`) },
-  }))
-  t.equal((await push(ada, ...lost)).body.conflicts.length, 120)
-  const kept = await versions('x')
-  t.equal(kept.length, 50)
-  const known = new Set(pick(kept, 'version_id'))
-  const again = lost.filter(({ id }) => known.has(id))
-  const counters = () => findCounters(app.context.database.db, ada.userId)
-  const before = await counters()
-  await push(ada, ...again.slice(25), ...again)
-  t.same(await versions('x'), kept)
-  t.same(await counters(), before, 'none has a new number')
-})
-
 t.test(
   'After a large import, going back to now undoes nothing, and to a moment before an edit only that',
   async (t) => {
@@ -190,59 +124,6 @@ t.test(
     t.match(await rewind(cursor, false), { restored: 1, deleted: 0 }, 'to the cursor of before')
   },
 )
-
-t.test('A service that keeps no versions keeps nothing of what is deleted or replaced', async (t) => {
-  const none = await buildApp(t, { KEEP_VERSIONS_DAYS: '0' })
-  const { ada, put, versions, get } = await open(none)
-  await create(ada, 'x', 'one')
-  await put('x', 'two')
-  await create(ada, 'y', 'one')
-  await ada.call('DELETE', '/api/v1/bookmarks/y')
-  t.same([await versions('x'), await versions('y'), (await get('/api/v1/trash')).bookmarks], [[], [], []])
-  t.same(await countUsage(none.context, ada.userId), { bytes: 3, records: 2 })
-  t.same(await usage(none.context, ada.userId), { bytes: 3, records: 2 })
-})
-
-t.test(
-  'What a release without history has deleted gets into the trash at the next sweep, then is erased',
-  async (t) => {
-    const { start, ada, get } = await open()
-    const { db } = app.context.database
-    for (const id of ['x', 'y']) await create(ada, id, 'one')
-    await ada.call('DELETE', '/api/v1/bookmarks/x')
-    // As that release leaves it.
-    await db.updateTable('records').set({ versions: 0 }).where('user_id', '=', ada.userId).execute()
-    await db.deleteFrom('versions').where('user_id', '=', ada.userId).execute()
-    const unknown = { version_bytes: 0, trash_checked_at: 0, empty_tombstones: 5 }
-    await db.updateTable('users').set(unknown).where('id', '=', ada.userId).execute()
-    t.same((await get('/api/v1/trash')).bookmarks, [])
-    await sweepVersions(app.context, start)
-    t.match(await findCounters(db, ada.userId), { empty_tombstones: 0 }, 'counted anew')
-    t.match((await get('/api/v1/trash')).bookmarks, [{ id: 'x', ...content('one') }])
-    await sweepVersions(app.context, start + 31 * dayMs)
-    t.same((await get('/api/v1/trash')).bookmarks, [])
-    t.match(await findCounters(db, ada.userId), { empty_tombstones: 1, stored_records: 2 })
-    t.same(await usage(app.context, ada.userId), { bytes: 3, records: 2 })
-    t.same(await countUsage(app.context, ada.userId), { bytes: 3, records: 2 })
-  },
-)
-
-t.test('So does what it has deleted since a sweep with a clock that was ahead', async (t) => {
-  const { start, ada, get } = await open()
-  const { db } = app.context.database
-  for (const id of ['x', 'y']) await create(ada, id, 'one')
-  await sweepVersions(app.context, start + 20 * dayMs)
-  await ada.call('DELETE', '/api/v1/bookmarks/x')
-  await db.deleteFrom('versions').where('user_id', '=', ada.userId).execute()
-  await db.updateTable('users').set({ version_bytes: 0 }).where('id', '=', ada.userId).execute()
-  await sweepVersions(app.context, start + 28 * dayMs)
-  t.match((await get('/api/v1/trash')).bookmarks, [{ id: 'x', ...content('one') }])
-  const checked = async () =>
-    db.selectFrom('users').select('trash_checked_at').where('id', '=', ada.userId).executeTakeFirst()
-  const before = await checked()
-  await sweepVersions(app.context, start + 36 * dayMs)
-  t.same(await checked(), before, 'who has written nothing since is not looked through')
-})
 
 t.test('By default, what only looks encrypted anew is restored if nothing else is left', async (t) => {
   const { ada, versions, get } = await open()

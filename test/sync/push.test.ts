@@ -5,7 +5,6 @@ import type { Schemas } from '../../src/service/contract/schemas.ts'
 import type { TestUser } from '../support/app.ts'
 import { change, pullAll, push } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
-import { pick } from '../support/pick.ts'
 import { sharedApp, sharedUser } from '../support/shared-app.ts'
 
 type Change = Schemas['Change']
@@ -83,46 +82,6 @@ t.test('Push conflict rule', async (t) => {
   t.match((await pullAll(ada)).changes[0], { id: tie.id, conflict_resolved: true, resolution_strategy: 'device_id' })
   const lowTie = change({ entity_id: 'x', timestamp: 2000, device_id: 'C' })
   t.match((await push(ada, lowTie)).body.conflicts, [{ entity_id: 'x', reason: /device_id/ }])
-})
-
-t.test('A large push stores each change as it is, those that are alike and those that differ', async (t) => {
-  const ada = await sharedUser()
-  const operations = ['update', 'delete', 'create'] as const
-  const alike = Array.from({ length: 60 }, (_, n) => change({ entity_id: `alike-${n}`, timestamp: n }))
-  const different = Array.from({ length: 60 }, (_, n) =>
-    change({
-      entity_id: `different-${n}`,
-      entity_type: (['bookmark', 'history', 'group'] as const)[n % 3] ?? 'bookmark',
-      operation: operations[n % 4] ?? 'create',
-      device_id: `device-${n % 5}`,
-      timestamp: n,
-    }),
-  )
-  const changes = [...alike, ...different]
-  const sameDevice = changes.map(({ entity_id, entity_type, device_id }, n) =>
-    change({ entity_id, entity_type, timestamp: 500 + n, device_id }),
-  )
-  const otherDevices = changes.map(({ entity_id, entity_type }, n) =>
-    change({ entity_id, entity_type, timestamp: 1000 + n, device_id: `device-${n % 7}` }),
-  )
-  for (const pushed of [changes, sameDevice, otherDevices]) {
-    t.equal((await push(ada, ...pushed)).body.accepted, changes.length)
-    const { changes: pulled } = await pullAll(ada)
-    const content = pulled.map(({ user_id, conflict_resolved, resolution_strategy, overwritten, ...event }) => event)
-    t.same(content, pushed)
-  }
-})
-
-t.test('A retried push changes nothing', async (t) => {
-  const { user, db } = await sharedApp()
-  const ada = await user('ada')
-  const rows = () => db.selectFrom('records').selectAll().where('user_id', '=', ada.userId).orderBy('stamp').execute()
-  const changes = [change({ entity_id: 'x' }), change({ entity_id: 'y', operation: 'delete' })]
-  await push(ada, ...changes)
-  const before = await rows()
-  const again = await push(ada, ...changes)
-  t.same(again.body.accepted_ids, pick(changes, 'id'), 'it is accepted')
-  t.same(await rows(), before, 'the stamps stay')
 })
 
 t.test('A change of another user, or from the far future, is rejected in conflicts', async (t) => {

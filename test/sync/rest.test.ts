@@ -1,15 +1,12 @@
 import t from 'tap'
 import { buildApp, type TestUser } from '../support/app.ts'
-import { change, pullAll, push } from '../support/changes.ts'
+import { pullAll } from '../support/changes.ts'
 import { findStored } from '../support/database.ts'
 import { sharedUser } from '../support/shared-app.ts'
 
 const content = { encrypted_data: 'data', data_hash: 'hash' }
 const edited = { encrypted_data: 'edited', data_hash: 'edited' }
-const hourMs = 3_600_000
 const clocked = await buildApp(t)
-
-const pushOne = (user: TestUser, fields: Parameters<typeof change>[0]) => push(user, change(fields))
 const only = async (user: TestUser) => (await pullAll(user)).changes[0]
 
 t.test('PUT changes a live bookmark; DELETE deletes it and keeps its record', async (t) => {
@@ -60,21 +57,6 @@ t.test('A REST write is a change: operation, device_id, timestamp, an event id o
   t.equal(ids.size, 3)
 })
 
-t.test("Unknown fields of a REST body with the names of a change's have no effect", async (t) => {
-  const { user, setClock } = clocked
-  setClock(1_800_000_000_000)
-  const ada = await user('ada fields')
-  const others = { timestamp: 1, device_id: 'other', operation: 'delete', entity_id: 'y', base: 0, user_id: 'other' }
-  await ada.call('POST', '/api/v1/bookmarks', { body: { ...others, ...content, id: 'x' } })
-  const created = await only(ada)
-  t.match(created, { entity_id: 'x', operation: 'create', timestamp: 1_800_000_000_000, device_id: 'unknown' })
-  t.not(created?.id, 'x', 'the event has an id of its own')
-  await ada.call('PUT', '/api/v1/bookmarks/x', { body: { ...others, ...edited, id: 'y' } })
-  const updated = await only(ada)
-  t.match(updated, { entity_id: 'x', operation: 'update', timestamp: 1_800_000_000_001, device_id: 'unknown' })
-  t.not(updated?.id, 'x')
-})
-
 t.test('POST without an id: the server makes a UUIDv7, a new one each time', async (t) => {
   const ada = await sharedUser()
   const ids = new Set<string>()
@@ -84,39 +66,6 @@ t.test('POST without an id: the server makes a UUIDv7, a new one each time', asy
     ids.add(body.id)
   }
   t.equal(ids.size, 20)
-})
-
-t.test('created_at never changes: not by PUT, push, deletion or revival', async (t) => {
-  const ada = await sharedUser()
-  await pushOne(ada, { entity_id: 'x', timestamp: 1000 })
-  const created = async () => (await ada.call('GET', '/api/v1/bookmarks/x')).body.created_at
-  await pushOne(ada, { entity_id: 'x', timestamp: 2000, operation: 'update' })
-  t.equal(await created(), 1000, 'push')
-  await pushOne(ada, { entity_id: 'x', timestamp: 500, operation: 'update' })
-  t.equal(await created(), 1000, 'an older push')
-  await ada.call('PUT', '/api/v1/bookmarks/x', { body: edited })
-  t.equal(await created(), 1000, 'PUT')
-  await ada.call('DELETE', '/api/v1/bookmarks/x')
-  await pushOne(ada, { entity_id: 'x', timestamp: Date.now() + hourMs, operation: 'create' })
-  t.equal(await created(), 1000, 'revival')
-})
-
-t.test('20 PUTs of one bookmark at once: each response has what it wrote, and the last one stays', async (t) => {
-  const ada = await sharedUser()
-  await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'x', ...content } })
-  const answers = await Promise.all(
-    Array.from({ length: 20 }, (_, index) =>
-      ada.call('PUT', '/api/v1/bookmarks/x', { body: { encrypted_data: `data-${index}`, data_hash: `hash-${index}` } }),
-    ),
-  )
-  t.same(
-    answers.map(({ body }) => body.encrypted_data),
-    answers.map((_, index) => `data-${index}`),
-  )
-  const times = answers.map(({ body }) => body.updated_at)
-  t.equal(new Set(times).size, 20, 'no two have the same time')
-  const last = answers.find(({ body }) => body.updated_at === Math.max(...times))
-  t.same((await ada.call('GET', '/api/v1/bookmarks/x')).body, last?.body)
 })
 
 t.test('20 POSTs of one id at once: one 201, the others 409', async (t) => {

@@ -1,8 +1,7 @@
 import t from 'tap'
 import type { Schemas } from '../../src/service/contract/schemas.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
-import { change, pullAll, push } from '../support/changes.ts'
-import { depth } from '../support/depth.ts'
+import { change, pushMany } from '../support/changes.ts'
 import { digestOf } from '../support/digest.ts'
 import { sharedUser } from '../support/shared-app.ts'
 
@@ -99,7 +98,7 @@ t.test('pending_changes is counted up to 10,000', async (t) => {
   const ada = await sharedUser()
   for (const count of [9_999, 1, 1]) {
     const changes = Array.from({ length: count }, () => change({ entity_id: crypto.randomUUID() }))
-    await push(ada, ...changes)
+    await pushMany(ada, changes)
     const { pending_changes, total_bookmarks } = await statusOf(ada, 'other')
     t.equal(pending_changes, Math.min(10_000, total_bookmarks), `${total_bookmarks} changes`)
   }
@@ -124,41 +123,4 @@ t.test('digest: the sum over the hashes of what is live, of any type, however it
   await ada.call('PUT', '/api/v1/bookmarks/a', { body: edited })
   await ada.call('POST', '/api/v1/bookmarks/b/restore', { body: {} })
   t.equal(await digest(ada), digestOf([edited, ...sum.slice(1), { data_hash: 'E'.repeat(32) }]))
-})
-
-t.test('digest: what an instance that knows none has written is in it, and null while others write', async (t) => {
-  const { user, context } = await buildApp(t)
-  const ada = await user('ada')
-  const hashes = async () => (await pullAll(ada)).changes.filter(({ operation }) => operation !== 'delete')
-  const changes = Array.from({ length: depth(1_100, 20_000) }, (_, index) => change({ entity_id: `x${index}` }))
-  await push(ada, ...changes)
-  const { db } = context.database
-  const writeWithoutIt = async () => {
-    const last_stamp = Date.now() + 100_000
-    await db
-      .updateTable('records')
-      .set({ stamp: last_stamp, data_hash: hex('a') })
-      .where('entity_id', '=', 'x7')
-      .execute()
-    await db.updateTable('users').set({ last_stamp }).where('id', '=', ada.userId).execute()
-  }
-  await writeWithoutIt()
-  t.equal(await digest(ada), digestOf(await hashes()), 'computed anew')
-  await pushBy(ada, { entity_id: 'x8', operation: 'delete' })
-  t.equal(await digest(ada), digestOf(await hashes()), 'and kept again')
-
-  await writeWithoutIt()
-  await pushBy(ada, { entity_id: 'x9', operation: 'delete' })
-  const before = digestOf(await hashes())
-  const [one, , other] = await Promise.all([
-    digest(ada),
-    pushBy(ada, { entity_id: 'later', timestamp: 1 }),
-    digest(ada),
-  ])
-  const right = digestOf(await hashes())
-  t.same(
-    [one, other].filter((told) => ![null, before, right].includes(told)),
-    [],
-  )
-  t.equal(await digest(ada), right)
 })

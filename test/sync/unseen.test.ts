@@ -77,16 +77,6 @@ t.test('A REST write or an import without a device id counts as having seen what
   t.same(said, [unflagged, unflagged, unflagged])
 })
 
-t.test('A base from the future, of a database that was restored, counts as 0', async (t) => {
-  const ada = await sharedUser()
-  await push(ada, edit('laptop'))
-  const { cursor } = await readX(ada)
-  await push(ada, edit('phone', { base: cursor + 1 }))
-  t.same((await readX(ada)).said, flagged)
-  await push(ada, edit('tablet', { base: (await readX(ada)).cursor }))
-  t.same((await readX(ada)).said, [false, null, ['laptop']], 'one that it has pulled is the newest itself')
-})
-
 t.test('A change that is to be rejected rather than overwrite what its device has not seen', async (t) => {
   const ada = await sharedUser()
   const conflicts = async () => {
@@ -144,23 +134,6 @@ t.test('A change that is to be rejected is accepted if it says the same as what 
   await push(ada, first)
   const same = edit('phone', { base: 0, if_unseen: 'reject', ...(data_hash && { data_hash }) })
   t.match((await push(ada, same)).body, { accepted_ids: [same.id], conflicts: [] })
-})
-
-t.test('Many devices in one push: each has seen what it has pulled', async (t) => {
-  const ada = await sharedUser()
-  const ids = Array.from({ length: depth(300, 10_000) }, (_, index) => `device-${index}`)
-  await push(ada, ...ids.map((entity_id) => edit('laptop', { entity_id })))
-  const pulled = ids.filter((_, index) => index % 100 === 7)
-  for (const id of pulled) await ada.call('POST', '/api/v1/sync/pull', { body: { limit: 10_000 }, ...by(id) })
-  await push(ada, ...ids.map((id) => edit(id, { entity_id: id })))
-  const { changes } = await pullAll(ada)
-  t.same(
-    pick(
-      changes.filter(({ overwritten }) => !overwritten),
-      'entity_id',
-    ),
-    pulled,
-  )
 })
 
 t.test('Every version replaced unseen is named by all later ones, however they are written; no other is', async (t) => {

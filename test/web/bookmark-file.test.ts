@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { readBookmarkFile } from '../../src/client/bookmark-file/read.ts'
 import { writeBookmarkFile } from '../../src/client/bookmark-file/write.ts'
 import { folder } from '../support/service.ts'
 import { importFile, openChromium, openContext, openPage, show } from './fixture.ts'
@@ -45,17 +44,6 @@ else {
     await writeFile(path, whole.replace(/<META HTTP-EQUIV="Content-Security-Policy"[^>]*>/, ''))
     await open(t, path)
     await listener.next
-  })
-
-  t.test('a bookmarklet stays in the file, and does not run there', async (t) => {
-    const code = "javascript:void(document.title='ran')"
-    const html = writeBookmarkFile([{ id: '1', title: 'Bookmarklet', url: code, source: 'bookmarks' }])
-    t.equal(readBookmarkFile(html)[0]?.url, code)
-    const path = join(await folder(t), 'bookmarks.html')
-    await writeFile(path, html)
-    const page = await open(t, path)
-    await page.getByRole('link', { name: 'Bookmarklet' }).click()
-    t.equal(await page.title(), 'Bookmarks')
   })
 
   /** Opens the file as a page and does there what a person could: nothing must come of it. */

@@ -1,14 +1,14 @@
 /** The client package in a browser's extension: the example, in one Chromium. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import t, { type Test } from 'tap'
-import { buildExtension } from '../../scripts/package/extension.ts'
+import t from 'tap'
+import { buildForTests } from '../../scripts/test/build.ts'
 import type { Sync } from '../../src/client/index.ts'
 import { isDeep } from '../support/depth.ts'
 import { folder, type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { bar, Installed, origin } from './extension/installed.ts'
-import { openDevice, setUp } from './extension/set-up.ts'
-import { developmentProvider, openChromium } from './fixture.ts'
+import { beginSetUp, endSetUp, openDevice } from './extension/set-up.ts'
+import { developmentProvider, openChromium, passphrase, signInBeside } from './fixture.ts'
 
 /** Chromium stops an extension's worker that has had nothing to do for 30 s; the service pings every 20 s. */
 const pastIdleMs = 45_000
@@ -16,72 +16,91 @@ const pastIdleMs = 45_000
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
-  await buildExtension()
+  await buildForTests('extension')
 
-  t.test('an extension signs in, pushes, refreshes, and goes on after its worker was stopped', async (t) => {
-    const { service, installed, elsewhere } = await begin(t)
-    await add(installed, 'pushed')
-    await has(elsewhere, 'pushed')
-    t.equal(refreshesOf(service), 0)
-    await installed.page.context().addCookies([{ name: 'service_session', value: 'over', url: service.origin }])
-    await add(installed, 'pushed after a refresh')
-    await has(elsewhere, 'pushed', 'pushed after a refresh')
-    t.equal(refreshesOf(service), 1, 'one refresh, and another device has both')
+  t.test('an extension in Chromium', async (t) => {
+    const service = await startService(t, await folder(t), { ...(await developmentProvider()), LOG_LEVEL: 'info' })
+    const installed = await Installed.start(t)
 
-    const { life } = await installed.worker()
-    await installed.stopWorker()
-    await put(elsewhere, 'meanwhile')
-    // Until the browser has started a worker anew, for this question or an alarm. One that is just stopping does not answer.
-    await until(() =>
-      installed.worker().then(
-        (anew) => anew.life !== life,
-        () => false,
-      ),
+    await t.test(
+      'a set-up whose session somebody else has taken over ends, and creates no vault for them',
+      async (t) => {
+        const { page } = installed
+        await beginSetUp(installed, service, 'Ann')
+        await page.getByLabel('Passphrase', { exact: true }).fill(passphrase)
+        await page.getByLabel('Once more').fill(passphrase)
+        await page.getByRole('button', { name: 'Create the vault' }).click()
+        await page.getByRole('checkbox').check()
+        await signInBeside(page.context(), service.origin, 'Bob')
+        await page.getByRole('alert').getByText('What you had begun was not done').waitFor()
+        await page.getByText(/You are signed in as bob/i).waitFor()
+        t.equal(await page.locator('#recovery code').textContent(), '', 'no recovery code is shown')
+        const session = await page.context().request.get(`${service.origin}/api/v1/auth/session`)
+        t.match(await session.json(), { user: { name: 'Bob' }, has_keyring: false })
+      },
     )
-    await shows(installed, 'meanwhile')
-    await put(elsewhere, 'live')
-    await shows(installed, 'live', 'meanwhile', 'pushed', 'pushed after a refresh')
-    const { sockets } = await installed.worker()
-    const messages = sockets.map((types) => types.filter((type) => type !== 'ping'))
-    // One more if the socket was open before the worker had pulled the change that was made meanwhile.
-    const [[greeting, ...changes] = [], ...others] = messages
-    t.same([greeting, others], ['connected', []], 'which has one socket')
-    t.match(changes.join(), /^sync(,sync)?$/, 'by which the change came')
-  })
 
-  // Nothing but waiting shows when Chromium stops a worker by itself.
-  if (isDeep)
-    t.test('an extension holds its socket for longer than a worker may idle', async (t) => {
-      const { installed, elsewhere } = await begin(t)
-      const idle = await Installed.start(t)
-      const [before, idleBefore] = [await installed.worker(), await idle.worker()]
-      await installed.unwatched(() =>
-        idle.unwatched(async () => {
-          await sleep(pastIdleMs)
-          await until(async () => (await idle.chromium.workers(origin)) === 0)
-          await put(elsewhere, 'from elsewhere')
-        }),
+    await endSetUp(installed)
+    const elsewhere = await openDevice(service, 'Bob')
+    await t.test('it signs in, pushes, refreshes, and goes on after its worker was stopped', async (t) => {
+      await add(installed, 'pushed')
+      await has(elsewhere, 'pushed')
+      const before = refreshesOf(service)
+      await installed.page.context().addCookies([{ name: 'service_session', value: 'over', url: service.origin }])
+      await add(installed, 'pushed after a refresh')
+      await has(elsewhere, 'pushed', 'pushed after a refresh')
+      t.equal(refreshesOf(service), before + 1, 'one refresh, and another device has both')
+
+      const { life } = await installed.worker()
+      await installed.stopWorker()
+      await put(elsewhere, 'meanwhile')
+      // Until the browser has started a worker anew, for this question or an alarm. One that is just stopping does not answer.
+      await until(() =>
+        installed.worker().then(
+          (anew) => anew.life !== life,
+          () => false,
+        ),
       )
-      await shows(installed, 'from elsewhere')
-
-      t.not((await idle.worker()).life, idleBefore.life, 'a worker without a socket was stopped meanwhile')
-      const { life, sockets } = await installed.worker()
-      t.equal(life, before.life, 'the worker with the socket was not')
-      t.match((await installed.ask({ ask: 'state' })).state?.sync, { state: 'online' })
-      const [[greeting, ...messages] = [], ...others] = sockets
-      t.same(others, [], 'it has had one socket')
-      t.equal(greeting, 'connected')
-      t.ok(messages.filter((type) => type === 'ping').length >= 2, 'which the service kept alive')
-      t.equal(messages.filter((type) => type === 'sync').length, 1, 'and by which the change came')
+      await shows(installed, 'meanwhile')
+      await put(elsewhere, 'live')
+      await shows(installed, 'live', 'meanwhile', 'pushed', 'pushed after a refresh')
+      const { sockets } = await installed.worker()
+      const messages = sockets.map((types) => types.filter((type) => type !== 'ping'))
+      // One more if the socket was open before the worker had pulled the change that was made meanwhile.
+      const [[greeting, ...changes] = [], ...others] = messages
+      t.same([greeting, others], ['connected', []], 'which has one socket')
+      t.match(changes.join(), /^sync(,sync)?$/, 'by which the change came')
     })
-}
 
-/** A Chromium with the extension, set up, and another device of the same person. */
-async function begin(t: Test): Promise<{ service: Service; installed: Installed; elsewhere: Sync }> {
-  const service = await startService(t, await folder(t), { ...(await developmentProvider()), LOG_LEVEL: 'info' })
-  const installed = await Installed.start(t)
-  await setUp(installed, service, 'Ada')
-  return { service, installed, elsewhere: await openDevice(service, 'Ada') }
+    // Nothing but waiting shows when Chromium stops a worker by itself.
+    await t.test(
+      'it holds its socket for longer than a worker may idle',
+      { skip: !isDeep && 'only with --deep' },
+      async (t) => {
+        const idle = await Installed.start(t)
+        await installed.stopWorker()
+        const [before, idleBefore] = [await installed.worker(), await idle.worker()]
+        await installed.unwatched(() =>
+          idle.unwatched(async () => {
+            await sleep(pastIdleMs)
+            await until(async () => (await idle.chromium.workers(origin)) === 0)
+            await put(elsewhere, 'from elsewhere')
+          }),
+        )
+        await shows(installed, 'from elsewhere')
+
+        t.not((await idle.worker()).life, idleBefore.life, 'a worker without a socket was stopped meanwhile')
+        const { life, sockets } = await installed.worker()
+        t.equal(life, before.life, 'the worker with the socket was not')
+        t.match((await installed.ask({ ask: 'state' })).state?.sync, { state: 'online' })
+        const [[greeting, ...messages] = [], ...others] = sockets
+        t.same(others, [], 'it has had one socket')
+        t.equal(greeting, 'connected')
+        t.ok(messages.filter((type) => type === 'ping').length >= 2, 'which the service kept alive')
+        t.equal(messages.filter((type) => type === 'sync').length, 1, 'and by which the change came')
+      },
+    )
+  })
 }
 
 async function add(installed: Installed, title: string): Promise<void> {

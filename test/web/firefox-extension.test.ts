@@ -1,7 +1,7 @@
 /** With `--deep`: the example extension in the machine's own Firefox. SCENARIO=<part of a title> plays those alone. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { buildExtension } from '../../scripts/package/extension.ts'
+import { buildForTests } from '../../scripts/test/build.ts'
 import { isDeep } from '../support/depth.ts'
 import { folder, startService } from '../support/service.ts'
 import { openDevice } from './extension/set-up.ts'
@@ -17,7 +17,7 @@ const program = isDeep ? await findFirefox() : undefined
 if (program === undefined) t.plan(0, isDeep ? 'Firefox is not installed' : 'with --deep')
 else {
   t.test('The example extension keeps two Firefoxes in step: nothing is lost, and nothing doubled', async (t) => {
-    await buildExtension()
+    await buildForTests('extension')
     const env = { ...(await developmentProvider()), CORS_ORIGIN: 'moz-extension://*' }
     const service = await startService(t, await folder(t), env)
     const [one, two] = [await Installed.start(t, program), await Installed.start(t, program)]

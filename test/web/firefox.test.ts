@@ -14,7 +14,6 @@ import {
   openContext,
   openVault,
   screenshot,
-  show,
   signIn,
   withoutNetwork,
 } from './fixture.ts'
@@ -60,15 +59,6 @@ else {
         t.equal(await overflow(page), 0, 'nothing sticks out')
       })
 
-      t.test('search finds words in any order', async (t) => {
-        await page.getByRole('searchbox').fill('logging sqlite')
-        await page.getByText('1 found for “logging sqlite”').waitFor()
-        t.same(await page.locator('.row mark').allTextContents(), ['logging', 'sqlite'])
-        await screenshot(page, `firefox-search-${width}`)
-        await page.getByRole('searchbox').fill('')
-        await show(page, 'folder')
-      })
-
       t.test('a second browser shows it, live; each edits it offline, and one of them asks', async (t) => {
         await signIn(other, origin, name)
         await openVault(other)
@@ -93,14 +83,6 @@ else {
         await screenshot(page, `firefox-conflict-here-${width}`)
         await screenshot(other, `firefox-conflict-there-${width}`)
         await second.close()
-      })
-
-      t.test('a second device alongside opens the same vault', async () => {
-        await page.getByRole('button', { name: 'Second device alongside' }).click()
-        const beside = page.frameLocator('#beside iframe')
-        await openVault(beside)
-        await link(beside, 'Write-ahead logging').waitFor()
-        await screenshot(page, `firefox-beside-${width}`)
       })
 
       t.test('the page opens without a network after a reload, and sends what was made then', async () => {

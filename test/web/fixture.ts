@@ -148,13 +148,17 @@ export async function makeVault(page: Page): Promise<string> {
   return code
 }
 
-/** Signs in without the pages on the way, through which `signIn` goes. Returns the user's id; the page is to be shown. */
-async function signInUnseen(page: Page, origin: string, name: string): Promise<string> {
-  const { request } = page
+/** Without any page, so none hears of it: as another app of the same service does in this browser, or the extension. */
+export async function signInBeside({ request }: BrowserContext, origin: string, name: string): Promise<void> {
   const login = await request.post(`${origin}/api/v1/auth/login`, { data: {} })
   const provider = await request.get((await login.json()).authorizationUrl)
   await request.post(provider.url(), { form: { name } })
-  const session = await request.get(`${origin}/api/v1/auth/session`)
+}
+
+/** Signs in without the pages on the way, through which `signIn` goes. Returns the user's id; the page is to be shown. */
+async function signInUnseen(page: Page, origin: string, name: string): Promise<string> {
+  await signInBeside(page.context(), origin, name)
+  const session = await page.request.get(`${origin}/api/v1/auth/session`)
   // Any address of the service will do.
   await page.goto(session.url())
   await page.evaluate(() => localStorage.setItem('signed-in-user', ''))

@@ -1,23 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createClient, createSync, deriveKeys, memoryStore } from '../../src/client/index.ts'
-import { fakeService } from '../../src/client/testing.ts'
+import { startService } from '../../src/service/testing.ts'
 import { importFile } from '../../src/web/settings/import-job.ts'
 
 const file = new File(['<DL><p><DT><A HREF="https://example.org/">One</A></DL><p>'], 'bookmarks.html')
 
 t.test('An import has ended once what the service takes is sent, although it has refused the rest', async (t) => {
-  const { baseUrl, connect } = fakeService()
-  const { fetch, webSocket } = connect('ada')
+  const service = await startService()
+  t.teardown(() => service.close())
+  const connection = await service.connect('ada')
   const refusing = async (request: Request) =>
-    request.url.endsWith('/push') ? Response.json({ error: 'Storage quota exceeded' }, { status: 413 }) : fetch(request)
+    request.url.endsWith('/push')
+      ? Response.json({ error: 'Storage quota exceeded' }, { status: 413 })
+      : connection.fetch(request)
   const sync = createSync({
-    client: createClient({ baseUrl, deviceId: 'one', fetch: refusing }),
+    ...connection,
+    client: createClient({ ...connection, deviceId: 'one', fetch: refusing }),
     keys: deriveKeys(new Uint8Array(32).fill(7)),
-    userId: 'ada',
     deviceId: 'one',
     store: memoryStore(),
-    webSocket,
   })
   t.teardown(() => sync.stop())
   await sync.start()

@@ -6,14 +6,12 @@ import {
   demoOrigin,
   enterVault,
   importFile,
-  keepsPage,
   live,
   openChromium,
   openContext,
   openVault,
   screenshot,
   show,
-  withoutNetwork,
 } from './fixture.ts'
 
 const file = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
@@ -49,7 +47,7 @@ else {
   for (const look of looks) {
     const { width } = look.viewport
     t.test(`managing bookmarks, ${width} pixels wide`, async (t) => {
-      const page = await (await openContext(t, browser, { ...keepsPage, ...look })).newPage()
+      const page = await (await openContext(t, browser, look)).newPage()
       const code = await enterVault(page, await demoOrigin(), `Manager ${width}`)
       await importFile(page, { name: 'bookmarks.html', mimeType: 'text/html', buffer: Buffer.from(file) })
       await page.getByText('1 was too large with its icon').waitFor()
@@ -494,17 +492,6 @@ else {
         await page.getByRole('main').getByRole('link', { name: 'Reading' }).click()
         await row(page, 'Seen there').waitFor()
         await show(page, 'folder')
-      })
-
-      t.test('the page opens without a network after a reload', async (t) => {
-        await withoutNetwork(page, async () => {
-          await page.reload()
-          await page.locator('#status[data-state=offline]').waitFor()
-          await show(page, 'folder')
-          await page.getByRole('main').getByRole('link', { name: 'Kitchen' }).click()
-          await row(page, 'sqlite.org').waitFor()
-          t.notOk(await page.evaluate(() => fetch('/demo/app.js?', { cache: 'no-store' }).then(Boolean, () => false)))
-        })
       })
     })
   }

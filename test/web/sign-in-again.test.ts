@@ -4,12 +4,15 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { openBrowser } from '../support/browser.ts'
 import { keyringOf } from '../support/keyrings.ts'
-import { callsTo } from '../support/service.ts'
+import { relyingParty, startMock } from '../support/relying-party.ts'
+import { callsTo, folder, startService } from '../support/service.ts'
+import { faultsIn } from './docs-page.ts'
 import {
   answerProvider,
   demo,
   enterVault,
   live,
+  makeVault,
   openChromium,
   openContext,
   openVault,
@@ -34,7 +37,10 @@ else {
       database.close()
     }
     const signInAgain = async () => {
-      await dialog.getByRole('button', { name: 'Sign in again' }).click()
+      const again = dialog.getByRole('button', { name: 'Sign in again' })
+      await again.waitFor()
+      t.equal(await dialog.getByRole('textbox').count(), 0, 'before anything is typed')
+      await again.click()
       await answerProvider(page, 'Mary')
       await page.waitForURL(`${origin}/**`)
     }
@@ -168,12 +174,13 @@ else {
       t.equal((await other.call('GET', '/api/v1/auth/session')).status, 401)
     })
 
-    await t.test('so does changing the keys, which erases the earlier keyrings, at the second try', async () => {
+    await t.test('so does changing the keys, which erases the earlier keyrings, at the second try', async (t) => {
       growOld()
       await page.getByRole('button', { name: 'Change the keys…' }).click()
       await signInAgain()
       await dialog.getByLabel('Passphrase or recovery code').fill(current)
       await choose(current)
+      t.same(await faultsIn(page, 'change-keys'), [])
       await dialog.getByRole('button', { name: 'Continue' }).click()
       await page.route('**/keyring/versions', (route) => route.abort())
       await dialog.getByRole('button', { name: 'I have it on paper' }).click()
@@ -201,6 +208,62 @@ else {
       await dialog.getByRole('button', { name: 'Erase everything' }).click()
       await page.getByText('1 erased for good').waitFor()
     })
+
+    await t.test('so does deleting the account', async (t) => {
+      growOld()
+      await show(page, 'account')
+      await page.getByRole('button', { name: 'Delete my account…' }).click()
+      await signInAgain()
+      await dialog.getByLabel('Type “delete” to confirm').fill('delete')
+      t.same(await faultsIn(page, 'delete-account'), [])
+      await dialog.getByRole('button', { name: 'Delete everything' }).click()
+      await page.getByText('Your account is deleted.').waitFor()
+      t.same(await faultsIn(page, 'deleted'), [])
+    })
+  })
+
+  t.test('a sign-in for which the provider asked nothing is renewed before anything is typed or printed', async (t) => {
+    const mock = await startMock(t)
+    let askedSecondsAgo = 3600
+    mock.alter.idToken = (claims) => {
+      claims.auth_time = Number(claims.iat) - askedSecondsAgo
+    }
+    const { clientId, clientSecret } = relyingParty
+    const { origin } = await startService(t, await folder(t), {
+      SERVE_APP: 'true',
+      ...{ OIDC_ISSUER: mock.issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret },
+    })
+    const context = await openContext(t, browser)
+    // The device's clock is three days ahead. It must not matter.
+    await context.addInitScript(() => {
+      const { now } = Date
+      Date.now = () => now() + 3 * 86_400_000
+    })
+    const page = await context.newPage()
+    await page.goto(origin)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    const firstCode = await makeVault(page)
+    const dialog = page.getByRole('dialog')
+    const again = dialog.getByRole('button', { name: 'Sign in again' })
+
+    await show(page, 'security')
+    await page.getByRole('button', { name: 'New recovery code' }).click()
+    await again.waitFor()
+    t.equal(await dialog.getByRole('textbox').count(), 0, 'nothing is typed')
+    // The provider asked some minutes before, and too few are left to print a code.
+    askedSecondsAgo = 400
+    await again.click()
+    await page.waitForURL(`${origin}/#/security/code`)
+    await live(page)
+    await again.waitFor()
+    askedSecondsAgo = 0
+    await again.click()
+    await dialog.getByLabel('Passphrase or recovery code').fill(firstCode)
+    await dialog.getByRole('button', { name: 'Continue' }).click()
+    const code = await dialog.locator('#recovery-code').textContent()
+    t.not(code, firstCode)
+    await dialog.getByRole('button', { name: 'I have it on paper' }).click()
+    await page.getByText('The new recovery code counts').waitFor()
   })
 }
 

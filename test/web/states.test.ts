@@ -203,8 +203,12 @@ else {
       await show(page, 'folder')
     })
 
-    /** The page asks anew. */
-    const reconnect = () => withoutNetwork(page, () => page.locator('#status[data-state=offline]').waitFor())
+    /** The page asks anew. What is done meanwhile, it learns only then. */
+    const reconnect = (meanwhile = async () => {}) =>
+      withoutNetwork(page, async () => {
+        await page.locator('#status[data-state=offline]').waitFor()
+        await meanwhile()
+      })
     const worksAgain = async () => {
       await context.unroute('**/api/v1/sync/**')
       await page.evaluate(() => dispatchEvent(new Event('online')))
@@ -305,13 +309,20 @@ else {
     await t.test('a session that ends elsewhere takes nothing of what is being typed', async (t) => {
       await page.getByRole('button', { name: 'Edit Two' }).click()
       await page.getByRole('textbox', { name: 'Title' }).fill('Two, edited')
-      await context.clearCookies()
-      await reconnect()
-      await page.getByText('You are signed out. What you save now is kept').waitFor()
-      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await reconnect(() => context.clearCookies())
       await page.getByText('Your sign-in has ended').waitFor()
-      await page.getByText('2 edits that were not sent yet are kept in this browser.').waitFor()
+      await page.getByText('One edit that was not sent yet is kept in this browser.').waitFor()
+      await page.getByText('The open dialog was closed').waitFor()
+      await page.getByText('Your entries are kept in this tab').waitFor()
       t.same(await faultsIn(page, 'signed-out'), [])
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await answerProvider(page, 'Ada')
+      const form = page.getByRole('dialog', { name: 'Edit Two' })
+      t.equal(await form.getByLabel('Title').inputValue(), 'Two, edited')
+      await form.getByRole('button', { name: 'Save', exact: true }).click()
+      await page.getByRole('link', { name: 'Two, edited' }).waitFor()
+      await reconnect(() => context.clearCookies())
+      await page.getByText('Your sign-in has ended').waitFor()
       await show(page, `add/${encodeURIComponent(JSON.stringify(['Not to be lost', 'https://example.org/found']))}`)
       await page.reload()
       const asked: (string | null)[] = []

@@ -161,7 +161,7 @@ export const tools: Record<string, Tool> = {
     breaks: 'calls with a session end at `in: ,` in its settings',
   }),
   // Machines seldom have the compilers of these, so the code is only generated.
-  csharp: byOpenapiGenerator('csharp', 'C#', '-g csharp', { build: [] }),
+  csharp: byOpenapiGenerator('csharp, restsharp', 'C#', '-g csharp --library restsharp', { build: [] }),
   swift: byOpenapiGenerator('swift6', 'Swift', '-g swift6', { build: [] }),
   'datamodel-code-generator': {
     name: 'datamodel-code-generator',

@@ -53,12 +53,17 @@ export interface Laptop {
   getSyncStatus(): Promise<{ user_id: string; total_bookmarks: number; last_sync: number }>
   getSession(): Promise<{ authenticated: boolean; user: { user_id: string } }>
   logout(): Promise<{ success: boolean }>
-  /** The status and the body of an answer to whoever asks for the bookmark `nothing`, or for a session that has ended. */
+  /** Every request after it names this user. */
+  actFor(userId: string): void
+  /** The status and the body of a refusal: of the bookmark `nothing`, or of a session that has ended. */
   refused(call: 'getBookmark' | 'getSession'): Promise<[status: number | undefined, body: unknown]>
 }
 
 const content = { encrypted_data: 'opaque, not base64', data_hash: 'e3b0c442' }
 const now = Date.now()
+
+// From here on, act for the user of the session and nobody else.
+laptop.actFor((await laptop.getSession()).user.user_id)
 
 // Create and list.
 const created = await laptop.createBookmark({ id: 'one', ...content })
@@ -126,8 +131,11 @@ assert(status.last_sync >= now - 60_000)
 const session = await laptop.getSession()
 assert.deepEqual([session.authenticated, session.user.user_id], [true, status.user_id])
 
-// An error.
+// Errors: no such bookmark, and a session that is not the named user's.
 assert.deepEqual(await laptop.refused('getBookmark'), [404, { error: 'Bookmark not found' }])
+laptop.actFor('somebody-else')
+assert.deepEqual(await laptop.refused('getBookmark'), [403, { error: 'Forbidden user' }])
+laptop.actFor(status.user_id)
 
 // Sign out.
 assert.equal((await laptop.logout()).success, true)

@@ -53,7 +53,7 @@ const grammar: Record<string, Record<string, string>> = {
   servers: { '*': 'server' },
   server: { variables: 'variables', security: 'security' },
   variables: { '*': 'variable' },
-  operation: { servers: 'servers', 'x-login': 'login', 'x-login-failures': 'failures' },
+  operation: { servers: 'servers', 'x-recent-sign-in': 'recentSignIn', 'x-login-failures': 'failures' },
   workflows: { '*': 'workflow' },
   workflow: { inputs: 'schema', steps: 'steps', outputs: 'outputs' },
 }

@@ -127,7 +127,8 @@ const rules: Record<string, Rule> = {
       : { impact: 'minor', message: `${text} new.` }
   },
   failures: ({ was }) => (was ? 'major' : 'minor'),
-  login: ({ was, is }) => (youngLogins.indexOf(is?.value) > youngLogins.indexOf(was?.value) ? 'major' : 'minor'),
+  recentSignIn: ({ was, is }) =>
+    recentSignIns.indexOf(is?.value) > recentSignIns.indexOf(was?.value) ? 'major' : 'minor',
   info: ({ after }) => (after.has('arazzo') ? 'patch' : 'major'),
   document: ofData,
   workflows: ({ was }) => (was ? 'major' : 'minor'),
@@ -135,7 +136,7 @@ const rules: Record<string, Rule> = {
   outputs: ({ was, is }) => (was && !is ? 'major' : 'minor'),
 }
 
-const youngLogins: unknown[] = ['never', 'sometimes', 'always']
+const recentSignIns: unknown[] = ['never', 'sometimes', 'always']
 
 /** Limits that both documents contain as data. */
 function ofData({ was, is }: Change): Impact | undefined {

@@ -1,6 +1,14 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormatsModule from 'ajv-formats'
-import { type Contract, type Example, type Operation, type Referable, type Schema, youngLogins } from '../openapi.ts'
+import {
+  type Contract,
+  type Example,
+  type Operation,
+  type Referable,
+  type RequestBody,
+  recentSignIns,
+  type Schema,
+} from '../openapi.ts'
 import { type Context, type Location, placed, typesOf } from './placed.ts'
 
 /** An operation that requires a session must document 401 and 429; one that takes it or none has neither to. */
@@ -22,25 +30,83 @@ function securedAnswers() {
 }
 
 /**
- * Every operation that writes must say whether it takes a young login, and why, so that none is made without the question
- * whether it can be undone; and its 403 must say the same.
+ * Every way to present a session must have a twin that also names the user. An operation with a session lists what a
+ * session of somebody else gets; one that declares the header itself, as openRealtime does, has its own check.
+ */
+function namedUser() {
+  let inherited: Operation['security']
+  return {
+    Root(root: { security?: Operation['security'] }) {
+      inherited = root.security
+    },
+    Operation({ security = inherited, ...operation }: Operation, { report, resolve, location }: Context) {
+      const { operationId, responses = {}, parameters = [] } = operation
+      const credentials = (security ?? []).map((requirement) => Object.keys(requirement).sort().join())
+      const sessions = credentials.filter((schemes) => schemes !== '' && !schemes.includes('userId'))
+      if (sessions.length === 0) return
+      const declaresHeader = parameters.some((one) => 'name' in one && one.name === 'x-user-id')
+      const missing = sessions.filter((schemes) => !credentials.includes([schemes, 'userId'].sort().join()))
+      if (missing.length > 0 && !declaresHeader)
+        report({
+          message: `${operationId}: \`userId\` is missing beside ${missing.join(', ')}.`,
+          location: location.key(),
+        })
+      const forbidden = responses['403'] && resolve(responses['403']).node
+      if (!('ForbiddenUser' in (forbidden?.content?.['application/json']?.examples ?? {})))
+        report({ message: `${operationId} does not list \`ForbiddenUser\` for 403.`, location: location.key() })
+    },
+  }
+}
+
+/**
+ * Every operation that writes must say whether it requires a recent sign-in, and why: its author has to think about whether
+ * it can be undone. Its 403 must agree.
  */
 function placedByLogin() {
   const reads = (method: string, { responses = {} }: Operation) =>
     ['get', 'head'].includes(method) && !('101' in responses)
   return {
     Operation(operation: Operation, { report, resolve, location, key }: Context & { key: string }) {
-      const { operationId, responses = {}, 'x-login': login } = operation
-      const young = login?.young
-      const isPlaced = youngLogins.some((it) => it === young) && /\w/.test(login?.because ?? '')
-      if (login ? !isPlaced : !reads(key, operation)) {
-        const message = `${operationId} writes: its \`x-login\` must say whether it takes a \`young\` login (${youngLogins.join(', ')}), and \`because\` of what.`
+      const { operationId, responses = {}, 'x-recent-sign-in': signIn } = operation
+      const required = signIn?.required
+      const isPlaced = recentSignIns.some((it) => it === required) && /\w/.test(signIn?.because ?? '')
+      if (signIn ? !isPlaced : !reads(key, operation)) {
+        const message = `${operationId} writes: its \`x-recent-sign-in\` must say whether one is \`required\` (${recentSignIns.join(', ')}), and \`because\` of what.`
         report({ message, location: location.key() })
       }
       const forbidden = responses['403'] && resolve(responses['403']).node
       const isListed = 'SignInAgain' in (forbidden?.content?.['application/json']?.examples ?? {})
-      if (isListed !== (young === 'sometimes' || young === 'always'))
-        report({ message: `${operationId}: \`x-login\` and the texts of 403 disagree.`, location: location.key() })
+      if (isListed !== (required === 'sometimes' || required === 'always'))
+        report({
+          message: `${operationId}: \`x-recent-sign-in\` and the texts of 403 disagree.`,
+          location: location.key(),
+        })
+    },
+  }
+}
+
+/**
+ * Every operation must say how many requests it counts as. What its body lists without a fixed number counts, too, or a long
+ * list would cost as much as a short one.
+ */
+function priced() {
+  return {
+    Operation(operation: Operation, { report, resolve, location }: Context) {
+      const { operationId, requestBody, 'x-cost': cost } = operation
+      const body = requestBody && resolve<RequestBody>(requestBody).node?.content['application/json']?.schema
+      const { properties = {} } = (body && resolve<Schema>(body).node) ?? {}
+      const lists = Object.keys(properties).filter((name) => 'items' in (properties[name] ?? {}))
+      const isCounted = (name: string) => lists.includes(name) || typesOf(properties[name] ?? {}).includes('integer')
+      const isCount = (value: unknown, least: number) => Number.isInteger(value) && Number(value) >= least
+      const isPriced =
+        isCount(cost?.request, 0) &&
+        (cost?.per === undefined || isCount(cost.every, 1)) &&
+        (cost?.unless === undefined || (cost.unless in properties && isCount(cost.more, 1)))
+      if (!isPriced || lists.some((name) => name !== cost?.per) || (cost?.per && !isCounted(cost.per)))
+        report({
+          message: `${operationId}: \`x-cost\` must have \`request\`, a number${lists.length > 0 ? `, \`per: ${lists}\` and \`every\`, a number` : ''}; the fields that it names must be in the body.`,
+          location: location.key(),
+        })
     },
   }
 }
@@ -252,7 +318,9 @@ function noRefSiblings() {
 
 export const answerRules = {
   securedAnswers,
+  namedUser,
   placedByLogin,
+  priced,
   errorAnswers,
   errorTexts,
   examples,

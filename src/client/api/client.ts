@@ -1,6 +1,6 @@
-import createOpenApiClient, { type Client as OpenApiClient } from 'openapi-fetch'
+import createOpenApiClient, { type Middleware, type Client as OpenApiClient } from 'openapi-fetch'
 import type { paths } from '../../../generated/client.ts'
-import { startLogin, takeDeviceId } from '../../../generated/paths.ts'
+import { getSession, startLogin, takeDeviceId } from '../../../generated/paths.ts'
 import { ApiError } from '../errors.ts'
 import { assertId } from '../ids.ts'
 import { withRefresh } from './refresh.ts'
@@ -20,10 +20,18 @@ export interface ClientOptions {
 /** openapi-fetch's client for the contract: `client.GET('/api/v1/bookmarks', { params: { query: { page: 2 } } })`. */
 export interface Client extends OpenApiClient<paths> {
   readonly baseUrl: string
-  /** What calls name this device by: the option, until a sync takes another id for it. */
+  /** The id by which calls name this device: the option, until the user's sync takes another one. */
   deviceId: () => string
-  /** As `fetch` of a call: without the waits for `Retry-After`, for whoever waits by themselves, as a sync does. */
+  /** As `fetch` of a call: without the waits for `Retry-After`, for callers that wait by themselves, as a sync does. */
   readonly sendOnce: SendRequest
+  /**
+   * The same client, whose calls all act for this user alone, from the first one on, and are refused if somebody else has signed in
+   * (403 `Forbidden user`, from which `unwrap` makes a SignedOutError). Every function of this package that acts on a
+   * vault, an account or a pairing calls through it.
+   *
+   * @param userId the user's `user_id`
+   */
+  as(userId: string): Client
 }
 
 /**
@@ -33,6 +41,9 @@ export interface Client extends OpenApiClient<paths> {
  *
  * In addition to what openapi-fetch does, each call
  * - sends the cookies, also to another origin (`credentials: 'include'`), and `X-Device-ID` if the operation accepts it;
+ * - names the user that it acts for in `X-User-ID`: the first one whom `GET /api/v1/auth/session` has reported, or for whom a
+ *   function of this package was called, for as long as the client exists. That call itself names nobody, so it reports somebody else who has signed in since; for them, create
+ *   another client. Calls before it act for whoever is signed in: if you know the user's id, call through `as(userId)`;
  * - is repeated once after a 401 if the session could be refreshed. One refresh serves all calls in flight and, where Web
  *   Locks are available, all tabs. If the refresh fails, the call resolves to the 401;
  * - waits for the time in `Retry-After` after a 429 or 503, at most three times and 60 s in all.
@@ -48,12 +59,74 @@ export function createClient({ baseUrl, deviceId, fetch: send = (request) => fet
   assertId(deviceId, 'deviceId')
   assertOrigin(baseUrl)
   const sendOnce = withRefresh(send)
+  /** The first user whom the service or the app has named. Somebody who signs in later is not whom the app had in mind. */
+  let known: string | undefined
+  const acting = new Map<string, Client>()
   const calls = createOpenApiClient<paths>({ baseUrl, credentials: 'include', fetch: withRetries(sendOnce) })
-  const client = Object.assign(calls, { baseUrl, sendOnce, deviceId: () => deviceId })
+  const as = (userId: string) => {
+    const own = acting.get(userId) ?? actingFor(client, userId, deviceId)
+    acting.set(userId, own)
+    known ??= userId
+    return own
+  }
+  const own = () => (known === undefined ? undefined : as(known))
+  const client: Client = Object.assign(calls, {
+    ...{ baseUrl, sendOnce, as },
+    deviceId: () => own()?.deviceId() ?? deviceId,
+  })
+  client.use(headersAndChecks(client, (path) => (path === getSession ? undefined : known)))
   client.use({
+    async onResponse({ response, schemaPath }) {
+      if (schemaPath !== getSession || !response.ok) return
+      const session = await response
+        .clone()
+        .json()
+        .catch(() => undefined)
+      known ??= session?.user?.user_id
+    },
+  })
+  return client
+}
+
+const verbs = ['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'TRACE'] as const
+type Init = { middleware?: Middleware[] }
+
+/** The same client, with the middleware that the app adds to it. */
+function actingFor(client: Client, userId: string, deviceId: string): Client {
+  const named: Middleware = {
     onRequest({ request, schemaPath }) {
-      // Elsewhere the header would only cost a browser a preflight, as it does where a path is the beginning of one listed.
-      if (takeDeviceId.includes(request.method + schemaPath)) request.headers.set('x-device-id', client.deviceId())
+      request.headers.set('x-user-id', userId)
+      nameDevice(request, schemaPath, own)
+    },
+  }
+  const withUser = (init: Init = {}) => ({ ...init, middleware: [named, ...(init.middleware ?? [])] })
+  const calls = verbs.map((verb) => {
+    const call = client[verb] as unknown as (path: string, init: Init) => unknown
+    return [verb, (path: string, init?: Init) => call(path, withUser(init))]
+  })
+  const request = client.request as unknown as (verb: string, path: string, init: Init) => unknown
+  const own: Client = {
+    ...client,
+    ...Object.fromEntries(calls),
+    request: ((verb: string, path: string, init?: Init) => request(verb, path, withUser(init))) as never,
+    deviceId: () => deviceId,
+  }
+  return own
+}
+
+/** Elsewhere the header would only cost a browser a preflight, as it does where a path is the beginning of one listed. */
+function nameDevice(request: Request, path: string, { deviceId }: Pick<Client, 'deviceId'>): void {
+  if (takeDeviceId.includes(request.method + path)) request.headers.set('x-device-id', deviceId())
+}
+
+/** Adds the headers of the contract, and refuses answers that are not the service's. */
+function headersAndChecks(client: Client, userFor: (path: string) => string | undefined): Middleware {
+  const { baseUrl } = client
+  return {
+    onRequest({ request, schemaPath }) {
+      const userId = userFor(schemaPath)
+      if (userId !== undefined) request.headers.set('x-user-id', userId)
+      nameDevice(request, schemaPath, client)
     },
     // A server of pages may answer every path with 200, or with a 404 that looks like the service's own. What a proxy of the
     // service refuses in HTML, such as a large body with 413, is told by its status.
@@ -69,8 +142,7 @@ export function createClient({ baseUrl, deviceId, fetch: send = (request) => fet
       )
         throw new ApiError(status, 'Not a web address')
     },
-  })
-  return client
+  }
 }
 
 const pageSent = (status: number, baseUrl: string) =>

@@ -1,4 +1,4 @@
-import { ApiError, SignedOutError } from '../errors.ts'
+import { ApiError } from '../errors.ts'
 import type { Client } from './client.ts'
 import type { SendRequest } from './retry.ts'
 import { answer, type CallResult, unwrap } from './unwrap.ts'
@@ -20,12 +20,4 @@ export async function askUserId(
 ): Promise<string> {
   const session = await answer(client.GET('/api/v1/auth/session', init))
   return unwrapOurs(session, ({ user }) => typeof user?.user_id === 'string').user.user_id
-}
-
-/** The session must be this user's; `syncNow` checks the same. @throws SignedOutError */
-export async function demandOwner(
-  { client, userId }: { client: Client; userId: string },
-  signal: AbortSignal | null = null,
-): Promise<void> {
-  if ((await askUserId(client, { signal })) !== userId) throw new SignedOutError('Another user is signed in')
 }

@@ -7,26 +7,27 @@ const lockName = 'encrypted-bookmark-sync:refresh'
 const withoutSession = [startLogin, logout, refreshSession]
 
 /**
- * After a 401, refreshes the session once and sends the request again. One refresh serves all calls of this client. If
- * another tab is already refreshing, this one first tries the cookie that the other tab gets before refreshing itself.
+ * After a 401, refreshes the session once and sends the request again. One refresh serves all calls for a user. If another
+ * tab is already refreshing, this one first tries the cookie that the other tab gets before refreshing itself.
  */
 export function withRefresh(send: SendRequest): SendRequest {
   let refreshes = 0
-  let running: Promise<Response | undefined> | undefined
+  /** By the user that they are for. */
+  const running = new Map<string, Promise<Response | undefined>>()
 
-  async function refresh(service: string): Promise<Response> {
-    const url = new URL(refreshSession, service)
-    const response = await send(new Request(url, { method: 'POST', credentials: 'include' }))
+  async function refresh(request: Request): Promise<Response> {
+    const url = new URL(refreshSession, request.url)
+    const response = await send(new Request(url, { method: 'POST', credentials: 'include', headers: userOf(request) }))
     if (response.ok) refreshes++
     return response
   }
 
   /** Undefined: another tab was refreshing, and the cookie is new unless that failed. */
-  function refreshOnce(service: string): Promise<Response | undefined> {
-    running ??= unlessElsewhere(() => refresh(service)).finally(() => {
-      running = undefined
-    })
-    return running
+  function refreshOnce(request: Request): Promise<Response | undefined> {
+    const user = JSON.stringify(userOf(request))
+    const refreshing = running.get(user) ?? unlessElsewhere(() => refresh(request)).finally(() => running.delete(user))
+    running.set(user, refreshing)
+    return refreshing
   }
 
   return async (request) => {
@@ -34,7 +35,7 @@ export function withRefresh(send: SendRequest): SendRequest {
     const first = await send(request.clone())
     if (first.status !== 401 || isWithoutSession(request)) return first
     if (refreshes === before) {
-      const answer = await abortable(refreshOnce(request.url), request.signal)
+      const answer = await abortable(refreshOnce(request), request.signal)
       if (answer === undefined) return sendAgain(request, first)
       if (!answer.ok) return answer.status === 401 ? first : answer.clone()
     }
@@ -45,10 +46,15 @@ export function withRefresh(send: SendRequest): SendRequest {
   async function sendAgain(request: Request, first: Response): Promise<Response> {
     const second = await send(request.clone())
     if (second.status !== 401) return second
-    const answer = await refresh(request.url)
+    const answer = await refresh(request)
     if (!answer.ok) return answer.status === 401 ? first : answer
     return send(request)
   }
+}
+
+function userOf({ headers }: Request): Record<string, string> {
+  const user = headers.get('x-user-id')
+  return user === null ? {} : { 'x-user-id': user }
 }
 
 function isWithoutSession({ url }: Request): boolean {

@@ -1,4 +1,4 @@
-import { SignInAgain } from '../../../generated/errors.ts'
+import { ForbiddenUser, SignInAgain } from '../../../generated/errors.ts'
 import { ApiError, type ErrorCode, OfflineError, SignedOutError, SignInAgainError } from '../errors.ts'
 
 /** A call with openapi-fetch resolves to this. */
@@ -11,8 +11,8 @@ export interface CallResult<Data> {
 /**
  * The body of a successful response.
  *
- * @throws SignedOutError the session has ended and could not be refreshed
- * @throws SignInAgainError the call takes a younger sign-in
+ * @throws SignedOutError the session has ended and could not be refreshed, or is another user's
+ * @throws SignInAgainError the call requires a more recent sign-in
  * @throws ApiError the service returned another error
  */
 export function unwrap<Data>({ data, error, response }: CallResult<Data>): NonNullable<Data> {
@@ -20,6 +20,7 @@ export function unwrap<Data>({ data, error, response }: CallResult<Data>): NonNu
   const text = (error as { error?: unknown } | null | undefined)?.error
   const message = typeof text === 'string' ? text : `The service responded with status ${response.status}`
   if (response.status === 401) throw new SignedOutError()
+  if (text === ForbiddenUser[1]) throw new SignedOutError(true)
   if (text === SignInAgain[1]) throw new SignInAgainError()
   const header = (name: string) => response.headers.get(`x-${name}`) ?? undefined
   throw new ApiError(

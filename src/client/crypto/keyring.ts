@@ -5,8 +5,8 @@ import { idForm, isId } from '../ids.ts'
 import { onDemand } from '../timing/on-demand.ts'
 import { NONCE_BYTES, open, seal } from './aead.ts'
 import { base64ToBytes, bytesToBase64 } from './base64.ts'
-import { hkdfSha256 } from './hashes.ts'
-import { keyIdOf } from './keys.ts'
+import { hkdfSha256, hmacSha256 } from './hashes.ts'
+import { deriveKeys, type Keys, keyIdOf } from './keys.ts'
 import { formatRecoveryCode, parseRecoveryCode } from './recovery-code.ts'
 
 /** A passphrase or a recovery code opens the keyring of its user. `userId` is the service's `user_id`; the keyring is bound to it. */
@@ -60,13 +60,13 @@ export async function changePassphrase(
   rules?: PassphraseRules,
 ): Promise<string> {
   const parsed = parseKeyring(keyring)
-  const masterKey = await unwrap(parsed, current)
+  const masterKey = await unwrapGenuine(parsed, current)
   const passphrase = await wrapUnderPassphrase(formatOf(parsed), masterKey, {
     ...rules,
     userId: current.userId,
     passphrase: newPassphrase,
   })
-  return formatKeyring({ ...parsed, passphrase })
+  return authenticated({ ...parsed, passphrase }, masterKey, current.userId)
 }
 
 export async function newRecoveryCode(
@@ -74,9 +74,9 @@ export async function newRecoveryCode(
   current: Credentials,
 ): Promise<Pick<NewKeyring, 'keyring' | 'recoveryCode'>> {
   const parsed = parseKeyring(keyring)
-  const masterKey = await unwrap(parsed, current)
+  const masterKey = await unwrapGenuine(parsed, current)
   const { recovery, recoveryCode } = wrapUnderNewCode(formatOf(parsed), masterKey, current.userId)
-  return { keyring: formatKeyring({ ...parsed, recovery }), recoveryCode }
+  return { keyring: authenticated({ ...parsed, recovery }, masterKey, current.userId), recoveryCode }
 }
 
 /** Wraps the keys of a device that has them, for a vault whose keyring does not open. Whoever has the old one can still try it. */
@@ -99,6 +99,22 @@ export async function rotateKeyring(
   return wrapUnderNewKey(await openKeyring(keyring, current), { ...rules, userId: current.userId, passphrase })
 }
 
+/**
+ * Checks that these keys made the keyring. Keyrings have a MAC since version 3.0.
+ *
+ * @returns false if it has no MAC: then only its form was checked
+ * @throws KeyringError `malformed`, `unknown-version`, `weak-kdf`, `excessive-kdf`, `altered`; `keys-replaced` if it names a key
+ *   that is not the newest of these
+ */
+export function isAuthentic(text: string, userId: string, keys: Keys): boolean {
+  const keyring = parseKeyring(text)
+  if (bytesToBase64(keyring.older?.keyId ?? Uint8Array.of()) !== bytesToBase64(keys.prefix.subarray(1))) {
+    throw new KeyringError('keys-replaced', 'The keyring is not the one of these keys: open the vault again')
+  }
+  demandGenuine(keyring, userId, keys)
+  return keyring.mac !== undefined
+}
+
 /** @param older the master keys before the newest, if the keys were rotated */
 async function wrapAll(newest: Uint8Array, older: Uint8Array | undefined, owner: NewOwner): Promise<NewKeyring> {
   const format: Format = older ? 'ebs/keyring/2' : 'ebs/keyring/1'
@@ -108,7 +124,8 @@ async function wrapAll(newest: Uint8Array, older: Uint8Array | undefined, owner:
     recovery,
     older: older && { keyId: keyIdOf(newest), ...wrap(older, olderKey(newest), olderBinding(owner.userId)) },
   }
-  return { keyring: formatKeyring(parsed), masterKey: Uint8Array.of(...newest, ...(older ?? [])), recoveryCode }
+  const keyring = authenticated(parsed, newest, owner.userId)
+  return { keyring, masterKey: Uint8Array.of(...newest, ...(older ?? [])), recoveryCode }
 }
 
 /** All master keys, the newest first. */
@@ -138,6 +155,14 @@ async function unwrap(keyring: Keyring, credentials: Credentials): Promise<Uint8
   const key = await stretchPassphrase(credentials.passphrase, passphrase.salt, passphrase.parameters)
   const masterKey = open(key, passphrase.nonce, associatedData, passphrase.wrappedKey)
   if (masterKey === undefined) throw doesNotOpen('wrong-passphrase', 'passphrase')
+  return masterKey
+}
+
+/** The newest master key, to make the next keyring from this one. @throws KeyringError `altered` */
+async function unwrapGenuine(keyring: Keyring, credentials: Credentials): Promise<Uint8Array> {
+  const masterKey = await unwrap(keyring, credentials)
+  // The next keyring takes over the other wrap, which was not opened, and its MAC vouches for both.
+  demandGenuine(keyring, credentials.userId, deriveKeys(masterKey))
   return masterKey
 }
 
@@ -186,6 +211,38 @@ function passphraseBinding(format: Format, userId: string, parameters: KdfParame
 function binding(format: Format, userId: string, ...kdf: (string | number)[]): Uint8Array {
   if (!isId(userId)) throw new TypeError(`userId must be ${idForm}`)
   return utf8ToBytes([format, userId, ...kdf].join('\0'))
+}
+
+/** @throws KeyringError `altered` */
+function demandGenuine(keyring: Keyring, userId: string, { keyringKey }: Keys): void {
+  if (keyring.mac && bytesToBase64(keyring.mac) !== bytesToBase64(macOf(keyring, userId, keyringKey))) {
+    throw new KeyringError('altered', 'The keyring was not made with these keys, or was altered: repair the vault')
+  }
+}
+
+function authenticated(keyring: Keyring, masterKey: Uint8Array, userId: string): string {
+  return formatKeyring({ ...keyring, mac: macOf(keyring, userId, deriveKeys(masterKey).keyringKey) })
+}
+
+/** Covers every field, in the order of the JSON. */
+function macOf({ passphrase, recovery, older }: Keyring, userId: string, keyringKey: Uint8Array): Uint8Array {
+  const { kdf, memory_kib, iterations, parallelism } = passphrase.parameters
+  const formatted = (wrap: Wrap) => [bytesToBase64(wrap.nonce), bytesToBase64(wrap.wrappedKey)]
+  const covered = binding(
+    formatOf({ older }),
+    userId,
+    ...(older ? [bytesToBase64(older.keyId)] : []),
+    kdf,
+    memory_kib,
+    iterations,
+    parallelism,
+    bytesToBase64(passphrase.salt),
+    ...formatted(passphrase),
+    'hkdf-sha256',
+    ...formatted(recovery),
+    ...(older ? ['hkdf-sha256', ...formatted(older)] : []),
+  )
+  return hmacSha256(keyringKey, covered)
 }
 
 function doesNotOpen(fault: 'wrong-passphrase' | 'wrong-recovery-code', what: string): WrongKeyError {
@@ -247,6 +304,8 @@ interface Keyring {
   recovery: Wrap
   /** Once the keys were rotated: the master keys before the newest, the last of them first, wrapped together under it. */
   older?: (Wrap & { keyId: Uint8Array }) | undefined
+  /** By the newest master key. Keyrings of earlier versions have none. */
+  mac?: Uint8Array | undefined
 }
 
 type Format = 'ebs/keyring/1' | 'ebs/keyring/2'
@@ -258,9 +317,9 @@ function formatOf({ older }: Pick<Keyring, 'older'>): Format {
 /**
  * The keyring as JSON; bytes are base64: `{format, passphrase: {kdf, memory_kib, iterations, parallelism, salt, nonce,
  * wrapped_key}, recovery: {kdf, nonce, wrapped_key}}`, and once the keys were rotated `{key_id, older: {kdf, nonce,
- * wrapped_keys}}`. `key_id` tells a device that knows only older keys that there is a newer one.
+ * wrapped_keys}}`, and `mac`. `key_id` tells a device that knows only older keys that there is a newer one.
  */
-function formatKeyring({ passphrase, recovery, older }: Keyring): string {
+function formatKeyring({ passphrase, recovery, older, mac }: Keyring): string {
   const wrappedOlder = older && { nonce: bytesToBase64(older.nonce), wrapped_keys: bytesToBase64(older.wrappedKey) }
   return JSON.stringify({
     format: formatOf({ older }),
@@ -268,6 +327,7 @@ function formatKeyring({ passphrase, recovery, older }: Keyring): string {
     passphrase: { ...passphrase.parameters, salt: bytesToBase64(passphrase.salt), ...formatWrap(passphrase) },
     recovery: { kdf: 'hkdf-sha256', ...formatWrap(recovery) },
     ...(wrappedOlder && { older: { kdf: 'hkdf-sha256', ...wrappedOlder } }),
+    ...(mac && { mac: bytesToBase64(mac) }),
   })
 }
 
@@ -295,6 +355,7 @@ function parseKeyring(text: string): Keyring {
     },
     recovery: parseWrap('recovery', recovery),
     ...(format === 'ebs/keyring/2' && { older: parseOlder(keyring) }),
+    ...(keyring.mac !== undefined && { mac: bytes('mac', keyring.mac, 32) }),
   }
 }
 

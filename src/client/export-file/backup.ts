@@ -1,21 +1,35 @@
 import type { Client } from '../api/client.ts'
 import { answer, unwrap } from '../api/unwrap.ts'
 import type { OpenedExport } from '../bookmark.ts'
-import type { Keys } from '../crypto/keys.ts'
-import { BackupFailedError } from '../errors.ts'
+import { deriveKeys, type Keys } from '../crypto/keys.ts'
+import { BackupFailedError, ExportError, RecordError } from '../errors.ts'
 import { systemClock } from '../timing/clock.ts'
-import { openExport, streamed } from './export-file.ts'
+import { onDemand } from '../timing/on-demand.ts'
+import { openExport, streamExport, streamed } from './export-file.ts'
+import { joinBackup, splitBackup } from './saved-backup.ts'
 
-/** How far a backup is: the service is making the file, or it is being downloaded (in bytes). */
-export type BackupProgress = { stage: 'making' } | { stage: 'downloading'; done: number; total: number }
+/** The stage of a backup: the service makes the file, then it is downloaded and checked (in bytes). */
+export type BackupProgress = { stage: 'making' } | { stage: 'downloading' | 'checking'; done: number; total: number }
 
-/** How `createBackup` goes on. */
+/** Whose backup it is, and how to proceed. */
 export interface BackupOptions {
+  /** The signed-in user's `user_id`. */
+  userId: string
+  /** The vault's keys: the file is only returned if they open it. */
+  keys: Keys
   onProgress?: ((progress: BackupProgress) => void) | undefined
+  /**
+   * Called if the keyring has no MAC: an earlier version made it, or the service has taken the MAC out. Then only its form was
+   * checked, and the file may not open later. Ask the person to choose a passphrase, the same or another, which makes one.
+   */
+  onUnverified?: (() => void) | undefined
   signal?: AbortSignal | undefined
 }
 
-/** How `openBackup` goes on. */
+/** The passphrase or the recovery code that was valid when the backup was saved. */
+export type BackupSecret = { passphrase: string } | { recoveryCode: string }
+
+/** How `openBackup` proceeds. */
 export interface OpenBackupOptions {
   /** Called as the file is read, in bytes. */
   onProgress?: ((done: number, total: number) => void) | undefined
@@ -29,20 +43,27 @@ const longestWaitMs = 4000
 const deleteWithinMs = 10_000
 
 /**
- * Makes an encrypted backup of all bookmarks: has the service write the file, waits for it and downloads it. Only the user's
- * keys open it (`openBackup`). The service writes what it holds, so let `sync.syncNow()` send pending edits first. Its copy
- * of the file is deleted afterwards, also if the backup fails or is aborted.
+ * Makes an encrypted backup of all bookmarks: has the service write an export, downloads it, and puts the vault's keyring in
+ * front of it. The vault's keys open the file (`openBackup`), and so does the passphrase or recovery code that is valid now,
+ * without the service and after the account is gone. The service writes what it holds, so let `sync.syncNow()` send pending
+ * edits first. Its copy is deleted afterwards, also if the backup fails or is aborted.
  *
- * @returns the file; save it with the extension `.dat`
+ * @returns the file, which these keys were seen to open; save it with the extension `.dat`
  * @throws ApiError, with status 429 if exports are already being made (`Too many exports in progress`) or kept (`Too many
  *   exports kept`): wait, or delete some (`DELETE /api/v1/exports/{id}`)
  * @throws BackupFailedError the service could not write the file
- * @throws SignedOutError, OfflineError, or the signal's reason
+ * @throws what `downloadBackup` throws
  */
-export async function createBackup(client: Client, { onProgress, signal }: BackupOptions = {}): Promise<Blob> {
+export async function createBackup(anybody: Client, options: BackupOptions): Promise<Blob> {
+  const { userId, signal } = options
+  const client = anybody.as(userId)
   signal?.throwIfAborted()
   const { id } = unwrap(await answer(client.POST('/api/v1/exports', { signal: signal ?? null })))
-  const made = makeFile(client, id, onProgress ?? (() => {}), signal ?? new AbortController().signal)
+  const made = stoppable(options, async (signal, onProgress) => {
+    onProgress({ stage: 'making' })
+    await untilWritten(client, id, signal)
+    return downloadBackup(client, id, options)
+  })
   const deleted = made.catch(() => {}).then(() => deleteExport(client, id))
   const file = await made
   await deleted
@@ -50,40 +71,116 @@ export async function createBackup(client: Client, { onProgress, signal }: Backu
 }
 
 /**
- * Opens a backup file: either everything in it is genuine and complete, or this throws. `sync.restoreExport` restores the
- * bookmarks.
+ * Downloads an export that the service keeps, as `createBackup` returns it: with the keyring of this moment.
  *
- * @param file from `createBackup`, or chosen by the user
- * @throws ExportError, RecordError as `openExport`: `other-key` if it is another user's
+ * @param id of an export whose `status` is `completed`
+ * @throws KeyringError the keyring would not open the file later: `keys-replaced`, these keys are not its newest, so open the
+ *   vault again; `altered`, it was not made with these keys; `malformed`, `unknown-version`, `weak-kdf`, `excessive-kdf`. After
+ *   all but the first, `repairVault` makes a new one.
+ * @throws ExportError, RecordError if the file does not open, as `openExport`
+ * @throws ApiError, with status 404 if there is no such export or no keyring
+ * @throws SignedOutError, OfflineError, or the signal's reason
+ */
+export async function downloadBackup(client: Client, id: string, options: BackupOptions): Promise<Blob> {
+  return stoppable(options, async (signal, onProgress) => {
+    const { userId, keys, onUnverified } = options
+    const owned = client.as(userId)
+    const exported = await download(owned, id, signal, onProgress)
+    // After a rotation on another device, or if an earlier keyring was restored, it may not be the one of the export.
+    const { keyring } = unwrap(await answer(owned.GET('/api/v1/account/keyring', { signal })))
+    const { isAuthentic } = await loadKeyring()
+    const isVerified = isAuthentic(keyring, userId, keys)
+    const checking = observed(exported, 0, exported.size, signal, (done, total) =>
+      onProgress({ stage: 'checking', done, total }),
+    )
+    // Nothing is kept of the bookmarks. An unreadable one would keep the file from opening later.
+    for await (const _ of streamExport(checking, { exportKey: keys.exportKey, keys }));
+    if (!isVerified) onUnverified?.()
+    return joinBackup({ userId, keyring }, exported)
+  })
+}
+
+/**
+ * Opens a backup file, without a request: either everything in it is genuine and complete, or this throws.
+ * `sync.restoreExport` puts the bookmarks back, encrypted under the keys of that sync.
+ *
+ * @param file from `createBackup`, or chosen by the user; a file of `downloadExport` opens with keys
+ * @param unlocker the keys of an open vault; or the passphrase or recovery code that was valid when the file was saved, also if
+ *   the account or its service is gone. For a file of `createBackup`, try the keys first, and ask after `passphrase-needed`.
+ * @throws ExportError, RecordError as `openExport`; `passphrase-needed`, `no-keyring`, `other-keyring`
+ * @throws WrongKeyError, KeyringError the passphrase or recovery code is wrong, or the keyring in the file is invalid
+ * @throws RangeError neither keys nor a secret was given, or both a passphrase and a recovery code
+ * @throws OfflineError the part of the app that opens keyrings could not be loaded
  * @throws the signal's reason
  */
 export async function openBackup(
   file: Blob,
-  keys: Keys,
+  unlocker: Keys | BackupSecret,
   { onProgress, signal }: OpenBackupOptions = {},
 ): Promise<OpenedExport> {
-  async function* read(): AsyncGenerator<Uint8Array, void, undefined> {
-    let done = 0
-    for await (const bytes of streamed(file.stream())) {
-      signal?.throwIfAborted()
-      yield bytes
-      done += bytes.length
-      onProgress?.(done, file.size)
-    }
+  demandUnlocker(unlocker)
+  signal?.throwIfAborted()
+  const { exported, carried } = await splitBackup(file)
+  const openWith = (keys: Keys) => {
+    const reading = observed(exported, file.size - exported.size, file.size, signal, onProgress)
+    return openExport(reading, { exportKey: keys.exportKey, keys })
   }
-  return openExport(read(), { exportKey: keys.exportKey, keys })
+  if ('recordKey' in unlocker) {
+    return openWith(unlocker).catch((error) => {
+      if (!carried || !isUnderOtherKeys(error)) throw error
+      const needed = 'These keys do not open the backup: it takes the passphrase or recovery code of its time'
+      throw new ExportError('passphrase-needed', needed)
+    })
+  }
+  if (!carried) throw new ExportError('no-keyring', 'The file has no keyring: only the keys of its vault open it')
+  const { openKeyring } = await loadKeyring()
+  const masterKey = await openKeyring(carried.keyring, { ...unlocker, userId: carried.userId })
+  return openWith(deriveKeys(masterKey)).catch((error) => {
+    if (!isUnderOtherKeys(error)) throw error
+    throw new ExportError('other-keyring', 'The keyring in the backup is not the one of its bookmarks')
+  })
 }
 
-async function makeFile(
-  client: Client,
-  id: string,
-  onProgress: (progress: BackupProgress) => void,
-  signal: AbortSignal,
-): Promise<Blob> {
+/** For callers in JavaScript. */
+function demandUnlocker(unlocker: Partial<Keys> & { passphrase?: unknown; recoveryCode?: unknown }): void {
+  const { recordKey, passphrase, recoveryCode } = unlocker
+  if ([recordKey, passphrase, recoveryCode].filter((given) => given !== undefined).length !== 1) {
+    throw new RangeError('openBackup wants the keys of a vault, or { passphrase }, or { recoveryCode }')
+  }
+}
+
+function isUnderOtherKeys(error: unknown): boolean {
+  if (error instanceof RecordError) return error.fault === 'unknown-key'
+  return error instanceof ExportError && error.fault === 'other-key'
+}
+
+/** Yields the file, and reports how much of it was read. */
+async function* observed(
+  file: Blob,
+  start: number,
+  total: number,
+  signal: AbortSignal | undefined,
+  onProgress: ((done: number, total: number) => void) | undefined,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let done = start
+  for await (const bytes of streamed(file.stream())) {
+    yield bytes
+    done += bytes.length
+    onProgress?.(done, total)
+    signal?.throwIfAborted()
+  }
+}
+
+function loadKeyring() {
+  return onDemand(import('../crypto/keyring.ts'))
+}
+
+async function stoppable<Result>(
+  { signal = new AbortController().signal, onProgress = () => {} }: BackupOptions,
+  work: (signal: AbortSignal, onProgress: (progress: BackupProgress) => void) => Promise<Result>,
+): Promise<Result> {
   try {
-    onProgress({ stage: 'making' })
-    const total = await untilWritten(client, id, signal)
-    return await download(client, id, (done) => onProgress({ stage: 'downloading', done, total }), signal)
+    return await work(signal, onProgress)
   } catch (error) {
     // A stream that is cut off by the signal may say so in the platform's own words.
     signal.throwIfAborted()
@@ -91,13 +188,12 @@ async function makeFile(
   }
 }
 
-/** Returns the size of the file. */
-async function untilWritten(client: Client, id: string, signal: AbortSignal): Promise<number> {
+async function untilWritten(client: Client, id: string, signal: AbortSignal): Promise<void> {
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
     await systemClock.sleep(waitMs, signal)
     const { exports } = unwrap(await answer(client.GET('/api/v1/exports', { signal })))
     const found = exports.find((one) => one.id === id)
-    if (found?.status === 'completed') return found.size_bytes ?? 0
+    if (found?.status === 'completed') return
     if (!found || found.status === 'failed') throw new BackupFailedError()
   }
 }
@@ -105,18 +201,20 @@ async function untilWritten(client: Client, id: string, signal: AbortSignal): Pr
 async function download(
   client: Client,
   id: string,
-  onProgress: (done: number) => void,
   signal: AbortSignal,
+  onProgress: (progress: BackupProgress) => void,
 ): Promise<Blob> {
-  const call = client.GET('/api/v1/exports/{id}', { params: { path: { id } }, parseAs: 'stream', signal })
-  const reader = (unwrap(await answer(call)) as ReadableStream<Uint8Array<ArrayBuffer>>).getReader()
+  const init = { params: { path: { id } }, parseAs: 'stream', signal } as const
+  const result = await answer(client.GET('/api/v1/exports/{id}', init))
+  const reader = (unwrap(result) as ReadableStream<Uint8Array<ArrayBuffer>>).getReader()
+  const total = Number(result.response.headers.get('content-length') ?? 0)
   const pieces: Uint8Array<ArrayBuffer>[] = []
   let done = 0
   try {
     for (let read = await answer(reader.read()); !read.done; read = await answer(reader.read())) {
       pieces.push(read.value)
       done += read.value.length
-      onProgress(done)
+      onProgress({ stage: 'downloading', done, total })
     }
   } finally {
     await reader.cancel().catch(() => {})
@@ -126,5 +224,6 @@ async function download(
 
 async function deleteExport(client: Client, id: string): Promise<void> {
   const signal = AbortSignal.timeout(deleteWithinMs)
-  await client.DELETE('/api/v1/exports/{id}', { params: { path: { id } }, signal }).catch(() => {})
+  const init = { params: { path: { id } }, signal }
+  await client.DELETE('/api/v1/exports/{id}', init).catch(() => {})
 }

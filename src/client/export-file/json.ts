@@ -42,7 +42,9 @@ export class ExportJson {
         `The export has version ${version}, which this client does not know: it knows ${contentVersion}`,
       )
     }
-    if (typeof exported_at !== 'string') throw malformed('its exported_at is not a string')
+    if (typeof exported_at !== 'string' || Number.isNaN(Date.parse(exported_at))) {
+      throw malformed('its exported_at is not a date')
+    }
     if (bookmark_count !== this.#count) {
       throw malformed(`its bookmark_count is ${bookmark_count}, but it contains ${this.#count} bookmarks`)
     }

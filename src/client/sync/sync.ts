@@ -272,8 +272,8 @@ export type SyncReader = Pick<Sync, 'get' | 'bookmarks' | 'tree' | 'contents' | 
  *   HTTPS
  */
 export function createSync({ client, webSocket, ...options }: SyncOptions): Sync {
-  const sync = createSyncOver(({ clientTransport }) => clientTransport(client, webSocket), options)
-  client.deviceId = () => sync.deviceId
+  const sync = createSyncOver(({ clientTransport }) => clientTransport(client, options.userId, webSocket), options)
+  client.as(options.userId).deviceId = () => sync.deviceId
   return sync
 }
 

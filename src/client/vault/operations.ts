@@ -66,30 +66,39 @@ export interface VaultRepair extends NewOwner {
   replacesKeys?: boolean | undefined
 }
 
+/** The user whose vault a function acts on. */
+export interface VaultUser {
+  /** The signed-in user's `user_id`. */
+  userId: string
+}
+
 /** A vault that is not stored yet. `confirm` throws VaultExistsError if another device has stored one meanwhile. */
 export type VaultDraft = RecoveryCodeDraft<Vault>
 
 export async function createVault(client: Client, owner: NewOwner): Promise<VaultDraft> {
-  return draftOf(client, await createKeyring(owner), 1)
+  return draftOf(client.as(owner.userId), await createKeyring(owner), 1)
 }
 
-export async function openVault(client: Client, credentials: Credentials): Promise<Vault> {
+export async function openVault(anybody: Client, credentials: Credentials): Promise<Vault> {
+  const client = anybody.as(credentials.userId)
   const { keyring } = unwrap(await client.GET('/api/v1/account/keyring'))
   return completeVault(client, await openKeyring(keyring, credentials))
 }
 
 export async function changeVaultPassphrase(
-  client: Client,
+  anybody: Client,
   current: Credentials,
   newPassphrase: string,
   rules?: PassphraseRules,
 ): Promise<void> {
+  const client = anybody.as(current.userId)
   const { keyring, revision } = unwrap(await client.GET('/api/v1/account/keyring'))
   const changed = await changePassphrase(keyring, current, newPassphrase, rules)
   await storeKeyring(client, { keyring: changed, revision: revision + 1 })
 }
 
-export async function replaceRecoveryCode(client: Client, current: Credentials): Promise<RecoveryCodeDraft> {
+export async function replaceRecoveryCode(anybody: Client, current: Credentials): Promise<RecoveryCodeDraft> {
+  const client = anybody.as(current.userId)
   const { keyring, revision } = unwrap(await client.GET('/api/v1/account/keyring'))
   const replaced = await newRecoveryCode(keyring, current)
   return {
@@ -99,19 +108,21 @@ export async function replaceRecoveryCode(client: Client, current: Credentials):
 }
 
 export async function rotateKeys(
-  client: Client,
+  anybody: Client,
   current: Credentials,
   passphrase: string,
   rules?: PassphraseRules,
 ): Promise<VaultDraft> {
+  const client = anybody.as(current.userId)
   const { keyring, revision } = unwrap(await client.GET('/api/v1/account/keyring'))
   return draftOf(client, await rotateKeyring(keyring, current, passphrase, rules), revision + 1)
 }
 
 export async function repairVault(
-  client: Client,
+  anybody: Client,
   { masterKey, replacesKeys = false, ...owner }: VaultRepair,
 ): Promise<VaultDraft> {
+  const client = anybody.as(owner.userId)
   const stored = await client.GET('/api/v1/account/keyring')
   const { keyring, revision } = stored.response.status === 404 ? { keyring: '', revision: 0 } : unwrap(stored)
   if (replacesKeys) return draftOf(client, await wrapUnderNewKey(masterKey, owner), revision + 1)
@@ -130,7 +141,7 @@ export async function repairVault(
  */
 async function areReplaced(client: Client, keys: Keys, keyring: string): Promise<boolean> {
   const newest = bytesToBase64(keys.prefix.subarray(1))
-  for (const { keyId } of [{ keyId: claimedKeyId(keyring) }, ...(await earlierKeyrings(client))]) {
+  for (const { keyId } of [{ keyId: claimedKeyId(keyring) }, ...(await listEarlier(client))]) {
     if (keyId === newest) break
     if (lacksKey(keys, keyId)) return true
   }
@@ -142,19 +153,23 @@ async function areReplaced(client: Client, keys: Keys, keyring: string): Promise
   })
 }
 
-export async function earlierKeyrings(client: Client): Promise<EarlierKeyring[]> {
+export async function earlierKeyrings(client: Client, { userId }: VaultUser): Promise<EarlierKeyring[]> {
+  return listEarlier(client.as(userId))
+}
+
+async function listEarlier(client: Client): Promise<EarlierKeyring[]> {
   const { versions } = unwrap(await client.GET('/api/v1/account/keyring/versions'))
   return versions.map(({ id, revision, key_id: keyId, replaced_at: replacedAt, erased_at: erasedAt }) => {
     return { id, revision, keyId, replacedAt, erasedAt }
   })
 }
 
-export async function restoreKeyring(client: Client, id: string): Promise<void> {
-  unwrap(await client.POST('/api/v1/account/keyring/versions/{id}/restore', { params: { path: { id } } }))
+export async function restoreKeyring(client: Client, { userId, id }: VaultUser & { id: string }): Promise<void> {
+  unwrap(await client.as(userId).POST('/api/v1/account/keyring/versions/{id}/restore', { params: { path: { id } } }))
 }
 
-export async function eraseEarlierKeyrings(client: Client): Promise<void> {
-  unwrap(await client.DELETE('/api/v1/account/keyring/versions'))
+export async function eraseEarlierKeyrings(client: Client, { userId }: VaultUser): Promise<void> {
+  unwrap(await client.as(userId).DELETE('/api/v1/account/keyring/versions'))
 }
 
 function draftOf(client: Client, { keyring, masterKey, recoveryCode }: NewKeyring, revision: number): VaultDraft {

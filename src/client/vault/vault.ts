@@ -1,17 +1,20 @@
 import type { Client } from '../api/client.ts'
-import { unwrap } from '../api/unwrap.ts'
+import { unwrapOurs } from '../api/ours.ts'
 import type { Credentials, NewOwner, PassphraseRules } from '../crypto/keyring.ts'
 import { VaultExistsError } from '../errors.ts'
 import { onDemand } from '../timing/on-demand.ts'
-import type { EarlierKeyring, RecoveryCodeDraft, Vault, VaultDraft, VaultRepair } from './operations.ts'
+import type { EarlierKeyring, RecoveryCodeDraft, Vault, VaultDraft, VaultRepair, VaultUser } from './operations.ts'
 
-/** True if the signed-in user has created a vault on any device. @throws ApiError, SignedOutError */
-export async function hasVault(client: Client): Promise<boolean> {
-  const { has_keyring } = unwrap(await client.GET('/api/v1/auth/session'))
-  if (has_keyring !== undefined) return has_keyring
-  // An instance of 2.0.0 does not say it, and a browser logs a 404 as an error.
-  const stored = await client.GET('/api/v1/account/keyring')
-  return stored.response.status !== 404 && !!unwrap(stored)
+/**
+ * True if the user has created a vault on any device.
+ *
+ * @throws ApiError
+ * @throws SignedOutError nobody is signed in, or somebody else is. So it is in all functions of this file, which then have
+ *   changed nothing
+ */
+export async function hasVault(client: Client, { userId }: VaultUser): Promise<boolean> {
+  const session = await client.as(userId).GET('/api/v1/auth/session')
+  return unwrapOurs(session, ({ has_keyring }) => typeof has_keyring === 'boolean').has_keyring
 }
 
 /**
@@ -26,7 +29,7 @@ export async function hasVault(client: Client): Promise<boolean> {
  * @throws OfflineError what judges the passphrase did not arrive
  */
 export async function createVault(client: Client, owner: NewOwner): Promise<VaultDraft> {
-  if (await hasVault(client)) throw new VaultExistsError()
+  if (await hasVault(client, owner)) throw new VaultExistsError()
   return (await loadOperations()).createVault(client, owner)
 }
 
@@ -113,8 +116,8 @@ export async function repairVault(client: Client, repair: VaultRepair): Promise<
 }
 
 /** The keyrings that were replaced and that the service still keeps, the last replaced first. */
-export async function earlierKeyrings(client: Client): Promise<EarlierKeyring[]> {
-  return (await loadOperations()).earlierKeyrings(client)
+export async function earlierKeyrings(client: Client, user: VaultUser): Promise<EarlierKeyring[]> {
+  return (await loadOperations()).earlierKeyrings(client, user)
 }
 
 /**
@@ -123,12 +126,12 @@ export async function earlierKeyrings(client: Client): Promise<EarlierKeyring[]>
  * the two (`keyId`), the earlier one opens what was encrypted until then; what was encrypted since is readable again once the
  * newer one is restored. If no answer arrived, call it again.
  *
- * @param id from `earlierKeyrings`
+ * @param keyring whose, and its id from `earlierKeyrings`
  * @throws SignInAgainError
  * @throws ApiError, with status 404 if it is not kept any more; SignedOutError
  */
-export async function restoreKeyring(client: Client, id: string): Promise<void> {
-  return (await loadOperations()).restoreKeyring(client, id)
+export async function restoreKeyring(client: Client, keyring: VaultUser & { id: string }): Promise<void> {
+  return (await loadOperations()).restoreKeyring(client, keyring)
 }
 
 /**
@@ -136,8 +139,8 @@ export async function restoreKeyring(client: Client, id: string): Promise<void> 
  *
  * @throws SignInAgainError, ApiError, SignedOutError
  */
-export async function eraseEarlierKeyrings(client: Client): Promise<void> {
-  return (await loadOperations()).eraseEarlierKeyrings(client)
+export async function eraseEarlierKeyrings(client: Client, user: VaultUser): Promise<void> {
+  return (await loadOperations()).eraseEarlierKeyrings(client, user)
 }
 
 /** A device that keeps its master key does without. */

@@ -5,7 +5,7 @@ import type { BrowserNode } from '../index.ts'
 import { describe } from './describe.ts'
 import { act, ask, attempt, element, made } from './page.ts'
 import { platform } from './platform.ts'
-import { changeSettings, deviceIdOf, nameOf, openClient, readSettings, returnPermission } from './settings.ts'
+import { changeSettings, deviceIdOf, nameOf, openOwnClient, readSettings, returnPermission } from './settings.ts'
 import { text } from './text.ts'
 
 /** The browser reads the file of a backup meanwhile. */
@@ -55,7 +55,7 @@ async function rename(): Promise<void> {
     await changeSettings({ deviceId })
     await ask({ ask: 'start' })
     const id = { params: { path: { id: before } } }
-    await openClient(await readSettings())
+    await openOwnClient(await readSettings())
       .DELETE('/api/v1/account/devices/{id}', id)
       .catch(() => {})
   }
@@ -114,24 +114,31 @@ async function signOut(discardUnsent: boolean): Promise<void> {
 
 /** The bookmarks deleted last, and the way back. The worker has the sync, so it is asked to exchange. */
 async function openTrash(): Promise<Pick<History, 'trash' | 'restoreVersion'>> {
-  const settings = await readSettings()
-  const userId = settings.userId ?? ''
-  const masterKey = await loadMasterKey(userId)
-  if (!masterKey) throw new Error(text('passphraseFirst'))
   const sync = {
     syncNow: async () => void (await ask({ ask: 'sync-now' })),
     heldDeletions: () => [],
     approveDeletions: async () => {},
   }
-  return createHistory({ client: openClient(settings), keys: deriveKeys(masterKey), userId, sync })
+  return createHistory({ ...(await openVault()), sync })
 }
 
-/** Downloads a backup of all bookmarks, which only this user's keys open. */
+async function openVault() {
+  const settings = await readSettings()
+  const userId = settings.userId ?? ''
+  const masterKey = await loadMasterKey(userId)
+  if (!masterKey) throw new Error(text('passphraseFirst'))
+  return { client: openOwnClient(settings), keys: deriveKeys(masterKey), userId }
+}
+
+/** Downloads a backup of all bookmarks, which only this user's passphrase or recovery code opens. */
 async function saveBackup(): Promise<void> {
   await ask({ ask: 'sync-now' })
-  const file = await createBackup(openClient(await readSettings()))
+  const { client, ...owner } = await openVault()
+  const onUnverified = () => (element('fault').textContent = text('backupUnverified'))
+  const file = await createBackup(client, { ...owner, onUnverified })
   const href = URL.createObjectURL(file)
-  const download = `bookmarks-${new Date().toISOString().slice(0, 10)}.dat`
+  // In Sweden a date is written as in ISO 8601.
+  const download = `bookmarks-${new Date().toLocaleDateString('sv')}.dat`
   made('a', { href, download }).click()
   setTimeout(() => URL.revokeObjectURL(href), keptMs)
 }

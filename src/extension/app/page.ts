@@ -20,6 +20,11 @@ const errors: Record<string, TextName> = {
   'wrong-passphrase': 'errorPassphrase',
   'wrong-recovery-code': 'errorCode',
   'mistyped-recovery-code': 'errorMistyped',
+  'keys-replaced': 'keysHeadline',
+  'unknown-version': 'newerHeadline',
+  KeyringError: 'errorKeyring',
+  RecordError: 'errorUnreadable',
+  ExportError: 'errorDamaged',
 }
 
 /** Asks the worker. @throws Error what the worker threw, with its name and text */

@@ -23,6 +23,11 @@ export function openClient({ baseUrl = '', deviceId = '' }: Settings): Client {
   return createClient({ baseUrl, deviceId })
 }
 
+/** Its calls act for the user of this extension alone, also if somebody else has signed in in the browser meanwhile. */
+export function openOwnClient(settings: Settings): Client {
+  return openClient(settings).as(settings.userId ?? '')
+}
+
 /** It stays if whoever built the extension for one server has put it into the manifest. */
 export async function returnPermission(baseUrl: string): Promise<void> {
   await platform.permissions.remove({ origins: originsOf(baseUrl) }).catch(() => {})

@@ -1,6 +1,6 @@
 /** The first-run page, step by step: the server, the sign-in, the vault. It goes on where it was left. */
 
-import { unwrap } from '../../client/calls.ts'
+import { type Client, unwrap } from '../../client/calls.ts'
 import {
   createVault,
   hasVault,
@@ -9,6 +9,7 @@ import {
   loadMasterKey,
   openVault,
   type PassphraseStrength,
+  SignedOutError,
 } from '../../client/index.ts'
 import { tryTyped } from '../../client/vault/typed-secret.ts'
 import { describe } from './describe.ts'
@@ -37,8 +38,12 @@ const verdicts: Record<PassphraseStrength['level'], TextName> = {
 
 /** The person, as they signed in, and their server: a passphrase of their names is guessed first. */
 let [person, server] = ['', '']
+/** The user for whom the page shows its step. */
+let userId = ''
 let signInTab: number | undefined
 let onPaper = () => {}
+/** Ends the step that waits for the paper. */
+let giveUp = (_reason: Error) => {}
 
 act('server', 'submit', async () => {
   const baseUrl = new URL(fieldOf('server', 'address').value).origin
@@ -59,41 +64,83 @@ act('sign-in', 'submit', async () => {
   signInTab = (await platform.tabs.create({ url: authorizationUrl })).id
 })
 platform.cookies.onChanged.addListener(({ cookie, removed }) => {
-  if (cookie.name === 'service_session' && cookie.path === '/' && !removed && !element('sign-in').hidden) attempt(goOn)
+  if (cookie.name !== 'service_session' || cookie.path !== '/') return
+  if (isVaultStep()) attempt(endIfOther)
+  else if (!removed && !element('sign-in').hidden) attempt(goOn)
 })
-act('unlock', 'submit', async () => {
-  const { userId, client } = await signedIn()
-  const secret = fieldOf('unlock', 'secret').value
-  await keepKey(userId, await tryTyped(userId, secret, (credentials) => openVault(client, credentials)))
-  await ask({ ask: 'start' })
-  await goOn()
-})
-act('create', 'submit', async () => {
-  const { userId, client } = await signedIn()
-  const passphrase = fieldOf('create', 'secret').value
-  if (passphrase !== fieldOf('create', 'again').value) throw new Error(text('twoPassphrases'))
-  const draft = await createVault(client, { userId, passphrase, known: [person, server] })
-  show('recovery')
-  const code = element('recovery').querySelector('code')
-  if (code) code.textContent = draft.recoveryCode
-  await new Promise<void>((resolve) => {
-    onPaper = resolve
-  })
-  await keepKey(userId, await draft.confirm())
-  await goOn()
-})
+act('unlock', 'submit', () =>
+  forPerson(async (client, userId) => {
+    const secret = fieldOf('unlock', 'secret').value
+    await keepKey(userId, await tryTyped(userId, secret, (credentials) => openVault(client, credentials)))
+    await ask({ ask: 'start' })
+    await goOn()
+  }),
+)
+act('create', 'submit', () =>
+  forPerson(async (client, userId) => {
+    const passphrase = fieldOf('create', 'secret').value
+    if (passphrase !== fieldOf('create', 'again').value) throw new Error(text('twoPassphrases'))
+    const draft = await createVault(client, { userId, passphrase, known: [person, server] })
+    show('recovery')
+    showCode(draft.recoveryCode)
+    await new Promise<void>((resolve, reject) => {
+      onPaper = resolve
+      giveUp = reject
+    })
+    await keepKey(userId, await draft.confirm())
+    await goOn()
+  }),
+)
 // By the time that it is typed, the dictionaries are there.
 fieldOf('create', 'secret').addEventListener('focus', () => void judgePassphrase(''), { once: true })
 fieldOf('create', 'secret').addEventListener('input', () => attempt(showStrength))
 act('recovery', 'submit', async () => onPaper())
 act('sign-out', 'click', async () => {
-  const { response } = await (await signedIn()).client.POST('/api/v1/auth/logout')
-  if (!response.ok && response.status !== 401) throw new Error(text('oddAnswer'))
+  const { response } = await openClient(await readSettings())
+    .as(userId)
+    .POST('/api/v1/auth/logout')
+  // If somebody else has signed in meanwhile, their session stays.
+  const isOver = response.status === 401 || response.headers.get('x-error-code') === 'ForbiddenUser'
+  if (!response.ok && !isOver) throw new Error(text('oddAnswer'))
   await goOn()
 })
 act('options', 'click', async () => platform.runtime.openOptionsPage())
 
 await attempt(goOn)
+
+/** What the step of the vault does acts for the person for whom it is shown, or ends. */
+async function forPerson(work: (client: Client, userId: string) => Promise<void>): Promise<void> {
+  const own = userId
+  try {
+    await work(openClient(await readSettings()).as(own), own)
+  } catch (error) {
+    if (!(error instanceof SignedOutError)) throw error
+    await goOn()
+    throw new Error(text('stepEnded'), { cause: error })
+  } finally {
+    if (element('recovery').hidden) showCode('')
+  }
+}
+
+/** The session may only have been refreshed. */
+async function endIfOther(): Promise<void> {
+  const { data, response } = await openClient(await readSettings()).GET('/api/v1/auth/session')
+  if (data ? data.user.user_id === userId : response.status !== 401) return
+  const isWaiting = !element('recovery').hidden
+  giveUp(new SignedOutError(true))
+  if (isWaiting) return
+  await goOn()
+  throw new Error(text('stepEnded'))
+}
+
+function isVaultStep(): boolean {
+  return (['unlock', 'create', 'recovery'] as const).some((step) => !element(step).hidden)
+}
+
+function showCode(text: string): void {
+  const code = element('recovery').querySelector('code')
+  if (code) code.textContent = text
+}
 
 async function goOn(): Promise<void> {
   const settings = await readSettings()
@@ -110,7 +157,8 @@ async function goOn(): Promise<void> {
   if (!session.data) showServer(baseUrl)
   if (signInTab !== undefined) await platform.tabs.remove(signInTab).catch(() => {})
   signInTab = undefined
-  const { user_id: userId, email, name } = unwrap(session).user
+  const { user_id, email, name } = unwrap(session).user
+  userId = user_id
   // The bookmarks of one person do not go into the account of another.
   if (before && before !== userId && (await loadMasterKey(before))) {
     show('sign-in')
@@ -118,7 +166,8 @@ async function goOn(): Promise<void> {
   }
   await changeSettings({ userId })
   // They may have taken the wrong account, which nothing else on this page or in the settings would let them leave.
-  if (!(await loadMasterKey(userId))) return show((await hasVault(client)) ? 'unlock' : 'create', email || name)
+  if (!(await loadMasterKey(userId)))
+    return show((await hasVault(client, { userId })) ? 'unlock' : 'create', email || name)
   show('done')
   const { state } = await ask({ ask: 'state' })
   if (state?.setup !== 'ready' || state.sync?.state === 'signed-out') await ask({ ask: 'start' })
@@ -155,11 +204,6 @@ function showServer(baseUrl = ''): void {
 async function keepKey(userId: string, { masterKey }: { masterKey: Uint8Array }): Promise<void> {
   await keepMasterKey(userId, masterKey)
   navigator.storage.persist().catch(() => {})
-}
-
-async function signedIn() {
-  const settings = await readSettings()
-  return { userId: settings.userId ?? '', client: openClient(settings) }
 }
 
 /** @param whose the person who may sign out again */

@@ -24,7 +24,7 @@ import {
   watchBookmarks,
 } from '../index.ts'
 import { type Answer, type Explained, type Fault, platform, type Question, type WorkerState } from './platform.ts'
-import { changeSettings, openClient, originsOf, readSettings, type Settings } from './settings.ts'
+import { changeSettings, openOwnClient, originsOf, readSettings, type Settings } from './settings.ts'
 import { text } from './text.ts'
 
 /** How often the worker is started if it has no socket that keeps it awake. */
@@ -228,7 +228,7 @@ async function openDevice(settings: Settings, watch: BookmarkWatch): Promise<Dev
   if (!baseUrl || !deviceId || !userId) return undefined
   const masterKey = await loadMasterKey(userId)
   if (!masterKey) return undefined
-  const client = openClient(settings)
+  const client = openOwnClient(settings)
   const keys = deriveKeys(masterKey)
   const webSocket = wakefulSocket(platform.runtime)
   const sync = createSync({ client, keys, userId, deviceId, store: indexedDbStore(userId), webSocket })

@@ -1,8 +1,33 @@
 import { type Access, mailDomain } from '../config/access.ts'
-import { type Exchanged, ProviderUnavailableError } from '../provider/provider.ts'
+import type { Db } from '../db/engine/database.ts'
+import { awaitedSubject, findOtherIssuer, findUserOf, hasUsersOf } from '../db/tables/identities.ts'
+import { type Claims, claimAt } from '../provider/claims.ts'
+import { moveCall } from '../provider/issuer.ts'
+import { type Exchanged, type Identity, ProviderUnavailableError } from '../provider/provider.ts'
 
 /** The operator does not let this person in. The message says which rule, and nothing of the person. */
 export class NotAllowedError extends Error {}
+
+/** The person may be a user of the provider that was there before, and would become a new one. */
+export class UnmovedError extends Error {}
+
+/**
+ * Refuses a person's first sign-in while no user is known by this provider's issuer, although users are there: the operator has
+ * set another provider, or an issuer that is spelt otherwise. The person would be asked for a new passphrase, and find nothing.
+ */
+export async function demandMoved(db: Db, { issuer, subject, email, email_verified }: Identity): Promise<void> {
+  if (await findUserOf(db, { issuer, subject })) return
+  if (await hasUsersOf(db, issuer)) {
+    const isAwaited =
+      !email_verified && (await findUserOf(db, { issuer, subject: awaitedSubject(email) })) !== undefined
+    if (isAwaited)
+      throw new UnmovedError('a user is awaited under this address, but the claim email_verified is not true')
+    return
+  }
+  const other = await findOtherIssuer(db, issuer)
+  if (other === undefined) return
+  throw new UnmovedError(`there are users of ${other}, and none of ${issuer}: ${moveCall(other, issuer)}`)
+}
 
 /** By what the provider says of the person now, at each sign-in: who has left the group does not come in again. */
 export function demandAllowed(
@@ -12,7 +37,7 @@ export function demandAllowed(
   const { claims } = exchanged
   const fault =
     (domains && wrongDomain(domains, exchanged)) ??
-    (requiredClaim && wrongClaim(requiredClaim, claims[requiredClaim.name]))
+    (requiredClaim && wrongClaim(requiredClaim, claimAt(claims, requiredClaim.name)))
   if (fault === undefined) return
   if (exchanged.isIncomplete) throw new ProviderUnavailableError(`UserInfo is not available, and without it ${fault}`)
   throw new NotAllowedError(fault)
@@ -31,9 +56,25 @@ function wrongDomain(
     : 'the e-mail address is of no domain of OIDC_ALLOWED_DOMAINS'
 }
 
-/** A text, or a list of texts, one of which is the value to the letter. */
 function wrongClaim({ name, value }: { name: string; value: string }, claim: unknown): string | undefined {
   if (claim === undefined) return `the claim ${name} of OIDC_REQUIRED_CLAIM is missing`
-  const given: unknown[] = Array.isArray(claim) ? claim : [claim]
-  return given.includes(value) ? undefined : `the claim ${name} has not the value of OIDC_REQUIRED_CLAIM`
+  if (hasValue(claim, value)) return undefined
+  return `the claim ${name} (${formOf(claim)}) does not have the value of OIDC_REQUIRED_CLAIM`
+}
+
+/** To the letter: as a text, a number or a boolean, in a list of them, or as a key of an object, such as Zitadel's roles. */
+function hasValue(claim: unknown, value: string): boolean {
+  if (Array.isArray(claim)) return claim.some((item) => isText(item, value))
+  if (typeof claim !== 'object' || claim === null) return isText(claim, value)
+  const granted = Object.hasOwn(claim, value) ? (claim as Claims)[value] : undefined
+  return granted !== undefined && granted !== null && granted !== false
+}
+
+function isText(item: unknown, value: string): boolean {
+  return ['string', 'number', 'boolean'].includes(typeof item) && String(item) === value
+}
+
+function formOf(claim: unknown): string {
+  if (Array.isArray(claim)) return 'a list'
+  return { string: 'a text', object: 'an object' }[typeof claim as string] ?? `a ${typeof claim}`
 }

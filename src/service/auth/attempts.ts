@@ -8,6 +8,8 @@ import { cookieValues } from './sessions.ts'
 /** A sign-in in progress. The browser that started it keeps it, so that a code from another browser signs nobody in. */
 export interface Attempt extends LoginAttempt {
   verifierAt: number
+  /** The provider had to ask the person who they are (`prompt=login`). */
+  isAsked?: boolean
   expiresAt: number
 }
 
@@ -28,6 +30,7 @@ export interface Start {
   returnTo: string
   /** The user signs in anew, whatever the provider remembers. */
   isAnew: boolean
+  prompt?: 'login' | 'select_account' | undefined
 }
 
 /**
@@ -38,7 +41,7 @@ export interface Start {
 export async function startAttempt(
   parts: AttemptParts,
   cookieHeader: string | undefined,
-  { returnTo, isAnew }: Start,
+  { returnTo, isAnew, prompt }: Start,
 ): Promise<{ attempt: Attempt; cookie: Cookie }> {
   const now = parts.clock()
   const attempts = readAttempts(parts, cookieHeader)
@@ -52,6 +55,7 @@ export async function startAttempt(
     verifierAt,
     expiresAt: now + loginSeconds * 1000,
     ...(isAnew && { anewSince: now }),
+    ...(prompt === 'login' && { isAsked: true }),
   }
   const others = attempts.filter((other) => other.returnTo !== returnTo || tabs.includes(other))
   return {

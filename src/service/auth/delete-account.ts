@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { ServiceError } from '../contract/errors.ts'
 import { beginDeletion } from '../db/tables/deletions.ts'
-import type { LoginKey } from '../db/tables/logins.ts'
+import { type LoginKey, ownerOfLogins } from '../db/tables/logins.ts'
 import { announceEnds, type SignOutParts } from './sign-out.ts'
 
 /** Makes the account nobody's, and ends all its logins. upkeep/erasure.ts erases what it has stored. */
@@ -16,7 +16,7 @@ export async function deleteAccount(
       beginDeletion(trx, userId, now, (logins) => {
         if (!logins.has(loginId)) throw new ServiceError('InvalidSession')
       }),
-    userId,
+    ownerOfLogins({ userId }),
   )
   announceEnds(parts, ended, log)
 }

@@ -6,17 +6,19 @@ import {
   holdLogin,
   type LoginKey,
   leaseProviderToken,
+  limitSessions,
   ownerOfLogins,
   releaseProviderToken,
   saveProviderAnswer,
 } from '../db/tables/logins.ts'
 import { dropOldestSessions, type Session, shortenSessions } from '../db/tables/tokens.ts'
 import type { Notices } from '../notices/notices.ts'
+import { isSameIssuer } from '../provider/issuer.ts'
 import {
   InvalidGrantError,
   type Provider,
+  ProviderError,
   ProviderRefusedError,
-  ProviderUnavailableError,
   refreshMs,
 } from '../provider/provider.ts'
 import type { Seal } from '../seal/seal.ts'
@@ -26,13 +28,13 @@ import { issueToken } from './sessions.ts'
 const graceMs = 60_000
 /** Ends once the provider cannot answer any more, and what it answered is stored. */
 const leaseMs = refreshMs + 5_000
-/** How long a login may last without a new sign-in once the provider cannot be asked about it any more. */
+/** How long a login lasts once the provider cannot be asked about it any more, or refuses to answer. */
 const uncheckedMs = 86_400_000
 
 export interface RefreshParts {
   database: Pick<Database, 'write' | 'now'>
   seal: Seal
-  provider: Pick<Provider, 'refresh'>
+  provider: Pick<Provider, 'issuer' | 'refresh'>
   notices: Pick<Notices, 'publishEnd'>
   clock: () => number
 }
@@ -50,6 +52,8 @@ export async function refreshLogin(parts: RefreshParts, { userId, loginId }: Ses
   return database.write(async (trx) => {
     const held = await holdLogin(trx, login)
     if (!held) throw new ServiceError('RefreshFailed')
+    // Another request asks the provider, which has refused for a day.
+    if (held.ends_at !== null && held.ends_at <= now) throw tryLater()
     await shortenSessions(trx, login, now - graceMs, now + graceMs)
     await dropOldestSessions(trx, login)
     return issueToken(trx, 'session', login, now, held.ends_at)
@@ -62,24 +66,42 @@ async function askProvider(parts: RefreshParts, login: LoginKey, lease: Lease): 
   const { database, provider, seal, clock, notices } = parts
   const owner = ownerOfLogins(login)
   const binding = { purpose: 'provider-token', userId, rowId: loginId } as const
-  const stopAsking = () => database.write((trx) => dropProviderToken(trx, login, clock() + uncheckedMs), owner)
+  const end = async (cause?: ProviderError) => {
+    await database.write((trx) => endLogin(trx, login), owner)
+    notices.publishEnd(login)
+    return new ServiceError('RefreshFailed', { cause })
+  }
+  const endsAt = Math.min(lease.ends_at ?? Number.POSITIVE_INFINITY, clock() + uncheckedMs)
+  const isOver = endsAt <= clock()
+  const stopAsking = async (cause?: ProviderError) => {
+    if (isOver) throw await end(cause)
+    await database.write((trx) => dropProviderToken(trx, login, endsAt), owner)
+  }
+  // The token is for another provider, which must not see it, and which would not know it.
+  if (!isSameIssuer(provider.issuer, lease.issuer)) return stopAsking()
   const opened = seal.open(lease.sealed, binding)
   if (opened === null) return stopAsking()
   const token = Buffer.from(opened).toString()
   const answer = await provider.refresh(token, lease.subject).catch(async (error: unknown) => {
     if (error instanceof InvalidGrantError) return error
-    const isFromProvider = error instanceof ProviderUnavailableError || error instanceof ProviderRefusedError
-    const unanswered = lease.unanswered || !isFromProvider || error.mayHaveActed
-    await database.write((trx) => releaseProviderToken(trx, login, unanswered), owner)
-    throw new ServiceError('Unavailable', { cause: error, headers: { 'retry-after': '10' } })
+    const isRefusal = error instanceof ProviderRefusedError
+    if (isRefusal && isOver) throw await end(error)
+    const unanswered = lease.unanswered || !(error instanceof ProviderError) || error.mayHaveActed
+    await database.write(async (trx) => {
+      await releaseProviderToken(trx, login, unanswered)
+      if (isRefusal) await limitSessions(trx, login, endsAt)
+    }, owner)
+    throw tryLater(error)
   })
   if (!(answer instanceof InvalidGrantError)) {
     const sealed = seal.seal(Buffer.from(answer.refreshToken ?? token), binding)
     return database.write((trx) => saveProviderAnswer(trx, login, sealed, clock()), owner)
   }
   // A token that never reached us may have replaced this one, so the refusal does not mean that the login ended.
-  if (lease.unanswered) return stopAsking()
-  await database.write((trx) => endLogin(trx, login), owner)
-  notices.publishEnd(login)
-  throw new ServiceError('RefreshFailed', { cause: answer })
+  if (lease.unanswered) return stopAsking(answer)
+  throw await end(answer)
+}
+
+function tryLater(cause?: unknown): ServiceError {
+  return new ServiceError('Unavailable', { cause, headers: { 'retry-after': '10' } })
 }

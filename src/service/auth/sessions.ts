@@ -38,18 +38,14 @@ const schemes = {
   optional: { kind: 'session', missing: undefined, wrong: undefined },
 } as const
 
-/** They go on, at a rate of each login's own, while another session takes all of the user's: so a person ends that one. */
-const ofSessions: OperationId[] = [
-  'getSession',
-  'refreshSession',
-  'logout',
-  'listSessions',
-  'endSession',
-  'endOtherSessions',
-]
+/**
+ * These have a rate of each login's own, for when another session uses up the user's: the owner must find that session. Ending
+ * it costs nothing.
+ */
+const findsSessions: OperationId[] = ['getSession', 'refreshSession', 'listSessions']
 
 /**
- * Checks the operation's session, then the user's limit. A valid session passes whatever else its address does, and a
+ * Checks the operation's session, then the user's limit, then that the request acts for that user. A valid session passes whatever else its address does, and a
  * request without a token counts for nothing: any web page can make its visitors' browsers send those. Only wrong
  * tokens count for an address; beyond its limit they get 429. Each costs one query by primary key.
  */
@@ -57,15 +53,20 @@ export function createSecurity(parts: SessionParts) {
   const { limits } = parts
   return (operationId: OperationId): onRequestHookHandler => {
     const scheme: Scheme = operations[operationId].security
+    const cost = operations[operationId].cost.request
     if (scheme === 'none') return (_request, _reply, next) => next()
     const { kind, missing, wrong } = schemes[scheme]
-    const endsSessions = ofSessions.includes(operationId)
+    const hasOwnRate = findsSessions.includes(operationId)
+    // The interface fixes the order of its checks, so http/realtime.ts makes this one.
+    const checksUserItself = operationId === 'openRealtime'
 
     function admit(request: FastifyRequest, session: Session | undefined): void {
       request.session = session
       if (session) {
         parts.uses.note(session)
-        limits.countUser(session.userId, endsSessions ? session.loginId : undefined)
+        if (cost > 0) limits.countUser(session.userId, cost, hasOwnRate ? session.loginId : undefined)
+        if (!checksUserItself && !actsFor(request.headers['x-user-id'], session))
+          throw new ServiceError('ForbiddenUser')
         return
       }
       const isTokenSent = sendsToken(request.headers, kind)
@@ -87,6 +88,14 @@ export function createSecurity(parts: SessionParts) {
       else next()
     }
   }
+}
+
+/**
+ * False if X-User-ID names another user: somebody else has signed in since the caller last looked. A request may do
+ * without the header. An empty one names nobody.
+ */
+export function actsFor(named: string | string[] | undefined, { userId }: Pick<Session, 'userId'>): boolean {
+  return named === undefined || named === userId
 }
 
 /** True if the request presents a token of any of the kinds, right or wrong. */
@@ -129,8 +138,10 @@ export function findLoginsOf(db: Db, headers: TokenHeaders, now: number): Return
 
 /** As many as a head can have: of those that no sign-in has made, none may hide the one that is valid. */
 function tokensOf(headers: TokenHeaders, kind: TokenKind): SentToken[] {
-  const possible = sentValues(headers, kind).filter(isPossible)
-  return possible.map((token) => ({ kind, hash: hash(token), userId: userOf(token) }))
+  const tokens: SentToken[] = []
+  for (const token of sentValues(headers, kind))
+    if (/^[\w-]{43}$/.test(token)) tokens.push({ kind, hash: hash(token), userId: userOf(token) })
+  return tokens
 }
 
 /**
@@ -156,11 +167,6 @@ export async function issueToken(
   return token
 }
 
-function isPossible(token: string): boolean {
-  return /^[\w-]{43}$/.test(token)
-}
-
-/** Of a token of an older version, which is random as a whole, this is nobody. */
 function userOf(token: string): string {
   const hex = Buffer.from(token, 'base64url').toString('hex', 0, idBytes)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`

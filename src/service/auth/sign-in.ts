@@ -4,6 +4,7 @@ import type { Access } from '../config/access.ts'
 import type { Database } from '../db/engine/database.ts'
 import { endLogin, endOldestLogins, type LoginKey, saveLogin, sortedById } from '../db/tables/logins.ts'
 import { useNonce } from '../db/tables/nonces.ts'
+import { noteAuthTime } from '../db/tables/providers.ts'
 import { isDisabled, saveUser } from '../db/tables/users.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { Exchanged } from '../provider/provider.ts'
@@ -19,6 +20,10 @@ export interface SignInParts {
   seal: Seal
   notices: Pick<Notices, 'publishEnd'>
   clock: () => number
+}
+
+interface SignedIn extends Pick<Exchanged, 'identity' | 'refreshToken'> {
+  authenticatedAt: number | null
 }
 
 /** The attempt was completed before: a code for it was brought back twice. */
@@ -37,7 +42,7 @@ export class ClosedError extends Error {}
  */
 export async function signIn(
   parts: SignInParts,
-  { identity, refreshToken, authenticatedMsAgo }: Pick<Exchanged, 'identity' | 'refreshToken' | 'authenticatedMsAgo'>,
+  { identity, refreshToken, authenticatedAt }: SignedIn,
   attempt: { nonce: string; expiresAt: number },
   userAgent: string,
   replaced: LoginKey[] = [],
@@ -47,6 +52,7 @@ export async function signIn(
   const { over, ...tokens } = await database.write(async (trx) => {
     const isFirst = await useNonce(trx, { nonce: attempt.nonce, expires_at: attempt.expiresAt })
     if (!isFirst) throw new UsedAttemptError('the sign-in was completed before')
+    if (authenticatedAt) await noteAuthTime(trx, identity.issuer, now)
     const newId = uuidv7()
     const userId = await saveUser(trx, {
       ...identity,
@@ -66,7 +72,7 @@ export async function signIn(
       provider_token_sealed,
       checked_at: now,
       created_at: now,
-      authenticated_at: authenticatedMsAgo === null ? null : now - authenticatedMsAgo,
+      authenticated_at: authenticatedAt,
       user_agent: userAgent.slice(0, maxUserAgent),
       last_used_at: hourOf(now),
     })

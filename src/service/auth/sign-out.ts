@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/engine/database.ts'
+import { findIssuer } from '../db/tables/identities.ts'
 import {
   type EndedLogin,
   endLogin,
@@ -11,14 +12,15 @@ import {
   sortedById,
 } from '../db/tables/logins.ts'
 import type { Notices } from '../notices/notices.ts'
+import { isSameIssuer } from '../provider/issuer.ts'
 import type { Provider } from '../provider/provider.ts'
 import type { Seal } from '../seal/seal.ts'
-import { findLoginsOf, type TokenHeaders } from './sessions.ts'
+import { actsFor, findLoginsOf, type TokenHeaders } from './sessions.ts'
 
 export interface SignOutParts {
   database: Pick<Database, 'db' | 'write'>
   seal: Seal
-  provider: Pick<Provider, 'revoke'>
+  provider: Pick<Provider, 'issuer' | 'revoke'>
   notices: Pick<Notices, 'publishEnd'>
   clock: () => number
 }
@@ -26,12 +28,21 @@ export interface SignOutParts {
 /**
  * Ends every login that a valid token belongs to, closes its sockets, and revokes the provider's token. A browser sends
  * several cookies of one name if they have different domains or paths, and afterwards none of them may be of use.
- * Returns true if there was any.
+ * Returns true if there was any. If the request names a user, only that user's logins end.
+ *
+ * @throws ServiceError ForbiddenUser, if all of them are another user's
  */
-export async function signOut(parts: SignOutParts, headers: TokenHeaders, log: FastifyBaseLogger): Promise<boolean> {
+export async function signOut(
+  parts: SignOutParts,
+  headers: TokenHeaders,
+  namedUser: string | undefined,
+  log: FastifyBaseLogger,
+): Promise<boolean> {
   const { database, clock, notices } = parts
-  const logins = sortedById(await findLoginsOf(database.db, headers, clock()))
-  if (logins.length === 0) return false
+  const found = await findLoginsOf(database.db, headers, clock())
+  if (found.length === 0) return false
+  const logins = sortedById(found.filter((login) => actsFor(namedUser, login)))
+  if (logins.length === 0) throw new ServiceError('ForbiddenUser')
   const owner = ownerOfLogins(logins[0] as LoginKey)
   const ended = await database.write(async (trx) => {
     const rows = []
@@ -55,7 +66,7 @@ export async function endSession(
     if (!locked.has(loginId)) throw new ServiceError('InvalidSession')
     if (!locked.has(id)) throw new ServiceError('SessionNotFound')
     return endLogins(trx, userId, [id])
-  }, userId)
+  }, ownerOfLogins({ userId }))
   announceEnds(parts, ended, log)
 }
 
@@ -69,7 +80,7 @@ export async function endOtherSessions(
     const locked = await lockLogins(trx, userId)
     if (!locked.delete(loginId)) throw new ServiceError('InvalidSession')
     return endLogins(trx, userId, [...locked])
-  }, userId)
+  }, ownerOfLogins({ userId }))
   announceEnds(parts, ended, log)
 }
 
@@ -85,6 +96,9 @@ async function revokeTokens(parts: SignOutParts, ended: EndedLogin[], log: Fasti
     if (provider_token_sealed === null) continue
     const token = parts.seal.open(provider_token_sealed, { purpose: 'provider-token', userId: user_id, rowId: id })
     if (token === null) continue
+    // Another provider must not see it. A deleted account has no issuer any more.
+    const issuer = await findIssuer(parts.database.db, user_id).catch(() => undefined)
+    if (issuer && !isSameIssuer(parts.provider.issuer, issuer)) continue
     await parts.provider
       .revoke(Buffer.from(token).toString())
       .catch((err) => log.warn({ err }, 'the provider did not revoke its token'))

@@ -1,8 +1,9 @@
 import Sqlite from 'better-sqlite3'
 import { ConfigError } from '../config/values.ts'
-import { knownMigrations } from '../db/migrate.ts'
+import { beforeThree, stateOf } from '../db/migrate.ts'
 import { withoutReference } from '../db/tables/deletions.ts'
 import type { Report } from '../terminal/progress.ts'
+import { historyIn } from './line.ts'
 
 /** Enough to be fast, few enough to handle a signal in between. */
 const pagesAtOnce = 1000
@@ -44,12 +45,13 @@ function openSource(path: string, subject: string): Sqlite.Database {
 
 /** An export that has a file. */
 export interface StoredExport {
+  user_id: string
   id: string
   object_key: string
   size_bytes: number
 }
 
-/** A copy of a database that nobody else uses. */
+/** A copy of a database that nobody else uses. The first start on it begins a new epoch. */
 export function openCopy(path: string, subject: string) {
   const copy = new Sqlite(path, { fileMustExist: true })
   const explaining = <T>(read: () => T): T => {
@@ -59,33 +61,29 @@ export function openCopy(path: string, subject: string) {
       throw explained(error, subject)
     }
   }
-  let beginsEpoch: boolean
   try {
-    beginsEpoch = explaining(() => beginAgain(copy, subject))
+    explaining(() => beginAgain(copy, subject))
   } catch (error) {
     copy.close()
     throw error
   }
   return {
-    /** The first start on it begins a new epoch: a version before there were epochs cannot be told to. */
-    beginsEpoch,
     listExports() {
-      const sql = 'select id, object_key, size_bytes from exports where object_key is not null'
+      const sql = 'select user_id, id, object_key, size_bytes from exports where object_key is not null'
       return explaining(() => copy.prepare<[], StoredExport>(sql).all())
     },
-    removeExport: (id: string) => void copy.prepare('delete from exports where id = ?').run(id),
+    removeExport: ({ user_id, id }: StoredExport) =>
+      void copy.prepare('delete from exports where user_id = ? and id = ?').run(user_id, id),
     /** Throws unless it is intact and this version can start on it. Returns the number of rows of each table. */
     check: () => explaining(() => checkWhole(copy, subject)),
     close: () => void copy.close(),
   }
 }
 
-function beginAgain(copy: Sqlite.Database, subject: string): boolean {
+function beginAgain(copy: Sqlite.Database, subject: string): void {
   checkVersion(copy, subject)
-  const hasEpoch = copy.prepare("select 1 from sqlite_schema where name = 'epoch'").get() !== undefined
-  if (hasEpoch) copy.exec('update epoch set restored = 1')
+  copy.exec('update epoch set restored = 1')
   becomeOneFile(copy)
-  return hasEpoch
 }
 
 /** Without a log. The service turns WAL on again when it starts. */
@@ -94,16 +92,10 @@ export function becomeOneFile(sqlite: Sqlite.Database): void {
 }
 
 function checkVersion(copy: Sqlite.Database, subject: string): void {
-  const ours = copy.prepare("select 1 from sqlite_schema where name = 'kysely_migration'").get()
-  if (!ours) throw new ConfigError(`${subject} is no database of this service`)
-  const known = knownMigrations()
-  const names = copy.prepare<[], string>('select name from kysely_migration').pluck().all()
-  const newer = names.filter((name) => !known.includes(name))
-  if (newer.length > 0) {
-    throw new ConfigError(
-      `${subject} was made by a newer version (${newer.join(', ')}); take the command from that one`,
-    )
-  }
+  const state = stateOf(historyIn(copy))
+  if (state === 'none') throw new ConfigError(`${subject} is not a database of this service`)
+  if (state === 'before 3') throw new ConfigError(`${subject} ${beforeThree}`)
+  if (state === 'newer') throw new ConfigError(`${subject} was made by a newer version; take the command from that one`)
 }
 
 function checkWhole(copy: Sqlite.Database, subject: string): Record<string, number> {
@@ -115,10 +107,10 @@ function checkWhole(copy: Sqlite.Database, subject: string): Record<string, numb
   }
   const tables = copy.prepare<[], string>(
     `select name from sqlite_schema where type = 'table' and name not like 'sqlite!_%' escape '!'
-      and name not like 'kysely!_%' escape '!' order by name`,
+      and name <> 'applied_migrations' order by name`,
   )
   const names = tables.pluck().all()
-  for (const table of withoutReference.filter((name) => names.includes(name))) {
+  for (const table of withoutReference) {
     const isOrphaned = copy.prepare(`select 1 from ${table} where user_id not in (select id from users) limit 1`).get()
     if (isOrphaned) throw new ConfigError(`${subject} is damaged (${table} refers to users that are gone)`)
   }

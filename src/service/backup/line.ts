@@ -1,20 +1,31 @@
 import { existsSync, statSync } from 'node:fs'
 import type Sqlite from 'better-sqlite3'
+import { beforeThree, type SchemaHistory, stateOf } from '../db/migrate.ts'
 
 /**
- * When a database was made, to the millisecond (ISO 8601). All copies of it have the same, also after recoveries, and those of
- * earlier versions. Undefined if there is no file, or nothing of this service in it.
+ * When a database was made, to the millisecond (ISO 8601). All copies of it have the same, also after recoveries. Undefined if
+ * there is no file, or nothing of this service in it.
  */
 export async function lineOf(path: string): Promise<string | undefined> {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined
   const sqlite = await openToLook(path)
   try {
-    const made = sqlite.prepare("select 1 from sqlite_schema where name = 'kysely_migration'").get()
-    if (made === undefined) return undefined
-    return sqlite.prepare<[], string>('select timestamp from kysely_migration order by name limit 1').pluck().get()
+    const state = stateOf(historyIn(sqlite))
+    if (state === 'before 3') throw new Error(`${path} ${beforeThree}`)
+    if (state === 'none') return undefined
+    const made = sqlite.prepare<[], number>('select min(applied_at) from applied_migrations').pluck().get()
+    return made === undefined ? undefined : new Date(made).toISOString()
   } finally {
     sqlite.close()
   }
+}
+
+export function historyIn(sqlite: Sqlite.Database): SchemaHistory {
+  const tables = sqlite.prepare<[], string>("select name from sqlite_schema where type = 'table'").pluck().all()
+  const applied = tables.includes('applied_migrations')
+    ? sqlite.prepare<[], SchemaHistory['applied'][0]>('select name, is_required from applied_migrations').all()
+    : []
+  return { tables, applied }
 }
 
 /**

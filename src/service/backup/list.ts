@@ -4,7 +4,7 @@ import Sqlite from 'better-sqlite3'
 import { Kysely, SqliteDialect } from 'kysely'
 import type { Config } from '../config/config.ts'
 import type { Schema } from '../db/schema.ts'
-import { sampleSeals, sealedColumns } from '../db/tables/sealed.ts'
+import { sampleSeals } from '../db/tables/sealed.ts'
 import { createSeal, type Seal } from '../seal/seal.ts'
 import { describeBucket } from './bucket.ts'
 import { sizeOf } from './checksums.ts'
@@ -31,15 +31,11 @@ async function describe(folder: string, name: string, seal: Seal): Promise<Backu
   return { name, bytes: sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0), opens, line }
 }
 
-/** A backup of an earlier version may lack a table of sealed values. */
 async function openedBy(seal: Seal, path: string): Promise<BackupFacts['opens']> {
   const database = new Sqlite(path, { readonly: true, fileMustExist: true })
   const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database }) })
   try {
-    const tables = new Set((await db.introspection.getTables()).map(({ name }) => name))
-    if (!tables.has('users')) throw new Error(`${path} is no database of this service`)
-    const columns = sealedColumns.filter(({ table }) => tables.has(table))
-    const { tried, opens } = await sampleSeals(db, seal, columns)
+    const { tried, opens } = await sampleSeals(db, seal)
     if (tried === 0) return 'has nothing sealed'
     return opens === tried ? 'opens with SECRET_KEY' : 'opens with no key of SECRET_KEY'
   } finally {

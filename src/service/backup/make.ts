@@ -24,7 +24,7 @@ export interface Made {
 }
 
 /** An export whose file is missing or not whole. */
-export type LeftOut = [id: string, reason: string]
+export type LeftOut = [left: StoredExport, reason: string]
 
 /** Makes a checked copy in a new folder, which is a DATA_DIR. The folder has its name only when it is complete and on disk. */
 export async function makeBackup(source: Source, path: string, report: Report = () => {}): Promise<Made> {
@@ -53,7 +53,7 @@ async function checkCopy(
   try {
     const to = join(folder, 'exports')
     const leftOut = exportsDir === undefined ? [] : await copyExports(copy.listExports(), exportsDir, to, report)
-    for (const [id] of leftOut) copy.removeExport(id)
+    for (const [one] of leftOut) copy.removeExport(one)
     report('checking the copy', 0, 1)
     return { rows: copy.check(), leftOut }
   } finally {
@@ -70,7 +70,7 @@ async function copyExports(exports: StoredExport[], from: string, to: string, re
   for (const [index, stored] of exports.entries()) {
     report('copying export files', index, exports.length)
     const fault = await copyExport(stored, from, to)
-    if (fault) leftOut.push([stored.id, fault])
+    if (fault) leftOut.push([stored, fault])
   }
   return leftOut
 }

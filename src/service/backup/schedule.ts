@@ -10,7 +10,7 @@ import type { Config } from '../config/config.ts'
 import { checkWritable, isPassing, makeFolder } from '../config/folders.ts'
 import { sqliteFile } from '../config/storage.ts'
 import { ConfigError } from '../config/values.ts'
-import { callBeside } from '../terminal/command.ts'
+import { commandLine } from '../terminal/command.ts'
 import { bucketBackups, bucketShelf } from './bucket.ts'
 import { lineOf } from './line.ts'
 import type { Made, Source } from './make.ts'
@@ -72,8 +72,8 @@ export async function demandDatabase({ databaseUrl, backup, s3 }: Config): Promi
   throw new ConfigError(
     `DATABASE_URL: there is no database in ${path}, while BACKUP_TO (${inBucket?.bucket ?? resolve(backup.dir)}) has ${length} ` +
       'backups. Is its disk mounted, are DATA_DIR and DATABASE_URL right? ' +
-      `To recover the newest backup, if all are of one database: ${callBeside('restore', 'latest')}; ${callBeside('restore', '--list')} ` +
-      `shows them. To begin anew, without one: ${callBeside('migrate')}`,
+      `To recover the newest backup, if all are of one database: ${commandLine('restore', 'latest')}; ${commandLine('restore', '--list')} ` +
+      `shows them. To begin anew, without one: ${commandLine('migrate')}`,
   )
 }
 

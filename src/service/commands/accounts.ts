@@ -5,7 +5,7 @@ import { beginDeletion } from '../db/tables/deletions.ts'
 import { endLogin, listLogins } from '../db/tables/logins.ts'
 import { disableAccount, enableAccount, findCounters, isAccount, listAccounts, setQuota } from '../db/tables/users.ts'
 import { maxBytesOf, usedBytes } from '../sync/usage.ts'
-import { callBeside, UsageError } from '../terminal/command.ts'
+import { commandLine, UsageError } from '../terminal/command.ts'
 
 interface Listing {
   /** The beginning of the id, or a part of the e-mail address, in any case. */
@@ -61,7 +61,7 @@ export async function listSessions({ db }: Pick<Beside, 'db'>, userId: string, {
 export async function endSessionOf({ db, write }: Beside, userId: string, id: string): Promise<void> {
   await demandAccount(db, userId)
   if (!(await write((trx) => endLogin(trx, { userId, loginId: id }), userId)))
-    throw new Error(`the user has no session ${id}; ${callBeside('admin', `sessions ${userId}`)} lists all`)
+    throw new Error(`the user has no session ${id}; ${commandLine('admin', `sessions ${userId}`)} lists all`)
   console.log(`${id}: signed out`)
 }
 
@@ -72,7 +72,7 @@ interface NewQuota {
   yes: boolean
 }
 
-/** Whoever stores more than a lowered quota keeps what is live; their next write makes room for the rest as any does. */
+/** A user who stores more than a lowered quota keeps what is live; their next write makes room for the rest as any does. */
 export async function quotaOf(
   { db, write }: Beside,
   id: string,
@@ -120,5 +120,5 @@ function forOne(work: (trx: Trx, id: string) => Promise<unknown>, done: string) 
 
 async function demandAccount(db: Beside['db'], id: string): Promise<void> {
   if (await isAccount(db, id)) return
-  throw new Error(`no user has the id ${id}; ${callBeside('admin', 'users')} lists all`)
+  throw new Error(`no user has the id ${id}; ${commandLine('admin', 'users')} lists all`)
 }

@@ -4,12 +4,14 @@ import { type Config, readConfig } from '../config/config.ts'
 import { type Beside, openBeside } from '../db/beside.ts'
 import { acceptClock } from '../operating/clock.ts'
 import { findClockFault } from '../operating/health.ts'
-import { operatorCommand, UsageError } from '../terminal/command.ts'
+import { issuerOf } from '../provider/issuer.ts'
+import { existingFile, operatorCommand, UsageError } from '../terminal/command.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { checkFile, checkUsers } from '../upkeep/check.ts'
 import { recount } from '../upkeep/recount.ts'
-import { sweptAfterDays } from '../upkeep/rows.ts'
+import { deviceDays } from '../upkeep/rows.ts'
 import { disableUser, enableUser, endSessionOf, listSessions, listUsers, quotaOf, removeUser } from './accounts.ts'
+import { moveIssuer } from './move-issuer.ts'
 
 const asJson = ['--json', 'one JSON object a line, for programs'] as const
 const userId = ['<user-id>', 'as `users` lists it'] as const
@@ -61,6 +63,26 @@ for (const [name, does, work] of [
     .argument(...userId)
     .action((id: string) => withDatabase((database) => work(database, id)))
 adminCommand
+  .command('move-issuer')
+  .description("lets the users of one provider's issuer sign in at another's, with all that they have")
+  .argument('<old>', 'the issuer that they are known by, as `ebs doctor` names it')
+  .argument('<new>', "the new provider's issuer: OIDC_ISSUER")
+  .option(
+    '--map <file>',
+    'a CSV file of who they are there, with the header old_subject or old_email, new_subject or new_email',
+    existingFile,
+  )
+  .option('--dry-run', 'shows what would become of each user, and changes nothing')
+  .action((from: string, to: string, { map, dryRun }: { map?: string; dryRun?: true }) => {
+    for (const issuer of [from, to])
+      if (!/^https?:$/.test(URL.parse(issuer)?.protocol ?? ''))
+        throw new UsageError(`${issuer} is no issuer: it must be a URL`)
+    if (from === to) throw new UsageError('the two issuers are the same')
+    return withDatabase((database) =>
+      moveIssuer(database, { from, to, map, dryRun }, issuerOf(readConfig(process.env))),
+    )
+  })
+adminCommand
   .command('recount')
   .description('counts anew what each user stores, and mends their counters')
   .action(() => withDatabase(recountAll))
@@ -97,7 +119,7 @@ function sweptNext({ keepVersionsDays, backup }: Pick<Config, 'keepVersionsDays'
   const before = (days: number) => `before ${new Date(now - days * dayMs).toISOString()} (${days} days)`
   const lines = [
     `versions, deleted bookmarks and keyrings that were replaced or deleted ${before(keepVersionsDays)}`,
-    `devices that were last seen ${before(sweptAfterDays.devices)}, changes that were rejected ${before(sweptAfterDays.rejections)}`,
+    `devices that were last seen ${before(deviceDays)}`,
     'sessions and exports that have ended by then',
     ...(backup.everyMs === undefined ? [] : [`with the next backup, those beyond the newest ${backup.keep}`]),
   ]

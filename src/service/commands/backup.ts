@@ -7,7 +7,7 @@ import { nameOf } from '../backup/shelf.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { makeFolder } from '../config/folders.ts'
 import { sqliteFile } from '../config/storage.ts'
-import { callBeside, operatorCommand, remedyOf } from '../terminal/command.ts'
+import { commandLine, operatorCommand } from '../terminal/command.ts'
 import { withProgress } from '../terminal/progress.ts'
 
 export const backupCommand = operatorCommand(
@@ -25,14 +25,10 @@ async function backUp(folder: string): Promise<void> {
   const config = readConfig(process.env)
   if (sqliteFile(config.databaseUrl) === undefined) throw new Error(postgresAdvice(config, folder))
   const path = await placeFor(folder)
-  const { rows, leftOut } = await withProgress(({ report }) => makeBackup(sourceOf(config), path, report)).catch(
-    (error: Error) => {
-      throw new Error(error.message + wayToWrite(error.cause, folder), { cause: error })
-    },
-  )
-  for (const [id, reason] of leftOut) console.log(`left out: the export ${id}, ${reason}`)
+  const { rows, leftOut } = await withProgress(({ report }) => makeBackup(sourceOf(config), path, report))
+  for (const [{ id }, reason] of leftOut) console.log(`left out: the export ${id}, ${reason}`)
   const counts = Object.entries(rows).map(([table, count]) => `${table} ${count}`)
-  console.log(`${path}\n  checked  ${counts.join(', ')}\n  restore  ${callBeside('restore', path)}`)
+  console.log(`${path}\n  checked  ${counts.join(', ')}\n  restore  ${commandLine('restore', path)}`)
   if (config.s3) console.log(bucketAdvice(config.s3.bucket))
   console.log(secretAdvice(config))
 }
@@ -43,7 +39,7 @@ async function placeFor(folder: string): Promise<string> {
   const isThere = (await stat(path).catch(() => undefined))?.isDirectory() === true
   if (!isThere && !folder.endsWith('/')) return path
   await makeFolder(path).catch((error: Error) => {
-    throw new Error(`${path} cannot be written (${error.message})${wayToWrite(error, folder)}`)
+    throw new Error(`${path} cannot be written (${error.message})`)
   })
   if (!isThere) process.once('exit', () => removeEmpty(path))
   return join(path, nameOf(Date.now()))
@@ -58,10 +54,6 @@ function removeEmpty(path: string): void {
   }
 }
 
-function wayToWrite(error: unknown, folder: string): string {
-  return remedyOf(error ?? {}, folder, ({ uid, gid }, path) => `install -d -o ${uid} -g ${gid} -m 0700 ${path}`)
-}
-
 /** How to back up what this command does not: so that others can read neither the dump nor, in `ps`, the password. */
 function postgresAdvice({ databaseServer, s3, exportsDir }: Config, folder: string): string {
   const dump = join(folder, 'bookmarks.dump')
@@ -70,7 +62,7 @@ function postgresAdvice({ databaseServer, s3, exportsDir }: Config, folder: stri
   umask 077; mkdir -p '${folder}'; pg_dump --format=custom --file='${dump}' '${url}'
 and to recover it, into an empty database, before a service starts on that:
   pg_restore --no-owner --exit-on-error --dbname='${url}' '${dump}'
-  ${callBeside('restored')}
+  ${commandLine('restored')}
 The password belongs into ~/.pgpass (a line of host:port:database:user:password), for which the mode must be 0600.
 To lose less than what came since the last dump: WAL archiving (point-in-time recovery).
 ${s3 ? bucketAdvice(s3.bucket) : `After the dump, copy the export files: ${exportsDir}`}`

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { Kysely, SqliteDialect, sql } from 'kysely'
+import { Kysely, SqliteDialect } from 'kysely'
 import { pino } from 'pino'
 import { dayMs } from '../../protocol/order.ts'
 import { lineOf, openToLook } from '../backup/line.ts'
@@ -8,10 +8,12 @@ import { byAge, momentOf, type Shelf } from '../backup/shelf.ts'
 import type { Config } from '../config/config.ts'
 import { sqliteFile } from '../config/storage.ts'
 import type { Db } from '../db/engine/database.ts'
-import { appliedMigrations, knownMigrations } from '../db/migrate.ts'
+import { beforeThree, schemaState } from '../db/migrate.ts'
 import type { Schema } from '../db/schema.ts'
 import { sampleSeals } from '../db/tables/sealed.ts'
 import { findClockFault } from '../operating/health.ts'
+import { countUsersOf, describeOthers } from '../operating/issuer.ts'
+import { issuerOf, moveCall } from '../provider/issuer.ts'
 import { createSeal, existingSecret } from '../seal/seal.ts'
 import { type Finding, failure, ok, warning } from './doctor-place.ts'
 
@@ -36,7 +38,13 @@ export async function examineDatabase(config: Config): Promise<Finding[]> {
     opened = file === undefined ? await openServer(config) : await openFile(file)
     const findings = await examineSchema(opened.db)
     if (findings.some(({ state }) => state !== 'ok')) return findings
-    return [...findings, ...(await examineKeys(config, opened.db)), ...(await examineClock(opened))]
+    return [
+      ...findings,
+      ...(await examineKeys(config, opened.db)),
+      ...(await examineUsers(issuerOf(config), opened.db)),
+      ...(await examineSignInTimes(config, opened.db)),
+      ...(await examineClock(opened)),
+    ]
   } catch (error) {
     const says = `DATABASE_URL: the database cannot be used (${(error as Error).message})`
     return [failure('database', says, 'look at DATABASE_URL, and at whether the database runs')]
@@ -57,18 +65,31 @@ async function openServer({ databaseUrl, databaseServer }: Config): Promise<Open
 }
 
 async function examineSchema(db: Db): Promise<Finding[]> {
-  const { required, all } = await appliedMigrations(db)
-  if (all.size === 0) {
-    const tables = await db.introspection.getTables()
+  const state = await schemaState(db)
+  if (state === 'none') {
+    // Citus has views there.
+    const tables = (await db.introspection.getTables()).filter(({ isView }) => !isView)
     if (tables.length === 0) return [warning('database', 'it is empty', 'the first start makes what it needs')]
     return [failure('database', 'it does not belong to this service', 'look at DATABASE_URL')]
   }
-  const known = knownMigrations()
-  if (required.some((name) => !known.includes(name)))
-    return [failure('database', 'a newer version has used it', 'start that version')]
-  if (known.some((name) => !all.has(name)))
-    return [warning('database', 'an earlier version has used it', 'the next start migrates it')]
+  if (state === 'before 3') return [failure('database', `it ${beforeThree}`, 'start with an empty one')]
+  if (state === 'newer') return [failure('database', 'a newer version has used it', 'start that version')]
+  if (state === 'earlier') return [warning('database', 'an earlier version has used it', 'the next start migrates it')]
   return [ok('database', 'it has the schema of this version')]
+}
+
+/** Nobody knows whether a provider sends `auth_time` before somebody has signed in. */
+async function examineSignInTimes({ identityProvider }: Config, db: Db): Promise<Finding[]> {
+  if (!identityProvider) return []
+  // Metadata and OIDC_ISSUER may differ by a slash at the end.
+  const hrefOf = (issuer: string) => URL.parse(issuer)?.href
+  const known = await db.selectFrom('providers').select('issuer').execute()
+  if (known.some(({ issuer }) => hrefOf(issuer) === hrefOf(identityProvider.issuer)))
+    return [ok('provider', 'its ID tokens say when a person signed in (auth_time)')]
+  const login = await db.selectFrom('logins').select('id').limit(1).executeTakeFirst()
+  if (login === undefined) return []
+  const says = 'no ID token of it has said when the person signed in (auth_time): each sign-in counts as recent'
+  return [ok('provider', says)]
 }
 
 async function examineKeys({ secretKeys, dataDir }: Config, db: Db): Promise<Finding[]> {
@@ -79,12 +100,22 @@ async function examineKeys({ secretKeys, dataDir }: Config, db: Db): Promise<Fin
   return [failure('keys', says, 'append the key that sealed them: SECRET_KEY=NEW,OLD')]
 }
 
+/** A user of another provider cannot sign in. */
+async function examineUsers(issuer: string, db: Db): Promise<Finding[]> {
+  const users = await countUsersOf(db, issuer)
+  const said = describeOthers(users, issuer)
+  if (said === undefined) return [ok('users', `${users.own} of ${issuer}`)]
+  const [{ issuer: other = '' } = {}] = users.others
+  const todo = `put the earlier OIDC_ISSUER back, or look at how they would be moved: ${moveCall(other, issuer)}`
+  return [(users.own === 0 ? failure : warning)('users', said, todo)]
+}
+
 /** The last time that the service was in use is the witness for a clock that nobody else knows. */
 async function examineClock({ db, clockFault }: Opened): Promise<Finding[]> {
   const fault = await clockFault()
   if (fault !== undefined) return [failure('clock', fault, 'synchronize both clocks')]
-  const { rows } = await sql<{ at: unknown }>`select at from heartbeat`.execute(db)
-  const at = Number(rows[0]?.at ?? 0)
+  const { judged_at } = await db.selectFrom('heartbeat').select('judged_at').executeTakeFirstOrThrow()
+  const at = judged_at ?? 0
   const apart = Date.now() - at
   const now = new Date().toISOString()
   if (at === 0 || Math.abs(apart) <= longMs) return [ok('clock', `it is ${now}`)]

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
-import ipaddr from 'ipaddr.js'
-import type { Config } from '../config/config.ts'
+import type { Config, Proxies } from '../config/config.ts'
 import { listeningFault } from '../http/connections.ts'
+import { addressOf, createTrust } from '../load/addresses.ts'
+import { createAgent } from '../provider/agent.ts'
 import { openProvider } from '../provider/openid.ts'
 import { type Finding, failure, ok, warning } from './doctor-place.ts'
 
@@ -15,12 +16,12 @@ const toleranceMs = 30_000
 export async function examineIssuer({ identityProvider, publicUrl, environment }: Config): Promise<Finding[]> {
   if (!identityProvider) return [ok('provider', 'that of development, where any name signs in')]
   const redirectUri = `${publicUrl}/api/v1/auth/callback`
-  const { issuer } = identityProvider
+  const { issuer, proxies } = identityProvider
   const register = ok('provider', `register this redirect URI there: ${redirectUri}`)
   const provider = openProvider({ ...identityProvider, redirectUri, allowHttp: environment === 'development' })
   try {
     await provider.probe()
-    return [ok('provider', `${issuer} answers`), register, ...(await examineIssuersClock(issuer))]
+    return [ok('provider', `${issuer} answers`), register, ...(await examineIssuersClock(issuer, proxies))]
   } catch (error) {
     const { message, cause } = error as Error
     const reason = cause instanceof Error && cause.message !== message ? ` (${cause.message})` : ''
@@ -31,10 +32,12 @@ export async function examineIssuer({ identityProvider, publicUrl, environment }
   }
 }
 
-async function examineIssuersClock(issuer: string): Promise<Finding[]> {
+async function examineIssuersClock(issuer: string, proxies: Proxies): Promise<Finding[]> {
   const place = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
-  const response = await fetch(place, { signal: AbortSignal.timeout(callMs) }).catch(() => undefined)
+  const agent = createAgent(callMs, proxies)
+  const response = await agent.fetch(place, { signal: AbortSignal.timeout(callMs) }).catch(() => undefined)
   await response?.body?.cancel()
+  await agent.close()
   const there = Date.parse(response?.headers.get('date') ?? '')
   const apart = Date.now() - there
   if (Number.isNaN(there) || Math.abs(apart) <= toleranceMs) return []
@@ -145,23 +148,18 @@ function judge({ trustProxy, publicUrl }: Config, { headers, socket }: IncomingM
     const todo = `set TRUST_PROXY=${hops.length}: without it, all users share the limits of one address`
     return failure('proxy', says, todo)
   }
-  const chain = [socket.remoteAddress ?? '', ...hops.map((address) => address.trim()).reverse()]
-  const believed = chain.findIndex((address, hop) => !isTrusted(trustProxy, address, hop))
+  const unreadable = hops.find((entry) => addressOf(entry) === undefined)
+  if (unreadable !== undefined) {
+    const todo = `let the proxies write addresses: callers behind "${unreadable.trim()}" share the limits of one address`
+    return failure('proxy', says, todo)
+  }
+  const trust = createTrust(trustProxy)
+  const chain = [socket.remoteAddress ?? '', ...hops.map((entry) => addressOf(entry) ?? '').reverse()]
+  const believed = chain.findIndex((address, hop) => !trust(address, hop))
   const trusted = believed < 0 ? chain.length : believed
   // This machine, which asks here, may have one of the proxies' addresses.
   const isNamed = typeof trustProxy !== 'function' && trusted > hops.length
   if (trusted === hops.length || isNamed) return ok('proxy', says)
   const todo = `TRUST_PROXY takes ${trusted} of them for proxies: set it to ${hops.length}, if all are yours`
   return (trusted > hops.length ? failure : warning)('proxy', says, todo)
-}
-
-function isTrusted(trustProxy: Exclude<Config['trustProxy'], false>, address: string, hop: number): boolean {
-  if (typeof trustProxy === 'function') return trustProxy(address, hop)
-  if (!ipaddr.isValid(address)) return false
-  const parsed = ipaddr.process(address)
-  return trustProxy.some((range) => {
-    const [network, bits] = ipaddr.isValidCIDR(range) ? ipaddr.parseCIDR(range) : [ipaddr.process(range), undefined]
-    if (network.kind() !== parsed.kind()) return false
-    return parsed.match(network, bits ?? (parsed.kind() === 'ipv4' ? 32 : 128))
-  })
 }

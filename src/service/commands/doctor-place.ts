@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } 
 import { dirname, join, resolve } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { sqliteFile } from '../config/storage.ts'
+import type { Env } from '../config/values.ts'
 import { misspelt } from '../config/variables.ts'
 
 export interface Finding {
@@ -30,9 +31,9 @@ const leastFree = 128 * mebibyte
 const wantedFree = 1024 * mebibyte
 
 /** Settings that nothing reads, by which something else was meant. */
-export function examineVariables(config: Config): Finding[] {
+export function examineVariables(config: Config, _unit: unknown, env: Env): Finding[] {
   const { environment, databaseUrl, identityProvider, s3, publicUrl, backup } = config
-  const isSet = (name: string) => Boolean(process.env[name]?.trim())
+  const isSet = (name: string) => Boolean(env[name]?.trim())
   const isSqlite = sqliteFile(databaseUrl) !== undefined
   const idle: [name: string, isIdle: boolean, because: string][] = [
     ['BACKUP_KEEP', backup.everyMs === undefined, 'BACKUP_EVERY is not set, so no backups are made'],
@@ -43,9 +44,7 @@ export function examineVariables(config: Config): Finding[] {
     ['START_TIMEOUT', isSqlite, 'the database is SQLite'],
   ]
   const findings: Finding[] = [
-    ...misspelt(process.env).map(({ name, meant }) =>
-      warning('settings', `nothing reads ${name}`, `did you mean ${meant}?`),
-    ),
+    ...misspelt(env).map(({ name, meant }) => warning('settings', `nothing reads ${name}`, `did you mean ${meant}?`)),
     ...idle
       .filter(([name, isIdle]) => isIdle && isSet(name))
       .map(([name, , because]) => warning('settings', `${name} has no effect: ${because}`)),

@@ -4,7 +4,7 @@ import { totalmem } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { Config } from '../config/config.ts'
-import { fullMemory } from '../load/budget.ts'
+import { fullMemory } from '../load/gate.ts'
 import { type Finding, failure, foldersOf, isWithin, nearest, ok, warning } from './doctor-place.ts'
 
 /** What systemd lets the service do, while this command runs without its bounds. */
@@ -97,6 +97,6 @@ export function examineMemory(_config: Config, unit?: Unit): Finding[] {
   const [has, wants] = [memory, fullMemory].map((bytes) => Math.floor(bytes / mebibyte))
   const says = `${unit?.name ?? 'this process'} may use ${has} MiB`
   if (memory >= fullMemory) return [ok('memory', says)]
-  const todo = `give it ${wants} MiB: with less it serves fewer large requests at a time`
+  const todo = `give it ${wants} MiB: with less, many large requests at once may get it killed`
   return [warning('memory', says, todo)]
 }

@@ -1,6 +1,7 @@
 import { styleText } from 'node:util'
 import { type Config, readConfig } from '../config/config.ts'
 import { becomeOwner } from '../config/folders.ts'
+import type { Env } from '../config/values.ts'
 import { demandOwnDomain } from '../config/web.ts'
 import { operatorCommand } from '../terminal/command.ts'
 import { examineBackups, examineDatabase } from './doctor-data.ts'
@@ -9,7 +10,7 @@ import { examineDisk, examineSignUp, examineVariables, type Finding, failure } f
 import { examineSecretFiles } from './doctor-secrets.ts'
 import { examineMemory, examineUnit, readUnit, type Unit } from './doctor-unit.ts'
 
-type Examination = (config: Config, unit?: Unit) => Finding[] | Promise<Finding[]>
+type Examination = (config: Config, unit: Unit | undefined, env: Env) => Finding[] | Promise<Finding[]>
 
 const examinations: Examination[] = [
   examineVariables,
@@ -32,26 +33,28 @@ export const doctorCommand = operatorCommand(
   .option('--json', 'prints a list of {about, state, says, todo}')
   .option('--unit <name>', "looks at the bounds of this unit of systemd, too, as that unit's own ebs asks for")
   .action(async ({ json, unit }: { json?: true; unit?: string }) => {
-    const findings = await examine(unit)
+    const findings = await examine(process.env, unit)
     if (json) console.log(JSON.stringify(findings, null, 2))
     else for (const finding of findings) console.log(lineOf(finding))
     if (findings.some(({ state }) => state === 'error')) process.exitCode = 1
   })
 
-async function examine(unitName?: string): Promise<Finding[]> {
+export async function examine(env: Env, unitName?: string): Promise<Finding[]> {
   // The service's user may not see the folders that they are in.
-  const early = examineSecretFiles(process.env)
+  const early = examineSecretFiles(env)
   // Without D-Bus, systemd answers root alone.
   const unit = unitName === undefined ? undefined : await readUnit(unitName)
   let config: Config
   try {
-    becomeOwner(process.env)
-    config = readConfig(process.env)
+    becomeOwner(env)
+    config = readConfig(env)
     await demandOwnDomain(config)
   } catch (error) {
     return [...early, settingsFault(error as Error)]
   }
-  const found = await Promise.all(examinations.map(async (examination) => examination(config, unit)).map(toldIfItFails))
+  const found = await Promise.all(
+    examinations.map(async (examination) => examination(config, unit, env)).map(toldIfItFails),
+  )
   return [...early, ...found.flat()]
 }
 

@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import { readConfig } from '../config/config.ts'
+import { distribute } from '../db/distribute.ts'
 import { newestMigration } from '../db/migrations/index.ts'
 import { openDatabase } from '../db/open.ts'
 import { openLog } from '../log.ts'
@@ -14,7 +15,8 @@ export const migrateCommand = operatorCommand(
 async function migrate(): Promise<void> {
   const { databaseUrl, databaseServer, logLevel } = readConfig(process.env)
   const database = await openDatabase(databaseUrl, openLog(logLevel, pino.destination(1)), databaseServer)
-  await database.close()
+  const spread = await distribute(database).finally(database.close)
+  if (spread.length > 0) console.log(`Citus: ${spread.length} tables are now on all servers (${spread.join(', ')})`)
   console.log(
     `the database has the schema of this version (${newestMigration})\nNow start the instances of this version.`,
   )

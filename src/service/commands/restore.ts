@@ -15,13 +15,12 @@ import { type Config, readConfig } from '../config/config.ts'
 import { makeFolder, syncPath } from '../config/folders.ts'
 import { sqliteFile } from '../config/storage.ts'
 import { ConfigError } from '../config/values.ts'
-import type { Database, Db } from '../db/engine/database.ts'
+import type { Db } from '../db/engine/database.ts'
 import { lockDatabase } from '../db/engine/sqlite/open.ts'
 import { openDatabase } from '../db/open.ts'
-import { beginEpoch } from '../db/tables/epoch.ts'
 import { assertObjectKey } from '../objects/store.ts'
 import { createSeal, existingSecret } from '../seal/seal.ts'
-import { callBeside, existingFile, operatorCommand, UsageError } from '../terminal/command.ts'
+import { commandLine, existingFile, operatorCommand, UsageError } from '../terminal/command.ts'
 import { type Report, withProgress } from '../terminal/progress.ts'
 import { sealedPages } from '../upkeep/reseal.ts'
 
@@ -46,7 +45,7 @@ export const restoreCommand = operatorCommand(
     const config = readConfig(process.env)
     if (list && (check || backup !== undefined)) throw new UsageError('--list stands alone')
     if (!list && !check && backup === undefined)
-      throw new UsageError(`name a backup, or latest; ${callBeside('restore', '--list')} shows them`)
+      throw new UsageError(`name a backup, or latest; ${commandLine('restore', '--list')} shows them`)
     if (sqliteFile(config.databaseUrl) === undefined) throw postgresAdvice()
     if (list) return listAll(config)
     return check ? tryOut(config, backup ?? 'latest') : recover(config, backup as string)
@@ -105,7 +104,7 @@ async function withCopy(
 }
 
 function tell({ rows, leftOut, isCompared }: Tried, is: string): void {
-  for (const [id, reason] of leftOut) console.log(`left out: the export ${id}, ${reason}`)
+  for (const [{ id }, reason] of leftOut) console.log(`left out: the export ${id}, ${reason}`)
   const counts = Object.entries(rows).map(([table, count]) => `${table} ${count}`)
   console.log(`${is}\n  checked  ${counts.join(', ')}`)
   if (!isCompared)
@@ -136,7 +135,7 @@ function databaseFile(config: Config): string {
 function postgresAdvice(): ConfigError {
   return new ConfigError(`DATABASE_URL: Postgres is recovered with its own tools, into an empty database, while no service runs on it:
   pg_restore --no-owner --exit-on-error --dbname=… bookmarks.dump
-  ${callBeside('restored')}
+  ${commandLine('restored')}
 The guide to backups, at /docs of the service, has the rest.`)
 }
 
@@ -191,7 +190,7 @@ interface Tried {
 
 /**
  * Copies the database of the backup to `path`, makes it fit to be started on, and throws unless it is: what was made, intact,
- * of a version that can be migrated to this one, with the schema of this version then, and sealed under the given keys.
+ * of a version that can be migrated to this one, and sealed under the given keys.
  *
  * @param exportsDir where export files that are gone come back; undefined if they stay where they are
  */
@@ -215,13 +214,12 @@ async function fetchAndTry(
   const from = folder && join(folder, 'exports')
   // In a bucket, they are there already.
   const exports = s3 ? undefined : { from, to: exportsDir, sums }
-  const { rows, leftOut, beginsEpoch } = await prepare(path, name, exports, report)
+  const { rows, leftOut } = await prepare(path, name, exports, report)
   const database = await openDatabase(`sqlite:${path}`, log)
   try {
-    await checkSchema(database.db, path, name)
     report('opening what is sealed', 0, 1)
     await checkSeals(database.db, secretKeys, name)
-    return { rows, leftOut, isCompared, epoch: await epochOf(database, beginsEpoch) }
+    return { rows, leftOut, isCompared, epoch: await epochOf(database.db) }
   } finally {
     await database.close()
   }
@@ -248,29 +246,11 @@ async function prepare(path: string, name: string, exports: ExportFolders | unde
     report('checking the copy', 0, 1)
     const rows = copy.check()
     const leftOut = exports ? await copyMissingExports(copy.listExports(), exports, report) : []
-    for (const [id] of leftOut) copy.removeExport(id)
-    return { rows, leftOut, beginsEpoch: copy.beginsEpoch }
+    for (const [one] of leftOut) copy.removeExport(one)
+    return { rows, leftOut }
   } finally {
     copy.close()
   }
-}
-
-/** This version needs what it makes in an empty database. */
-async function checkSchema(db: Db, path: string, name: string): Promise<void> {
-  const folder = await mkdtemp(join(dirname(path), 'schema-'))
-  const empty = await openDatabase(`sqlite:${join(folder, 'empty.db')}`, log)
-  try {
-    const there = new Set(await columnsOf(db))
-    const missing = (await columnsOf(empty.db)).filter((column) => !there.has(column))
-    if (missing.length > 0) throw new ConfigError(`${name} lacks ${missing.join(', ')}, which this version needs`)
-  } finally {
-    await empty.close()
-  }
-}
-
-async function columnsOf(db: Db): Promise<string[]> {
-  const tables = await db.introspection.getTables()
-  return tables.flatMap(({ name, columns }) => columns.map((column) => `${name}.${column.name}`))
 }
 
 async function checkSeals(db: Db, secretKeys: Uint8Array[], name: string): Promise<void> {
@@ -286,10 +266,8 @@ async function checkSeals(db: Db, secretKeys: Uint8Array[], name: string): Promi
   )
 }
 
-async function epochOf(database: Database, hasBegun: boolean): Promise<string> {
-  if (!hasBegun) return beginEpoch(database)
-  const { id } = await database.db.selectFrom('epoch').select('id').executeTakeFirstOrThrow()
-  return id
+async function epochOf(db: Db): Promise<string> {
+  return (await db.selectFrom('epoch').select('id').executeTakeFirstOrThrow()).id
 }
 
 /** Copies the files that EXPORTS_DIR has no more. An export's file never changes, so one that is there stays. */
@@ -301,16 +279,17 @@ async function copyMissingExports(
   if (exports.length === 0) return []
   if (to !== undefined) await makeFolder(to)
   const leftOut: LeftOut[] = []
-  for (const [index, { id, object_key, size_bytes }] of exports.entries()) {
+  for (const [index, one] of exports.entries()) {
+    const { object_key, size_bytes } = one
     report(to === undefined ? 'comparing export files' : 'copying export files', index, exports.length)
     assertObjectKey(object_key)
     const path = to === undefined ? undefined : join(to, object_key)
     if (path !== undefined && (await sizeOf(path)) === size_bytes) continue
     const source = from === undefined ? undefined : join(from, object_key)
     if (source === undefined || (await sizeOf(source)) !== size_bytes) {
-      leftOut.push([id, 'its file is not in the backup'])
+      leftOut.push([one, 'its file is not in the backup'])
     } else if (sums && (await checksumOf(source)) !== sums.get(`exports/${object_key}`)) {
-      leftOut.push([id, 'its file is damaged in the backup'])
+      leftOut.push([one, 'its file is damaged in the backup'])
     } else if (path !== undefined) {
       await copyFile(source, `${path}.part`)
       await syncPath(`${path}.part`)

@@ -7,7 +7,7 @@ import { isReadByPeople, printFault, printFaultsOfProcess } from '../printed.ts'
 import { command } from '../terminal/command.ts'
 
 export const serveCommand = command(
-  'serve',
+  'ebs serve',
   'Runs the service until Ctrl-C.',
   'Environment variables configure it: its documents, at /docs, list them. Without any it keeps its data in ./data, and any name signs in.',
 ).action(serve)

@@ -60,7 +60,7 @@ export function readConfig(env: Env) {
     trustProxy: trustProxy(env),
     serveApp: serveApp(env, environment),
     maxUserBytes: integer(env, 'MAX_USER_BYTES', quotas.storedBytes, 1, Number.MAX_SAFE_INTEGER),
-    keepVersionsDays: integer(env, 'KEEP_VERSIONS_DAYS', quotas.versionDays, 0, 3650),
+    keepVersionsDays: integer(env, 'KEEP_VERSIONS_DAYS', quotas.versionDays, 1, 3650),
     maxUserRecords: integer(env, 'MAX_USER_RECORDS', quotas.storedRecords, 1, Number.MAX_SAFE_INTEGER),
     maxUserExportBytes: integer(env, 'MAX_USER_EXPORT_BYTES', quotas.exportBytes, 1, Number.MAX_SAFE_INTEGER),
     rateLimitPerMinute: integer(env, 'RATE_LIMIT_PER_MINUTE', quotas.requestsPerMinute, 1, 1_000_000_000),
@@ -98,7 +98,41 @@ function identityProvider(env: Env, environment: string) {
     clientId: required(env, 'OIDC_CLIENT_ID', 'OIDC_ISSUER'),
     clientSecret: requiredSecret(env, 'OIDC_CLIENT_SECRET', 'OIDC_ISSUER'),
     scopes,
+    proxies: proxies(env),
   }
+}
+
+/** Forward proxies on the way to the provider, by the scheme of what is asked for. */
+export interface Proxies {
+  http: string | undefined
+  https: string | undefined
+  /** Hosts that are reached without one, comma-separated. */
+  none: string | undefined
+}
+
+/** As other programs read them: the name in small letters counts more. */
+function proxies(env: Env): Proxies {
+  return {
+    http: proxyUrl(env, 'http_proxy') ?? proxyUrl(env, 'HTTP_PROXY'),
+    https: proxyUrl(env, 'https_proxy') ?? proxyUrl(env, 'HTTPS_PROXY'),
+    none: optional(env, 'no_proxy') ?? optional(env, 'NO_PROXY'),
+  }
+}
+
+/** The value may hold a password, so no message repeats it. */
+function proxyUrl(env: Env, name: string): string | undefined {
+  const value = optional(env, name)
+  if (value === undefined) return undefined
+  const url = URL.parse(value.includes('://') ? value : `http://${value}`)
+  const isSound = url !== null && /^https?:$/.test(url.protocol) && /^\/?$/.test(url.pathname)
+  if (!isSound)
+    throw new ConfigError(`${name} must be the http or https URL of a proxy, such as http://proxy.example:3128`)
+  try {
+    decodeURIComponent(`${url.username}:${url.password}`)
+  } catch {
+    throw new ConfigError(`${name} must have percent signs in its user and password as %25`)
+  }
+  return url.href
 }
 
 /** The first key encrypts, all of them decrypt. Undefined in development if not set: one is generated in DATA_DIR. */

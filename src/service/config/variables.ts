@@ -4,8 +4,8 @@ import type { Env } from './values.ts'
 
 /** Each is allowed so many wrong letters for each letter that it has. */
 const wrongShare = 1 / 4
-/** Node, and the C library, have variables that begin so. */
-const ofOthers = new Set(['NODE', 'MALLOC'])
+/** Other programs have variables that begin so: NODE_OPTIONS, MALLOC_CHECK_, NO_COLOR. */
+const ofOthers = new Set(['NODE', 'MALLOC', 'NO', 'HTTP', 'HTTPS'])
 
 /** Every variable by which the service is configured. */
 export function knownVariables(): Set<string> {
@@ -23,8 +23,8 @@ export function knownVariables(): Set<string> {
 
 /** Variables that nothing reads, but that look like one that the service does, with that one. */
 export function misspelt(env: Env): { name: string; meant: string }[] {
-  // The allocator reads this one.
-  const known = knownVariables().add('MALLOC_ARENA_MAX')
+  // The allocator reads the first, and the second is set where the other proxies are.
+  const known = knownVariables().add('MALLOC_ARENA_MAX').add('FTP_PROXY')
   return Object.keys(env).flatMap((name) => {
     if (known.has(name) || name.startsWith('OTEL_')) return []
     if (known.has(name.toUpperCase())) return [{ name, meant: name.toUpperCase() }]

@@ -3,8 +3,6 @@ import type { FastifySchemaCompiler } from 'fastify'
 import asyncapi from '../../../generated/asyncapi.json' with { type: 'json' }
 import { MalformedRequest } from '../../../generated/errors.ts'
 import openapi from '../../../generated/openapi.json' with { type: 'json' }
-import { pause } from '../thread/loop.ts'
-import { count, uncounted } from '../thread/work.ts'
 
 /** A part of the request violates the contract; `validationContext` (set by Fastify) says which part. */
 export class InvalidRequest extends Error {
@@ -39,9 +37,7 @@ type Values = Record<string, unknown>
 
 /** Bodies are validated as they are. Parameters arrive as text, so integers among them are parsed first. */
 export const validatorCompiler: FastifySchemaCompiler<PartSchema> = ({ schema, httpPart }) => {
-  const hasArrays = Object.values(schema.properties ?? {}).some(({ items }) => items)
-  if (httpPart === 'body' && hasArrays) return compileInSteps(schema) as ReturnType<FastifySchemaCompiler<PartSchema>>
-  const findFault = faultFinder(schema)
+  const findFault = faultFinder(httpPart === 'body' ? withStrictFields(schema) : schema)
   const integers = Object.entries(schema.properties ?? {}).filter(([, { type }]) => type === 'integer')
   return (data: Values) => {
     if (httpPart !== 'body') for (const [name] of integers) data[name] = readInteger(data[name])
@@ -50,32 +46,13 @@ export const validatorCompiler: FastifySchemaCompiler<PartSchema> = ({ schema, h
   }
 }
 
-/** For bodies with long arrays: their elements are validated one by one, so that the event loop turns between them. */
-function compileInSteps(schema: PartSchema) {
-  const properties = Object.entries(schema.properties ?? {})
-  const arrays = properties.flatMap(([name, { items, 'x-strict-fields': fields }]) =>
-    items ? [{ name, findFault: faultFinder(fields ? withOnly(fields, items) : items) }] : [],
-  )
-  const withoutItems = properties.map(([name, { items: _items, ...property }]) => [name, property])
-  const findOtherFault = faultFinder({ ...schema, properties: Object.fromEntries(withoutItems) })
-  return async (body: Values) => {
-    const other = findOtherFault(body)
-    if (other !== undefined) throw new InvalidRequest(other)
-    for (const { name, findFault } of arrays) {
-      const elements = (body[name] ?? []) as unknown[]
-      let began = uncounted()
-      // Counted: in an asynchronous function, an iterator allocates an object for each element.
-      for (let index = 0; index < elements.length; index++) {
-        const fault = findFault(elements[index], `/${name}/${index}`)
-        if (fault !== undefined) throw new InvalidRequest(fault)
-        const turn = pause()
-        if (!turn) continue
-        await turn
-        began = uncounted()
-      }
-      count(began)
-    }
-  }
+/** Validates only the strict fields of an array's elements: the operation reports faults in the others per element. */
+function withStrictFields(schema: PartSchema): PartSchema {
+  const properties = Object.entries(schema.properties ?? {}).map(([name, property]) => {
+    const { items, 'x-strict-fields': fields } = property
+    return [name, items && fields ? { ...property, items: withOnly(fields, items) } : property]
+  })
+  return { ...schema, ...(schema.properties && { properties: Object.fromEntries(properties) }) }
 }
 
 function withOnly(fields: string[], { type, properties = {} }: Items): object {

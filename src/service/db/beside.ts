@@ -7,7 +7,7 @@ import type { Database, Db } from './engine/database.ts'
 import { openPostgres } from './engine/postgres/open.ts'
 import { memoized, ServiceDialect } from './engine/sqlite/connection.ts'
 import { sqliteNow } from './engine/sqlite/open.ts'
-import { appliedMigrations, knownMigrations } from './migrate.ts'
+import { beforeThree, type SchemaState, schemaState } from './migrate.ts'
 import type { Schema } from './schema.ts'
 
 export type Beside = Pick<Database, 'db' | 'write' | 'isServer' | 'now' | 'close'>
@@ -17,20 +17,20 @@ const busyMs = 60_000
 
 /** For a command that runs while the service does: ignores the service's lock, and refuses any schema but its own. */
 export async function openBeside(url: string, log: FastifyBaseLogger): Promise<Beside> {
-  return openChecked(url, log, checkSchema)
+  return openChecked(url, log, ['current'])
 }
 
 /** Refuses a database that no version of the service has made, such as an empty one. */
 export async function demandOwn(url: string, log: FastifyBaseLogger): Promise<void> {
-  const beside = await openChecked(url, log, ownMigrations)
+  const beside = await openChecked(url, log, ['current', 'earlier', 'newer'])
   await beside.close()
 }
 
-async function openChecked(url: string, log: FastifyBaseLogger, check: (db: Db) => Promise<unknown>): Promise<Beside> {
+async function openChecked(url: string, log: FastifyBaseLogger, allowed: SchemaState[]): Promise<Beside> {
   const file = sqliteFile(url)
   const beside = file === undefined ? openPostgres(url, log) : openSqliteBeside(file)
   try {
-    await check(beside.db)
+    await demandSchema(beside.db, allowed)
     return beside
   } catch (error) {
     await beside.close()
@@ -63,16 +63,10 @@ function openFile(path: string): Sqlite.Database {
   }
 }
 
-async function ownMigrations(db: Db) {
-  const applied = await appliedMigrations(db)
-  if (applied.required.length === 0) throw new ConfigError('DATABASE_URL: the database does not belong to this service')
-  return applied
-}
-
-async function checkSchema(db: Db): Promise<void> {
-  const { required, all } = await ownMigrations(db)
-  const known = knownMigrations()
-  if (known.some((name) => !all.has(name)) || required.some((name) => !known.includes(name))) {
-    throw new ConfigError('DATABASE_URL: the database has another version; run the command of that version')
-  }
+async function demandSchema(db: Db, allowed: SchemaState[]): Promise<void> {
+  const state = await schemaState(db)
+  if (allowed.includes(state)) return
+  if (state === 'none') throw new ConfigError('DATABASE_URL: the database does not belong to this service')
+  if (state === 'before 3') throw new ConfigError(`DATABASE_URL: the database ${beforeThree}`)
+  throw new ConfigError('DATABASE_URL: the database has another version; run the command of that version')
 }

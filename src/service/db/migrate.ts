@@ -1,91 +1,95 @@
 import { sql } from 'kysely'
-import { type Migration, Migrator } from 'kysely/migration'
 import { ConfigError } from '../config/values.ts'
 import type { Database, Db } from './engine/database.ts'
-import { expansionsWith } from './migrations/index.ts'
-import { migrationsWith } from './migrations/until-2.0.0.ts'
+import { type Migration, migrations } from './migrations/index.ts'
 
 /**
  * How long a migration waits for a table. All requests for the table wait behind it, so it gives up soon, and is tried again.
  */
 const lockMs = 1_000
 
-type Migrations = Record<string, Migration>
+/** How the database's schema relates to this version's. */
+export type SchemaState =
+  /** There is nothing of this service in it. */
+  | 'none'
+  | 'current'
+  /** Migrations are missing. */
+  | 'earlier'
+  | 'newer'
+  /** Made by a version before 3.0.0. */
+  | 'before 3'
+
+/** The tables and migrations of a database, from which its state follows. */
+export interface SchemaHistory {
+  tables: string[]
+  applied: { name: string; is_required: number }[]
+}
+
+export const beforeThree = 'was made by a version before 3.0.0, which this one cannot use'
 
 /**
  * Makes the schema that this version needs. Instances of the previous release may be running on the database. Each
- * expansion is a transaction of its own; if one fails, those before it stay.
+ * migration is a transaction of its own; if one fails, those before it stay. Several instances may start at once: the first
+ * does it, the others wait for it.
  */
-export async function migrate(database: Pick<Database, 'db' | 'maintain' | 'isServer'>): Promise<void> {
-  const text = database.isServer ? 'text collate "C"' : 'text'
-  const applied = await appliedMigrations(database.db)
-  const newer = applied.required.filter((name) => !isKnown(name))
-  if (newer.length > 0) {
+export async function migrate(
+  database: Pick<Database, 'db' | 'maintain' | 'isServer'>,
+  steps: Migration[] = migrations,
+): Promise<void> {
+  const history = await readHistory(database.db)
+  const state = stateOf(history, steps)
+  if (state === 'before 3') throw new ConfigError(`DATABASE_URL: the database ${beforeThree}; start with an empty one`)
+  if (state === 'newer') {
+    const newer = unknownOf(history, steps).map(({ name }) => name)
     throw new ConfigError(`DATABASE_URL: the database has a newer version (${newer.join(', ')}); start that version`)
   }
-  const isMissing = (name: string) => !applied.all.has(name)
-  if (!knownMigrations().some(isMissing)) return
+  if (state === 'current') return
   await database.maintain(async (db) => {
     try {
-      if (Object.keys(migrationsWith(text)).some(isMissing)) await makeSchema(db, migrationsWith(text))
-      await expand(db, expansionsWith(text), database.isServer)
+      for (const step of steps) await apply(db, step, database.isServer)
     } catch (cause) {
       throw new ConfigError(`DATABASE_URL: the database cannot be migrated (${(cause as Error).message})`, { cause })
     }
   })
 }
 
-export function knownMigrations(): string[] {
-  return [...Object.keys(migrationsWith('text')), ...Object.keys(expansionsWith('text'))]
+async function apply(db: Db, { name, isRequired, up }: Migration, isServer: boolean): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    if (isServer) {
+      await sql`select pg_advisory_xact_lock(hashtext('migrations'))`.execute(trx)
+      await sql`set local lock_timeout = ${sql.lit(lockMs)}`.execute(trx)
+    }
+    await sql`create table if not exists applied_migrations (
+      name text primary key, is_required integer not null, applied_at bigint not null)`.execute(trx)
+    const known = await trx.selectFrom('applied_migrations').select('name').where('name', '=', name).executeTakeFirst()
+    if (known) return
+    await up(trx, isServer)
+    const row = { name, is_required: Number(isRequired), applied_at: Date.now() }
+    await trx.insertInto('applied_migrations').values(row).execute()
+  })
 }
 
-function isKnown(name: string): boolean {
-  return knownMigrations().includes(name)
+export async function schemaState(db: Db): Promise<SchemaState> {
+  return stateOf(await readHistory(db))
 }
 
-async function makeSchema(db: Db, migrations: Migrations): Promise<void> {
-  const { error } = await new Migrator({ db, provider: { getMigrations: async () => migrations } }).migrateToLatest()
-  if (error) throw error
+export function stateOf(history: SchemaHistory, steps: Migration[] = migrations): SchemaState {
+  const { tables, applied } = history
+  if (tables.includes('kysely_migration')) return 'before 3'
+  if (applied.length === 0) return 'none'
+  if (unknownOf(history, steps).length > 0) return 'newer'
+  return steps.every((step) => applied.some(({ name }) => name === step.name)) ? 'current' : 'earlier'
 }
 
-/** Several instances may start at once: the first does it, the others wait for it. */
-export async function expand(db: Db, expansions: Migrations, isServer: boolean): Promise<void> {
-  for (const [name, { up }] of Object.entries(expansions)) {
-    await db.transaction().execute(async (trx) => {
-      if (isServer) {
-        await sql`select pg_advisory_xact_lock(hashtext('expansions'))`.execute(trx)
-        await sql`set local lock_timeout = ${sql.lit(lockMs)}`.execute(trx)
-      }
-      await trx.schema
-        .createTable('expansions')
-        .ifNotExists()
-        .addColumn('name', 'text', (it) => it.primaryKey())
-        .execute()
-      const known = await trx.selectFrom('expansions').select('name').where('name', '=', name).executeTakeFirst()
-      if (known) return
-      await up(trx)
-      await trx.insertInto('expansions').values({ name }).execute()
-    })
-  }
+/** Beside migrations that are not required, earlier instances go on. */
+function unknownOf({ applied }: SchemaHistory, steps: Migration[]): SchemaHistory['applied'] {
+  return applied.filter(({ name, is_required }) => is_required === 1 && !steps.some((step) => step.name === name))
 }
 
-interface Applied {
-  /** An instance must know these to start here. Not the expansions, beside which older instances can run. */
-  required: string[]
-  all: Set<string>
-}
-
-export async function appliedMigrations(db: Db): Promise<Applied> {
-  const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
-  const namesIn = async (table: 'kysely_migration' | 'expansions') => {
-    if (!tables.some(({ name }) => name === table)) return []
-    const rows = await db
-      .withTables<{ kysely_migration: { name: string } }>()
-      .selectFrom(table)
-      .select('name')
-      .execute()
-    return rows.map(({ name }) => name)
-  }
-  const required = await namesIn('kysely_migration')
-  return { required, all: new Set([...required, ...(await namesIn('expansions'))]) }
+async function readHistory(db: Db): Promise<SchemaHistory> {
+  const tables = (await db.introspection.getTables({ withInternalKyselyTables: true })).map(({ name }) => name)
+  const applied = tables.includes('applied_migrations')
+    ? await db.selectFrom('applied_migrations').select(['name', 'is_required']).execute()
+    : []
+  return { tables, applied }
 }

@@ -8,7 +8,6 @@ import type { PostgresOptions } from './engine/postgres/open.ts'
 import { type Faults, watchFaults } from './engine/probe.ts'
 import { migrate } from './migrate.ts'
 import { beginEpochOfCopy } from './tables/epoch.ts'
-import { nameUsersOfTokens } from './tables/tokens.ts'
 
 const retryMs = 1000
 
@@ -32,7 +31,6 @@ export async function openDatabase(
     await whenAvailable(database, log, database.isServer ? waitMs : 0, async () => {
       if (directUrl !== url) await demandSameDatabase(database, directUrl)
       await migrate(database)
-      await nameUsersOfTokens(database)
       await beginEpochOfCopy(database)
     })
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely'
 import type { Schemas } from '../contract/schemas.ts'
 
-/** One schema for every database. Times are Unix ms; booleans are 0 or 1; *_sealed is sealed by seal/seal.ts. */
+/** The tables that migrations/schema-3.0.0.ts makes. Times are Unix ms; booleans are 0 or 1; *_sealed is sealed by seal/seal.ts. */
 export interface Schema {
   users: {
     id: string
@@ -12,19 +12,15 @@ export interface Schema {
     avatar_url: string
     email_verified: number
     export_key_sealed: string
-    /** When the user set it; 0 if it is still the service's own, null if that is not known. */
-    export_key_set_at: number | null
+    /** When the user set it; 0 if it is still the service's own. */
+    export_key_set_at: Generated<number>
     /** The newest sequence number given to a change of this user. */
-    last_stamp: Generated<number>
+    last_sequence: Generated<number>
     live_bookmarks: Generated<number>
     /** All of the user's ciphertext: that of records, deleted ones too, and of kept versions. */
     stored_bytes: Generated<number>
     /** How much of it only kept versions hold, and no live record: what can be erased to make room. */
     version_bytes: Generated<number>
-    /** When the deleted records were last looked through for such as have ciphertext, but no version that has it. */
-    trash_checked_at: Generated<number>
-    /** The sequence number up to which they were; null if that is not known. */
-    trash_checked_to: Generated<number | null>
     /** Rows in `records`, including tombstones. */
     stored_records: Generated<number>
     /** How many of them are deleted, and nothing is kept of them: neither ciphertext nor a version. */
@@ -35,18 +31,25 @@ export interface Schema {
     max_bytes: Generated<number | null>
     /** Rows in `versions`. */
     stored_versions: Generated<number>
-    /** The contract's `digest`, if `digest_stamp` is `last_stamp`: releases without it leave both as they are. */
-    digest: Generated<string | null>
-    digest_stamp: Generated<number | null>
+    /** The contract's `digest`. */
+    digest: Generated<string>
     created_at: number
     /** Since when the operator lets nobody sign in as this user; null if anybody may. */
     disabled_at: Generated<number | null>
+    /** How many deleted bookmarks the user has erased from old sign-ins, in the day from `old_purges_since` on. */
+    old_purges: Generated<number>
+    old_purges_since: Generated<number>
   }
   /** Who signs in as which user: the one thing that is looked up before the user is known. */
   identities: {
     issuer: string
     subject: string
     user_id: string
+  }
+  /** Providers whose ID tokens say when the person signed in, and since when they have. */
+  providers: {
+    issuer: string
+    auth_time_since: number
   }
   /** Users who are gone, until nothing is left of what they had. */
   deletions: {
@@ -63,18 +66,15 @@ export interface Schema {
     asking_until: Generated<number>
     /** 1 from asking the provider until its response is stored: it may have rotated the token without our knowledge. */
     unanswered: Generated<number>
-    /** If set, no token of the login is valid for longer than until then. */
+    /** If set, no session of the login lasts longer, unless the provider accepts a refresh (auth/refresh.ts). */
     ends_at: Generated<number | null>
     created_at: number
-    /** When the provider had last asked the person who they are; null if it did not say so. */
+    /** When the provider had last asked the person who they are; null if it never says so, 0 if it did not this time. */
     authenticated_at: Generated<number | null>
     /** At the sign-in; empty if it is not known. */
-    user_agent: Generated<string>
-    /** The hour in which it was last used; null if it was by older instances alone. */
-    last_used_at: Generated<number | null>
-    /** How many deleted bookmarks it has erased, when it was not young any more, in the day from `old_purges_since` on. */
-    old_purges: Generated<number>
-    old_purges_since: Generated<number>
+    user_agent: string
+    /** The hour in which it was last used. */
+    last_used_at: number
   }
   tokens: {
     /** SHA-256 of the token, base64url. */
@@ -99,48 +99,43 @@ export interface Schema {
     created_at: number
     updated_at: number
     deleted_at: number | null
-    stamp: number
-    /**
-     * How many ms `stamp` was ahead of the service's clock when it was given: the change was stored at `stamp - ahead`. Null if
-     * that was before these were kept.
-     */
-    ahead: number | null
+    /** The sequence number of its newest change. */
+    sequence: number
+    /** When that was stored, by the service's clock. The sequence number is greater at times: it only says the order. */
+    stored_at: number
     event_id: string
     operation: Schemas['Operation']
     timestamp: number
     device_id: string
-    conflict_resolved: number
+    /** The contract's; null unless a conflict was resolved. */
     resolution_strategy: string | null
     /** The contract's `overwritten` as JSON; null if there are none. */
     overwritten: string | null
     /** The length of its ciphertext. A deleted record keeps it. */
     bytes: number
     /** The sequence number of the change that brought the ciphertext; null if none has, or if it was erased. */
-    data_stamp: number | null
-    /** The sequence number of the entity's first change; null if that was before these were kept. */
-    first_stamp: number | null
-    /** As `ahead`, of `first_stamp`. */
-    first_ahead: number | null
+    data_sequence: number | null
+    /** The sequence number and time of the entity's first change. */
+    first_sequence: number
+    first_stored_at: number
     /** How many versions of it are kept. */
     versions: number
   }
   /** A row is never changed: another version has another sequence number. A restored one shares it. */
   ciphertexts: {
     user_id: string
-    stamp: number
+    sequence: number
     encrypted_data: string
   }
   /** The versions of each entity that were replaced, or that lost when they arrived. */
   versions: {
     user_id: string
     /** Of the change that replaced it, or its own if it lost: greater for what became a version later. */
-    seq: number
-    /** As in `records`: how far `seq`, `began` and `ended` were ahead of the clock. */
-    ahead: number | null
-    began_ahead: number | null
-    ended_ahead: number | null
-    /** How many ms the clock was behind when it became a version: it is kept that much longer. Null if it was not. */
-    behind: number | null
+    sequence: number
+    /** When it became a version, by the service's clock. */
+    stored_at: number
+    /** How many ms the clock was behind then: it is kept that much longer. */
+    behind: number
     entity_type: Schemas['EntityType']
     entity_id: string
     /** The event id of the change that made it. */
@@ -149,10 +144,11 @@ export interface Schema {
     timestamp: number
     device_id: string
     data_hash: string | null
-    /** The sequence number with which it became current; null if it never did. */
+    /** The sequence number with which it became current, and when that was; null if it never did. */
     began: number | null
-    /** The sequence number of the change that replaced or beat it. */
-    ended: number
+    began_at: number | null
+    /** When what replaced or beat it was stored. */
+    ended_at: number
     reason: Schemas['VersionReason']
     /** The event id of that change. */
     replaced_by: string
@@ -162,7 +158,7 @@ export interface Schema {
     /** The length of its ciphertext. */
     bytes: number
     /** As in `records`; null for a delete. */
-    data_stamp: number | null
+    data_sequence: number | null
   }
   devices: {
     user_id: string
@@ -170,16 +166,6 @@ export interface Schema {
     /** The sequence number up to which the device has pulled. */
     cursor: number
     last_sync: number
-  }
-  /** The last rejected change of each entity whose conflict is not settled yet, if the service keeps no versions. */
-  rejections: {
-    user_id: string
-    entity_type: Schemas['EntityType']
-    entity_id: string
-    device_id: string
-    /** Sequence number of the version that won; the device knows of it once it has pulled that far. */
-    winner_stamp: number
-    created_at: number
   }
   exports: {
     id: string
@@ -230,20 +216,20 @@ export interface Schema {
   }
   /** One row. */
   heartbeat: {
-    /** As `judged_at`; or, if an instance of 2.0.0 has run since, when that last probed the database, by its clock (Unix ms). */
-    at: number
-    /** Since when the times of sequence numbers are kept. */
-    times_since: Generated<number | null>
-    /** See operating/clock.ts: the last time that was believed, */
-    believed_at: Generated<number | null>
+    /** When a probe last wrote, by the database's clock. */
+    probed_at: number
+    /** See operating/clock.ts: the last time that was believed, null until the first is, */
+    believed_at: number | null
     /** the last time at all, */
-    judged_at: Generated<number | null>
+    judged_at: number | null
     /** and for how many ms the service has run since without believing it; null if it does. */
-    doubted_ms: Generated<number | null>
+    doubted_ms: number | null
   }
-  /** Those of migrations/index.ts that are applied. */
-  expansions: {
+  /** The migrations of migrations/index.ts that this database has. */
+  applied_migrations: {
     name: string
+    is_required: number
+    applied_at: number
   }
 }
 

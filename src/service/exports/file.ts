@@ -2,7 +2,6 @@ import { createCipheriv, createHash, createSecretKey, randomBytes } from 'node:c
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { hchacha } from '@noble/ciphers/chacha.js'
 import { exportFile } from '../../protocol/export-file.ts'
-import { measured } from '../thread/work.ts'
 
 const { magic, version, keyIdInfo, keyIdBytes, noncePrefixBytes, chunkBytes, tagBytes } = exportFile
 /** In bytes of UTF-8. */
@@ -21,13 +20,12 @@ export async function* encryptFile(exportKey: Uint8Array, plaintext: AsyncIterab
   // Text is encoded where it will be encrypted: copies of large texts pile up faster than they are collected.
   const buffer = Buffer.alloc(chunkBytes + longestCharacter - 1)
   let filled = 0
-  const sealFull = () =>
-    measured(() => {
-      const chunk = seal(buffer.subarray(0, chunkBytes), false)
-      buffer.copyWithin(0, chunkBytes, filled)
-      filled -= chunkBytes
-      return chunk
-    })
+  const sealFull = () => {
+    const chunk = seal(buffer.subarray(0, chunkBytes), false)
+    buffer.copyWithin(0, chunkBytes, filled)
+    filled -= chunkBytes
+    return chunk
+  }
   for await (const text of plaintext) {
     for (let rest = text; rest !== ''; ) {
       // A full chunk waits until a byte follows it, because until then it may be the last.
@@ -36,8 +34,7 @@ export async function* encryptFile(exportKey: Uint8Array, plaintext: AsyncIterab
         // A database may answer at once, and a store gather pieces: together they would hold the event loop.
         await eventLoopTurn()
       }
-      const from = rest
-      const { read, written } = measured(() => encoder.encodeInto(from, buffer.subarray(filled)))
+      const { read, written } = encoder.encodeInto(rest, buffer.subarray(filled))
       rest = rest.slice(read)
       filled += written
     }

@@ -17,7 +17,6 @@ import type { Limits } from '../load/rates.ts'
 import { type ObjectStore, ObjectStoreUnavailableError, objectKeyOf } from '../objects/store.ts'
 import { openExportKey } from '../seal/export-key.ts'
 import type { Seal } from '../seal/seal.ts'
-import { measured, newWork, runAs } from '../thread/work.ts'
 import { encryptFile } from './file.ts'
 
 export const keptMs = 7 * 24 * 60 * 60 * 1000
@@ -26,6 +25,8 @@ const tickMs = 5_000
 /** A page has this size if its bookmarks are like the previous ones; at worst, it has 16 MiB. */
 const pageBytes = 256 * 1024
 const maxPageLength = 64
+/** Requests that a page counts as: reading and encrypting it takes about a millisecond. */
+const pageCost = 0.1
 /** From this length on, a ciphertext is passed on as it is: each copy would be garbage that makes the process grow. */
 const largeText = 16 * 1024
 
@@ -35,12 +36,7 @@ interface Parts {
   database: Pick<Database, 'write' | 'bulk' | 'now'>
   seal: Seal
   objects: Pick<ObjectStore, 'put' | 'remove'>
-  limits: Pick<Limits, 'chargeWork' | 'isUsedUp'>
-}
-
-interface AttemptParts extends Parts {
-  /** For what was worked since the last time. What has begun goes on to its end: a large file could otherwise never be made. */
-  charge(): void
+  limits: Pick<Limits, 'spend' | 'isUsedUp'>
 }
 
 /** `postponed`: the store is unreachable. `dropped`: stopped, or the export now has another worker or was deleted. */
@@ -55,8 +51,8 @@ interface Run {
 }
 
 /**
- * Claims jobs, two at a time, and renews their leases. A job whose lease is lost is dropped. The work for it is charged to its
- * user; whose rate is used up has their next job begin later.
+ * Claims jobs, two at a time, and renews their leases. A job whose lease is lost is dropped. The next job of a user whose rate is
+ * used up begins later.
  */
 export function startExportWorker(parts: Parts) {
   const { log, database, limits } = parts
@@ -106,18 +102,12 @@ export function startExportWorker(parts: Parts) {
 
   function start(job: Job): void {
     const abort = new AbortController()
-    const spent = newWork(job.user_id)
-    const charge = () => {
-      limits.chargeWork(spent.owner, spent.ms)
-      spent.ms = 0
-    }
-    const done = runAs(spent, () => attempt({ ...parts, charge }, job, abort.signal))
+    const done = attempt(parts, job, abort.signal)
       .catch((error): Outcome => {
         log.error({ err: error, exportId: job.id }, 'an export job could not be released')
         return 'failed'
       })
       .then((outcome) => {
-        charge()
         outcomes[outcome]++
         running.delete(run)
         // The next job would need the same store, so they all wait for the next tick.
@@ -155,7 +145,7 @@ export function startExportWorker(parts: Parts) {
 }
 
 /** Stores the object before the row that refers to it: a crash in between leaves an orphan, never half an export. */
-async function attempt(parts: AttemptParts, job: Job, signal: AbortSignal): Promise<Outcome> {
+async function attempt(parts: Parts, job: Job, signal: AbortSignal): Promise<Outcome> {
   const { log, clock, database, objects } = parts
   const object_key = objectKeyOf(job)
   try {
@@ -185,7 +175,7 @@ async function attempt(parts: AttemptParts, job: Job, signal: AbortSignal): Prom
 
 /** Makes and stores an export's file in constant memory. Inside it, each bookmark is still the client's ciphertext. */
 async function writeExport(
-  { clock, database, seal, objects, charge }: AttemptParts,
+  { clock, database, seal, objects, limits }: Parts,
   { id, user_id, key_sealed }: Job,
   objectKey: string,
   signal: AbortSignal,
@@ -197,8 +187,9 @@ async function writeExport(
   async function* json(): AsyncGenerator<string> {
     let text = `{"version":"${exportFile.contentVersion}","exported_at":"${exportedAt}","bookmarks":[`
     for await (const page of pagesOf(database.bulk, user_id)) {
-      charge()
-      for (const { before, ciphertext, after } of measured(() => page.map(partsOf))) {
+      // A started export is never held up by the rate: a large file could otherwise never be made.
+      limits.spend(user_id, pageCost)
+      for (const { before, ciphertext, after } of page.map(partsOf)) {
         text += bookmark_count++ > 0 ? `,${before}` : before
         if (ciphertext.length < largeText) text += ciphertext
         else {

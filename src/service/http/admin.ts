@@ -1,5 +1,4 @@
-import fastify, { type FastifyInstance, type FastifyRequest, LogController } from 'fastify'
-import { operations } from '../../../generated/operations.ts'
+import fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Database } from '../db/engine/database.ts'
 import { createMetricsPage, type GaugeParts } from '../operating/gauges.ts'
 import type { Health } from '../operating/health.ts'
@@ -24,7 +23,7 @@ export function createAdminApp(parts: AdminParts): FastifyInstance {
   registerErrors(app, parts)
   registerProbes(app, parts)
   const page = createMetricsPage(parts)
-  app.get('/metrics', async (_request, reply) => reply.type(page.contentType).send(await page.read()))
+  app.get('/metrics', async (_request, reply) => reply.type(page.contentType).send(await page.metrics()))
   return app
 }
 
@@ -42,13 +41,4 @@ export function registerProbes(app: FastifyInstance, { health }: ProbeParts): vo
     const missing = { ...(down.length > 0 && { down }), ...(faults.length > 0 && { faults }) }
     return reply.code(health.isReady() ? 200 : 503).send({ status, ...missing })
   })
-}
-
-/** Such a request is never refused: monitoring must not mistake a busy service for a dead one. */
-export function isMonitoring(request: FastifyRequest): boolean {
-  return isProbe(request) || request.routeOptions.url === operations.getHealth.path
-}
-
-export function isProbe({ routeOptions: { url } }: FastifyRequest): boolean {
-  return url === '/livez' || url === '/readyz'
 }

@@ -1,33 +1,28 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { OpenAPIV3_1 } from 'openapi-types'
 import openapi from '../../../generated/openapi.json' with { type: 'json' }
 import { operations } from '../../../generated/operations.ts'
 import routes from '../../../generated/routes.json' with { type: 'json' }
+import { createRecentSignInCheck, type RecentSignInParts } from '../auth/recent-sign-in.ts'
 import { createSecurity, type SessionParts } from '../auth/sessions.ts'
-import { createYoungLoginCheck, type YoungLoginParts } from '../auth/young-login.ts'
 import type { OperationId } from '../contract/schemas.ts'
 import { type Answer, onceAnswered } from '../db/engine/query.ts'
-import { limitPerOwner } from '../load/turns.ts'
+import type { Gate } from '../load/gate.ts'
+import type { Limits } from '../load/rates.ts'
 import type { Handler, HttpOperationId, OperationRequest, Operations } from '../operations/operation.ts'
-import { measured, newWork, runAs } from '../thread/work.ts'
 import { within } from '../tracing/trace.ts'
 import { type BodyParts, demandBody, registerBodies } from './body.ts'
 import { bindRealtime, type RealtimeParts } from './realtime.ts'
-import { type Answered, createResponder, holdDownload, type ResponseParts } from './responses.ts'
+import { ownerOf } from './requests.ts'
+import { type Answered, createResponder, holdDownload, type ResponseKind, type ResponseParts } from './responses.ts'
 
-type BindingParts = BodyParts & RealtimeParts & ResponseParts & SessionParts & YoungLoginParts
+type BindingParts = BodyParts &
+  RealtimeParts &
+  ResponseParts &
+  SessionParts &
+  RecentSignInParts & { gate: Pick<Gate, 'requests' | 'free' | 'freeOfLogin'>; limits: Pick<Limits, 'spend'> }
 
 type Operation = OpenAPIV3_1.OperationObject<{ 'x-body-limit'?: number; 'x-not-found'?: string }>
-
-/** A user's reads have turns, in each of which so many go on. What they write, the writer gives its turn. */
-const readsAtOnce = 2
-
-/** From here on, what is done for a user counts as theirs. */
-const beginWork: onRequestHookHandler = (request, _reply, next) => {
-  if (!request.session) return next()
-  request.spent = newWork(request.session.userId)
-  runAs(request.spent, next)
-}
 
 /** Binds each operation of the contract to the handler with its name. */
 export function bindOperations<Parts extends BindingParts>(
@@ -35,47 +30,61 @@ export function bindOperations<Parts extends BindingParts>(
   parts: Parts,
   handlers: Operations<HttpOperationId, Parts>,
 ): void {
+  const { gate, limits } = parts
   const secure = createSecurity(parts)
-  const demandYoungLogin = createYoungLoginCheck(parts)
+  const requireRecentSignIn = createRecentSignInCheck(parts)
   const admitBody = registerBodies(app, parts)
-  const inTurn = limitPerOwner(readsAtOnce)
-  const respond = createResponder(parts, inTurn)
-  const downloading = holdDownload(parts)
+  const respond = createResponder(parts)
+  const holdPlace = holdDownload(parts)
 
   function route(operationId: OperationId) {
     if (operationId === 'openRealtime') return bindRealtime(parts, secure(operationId))
     const { method } = operations[operationId]
     const { requestBody, responses = {}, 'x-body-limit': bodyLimit, 'x-not-found': notFound } = contractOf(operationId)
-    // A download has a budget of its own, and may wait for the object store. A rewind reads everything, whatever it then writes;
-    // of a pull only what has parts: those that find nothing are one short query, which Postgres gets for many of them at once.
-    const reads = (method === 'GET' && !isDownload(responses)) || operationId === 'rewindBookmarks'
+    const kind = kindOf(operationId, responses)
     return {
-      handler: handle(handlers[operationId] as Handler<HttpOperationId, Parts>, reads),
+      handler: handle(operationId, kind, '429' in responses),
       onRequest: [
         // An operation without a 429 has no limit or session to check: health reports are never refused.
         ...('429' in responses ? [secure(operationId)] : []),
-        beginWork,
         // A GET's body is never read.
-        ...(method === 'GET' ? [] : [admitBody(maxElementsOf(requestBody))]),
+        ...(method === 'GET' ? [] : [admitBody]),
       ],
       ...(requestBody && 'content' in requestBody && { preValidation: demandBody(requestBody.required) }),
       ...(bodyLimit && { bodyLimit }),
-      preHandler: [demandYoungLogin(operationId), isDownload(responses) && downloading].filter((hook) => !!hook),
+      ...(kind === 'download' && { preHandler: holdPlace }),
       // An operation without a 400 handles malformed parameters itself, unless they can only be an id that cannot exist.
       attachValidation: !('400' in responses || notFound),
     }
   }
-  function handle(handler: Handler<HttpOperationId, Parts>, reads: boolean) {
+
+  function handle(operationId: HttpOperationId, kind: ResponseKind, takesTurns: boolean) {
+    const handler = handlers[operationId] as Handler<HttpOperationId, Parts>
+    const isFree = operations[operationId].cost.request === 0
+    const demandRecentSignIn = requireRecentSignIn(operationId)
     return (request: FastifyRequest, reply: FastifyReply): Answer<FastifyReply> => {
-      const { session, trace } = request
-      const run = (): Answer<Answered> => handler(toOperationRequest(request), parts)
-      const turn = <T>(work: () => Answer<T>) => (session ? inTurn(session.userId, work) : work())
-      const answered = (answer: Answered) => {
-        const work = () => measured(() => respond(answer, request, reply))
-        return answer.parts && !reads ? turn(work) : work()
+      const { trace, session } = request
+      const more = costOfBody(operationId, request.body)
+      if (session && more > 0) limits.spend(session.userId, more)
+      const free = isFree && session
+      const run = (): Answer<Answered> => {
+        const sent = toOperationRequest(request)
+        return trace ? within(trace, () => handler(sent, parts)) : handler(sent, parts)
       }
-      const work = () => onceAnswered(trace ? within(trace, run) : run(), answered)
-      const ready = reads ? turn(work) : work()
+      const inTurn = <T>(work: () => T | Promise<T>) => {
+        if (free) return gate.freeOfLogin.run(free.loginId, () => gate.free.run(free.userId, work))
+        return takesTurns ? gate.requests.run(ownerOf(request), work) : work()
+      }
+      const answer = () =>
+        respond(request, reply, kind, (next) => {
+          if (kind === 'read' || free) return inTurn(() => onceAnswered(run(), next))
+          // In an object, the answer of a write is not waited for with its place.
+          return onceAnswered(
+            inTurn(() => ({ answer: run() })),
+            ({ answer }) => onceAnswered(answer, next),
+          )
+        })
+      const ready = onceAnswered(demandRecentSignIn?.(request), answer)
       if (ready instanceof Promise) request.work = ready
       return onceAnswered(ready, (send) => send())
     }
@@ -93,16 +102,29 @@ function contractOf(operationId: OperationId): Operation {
   return paths[path]?.[method.toLowerCase()] as Operation
 }
 
-/** How many elements the arrays of a valid body have at most. */
-function maxElementsOf(requestBody: Operation['requestBody']): number {
-  if (!requestBody || !('content' in requestBody)) return 0
-  const schema = requestBody.content['application/json']?.schema as OpenAPIV3_1.ReferenceObject | undefined
-  const name = schema?.$ref.split('/').at(-1) as keyof typeof openapi.components.schemas
-  const { properties = {} } = openapi.components.schemas[name] as OpenAPIV3_1.NonArraySchemaObject
-  return Object.values(properties as Record<string, { maxItems?: number }>).reduce(
-    (sum, { maxItems = 0 }) => sum + maxItems,
-    0,
-  )
+interface Cost {
+  request: number
+  per?: string
+  every?: number
+  unless?: string
+  more?: number
+}
+
+/** Requests that a body counts as, beside those that its operation does: `x-cost` of the contract. */
+function costOfBody(operationId: OperationId, body: unknown): number {
+  const { per, every = 1, unless, more = 0 }: Cost = operations[operationId].cost
+  const fields = (body ?? {}) as Record<string, unknown[] | number | undefined>
+  const amount = per === undefined ? 0 : fields[per]
+  const elements = Array.isArray(amount) ? amount.length : (amount ?? 0)
+  return Math.floor(elements / every) + (unless !== undefined && fields[unless] === undefined ? more : 0)
+}
+
+/** An operation without a session counts as a write, because it waits for the identity provider. */
+function kindOf(operationId: OperationId, responses: OpenAPIV3_1.ResponsesObject): ResponseKind {
+  if (isDownload(responses)) return 'download'
+  const { method, security } = operations[operationId]
+  const reads = method === 'GET' || operationId === 'pullChanges'
+  return reads && security !== 'none' ? 'read' : 'write'
 }
 
 function isDownload(responses: OpenAPIV3_1.ResponsesObject): boolean {
@@ -112,9 +134,9 @@ function isDownload(responses: OpenAPIV3_1.ResponsesObject): boolean {
 
 function toOperationRequest(request: FastifyRequest): OperationRequest<HttpOperationId> {
   const { log, ip, session, params, query, headers, body, validationError } = request
-  const { cookie, authorization, 'user-agent': userAgent = '', 'x-device-id': deviceId } = headers
+  const { cookie, authorization, 'x-user-id': userId, 'user-agent': userAgent = '', 'x-device-id': deviceId } = headers
   const caller = session && { userId: session.userId, loginId: session.loginId, deviceId }
   const isMalformed = validationError !== undefined
-  const sent = { cookie, authorization, userAgent, params, query, headers, body, isMalformed }
+  const sent = { cookie, authorization, userId, userAgent, params, query, headers, body, isMalformed }
   return { log, address: ip, session, caller, ...sent } as unknown as OperationRequest<HttpOperationId>
 }

@@ -1,13 +1,25 @@
 import { readFileSync } from 'node:fs'
-import type { Server as HttpServer } from 'node:http'
+import type { Server as HttpServer, IncomingMessage, RequestListener } from 'node:http'
 import { Server, type Socket } from 'node:net'
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { ConfigError } from '../config/values.ts'
-import { createRefusal } from '../load/budget.ts'
+import { addressOf, networkOf, type Trust } from '../load/addresses.ts'
+import { createRefusal } from '../load/refusal.ts'
 
 /** Descriptors for everything but callers' connections: the database, the object store, exports, the provider, modules. */
 const reserved = 96
+/**
+ * Connections of one address: seven for each of 146 browsers, six for requests and a WebSocket. If each sends most of a head,
+ * they hold 32 MiB of memory.
+ */
+const mostOfOne = 1024
+/** Where few descriptors are allowed: four addresses are needed to take all connections. */
+const shareOfOne = 1 / 4
+/** Connections beyond the others, for what runs on this machine, such as the health check of a container. */
+const kept = 8
+/** Browsers, proxies and our clients send the next request after the answer. */
+const mostUnanswered = 16
 const checkMs = 5000
 /** Between two checks a client takes what waits for it, or this of a large response: 100 kbit/s. */
 const checkBytes = 64 * 1024
@@ -19,10 +31,11 @@ const mostChecks = 24
 const quietMs = 0.1
 const busyMs = 500
 
-/** Bounds how many connections there are and how long one may stall, and ends them while the service stops. */
-export function watchConnections(app: FastifyInstance): void {
+/** Bounds how many connections there are, what each may ask for and how long it may stall; ends them while the service stops. */
+export function watchConnections(app: FastifyInstance, trust: Trust): void {
   const { server, log } = app
-  limitConnections(server, log)
+  serveInOrder(server)
+  limitConnections(server, log, trust)
   closeStalledConnections(server)
   // Otherwise one that was sending a response when the stop began would stay open and delay the stop.
   app.addHook('preClose', async () => {
@@ -50,13 +63,57 @@ function endConnections(server: Server): void {
 
 /**
  * Refuses connections before descriptors run out: without a free one nothing can be opened or measured any more, and the
- * process would end.
+ * process would end. No address gets all of them, but a trusted proxy, which has everybody's.
  */
-function limitConnections(server: Server, log: FastifyBaseLogger): void {
+function limitConnections(server: Server, log: FastifyBaseLogger, trust: Trust): void {
   const descriptors = readDescriptorLimit()
-  if (descriptors === undefined) return
-  server.maxConnections = Math.max(16, descriptors - reserved)
-  server.on('drop', createRefusal(log, `more than ${server.maxConnections} connections: refusing some`))
+  const most = descriptors === undefined ? Number.POSITIVE_INFINITY : Math.max(16, descriptors - reserved)
+  const ofOne = Math.min(mostOfOne, Math.floor(most * shareOfOne))
+  const refuse = createRefusal(log, `more than ${most} connections: refusing some`)
+  const refuseOne = createRefusal(log, `more than ${ofOne} connections from one address: refusing some of them`)
+  const networks = new Map<Socket, string>()
+  const counts = new Map<string, number>()
+  let open = 0
+
+  function count(network: string, change: 1 | -1): number {
+    const sum = (counts.get(network) ?? 0) + change
+    if (sum === 0) counts.delete(network)
+    else counts.set(network, sum)
+    return sum
+  }
+
+  /** One function for all: idle connections are many. */
+  function forget(this: Socket): void {
+    open--
+    const network = networks.get(this)
+    networks.delete(this)
+    if (network !== undefined) count(network, -1)
+  }
+
+  if (descriptors !== undefined) server.maxConnections = most + kept
+  server.on('drop', refuse)
+  // Comes before the parser is given the connection.
+  server.prependListener('connection', (socket: Socket) => {
+    const { remoteAddress = '' } = socket
+    open++
+    socket.on('close', forget)
+    if (isThisMachine(remoteAddress)) return
+    if (open > most) {
+      refuse()
+      socket.destroy()
+      return
+    }
+    if (trust(remoteAddress, 0)) return
+    const network = networkOf(remoteAddress)
+    networks.set(socket, network)
+    if (count(network, 1) <= ofOne) return
+    refuseOne()
+    socket.destroy()
+  })
+}
+
+function isThisMachine(text: string): boolean {
+  return ['127.0.0.1', '::1'].includes(addressOf(text) ?? '')
 }
 
 /** Undefined where there is no limit, or no such file. */
@@ -67,6 +124,37 @@ function readDescriptorLimit(): number | undefined {
   } catch {
     return undefined
   }
+}
+
+/**
+ * Serves the requests of a connection one after another, each in its own turn of the event loop, and ends a connection with
+ * more than 16. Node reads all that arrive together at once, 2,000 in a packet of 64 KiB: served together, they would hold up
+ * everybody, and their responses would be in memory until they are read.
+ */
+export function serveInOrder(server: HttpServer): void {
+  const [serve] = server.listeners('request') as [RequestListener]
+  /** The requests of a connection that wait for the one before. */
+  const waiting = new WeakMap<Socket, (() => void)[]>()
+
+  function serveNext(socket: Socket): void {
+    const next = socket.destroyed ? undefined : waiting.get(socket)?.shift()
+    if (next) setImmediate(next)
+    else waiting.delete(socket)
+  }
+
+  server.off('request', serve)
+  server.on('request', (request: IncomingMessage, response) => {
+    const { socket } = request
+    // It was read together with one too many.
+    if (socket.destroyed) return
+    response.once('close', () => serveNext(socket))
+    const queue = waiting.get(socket)
+    if (!queue) {
+      waiting.set(socket, [])
+      serve(request, response)
+    } else if (queue.length < mostUnanswered - 1) queue.push(() => serve(request, response))
+    else socket.destroy()
+  })
 }
 
 interface Progress {

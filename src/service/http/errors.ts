@@ -6,6 +6,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { type ErrorCode, ServiceError, toServiceError } from '../contract/errors.ts'
 import { InvalidRequest } from '../contract/validation.ts'
 import type { Database } from '../db/engine/database.ts'
+import { readOverflow } from './overflow.ts'
 
 declare module 'fastify' {
   interface FastifySchema {
@@ -36,6 +37,8 @@ export function registerErrors(
     return new ServiceError('MethodNotAllowed', { headers: { allow: allowed.join(', ') } })
   }
   app.setErrorHandler((error: FastifyError, request, reply) => {
+    // Fastify ends the stream of a response whose caller has disconnected, and reports that. It is nobody's fault.
+    if (error.code === 'ERR_STREAM_PREMATURE_CLOSE' && reply.raw.destroyed) return reply.send()
     const found = fromRequest(error, request, parts)
     // Fastify demands a content type of some methods, whatever the path.
     return answer(request.is404 && found.code === 'MalformedRequest' ? unmatched(request) : found, request, reply)
@@ -121,8 +124,9 @@ const faults: Record<string, ErrorCode> = {
 /** For bytes that are not HTTP: no route matches them, so neither hooks nor the error handler run. None are logged. */
 export function answerClientErrors(headers: Record<string, string>) {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  return (error: NodeJS.ErrnoException, socket: Socket): void => {
-    if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
+  return (error: NodeJS.ErrnoException & { rawPacket?: unknown }, socket: Socket): void => {
+    const isOverflow = error.code === 'HPE_HEADER_OVERFLOW'
+    if (error.code === 'ECONNRESET' || (!socket.writable && !isOverflow) || isAnswering(socket)) {
       socket.destroy()
       return
     }
@@ -136,7 +140,11 @@ export function answerClientErrors(headers: Record<string, string>) {
       'Content-Type: application/json; charset=utf-8',
       `Content-Length: ${Buffer.byteLength(body)}`,
     ]
-    socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
+    const send = (more: string[]) => `${[...head, ...more].join('\r\n')}\r\n\r\n${body}`
+    if (!isOverflow) return void socket.end(send([]), () => socket.destroy())
+    readOverflow(socket, (error.rawPacket as Buffer | undefined) ?? Buffer.of(), (isByCookies) => {
+      socket.end(send(isByCookies ? ['Clear-Site-Data: "cookies"'] : []))
+    })
   }
 }
 

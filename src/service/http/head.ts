@@ -44,7 +44,15 @@ export async function registerHeads(app: FastifyInstance, config: HeadConfig): P
     origin: (origin, allow) => allow(null, origin !== undefined && isAllowed(config, origin) ? origin : false),
     credentials: true,
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
-    allowedHeaders: ['Authorization', 'Content-Type', 'X-Device-ID', 'Range', 'If-Range', 'Idempotency-Key'],
+    allowedHeaders: [
+      'Authorization',
+      'Content-Type',
+      'X-User-ID',
+      'X-Device-ID',
+      'Range',
+      'If-Range',
+      'Idempotency-Key',
+    ],
     exposedHeaders: [
       'Retry-After',
       'Content-Disposition',

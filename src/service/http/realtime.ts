@@ -6,11 +6,10 @@ import type { operations as contract } from '../../../generated/openapi.ts'
 import { operations } from '../../../generated/operations.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Session } from '../db/tables/tokens.ts'
-import { limitPerOwner } from '../load/turns.ts'
 import type { Hub } from '../realtime/hub.ts'
 import { openRealtime, type SocketParts } from '../realtime/socket.ts'
 
-export interface RealtimeParts extends Omit<SocketParts, 'inTurn'> {
+export interface RealtimeParts extends SocketParts {
   hub: Pick<Hub, 'open' | 'socketsOf'>
   metrics: SocketParts['metrics'] & { countUpgrade(): void }
 }
@@ -18,14 +17,11 @@ export interface RealtimeParts extends Omit<SocketParts, 'inTurn'> {
 type Parameters = contract['openRealtime']['parameters']
 
 const { socketsPerInstance: maxSocketsOfOne } = quotas
-/** From so many of a user's sockets something is read in a turn of the event loop. */
-const readsAtOnce = 2
 /** A socket whose client has disappeared silently is closed within 65 s. */
 const retryAfterSeconds = '60'
 
 /** Checks, after origin and session: the upgrade, the ids, whose they are, and the number of sockets. */
 export function bindRealtime(parts: RealtimeParts, secure: onRequestHookHandler) {
-  const socketParts = { ...parts, inTurn: limitPerOwner(readsAtOnce) }
   return {
     onRequest: [secure, demandUpgrade],
     preHandler: [checkIds, checkCount(parts), detach],
@@ -40,7 +36,7 @@ export function bindRealtime(parts: RealtimeParts, secure: onRequestHookHandler)
       const deviceId = readIds(request).deviceId as string
       // The library's listener keeps the request for as long as the socket is open. The hub has its own.
       socket.removeAllListeners('error')
-      openRealtime(socket, request.raw.socket, { userId, loginId, deviceId, since }, socketParts)
+      openRealtime(socket, request.raw.socket, { userId, loginId, deviceId, since }, parts)
     },
   }
 }

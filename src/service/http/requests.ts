@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { isIPv4, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import ipaddr from 'ipaddr.js'
+import { operations } from '../../../generated/operations.ts'
 import type { OperationId } from '../contract/schemas.ts'
+import { networkOf, readForwarded, shownAddress, type Trust } from '../load/addresses.ts'
 import { type Limits, requestUnit } from '../load/rates.ts'
 import type { Metrics } from '../operating/metrics.ts'
-import type { Work } from '../thread/work.ts'
 import type { Trace, Tracing } from '../tracing/trace.ts'
-import { isProbe } from './admin.ts'
 import { unfinishedResponses } from './errors.ts'
 
 declare module 'fastify' {
@@ -16,19 +15,19 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     trace: Trace | undefined
-    /** The work that the request of a user has taken so far. */
-    spent: Work | undefined
+    /** The body's parsing, then the operation. It continues when the caller has disconnected. */
+    work: Promise<unknown> | undefined
   }
 }
 
 interface RequestParts {
-  config: { logAddresses: Detail; trustProxy: unknown }
-  limits: Pick<Limits, 'chargeUser' | 'chargeWork'>
+  config: { logAddresses: 'none' | 'network' | 'full'; trustProxy: unknown }
+  limits: Pick<Limits, 'spend'>
   tracing: Pick<Tracing, 'isExporting' | 'begin'>
   metrics: Pick<Metrics, 'countRequest' | 'countAbandoned'>
 }
 
-/** Reading is many times cheaper than writing. */
+/** Bytes of a response that count as a request: reading is many times cheaper than writing. */
 const responseUnit = 1024 * 1024
 
 export const newRequestId = () => randomUUID()
@@ -39,12 +38,17 @@ export const newRequestId = () => randomUUID()
  *
  * If its caller traces it, its lines have the trace's id.
  */
-export function registerRequests(app: FastifyInstance, { config, limits, tracing, metrics }: RequestParts): void {
+export function registerRequests(
+  app: FastifyInstance,
+  { config, limits, tracing, metrics }: RequestParts,
+  trust: Trust,
+): void {
   app.decorateRequest('trace', undefined)
-  app.decorateRequest('spent', undefined)
-  let isTold = config.trustProxy !== false
+  app.decorateRequest('work', undefined)
+  let isWarned = false
   app.addHook('onRequest', (request, reply, next) => {
-    if (!isTold) warnOfProxy(request)
+    if (config.trustProxy !== false) cleanForwarded(request)
+    else if (!isWarned) warnOfProxy(request)
     if (tracing.isExporting || request.headers.traceparent !== undefined) beginTrace(request, reply)
     const { socket } = request.raw
     const before = trafficOf(socket)
@@ -60,13 +64,7 @@ export function registerRequests(app: FastifyInstance, { config, limits, tracing
       if (request.ws) return
       if (unfinishedResponses.get(socket) === reply.raw) unfinishedResponses.delete(socket)
       if (!isAnswered) metrics.countAbandoned(operationOf(request.routeOptions))
-      const { session, work } = request
-      if (!session) return
-      const after = trafficOf(socket)
-      const end = () => charge(session.userId, before, after, request, reply)
-      // Whose caller is gone is worked on to its end, too.
-      if (isAnswered || !work) end()
-      else work.then(end, end)
+      if (request.session) countBytes(request.session.userId, before, trafficOf(socket), reply)
     })
     next()
   })
@@ -75,9 +73,22 @@ export function registerRequests(app: FastifyInstance, { config, limits, tracing
   function warnOfProxy({ headers, log }: FastifyRequest): void {
     const header = ['x-forwarded-for', 'forwarded'].find((name) => headers[name] !== undefined)
     if (header === undefined) return
-    isTold = true
+    isWarned = true
     log.warn(
       `a request has the header ${header}, but TRUST_PROXY is not set: behind a proxy, all users share the limits of one address`,
+    )
+  }
+
+  /** `request.ip` reads what is left of the header. */
+  function cleanForwarded({ raw: { headers, socket }, log }: FastifyRequest): void {
+    const header = headers['x-forwarded-for']
+    if (typeof header !== 'string') return
+    const { addresses, isCut } = readForwarded(header, socket.remoteAddress ?? '', trust)
+    headers['x-forwarded-for'] = addresses.join(', ')
+    if (!isCut || isWarned) return
+    isWarned = true
+    log.warn(
+      'X-Forwarded-For has an entry that is not an address: its caller shares the limits of the proxy that has written it',
     )
   }
 
@@ -88,43 +99,57 @@ export function registerRequests(app: FastifyInstance, { config, limits, tracing
   }
 
   function finish(request: FastifyRequest, reply: FastifyReply): void {
-    const { method, routeOptions, session, spent } = request
+    const { method, routeOptions, session } = request
     const { statusCode: status, elapsedTime } = reply
     const fields = {
       method,
       route: routeOptions.url ?? null,
       status,
       ms: Math.round(elapsedTime),
-      work_ms: spent && Math.round(spent.ms),
       address: shownAddress(request.ip, config.logAddresses),
       user: session?.userId,
     }
     // A proxy asks every second, and would fill the log.
     const isProbed = status === 200 && isProbe(request)
     request.log[isProbed ? 'debug' : 'info'](fields, 'request')
-    metrics.countRequest(operationOf(routeOptions), status, elapsedTime / 1000, spent?.ms)
+    metrics.countRequest(operationOf(routeOptions), status, elapsedTime / 1000)
   }
 
   /**
-   * Counts a large request or response as several requests of its user. It is counted when it is over and never refused
-   * for its own size: what would exceed even an unused limit could otherwise never pass. Files are only passed on. So it is
-   * with what it took of the event loop and the database.
+   * Counts the bytes once the request is over, so that one with more than a full rate can pass. A backup is only passed on, and
+   * what was refused for the rate does not count.
    */
-  function charge(
-    userId: string,
-    before: Traffic,
-    after: Traffic,
-    { spent }: FastifyRequest,
-    reply: FastifyReply,
-  ): void {
-    // Of one that was refused for the rate, nothing counts.
-    if (!spent) return
-    limits.chargeWork(userId, spent.ms)
+  function countBytes(userId: string, before: Traffic, after: Traffic, reply: FastifyReply): void {
+    if (reply.statusCode === 429) return
     const isFile = reply.getHeader('content-type') === 'application/octet-stream'
     const read = Math.floor((after.read - before.read) / requestUnit)
     const written = isFile ? 0 : Math.floor((after.written - before.written) / responseUnit)
-    if (read + written > 0) limits.chargeUser(userId, read + written)
+    if (read + written > 0) limits.spend(userId, read + written)
   }
+}
+
+/** The owner of a request's places: the user, or without a session the network of the address. */
+export function ownerOf({ session, ip }: FastifyRequest): string {
+  return session?.userId ?? networkOf(ip)
+}
+
+/** Releases a place once the request is over and nothing works on it any more. False if its caller has disconnected already. */
+export function releaseAtEnd(request: FastifyRequest, { raw }: FastifyReply, release: () => void): boolean {
+  if (raw.destroyed) {
+    release()
+    return false
+  }
+  raw.once('close', () => Promise.resolve(request.work).then(release, release))
+  return true
+}
+
+/** Such a request is never refused: monitoring must not mistake a busy service for a dead one. */
+export function isMonitoring(request: FastifyRequest): boolean {
+  return isProbe(request) || request.routeOptions.url === operations.getHealth.path
+}
+
+function isProbe({ routeOptions: { url } }: FastifyRequest): boolean {
+  return url === '/livez' || url === '/readyz'
 }
 
 function operationOf({ schema }: FastifyRequest['routeOptions']): OperationId | 'none' {
@@ -136,17 +161,4 @@ type Traffic = ReturnType<typeof trafficOf>
 /** The socket counts whatever way a body comes or goes; injected requests have none. */
 function trafficOf({ bytesRead = 0, bytesWritten = 0 }: Partial<Pick<Socket, 'bytesRead' | 'bytesWritten'>>) {
   return { read: bytesRead, written: bytesWritten }
-}
-
-type Detail = 'none' | 'network' | 'full'
-
-/** An address as the log shows it. A network is shared by up to 256 hosts (IPv4), or belongs to one subscriber (IPv6). */
-function shownAddress(address: string, detail: Detail): string | undefined {
-  if (detail === 'none') return undefined
-  if (detail === 'full') return address
-  if (isIPv4(address)) return `${address.slice(0, address.lastIndexOf('.'))}.0/24`
-  if (!ipaddr.isValid(address)) return undefined
-  const parsed = ipaddr.process(address)
-  if (parsed.kind() === 'ipv4') return shownAddress(parsed.toString(), detail)
-  return `${ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toString().replace(/%.*/, '')}/64`)}/64`
 }

@@ -1,27 +1,22 @@
 import { Readable } from 'node:stream'
 import fastJson from 'fast-json-stringify'
-import type {
-  FastifyBaseLogger,
-  FastifyReply,
-  FastifyRequest,
-  FastifySerializerCompiler,
-  preHandlerAsyncHookHandler,
-} from 'fastify'
+import type { FastifyReply, FastifyRequest, FastifySerializerCompiler, preHandlerHookHandler } from 'fastify'
 import type { Cookie } from '../auth/cookies.ts'
 import type { InFlight } from '../auth/in-flight.ts'
 import { ServiceError } from '../contract/errors.ts'
 import { type Answer, onceAnswered } from '../db/engine/query.ts'
-import { type Budget, createRefusal, type Hold } from '../load/budget.ts'
-import type { limitPerOwner } from '../load/turns.ts'
+import type { Gate } from '../load/gate.ts'
+import type { Slots } from '../load/slots.ts'
 import type { InParts } from '../operations/operation.ts'
-import { measured } from '../thread/work.ts'
+import { ownerOf, releaseAtEnd } from './requests.ts'
 
 export interface ResponseParts {
-  responses: Pick<Budget, 'hasRoom' | 'hold'>
-  downloads: Pick<Budget, 'hold'>
+  gate: Pick<Gate, 'heavy' | 'streams'>
   inFlight: Pick<InFlight, 'follow'>
-  log: FastifyBaseLogger
 }
+
+/** A read may be done again, and a download has its place before it begins. */
+export type ResponseKind = 'read' | 'download' | 'write'
 
 /** The answer of any operation. */
 export interface Answered {
@@ -30,196 +25,182 @@ export interface Answered {
   cookies?: Cookie[]
   body?: object | undefined
   parts?: InParts<object>
+  /** Stores something before the response ends. It waits for the writer, so it has no place meanwhile. */
+  finish?: (() => Answer<void>) | undefined
 }
 
-/** A connection waits for its client after each slice of this many bytes or more. */
+/**
+ * Bytes that are handed to a connection at once. It waits for its client after each slice, so a slow client is seen to make
+ * progress. A shorter response is one text.
+ */
 const sliceBytes = 64 * 1024
-/** Of a response in parts, beside the part that is being sent: the beginning of the next text. */
-const keptBytes = sliceBytes
-/** So much room has a part before it is read: as JSON, few of `partLimits` are longer. Then it counts what it has. */
-const partBytes = 1.5 * 1024 * 1024 - keptBytes
-/** At most a slice is sent at once. */
-const maxSliceBytes = 2 * sliceBytes
+/** Time to read a response while others wait for its place: a page of a pull, of 2 MiB, in 30 s takes 560 kbit/s. */
+const readWithinMs = 30_000
 const json = 'application/json; charset=utf-8'
 
+/** A status and a payload, ready to be sent. */
+interface Prepared extends Answered {
+  payload: Payload
+}
+
+type Payload = string | Readable | undefined
+
 /**
- * Sends what an operation returned, no faster than its caller reads, and counts its bytes until then. If there is no room
- * for it, a read is refused, except a short one, such as a health report. A write is not, because it is done; its
- * response is hardly longer than its request. Further parts are read in the turns of their user, as `inTurn` gives them,
- * and wait for room rather than be refused. What it returns gets an answer ready, and returns what sends it: a reply that is
- * sent is a promise of its end.
+ * Sends what an operation returned. A long response is a stream, so that the backpressure of its connection bounds what is
+ * read and held of it. `answer` may be called twice: a read that finds no place for its long response holds nothing while it
+ * waits, and is done again. Returns a function that sends: a reply that is sent is a promise of its end.
  */
-export function createResponder({ responses, inFlight, log }: ResponseParts, inTurn: ReturnType<typeof limitPerOwner>) {
-  const refuse = createRefusal(
-    log,
-    'too many bytes of responses in memory: refusing some requests, or ending slow ones',
-  )
+export function createResponder({ gate: { heavy, streams }, inFlight }: ResponseParts) {
+  return (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    kind: ResponseKind,
+    answer: <T>(next: (answered: Answered) => Answer<T>) => Answer<T>,
+  ): Answer<() => FastifyReply> => {
+    function prepare(answered: Answered): Answer<Prepared> {
+      const { status, parts, body } = answered
+      reply.code(status as number)
+      if (!parts) return { ...answered, payload: whole(body, reply) }
+      return readFirst(parts, answered.finish, request, reply).then((ready) => ({ ...answered, ...ready }))
+    }
 
-  return (answer: Answered, request: FastifyRequest, reply: FastifyReply): Answer<() => FastifyReply> => {
-    reply.code(answer.status as number)
-    const { parts, body } = answer
-    const ready = parts ? start(parts, request, reply) : whole(body, request, reply)
-    const followed = onceAnswered(ready, (payload) => follow(payload, answer, request))
-    return onceAnswered(followed, (payload) => () => send(payload, answer, request, reply))
-  }
+    function settle(ready: Prepared): Answer<() => FastifyReply> {
+      const { payload } = ready
+      if (kind !== 'read' || !(payload instanceof Readable)) return complete(ready)
+      const turn = streams.take(ownerOf(request))
+      if (turn) {
+        payload.destroy()
+        reply.removeHeader('content-length')
+        // Nothing here refers to the payload, so it is not in memory while this waits.
+        return turn.then(readAgain)
+      }
+      lendUntilEnd(streams, request, reply)
+      return complete(ready)
+    }
 
-  /** A response that takes longer than a moment to send ends with its login. A write is done, so its response is at most cut off. */
-  function follow<Payload>(payload: Payload, { parts }: Answered, request: FastifyRequest): Answer<Payload> {
-    const { session, method } = request
-    if (!session || !(payload instanceof Readable)) return payload
-    const alive = inFlight.follow(session, payload)
-    if (parts || ['GET', 'HEAD'].includes(method)) return alive.then(() => payload)
-    alive.catch(() => {})
-    return payload
+    function readAgain(): Answer<() => FastifyReply> {
+      lendUntilEnd(streams, request, reply)
+      return onceAnswered(answer(prepare), complete)
+    }
+
+    function complete(ready: Prepared): Answer<() => FastifyReply> {
+      const { payload } = ready
+      return onceAnswered(ready.finish?.(), () =>
+        payload instanceof Readable ? follow(ready, payload) : () => send(ready, request, reply),
+      )
+    }
+
+    /** A long response ends with its login. A write is done, so its response is at most cut off. */
+    function follow(ready: Prepared, payload: Readable): Answer<() => FastifyReply> {
+      const sent = () => send(ready, request, reply)
+      if (!request.session) return sent
+      const alive = inFlight.follow(request.session, payload)
+      if (kind !== 'write') return alive.then(() => sent)
+      alive.catch(() => {})
+      return sent
+    }
+
+    // A read has its place until its answer is ready, and no longer.
+    if (kind === 'read') return onceAnswered(answer(prepare), settle)
+    return answer((answered) => onceAnswered(prepare(answered), settle))
   }
 
   function send(
-    payload: string | Readable | undefined,
-    { headers = {}, cookies = [] }: Answered,
+    { headers = {}, cookies = [], payload }: Prepared,
     request: FastifyRequest,
     reply: FastifyReply,
   ): FastifyReply {
     for (const { name, value, options } of cookies) reply.setCookie(name, value, options)
-    return reply.headers(headers).send(request.method === 'HEAD' ? unread(payload) : payload)
+    return reply.headers(headers).send(request.method === 'HEAD' ? withoutBody(payload) : payload)
   }
 
-  function whole(body: object | undefined, request: FastifyRequest, reply: FastifyReply) {
+  function whole(body: object | undefined, reply: FastifyReply) {
     if (body === undefined || body instanceof Readable) return body
-    const text = String(
-      reply.getSerializationFunction(`${reply.statusCode}`, 'application/json')?.(body as Record<string, unknown>),
-    )
-    const hold = holdUntilSent(responses, request, reply, refuse)
-    const isRefusable = ['GET', 'HEAD'].includes(request.method) && text.length > maxSliceBytes
-    if (!isRefusable) hold.insist(text.length)
-    else if (!hold.add(text.length)) throw refuse()
-    return toPayload([text], text.length, reply, hold)
+    const serialize = reply.getSerializationFunction(`${reply.statusCode}`, 'application/json')
+    return toPayload([String(serialize?.(body as Record<string, unknown>))], reply)
   }
 
-  /** Reads the first part, which is usually everything, in the turn of the request. Each of the others has its own. */
-  async function start(parts: InParts<object>, request: FastifyRequest, reply: FastifyReply) {
-    if (!responses.hasRoom(ownerOf(request), keptBytes + partBytes)) throw refuse()
-    const first = await parts.next()
-    const hold = holdUntilSent(responses, request, reply, refuse)
+  /** Most responses are complete with their first part. */
+  async function readFirst(
+    parts: InParts<object>,
+    finish: Answered['finish'],
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<Pick<Prepared, 'payload' | 'finish'>> {
     const join = createJoin(serializersOf(reply))
-    const texts = measured(() => join(first))
-    const length = lengthOf(texts)
-    if (!hold.add(first.done ? length : keptBytes + length)) throw refuse()
-    if (first.done) return toPayload(texts, length, reply, hold)
+    const owner = ownerOf(request)
+    // It is read in the request's own place.
+    const first = await parts.next()
+    const texts = join(first)
+    if (first.done) return { payload: toPayload(texts, reply), finish }
     reply.type(json)
-    let isOver = false
+    /** Drops each text once it was taken, and each part once it is text: a slow reader would keep them in memory. */
+    async function* all(waiting: string[]): AsyncGenerator<string> {
+      for (let isOver = false; ; ) {
+        for (let text = waiting.shift(); text !== undefined; text = waiting.shift()) yield text
+        if (isOver) return
+        const part = await heavy.run(owner, () => parts.next())
+        isOver = part.done === true
+        if (isOver) await finish?.()
+        waiting = join(part)
+      }
+    }
     // If a part fails, it is too late for a status: the connection ends before the JSON does.
-    return inSlices(texts, hold, async () => {
-      if (isOver) return undefined
-      await hold.addLater(partBytes)
-      const part = await inTurn(ownerOf(request), () => parts.next())
-      isOver = part.done === true
-      const texts = measured(() => join(part))
-      hold.insist(lengthOf(texts))
-      hold.subtract(partBytes)
-      return texts
-    }).once('error', (err) => {
+    const payload = inSlices(all(texts)).once('error', (err) => {
       if (!(err instanceof ServiceError)) request.log.error({ err }, 'a response failed midway')
     })
+    return { payload, finish: undefined }
   }
 }
 
-/** A HEAD gets the headers alone: Fastify would read a stream to its end. */
-function unread<Payload>(payload: Payload): Payload | Readable {
+/** The response to a HEAD is its headers alone. Fastify would read a stream to its end. */
+function withoutBody(payload: Payload): Payload {
   if (!(payload instanceof Readable)) return payload
   payload.destroy()
   return Readable.from([])
 }
 
-/** A download keeps a file or a connection to the object store open, so it needs room before it begins. */
-export function holdDownload({ downloads, log }: ResponseParts): preHandlerAsyncHookHandler {
-  const refuse = createRefusal(log, 'too many downloads under way: refusing some, or ending slow ones')
-  return async (request, reply) => {
-    if (!holdUntilSent(downloads, request, reply, refuse).add(1)) throw refuse()
+/** A download keeps a file or a connection to the object store open, so it takes its place before it opens one. */
+export function holdDownload({ gate: { streams } }: ResponseParts): preHandlerHookHandler {
+  return (request, reply, next) => {
+    onceAnswered(streams.take(ownerOf(request)), () => {
+      lendUntilEnd(streams, request, reply)
+      next()
+    })?.catch(next)
   }
 }
 
-/** It is too late for a status when others need its room: then the connection ends. */
-function holdUntilSent(
-  budget: Pick<Budget, 'hold'>,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  refuse: () => ServiceError,
-): Hold {
-  const hold = budget.hold(ownerOf(request))
-  if (reply.raw.destroyed) {
-    hold.release()
-    return hold
-  }
-  reply.raw.on('close', hold.release)
-  const { socket } = request.raw
-  const sent = () => socket.bytesWritten - socket.writableLength
-  const before = sent()
-  hold.offer({
-    taken: () => sent() - before,
-    end() {
-      refuse()
-      socket.destroy()
-    },
+/** Releases the place at the request's end. Others who need it end the connection: it is too late for a status. */
+function lendUntilEnd(streams: Slots, request: FastifyRequest, reply: FastifyReply): void {
+  const owner = ownerOf(request)
+  const began = performance.now()
+  const isBehind = () => performance.now() - began > readWithinMs
+  const takeBack = streams.lend(owner, () => request.raw.socket.destroy(), isBehind)
+  releaseAtEnd(request, reply, () => {
+    takeBack()
+    streams.release(owner)
   })
-  return hold
 }
 
-/** Callers without a session are one owner. */
-function ownerOf({ session }: FastifyRequest): string {
-  return session?.userId ?? ''
-}
-
-function toPayload(texts: string[], length: number, reply: FastifyReply, hold: Hold): string | Readable {
+function toPayload(texts: string[], reply: FastifyReply): string | Readable {
   reply.type(json)
-  if (length <= maxSliceBytes) return texts.join('')
-  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+  let [characters, bytes] = [0, 0]
+  for (const text of texts) characters += text.length
+  if (characters <= sliceBytes) return texts.join('')
+  for (const text of texts) bytes += Buffer.byteLength(text)
   reply.header('content-length', bytes)
-  return inSlices(texts, hold)
+  return inSlices(texts)
 }
 
-const lengthOf = (texts: string[]) => texts.reduce((sum, text) => sum + text.length, 0)
+function inSlices(texts: Iterable<string> | AsyncIterable<string>): Readable {
+  return Readable.from(slicesOf(texts), { objectMode: false, highWaterMark: sliceBytes })
+}
 
-/** Sends texts and those that come after them, which are asked for only when everything before has left. */
-function inSlices(
-  first: string[],
-  hold: Hold,
-  next: () => Promise<string[] | undefined> = async () => undefined,
-): Readable {
-  let texts = first
-  let rest = Buffer.alloc(0)
-  let leaving = 0
-
-  async function takeSlice(): Promise<Buffer | null> {
-    while (rest.length === 0) {
-      hold.subtract(leaving)
-      leaving = 0
-      const text = texts.shift()
-      if (text !== undefined) {
-        rest = Buffer.from(text)
-        leaving = text.length
-      } else {
-        const more = await next()
-        if (more === undefined) return null
-        texts = more
-      }
-    }
-    // Not even the last slice is shorter: the connection would not wait for it, and the next text would come too early.
-    const end = rest.length <= maxSliceBytes ? rest.length : sliceBytes
-    const slice = rest.subarray(0, end)
-    rest = rest.subarray(end)
-    return slice
+async function* slicesOf(texts: Iterable<string> | AsyncIterable<string>): AsyncGenerator<Buffer> {
+  for await (const text of texts) {
+    const bytes = Buffer.from(text)
+    for (let start = 0; start < bytes.length; start += sliceBytes) yield bytes.subarray(start, start + sliceBytes)
   }
-
-  return new Readable({
-    // Any other value reads ahead of what the connection takes.
-    highWaterMark: 0,
-    read() {
-      takeSlice().then(
-        (slice) => this.push(slice),
-        (error: Error) => this.destroy(error),
-      )
-    },
-  })
 }
 
 /**

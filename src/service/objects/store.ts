@@ -62,17 +62,18 @@ export interface ObjectStore {
 
 /** Each attempt at an export writes its own object. */
 interface Attempt {
+  user_id: string
   id: string
   fence: number
 }
 
-export function objectKeyOf({ id, fence }: Attempt): string {
-  return `${id}.${fence}`
+export function objectKeyOf({ user_id, id, fence }: Attempt): string {
+  return `${user_id}.${id}.${fence}`
 }
 
 export function attemptOf(objectKey: string): Attempt {
-  const [id = '', fence] = objectKey.split('.')
-  return { id, fence: Number(fence) }
+  const [user_id = '', id = '', fence] = objectKey.split('.')
+  return { user_id, id, fence: Number(fence) }
 }
 
 /** The names of one kind of object: the store may also hold objects of others. */
@@ -85,7 +86,7 @@ export const exportObjects: KeyForm = { prefix: '', matches: isObjectKey }
 
 /** True for a key that `objectKeyOf` made. */
 export function isObjectKey(name: string): boolean {
-  return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.(0|[1-9]\d{0,8})$/.test(name)
+  return /^[\w-]{1,36}\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.(0|[1-9]\d{0,8})$/.test(name)
 }
 
 /** Only the server makes keys; this check keeps a mistake there from reaching outside the store. */

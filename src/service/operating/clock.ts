@@ -3,7 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { dayMs } from '../../protocol/order.ts'
 import type { Database } from '../db/engine/database.ts'
 import { type Heartbeat, lockHeartbeat, saveJudgement } from '../db/tables/heartbeat.ts'
-import { callBeside } from '../terminal/command.ts'
+import { commandLine } from '../terminal/command.ts'
 
 /**
  * A clock that is set wrong would erase what is kept for a time. No other clock can tell: SQLite's is the process's own, and
@@ -29,7 +29,7 @@ export type ClockGuard = Awaited<ReturnType<typeof guardClock>>
 
 /** Judges the clock at the start, before anything writes the time of this process, and every minute. */
 export async function guardClock({ config, database, clock, log }: Parts) {
-  const limitMs = config.keepVersionsDays > 0 ? Math.min(mostMs, (config.keepVersionsDays * dayMs) / 2) : mostMs
+  const limitMs = Math.min(mostMs, (config.keepVersionsDays * dayMs) / 2)
   const stopping = new AbortController()
   let jumpMs = 0
   let lastUse = 0
@@ -92,7 +92,7 @@ function lastUseOf({ believed_at, doubted_ms }: Pick<Judgement, 'believed_at' | 
   return believed_at + (doubted_ms ?? 0)
 }
 
-type Known = Pick<Heartbeat, 'at' | 'believed_at' | 'judged_at' | 'doubted_ms'>
+type Known = Pick<Heartbeat, 'believed_at' | 'judged_at' | 'doubted_ms'>
 
 function judge(known: Known, now: number, limitMs: number): Judgement {
   const { believed_at, judged_at, doubted_ms: before } = lastJudged(known, now)
@@ -106,10 +106,9 @@ function judge(known: Known, now: number, limitMs: number): Judgement {
   return doubted_ms >= trialMs ? accepted(now) : { believed_at, judged_at: now, doubted_ms }
 }
 
-/** If an older release has run since, its last probe is the witness instead. A new database believes any clock. */
-function lastJudged({ at, believed_at, judged_at, doubted_ms }: Known, now: number): Judgement {
-  if (at > 0 && at !== judged_at) return { believed_at: at, judged_at: now, doubted_ms: null }
-  return believed_at === null ? accepted(now) : { believed_at, judged_at: judged_at ?? now, doubted_ms }
+/** A new database believes any clock. */
+function lastJudged({ believed_at, judged_at, doubted_ms }: Known, now: number): Judgement {
+  return believed_at === null || judged_at === null ? accepted(now) : { believed_at, judged_at, doubted_ms }
 }
 
 function accepted(now: number): Judgement {
@@ -128,7 +127,7 @@ export async function acceptClock({ write }: Pick<Database, 'write'>): Promise<s
 
 function describe(judgement: Judgement): string {
   const said = compare(judgement.judged_at, lastUseOf(judgement))
-  return `${said}: nothing is erased by age until the service has run for a day, or until ${callBeside('admin', 'accept-clock')}`
+  return `${said}: nothing is erased by age until the service has run for a day, or until ${commandLine('admin', 'accept-clock')}`
 }
 
 function compare(now: number, lastUse: number): string {

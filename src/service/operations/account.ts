@@ -1,5 +1,5 @@
-import { quotas } from '../../../generated/limits.ts'
-import { fixedLimits } from '../../protocol/fixed-limits.ts'
+import { Keyring } from '../../../generated/keyring-limits.ts'
+import { EncryptedData, ImportRequest, PullRequest, PushRequest, quotas } from '../../../generated/limits.ts'
 import { type CookieConfig, clearedCookies } from '../auth/cookies.ts'
 import { deleteAccount } from '../auth/delete-account.ts'
 import type { SignOutParts } from '../auth/sign-out.ts'
@@ -63,9 +63,21 @@ function limitsOf(config: ConfiguredLimits): Omit<Schemas['AccountLimits'], 'sto
   return {
     stored_records: config.maxUserRecords,
     version_days: config.keepVersionsDays,
-    versions_of_record: config.keepVersionsDays === 0 ? 0 : quotas.versionsOfRecord,
+    versions_of_record: quotas.versionsOfRecord,
     export_bytes: config.maxUserExportBytes,
     requests_per_minute: config.rateLimitPerMinute,
-    ...fixedLimits,
+    // No operator can set these.
+    exports_kept: quotas.exportsKept,
+    exports_unfinished: quotas.exportsUnfinished,
+    devices: quotas.devices,
+    sessions: quotas.logins,
+    sockets_per_instance: quotas.socketsPerInstance,
+    pull_changes: PullRequest.limit.maximum,
+    push_changes: PushRequest.changes.maxItems,
+    import_bookmarks: ImportRequest.bookmarks.maxItems,
+    batch_body_bytes: quotas.batchBodyBytes,
+    body_bytes: quotas.bodyBytes,
+    encrypted_data_bytes: EncryptedData.maxLength,
+    keyring_bytes: Keyring.keyring.maxLength,
   }
 }

@@ -1,7 +1,9 @@
 import { loginFailures } from '../../../generated/login-failures.ts'
-import { demandAllowed, NotAllowedError } from '../auth/access.ts'
+import { demandAllowed, demandMoved, NotAllowedError, UnmovedError } from '../auth/access.ts'
 import { type AttemptParts, findAttempts, startAttempt } from '../auth/attempts.ts'
+import { findAuthenticatedAt, UnaskedError } from '../auth/authentication.ts'
 import { clearedCookies, cookie, loginCookieName } from '../auth/cookies.ts'
+import { recentMsLeft } from '../auth/recent-sign-in.ts'
 import { type RefreshParts, refreshLogin } from '../auth/refresh.ts'
 import { isProgram, parseReturnTo, redirectTarget } from '../auth/return-to.ts'
 import { cookieValues, findLoginsOf, sendsToken } from '../auth/sessions.ts'
@@ -11,6 +13,7 @@ import type { Access } from '../config/access.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/engine/database.ts'
 import { findKeyring } from '../db/tables/keyrings.ts'
+import { findAuthentication } from '../db/tables/logins.ts'
 import { type Provider, ProviderRefusedError, ProviderUnavailableError } from '../provider/provider.ts'
 import { findSessionUser } from './account.ts'
 import type { OperationRequest, Operations } from './operation.ts'
@@ -42,7 +45,7 @@ export const authOperations: Operations<
     if (returnTo === null) throw new ServiceError('InvalidReturnTo')
     // The provider may remember the user: without a question, any program on their machine could sign in as them.
     const isAnew = isProgram(returnTo, parts.config.origins)
-    const started = await startAttempt(parts, cookie, { returnTo, isAnew })
+    const started = await startAttempt(parts, cookie, { returnTo, isAnew, prompt: body.prompt })
     try {
       const authorizationUrl = await parts.provider.authorizationUrl(started.attempt, body.prompt)
       return { status: 200, body: { authorizationUrl }, cookies: [started.cookie] }
@@ -75,21 +78,26 @@ export const authOperations: Operations<
     }
   },
 
-  async logout({ cookie, authorization, address, log }, parts) {
+  async logout({ cookie, authorization, userId, address, log }, parts) {
     const headers = { cookie, authorization }
-    const isSignedOut = await signOut(parts, headers, log).catch((cause) => {
-      throw new ServiceError('LogoutFailed', { cause })
+    const isSignedOut = await signOut(parts, headers, userId, log).catch((cause) => {
+      throw cause instanceof ServiceError ? cause : new ServiceError('LogoutFailed', { cause })
     })
     const isWrong = !isSignedOut && sendsToken(headers, 'session', 'refresh')
     if (isWrong) parts.limits.countWrongCookie(address)
     return { status: 200, body: { success: true }, cookies: clearedCookies(parts.config) }
   },
 
-  async getSession({ session, cookie, authorization }, { database }) {
-    const user = session && (await findSessionUser(database.db, session.userId))
-    if (user) {
-      const has_keyring = (await findKeyring(database.db, session.userId)) !== undefined
-      return { status: 200, body: { authenticated: true, user, has_keyring } }
+  async getSession({ session, cookie, authorization }, { database: { db }, clock }) {
+    const user = session && (await findSessionUser(db, session.userId))
+    const authenticated_at = session && (await findAuthentication(db, session))
+    if (user && authenticated_at !== undefined) {
+      const has_keyring = (await findKeyring(db, session.userId)) !== undefined
+      const recent_sign_in_seconds_left = Math.floor(recentMsLeft(authenticated_at, clock()) / 1000)
+      return {
+        status: 200,
+        body: { authenticated: true, user, has_keyring, authenticated_at, recent_sign_in_seconds_left },
+      }
     }
     const isSent = sendsToken({ cookie, authorization }, 'session')
     const { headers } = new ServiceError(isSent ? 'InvalidSession' : 'AuthenticationRequired')
@@ -119,9 +127,12 @@ async function complete(request: OperationRequest<'completeLogin'>, parts: Parts
     throw new UnknownAttemptError('the browser has no sign-in in progress for this state')
   }
   const { attempt, ...exchanged } = await parts.provider.exchangeCode(callback, newest, ...others)
+  // Who may not sign in with this account is sent back with `prompt=login`, too.
+  const authenticatedAt = await findAuthenticatedAt(parts, exchanged, attempt)
   demandAllowed(parts.config.access, exchanged)
+  await demandMoved(parts.database.db, exchanged.identity)
   const replaced = await findLoginsOf(parts.database.db, { cookie }, parts.clock())
-  const tokens = await signIn(parts, exchanged, attempt, userAgent, replaced)
+  const tokens = await signIn(parts, { ...exchanged, authenticatedAt }, attempt, userAgent, replaced)
   return { returnTo: attempt.returnTo, tokens }
 }
 
@@ -139,9 +150,11 @@ function isWrong(error: unknown): boolean {
 /** The contract lists a text for each; none of the provider's own text reaches the page. */
 function failureOf(error: unknown): keyof typeof loginFailures {
   if (error instanceof UnknownAttemptError || error instanceof UsedAttemptError) return 'expired'
+  if (error instanceof UnaskedError) return 'unasked'
   if (error instanceof DisabledUserError) return 'disabled'
   if (error instanceof NotAllowedError) return 'forbidden'
   if (error instanceof ClosedError) return 'closed'
+  if (error instanceof UnmovedError) return 'unmoved'
   if (error instanceof ProviderRefusedError) return 'refused'
   if (error instanceof ProviderUnavailableError) return 'unavailable'
   return 'failed'

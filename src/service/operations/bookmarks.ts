@@ -7,7 +7,6 @@ import { bytesOf } from '../db/tables/ciphertexts.ts'
 import { findCounters } from '../db/tables/users.ts'
 import { createRecord, deleteRecord, updateRecord } from '../sync/rest.ts'
 import type { WriteParts } from '../sync/write.ts'
-import { pause } from '../thread/loop.ts'
 import { startAfter } from './deep-pages.ts'
 import type { Operations } from './operation.ts'
 
@@ -43,6 +42,9 @@ export const bookmarkOperations: Operations<
   },
 }
 
+/** Ciphertext of a part of a list. Many lists that nobody reads hold one each. */
+const partBytes = 256 * 1024
+
 /** Bookmarks that are deleted meanwhile are left out; those that are created do not move the others. */
 async function* listInParts(
   database: Pick<Database, 'db'>,
@@ -56,9 +58,7 @@ async function* listInParts(
   let start = await startAfter(database.db, user, (page - 1) * limit)
   for (let left = limit; ; ) {
     if (!start) return { data: [], meta }
-    // The way there may have looked at as many rows as a part does.
-    await pause()
-    const limits = { rows: Math.min(left, partLimits.rows), bytes: partLimits.bytes }
+    const limits = { rows: Math.min(left, partLimits.rows), bytes: partBytes }
     const rows = await listNewest(database.db, userId, start, limits)
     const data = rows.map(toBookmark)
     const last = rows.at(-1)

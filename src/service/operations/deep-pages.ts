@@ -1,7 +1,7 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import type { Db } from '../db/engine/database.ts'
 import { type ListKey, type ListStart, nthNewest } from '../db/tables/bookmarks.ts'
 import type { LockedUser } from '../db/tables/users.ts'
-import { pause } from '../thread/loop.ts'
 
 /** Passing so many takes a statement less than a millisecond, because the index is all that it reads. */
 const stepRows = 1000
@@ -11,7 +11,7 @@ const usersAtMost = 50
 /** Of who has looked at deep pages last: every thousandth bookmark, as long as nothing is written. */
 const places = new Map<string, Way>()
 
-interface Way extends Pick<LockedUser, 'last_stamp' | 'epoch'> {
+interface Way extends Pick<LockedUser, 'last_sequence' | 'epoch'> {
   keys: ListKey[]
 }
 
@@ -21,16 +21,16 @@ interface Way extends Pick<LockedUser, 'last_stamp' | 'epoch'> {
  */
 export async function startAfter(
   db: Db,
-  { id, last_stamp, epoch }: Pick<LockedUser, 'id' | 'last_stamp' | 'epoch'>,
+  { id, last_sequence, epoch }: Pick<LockedUser, 'id' | 'last_sequence' | 'epoch'>,
   skip: number,
 ): Promise<ListStart | undefined> {
   const steps = Math.floor(skip / stepRows)
   if (steps === 0) return { skip }
   const known = places.get(id)
-  const { keys } = known?.last_stamp === last_stamp && known.epoch === epoch ? known : { keys: [] }
-  remember(id, { last_stamp, epoch, keys })
+  const { keys } = known?.last_sequence === last_sequence && known.epoch === epoch ? known : { keys: [] }
+  remember(id, { last_sequence, epoch, keys })
   while (keys.length < steps) {
-    await pause()
+    await eventLoopTurn()
     const place = keys.length
     const key = await nthNewest(db, id, { after: keys.at(-1), skip: stepRows - 1 })
     if (!key) return undefined

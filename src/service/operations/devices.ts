@@ -39,19 +39,19 @@ export const deviceOperations: Operations<'listDevices' | 'forgetDevice', Parts>
 
 /** How many changes of others a device has not pulled. They are read once for all devices. */
 async function countPending(db: Db, userId: string, devices: Device[]): Promise<(device: Device) => number> {
-  const { last_stamp } = await findCounters(db, userId)
-  const since = Math.min(last_stamp, ...devices.map(({ cursor }) => cursor))
-  const changes = since < last_stamp ? await listNewestChanges(db, userId, since, newestChanges) : []
+  const { last_sequence } = await findCounters(db, userId)
+  const since = Math.min(last_sequence, ...devices.map(({ cursor }) => cursor))
+  const changes = since < last_sequence ? await listNewestChanges(db, userId, since, newestChanges) : []
   const own = Map.groupBy(changes, ({ device_id }) => device_id)
   return ({ device_id, cursor }) => countAbove(changes, cursor) - countAbove(own.get(device_id) ?? [], cursor)
 }
 
 /** The changes are in descending order. */
-function countAbove(changes: { stamp: number }[], cursor: number): number {
+function countAbove(changes: { sequence: number }[], cursor: number): number {
   let [low, high] = [0, changes.length]
   while (low < high) {
     const middle = (low + high) >> 1
-    if ((changes[middle]?.stamp ?? 0) > cursor) low = middle + 1
+    if ((changes[middle]?.sequence ?? 0) > cursor) low = middle + 1
     else high = middle
   }
   return low

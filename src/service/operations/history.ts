@@ -1,3 +1,4 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { dayMs } from '../../protocol/order.ts'
 import { demandLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
@@ -15,7 +16,6 @@ import { beginCommit } from '../sync/numbers.ts'
 import { purgeRecord } from '../sync/purge.ts'
 import { restoreRecord } from '../sync/restore.ts'
 import { type RewindParts, rewind } from '../sync/rewind.ts'
-import { pause } from '../thread/loop.ts'
 import { toBookmark } from './bookmarks.ts'
 import type { Operations } from './operation.ts'
 
@@ -38,11 +38,11 @@ export const historyOperations: Operations<
   | 'rewindBookmarks',
   Parts
 > = {
-  async listVersions({ session: { userId }, params, query }, { config, clock, database: { db } }) {
+  async listVersions({ session: { userId }, params, query }, { config, database: { db } }) {
     const bookmark = { entity_type: 'bookmark', entity_id: params.id } as const
     const { rows, next } = await readPage(query, (page) => listVersions(db, { userId, ...bookmark, ...page }))
     if (rows.length === 0 && !(await isKnown(db, userId, params.id))) throw new ServiceError('BookmarkNotFound')
-    return { status: 200, body: { versions: rows.map((row) => toVersion(row, config, clock())), next } }
+    return { status: 200, body: { versions: rows.map((row) => toVersion(row, config)), next } }
   },
 
   async restoreBookmark({ caller, params, body }, parts) {
@@ -60,9 +60,9 @@ export const historyOperations: Operations<
     return { status: 200, body: { success: true } }
   },
 
-  async listConflicts({ session: { userId }, query }, { config, clock, database: { db } }) {
+  async listConflicts({ session: { userId }, query }, { config, database: { db } }) {
     const { rows, next } = await readPage(query, (page) => listOpen(db, { userId, ...page }))
-    return { status: 200, body: { conflicts: rows.map((row) => toVersion(row, config, clock())), next } }
+    return { status: 200, body: { conflicts: rows.map((row) => toVersion(row, config)), next } }
   },
 
   async settleConflict({ session: { userId, loginId }, params }, { database, ...parts }) {
@@ -81,31 +81,29 @@ export const historyOperations: Operations<
 }
 
 /** A page of at most `limit` rows and about as much ciphertext as a part of other lists, and the `after` of the next one. */
-async function readPage<Row extends { seq: number; encrypted_data: string | null }>(
+async function readPage<Row extends { sequence: number; encrypted_data: string | null }>(
   { limit, after }: { limit: number; after?: string },
   read: (page: PageLimits & { before: number }) => Answer<Row[]>,
 ): Promise<{ rows: Row[]; next: string | null }> {
   const found: Row[] = []
   let before = after === undefined ? Number.MAX_SAFE_INTEGER : Math.min(Number(after), Number.MAX_SAFE_INTEGER)
   for (let isMore = true; isMore; ) {
-    await pause()
+    if (found.length > 0) await eventLoopTurn()
     const rows = Math.min(limit + 1 - found.length, partLimits.rows)
     const part = await read({ before, rows, bytes: partLimits.bytes - bytesOf(found) })
     found.push(...part)
-    before = part.at(-1)?.seq ?? before
+    before = part.at(-1)?.sequence ?? before
     isMore = part.length === rows && found.length <= limit && bytesOf(found) < partLimits.bytes
   }
   const rows = found.slice(0, limit)
   const isCut = found.length > limit || bytesOf(rows) >= partLimits.bytes
   const last = isCut ? rows.at(-1) : undefined
-  return { rows, next: last ? String(last.seq) : null }
+  return { rows, next: last ? String(last.sequence) : null }
 }
 
-function toVersion(row: VersionWithData, config: Retention, now: number): Schemas['Version'] {
+function toVersion(row: VersionWithData, config: Retention): Schemas['Version'] {
   const { version_id, entity_type, entity_id, operation, timestamp, device_id, encrypted_data, data_hash } = row
-  const { began, began_ahead, ended, ended_ahead, reason, replaced_by, settled_at } = row
-  // A number without a time may look like a later one.
-  const timeOf = (number: number, ahead: number | null) => (ahead === null ? Math.min(number, now) : number - ahead)
+  const { began_at, ended_at, reason, replaced_by, settled_at } = row
   return {
     version_id,
     entity_type,
@@ -115,8 +113,8 @@ function toVersion(row: VersionWithData, config: Retention, now: number): Schema
     device_id,
     ...(encrypted_data !== null && { encrypted_data }),
     ...(data_hash !== null && { data_hash }),
-    began: began === null ? null : timeOf(began, began_ahead),
-    ended: timeOf(ended, ended_ahead),
+    began: began_at,
+    ended: ended_at,
     reason,
     replaced_by,
     settled_at,
@@ -130,6 +128,6 @@ function toDeleted(row: TrashRow, config: Retention): Schemas['DeletedBookmark']
   return { id, encrypted_data, data_hash: data_hash ?? '', created_at, updated_at, deleted_at, erased_at }
 }
 
-function erasedAt(row: Pick<TrashRow, 'seq' | 'ahead' | 'behind'>, { keepVersionsDays }: Retention): number {
-  return row.seq - (row.ahead ?? 0) + (row.behind ?? 0) + keepVersionsDays * dayMs
+function erasedAt(row: Pick<TrashRow, 'stored_at' | 'behind'>, { keepVersionsDays }: Retention): number {
+  return row.stored_at + row.behind + keepVersionsDays * dayMs
 }

@@ -3,6 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { operations as contract } from '../../../generated/openapi.ts'
 import type { OperationId, operations } from '../../../generated/operations.ts'
 import type { Cookie } from '../auth/cookies.ts'
+import type { Answer as DatabaseAnswer } from '../db/engine/query.ts'
 import type { Session } from '../db/tables/tokens.ts'
 import type { Caller } from '../sync/change.ts'
 
@@ -32,6 +33,8 @@ export interface OperationRequest<Op extends OperationId> {
   cookie: string | undefined
   /** The Authorization header. */
   authorization: string | undefined
+  /** The X-User-ID header. */
+  userId: string | undefined
   /** The User-Agent header; empty if there is none. */
   userAgent: string
   params: Exclude<contract[Op]['parameters']['path'], undefined>
@@ -49,7 +52,7 @@ export interface OperationRequest<Op extends OperationId> {
 export type InParts<Json> = AsyncGenerator<Json, Json>
 
 type AnswerBody<Response> = Response extends { content: { 'application/json': infer Json } }
-  ? { body: Json } | { parts: InParts<Json> }
+  ? ({ body: Json } | { parts: InParts<Json> }) & { finish?(): DatabaseAnswer<void> }
   : Response extends { content: { 'application/octet-stream': unknown } }
     ? { body: Readable }
     : { body?: undefined }

@@ -1,7 +1,7 @@
 import { demandLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/engine/database.ts'
-import { findPairing, type PairingRow, savePairing } from '../db/tables/pairings.ts'
+import { erasePairing, findPairing, type PairingRow, savePairing } from '../db/tables/pairings.ts'
 import type { Operations } from './operation.ts'
 
 interface Parts {
@@ -10,7 +10,7 @@ interface Parts {
 }
 
 /** What two devices send each other by them is the client package's business: `src/client/pair.ts`. */
-export const pairingOperations: Operations<'getPairing' | 'sendToPairing', Parts> = {
+export const pairingOperations: Operations<'getPairing' | 'sendToPairing' | 'endPairing', Parts> = {
   async getPairing({ session, params }, { database, clock }) {
     const found = await findPairing(database.db, session.userId, params.id, clock())
     if (!found) throw new ServiceError('PairingNotFound')
@@ -29,6 +29,14 @@ export const pairingOperations: Operations<'getPairing' | 'sendToPairing', Parts
       return found
     }, userId)
     return { status: 200, body: contentOf(stored) }
+  },
+
+  async endPairing({ session: { userId, loginId }, params: { id } }, { database }) {
+    await database.write(async (trx) => {
+      await demandLogin(trx, { userId, loginId })
+      await erasePairing(trx, userId, id)
+    }, userId)
+    return { status: 200, body: { success: true } }
   },
 }
 

@@ -14,12 +14,13 @@ export const sessionOperations: Operations<'listSessions' | 'endSession' | 'endO
     const found = await listLogins(database.db, userId, after, limit + 1, clock())
     const page = found.slice(0, limit)
     const sockets = hub.loginsOf(userId)
-    const sessions = page.map(({ id, created_at, last_used_at, user_agent }) => {
+    const sessions = page.map(({ id, created_at, authenticated_at, last_used_at, user_agent }) => {
       const current = id === loginId
       return {
         id,
         created_at,
-        last_used_at: hourOf(current ? clock() : Math.max(created_at, last_used_at ?? 0)),
+        authenticated_at,
+        last_used_at: hourOf(current ? clock() : Math.max(created_at, last_used_at)),
         user_agent,
         current,
         sockets: sockets.filter((other) => other === id).length,

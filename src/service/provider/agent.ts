@@ -1,4 +1,5 @@
-import { Agent, type Response as AgentResponse, fetch, type RequestInit } from 'undici'
+import { type Response as AgentResponse, EnvHttpProxyAgent, fetch, type RequestInit } from 'undici'
+import type { Proxies } from '../config/config.ts'
 
 export interface ProviderAgent {
   fetch(url: string, request: RequestInit): Promise<AgentResponse>
@@ -6,7 +7,9 @@ export interface ProviderAgent {
 }
 
 /** Connections of their own, apart from whatever else this process calls. */
-export function createAgent(connectTimeoutMs: number): ProviderAgent {
-  const dispatcher = new Agent({ connect: { timeout: connectTimeoutMs } })
+export function createAgent(connectTimeout: number, { http, https, none }: Proxies): ProviderAgent {
+  // Where a text is empty, it does not look into the environment by itself.
+  const proxies = { httpProxy: http ?? '', httpsProxy: https ?? '', noProxy: none ?? '' }
+  const dispatcher = new EnvHttpProxyAgent({ connectTimeout, ...proxies })
   return { fetch: (url, request) => fetch(url, { ...request, dispatcher }), close: () => dispatcher.close() }
 }

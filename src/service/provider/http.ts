@@ -1,4 +1,5 @@
 import type { Response as AgentResponse, RequestInit } from 'undici'
+import type { Proxies } from '../config/config.ts'
 import { beginCall } from '../tracing/trace.ts'
 import type { ProviderAgent } from './agent.ts'
 import { callMs, ProviderUnavailableError } from './provider.ts'
@@ -17,11 +18,11 @@ interface ProviderRequest {
  * The only way to the provider: at most 5 s and 1 MiB per call, including the unpacked body; follows no redirects, except
  * one to the metadata's place.
  */
-export function openProviderHttp() {
+export function openProviderHttp(proxies: Proxies) {
   let agent: Promise<ProviderAgent> | undefined
   return {
     async fetch(url: string, options: ProviderRequest): Promise<Response> {
-      agent ??= openAgent()
+      agent ??= openAgent(proxies)
       return call(await agent, url, options)
     },
     async close(): Promise<void> {
@@ -31,8 +32,8 @@ export function openProviderHttp() {
 }
 
 /** The library takes as long to load as half of the service, which starts without it. */
-async function openAgent(): Promise<ProviderAgent> {
-  return (await import('./agent.ts')).createAgent(connectTimeoutMs)
+async function openAgent(proxies: Proxies): Promise<ProviderAgent> {
+  return (await import('./agent.ts')).createAgent(connectTimeoutMs, proxies)
 }
 
 async function call(agent: ProviderAgent, url: string, { method, headers, body }: ProviderRequest): Promise<Response> {
@@ -64,7 +65,8 @@ async function call(agent: ProviderAgent, url: string, { method, headers, body }
   } catch (error) {
     if (error instanceof ProviderUnavailableError) throw error
     const mayHaveActed = status === undefined ? !wasNeverSent(error) : status < 300
-    throw fail(signal.aborted ? `did not complete its response within ${callMs} ms` : 'failed', mayHaveActed, error)
+    const fault = signal.aborted ? `did not complete its response within ${callMs} ms` : `failed${proxyFault(error)}`
+    throw fail(fault, mayHaveActed, error)
   } finally {
     trace?.end(status === undefined || status >= 500)
   }
@@ -91,8 +93,18 @@ function isMetadata(url: string | URL): boolean {
 /** True if there was no connection to send it on: no address, no listener, no answer in time, or a bad certificate. */
 function wasNeverSent(error: unknown): boolean {
   const { code = '', syscall } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
-  if (syscall === 'connect' || syscall === 'getaddrinfo') return true
+  if (syscall === 'connect' || syscall === 'getaddrinfo' || proxyFault(error) !== '') return true
   return /^(ECONNREFUSED|ENETUNREACH|EHOSTUNREACH|UND_ERR_CONNECT_TIMEOUT|ERR_TLS_.*)$|CERT|UNABLE_TO_/.test(code)
+}
+
+/** Says that a forward proxy made no connection, and with which status; empty if it was not the proxy. */
+function proxyFault(error: unknown): string {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const [, status] = /^Proxy response \((\d+)\)/.exec(cause.message) ?? []
+    if (status !== undefined) return `: the proxy returned status ${status}`
+    if ('code' in cause && cause.code === 'UND_ERR_PRX_CONN') return ': the proxy closed the connection'
+  }
+  return ''
 }
 
 async function readBody(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<Buffer<ArrayBuffer> | null> {

@@ -5,14 +5,14 @@ const staleMs = 3_600_000
 const pauseMs = 60_000
 const maxIssuerLength = 2048
 
-export function keepMetadata(issuer: URL, options: oauth.DiscoveryRequestOptions) {
+export function keepMetadata(issuer: URL, options: oauth.DiscoveryRequestOptions, place = issuer) {
   let kept: oauth.AuthorizationServer | null = null
   let keptAt = 0
   let triedAt = 0
   let pending: Promise<oauth.AuthorizationServer> | null = null
 
   const discover = async () => {
-    const found = await read(issuer, await oauth.discoveryRequest(issuer, options))
+    const found = await read(issuer, await oauth.discoveryRequest(place, options))
     // The library caches the provider's keys by the identity of this object, so it changes only if its content does.
     if (kept === null || JSON.stringify(kept) !== JSON.stringify(found)) kept = found
     keptAt = Date.now()

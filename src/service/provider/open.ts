@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/values.ts'
+import { issuerOf } from './issuer.ts'
 import { openProvider } from './openid.ts'
 import type { Provider } from './provider.ts'
 
@@ -17,7 +18,15 @@ export async function openIdentityProvider(config: Config): Promise<Provider> {
   const client = { clientId: 'encrypted-bookmark-sync', clientSecret: randomBytes(32).toString('base64url') }
   const embedded = await startEmbedded(config, { ...client, redirectUri })
   const scopes = 'openid profile email offline_access'
-  const provider = openProvider({ ...client, issuer: embedded.issuer, scopes, ...common })
+  const proxies = { http: undefined, https: undefined, none: undefined }
+  const provider = openProvider({
+    ...client,
+    issuer: embedded.issuer,
+    place: embedded.origin,
+    scopes,
+    proxies,
+    ...common,
+  })
   return {
     ...provider,
     async authorizationUrl(...asked) {
@@ -38,7 +47,11 @@ export async function openIdentityProvider(config: Config): Promise<Provider> {
 async function startEmbedded(config: Config, client: { clientId: string; clientSecret: string; redirectUri: string }) {
   try {
     const { startDevelopmentProvider } = await import('./development/provider.ts')
-    return await startDevelopmentProvider({ ...client, port: config.developmentProviderPort })
+    return await startDevelopmentProvider({
+      ...client,
+      port: config.developmentProviderPort,
+      issuer: issuerOf(config),
+    })
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const port = config.developmentProviderPort

@@ -1,8 +1,9 @@
 import * as oauth from 'oauth4webapi'
+import type { Proxies } from '../config/config.ts'
+import { identityOf, isComplete, presentIn } from './claims.ts'
 import { openProviderHttp } from './http.ts'
 import { keepMetadata } from './metadata.ts'
 import {
-  type Identity,
   InvalidGrantError,
   type LoginAttempt,
   type Provider,
@@ -10,33 +11,50 @@ import {
   ProviderRefusedError,
   ProviderUnavailableError,
 } from './provider.ts'
+import { tolerant, unverifiedPayload } from './token-response.ts'
 
-const maxClaimLength = 2048
 /** By so much the clocks of the provider and of this machine may differ, as in the library. */
 const clockToleranceMs = 30_000
+/**
+ * A year. `max_age` obliges the provider to send `auth_time`, and this much lets it go on remembering people. A provider that
+ * adds 10 years to its time would soon need more than 32 bits.
+ */
+const rememberedSeconds = 31_536_000
 const unreadable = new Set<string | undefined>([oauth.PARSE_ERROR, oauth.RESPONSE_IS_NOT_JSON])
-const endings = new Set(['invalid_grant', 'interaction_required', 'login_required', 'consent_required'])
+/**
+ * Errors that end a login at once. The request is well-formed and the same for everybody, so `invalid_request`, which
+ * Zitadel sends in the place of every other error, can only mean the token.
+ */
+const endings = new Set([
+  ...['invalid_grant', 'interaction_required', 'login_required', 'consent_required', 'account_selection_required'],
+  ...['invalid_request', 'access_denied', 'invalid_token', 'expired_token'],
+])
 
 export interface ProviderConfig {
   issuer: string
+  /** Where the metadata is, if not at the issuer: the development provider keeps its issuer on any port. */
+  place?: string
   clientId: string
   clientSecret: string
   scopes: string
   redirectUri: string
   allowHttp: boolean
+  proxies: Proxies
   /** UserInfo is asked for it, too, if the ID token has it not. */
   requiredClaim?: string | undefined
 }
 
 /** OpenID Connect: authorization code with PKCE, refresh tokens, RFC 7009. */
 export function openProvider(config: ProviderConfig): Provider {
-  const http = openProviderHttp()
+  const http = openProviderHttp(config.proxies)
   const options = { [oauth.customFetch]: http.fetch, [oauth.allowInsecureRequests]: config.allowHttp }
-  const metadata = keepMetadata(new URL(config.issuer), options)
+  const metadata = keepMetadata(new URL(config.issuer), options, new URL(config.place ?? config.issuer))
   const client: oauth.Client = { client_id: config.clientId }
   const withSecret = sendsSecret(config.clientSecret)
 
   return {
+    issuer: config.issuer,
+
     newAttempt: (returnTo) => ({
       codeVerifier: oauth.generateRandomCodeVerifier(),
       nonce: oauth.generateRandomNonce(),
@@ -56,10 +74,9 @@ export function openProvider(config: ProviderConfig): Provider {
       url.searchParams.set('nonce', attempt.nonce)
       url.searchParams.set('code_challenge', await oauth.calculatePKCECodeChallenge(attempt.codeVerifier))
       url.searchParams.set('code_challenge_method', 'S256')
-      const isAnew = attempt.anewSince !== undefined
-      const asked = isAnew ? 'login' : prompt
+      const asked = attempt.anewSince === undefined ? prompt : 'login'
       if (asked !== undefined) url.searchParams.set('prompt', asked)
-      if (isAnew) url.searchParams.set('max_age', '0')
+      url.searchParams.set('max_age', String(asked === 'login' ? 0 : rememberedSeconds))
       return url.href
     }),
 
@@ -72,13 +89,13 @@ export function openProvider(config: ProviderConfig): Provider {
       const server = await metadata.current().catch((error: unknown) => {
         throw Object.assign(asProviderError(error), { mayHaveActed: false })
       })
-      const response = await withSecret(server.token_endpoint_auth_methods_supported, (auth) =>
+      const sent = await withSecret(server.token_endpoint_auth_methods_supported, (auth) =>
         oauth.refreshTokenGrantRequest(server, client, auth, refreshToken, options),
       )
       try {
-        return { refreshToken: await readRefreshToken(server, response, subject) }
+        return { refreshToken: await readRefreshToken(server, sent, subject) }
       } catch (error) {
-        throw Object.assign(asProviderError(error), { mayHaveActed: response.ok })
+        throw Object.assign(asProviderError(error), { mayHaveActed: sent.ok })
       }
     }),
 
@@ -106,13 +123,14 @@ export function openProvider(config: ProviderConfig): Provider {
     // The contract's default: a callback without state means '/'.
     const state = callback.has('state') || returnTo !== '/' ? returnTo : oauth.expectNoState
     const parameters = oauth.validateAuthResponse(server, client, callback, state)
-    const response = await withSecret(server.token_endpoint_auth_methods_supported, (auth) =>
+    const sent = await withSecret(server.token_endpoint_auth_methods_supported, (auth) =>
       oauth.authorizationCodeGrantRequest(server, client, auth, parameters, config.redirectUri, codeVerifier, options),
     )
+    const { response, signed } = await tolerant(sent)
     const attempt = await findByNonce(attempts, response)
     const expected = { expectedNonce: attempt.nonce, requireIdToken: true }
     const tokens = await oauth.processAuthorizationCodeResponse(server, client, response, expected)
-    await verifySignature(server, response)
+    await verifyIdToken(server, response, signed)
     const idToken = oauth.getValidatedIdTokenClaims(tokens)
     if (idToken === undefined) throw new ProviderRefusedError('OpenID provider returned no ID token')
     demandNewSignIn(attempt, idToken)
@@ -121,24 +139,37 @@ export function openProvider(config: ProviderConfig): Provider {
     return {
       attempt,
       identity: identityOf(idToken, userInfo),
-      claims: { ...userInfo, ...idToken },
+      claims: { ...presentIn(userInfo ?? {}), ...presentIn(idToken) },
       isIncomplete: isAsked && userInfo === null,
       refreshToken: tokens.refresh_token ?? null,
       authenticatedMsAgo: authenticatedMsAgo(idToken),
     }
   }
 
-  async function readRefreshToken(server: oauth.AuthorizationServer, response: Response, subject: string) {
+  async function readRefreshToken(server: oauth.AuthorizationServer, sent: Response, subject: string) {
+    const { response, signed } = await tolerant(sent)
     const tokens = await oauth.processRefreshTokenResponse(server, client, response).catch((error: unknown) => {
-      throw isInvalidGrant(error) ? new InvalidGrantError('OpenID provider refused the refresh token') : error
+      if (!(error instanceof oauth.ResponseBodyError) || !isInvalidGrant(error)) throw error
+      throw new InvalidGrantError(`OpenID provider refused the refresh token: ${errorCode(error.error)}`)
     })
     const idToken = oauth.getValidatedIdTokenClaims(tokens)
     if (idToken !== undefined) {
       // The old refresh token may be spent, so unreachable keys must not lose the new one. TLS vouches for it, too.
-      await verifySignature(server, response).catch(unlessUnavailable)
+      await verifyIdToken(server, response, signed).catch(unlessUnavailable)
       if (idToken.sub !== subject) throw new InvalidGrantError('OpenID provider refreshed a login of another user')
     }
     return tokens.refresh_token ?? null
+  }
+
+  /** The library verifies what it has read; if that was changed before (`tolerant`), the ID token as it was signed. */
+  async function verifyIdToken(server: oauth.AuthorizationServer, response: Response, signed: string | undefined) {
+    if (signed === undefined) return verifySignature(server, response)
+    const original = new Response(signed, { headers: { 'content-type': 'application/jwt' } })
+    const userinfo_signing_alg_values_supported = server.id_token_signing_alg_values_supported ?? ['RS256']
+    // It reads any JWT as it reads that of UserInfo.
+    const reader = { ...server, userinfo_signing_alg_values_supported }
+    await oauth.processUserInfoResponse(reader, client, oauth.skipSubjectCheck, original)
+    await verifySignature(server, original)
   }
 
   async function verifySignature(server: oauth.AuthorizationServer, response: Response): Promise<void> {
@@ -195,8 +226,7 @@ async function findByNonce<Attempt extends LoginAttempt>(
 
 async function readNonce(response: Response): Promise<unknown> {
   const { id_token } = (await response.clone().json()) as { id_token?: unknown }
-  const [, payload = ''] = String(id_token).split('.')
-  return (JSON.parse(Buffer.from(payload, 'base64url').toString()) as { nonce?: unknown }).nonce
+  return unverifiedPayload(String(id_token))?.nonce
 }
 
 function unlessUnavailable(error: unknown): null {
@@ -223,11 +253,9 @@ function translated<Arguments extends unknown[], Result>(step: (...values: Argum
 function asProviderError(error: unknown): ProviderError {
   if (error instanceof ProviderUnavailableError || error instanceof ProviderRefusedError) return error
   if (error instanceof InvalidGrantError) return error
-  if (error instanceof oauth.AuthorizationResponseError && isPassing(error.error)) {
-    return new ProviderUnavailableError(`OpenID provider returned the error ${error.error}`)
-  }
   if (error instanceof oauth.ResponseBodyError || error instanceof oauth.AuthorizationResponseError) {
-    return new ProviderRefusedError(`OpenID provider returned the error ${errorCode(error.error)}`)
+    const message = `OpenID provider returned the error ${errorCode(error.error)}`
+    return isPassing(error.error) ? new ProviderUnavailableError(message) : new ProviderRefusedError(message)
   }
   const cause = error instanceof Error ? bare(error) : undefined
   if (error instanceof oauth.OperationProcessingError && error.code === oauth.JWT_TIMESTAMP_CHECK) {
@@ -239,9 +267,12 @@ function asProviderError(error: unknown): ProviderError {
   return new ProviderRefusedError('OpenID provider or its response was rejected', { cause })
 }
 
-/** True if the refresh token has ended. Microsoft Entra may want the user to be asked something: only another sign-in can do that. */
-function isInvalidGrant(error: unknown): boolean {
-  return error instanceof oauth.ResponseBodyError && endings.has(error.error)
+/**
+ * True if the refresh token has ended. Microsoft Entra may want the user to be asked something: only another sign-in can do
+ * that. A 401 is about the client, unless the error is the token's own.
+ */
+function isInvalidGrant(error: oauth.ResponseBodyError): boolean {
+  return error.error === 'invalid_grant' || (endings.has(error.error) && error.status !== 401)
 }
 
 /** RFC 6749, section 4.1.2.1: what would be a 500 or 503 if it did not have to be a redirect. */
@@ -316,55 +347,4 @@ async function isClientRefused(response: Response): Promise<boolean> {
     .catch(() => null)
   const { error } = (body ?? {}) as { error?: unknown }
   return error === 'invalid_client' || error === 'unauthorized_client'
-}
-
-type Claims = Readonly<Record<string, unknown>>
-
-/** The claims of the ID token, completed by UserInfo. A claim that neither has is '' or false. */
-function identityOf(idToken: oauth.IDToken, userInfo: oauth.UserInfoResponse | null): Identity {
-  const sources: Claims[] = userInfo === null ? [idToken] : [idToken, userInfo]
-  const first = (claim: string) => sources.map((claims) => textOf(claims[claim])).find((value) => value !== '') ?? ''
-  const email = first('email')
-  return {
-    issuer: idToken.iss,
-    subject: subjectOf(idToken),
-    email,
-    name: first('name'),
-    avatar_url: webAddress(first('picture')),
-    // Only a source that contains this very address can vouch for it.
-    email_verified:
-      email !== '' && sources.some((claims) => textOf(claims.email) === email && isTrue(claims.email_verified)),
-  }
-}
-
-function isComplete(idToken: oauth.IDToken, requiredClaim = 'email'): boolean {
-  const wanted = ['email', 'email_verified', 'name', 'picture', requiredClaim]
-  return wanted.every((claim) => idToken[claim] !== undefined)
-}
-
-/** OpenID Connect Core 2: at most 255 ASCII characters. Together with the issuer, it identifies the user. */
-function subjectOf({ sub }: oauth.IDToken): string {
-  if (!/^[\x20-\x7e]{1,255}$/.test(sub))
-    throw new ProviderRefusedError('OpenID provider returned an unusable sub claim')
-  return sub
-}
-
-/**
- * On one line, and in the order in which it is written: apps show it beside other text. SQLite cannot store a lone surrogate,
- * and Postgres no U+0000.
- */
-function textOf(claim: unknown): string {
-  if (typeof claim !== 'string' || claim.length > maxClaimLength) return ''
-  const line = claim.replace(/\p{Bidi_Control}|\0/gu, '').replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
-  return line.trim().toWellFormed()
-}
-
-/** Apps make a picture or a link of it, so it is none that runs scripts. */
-function webAddress(text: string): string {
-  return ['http:', 'https:'].includes(URL.parse(text)?.protocol ?? '') ? text : ''
-}
-
-/** Amazon Cognito's UserInfo sends a string. */
-function isTrue(claim: unknown): boolean {
-  return claim === true || claim === 'true'
 }

@@ -38,6 +38,8 @@ export interface Exchanged {
  * ProviderRefusedError; `refresh` also throws InvalidGrantError.
  */
 export interface Provider {
+  /** As OIDC_ISSUER has it; what the provider itself says may differ by a final slash. */
+  issuer: string
   newAttempt(returnTo: string): LoginAttempt
   /** Of an attempt that is to sign in anew, the prompt is always `login`. */
   authorizationUrl(attempt: LoginAttempt, prompt?: 'login' | 'select_account'): Promise<string>

@@ -117,7 +117,7 @@ export class Connection {
     if (this.cursor !== undefined && !this.stalled) this.sendFrame(ping)
   }
 
-  /** Bytes from the client, before the library has read them. */
+  /** Counts bytes from the client, before the library has handed over what they make. */
   arrived(bytes: number): void {
     this.#unfinishedBytes += bytes
   }
@@ -158,14 +158,6 @@ export class Connection {
   close(code: (typeof closeCodes)['stopping' | 'signedOut' | 'silent']): void {
     if (this.closing) return
     this.#socket.resume()
-    this.#socket.close(code)
-    this.#linger()
-  }
-
-  /** Reads nothing more from the client, not even its answer to the close frame. */
-  cutOff(code: (typeof closeCodes)['flooded']): void {
-    if (this.closing) return
-    this.hold()
     this.#socket.close(code)
     this.#linger()
   }

@@ -1,14 +1,13 @@
 import { setImmediate as eventLoopTurn, setTimeout as sleep } from 'node:timers/promises'
 import { closeCodes } from '../../../generated/channel.ts'
-import { continueFrom } from '../../protocol/sequence.ts'
 import type { ServerMessage } from '../contract/schemas.ts'
 import type { Database } from '../db/engine/database.ts'
 import { type ChangeRow, listChangePage } from '../db/tables/changes.ts'
 import { findAliveLogins } from '../db/tables/logins.ts'
-import { findCounters, findLastStamps } from '../db/tables/users.ts'
+import { findCounters, findLastSequences } from '../db/tables/users.ts'
 import type { Following } from '../notices/notices.ts'
 import { toSyncEvent } from '../sync/event.ts'
-import { measured } from '../thread/work.ts'
+import { continueFrom } from '../sync/numbers.ts'
 import { type Connection, toFrame } from './connection.ts'
 
 const pageLimits = { rows: 256, bytes: 1024 * 1024 }
@@ -60,9 +59,7 @@ export async function deliver(parts: DeliveryParts, userId: string, audience: Au
   )
   for (let start = 0; start < served.length; start += atOnce) {
     const alive = await keepAlive(parts, served.slice(start, start + atOnce))
-    measured(() => {
-      for (const connection of alive) if (sendPage(connection, page)) connection.newsSent = news
-    })
+    for (const connection of alive) if (sendPage(connection, page)) connection.newsSent = news
     // SQLite's queries need no turn of the event loop, so without this everything else would wait for the whole replay.
     await eventLoopTurn()
   }
@@ -87,10 +84,10 @@ function isBehind(connection: Connection, news: number): connection is Ready {
 async function greet(parts: DeliveryParts, userId: string, connections: ReadonlySet<Connection>): Promise<void> {
   const fresh = [...connections].filter(({ open, cursor }) => open && cursor === undefined)
   if (fresh.length === 0) return
-  const { last_stamp, epoch } = await findCounters(parts.database.db, userId)
+  const { last_sequence, epoch } = await findCounters(parts.database.db, userId)
   for (const connection of await keepAlive(parts, fresh)) {
-    const { since = last_stamp } = connection.peer
-    connection.greet(continueFrom(since, last_stamp), parts.clock(), epoch)
+    const { since = last_sequence } = connection.peer
+    connection.greet(continueFrom(since, last_sequence), parts.clock(), epoch)
   }
 }
 
@@ -118,10 +115,10 @@ async function readPage({ database }: DeliveryParts, userId: string, cursor: num
   const more = rows.length >= pageLimits.rows || bytes >= pageLimits.bytes
   const changes = rows.map((row, index) => {
     let message: Buffer | undefined
-    const previous = rows[index - 1]?.stamp ?? cursor
+    const previous = rows[index - 1]?.sequence ?? cursor
     return { row, message: () => (message ??= toMessage(row, previous)) }
   })
-  return { changes, end: more ? (rows.at(-1)?.stamp ?? cursor) : Number.POSITIVE_INFINITY, bytes, more }
+  return { changes, end: more ? (rows.at(-1)?.sequence ?? cursor) : Number.POSITIVE_INFINITY, bytes, more }
 }
 
 /**
@@ -130,17 +127,17 @@ async function readPage({ database }: DeliveryParts, userId: string, cursor: num
  * @param previous_stamp below the row's, without a change between the two; undefined if the socket is past them
  */
 export function toMessage(row: ChangeRow, previous_stamp?: number): Buffer {
-  const message: ServerMessage = { type: 'sync', event: toSyncEvent(row), stamp: row.stamp }
+  const message: ServerMessage = { type: 'sync', event: toSyncEvent(row), stamp: row.sequence }
   return toFrame(JSON.stringify({ ...message, previous_stamp }))
 }
 
 /** Never waits, so that one slow socket does not delay the others. Returns true if the socket was sent everything. */
 function sendPage(connection: Ready, page: Page): boolean {
   for (const { row, message } of page.changes) {
-    if (row.stamp <= connection.cursor) continue
+    if (row.sequence <= connection.cursor) continue
     if (connection.stalled) return false
     connection.sendFrame(message())
-    connection.cursor = row.stamp
+    connection.cursor = row.sequence
   }
   return !page.more
 }
@@ -163,7 +160,7 @@ export async function sweep(
     if (start > 0) await sleep(pauseMs, undefined, { signal: stop }).catch(() => {})
     if (stop.aborted) return
     const batch = userIds.slice(start, start + usersAtOnce)
-    const lastNumbers = await findLastStamps(parts.database.db, batch)
+    const lastNumbers = await findLastSequences(parts.database.db, batch)
     const audiences = batch.flatMap((userId) => users.get(userId) ?? [])
     await keepAlive(
       parts,

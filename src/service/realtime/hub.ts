@@ -5,7 +5,6 @@ import { closeCodes, pingSeconds } from '../../../generated/channel.ts'
 import type { Limits } from '../load/rates.ts'
 import { createTurns } from '../load/turns.ts'
 import type { Notices } from '../notices/notices.ts'
-import { newWork, runAs } from '../thread/work.ts'
 import { Connection, type ConnectionEvents, checkEveryMs, type Peer } from './connection.ts'
 import {
   type Audience,
@@ -19,7 +18,7 @@ import {
 
 const pingEveryMs = pingSeconds * 1000
 /** Each holds one page of changes in memory. */
-const readers = 4
+const readers = 2
 /** Between two pages of a user who has used up the rate. */
 const restMs = 1000
 
@@ -27,7 +26,7 @@ export type Hub = ReturnType<typeof createHub>
 
 interface HubParts extends DeliveryParts {
   notices: Pick<Notices, 'subscribe' | 'follow'>
-  limits: Pick<Limits, 'chargeWork'>
+  limits: Pick<Limits, 'spend'>
   log: FastifyBaseLogger
 }
 
@@ -44,11 +43,11 @@ export function createHub({ log, clock, database, limits, notices }: HubParts) {
   const turns = createTurns<string>(readers, async (userId) => {
     try {
       const audience = users.get(userId)
-      const spent = newWork(userId)
-      const more = audience !== undefined && (await runAs(spent, () => deliver({ clock, database }, userId, audience)))
-      const isOver = limits.chargeWork(userId, spent.ms) !== undefined
-      if (more && isOver) setTimeout(() => turns.add(userId), restMs).unref()
-      else if (more) turns.add(userId)
+      const more = audience !== undefined && (await deliver({ clock, database }, userId, audience))
+      if (!more) return
+      // A page of a replay counts as a request.
+      if (limits.spend(userId, 1) === undefined) turns.add(userId)
+      else setTimeout(() => turns.add(userId), restMs).unref()
     } catch (err) {
       reportFirst(err)
       failed.add(userId)

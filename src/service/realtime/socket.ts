@@ -3,21 +3,22 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { WebSocket } from 'ws'
 import { closeCodes } from '../../../generated/channel.ts'
 import { ServiceError, toServiceError } from '../contract/errors.ts'
+import { parseJson } from '../contract/json.ts'
 import type { ClientMessage, Schemas, ServerMessage } from '../contract/schemas.ts'
 import { faultFinderOf } from '../contract/validation.ts'
 import type { Database } from '../db/engine/database.ts'
 import { findChange } from '../db/tables/changes.ts'
 import { isLoginAlive } from '../db/tables/logins.ts'
-import type { Limits } from '../load/rates.ts'
+import { type ParsingPlaces, parseInTurn } from '../load/gate.ts'
+import { type Limits, requestUnit } from '../load/rates.ts'
 import { type PushParts, push } from '../sync/push.ts'
-import { pause } from '../thread/loop.ts'
-import { newWork, runAs } from '../thread/work.ts'
 import type { Connection, Peer } from './connection.ts'
 import { toMessage } from './delivery.ts'
 import type { Hub } from './hub.ts'
-import { holdInflow, type Inflow, type InflowParts } from './inflow.ts'
 
 const restMs = 1000
+/** Bytes that a ping or pong of the protocol counts as: reading and answering it costs more than its few bytes. */
+const controlBytes = 4096
 
 const faultFinders = {
   sync: faultFinderOf('ChangeMessage', 'asyncapi'),
@@ -25,10 +26,11 @@ const faultFinders = {
   pong: faultFinderOf('PongMessage', 'asyncapi'),
 }
 
-export interface SocketParts extends PushParts, InflowParts {
+export interface SocketParts extends PushParts {
   database: PushParts['database'] & Pick<Database, 'db' | 'isUnavailable'>
   hub: Pick<Hub, 'open'>
-  limits: Pick<Limits, 'chargeUser' | 'chargeWork' | 'countUser'>
+  gate: ParsingPlaces
+  limits: Pick<Limits, 'spend' | 'countUser'>
   log: FastifyBaseLogger
 }
 
@@ -41,72 +43,88 @@ interface Message {
 const beyondRate = 'beyond the rate'
 type Received = Message | typeof beyondRate
 
-/** Serves an upgraded socket: the hub sends to it, and its client's messages are handled here, one at a time. */
+/**
+ * Serves an upgraded socket: the hub sends to it, and its client's messages are handled here, one at a time. The library hands
+ * over one frame in each turn of the event loop (app.ts).
+ */
 export function openRealtime(socket: WebSocket, stream: Duplex, peer: Peer, parts: SocketParts): void {
   const connection = parts.hub.open(socket, stream, peer)
   const received: Received[] = []
-  const inflow = holdInflow(stream, connection, parts, () => {
-    connection.work ??= work(connection, received, inflow, parts)
+  const charge = createCharge(connection, parts)
+  stream.on('data', (chunk: Buffer) => {
+    connection.arrived(chunk.length)
+    charge(chunk.length)
   })
+  const chargeControl = () => charge(controlBytes)
+  socket.on('ping', chargeControl).on('pong', chargeControl)
   socket.on('message', (data: Buffer, isBinary) => {
     connection.heard()
-    if (!connection.closing && received.at(-1) !== beyondRate) received.push(count(data, isBinary, peer, parts))
+    if (connection.closing || received.at(-1) === beyondRate) return
+    received.push(count(data, isBinary, peer, parts))
+    connection.work ??= work(connection, received, parts)
   })
+}
+
+/** Counts bytes as those of requests. While nothing is left of the user's rate, nothing more is read. */
+function createCharge(connection: Connection, { limits }: SocketParts): (bytes: number) => void {
+  let [uncounted, isHeld] = [0, false]
+  async function hold(ms: number): Promise<void> {
+    isHeld = true
+    connection.hold()
+    await connection.rest(ms)
+    connection.release()
+    isHeld = false
+  }
+  return (bytes) => {
+    uncounted += bytes / requestUnit
+    const units = Math.floor(uncounted)
+    if (units === 0) return
+    uncounted -= units
+    const waitMs = limits.spend(connection.peer.userId, units)
+    if (waitMs !== undefined && !isHeld) hold(waitMs)
+  }
 }
 
 /** A message costs something when it arrives, before it waits for anything. What comes after one beyond the rate is dropped. */
 function count(data: Buffer, isBinary: boolean, { userId }: Peer, { limits }: SocketParts): Received {
   try {
-    limits.countUser(userId)
+    limits.countUser(userId, 1)
     return { data, isBinary }
   } catch {
     return beyondRate
   }
 }
 
-/** Nothing is read meanwhile, so only messages that arrived together can be waiting here. */
-async function work(connection: Connection, received: Received[], inflow: Inflow, parts: SocketParts): Promise<void> {
+/** Nothing is read meanwhile, so only messages that had arrived already can be waiting here. */
+async function work(connection: Connection, received: Received[], parts: SocketParts): Promise<void> {
   connection.hold()
-  while (received.length > 0 || (await inflow.handOver())) {
-    const [message] = received
-    if (!message) continue
+  for (let [message] = received; message; [message] = received) {
     await connection.ready()
-    // Left in its place until then, so that what comes after it is dropped.
-    if (message === beyondRate) await refuse(connection, inflow, parts)
-    else if (await handle(message, connection, parts)) received.length = 0
+    // The message keeps its place until then, so that what comes after one beyond the rate is dropped.
+    if (await handle(message, connection, parts)) received.length = 0
     received.shift()
   }
   connection.release()
   connection.work = undefined
 }
 
-async function refuse(connection: Connection, inflow: Inflow, parts: SocketParts): Promise<void> {
-  report(new ServiceError('TooManyRequests'), connection, parts)
-  for (let more = true; more; more = await inflow.handOver());
-  await connection.rest(restMs)
-}
-
 /** Returns true if what waits behind it is to be dropped. */
-async function handle(message: Message, connection: Connection, parts: SocketParts): Promise<boolean> {
+async function handle(message: Received, connection: Connection, parts: SocketParts): Promise<boolean> {
   if (connection.closing) return false
-  const spent = newWork(connection.peer.userId)
   let isTooMany = false
   try {
-    await runAs(spent, async () => {
-      await pause()
-      await answer(message, connection, parts)
-    })
+    await answer(message, connection, parts)
   } catch (error) {
     isTooMany = report(error, connection, parts)
   }
-  // Before the next message, so that a user with many sockets does not do all of it at once.
-  const isOver = parts.limits.chargeWork(connection.peer.userId, spent.ms) !== undefined
-  if (isTooMany || isOver) await connection.rest(restMs)
+  if (isTooMany) await connection.rest(restMs)
   return isTooMany
 }
 
-async function answer({ data, isBinary }: Message, connection: Connection, parts: SocketParts): Promise<void> {
-  const message = readMessage(data, isBinary)
+async function answer(received: Received, connection: Connection, parts: SocketParts): Promise<void> {
+  if (received === beyondRate) throw new ServiceError('TooManyRequests')
+  const { data, isBinary } = received
+  const message = await parseInTurn(parts.gate, connection.peer.userId, data.length, () => readMessage(data, isBinary))
   // Neither reads nor writes anything, and is all that an idle client sends: it costs the database nothing.
   if (message.type === 'ping') connection.send({ type: 'pong' })
   if (message.type !== 'sync') return
@@ -134,7 +152,7 @@ function report(error: unknown, connection: Connection, { database, log }: Socke
 async function pushChange(connection: Connection, event: Schemas['Change'], parts: SocketParts): Promise<void> {
   const passed = connection.cursor ?? 0
   const row = await writeChange(connection, event, parts)
-  if (row && row.stamp <= passed) connection.sendFrame(toMessage(row))
+  if (row && row.sequence <= passed) connection.sendFrame(toMessage(row))
 }
 
 /**
@@ -181,9 +199,9 @@ function readMessage(data: Buffer, isBinary: boolean): ClientMessage {
 
 function parse(data: Buffer): { type?: unknown } | null {
   try {
-    return JSON.parse(data.toString())
-  } catch {
-    throw malformed('it is not JSON')
+    return parseJson(data, 'it') as { type?: unknown } | null
+  } catch (error) {
+    throw malformed((error as Error).message)
   }
 }
 

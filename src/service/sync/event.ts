@@ -14,7 +14,7 @@ export function toSyncEvent(row: ChangeRow): Schemas['SyncEvent'] {
     device_id: row.device_id,
     ...(row.encrypted_data !== null && { encrypted_data: row.encrypted_data }),
     ...(row.data_hash !== null && { data_hash: row.data_hash }),
-    conflict_resolved: row.conflict_resolved === 1,
+    conflict_resolved: row.resolution_strategy !== null,
     resolution_strategy: row.resolution_strategy,
     ...(row.overwritten !== null && { overwritten: readOverwritten(row.overwritten) }),
   }

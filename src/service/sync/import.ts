@@ -1,11 +1,11 @@
+import { v7 as uuidv7 } from 'uuid'
 import { BookmarkExists } from '../../../generated/errors.ts'
 import { decide, keep } from '../../protocol/decide.ts'
 import { isFarAhead } from '../../protocol/order.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import { faultFinderOf } from '../contract/validation.ts'
 import { entityKey, type Stored } from '../db/tables/records.ts'
-import { pause } from '../thread/loop.ts'
-import { type Caller, type Change, type Decided, newId } from './change.ts'
+import type { Caller, Change, Decided } from './change.ts'
 import { isLive } from './rows.ts'
 import { baseOf, type WriteParts, writeRecords } from './write.ts'
 
@@ -28,13 +28,12 @@ export async function importBookmarks(
 ): Promise<Schemas['ImportResponse']> {
   const { deviceId } = caller
   const now = parts.clock()
-  const faults = await findFaults(candidates, now)
+  const faults = findFaults(candidates, now)
   const valid = candidates.filter((candidate) => !faults.has(candidate)) as ImportBookmark[]
   const wanted = valid.map((bookmark) => ({ ...keyOf(bookmark), device_id: deviceId, bookmark }))
   const { verdicts, epoch } = await writeRecords(parts, {
     caller,
     entities: Map.groupBy(wanted, entityKey),
-    bytes: valid.reduce((sum, { encrypted_data }) => sum + encrypted_data.length, 0),
     syncedBy: deviceId,
     decide([entity], stored, seenUpTo): Decided {
       const { bookmark } = entity as (typeof wanted)[number]
@@ -57,12 +56,10 @@ export async function importBookmarks(
 }
 
 /** A second element with the id of a valid one is a fault, too. */
-async function findFaults(candidates: Candidate[], now: number): Promise<Map<Candidate, string>> {
+function findFaults(candidates: Candidate[], now: number): Map<Candidate, string> {
   const seen = new Set<string>()
   const faults = new Map<Candidate, string>()
   for (const candidate of candidates) {
-    const turn = pause()
-    if (turn) await turn
     const fault = findFault(candidate, now) ?? (seen.has(candidate.id) ? inUse : undefined)
     if (fault) faults.set(candidate, fault)
     else seen.add(candidate.id)
@@ -85,7 +82,7 @@ function toChange(bookmark: ImportBookmark, stored: Stored | undefined, deviceId
   const modifiedAt = bookmark.date_modified === undefined ? addedAt(bookmark, now) : bookmark.date_modified * 1000
   return {
     ...keyOf(bookmark),
-    id: newId(),
+    id: uuidv7(),
     operation: 'create',
     timestamp: Math.max(modifiedAt, stored ? stored.timestamp + 1 : 0),
     device_id: deviceId,

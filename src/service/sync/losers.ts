@@ -4,14 +4,13 @@ import type { Trx } from '../db/engine/database.ts'
 import type { Ciphertext } from '../db/tables/ciphertexts.ts'
 import { type EntityKey, entityKey, type RecordRow } from '../db/tables/records.ts'
 import { type EventRange, findByEvents, type Told, type VersionRow } from '../db/tables/versions.ts'
-import { mapInTurns } from '../thread/loop.ts'
 import type { Change, Decided } from './change.ts'
 import type { Commit } from './numbers.ts'
 
 interface Loser {
   change: Change
   /** The version that it lost to. */
-  current: Pick<RecordRow, 'stamp' | 'ahead' | 'event_id'>
+  current: Pick<RecordRow, 'stored_at' | 'event_id'>
 }
 
 /**
@@ -34,15 +33,13 @@ export async function keepLosers(
     }),
   )
   const kept = await findByEvents(trx, userId, fewRanges(losers.map(eventsOf)))
-  const left = fewOfEach(await withoutKept(losers, [...kept, ...replaced]), most)
-  const versions = await mapInTurns(left, (loser) =>
-    toRejected(userId, { ...commit.next(), behind: commit.behind }, loser),
-  )
+  const left = fewOfEach(withoutKept(losers, [...kept, ...replaced]), most)
+  const versions = left.map((loser) => toRejected(userId, commit.next(), commit, loser))
   const ciphertexts = left.flatMap(({ change: { encrypted_data } }, index) => {
-    const { data_stamp } = versions[index] as VersionRow
-    return data_stamp === null || encrypted_data === undefined
+    const { data_sequence } = versions[index] as VersionRow
+    return data_sequence === null || encrypted_data === undefined
       ? []
-      : [{ user_id: userId, stamp: data_stamp, encrypted_data }]
+      : [{ user_id: userId, sequence: data_sequence, encrypted_data }]
   })
   return { versions, ciphertexts }
 }
@@ -84,14 +81,16 @@ function fewOfEach(losers: Loser[], most: number): Loser[] {
 /** Its ciphertext gets the version's own sequence number. */
 function toRejected(
   user_id: string,
-  { stamp: seq, ahead, behind }: ReturnType<Commit['next']> & Pick<Commit, 'behind'>,
+  sequence: number,
+  { at, behind }: Pick<Commit, 'at' | 'behind'>,
   { change, current }: Loser,
 ): VersionRow {
   const data = change.operation === 'delete' ? undefined : change.encrypted_data
   return {
     user_id,
-    seq,
-    ahead,
+    sequence,
+    stored_at: at,
+    behind,
     entity_type: change.entity_type,
     entity_id: change.entity_id,
     version_id: change.id,
@@ -100,32 +99,29 @@ function toRejected(
     device_id: change.device_id,
     data_hash: (change.operation === 'delete' ? undefined : change.data_hash) ?? null,
     began: null,
-    began_ahead: null,
-    ended: current.stamp,
-    ended_ahead: current.ahead,
-    behind,
+    began_at: null,
+    ended_at: current.stored_at,
     reason: 'rejected',
     replaced_by: current.event_id,
     settled_at: null,
     was_deleted: 0,
     bytes: data?.length ?? 0,
-    data_stamp: data === undefined ? null : seq,
+    data_sequence: data === undefined ? null : sequence,
   }
 }
 
 /** Without those that are kept already, perhaps under an older key of the user: a retried push changes nothing. */
-async function withoutKept(losers: Loser[], kept: Told[]): Promise<Loser[]> {
-  const known = new Set(await mapInTurns(kept, versionKey))
+function withoutKept(losers: Loser[], kept: Told[]): Loser[] {
+  const known = new Set(kept.map(versionKey))
   const edits = new Set(kept.map(({ version_id, ...entity }) => editKey(entity, version_id)))
-  const isNew = await mapInTurns(losers, (loser) => {
+  return losers.filter((loser) => {
     const { change } = loser
     if (isEncryptedAnew(change.id, editOf(change.id)) && edits.has(editKey(change, change.id))) return false
-    const key = versionKey(toRejected('', { stamp: 0, ahead: 0, behind: null }, loser))
+    const key = versionKey(toRejected('', 0, { at: 0, behind: 0 }, loser))
     if (known.has(key)) return false
     known.add(key)
     return true
   })
-  return losers.filter((_, index) => isNew[index])
 }
 
 /** The same event may be kept as a version that was replaced. A deleted record's hash is that of its last content. */

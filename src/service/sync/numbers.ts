@@ -1,28 +1,22 @@
 import type { Db } from '../db/engine/database.ts'
-import { findPlace } from '../db/tables/numbers.ts'
+import { findPlace, type InTurn } from '../db/tables/numbers.ts'
 import type { Counters } from '../db/tables/users.ts'
 
 /**
  * Sequence numbers are for order alone, times for everything else: after a recovery, numbers are ahead of the clock for a
- * day, after a large import for some seconds. Each number is stored with how far it was ahead when it was given.
+ * day, after a large import for some seconds. Whatever has a number is stored with its time, too.
  */
 
 /** The numbers and the time of a write that holds the user's row: all its changes get the same time, each a number of its own. */
 export interface Commit {
   /** The service's time (Unix ms). */
   readonly at: number
-  /** How far the clock is behind the time at which the database was last in use (ms); null if it is not. */
-  readonly behind: number | null
-  /** Gives the next sequence number. */
-  next(): Numbered
+  /** How far the clock is behind the time at which the database was last in use (ms); 0 if it is not. */
+  readonly behind: number
+  /** Gives the next sequence number. It is never below `at`. */
+  next(): number
   /** The last one that was given; without any, the user's last one. */
   last(): number
-}
-
-interface Numbered {
-  stamp: number
-  /** How far `stamp` is ahead of the commit's time (ms). Never negative. */
-  ahead: number
 }
 
 export interface CommitParts {
@@ -31,19 +25,30 @@ export interface CommitParts {
 }
 
 /** Nothing else reads a clock in a write: once the row is locked, so that times grow as numbers do. */
-export function beginCommit({ last_stamp }: Pick<Counters, 'last_stamp'>, { clock, clockGuard }: CommitParts): Commit {
+export function beginCommit(
+  { last_sequence }: Pick<Counters, 'last_sequence'>,
+  { clock, clockGuard }: CommitParts,
+): Commit {
   const at = clock()
-  let number = last_stamp
+  let number = last_sequence
   return {
     at,
-    behind: clockGuard.behindMs(at) || null,
+    behind: clockGuard.behindMs(at),
     next() {
       // It grows even if the clock goes back.
       number = Math.max(at, number + 1)
-      return { stamp: number, ahead: number - at }
+      return number
     },
     last: () => number,
   }
+}
+
+/**
+ * The number to continue from. A cursor above the user's last sequence number is from a database that was recovered since: what
+ * is written now gets smaller numbers, so such a device starts from the beginning.
+ */
+export function continueFrom(since: number, lastStamp: number): number {
+  return since > lastStamp ? 0 : since
 }
 
 /**
@@ -52,8 +57,8 @@ export function beginCommit({ last_stamp }: Pick<Counters, 'last_stamp'>, { cloc
  *
  * @param now the service's time: whatever is stored was stored by now
  */
-export async function numberAt(db: Db, userId: string, to: number, now: number): Promise<number> {
-  const { greatest, isEndOfWrite } = await findPlace(db, userId, to)
+export async function numberAt(db: Db, userId: string, to: number, now: number, inTurn: InTurn): Promise<number> {
+  const { greatest, isEndOfWrite } = await findPlace(db, userId, to, inTurn)
   if (isEndOfWrite) return to
   return to >= now ? Number.MAX_SAFE_INTEGER : greatest
 }

@@ -1,17 +1,16 @@
-import { continueFrom } from '../../protocol/sequence.ts'
 import { demandLogin } from '../auth/sessions.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Database, Db } from '../db/engine/database.ts'
 import { type Answer, onceAnswered } from '../db/engine/query.ts'
 import { listChangePage, partLimits } from '../db/tables/changes.ts'
 import { bytesOf } from '../db/tables/ciphertexts.ts'
-import { removeRejectionsOf } from '../db/tables/conflicts.ts'
 import { type End, type Progress, readEnd, readProgress, saveSync } from '../db/tables/devices.ts'
 import { lockUser } from '../db/tables/users.ts'
 import { type Caller, unknownDevice } from './change.ts'
 import { toSyncEvent } from './event.ts'
+import { continueFrom } from './numbers.ts'
 
-const maxBytes = 8 * 1024 * 1024
+const maxBytes = 2 * 1024 * 1024
 const cursorAgeMs = 60_000
 
 type PullResponse = Schemas['PullResponse']
@@ -23,9 +22,9 @@ export interface PullParts {
 }
 
 /**
- * The changes after `since` in order of sequence numbers, at most `limit` and about 8 MiB of them, in parts. Each part is
- * a response of its own up to there; the last one is returned, once the device's cursor is stored. If there are none, which
- * is what most pulls find, the response needs no parts.
+ * The changes after `since` in order of sequence numbers, at most `limit` and about 2 MiB of them, in parts. Each part is
+ * a response of its own up to there, and the last one is returned. Then `finish` stores the device's cursor. If there are no
+ * changes, which is what most pulls find, the response needs no parts.
  */
 export function pull(parts: PullParts, caller: Caller, since: number, limit: number): Answer<Pulled> {
   const { db } = parts.database
@@ -38,7 +37,9 @@ export function pull(parts: PullParts, caller: Caller, since: number, limit: num
   )
 }
 
-type Pulled = { body: PullResponse } | { parts: AsyncGenerator<PullResponse, PullResponse> }
+type Pulled = ({ body: PullResponse } | { parts: AsyncGenerator<PullResponse, PullResponse> }) & {
+  finish(): Answer<void>
+}
 
 function pullUpTo(
   parts: PullParts,
@@ -46,51 +47,49 @@ function pullUpTo(
   { since, limit }: { since: number; limit: number },
   end: End,
   progress?: Progress,
-): Answer<Pulled> {
-  const { db } = parts.database
-  const { userId } = caller
-  const finish = (sent: number, cursor: number) => {
-    const count = () => parts.metrics.countPull(sent)
-    const kept = progress && keepCursor(parts, caller, progress, cursor)
-    return kept ? kept.then(count) : count()
-  }
-  const from = continueFrom(since, end.last_stamp)
-  if (from < end.last_stamp) return { parts: readParts(db, userId, { ...end, from, limit, finish }) }
-  const body = { changes: [], last_sync_timestamp: from, has_more: false, epoch: end.epoch }
-  return onceAnswered(finish(0, from), () => ({ body }))
+): Pulled {
+  const from = continueFrom(since, end.last_sequence)
+  const range = { ...end, cursor: from, left: limit }
+  const finish = () =>
+    onceAnswered(progress && keepCursor(parts, caller, progress, range.cursor), () =>
+      parts.metrics.countPull(limit - range.left),
+    )
+  if (from < end.last_sequence) return { parts: readParts(parts.database.db, caller.userId, range), finish }
+  return { body: { changes: [], last_sync_timestamp: from, has_more: false, epoch: end.epoch }, finish }
 }
 
 interface Range extends End {
-  from: number
-  limit: number
-  finish(sent: number, cursor: number): Answer<void>
+  /** Up to here, changes have been read. */
+  cursor: number
+  /** Changes that may still be read. */
+  left: number
 }
 
-async function* readParts(
-  db: Db,
-  userId: string,
-  { from, limit, last_stamp, epoch, finish }: Range,
-): AsyncGenerator<PullResponse, PullResponse> {
-  let [cursor, left, bytesLeft] = [from, limit, maxBytes]
+/** Keeps in the range how far it has come. */
+async function* readParts(db: Db, userId: string, range: Range): AsyncGenerator<PullResponse, PullResponse> {
+  const { last_sequence, epoch, left: limit } = range
+  let bytesLeft = maxBytes
   for (;;) {
+    const { cursor, left } = range
     const limits = { rows: Math.min(left + 1, partLimits.rows), bytes: Math.min(bytesLeft, partLimits.bytes) }
-    const isBehind = cursor < last_stamp
-    const rows = isBehind ? await listChangePage(db, userId, cursor, limits, last_stamp) : []
+    const isBehind = cursor < last_sequence
+    const rows = isBehind ? await listChangePage(db, userId, cursor, limits, last_sequence) : []
     const bytes = bytesOf(rows)
     const sent = rows.slice(0, left)
-    cursor = sent.at(-1)?.stamp ?? cursor
-    left -= sent.length
+    range.cursor = sent.at(-1)?.sequence ?? cursor
+    range.left -= sent.length
     bytesLeft -= bytes
     const has_more = rows.length > sent.length || bytesLeft <= 0
     const isPart = !has_more && (rows.length === limits.rows || bytes >= limits.bytes)
-    const changes = sent.map(toSyncEvent)
-    if (isPart) {
-      yield { changes, last_sync_timestamp: cursor, has_more: true, epoch }
-      continue
+    if (!isPart && range.left === limit) range.cursor = last_sequence
+    const part = {
+      changes: sent.map(toSyncEvent),
+      last_sync_timestamp: range.cursor,
+      has_more: isPart || has_more,
+      epoch,
     }
-    if (left === limit) cursor = last_stamp
-    await finish(limit - left, cursor)
-    return { changes, last_sync_timestamp: cursor, has_more, epoch }
+    if (!isPart) return part
+    yield part
   }
 }
 
@@ -104,13 +103,11 @@ function keepCursor(
   const now = clock()
   const isKnown = before.last_sync !== null
   const isFresh = before.cursor === cursor && Math.abs(now - (before.last_sync ?? 0)) < cursorAgeMs
-  const settles = before.first_rejecting !== null && before.first_rejecting <= cursor
-  if (isFresh && !settles) return undefined
+  if (isFresh) return undefined
   return database.write(async (trx) => {
     // A push writes the same rows under the user's lock; without it, the two could lock in opposite orders.
-    if (!isKnown || settles) await lockUser(trx, userId)
+    if (!isKnown) await lockUser(trx, userId)
     await demandLogin(trx, { userId, loginId })
-    if (settles) await removeRejectionsOf(trx, { userId, deviceId, cursor })
     await saveSync(trx, { user_id: userId, device_id: deviceId, last_sync: now }, cursor)
   }, userId)
 }

@@ -19,7 +19,7 @@ export async function purgeRecord(
     await demandLogin(trx, { userId, loginId })
     const [stored] = await findStored(trx, userId, [bookmark])
     if (!stored || isLive(stored)) throw new ServiceError('BookmarkNotFound')
-    const erased = await purge(trx, userId, bookmark, stored)
+    const erased = await purge(trx, userId, bookmark)
     await saveCounters(trx, subtract(user, erased))
   }, userId)
 }

@@ -21,7 +21,6 @@ export async function push(parts: PushParts, caller: Caller, changes: Change[]):
   const written = await writeRecords(parts, {
     caller,
     entities: Map.groupBy(considered, entityKey),
-    bytes: considered.reduce((sum, { encrypted_data = '' }) => sum + encrypted_data.length, 0),
     syncedBy: caller.deviceId === unknownDevice ? changes[0]?.device_id : caller.deviceId,
     decide,
   })
@@ -49,7 +48,7 @@ function cursorsAround({
 }: Written): Pick<Schemas['PushResponse'], 'previous_sync_timestamp' | 'last_sync_timestamp'> {
   const last = rows.at(-1)
   if (!last || rows.some(({ overwritten }) => overwritten !== null)) return {}
-  return { previous_sync_timestamp: before, last_sync_timestamp: last.stamp }
+  return { previous_sync_timestamp: before, last_sync_timestamp: last.sequence }
 }
 
 function refusal({ user_id, timestamp }: Change, userId: string, now: number): string | undefined {

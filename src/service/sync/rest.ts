@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { stringify } from 'uuid'
+import { stringify, v7 as uuidv7 } from 'uuid'
 import { decide, unchanged } from '../../protocol/decide.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { BookmarkRow } from '../db/tables/bookmarks.ts'
 import { entityKey, type Stored } from '../db/tables/records.ts'
-import { type Caller, newId } from './change.ts'
+import type { Caller } from './change.ts'
 import { baseOf, type WriteParts, writeRecords } from './write.ts'
 
 type Content = Schemas['BookmarkContent']
@@ -18,7 +18,7 @@ export async function createRecord(
   key: string | undefined,
 ): Promise<BookmarkRow> {
   if (id === undefined && key !== undefined) return createOnce(parts, caller, key, content)
-  return writeRecord(parts, caller, id ?? newId(), 'create', content, (stored) => {
+  return writeRecord(parts, caller, id ?? uuidv7(), 'create', content, (stored) => {
     if (stored) throw new ServiceError('BookmarkExists')
   })
 }
@@ -31,7 +31,7 @@ function createOnce(parts: WriteParts, caller: Caller, key: string, content: Con
   const id = uuidOf(caller.userId, key)
   const eventId = uuidOf(id, content.data_hash, content.encrypted_data)
   const check = (stored: Stored | undefined) => {
-    if (stored && stored.stamp !== stored.first_stamp) throw new ServiceError('BookmarkExists')
+    if (stored && stored.sequence !== stored.first_sequence) throw new ServiceError('BookmarkExists')
     if (stored && stored.event_id !== eventId) throw new ServiceError('IdempotencyKeyUsed')
   }
   return writeRecord(parts, caller, id, 'create', content, check, eventId)
@@ -70,7 +70,7 @@ async function writeRecord(
   operation: Schemas['Operation'],
   content: Content | undefined,
   check: (stored: Stored | undefined) => void,
-  eventId = newId(),
+  eventId = uuidv7(),
 ): Promise<BookmarkRow> {
   const { deviceId } = caller
   const now = parts.clock()
@@ -78,7 +78,6 @@ async function writeRecord(
   const { rows, verdicts } = await writeRecords(parts, {
     caller,
     entities: new Map([[entityKey(bookmark), [bookmark]]]),
-    bytes: content?.encrypted_data.length ?? 0,
     syncedBy: undefined,
     decide(_, stored, seenUpTo) {
       check(stored)

@@ -1,11 +1,11 @@
+import { v7 as uuidv7 } from 'uuid'
 import { decide } from '../../protocol/decide.ts'
 import { isEncryptedAnew } from '../../protocol/encrypted-anew.ts'
 import { ServiceError } from '../contract/errors.ts'
 import { findCiphertext } from '../db/tables/ciphertexts.ts'
-import { settleRestored } from '../db/tables/conflicts.ts'
 import { findStored, type RecordRow, type Stored } from '../db/tables/records.ts'
 import { findKept, type VersionRow } from '../db/tables/versions.ts'
-import { type Caller, newId, type SharedData } from './change.ts'
+import type { Caller, SharedData } from './change.ts'
 import { isLive } from './rows.ts'
 import { baseOf, changeRecords, readSeen, type WriteParts } from './write.ts'
 
@@ -23,37 +23,34 @@ export async function restoreRecord(
     if (!stored) throw new ServiceError('BookmarkNotFound')
     const kept = await findKept(trx, userId, bookmark)
     const source = choose(kept, stored, versionId)
-    const encrypted_data = source && (await findCiphertext(trx, userId, source.data_stamp))
+    const encrypted_data = source && (await findCiphertext(trx, userId, source.data_sequence))
     if (!source || encrypted_data === undefined) throw new ServiceError('VersionNotFound')
-    if (versionId !== undefined && source.seq !== null) await settleRestored(trx, userId, [source.seq], now)
+    const settled = versionId !== undefined && source ? [source.sequence] : []
 
     const timestamp = Math.max(now, stored.timestamp + 1)
     const made = { device_id: deviceId, operation: 'update', ...baseOf(deviceId, stored) } as const
     const content = { encrypted_data, data_hash: source.data_hash }
-    const change = { ...bookmark, id: newId(), timestamp, ...made, ...content }
+    const change = { ...bookmark, id: uuidv7(), timestamp, ...made, ...content }
     const verdict = decide([change], stored, await readSeen(trx, user, [[change]], [stored]))
-    return { verdicts: [{ ...verdict, shared: source }], result: encrypted_data }
+    return { verdicts: [{ ...verdict, shared: source }], settled, result: encrypted_data }
   })
   return { ...(rows[0] as RecordRow), encrypted_data: result }
 }
 
 type Source = SharedData & { data_hash: string }
-type WithData = VersionRow & { data_stamp: number }
+type WithData = VersionRow & { data_sequence: number }
 
 /** By default, what a deleted record was before, or what a live one was last before it became what it is. */
 function choose(kept: VersionRow[], stored: Stored, versionId: string | undefined): Source | undefined {
-  const sources = kept.toSorted((one, other) => other.seq - one.seq).filter(hasData)
+  const sources = kept.toSorted((one, other) => other.sequence - one.sequence).filter(hasData)
   if (versionId !== undefined) return toSource(firstNamed(sources, versionId))
   if (isLive(stored)) return toSource(lastBefore(sources, stored))
-  const before = toSource(sources.find(({ data_stamp }) => data_stamp === stored.data_stamp))
-  if (before || stored.data_stamp === null) return before
-  const { data_stamp, bytes, data_hash } = stored
-  return { data_stamp, bytes, isKept: false, data_hash: data_hash ?? '', seq: null }
+  return toSource(sources.find(({ data_sequence }) => data_sequence === stored.data_sequence))
 }
 
 /** Of several with this id the first to arrive: before its owner has sent it, nobody can know it. */
 function firstNamed(sources: WithData[], versionId: string): WithData | undefined {
-  const arrival = ({ began, seq }: VersionRow) => began ?? seq
+  const arrival = ({ began, sequence }: VersionRow) => began ?? sequence
   const named = sources.filter(({ version_id }) => version_id === versionId)
   return named.sort((one, other) => arrival(one) - arrival(other))[0]
 }
@@ -65,11 +62,11 @@ function lastBefore(sources: WithData[], { event_id }: Stored): WithData | undef
 }
 
 function hasData(version: VersionRow): version is WithData {
-  return version.data_stamp !== null
+  return version.data_sequence !== null
 }
 
 function toSource(version: WithData | undefined): Source | undefined {
   if (!version) return undefined
-  const { data_stamp, bytes, data_hash, seq } = version
-  return { data_stamp, bytes, isKept: true, data_hash: data_hash ?? '', seq }
+  const { data_sequence, bytes, data_hash, sequence } = version
+  return { data_sequence, bytes, data_hash: data_hash ?? '', sequence }
 }

@@ -21,17 +21,12 @@ export function newBytes({ winner: { operation, encrypted_data }, shared }: Won)
 }
 
 /** The record that a winner leaves, with the commit's next number. */
-export function toRecord(
-  user_id: string,
-  commit: Commit,
-  won: Won,
-  { isKept, isOnUnseen }: { isKept: boolean; isOnUnseen: boolean },
-): RecordRow {
-  const { stamp, ahead } = commit.next()
+export function toRecord(user_id: string, commit: Commit, won: Won, isOnUnseen: boolean): RecordRow {
+  const sequence = commit.next()
   const { winner, stored, createdAt, resolution, shared } = won
   const { entity_type, entity_id, id: event_id, operation, timestamp, device_id } = winner
   const isDelete = operation === 'delete'
-  const { bytes, data_stamp } = dataOf(stamp, won, isKept)
+  const { bytes, data_sequence } = dataOf(sequence, won)
   return {
     user_id,
     entity_type,
@@ -41,29 +36,28 @@ export function toRecord(
     created_at: stored?.created_at ?? createdAt ?? timestamp,
     updated_at: timestamp,
     deleted_at: isDelete ? timestamp : null,
-    stamp,
-    ahead,
+    sequence,
+    stored_at: commit.at,
     event_id,
     operation,
     timestamp,
     device_id,
-    conflict_resolved: resolution ? 1 : 0,
     resolution_strategy: resolution ?? null,
     overwritten: overwrittenBy(won, isOnUnseen),
     bytes,
-    data_stamp,
-    first_stamp: stored ? stored.first_stamp : stamp,
-    first_ahead: stored ? stored.first_ahead : ahead,
-    versions: stored ? stored.versions + Number(isKept) : 0,
+    data_sequence,
+    first_sequence: stored?.first_sequence ?? sequence,
+    first_stored_at: stored?.first_stored_at ?? commit.at,
+    versions: stored ? stored.versions + 1 : 0,
   }
 }
 
-/** A delete has no data of its own, and keeps what is stored as long as a version of it would be kept. */
-function dataOf(stamp: number, won: Won, isKept: boolean): Pick<RecordRow, 'bytes' | 'data_stamp'> {
+/** A delete has no data of its own. It keeps the stored data for as long as a version of it would be kept. */
+function dataOf(sequence: number, won: Won): Pick<RecordRow, 'bytes' | 'data_sequence'> {
   const { winner, stored, shared } = won
-  if (shared) return { bytes: shared.bytes, data_stamp: shared.data_stamp }
-  if (winner.operation !== 'delete') return { bytes: newBytes(won), data_stamp: stamp }
-  return isKept && stored ? { bytes: stored.bytes, data_stamp: stored.data_stamp } : { bytes: 0, data_stamp: null }
+  if (shared) return { bytes: shared.bytes, data_sequence: shared.data_sequence }
+  if (winner.operation !== 'delete') return { bytes: newBytes(won), data_sequence: sequence }
+  return stored ? { bytes: stored.bytes, data_sequence: stored.data_sequence } : { bytes: 0, data_sequence: null }
 }
 
 /** Later versions keep what was overwritten: a device may receive only a later one, and must still learn of its loss. */
@@ -78,17 +72,13 @@ export function readOverwritten(json: string | null): Overwritten {
 }
 
 /** The version that a record replaces. Of a deleted one, the version before the delete has the ciphertext. */
-export function toReplaced(
-  record: Pick<RecordRow, 'user_id' | 'stamp' | 'ahead' | 'event_id' | 'deleted_at'>,
-  { behind }: Pick<Commit, 'behind'>,
-  stored: Omit<Stored, 'created_at' | 'updated_at' | 'overwritten' | 'first_stamp' | 'first_ahead' | 'versions'>,
-  unseen: boolean,
-): VersionRow {
+export function toReplaced(record: RecordRow, { behind }: Commit, stored: Stored, unseen: boolean): VersionRow {
   const isDeleted = stored.deleted_at !== null
   return {
     user_id: record.user_id,
-    seq: record.stamp,
-    ahead: record.ahead,
+    sequence: record.sequence,
+    stored_at: record.stored_at,
+    behind,
     entity_type: stored.entity_type,
     entity_id: stored.entity_id,
     version_id: stored.event_id,
@@ -96,16 +86,14 @@ export function toReplaced(
     timestamp: stored.timestamp,
     device_id: stored.device_id,
     data_hash: stored.data_hash,
-    began: stored.stamp,
-    began_ahead: stored.ahead,
-    ended: record.stamp,
-    ended_ahead: record.ahead,
-    behind,
+    began: stored.sequence,
+    began_at: stored.stored_at,
+    ended_at: record.stored_at,
     reason: unseen ? 'overwritten' : 'superseded',
     replaced_by: record.event_id,
     settled_at: null,
     was_deleted: Number(!isDeleted && record.deleted_at !== null),
     bytes: isDeleted ? 0 : stored.bytes,
-    data_stamp: isDeleted ? null : stored.data_stamp,
+    data_sequence: isDeleted ? null : stored.data_sequence,
   }
 }

@@ -4,14 +4,13 @@ import { countChanges } from '../db/tables/changes.ts'
 import { countConflicts } from '../db/tables/conflicts.ts'
 import { findDevice, summarizeDevices } from '../db/tables/devices.ts'
 import { findCounters } from '../db/tables/users.ts'
-import { readDigest } from './digest.ts'
 
 /** `pending_changes` and `conflict_count` are counted up to this, which means this many or more. */
 const maxCount = 10_000
 
 /** The status of a device or, without one, of all of the user's devices together. */
 export async function readStatus(
-  { database }: { database: Pick<Database, 'db' | 'bulk' | 'write'> },
+  { database }: { database: Pick<Database, 'db'> },
   userId: string,
   deviceId: string | undefined,
 ): Promise<Schemas['SyncStatus']> {
@@ -19,15 +18,15 @@ export async function readStatus(
   const device =
     deviceId === undefined ? await summarizeDevices(db, userId) : await findDevice(db, { userId, deviceId })
   const user = await findCounters(db, userId)
-  const { live_bookmarks, last_stamp, epoch } = user
+  const { live_bookmarks, last_sequence, epoch, digest } = user
   const cursor = device?.cursor ?? 0
   return {
     user_id: userId,
     last_sync: device?.last_sync ?? 0,
-    pending_changes: cursor < last_stamp ? await countChanges(db, userId, cursor, deviceId ?? '', maxCount) : 0,
+    pending_changes: cursor < last_sequence ? await countChanges(db, userId, cursor, deviceId ?? '', maxCount) : 0,
     conflict_count: await countConflicts(db, userId, maxCount),
     total_bookmarks: live_bookmarks,
     epoch,
-    digest: await readDigest(database, user),
+    digest,
   }
 }

@@ -3,7 +3,7 @@ import { ServiceError } from '../contract/errors.ts'
 import { type EntityKey, entityKey, isEmptyTombstone, type RecordRow } from '../db/tables/records.ts'
 import type { Counters, LockedUser } from '../db/tables/users.ts'
 import type { Decided } from './change.ts'
-import { isLive, isWon, newBytes, type Won } from './rows.ts'
+import { isLive, newBytes, type Won } from './rows.ts'
 
 export interface QuotaLimits {
   maxUserBytes: number
@@ -43,61 +43,48 @@ export function erasableBytes({ version_bytes, stored_versions, empty_tombstones
 /** How much a write changes the counters of the same names. */
 type AddedBytes = Pick<Counters, 'stored_bytes' | 'version_bytes'>
 
-/** `removed` is the stored ciphertext that goes; what is replaced is part of it if no versions are kept. */
-export function addedBytes(won: Won[], removed: number, isKept: boolean): AddedBytes {
-  let [stored_bytes, version_bytes] = [-removed, 0]
+export function addedBytes(won: Won[]): AddedBytes {
+  let [stored_bytes, version_bytes] = [0, 0]
   for (const verdict of won) {
     const { stored, shared } = verdict
     stored_bytes += newBytes(verdict)
-    if (isKept && isLive(stored)) version_bytes += stored.bytes
-    if (shared?.isKept) version_bytes -= shared.bytes
+    if (isLive(stored)) version_bytes += stored.bytes
+    if (shared) version_bytes -= shared.bytes
   }
   return { stored_bytes, version_bytes }
 }
 
 /**
- * The winners to store; throws QuotaExceeded if they would exceed a limit even without any version, and any tombstone of which
- * nothing is kept by now. What increases neither total always passes, so that a user over a lowered limit can get below it.
+ * The winners to store. Throws QuotaExceeded if they would exceed a limit even without any version and any tombstone of which
+ * nothing is kept. A write that increases neither total always passes, so that a user over a lowered limit can get below it.
  * Deletes pass, too: one of an unknown entity leaves a tombstone only if nothing has to go for it.
  */
 export function withinQuota(
   limits: QuotaLimits,
   user: LockedUser,
-  verdicts: Decided[],
+  won: Won[],
   { stored_bytes, version_bytes }: AddedBytes,
 ): Won[] {
-  const won = verdicts.filter(isWon)
   const maxBytes = maxBytesOf(limits, user)
-  const live = won.filter(({ winner }) => winner.operation !== 'delete')
-  const created = live.filter(({ stored }) => !stored).length
-  const revived = live.filter(({ stored }) => stored && isEmptyTombstone(stored)).length
+  let [created, revived] = [0, 0]
+  const unknown: Won[] = []
+  for (const verdict of won) {
+    const { winner, stored } = verdict
+    if (!stored && winner.operation === 'delete') unknown.push(verdict)
+    else if (!stored) created++
+    else if (winner.operation !== 'delete' && isEmptyTombstone(stored)) revived++
+  }
   const records = user.stored_records - user.empty_tombstones + created + revived
   const grown = stored_bytes - version_bytes + rowBytes * (created + revived)
   const bytes = usedBytes(user) - erasableBytes(user) + grown
-  const left = user.empty_tombstones - revived
-  const isForTombstones = records + left > limits.maxUserRecords || bytes + rowBytes * left > maxBytes
-  const more = isForTombstones ? beatenByTombstones(verdicts) : { records: 0, bytes: 0 }
-  if (created > 0 && records + more.records > limits.maxUserRecords) throw new ServiceError('QuotaExceeded')
+  if (created > 0 && records > limits.maxUserRecords) throw new ServiceError('QuotaExceeded')
   const isAdding = stored_bytes > 0 || created > 0
-  if (isAdding && grown > 0 && bytes + more.bytes > maxBytes) throw new ServiceError('QuotaExceeded')
-  const unknown = won.filter(({ winner, stored }) => !stored && winner.operation === 'delete')
+  if (isAdding && grown > 0 && bytes > maxBytes) throw new ServiceError('QuotaExceeded')
   if (unknown.length === 0) return won
   const free = maxBytes - usedBytes(user) - stored_bytes - rowBytes * created
   const room = Math.min(limits.maxUserRecords - user.stored_records - created, Math.floor(free / rowBytes))
   const omitted = new Set(unknown.slice(Math.max(0, room)))
   return won.filter((verdict) => !omitted.has(verdict))
-}
-
-/** Once tombstones have gone, what they beat is decided anew, and may win: it must fit then, too. */
-function beatenByTombstones(verdicts: Decided[]): { records: number; bytes: number } {
-  let [records, bytes] = [0, 0]
-  for (const { stored, winner, lost, heldBack } of verdicts) {
-    if (!stored || !isEmptyTombstone(stored) || winner) continue
-    const texts = [...lost.keys(), ...heldBack.keys()].filter(({ operation }) => operation !== 'delete')
-    if (texts.length > 0) records++
-    bytes += Math.max(0, ...texts.map(({ encrypted_data }) => rowBytes + (encrypted_data?.length ?? 0)))
-  }
-  return { records, bytes }
 }
 
 /** The counters of live bookmarks and of records after what is written. */

@@ -1,9 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
-import { toDigest } from '../../protocol/digest.ts'
 import type { Database, Db, Trx } from '../db/engine/database.ts'
 import { type Placeholders, query } from '../db/engine/query.ts'
 import { pagesOfStored } from '../db/tables/users.ts'
-import { knownSum, type StoredDigest, sumRecords, toStoredDigest } from '../sync/digest.ts'
+import { digestOfRecords } from '../sync/digest.ts'
 
 const counters = [
   'live_bookmarks',
@@ -16,14 +15,14 @@ const counters = [
 
 type Counters = Record<(typeof counters)[number], number>
 
-/** With what else was wrong: the digest, unless it was not known, and in how many records the count of versions. */
+/** The counters before and after, and what else was wrong: the digest, and in how many records the count of versions. */
 export interface Mended {
   userId: string
   was: Found
   is: Found
 }
 
-type Found = Counters & { digest?: string | null; miscounted_records?: number }
+type Found = Counters & { digest?: string; miscounted_records?: number }
 
 /**
  * Counts anew what each user stores, while the service runs. Yields each user, with the counters that were wrong and have been
@@ -41,50 +40,43 @@ export async function* recount({ db, write }: Pick<Database, 'db' | 'write'>): A
 
 export async function recountUser(trx: Trx, userId: string): Promise<Mended | undefined> {
   // Holds the row first, so that what is counted next is all that there is.
-  await trx.updateTable('users').set({ last_stamp: sql`last_stamp` }).where('id', '=', userId).execute()
+  await trx.updateTable('users').set({ last_sequence: sql`last_sequence` }).where('id', '=', userId).execute()
   const seen = await compare(trx, userId)
   if (!seen || isRight(seen)) return undefined
   const { was, is, digest, mended, miscounted } = seen
   if (miscounted > 0) await recountedRecords.run(trx, { userId })
   await trx
     .updateTable('users')
-    .set({ ...is, ...mended })
+    .set({ ...is, digest: mended })
     .where('id', '=', userId)
     .execute()
-  const isDigestWrong = digest !== undefined && digest !== mended.digest
-  if (areEqual(was, is) && !isDigestWrong && miscounted === 0) return undefined
-  const found = (counters: Counters, of: StoredDigest['digest'] | undefined, miscounted_records: number): Found => ({
+  const found = (counters: Counters, of: string, miscounted_records: number): Found => ({
     ...counters,
-    ...(isDigestWrong && { digest: of ?? null }),
+    ...(digest !== mended && { digest: of }),
     ...(miscounted > 0 && { miscounted_records }),
   })
-  return { userId, was: found(was, digest, miscounted), is: found(is, mended.digest, 0) }
+  return { userId, was: found(was, digest, miscounted), is: found(is, mended, 0) }
 }
 
 /** The counters in the user's row, and those of what is there. */
 interface Comparison {
   was: Counters
   is: Counters
-  /** Undefined if it is not known. */
-  digest: string | undefined
-  mended: StoredDigest
+  digest: string
+  mended: string
   /** The records whose versions are not as many as they count. */
   miscounted: number
 }
 
 function isRight({ was, is, digest, mended, miscounted }: Comparison): boolean {
-  return digest === mended.digest && miscounted === 0 && areEqual(was, is)
-}
-
-function areEqual(was: Counters, is: Counters): boolean {
-  return counters.every((name) => was[name] === is[name])
+  return digest === mended && miscounted === 0 && counters.every((name) => was[name] === is[name])
 }
 
 /** Undefined if the user is gone by now. */
 async function compare(db: Db, userId: string): Promise<Comparison | undefined> {
   const seen = await counted.first(db, { userId })
   if (!seen) return undefined
-  const { last_stamp, digest, digest_stamp, miscounted, ...counts } = seen
+  const { digest, miscounted, ...counts } = seen
   const { is_live, is_bytes, is_records, is_tombstones, is_version_bytes, is_versions, of_no_record, ...was } = counts
   const is = {
     live_bookmarks: is_live,
@@ -94,23 +86,20 @@ async function compare(db: Db, userId: string): Promise<Comparison | undefined> 
     empty_tombstones: is_tombstones,
     stored_versions: is_versions,
   }
-  const known = knownSum({ last_stamp, digest, digest_stamp })
-  const mended = toStoredDigest(await sumRecords(db, userId), last_stamp)
-  return { was, is, digest: known === undefined ? undefined : toDigest(known), mended, miscounted }
+  return { was, is, digest, mended: await digestOfRecords(db, userId), miscounted }
 }
 
-type Counted = Counters &
-  StoredDigest & {
-    last_stamp: number
-    is_live: number
-    is_bytes: number
-    is_records: number
-    is_tombstones: number
-    is_version_bytes: number
-    is_versions: number
-    miscounted: number
-    of_no_record: number
-  }
+type Counted = Counters & {
+  digest: string
+  is_live: number
+  is_bytes: number
+  is_records: number
+  is_tombstones: number
+  is_version_bytes: number
+  is_versions: number
+  miscounted: number
+  of_no_record: number
+}
 
 /**
  * All in one statement, as of one moment. Versions may share their ciphertext with each other and with the record: with a live
@@ -118,13 +107,13 @@ type Counted = Counters &
  */
 const counted = query(
   (_, { userId }: Placeholders<{ userId: string }>) => sql<Counted>`
-    select live_bookmarks, stored_bytes, version_bytes, stored_records, empty_tombstones, stored_versions, last_stamp, digest,
-      digest_stamp, is_live, is_bytes, is_records, is_tombstones, is_version_bytes, is_versions, miscounted, of_no_record
+    select live_bookmarks, stored_bytes, version_bytes, stored_records, empty_tombstones, stored_versions, digest,
+      is_live, is_bytes, is_records, is_tombstones, is_version_bytes, is_versions, miscounted, of_no_record
     from users
     cross join (
       select count(*) filter (where deleted_at is null and entity_type = 'bookmark') as is_live,
         cast(coalesce(sum(bytes), 0) as bigint) as is_bytes, count(*) as is_records,
-        count(*) filter (where deleted_at is not null and data_stamp is null and versions = 0) as is_tombstones
+        count(*) filter (where deleted_at is not null and data_sequence is null and versions = 0) as is_tombstones
       from records where user_id = ${userId}
     ) as recorded
     cross join (
@@ -134,9 +123,9 @@ const counted = query(
         select max(bytes) as bytes, max((
           select case when records.deleted_at is null then 1 else 0 end from records
           where records.user_id = ${userId} and records.entity_type = versions.entity_type
-            and records.entity_id = versions.entity_id and records.data_stamp = versions.data_stamp
+            and records.entity_id = versions.entity_id and records.data_sequence = versions.data_sequence
         )) as live
-        from versions where versions.user_id = ${userId} and data_stamp is not null group by data_stamp
+        from versions where versions.user_id = ${userId} and data_sequence is not null group by data_sequence
       ) as data
     ) as kept
     cross join (select count(*) as is_versions from versions where user_id = ${userId}) as all_versions

@@ -1,4 +1,5 @@
 import type { Database, Db } from '../db/engine/database.ts'
+import { pages } from '../db/engine/query.ts'
 import {
   bindingsOf,
   listSealed,
@@ -78,11 +79,8 @@ interface SealedPage {
 export async function* sealedPages(db: Db): AsyncGenerator<SealedPage> {
   for (const column of sealedColumns) {
     const bindingOf = bindingsOf(column)
-    for (let after: string | undefined = ''; after !== undefined; ) {
-      const page = await listSealed(db, column, after, pageLength)
+    for await (const page of pages<SealedValue>((last) => listSealed(db, column, last, pageLength)))
       yield { column, page, bindingOf }
-      after = page.length < pageLength ? undefined : page.at(-1)?.id
-    }
   }
 }
 

@@ -3,8 +3,8 @@ import { dayMs } from '../../protocol/order.ts'
 import type { Database, Trx } from '../db/engine/database.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** These are swept after so many days, whatever is configured. */
-export const sweptAfterDays = { devices: 400, rejections: 90 }
+/** Devices that have not synced for this many days are swept, whatever is configured. */
+export const deviceDays = 400
 /** Rows of a transaction. It takes some milliseconds, and users' writes get in before the next. */
 const batchRows = 500
 
@@ -17,19 +17,7 @@ interface Parts {
 /** Each deletes what is too old, oldest first, until nothing is left or it is stopped. Resolves to the number of rows. */
 export const rowSweeps = {
   tokens: inBatches(deleteTokens),
-  /** Not seen for 400 days. */
-  devices: inBatches(
-    deleteOldest('devices', ['user_id', 'device_id'], 'last_sync', (now) => now - sweptAfterDays.devices * dayMs),
-  ),
-  /** Older than 90 days. */
-  rejections: inBatches(
-    deleteOldest(
-      'rejections',
-      ['user_id', 'entity_type', 'entity_id'],
-      'created_at',
-      (now) => now - sweptAfterDays.rejections * dayMs,
-    ),
-  ),
+  devices: inBatches(deleteOldest('devices', ['user_id', 'device_id'], 'last_sync', (now) => now - deviceDays * dayMs)),
   /** Replaced so long ago as versions of bookmarks are kept. */
   keyrings: inBatches(
     deleteOldest('keyring_versions', ['user_id', 'id'], 'replaced_at', (now, { keepVersionsDays }) => {
@@ -54,10 +42,13 @@ function inBatches(deleteBatch: (trx: Trx, now: number, config: Parts['config'])
 
 /** Expired tokens, and the logins that have lost their last one. */
 async function deleteTokens(trx: Trx, now: number): Promise<number> {
-  const oldest = trx.selectFrom('tokens').select('hash').where('expires_at', '<=', now).orderBy('expires_at')
+  const oldest = trx.selectFrom('tokens').select(['user_id', 'hash']).where('expires_at', '<=', now)
   const deleted = await trx
     .deleteFrom('tokens')
-    .where('hash', 'in', oldest.limit(batchRows))
+    .where(
+      ({ refTuple }) =>
+        sql<boolean>`${refTuple('user_id', 'hash')} in ${oldest.orderBy('expires_at').limit(batchRows)}`,
+    )
     .where('expires_at', '<=', now)
     .returning(['user_id', 'login_id'])
     .execute()

@@ -1,4 +1,5 @@
 import type { Database } from '../db/engine/database.ts'
+import { hasExpiredPairing } from '../db/tables/pairings.ts'
 import type { ClockGuard } from '../operating/clock.ts'
 import { findClockFault } from '../operating/health.ts'
 import type { Metrics } from '../operating/metrics.ts'
@@ -9,11 +10,12 @@ import { UnfinishedSweep } from './unfinished-sweep.ts'
 import { type VersionSweepParts, versionSweeps } from './versions.ts'
 
 const hourMs = 3_600_000
+const minuteMs = 60_000
 const sweeps = { ...rowSweeps, ...accountSweeps, ...versionSweeps, ...exportSweeps }
 
 export interface SweepParts extends ExportSweepParts, VersionSweepParts, ErasureParts {
   objects: ExportSweepParts['objects']
-  database: ExportSweepParts['database'] & VersionSweepParts['database'] & Pick<Database, 'exclusively' | 'now'>
+  database: ExportSweepParts['database'] & VersionSweepParts['database'] & Pick<Database, 'db' | 'exclusively' | 'now'>
   metrics: Pick<Metrics, 'countSweep' | 'countFailedSweep'>
   clockGuard: Pick<ClockGuard, 'isBelieved'>
 }
@@ -24,7 +26,10 @@ export interface Sweeps {
   close(): Promise<void>
 }
 
-/** Removes what has expired, at the start and then hourly, on one instance at a time. */
+/**
+ * Removes what has expired, at the start and then hourly, on one instance at a time. Pairings go every minute, whatever the clock
+ * says: nobody can miss one.
+ */
 export function startSweeps(parts: SweepParts): Sweeps {
   const stop = new AbortController()
 
@@ -59,18 +64,34 @@ export function startSweeps(parts: SweepParts): Sweeps {
     })
   }
 
+  async function sweepPairings(): Promise<void> {
+    try {
+      // A write would wake the disk of an idle machine.
+      if (!(await hasExpiredPairing(parts.database.db, parts.clock()))) return
+    } catch {
+      // The hourly sweep reports a database that is away.
+      return
+    }
+    await count('pairings', rowSweeps.pairings(parts, stop.signal))
+  }
+
   for (const name of Object.keys(sweeps)) parts.metrics.countSweep(name, 0)
   const first = run()
   let running = first
   const timer = setInterval(() => {
     running = running.then(run)
   }, hourMs).unref()
+  let pairings = Promise.resolve()
+  const pairingTimer = setInterval(() => {
+    pairings = pairings.then(sweepPairings)
+  }, minuteMs).unref()
   return {
     first,
     async close() {
       clearInterval(timer)
+      clearInterval(pairingTimer)
       stop.abort()
-      await running
+      await Promise.all([running, pairings])
     },
   }
 }

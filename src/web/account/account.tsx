@@ -17,6 +17,7 @@ import { showPairing } from '../app/second-device.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirmation, Dialog } from '../ui/dialogs.tsx'
 import { Form, FormEnd } from '../ui/form.tsx'
+import { useLeaving } from '../ui/leaving.ts'
 import { serviceNow } from '../ui/service-time.ts'
 import { tell } from '../ui/tell.ts'
 import { Time } from '../ui/time.tsx'
@@ -217,11 +218,7 @@ function Storage({ turn }: { turn: number }) {
             />
             <Meter label={later.settings.backups} used={usage.exportBytes} limit={limits.exportBytes} format={bytes} />
             <Meter label={say.app.devices} used={usage.devices} limit={limits.devices} format={number} />
-            <p class="hint">
-              {limits.versionDays === 0
-                ? later.account.keepsNone
-                : later.account.keepsFor(limits.versionDays, limits.versionsOfRecord)}
-            </p>
+            <p class="hint">{later.account.keepsFor(limits.versionDays, limits.versionsOfRecord)}</p>
           </>
         )}
       </Answer>
@@ -290,6 +287,9 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
   const [step, setStep] = useState<Step>()
   const [erases, setErases] = useState(true)
   const { isOffered, note } = useRepairOffer()
+  useLeaving(() => {
+    if (vault) tell(later.account.newKeysCount)
+  })
 
   const begin = async (fields: Record<string, string>) => {
     const rotate = (current: Credentials) => rotateKeys(client, current, fields.passphrase ?? '', judgedHere)
@@ -297,7 +297,7 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
   }
   /** The steps left once the new keys count. After a failure, all of it again. */
   const finish = async ({ keys }: Vault) => {
-    if (erases) await eraseEarlierKeyrings(client)
+    if (erases) await eraseEarlierKeyrings(client, { userId })
     const what = later.account.encryptingAnew
     setStep({ what })
     try {
@@ -308,9 +308,7 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
     close()
     tell(later.account.keysChanged)
   }
-  const confirm = async () => {
-    if (!draft) return
-    const opened = await draft.confirm()
+  const confirmed = async (opened: Vault) => {
     if (device.keepsKey) await keepMasterKey(userId, opened.masterKey)
     setVault(opened)
     await finish(opened)
@@ -331,7 +329,7 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
           <FormEnd close={close}>{say.ui.continue}</FormEnd>
         </Form>
       )}
-      {draft && !vault && <RecoveryCode draft={draft} person={app.person} confirm={confirm} cancel={close} />}
+      {draft && !vault && <RecoveryCode draft={draft} person={app.person} confirmed={confirmed} cancel={close} />}
       {vault && (
         <div class="form" aria-live="polite">
           <p>{later.account.newKeysCount}</p>

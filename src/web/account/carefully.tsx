@@ -7,7 +7,6 @@ import { signIn } from '../app/session.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { LeadToSignIn } from '../ui/failure.ts'
-import { serviceNow } from '../ui/service-time.ts'
 import { Waiting } from '../ui/waiting.tsx'
 import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
@@ -15,13 +14,13 @@ import { say } from '../words/words.ts'
 interface Options {
   /** The view whose address opens this dialog, as `hrefOf` returns it: the person comes back there. */
   to: string
-  /** False if it may go without a young sign-in: then the person is only led to one once the service wants it. */
+  /** False if a recent sign-in is not always required. The person is then only led to one after the service has refused. */
   asksFirst?: boolean
 }
 
 /**
- * Shows a dialog for what cannot be undone. The service wants a young sign-in for that, so an older one is renewed before
- * the person types anything; whatever waits to be sent stays in this browser meanwhile.
+ * Shows a dialog for what cannot be undone. The service requires a recent sign-in for that, so an older one is renewed before
+ * the person types anything. Unsent edits stay in this browser meanwhile.
  */
 export function showCarefully(client: Client, options: Options, content: (close: () => void) => VNode): void {
   showDialog((close) => {
@@ -39,24 +38,24 @@ interface CarefulProps extends Options {
   close: () => void
 }
 
-type Stage = 'asking' | 'young' | 'old' | 'became-old'
+type Stage = 'asking' | 'recent' | 'old' | 'became-old'
 
 function Careful({ client, to, asksFirst = true, content, close }: CarefulProps) {
-  const [stage, setStage] = useState<Stage>(asksFirst ? 'asking' : 'young')
+  const [stage, setStage] = useState<Stage>(asksFirst ? 'asking' : 'recent')
   const current = useRef(stage)
   current.current = stage
   // One that gives way to the next tells that it was closed, too.
   const closeThis = () => current.current === stage && close()
   const ask = () =>
-    void isYoung(client).then(
-      (young) => setStage(young ? 'young' : 'old'),
-      // The dialog's own call will tell what is wrong.
-      () => setStage('young'),
+    void isRecent(client).then(
+      (recent) => setStage(recent ? 'recent' : 'old'),
+      // The dialog's own call will report what is wrong.
+      () => setStage('recent'),
     )
   useEffect(() => {
     if (asksFirst) ask()
   }, [])
-  if (stage === 'young') {
+  if (stage === 'recent') {
     return <LeadToSignIn.Provider value={() => setStage('became-old')}>{content(closeThis)}</LeadToSignIn.Provider>
   }
   return (
@@ -98,12 +97,12 @@ export function AskToSignIn({ client, to, cancel, children }: AskProps) {
   )
 }
 
-/** So much time must be left to type, and to print a recovery code. */
-const enoughMs = 5 * 60_000
+/** Half of the time that a sign-in stays recent. A person needs minutes to choose a passphrase, or to print a recovery code. */
+const enoughSeconds = quotas.recentSignInSeconds / 2
 
-/** True if the sign-in of this browser is so young that the person will be ready before it is not. */
-async function isYoung(client: Client): Promise<boolean> {
-  const { sessions } = unwrap(await client.GET('/api/v1/account/sessions', { params: { query: { limit: 1000 } } }))
-  const own = sessions.find(({ current }) => current)
-  return own !== undefined && serviceNow() - own.created_at < quotas.youngLoginSeconds * 1000 - enoughMs
+/** True if the sign-in of this browser stays recent until the person is done. The service's clock decides. */
+async function isRecent(client: Client): Promise<boolean> {
+  const { recent_sign_in_seconds_left: left } = unwrap(await client.GET('/api/v1/auth/session'))
+  // An older instance sends nothing. It refuses the call itself, and that leads to the sign-in, too.
+  return !(left < enoughSeconds)
 }

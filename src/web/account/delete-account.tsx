@@ -1,26 +1,28 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type AccountOptions, openAccount, SignInAgainError } from '../../client/account.ts'
 import { useApp } from '../app/context.ts'
-import { go, hrefOf, readRoute } from '../app/route.ts'
+import { hrefOf, readRoute } from '../app/route.ts'
+import { forgetDeletedUser } from '../app/session.ts'
 import { Button } from '../ui/button.tsx'
-import { Dialog, showDialog } from '../ui/dialogs.tsx'
+import { Dialog } from '../ui/dialogs.tsx'
 import { Field, Form } from '../ui/form.tsx'
+import { tell } from '../ui/tell.ts'
 import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
-import { AskToSignIn } from './carefully.tsx'
+import { AskToSignIn, showCarefully } from './carefully.tsx'
 
 /** @param isAsked the person comes back from signing in again, to delete it */
 export function DeleteAccount({ isAsked }: { isAsked: boolean }) {
   const app = useApp()
   useEffect(() => {
-    if (isAsked) confirmDeletion(app)
+    if (isAsked) confirmDeletion(app, later.account.savedFiles)
   }, [isAsked])
   return (
     <section class="panel" id="account-delete" aria-labelledby="delete-title">
       <h2 id="delete-title">{later.account.deleteTitle}</h2>
       <p>{fill(later.account.deleteMore, { a: (text) => <a href={hrefOf('settings')}>{text}</a> })}</p>
       <div class="bar">
-        <Button look="danger" onClick={() => confirmDeletion(app)}>
+        <Button look="danger" onClick={() => confirmDeletion(app, later.account.savedFiles)}>
           {later.account.deleteButton}
         </Button>
       </div>
@@ -28,18 +30,24 @@ export function DeleteAccount({ isAsked }: { isAsked: boolean }) {
   )
 }
 
-/** Asks before the account goes for good. It takes no keys. */
-export function confirmDeletion(owner: AccountOptions): void {
-  showDialog((close) => {
-    const end = () => {
-      close()
-      if (isDeletionAsked()) go('account', '', { replace: true })
-    }
-    return <DeletionForm owner={owner} close={end} />
-  })
+/**
+ * Asks before the account goes for good. It takes no keys.
+ *
+ * @param savedFiles says what becomes of the backups that the person has downloaded
+ */
+export function confirmDeletion(owner: AccountOptions, savedFiles: string): void {
+  showCarefully(owner.client, { to: deletionAddress }, (close) => (
+    <DeletionForm owner={owner} savedFiles={savedFiles} close={close} />
+  ))
 }
 
-function DeletionForm({ owner, close }: { owner: AccountOptions; close: () => void }) {
+interface DeletionFormProps {
+  owner: AccountOptions
+  savedFiles: string
+  close: () => void
+}
+
+function DeletionForm({ owner, savedFiles, close }: DeletionFormProps) {
   const [mustSignIn, setMustSignIn] = useState(false)
   const [fault, setFault] = useState<string>()
   const submit = async ({ typed = '' }: Record<string, string>) => {
@@ -69,6 +77,7 @@ function DeletionForm({ owner, close }: { owner: AccountOptions; close: () => vo
               <li key={text}>{text}</li>
             ))}
           </ul>
+          <p>{savedFiles}</p>
           <Field
             label={later.account.typeToConfirm(later.account.deleteWord)}
             name="typed"
@@ -90,7 +99,7 @@ function DeletionForm({ owner, close }: { owner: AccountOptions; close: () => vo
   )
 }
 
-/** Afterwards the page loads anew, at an address that says that it is done. */
+/** Afterwards the page loads anew, at an address that says that it is done. The page of somebody else only says so. */
 async function deleteAccount({ client, userId, sync }: AccountOptions): Promise<void> {
   const account = openAccount({
     client,
@@ -102,8 +111,8 @@ async function deleteAccount({ client, userId, sync }: AccountOptions): Promise<
           ...options,
           async first() {
             await options.first?.()
-            localStorage.clear()
-            history.replaceState(null, '', hrefOf('deleted'))
+            if (forgetDeletedUser(userId)) history.replaceState(null, '', hrefOf('deleted'))
+            else tell(say.signIn.deleted)
           },
         }),
     },

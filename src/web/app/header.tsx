@@ -93,7 +93,7 @@ export function ownMenu(app: App): MenuItem[] {
       action: () => showDialog((close) => <Seen sync={sync} close={close} />),
     },
     { label: say.app.syncDetails, icon: HistoryIcon, action: () => showDetails(sync) },
-    { label: say.app.signOut, icon: SignOutIcon, action: () => signOut(sync) },
+    { label: say.app.signOut, icon: SignOutIcon, action: () => signOut(sync, userId) },
   ]
 }
 

@@ -1,4 +1,4 @@
-import { getSession } from '../../../generated/paths.ts'
+import { refreshSession } from '../../../generated/paths.ts'
 import { ApiError, OfflineError, StorageFullError, type Sync, type SyncStatus } from '../../client/index.ts'
 import { messageOf, tellFailure } from '../ui/failure.ts'
 import { hearTime } from '../ui/service-time.ts'
@@ -17,35 +17,24 @@ export async function send(request: Request): Promise<Response> {
   try {
     const response = await fetch(request)
     hearTime(response.headers.get('date'))
+    if (isSessionLost(request, response)) for (const listener of lost) listener()
     return response
   } catch (cause) {
     throw cause instanceof TypeError ? new OfflineError(undefined, { cause }) : cause
   }
 }
 
-/** From the start of the page to its first exchange, on a slow device too. Later, somebody else may be signed in. */
-const freshMs = 15_000
+const lost = new Set<() => void>()
 
-/**
- * Asks only once who is signed in when the page is loaded: the page needs the answer to know whose bookmarks to open, and
- * the sync before its first exchange.
- */
-export function askOnce(ask: typeof send): typeof send {
-  let kept: { answer: Response | undefined; at: number } | undefined
-  return async (request) => {
-    if (new URL(request.url).pathname !== getSession) return ask(request)
-    if (kept) {
-      const { answer, at } = kept
-      kept.answer = undefined
-      return answer && performance.now() - at <= freshMs ? answer : ask(request)
-    }
-    const answer = await ask(request)
-    if (!answer.ok) return answer
-    // A clone would break with the first request's signal, which ends while the person is still typing the passphrase.
-    const text = await answer.text()
-    kept = { answer: new Response(text, answer), at: performance.now() }
-    return new Response(text, answer)
-  }
+/** Calls the listener when the service says that the session has ended for good, or is another user's than the request's. */
+export function onSessionLost(listener: () => void): void {
+  lost.add(listener)
+}
+
+function isSessionLost({ url }: Request, { status, headers }: Response): boolean {
+  const code = headers.get('x-error-code')
+  if (status === 403) return code === 'ForbiddenUser'
+  return status === 401 && code !== null && new URL(url).pathname === refreshSession
 }
 
 export function openWebSocket(url: string): WebSocket {

@@ -13,27 +13,31 @@ import {
   type Vault,
 } from '../../client/index.ts'
 import { takeScanned } from '../pairing/code.ts'
-import { Front, SignIn } from '../sign-in/sign-in.tsx'
+import { Front, failureIn, OtherPerson, SignIn } from '../sign-in/sign-in.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialogs, Toasts } from '../ui/dialogs.tsx'
 import { messageOf } from '../ui/failure.ts'
 import { lazily } from '../ui/lazily.tsx'
+import { hasLeft } from '../ui/leaving.ts'
 import { tell } from '../ui/tell.ts'
 import { Waiting } from '../ui/waiting.tsx'
 import { say } from '../words/words.ts'
 import type { App } from './context.ts'
 import type { Device } from './device.ts'
+import { keepDraftsOf } from './draft.ts'
+import { type Departure, watchSession, watchSync } from './handover.ts'
 import { followTrouble, openWebSocket } from './network.ts'
-import { areKeysReplaced, findUser, leaveWhenSignedOut, noteReplacedKeys, signOut, type User } from './session.ts'
+import { areKeysReplaced, findUser, leaveViewOfOthers, noteReplacedKeys, signOut, type User } from './session.ts'
 
-/** How far the page is: nobody signed in, the vault locked, the store of a newer version, or open. */
+/** How far the page is: nobody signed in, the vault locked, the store of a newer version, open, or its person has left. */
 type Stage =
   | { name: 'starting' }
   | { name: 'failed'; error: unknown }
   | { name: 'signed-out' }
   | { name: 'locked'; user: User }
-  | { name: 'outdated'; sync: Sync }
+  | { name: 'outdated'; sync: Sync; userId: string }
   | { name: 'open'; app: App }
+  | { name: 'left'; departure: Departure }
 
 /** Nobody needs it to sign in. */
 const Shell = lazily(() => import('./shell.tsx').then(({ Shell }) => Shell))
@@ -46,12 +50,22 @@ interface RootProps {
 }
 
 export function Root({ client, device }: RootProps) {
-  const [stage, setStage] = useState<Stage>({ name: 'starting' })
+  const [stage, show] = useState<Stage>({ name: 'starting' })
+  const setStage = (next: Stage) => {
+    if (!hasLeft()) show(next)
+  }
 
   const start = async () => {
     setStage({ name: 'starting' })
     const user = await findUser(client)
     if (!user) return setStage({ name: 'signed-out' })
+    reportFailedSignIn()
+    leaveViewOfOthers(user)
+    watchSession({
+      client,
+      user,
+      show: (departure) => show(departure ? { name: 'left', departure } : { name: 'starting' }),
+    })
     Shell.prepare()
     const kept = device.keepsKey ? await loadMasterKey(user.user_id) : undefined
     if (kept && !areKeysReplaced(user.user_id)) await open(user, deriveKeys(kept))
@@ -63,12 +77,13 @@ export function Root({ client, device }: RootProps) {
       await keepMasterKey(user.user_id, masterKey)
       noteReplacedKeys(undefined)
     }
-    await open(user, keys)
+    if (!hasLeft()) await open(user, keys)
   }
 
   const open = async ({ user_id: userId, name: person }: User, keys: Keys) => {
+    const own = client.as(userId)
     const sync = createSync({
-      client,
+      client: own,
       keys,
       userId,
       deviceId: device.id,
@@ -76,10 +91,10 @@ export function Root({ client, device }: RootProps) {
       ...device.open(userId),
     })
     followTrouble(sync)
-    leaveWhenSignedOut(sync)
+    watchSync(sync)
     sync.on('status', ({ reason }) => {
       // Another device has rotated the keys: those that are kept here open nothing new, so the page asks for the passphrase.
-      if (reason !== 'keys') return
+      if (reason !== 'keys' || hasLeft()) return
       if (device.keepsKey) noteReplacedKeys(userId)
       location.reload()
     })
@@ -87,11 +102,14 @@ export function Root({ client, device }: RootProps) {
       await sync.start()
     } catch (error) {
       if (!(error instanceof StoreVersionError)) throw error
-      return setStage({ name: 'outdated', sync })
+      return setStage({ name: 'outdated', sync, userId })
     }
-    if (device.keepsKey) keepUnsent(sync)
+    if (device.keepsKey) {
+      keepUnsent(sync)
+      keepDraftsOf(userId)
+    }
     if (takeScanned() !== undefined) tell(say.app.openAlready)
-    setStage({ name: 'open', app: { client, sync, keys, userId, person, device } })
+    setStage({ name: 'open', app: { client: own, sync, keys, userId, person, device } })
   }
 
   const attempt = (work: Promise<unknown>): Promise<unknown> =>
@@ -108,15 +126,35 @@ export function Root({ client, device }: RootProps) {
       {stage.name === 'locked' && (
         <VaultDoor
           device={device}
-          owner={{ client, userId: stage.user.user_id, person: stage.user.name }}
+          owner={{ client: client.as(stage.user.user_id), userId: stage.user.user_id, person: stage.user.name }}
           opened={(vault) => attempt(unlock(stage.user, vault))}
         />
       )}
-      {stage.name === 'outdated' && <OutOfDate sync={stage.sync} />}
+      {stage.name === 'outdated' && <OutOfDate sync={stage.sync} userId={stage.userId} />}
       {stage.name === 'open' && <Shell app={stage.app} />}
+      {stage.name === 'left' && <Left client={client} departure={stage.departure} />}
       <Dialogs />
       <Toasts />
     </>
+  )
+}
+
+/**
+ * The person is still signed in, and went to sign in again in vain. The page opens without the view that they came from,
+ * which would send them there once more.
+ */
+function reportFailedSignIn(): void {
+  const failure = failureIn(location.search)
+  if (location.pathname !== '/login' || failure === undefined) return
+  history.replaceState(null, '', '/')
+  tell(say.signIn.failures[failure], { isAlert: true })
+}
+
+function Left({ client, departure: { other, waiting } }: { client: Client; departure: Departure }) {
+  return other ? (
+    <OtherPerson client={client} name={other.name} waiting={waiting} />
+  ) : (
+    <SignIn client={client} waiting={waiting} />
   )
 }
 
@@ -134,7 +172,7 @@ export function StartFailure({ error, again }: { error: unknown; again: () => vo
 }
 
 /** It may only be an old tab, or the service has gone back to an older version, which nothing here can tell. */
-function OutOfDate({ sync }: { sync: Sync }) {
+function OutOfDate({ sync, userId }: { sync: Sync; userId: string }) {
   return (
     <Front>
       <h1>{say.app.outOfDate}</h1>
@@ -143,7 +181,7 @@ function OutOfDate({ sync }: { sync: Sync }) {
         {say.ui.reload}
       </Button>
       <p>{say.app.outOfDateElse}</p>
-      <Button onClick={() => signOut(sync)}>{say.app.signOut}</Button>
+      <Button onClick={() => signOut(sync, userId)}>{say.app.signOut}</Button>
     </Front>
   )
 }

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'preact/compat'
+import { newEntry } from './entries.ts'
 
 /** Where the user is: `#/folder/0199…` is the view `folder` of what `0199…` names. The service never sees this part. */
 interface Route {
@@ -14,7 +15,7 @@ export function hrefOf(view: string, rest = ''): string {
 
 /** Goes there; with `replace`, without a step that "back" returns to. */
 export function go(view: string, rest = '', { replace = false } = {}): void {
-  history[replace ? 'replaceState' : 'pushState'](null, '', hrefOf(view, rest))
+  history[replace ? 'replaceState' : 'pushState'](newEntry(), '', hrefOf(view, rest))
   dispatchEvent(new HashChangeEvent('hashchange'))
 }
 

@@ -6,6 +6,7 @@ import {
   deriveKeys,
   forgetMasterKey,
   OfflineError,
+  SignedOutError,
   type SignOutOptions,
   StoreVersionError,
   type Sync,
@@ -13,9 +14,12 @@ import {
   unwrap,
 } from '../../client/index.ts'
 import { confirmFirst } from '../ui/dialogs.tsx'
+import { hasLeft } from '../ui/leaving.ts'
 import { tell } from '../ui/tell.ts'
 import { say } from '../words/words.ts'
 import type { Device } from './device.ts'
+import { dropDraft } from './draft.ts'
+import { forgetEntries, leaveUnmarkedView, leaveView, takeEntries } from './entries.ts'
 
 export interface User {
   user_id: string
@@ -28,32 +32,36 @@ const remembered = 'signed-in-user'
 /** After this, the page opens with what is on this device; whether the person is still signed in shows later. */
 const patienceMs = 4000
 
-/** Stored instead of the user after a sign-out of which the service could not be told. */
-const leaving = 'leaving'
+/** Stored in front of the user's id, instead of the user, after a sign-out of which the service could not be told. */
+const leaving = 'leaving '
 
-/** The view that the person comes back to. It stays in this tab: the service never sees that part of an address. */
+/** The view that the person comes back to, and its entry's state. It stays in this tab: the service sees no such address. */
 const cameFrom = 'came-from'
 
-/** A time in the person's history, before which nobody had gone back. */
-export const placeBefore = 'before-going-back'
+/** Stores a user's id, and a time in their history before which they had not gone back. */
+const placeBefore = 'before-going-back'
 
 /** Undefined if nobody is signed in. Without an answer, the last user, whose bookmarks are on this device. */
 export async function findUser(client: Client): Promise<User | undefined> {
   const last = localStorage.getItem(remembered)
   if (last === null) return undefined
-  if (last === leaving) {
-    const { response } = await client.POST('/api/v1/auth/logout').catch(offline)
-    if (response?.ok || response?.status === 401) localStorage.removeItem(remembered)
+  if (last.startsWith(leaving)) {
+    await endLeftSession(client).catch((error: unknown) => {
+      if (!(error instanceof OfflineError || error instanceof ApiError)) throw error
+    })
     return undefined
   }
   try {
     const answer = await client.GET('/api/v1/auth/session', { signal: last ? AbortSignal.timeout(patienceMs) : null })
     if (answer.response.status === 401) return undefined
     const { user_id, name } = unwrap(answer).user
-    localStorage.setItem(remembered, JSON.stringify({ user_id, name }))
-    return { user_id, name }
+    const found = { user_id, name }
+    localStorage.setItem(remembered, JSON.stringify(found))
+    return found
   } catch (error) {
-    if (last && isNoAnswer(error)) return JSON.parse(last) as User
+    if (last.startsWith('{') && isNoAnswer(error)) {
+      return JSON.parse(last) as User
+    }
     throw error
   }
 }
@@ -65,9 +73,21 @@ function isNoAnswer(error: unknown): boolean {
   return error instanceof OfflineError || (error instanceof DOMException && error.name === 'TimeoutError')
 }
 
-function offline(error: unknown): { response?: Response } {
-  if (error instanceof OfflineError) return {}
-  throw error
+/**
+ * Ends the session of the person who signed out when the service could not be told, if there is one. If somebody else has a
+ * session by now, it stays.
+ *
+ * @throws OfflineError, ApiError: it is still to be ended
+ */
+export async function endLeftSession(client: Client): Promise<void> {
+  const last = localStorage.getItem(remembered)
+  if (!last?.startsWith(leaving)) return
+  try {
+    unwrap(await client.as(last.slice(leaving.length)).POST('/api/v1/auth/logout'))
+  } catch (error) {
+    if (!(error instanceof SignedOutError)) throw error
+  }
+  if (localStorage.getItem(remembered) === last) localStorage.removeItem(remembered)
 }
 
 /**
@@ -77,68 +97,74 @@ function offline(error: unknown): { response?: Response } {
  * @param options.to the view that it leads back to, as `hrefOf` returns it
  */
 export async function signIn(client: Client, { again = false, to = location.hash } = {}): Promise<void> {
+  // Otherwise, the next person who gives up at the provider would have it.
+  await endLeftSession(client)
   // With the origin, because some providers refuse a state of less than 8 characters.
   const returnTo = `${location.origin}/${location.pathname === '/login' ? '' : location.search}`
   const body = { returnTo, ...(again && { prompt: 'login' as const }) }
   const { authorizationUrl } = unwrap(await client.POST('/api/v1/auth/login', { body }))
   // Who is signed in already, and gives up, finds their bookmarks here also without a network.
   if (!again) localStorage.setItem(remembered, '')
-  sessionStorage.setItem(cameFrom, to)
+  sessionStorage.setItem(cameFrom, JSON.stringify({ view: to, entry: history.state }))
+  leaveUnmarkedView()
   location.assign(authorizationUrl)
 }
 
 /** Shows the view from which the person went to sign in, such as the form that the bookmarklet has filled. */
 export function comeBack(): void {
-  const view = sessionStorage.getItem(cameFrom)
+  const stored = sessionStorage.getItem(cameFrom)
   sessionStorage.removeItem(cameFrom)
-  if (view && location.hash === '') history.replaceState(null, '', view)
+  if (stored === null || location.hash !== '') return
+  const { view, entry } = JSON.parse(stored) as { view: string; entry?: unknown }
+  history.replaceState(entry, '', view || undefined)
 }
 
-/** Survives the reload, in this tab alone. */
-const signedOutKey = 'signed-out'
+/** The view may be another person's, whose words may be in its address. */
+export function leaveViewOfOthers({ user_id, name }: User): void {
+  if (takeEntries(user_id)) tell(say.app.notAsBefore(name))
+}
+
+/** Loads the page for the person who is signed in by now. */
+export function beginAnew(): void {
+  leaveView()
+  location.reload()
+}
 
 let isLeaving = false
 
-/**
- * The session ended elsewhere: shows the sign-in, with the reason. A dialog that is open may have what the person has
- * typed, so the page waits until it is closed; unless another tab has signed out, and the bookmarks are gone.
- */
-export function leaveWhenSignedOut(sync: Sync): void {
-  sync.on('status', ({ state }) => {
-    if (state !== 'signed-out' || isLeaving) return
-    isLeaving = true
-    const showSignIn = () => {
-      sessionStorage.setItem(signedOutKey, String(sync.status().waiting))
-      location.reload()
+/** True while this tab signs out by itself. */
+export function isSigningOut(): boolean {
+  return isLeaving
+}
+
+/** Calls the listener if another tab signs out, or finds the session of somebody else than the user. */
+export function onOtherUser(userId: () => string | undefined, listener: () => void): void {
+  addEventListener('storage', ({ key, newValue }) => {
+    // Somebody who only goes to sign in has not arrived yet.
+    if (key !== remembered || newValue === '' || isUser(newValue, userId())) return
+    if (!newValue?.startsWith('{')) {
+      forgetEntries()
+      leaveView()
     }
-    const dialog = document.querySelector<HTMLDialogElement>('dialog[open]')
-    if (!dialog || sync.bookmarks().size === 0) return showSignIn()
-    tell(say.app.signedOutNow)
-    const watch = new MutationObserver(() => {
-      if (!dialog.isConnected) showSignIn()
-    })
-    watch.observe(document.body, { childList: true, subtree: true })
+    listener()
   })
 }
 
-/** How many edits wait in this browser since this tab was signed out; undefined if it was not. */
-export function takeSignedOut(): number | undefined {
-  const waiting = sessionStorage.getItem(signedOutKey)
-  sessionStorage.removeItem(signedOutKey)
-  return waiting === null ? undefined : Number(waiting)
+function isUser(stored: string | null, userId: string | undefined): boolean {
+  return stored?.startsWith('{') === true && (JSON.parse(stored) as User).user_id === userId
 }
 
 /** Signs out in this tab; asks first if edits would be lost. */
-export async function signOut(sync: Sync): Promise<void> {
+export async function signOut(sync: Sync, userId: string): Promise<void> {
   try {
-    await leave(sync)
+    await leave(sync, userId)
   } catch (error) {
     if (!mayLoseEdits(error)) throw error
     confirmFirst({
       title: say.app.signOutAndLose,
       text: `${unsentText(error)} ${say.app.signingOutDeletes}`,
       action: say.app.signOutLosing,
-      run: () => leave(sync, { discardUnsent: true }),
+      run: () => leave(sync, userId, { discardUnsent: true }),
     })
   }
 }
@@ -156,36 +182,69 @@ function unsentText(error: UnsentChangesError | StoreVersionError): string {
  *
  * @throws UnsentChangesError, StoreVersionError: nothing was done
  */
-async function leave(sync: Sync, options?: SignOutOptions): Promise<void> {
+async function leave(sync: Sync, userId: string, options?: SignOutOptions): Promise<void> {
   isLeaving = true
   try {
     await sync.signOut(options)
-    forgetUser()
+    forgetUser(userId)
   } catch (error) {
     isLeaving = !mayLoseEdits(error)
     if (!isLeaving) throw error
     // Everything here is deleted, but the service could not be told.
-    endSessionLater()
+    endSessionLater(userId)
   }
   location.assign('/')
 }
 
-/** Nothing that is left in this browser tells who was here, or when. */
-function forgetUser(): void {
+/** Nothing that is left in this browser tells who was here, or when. Returns false if somebody else has signed in since. */
+function forgetUser(userId: string): boolean {
+  forgetOwn(userId)
+  if (isAnotherHere(userId)) return false
   localStorage.removeItem(remembered)
-  localStorage.removeItem(replacedKey)
-  localStorage.removeItem(placeBefore)
+  return true
+}
+
+function isAnotherHere(userId: string): boolean {
+  const last = localStorage.getItem(remembered)
+  return last?.startsWith('{') === true && !isUser(last, userId)
+}
+
+/**
+ * Deletes everything that this browser stores beside the bookmarks. Returns false if somebody else has signed in since: then
+ * only what is the user's goes.
+ */
+export function forgetDeletedUser(userId: string): boolean {
+  forgetOwn(userId)
+  if (isAnotherHere(userId)) return false
+  localStorage.clear()
+  return true
+}
+
+function forgetOwn(userId: string): void {
+  dropDraft(userId)
+  forgetEntries()
+  if (areKeysReplaced(userId)) localStorage.removeItem(replacedKey)
+  if (findPlaceBefore(userId) !== undefined) localStorage.removeItem(placeBefore)
+}
+
+/** Notes the time before which the user had not gone back. */
+export function notePlaceBefore(userId: string, at: number): void {
+  localStorage.setItem(placeBefore, JSON.stringify([userId, at]))
+}
+
+export function findPlaceBefore(userId: string): number | undefined {
+  const noted: unknown = JSON.parse(localStorage.getItem(placeBefore) ?? 'null')
+  return Array.isArray(noted) && noted[0] === userId ? Number(noted[1]) : undefined
 }
 
 /** Ends the session as soon as the service can be told, before anything else. */
-function endSessionLater(): void {
-  forgetUser()
-  localStorage.setItem(remembered, leaving)
+function endSessionLater(userId: string): void {
+  if (forgetUser(userId)) localStorage.setItem(remembered, leaving + userId)
 }
 
 /** The same while the vault is locked: the bookmarks that this browser keeps are deleted, too. */
 export async function signOutLocked(client: Client, device: Device, userId: string): Promise<void> {
-  await signOut(lockedSync(client, device, userId))
+  await signOut(lockedSync(client, device, userId), userId)
 }
 
 /** A sync that is never started. It only counts and deletes what is stored, so any keys do. */
@@ -223,6 +282,6 @@ export async function lock(userId: string): Promise<void> {
 /** A reload forgets what is in memory. */
 export function lockWithOtherTabs(): void {
   addEventListener('storage', (event) => {
-    if (event.key === lockedKey) location.reload()
+    if (event.key === lockedKey && !hasLeft()) location.reload()
   })
 }

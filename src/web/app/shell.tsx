@@ -1,15 +1,16 @@
 import type { FunctionComponent, RefObject } from 'preact'
 import { type Inputs, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { v7 as uuidv7 } from 'uuid'
 import type { Sync } from '../../client/index.ts'
 import { SyncProvider } from '../../client/react.ts'
 import { openCommandBar } from '../command-bar/command-bar.tsx'
+import { reopenDraft } from '../library/editor.tsx'
 import { Sidebar } from '../sidebar/sidebar.tsx'
 import { IconButton } from '../ui/button.tsx'
 import { BookmarkPlusIcon, SearchIcon } from '../ui/icons.tsx'
 import { Empty } from '../ui/waiting.tsx'
 import { fill, say } from '../words/words.ts'
 import { type App, AppContext } from './context.ts'
+import { entryId } from './entries.ts'
 import { Header } from './header.tsx'
 import { SyncTrouble } from './notices.tsx'
 import { hrefOf, useRoute } from './route.ts'
@@ -26,6 +27,9 @@ export function Shell({ app }: { app: App }) {
   const beside = useBeside()
   useShortcuts({ sync: app.sync, openCommandBar: () => openCommandBar(app) })
   useCapture(app.sync)
+  useEffect(() => {
+    if (app.device.keepsKey) reopenDraft(app)
+  }, [])
   const [isMenuOpen, setMenuOpen] = useState(false)
   const known = views.find((view) => view.path === path)
   const view = known ?? (path === '' ? (views[0] as View) : undefined)
@@ -121,13 +125,4 @@ function useScroll(scroller: RefObject<HTMLElement | null>, inputs: Inputs): voi
       removeEventListener('pagehide', keep)
     }
   }, [])
-}
-
-/** The browser keeps it with the entry, also over a reload. */
-function entryId(): string {
-  const known: unknown = history.state
-  if (typeof known === 'string') return known
-  const id = uuidv7()
-  history.replaceState(id, '')
-  return id
 }

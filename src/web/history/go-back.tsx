@@ -1,12 +1,14 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { RewindCounts } from '../../client/history.ts'
 import { useSync } from '../../client/react.ts'
+import { useApp } from '../app/context.ts'
 import { hrefOf } from '../app/route.ts'
-import { placeBefore } from '../app/session.ts'
+import { findPlaceBefore, notePlaceBefore } from '../app/session.ts'
 import { Button } from '../ui/button.tsx'
 import { messageOf } from '../ui/failure.ts'
 import { Field, Form } from '../ui/form.tsx'
 import { serviceNow } from '../ui/service-time.ts'
+import { tellIfLeft } from '../ui/tell.ts'
 import { exactTime } from '../ui/time.tsx'
 import { Counts, Progress } from '../ui/waiting.tsx'
 import { later } from '../words/later.ts'
@@ -25,6 +27,7 @@ type Stage =
 /** All bookmarks as they were at a time, after a look at what that changes. */
 export function GoBack() {
   const history = useHistory()
+  const { userId } = useApp()
   const sync = useSync()
   const [stage, setStage] = useState<Stage>({ name: 'choosing' })
 
@@ -44,10 +47,12 @@ export function GoBack() {
       await sync.syncNow()
       const before = sync.seen()
       // It is exact, which a time that somebody enters is not: going back there takes back this going back, and nothing else.
-      localStorage.setItem(placeBefore, String(before))
+      notePlaceBefore(userId, before)
       const onProgress = (counts: RewindCounts) => setStage({ name: 'working', to, counts, total })
       setStage({ name: 'done', to, counts: await history.rewind({ to, dryRun: false, onProgress }), before })
+      tellIfLeft(later.history.done(exactTime(to)))
     } catch (error) {
+      tellIfLeft(`${say.app.views['go-back']}: ${messageOf(error)} ${later.history.doneStays}`)
       setStage({ name: 'failed', to, why: messageOf(error), wasBegun: true })
     }
   }
@@ -132,7 +137,7 @@ const usual: readonly { label: string; ms: number }[] = [
 
 /** A usual time with one click, or any date and time. */
 function ChooseTime({ isBusy, choose }: ChooseTimeProps) {
-  const place = Number(localStorage.getItem(placeBefore))
+  const place = findPlaceBefore(useApp().userId)
   const [fault, setFault] = useState<string>()
   const submit = ({ date = '' }: Record<string, string>) => {
     const to = new Date(date).getTime()
@@ -148,7 +153,7 @@ function ChooseTime({ isBusy, choose }: ChooseTimeProps) {
             {label}
           </Button>
         ))}
-        {place > 0 && (
+        {place !== undefined && (
           <Button disabled={isBusy} title={exactTime(place)} onClick={() => choose(place)}>
             {later.history.beforeGoingBack}
           </Button>

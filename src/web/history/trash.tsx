@@ -14,6 +14,7 @@ import { Button } from '../ui/button.tsx'
 import { Confirmation, Dialog } from '../ui/dialogs.tsx'
 import { Field } from '../ui/form.tsx'
 import { HistoryIcon, MoreIcon, TrashIcon } from '../ui/icons.tsx'
+import { hasLeft } from '../ui/leaving.ts'
 import { Menu } from '../ui/menu.tsx'
 import { tell } from '../ui/tell.ts'
 import { Time } from '../ui/time.tsx'
@@ -129,7 +130,8 @@ function TrashRow({ deleted, trash, selected }: TrashRowProps) {
     action: later.history.eraseForGood,
     run: async () => {
       await history.purge(id)
-      tell(later.history.erased(name))
+      if (hasLeft()) tell(later.history.erasedCount(1))
+      else tell(later.history.erased(name), { about: [id] })
       await trash.load()
     },
   }
@@ -196,9 +198,13 @@ function EmptyTrash({ history, reload, close }: EmptyTrashProps) {
     close()
   }
   const run = async () => {
+    let done = 0
+    const count = (step: Step) => {
+      done = step.done ?? 0
+      setStep(step)
+    }
     try {
-      const done = await erase(history, setStep, stop.signal)
-      tell(later.history.erasedCount(done))
+      await erase(history, count, stop.signal).finally(() => done > 0 && tell(later.history.erasedCount(done)))
       close()
     } finally {
       setStep(undefined)
@@ -223,8 +229,7 @@ function EmptyTrash({ history, reload, close }: EmptyTrashProps) {
   )
 }
 
-/** Returns how many it has erased. */
-async function erase(history: History, show: (step: Step) => void, signal: AbortSignal): Promise<number> {
+async function erase(history: History, show: (step: Step) => void, signal: AbortSignal): Promise<void> {
   show({ what: later.history.erasing })
   const ids: string[] = []
   for (let after: string | null | undefined; after !== null; ) {
@@ -242,7 +247,6 @@ async function erase(history: History, show: (step: Step) => void, signal: Abort
     }
   }
   await Promise.all(Array.from({ length: atOnce }, work))
-  return done
 }
 
 /** The part of the trash that has been loaded. */

@@ -2,11 +2,14 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { bareAddress } from '../../client/bookmark/address.ts'
 import type { Sync } from '../../client/index.ts'
 import { useSync } from '../../client/react.ts'
+import type { App } from '../app/context.ts'
+import { keepDraft, takeDraft } from '../app/draft.ts'
 import { go } from '../app/route.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
-import { messageOf } from '../ui/failure.ts'
+import { messageOf, tellFailure } from '../ui/failure.ts'
 import { Field, Form, FormEnd } from '../ui/form.tsx'
+import { useLeaving } from '../ui/leaving.ts'
 import { serviceNow } from '../ui/service-time.ts'
 import { tell } from '../ui/tell.ts'
 import { say } from '../words/words.ts'
@@ -53,7 +56,7 @@ export async function capture(sync: Sync, url: string, entries: FirstEntries): P
   const bookmark = { ...entered, title: hostOf(entered) }
   const twin = findTwin(sync, url, bookmark.id)
   if (twin) {
-    tell(twinText(sync, twin))
+    tell(twinText(sync, twin), { about: [twin.id] })
     return openEditor(sync, twin)
   }
   await save(sync, bookmark)
@@ -71,6 +74,8 @@ interface EditorProps {
   close: () => void
 }
 
+type Draft = Pick<EditorProps, 'bookmark' | 'fresh' | 'opened'>
+
 function Editor({ sync, bookmark, fresh, opened, close }: EditorProps) {
   const isLink = !isFolder(bookmark)
   /** Whoever comes with an address types a title. */
@@ -85,9 +90,15 @@ function Editor({ sync, bookmark, fresh, opened, close }: EditorProps) {
   /** At the last key, until they are sent. */
   const typed = useRef<Record<string, string>>(undefined)
 
+  const draft = () => typed.current && { ...draftOf(bookmark, typed.current, tags, folder.current), opened }
+  useLeaving(() => {
+    const unsaved = draft()
+    if (unsaved) keepDraft(unsaved).catch(tellFailure)
+  })
   const leave = () => {
     close()
-    if (typed.current) offerDraft(sync, { ...draftOf(bookmark, typed.current, tags, folder.current), opened })
+    const unsaved = draft()
+    if (unsaved) offerDraft(sync, unsaved)
     typed.current = undefined
   }
 
@@ -96,8 +107,8 @@ function Editor({ sync, bookmark, fresh, opened, close }: EditorProps) {
     // An imported address stays as it is, as long as nobody changes it.
     const url = !isLink || typedUrl === opened?.url ? typedUrl : attempt(() => completeAddress(typedUrl), setFault)
     if (url === undefined) return
-    const draft = draftOf(bookmark, fields, readTags(fields), folder.current)
-    const { position, ...rest } = draft.bookmark
+    const entered = draftOf(bookmark, fields, readTags(fields), folder.current)
+    const { position, ...rest } = entered.bookmark
     const edited: Bookmark = {
       ...rest,
       title: isBlank(title) ? hostOf({ ...bookmark, url }) : title,
@@ -107,7 +118,7 @@ function Editor({ sync, bookmark, fresh, opened, close }: EditorProps) {
     }
     typed.current = undefined
     try {
-      await save(sync, edited, opened, draft.fresh)
+      await save(sync, edited, opened, entered.fresh)
     } catch (error) {
       typed.current = fields
       throw error
@@ -191,11 +202,21 @@ function draftOf(
 }
 
 /** A key that closes the form by mistake takes nothing away. */
-function offerDraft(sync: Sync, draft: Pick<EditorProps, 'bookmark' | 'fresh' | 'opened'>): void {
+function offerDraft(sync: Sync, draft: Draft): void {
   tell(say.library.notSaved(quoted(draft.bookmark)), {
     undoName: say.library.goOnWithIt,
-    undo: () => showDialog((close) => <Editor sync={sync} {...draft} close={close} />),
+    undo: () => openDraft(sync, draft),
   })
+}
+
+function openDraft(sync: Sync, draft: Draft): void {
+  showDialog((close) => <Editor sync={sync} {...draft} close={close} />)
+}
+
+/** Shows the form again that was closed because the session had ended. */
+export function reopenDraft({ sync, userId, keys }: App): void {
+  const draft = takeDraft(userId, keys)
+  if (draft) openDraft(sync, draft as Draft)
 }
 
 /** The address is among the bookmarks already. */

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { encode } from 'uqr'
 import { loadMasterKey } from '../../client/index.ts'
 import { offerPairing, PairingError, type PairingGuest, pairingMs } from '../../client/pair.ts'
@@ -7,6 +7,7 @@ import { go } from '../app/route.ts'
 import { Button, CopyButton } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialogs.tsx'
 import { messageOf, ToldError } from '../ui/failure.ts'
+import { tellIfLeft } from '../ui/tell.ts'
 import { Time } from '../ui/time.tsx'
 import { Waiting } from '../ui/waiting.tsx'
 import { later } from '../words/later.ts'
@@ -26,10 +27,12 @@ type Step =
 export function Offer({ app: { client, userId }, close }: { app: App; close: () => void }) {
   const [step, setStep] = useState<Step>({ name: 'begun' })
   const [turn, setTurn] = useState(0)
+  const stop = useRef<AbortController>(null)
 
   useEffect(() => {
-    const stop = new AbortController()
-    const { signal } = stop
+    const turnStop = new AbortController()
+    stop.current = turnStop
+    const { signal } = turnStop
     const begin = async () => {
       setStep({ name: 'begun' })
       const offer = await offerPairing({ client, userId, signal })
@@ -39,7 +42,7 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
     begin().catch((error: unknown) => {
       if (!signal.aborted) setStep({ name: 'failed', error })
     })
-    return () => stop.abort()
+    return () => turnStop.abort()
   }, [turn])
 
   const admit = async (guest: PairingGuest) => {
@@ -48,9 +51,15 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
     try {
       await guest.admit(masterKey)
       setStep({ name: 'open', guest, at: Date.now() })
+      tellIfLeft(later.pairing.admitted(guest.name))
     } catch (error) {
+      tellIfLeft(later.pairing.sentBefore)
       setStep({ name: 'failed', error, mayBeOpen: true })
     }
+  }
+  const refuse = () => {
+    stop.current?.abort()
+    setStep({ name: 'different' })
   }
   const leaveTo = (part: string) => {
     close()
@@ -67,7 +76,7 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
             <p role="status">{fill(later.pairing.hasScanned, { b: <strong dir="auto">{step.guest.name}</strong> })}</p>
             <Pictures of={step.guest.pictures} />
             <div class="bar end">
-              <Button onClick={() => setStep({ name: 'different' })}>{later.pairing.different}</Button>
+              <Button onClick={refuse}>{later.pairing.different}</Button>
               <Button look="primary" onClick={() => admit(step.guest)}>
                 {later.pairing.same}
               </Button>

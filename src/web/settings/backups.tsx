@@ -5,18 +5,19 @@ import { Answer, useLoaded } from '../app/loaded.tsx'
 import { Button } from '../ui/button.tsx'
 import { confirmFirst } from '../ui/dialogs.tsx'
 import { messageOf } from '../ui/failure.ts'
-import { FileButton, saveFile } from '../ui/files.tsx'
+import { FileButton } from '../ui/files.tsx'
 import { tell } from '../ui/tell.ts'
 import { exactTime, Time } from '../ui/time.tsx'
 import { Progress } from '../ui/waiting.tsx'
 import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
+import { keepBackup } from './keep-backup.ts'
 import { showBackup } from './open-backup.tsx'
 
 /** How often to ask whether a backup is made. */
 const askAgainMs = 1000
 
-/** Encrypted files that only the person's own keys open: on the service for some days, and on the person's disk. */
+/** Encrypted files: on the service for some days, and on the person's disk, where passphrase or recovery code opens them. */
 export function Backups() {
   const app = useApp()
   const { client, sync } = app
@@ -45,7 +46,7 @@ export function Backups() {
         <FileButton
           label={later.settings.openFile}
           accept=".dat"
-          chosen={async (file) => showBackup(app, file.name, () => Promise.resolve(file))}
+          chosen={async (file) => showBackup(app, file.name, () => Promise.resolve(file), { isSaved: true })}
         />
       </div>
       {failure !== undefined && (
@@ -80,12 +81,6 @@ function BackupRow({ backup, changed }: BackupRowProps) {
   const app = useApp()
   const { client } = app
   const name = later.settings.backupOf(exactTime(backup.created_at))
-  const download = async () => {
-    saveFile(
-      await downloadBackup(client, backup),
-      later.settings.backupFile(new Date(backup.created_at).toISOString().slice(0, 10)),
-    )
-  }
   const remove = () =>
     confirmFirst({
       title: later.settings.deleteBackupTitle,
@@ -110,11 +105,11 @@ function BackupRow({ backup, changed }: BackupRowProps) {
           <>
             <Button
               aria-label={later.settings.openName(name)}
-              onClick={() => showBackup(app, name, () => downloadBackup(client, backup))}
+              onClick={() => showBackup(app, name, () => fetchExport(client, backup))}
             >
               {later.vault.open}
             </Button>
-            <Button aria-label={later.settings.downloadName(name)} onClick={download}>
+            <Button aria-label={later.settings.downloadName(name)} onClick={() => keepBackup(app, backup.id)}>
               {later.settings.download}
             </Button>
           </>
@@ -153,7 +148,8 @@ async function makeBackup(client: Client, sync: Sync): Promise<void> {
   unwrap(await client.POST('/api/v1/exports'))
 }
 
-async function downloadBackup(client: Client, { id }: ServiceBackup): Promise<Blob> {
+/** The file for the vault's own keys alone. */
+async function fetchExport(client: Client, { id }: ServiceBackup): Promise<Blob> {
   return unwrap(await client.GET('/api/v1/exports/{id}', { params: { path: { id } }, parseAs: 'blob' })) as Blob
 }
 

@@ -1,7 +1,11 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { isEqual } from '../../client/bookmark/equal.ts'
+import { splitBackup } from '../../client/export-file/saved-backup.ts'
 import {
   buildTree,
+  ExportError,
+  KeyringError,
   type OpenedExport,
   openBackup,
   RecordError,
@@ -14,44 +18,73 @@ import { type Bookmark, isFolder, nameOf } from '../library/kind.ts'
 import { countAllIn } from '../library/paths.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
-import { messageOf } from '../ui/failure.ts'
+import { messageOf, ToldError } from '../ui/failure.ts'
+import { Form, FormEnd } from '../ui/form.tsx'
 import { tell } from '../ui/tell.ts'
 import { exactTime } from '../ui/time.tsx'
 import { Counts, Progress, type Step } from '../ui/waiting.tsx'
+import { CredentialFields, tryCredentials } from '../vault/credentials.tsx'
 import { number } from '../words/language.ts'
 import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
+import { keepNewBackup } from './keep-backup.ts'
 
 /** Opens a backup in the browser, and shows what is in it before anything is put back. */
-export function showBackup(app: App, name: string, load: () => Promise<Blob>): void {
-  showDialog((close) => <OpenBackup app={app} name={name} load={load} close={close} />)
+export function showBackup(app: App, name: string, load: () => Promise<Blob>, { isSaved = false } = {}): void {
+  showDialog((close) => <OpenBackup app={app} name={name} load={load} isSaved={isSaved} close={close} />)
 }
 
 interface OpenBackupProps {
   app: App
   name: string
   load: () => Promise<Blob>
+  /** The person chose the file: the service may not have the backup. */
+  isSaved: boolean
   close: () => void
 }
 
-function OpenBackup({ app, name, load, close }: OpenBackupProps) {
+function OpenBackup({ app, name, load, isSaved, close }: OpenBackupProps) {
   const [opened, setOpened] = useState<OpenedExport>()
+  const [locked, setLocked] = useState<Blob>()
+  const [opensHereOnly, setOpensHereOnly] = useState(false)
   const [step, setStep] = useState<Step>({ what: later.settings.steps.Reading })
   const [failure, setFailure] = useState<string>()
+  const closed = useRef(new AbortController())
   useEffect(() => {
-    const closed = new AbortController()
-    const { signal } = closed
+    const { signal } = closed.current
     const open = async () => {
       const onProgress = (done: number, total: number) => setStep({ what: later.settings.decrypting, done, total })
-      setOpened(await openBackup(await load(), app.keys, { onProgress, signal }))
+      const file = await load()
+      try {
+        setOpened(await openBackup(file, app.keys, { onProgress, signal }))
+        setOpensHereOnly(isSaved && !(await hasKeyring(file)))
+      } catch (error) {
+        if (!(error instanceof ExportError) || error.fault !== 'passphrase-needed') throw error
+        setLocked(file)
+      }
     }
     open().catch((error: unknown) => signal.aborted || setFailure(textOf(error)))
-    return () => closed.abort()
+    return () => closed.current.abort()
   }, [])
+  const openTyped = async (file: Blob, fields: Record<string, string>) => {
+    const { signal } = closed.current
+    // The file names the user that its keyring is bound to.
+    setOpened(
+      await tryCredentials('', fields, (typed) => openBackup(file, typed, { signal }), later.settings.notOfBackup),
+    )
+  }
   return (
     <Dialog title={name} close={close}>
       {opened ? (
-        <BackupContents sync={app.sync} opened={opened} close={close} />
+        <BackupContents sync={app.sync} opened={opened} close={close}>
+          {opensHereOnly && <OpensHereOnly app={app} />}
+        </BackupContents>
+      ) : locked ? (
+        <Form onSubmit={(fields) => openTyped(locked, fields).catch(explain)}>
+          <p>{later.settings.secretOfBackup}</p>
+          <CredentialFields />
+          <FormEnd close={close}>{later.vault.open}</FormEnd>
+        </Form>
       ) : (
         <div class="form">
           {failure === undefined ? (
@@ -70,6 +103,33 @@ function OpenBackup({ app, name, load, close }: OpenBackupProps) {
   )
 }
 
+async function hasKeyring(file: Blob): Promise<boolean> {
+  return (await splitBackup(file)).carried !== undefined
+}
+
+/** Warns of a file that an earlier version of the page saved, in time to save another. */
+function OpensHereOnly({ app }: { app: App }) {
+  const save = async () => {
+    await keepNewBackup(app)
+    tell(later.settings.backupSaved)
+  }
+  return (
+    <div class="bar" role="status">
+      <p>{later.settings.opensHereOnly}</p>
+      <Button onClick={save}>{later.settings.saveNewBackup}</Button>
+    </div>
+  )
+}
+
+/** Of a keyring in a file, the page's usual words would name the one of the service. */
+function explain(error: unknown): never {
+  if (error instanceof KeyringError) {
+    const { damaged, 'unknown-version': unknownVersion } = say.failure.backup
+    throw new ToldError(error.fault === 'unknown-version' ? unknownVersion : damaged)
+  }
+  throw error instanceof RecordError ? new ToldError(textOf(error)) : error
+}
+
 function textOf(error: unknown): string {
   return error instanceof RecordError ? `${messageOf(error)} ${later.history.nothingChanged}` : messageOf(error)
 }
@@ -81,10 +141,11 @@ interface BackupContentsProps {
   sync: Sync
   opened: OpenedExport
   close: () => void
+  children: ComponentChildren
 }
 
 /** Shows what is in a backup, how it differs from what is there now, and the ways to put it back. */
-function BackupContents({ sync, opened, close }: BackupContentsProps) {
+function BackupContents({ sync, opened, close, children }: BackupContentsProps) {
   const { bookmarks, exported_at } = opened
   const [step, setStep] = useState<Step>()
   const heading = useRef<HTMLHeadingElement>(null)
@@ -115,6 +176,7 @@ function BackupContents({ sync, opened, close }: BackupContentsProps) {
         {later.settings.contents(say.ui.bookmarks(bookmarks.length - folders), say.ui.folders(folders))}
       </h3>
       <p class="hint">{later.settings.asOn(exactTime(Date.parse(exported_at)))}</p>
+      {children}
       <Counts lines={lines} kind="backup-counts" />
       <ul class="plain backup-list" aria-label={later.settings.atTop}>
         {tree.slice(0, mostShown).map((node) => (

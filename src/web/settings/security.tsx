@@ -49,6 +49,7 @@ export function Security({ rest }: { rest: string }) {
           <Button onClick={replaceCode}>{later.settings.newCode}</Button>
           <Button onClick={changePassphrase}>{later.settings.changePassphrase}</Button>
           <Button onClick={() => showEarlierKeyrings(owner)}>{later.vault.showEarlierKeyrings}</Button>
+          <Button onClick={() => showRepair(owner)}>{later.vault.repair}</Button>
         </div>
       </section>
     </section>
@@ -67,15 +68,14 @@ function NewCode({ owner, close }: ToolProps) {
   const prepare = async (fields: Record<string, string>) => {
     setDraft(await note(tryCredentials(userId, fields, (current) => replaceRecoveryCode(client, current))))
   }
-  const confirm = async () => {
-    await draft?.confirm()
+  const confirmed = () => {
     close()
     tell(later.settings.codeReplaced)
   }
   return (
     <Dialog title={draft ? later.vault.printCode : later.settings.newCode} close={close}>
       {draft ? (
-        <RecoveryCode draft={draft} person={person} confirm={confirm} cancel={close} />
+        <RecoveryCode draft={draft} person={person} confirmed={confirmed} cancel={close} />
       ) : (
         <Form onSubmit={prepare}>
           <CredentialFields owner={owner} />

@@ -17,6 +17,9 @@ export function Settings() {
       <BookmarkFiles />
       <Bookmarklet />
       <Backups />
+      <p>
+        <a href="/demo/THIRD-PARTY.txt">{later.settings.licences}</a>
+      </p>
     </div>
   )
 }

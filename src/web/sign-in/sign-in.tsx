@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { loginFailures } from '../../../generated/login-failures.ts'
 import type { Client } from '../../client/index.ts'
 import { useRoute } from '../app/route.ts'
-import { signIn, takeSignedOut } from '../app/session.ts'
+import { beginAnew, endLeftSession, signIn } from '../app/session.ts'
 import { isScanned } from '../pairing/code.ts'
 import { Button } from '../ui/button.tsx'
 import { Form } from '../ui/form.tsx'
@@ -11,10 +11,21 @@ import { Logo } from '../ui/icons.tsx'
 import { LanguageMenu } from '../ui/menu.tsx'
 import { say } from '../words/words.ts'
 
-export function SignIn({ client }: { client: Client }) {
+interface SignInProps {
+  client: Client
+  /** How many edits wait in this browser, if the person was signed in on this page until now. */
+  waiting?: number
+}
+
+export function SignIn({ client, waiting }: SignInProps) {
   const failure = failureIn(location.search)
   const isDeleted = useRoute().view === 'deleted'
-  const [unsent] = useState(takeSignedOut)
+  useEffect(() => {
+    // Without an answer, the sign-in tries again.
+    const end = () => void endLeftSession(client).catch(() => {})
+    addEventListener('online', end)
+    return () => removeEventListener('online', end)
+  }, [])
   return (
     <Front>
       {isDeleted && (
@@ -33,7 +44,11 @@ export function SignIn({ client }: { client: Client }) {
           {say.signIn.failures[failure]}
         </p>
       )}
-      {unsent !== undefined && failure === undefined && !isDeleted && <p role="status">{signedOutText(unsent)}</p>}
+      {waiting !== undefined && failure === undefined && !isDeleted && (
+        <p role="status">
+          {say.signIn.ended} {unsentText(waiting)}
+        </p>
+      )}
       {isScanned() && <p role="status">{say.signIn.scanned}</p>}
       <Form onSubmit={() => signIn(client, isDeleted ? { to: '' } : { again: isBarred(failure) })}>
         <Button type="submit" look="primary" class="large">
@@ -45,7 +60,7 @@ export function SignIn({ client }: { client: Client }) {
 }
 
 /** Anybody can make a link to this page: no other text is ever shown. */
-function failureIn(search: string): LoginFailure | undefined {
+export function failureIn(search: string): LoginFailure | undefined {
   const error = new URLSearchParams(search).get('error')
   if (error === null) return undefined
   const names = Object.keys(loginFailures) as LoginFailure[]
@@ -59,8 +74,34 @@ function isBarred(failure: LoginFailure | undefined): boolean {
   return failure === 'disabled' || failure === 'forbidden' || failure === 'closed'
 }
 
-function signedOutText(unsent: number): string {
-  return unsent > 0 ? `${say.signIn.ended} ${say.signIn.unsentKept(unsent)}` : say.signIn.ended
+function unsentText(count: number): string {
+  return count > 0 ? say.signIn.unsentKept(count) : ''
+}
+
+interface OtherPersonProps {
+  client: Client
+  /** The other person's; empty if the provider told none. */
+  name: string
+  /** How many edits of the person before wait in this browser. */
+  waiting: number
+}
+
+/** For the person who was signed in on this page until somebody else signed in in the same browser. */
+export function OtherPerson({ client, name, waiting }: OtherPersonProps) {
+  return (
+    <Front>
+      <h1>{say.signIn.otherTitle}</h1>
+      <p role="status">
+        {say.signIn.otherMore(name)} {unsentText(waiting)}
+      </p>
+      <div class="bar">
+        <Button look="primary" onClick={() => signIn(client, { again: true })}>
+          {say.signIn.signInAgain}
+        </Button>
+        <Button onClick={() => beginAnew()}>{say.signIn.goOnAs(name)}</Button>
+      </div>
+    </Front>
+  )
 }
 
 /** The page before the bookmarks are open: what has to be done, beside a picture of what this is. */

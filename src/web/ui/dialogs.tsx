@@ -4,8 +4,9 @@ import { say } from '../words/words.ts'
 import { Button, IconButton } from './button.tsx'
 import { ShowFailure, useFailure } from './failure.ts'
 import { CloseIcon } from './icons.tsx'
+import { hasLeft, whenLeaving } from './leaving.ts'
 import { sharedValue } from './shared-value.ts'
-import { dismiss, undo, useToasts } from './tell.ts'
+import { dismiss, tell, undo, useToasts } from './tell.ts'
 
 type Content = (close: () => void) => VNode
 
@@ -13,8 +14,15 @@ const shown = sharedValue<{ content: Content | undefined; turn: number }>({ cont
 
 /** Shows a `<Dialog>` above the page until it is closed; one at a time. */
 export function showDialog(content: Content): void {
-  shown.set({ content, turn: shown.get().turn + 1 })
+  if (!hasLeft()) shown.set({ content, turn: shown.get().turn + 1 })
 }
+
+whenLeaving(() => {
+  const { content, turn } = shown.get()
+  if (!content) return
+  shown.set({ content: undefined, turn })
+  tell(say.app.dialogClosed)
+})
 
 /** Where the dialog appears: once on the page. */
 export function Dialogs() {

@@ -19,6 +19,7 @@ import {
   VaultExistsError,
 } from '../../client/errors.ts'
 import { say } from '../words/words.ts'
+import { hasLeft } from './leaving.ts'
 import { tell } from './tell.ts'
 
 /** Its text is a sentence for the person. */
@@ -26,19 +27,30 @@ export class ToldError extends Error {}
 
 /** Says at the bottom of the page why something did not work. */
 export function tellFailure(error: unknown): void {
-  tell(messageOf(error), { isAlert: true })
+  if (!isExplained(error)) tell(messageOf(error), { isAlert: true })
+}
+
+/** The page has left its person, and says so: what it refuses or stops since needs no other explanation. */
+function isExplained(error: unknown): boolean {
+  return (
+    hasLeft() && (error instanceof SignedOutError || (error instanceof DOMException && error.name === 'AbortError'))
+  )
 }
 
 /** Shows why something did not work: at the bottom of the page or, inside a dialog or a form, there. */
 export const ShowFailure = createContext(tellFailure)
 
-/** Around what takes a young sign-in: leads the person to one. */
+/** Leads the person to the sign-in that an operation requires. */
 export const LeadToSignIn = createContext<(() => void) | undefined>(undefined)
 
 /** Shows why something did not work, unless the person is led to where it will. */
 export function useFailure(show: (text: string) => void): (error: unknown) => void {
   const leadToSignIn = useContext(LeadToSignIn)
-  return (error) => (leadToSignIn && error instanceof SignInAgainError ? leadToSignIn() : show(messageOf(error)))
+  return (error) => {
+    if (hasLeft()) tellFailure(error)
+    else if (leadToSignIn && error instanceof SignInAgainError) leadToSignIn()
+    else show(messageOf(error))
+  }
 }
 
 /** Why it did not work, and what the person can do. */

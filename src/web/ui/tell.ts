@@ -1,4 +1,5 @@
 import { say } from '../words/words.ts'
+import { hasLeft, whenLeaving } from './leaving.ts'
 import { sharedValue } from './shared-value.ts'
 
 /** Extras of a message at the bottom of the page. */
@@ -33,16 +34,34 @@ const undos: { id: number; text: string; undo: () => unknown }[] = []
 
 export const useToasts = toasts.use
 
+// Only what was done is still told, to whoever sits there by now.
+whenLeaving(() => {
+  undos.length = 0
+  toasts.set(toasts.get().filter((toast) => !mayName(toast)))
+})
+
+/** Its text may have the title of a bookmark. */
+function mayName({ undo, isTakenBack, about }: ToastOptions): boolean {
+  return undo !== undefined || isTakenBack === true || about !== undefined
+}
+
 /** Shows a message at the bottom of the page and announces it to screen readers. */
 export function tell(text: string, options: ToastOptions = {}): void {
+  if (hasLeft() && mayName(options)) return
   const toast = { id: ++lastId, text, ...options }
   // The key for Undo takes back what was done before.
   const isStep = (one: ToastOptions) => one.undo !== undefined || one.isTakenBack === true
   const isReplaced = (other: Toast) => other.text === text || (isStep(other) && isStep(options))
   toasts.set([...toasts.get().filter((other) => !isReplaced(other)), toast].slice(-maxShown))
-  if (!options.isAlert) setTimeout(() => dismiss(toast.id), options.undo ? undoShownMs : shownMs)
+  // What ended too late to be shown where it was begun must be read.
+  if (!options.isAlert && !hasLeft()) setTimeout(() => dismiss(toast.id), options.undo ? undoShownMs : shownMs)
   if (options.undo) undos.push({ id: toast.id, text, undo: options.undo })
   if (undos.length > maxUndos) undos.shift()
+}
+
+/** Reports the outcome of a step whose dialog or view was closed because the page has left its person meanwhile. */
+export function tellIfLeft(text: string): void {
+  if (hasLeft()) tell(text)
 }
 
 /** Takes back what the message tells of. Resolves with its text, unless that was taken back before. */

@@ -6,18 +6,21 @@ import { messageOf } from '../ui/failure.ts'
 import { Field, FieldFault } from '../ui/form.tsx'
 import { later } from '../words/later.ts'
 
-/** A form's field for a passphrase or a recovery code: which of them it is, its form tells. */
-export function CredentialFields({ owner }: { owner: VaultOwner }) {
+/**
+ * A form's field for a passphrase or a recovery code; its form tells the two apart. Without an owner, for a file of another time
+ * or account: a password manager must not take what is typed for the passphrase of this account.
+ */
+export function CredentialFields({ owner }: { owner?: VaultOwner }) {
   const [isShown, setShown] = useState(false)
   return (
     <>
-      <AccountName owner={owner} />
+      {owner && <AccountName owner={owner} />}
       <Field
         label={later.vault.secret}
         name="secret"
         type={isShown ? 'text' : 'password'}
         required
-        autocomplete="current-password"
+        autocomplete={owner ? 'current-password' : 'off'}
         autofocus
       />
       <label class="bar">
@@ -31,25 +34,27 @@ export function CredentialFields({ owner }: { owner: VaultOwner }) {
 /**
  * Tries what the person has entered in `CredentialFields`.
  *
- * @throws FieldFault it does not open the vault
+ * @param wrong says that it is wrong, where that is not about the vault
+ * @throws FieldFault it does not open
  */
 export async function tryCredentials<T>(
   userId: string,
   { secret = '' }: Record<string, string>,
   open: (credentials: Credentials) => Promise<T>,
+  wrong?: string,
 ): Promise<T> {
   try {
     return await tryTyped(userId, secret, open)
   } catch (error) {
-    throw isWrongSecret(error) ? new FieldFault('secret', textOf(error, secret)) : error
+    throw isWrongSecret(error) ? new FieldFault('secret', textOf(error, secret, wrong)) : error
   }
 }
 
-/** Of a code with a mistake, it says where. */
-function textOf(error: KeyringError, secret: string): string {
+/** Tells where the mistake in a code is. */
+function textOf(error: KeyringError, secret: string, wrong = messageOf(error)): string {
+  if (error.fault !== 'mistyped-recovery-code') return wrong
   const { length } = charactersOf(secret)
-  const isWhole = error.fault !== 'mistyped-recovery-code' || length === codeLength
-  return isWhole ? messageOf(error) : later.vault.codeLength(length, codeLength)
+  return length === codeLength ? messageOf(error) : later.vault.codeLength(length, codeLength)
 }
 
 /** For password managers, which tell passphrases apart by the name in a form. People see on the page whose it is. */

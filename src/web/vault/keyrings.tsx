@@ -8,6 +8,7 @@ import {
   loadMasterKey,
   repairVault,
   restoreKeyring,
+  type Vault,
   type VaultDraft,
 } from '../../client/index.ts'
 import { showCarefully } from '../account/carefully.tsx'
@@ -17,6 +18,7 @@ import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialogs.tsx'
 import { messageOf, ToldError } from '../ui/failure.ts'
 import { FieldFault, Form, FormEnd } from '../ui/form.tsx'
+import { hasLeft } from '../ui/leaving.ts'
 import { tell } from '../ui/tell.ts'
 import { Time } from '../ui/time.tsx'
 import { Waiting } from '../ui/waiting.tsx'
@@ -40,18 +42,19 @@ export function showEarlierKeyrings(owner: VaultOwner): void {
 /** At which the person comes back to the list. */
 export const keyringsAddress = hrefOf('security', 'keyrings')
 
-function EarlierKeyrings({ owner: { client }, close }: OwnerProps) {
+function EarlierKeyrings({ owner: { client, userId }, close }: OwnerProps) {
   const [keyrings, setKeyrings] = useState<EarlierKeyring[]>()
   const [failure, setFailure] = useState<string>()
-  const load = () => earlierKeyrings(client).then(setKeyrings, (error: unknown) => setFailure(messageOf(error)))
+  const load = () =>
+    earlierKeyrings(client, { userId }).then(setKeyrings, (error: unknown) => setFailure(messageOf(error)))
   useEffect(() => void load(), [])
   const restore = async (id: string) => {
-    await restoreKeyring(client, id)
+    await restoreKeyring(client, { userId, id })
     tell(later.vault.keyringRestored)
     close()
   }
   const erase = async () => {
-    await eraseEarlierKeyrings(client)
+    await eraseEarlierKeyrings(client, { userId })
     tell(later.vault.keyringsErased)
     close()
   }
@@ -144,21 +147,20 @@ function Repair({ owner, close }: OwnerProps) {
       setReplaced(true)
     }
   }
-  const confirm = async () => {
-    const vault = await draft?.confirm()
-    if (vault && areReplaced) await keepMasterKey(userId, vault.masterKey)
+  const confirmed = async ({ masterKey }: Vault) => {
+    if (areReplaced) await keepMasterKey(userId, masterKey)
     close()
     if (areReplaced) {
       noteReplacedKeys(undefined)
       // The vault that is open here has the keys of before.
-      return location.reload()
+      if (!hasLeft()) return location.reload()
     }
     tell(later.vault.repaired)
   }
   return (
     <Dialog title={draft ? later.vault.printCode : later.vault.repairTitle} close={close}>
       {draft ? (
-        <RecoveryCode draft={draft} person={person} confirm={confirm} cancel={close} />
+        <RecoveryCode draft={draft} person={person} confirmed={confirmed} cancel={close} />
       ) : (
         <Form onSubmit={prepare}>
           {areReplaced ? <OtherDeviceFirst /> : <p>{later.vault.sameKeys}</p>}

@@ -1,23 +1,52 @@
 import { createPortal } from 'preact/compat'
-import type { RecoveryCodeDraft } from '../../client/index.ts'
+import { useRef } from 'preact/hooks'
+import { type RecoveryCodeDraft, SignedOutError } from '../../client/index.ts'
 import { Button, CopyButton } from '../ui/button.tsx'
 import { saveFile } from '../ui/files.tsx'
+import { hasLeft, useLeaving } from '../ui/leaving.ts'
+import { dismissText, tell } from '../ui/tell.ts'
 import { locale } from '../words/language.ts'
 import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
 
-interface RecoveryCodeProps {
-  draft: RecoveryCodeDraft<unknown>
+interface RecoveryCodeProps<Stored> {
+  draft: RecoveryCodeDraft<Stored>
   /** The person's name; empty if the provider told none. */
   person: string
-  confirm: () => unknown
+  /** Called once the code counts. */
+  confirmed: (stored: Stored) => unknown
+  /** Handles why it could not be stored, or throws it. */
+  failed?: (error: unknown) => void
   /** Leaves the one of before. */
   cancel?: () => void
 }
 
 /** Shows a recovery code that counts only when the person has confirmed it. */
-export function RecoveryCode({ draft, person, confirm, cancel }: RecoveryCodeProps) {
+export function RecoveryCode<Stored>({ draft, person, confirmed, failed = raise, cancel }: RecoveryCodeProps<Stored>) {
   const { recoveryCode } = draft
+  /** An answer that was lost may have been a yes. */
+  const counts = useRef<'no' | 'maybe' | 'yes'>('no')
+  const tellOutcome = () => {
+    dismissText(later.vault.codeMayCount)
+    const texts = { no: later.vault.codeCountsNot, maybe: later.vault.codeMayCount, yes: later.vault.codeCounts }
+    tell(texts[counts.current])
+  }
+  useLeaving(tellOutcome)
+  const confirm = async () => {
+    const before = counts.current
+    counts.current = 'maybe'
+    let stored: Stored
+    try {
+      stored = await draft.confirm()
+    } catch (error) {
+      if (error instanceof SignedOutError) counts.current = before
+      if (hasLeft()) tellOutcome()
+      return failed(error)
+    }
+    counts.current = 'yes'
+    if (hasLeft()) tellOutcome()
+    await confirmed(stored)
+  }
   const file = () => new Blob([recoveryText(recoveryCode, person)], { type: 'text/plain' })
   return (
     <>
@@ -39,6 +68,10 @@ export function RecoveryCode({ draft, person, confirm, cancel }: RecoveryCodePro
       <PrintedCode code={recoveryCode} person={person} />
     </>
   )
+}
+
+function raise(error: unknown): never {
+  throw error
 }
 
 /** A recovery code for the printer: beside the page and never on the screen, and on paper without the page. */

@@ -43,7 +43,7 @@ export function VaultDoor({ owner, device, opened }: DoorProps) {
   const [failure, setFailure] = useState<string>()
   const look = () => {
     setFailure(undefined)
-    hasVault(owner.client).then(setExists, (error: unknown) => setFailure(messageOf(error)))
+    hasVault(owner.client, owner).then(setExists, (error: unknown) => setFailure(messageOf(error)))
   }
   useEffect(look, [])
   useEffect(() => {
@@ -116,7 +116,7 @@ function CreateVault({ owner, created, failed }: CreateVaultProps) {
     return (
       <>
         <h1>{later.vault.printCode}</h1>
-        <RecoveryCode draft={draft} person={owner.person} confirm={() => draft.confirm().then(created, failed)} />
+        <RecoveryCode draft={draft} person={owner.person} confirmed={created} failed={failed} />
       </>
     )
   }
@@ -177,7 +177,8 @@ function OpenedBefore({ owner }: { owner: VaultOwner }) {
 
 /** The way on for somebody whom nothing opens the vault: to begin anew. */
 function LostBoth({ owner: { client, userId }, device }: { owner: VaultOwner; device: Device }) {
-  const ask = () => confirmDeletion({ client, userId, sync: lockedSync(client, device, userId) })
+  const ask = () =>
+    confirmDeletion({ client, userId, sync: lockedSync(client, device, userId) }, later.account.savedFilesLocked)
   useEffect(() => {
     if (isDeletionAsked()) ask()
   }, [])

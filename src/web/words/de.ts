@@ -86,6 +86,8 @@ export const de: Words = {
         'Falscher Wiederherstellungscode. Nur der neueste öffnet Ihre Lesezeichen, und nur die dieses Kontos.',
       'mistyped-recovery-code':
         'Im Wiederherstellungscode ist ein Tippfehler: Sein letztes Zeichen passt nicht zu den anderen. Vergleichen Sie ihn Gruppe für Gruppe.',
+      altered:
+        'Was der Dienst gespeichert hat, lässt sich mit Ihren Schlüsseln nicht öffnen. Reparieren Sie den Tresor unter „Sicherheit“.',
       'keys-replaced':
         'Die Schlüssel dieses Geräts wurden ersetzt: Nur ein Gerät, auf dem der Tresor seitdem geöffnet wurde, kann ihn reparieren.',
     },
@@ -104,7 +106,10 @@ export const de: Words = {
         'Das ist keine Sicherung. Lesezeichen-Dateien von Browsern werden oben importiert, unter „Lesezeichen-Dateien“.',
       'unknown-version':
         'Eine neuere Version dieser Seite hat die Sicherung erstellt. Laden Sie die Seite neu, und versuchen Sie es noch einmal.',
-      'other-key': 'Ihre Schlüssel öffnen diese Sicherung nicht: Sie gehört zu einem anderen Konto.',
+      'other-key':
+        'Ihre Schlüssel öffnen diese Sicherung nicht, und sie enthält keine anderen: Nur der Tresor, in dem sie erstellt wurde, öffnet sie.',
+      'other-keyring':
+        'Die Schlüssel in dieser Sicherung sind nicht die ihrer Lesezeichen: Jemand hat sie aus zwei Dateien zusammengesetzt.',
       damaged:
         'Die Sicherung ist beschädigt oder abgeschnitten. Nichts wurde geändert. Wenn es eine weitere Kopie gibt, versuchen Sie diese.',
     },
@@ -252,8 +257,8 @@ export const de: Words = {
     noConnection: 'Keine Verbindung zum Dienst',
     noRoom: 'Auf diesem Gerät ist kein Platz',
     notOpened: 'Ihre Lesezeichen konnten nicht geöffnet werden',
-    signedOutNow:
-      'Sie sind abgemeldet. Was Sie jetzt speichern, bleibt in diesem Browser und wird gesendet, wenn Sie sich wieder angemeldet haben.',
+    dialogClosed: 'Der offene Dialog wurde geschlossen. Ausgeführt ist nur, was hier eine Meldung bestätigt.',
+    notAsBefore: (name) => `Sie sind mit einem anderen Konto angemeldet als zuvor: ${name || 'es hat keinen Namen'}`,
     signOutAndLose: 'Abmelden und Änderungen verlieren?',
     signingOutDeletes: 'Das Abmelden löscht alles aus diesem Browser.',
     signOutLosing: 'Abmelden und verlieren',
@@ -297,16 +302,25 @@ export const de: Words = {
       expired:
         'Die Anmeldung ist abgelaufen oder wurde in einem anderen Browser begonnen. Melden Sie sich noch einmal an.',
       refused: 'Der Anmeldedienst hat die Anmeldung abgelehnt. Melden Sie sich noch einmal an.',
+      unasked:
+        'Der Anmeldedienst hat Sie nicht nach Ihrer Anmeldung gefragt. Melden Sie sich zuerst dort ab, dann hier noch einmal an.',
       disabled:
         'Das Konto ist gesperrt. Fragen Sie den Betreiber dieses Dienstes, oder melden Sie sich mit einem anderen Konto an.',
       forbidden:
         'Dieses Konto darf diesen Dienst nicht benutzen. Fragen Sie den Betreiber dieses Dienstes, oder melden Sie sich mit einem anderen Konto an.',
       closed:
         'Dieser Dienst nimmt niemanden mehr auf. Fragen Sie den Betreiber dieses Dienstes, oder melden Sie sich mit einem anderen Konto an.',
+      unmoved:
+        'Dieser Dienst hat einen neuen Anmeldedienst, und Ihr Konto ist noch nicht dorthin umgezogen. Ihre Lesezeichen sind noch da. Sagen Sie dem Betreiber dieses Dienstes Bescheid.',
       unavailable: 'Der Anmeldedienst ist nicht erreichbar. Versuchen Sie es gleich noch einmal.',
       failed: 'Die Anmeldung ist fehlgeschlagen. Melden Sie sich noch einmal an.',
     },
     scanned: 'Melden Sie sich an wie auf dem Gerät, das den Code zeigt. Dann lässt jenes Sie herein.',
+    otherTitle: 'Jemand anderes hat sich angemeldet',
+    otherMore: (name) =>
+      `In diesem Browser ist jetzt ${name || 'ein anderes Konto'} angemeldet, deshalb arbeitet diese Seite nicht mehr für Sie.`,
+    signInAgain: 'Als Sie selbst anmelden',
+    goOnAs: (name) => `Weiter als ${name || 'das andere Konto'}`,
     ended: 'Ihre Anmeldung ist beendet: Sie ist abgelaufen, oder Sie haben sich anderswo abgemeldet.',
     unsentKept: (count) =>
       plural(count, {
@@ -390,6 +404,7 @@ export const de: Words = {
     tags: 'Schlagwörter',
     description: 'Beschreibung',
     notSaved: (name) => `${name} wurde nicht gespeichert`,
+    draftKept: 'Ihre Eingaben bleiben in diesem Tab. Melden Sie sich wieder an, um damit weiterzumachen.',
     goOnWithIt: 'Damit weitermachen',
     openIt: 'Öffnen',
     haveAlready: (name) => `Das haben Sie schon: ${name}`,
@@ -464,7 +479,7 @@ export const deLater: LaterWords = {
     printCode: 'Diesen Code drucken',
     makeNewKeys: 'Neue Schlüssel machen',
     sameKeys:
-      'Die Schlüssel, die dieser Browser hat, bleiben dieselben, und ebenso Ihre Lesezeichen. Sie bekommen eine neue Passphrase und einen neuen Wiederherstellungscode; die bisherigen öffnen nichts mehr.',
+      'Die Schlüssel, die dieser Browser hat, bleiben dieselben, und ebenso Ihre Lesezeichen. Sie bekommen eine neue Passphrase und einen neuen Wiederherstellungscode; die bisherigen öffnen nur noch Sicherungen, die Sie gespeichert haben, solange sie galten.',
     otherDeviceFirst:
       'Die Schlüssel wurden auf einem anderen Gerät geändert, und dieser Browser hat die von vorher. Reparieren Sie den Tresor auf dem Gerät, auf dem Sie sie geändert haben, oder auf einem, auf dem Sie ihn seitdem geöffnet haben.',
     otherDeviceElse:
@@ -495,6 +510,10 @@ export const deLater: LaterWords = {
     strength: (verdict, advice) => `Stärke der Passphrase: ${verdict}. ${advice}`,
     warning: (name) => warnings[name],
     suggestion: (name) => suggestions[name],
+    codeCounts: 'Der neue Wiederherstellungscode gilt.',
+    codeCountsNot: 'Der gezeigte Wiederherstellungscode gilt nicht: Werfen Sie ihn weg.',
+    codeMayCount:
+      'Der Dienst hat den gezeigten Wiederherstellungscode nicht bestätigt. Behalten Sie ihn, und auch, was Ihre Lesezeichen bisher öffnete.',
     codeMore:
       'Er öffnet Ihre Lesezeichen, wenn Sie die Passphrase vergessen. Er wird nur einmal gezeigt, und wer ihn hat, kann sie lesen: Bewahren Sie ihn auf Papier auf, getrennt von diesem Gerät.',
     print: 'Drucken',
@@ -506,8 +525,9 @@ export const deLater: LaterWords = {
     printedHow:
       'Er öffnet die verschlüsselten Lesezeichen dieses Kontos, wenn die Passphrase vergessen ist: Öffnen Sie die Adresse unten, melden Sie sich an, und geben Sie ihn anstelle der Passphrase ein. Großschreibung und Striche sind gleichgültig.',
     printedKeep:
-      'Wer dieses Blatt und das Konto hat, kann die Lesezeichen lesen. Bewahren Sie es auf, wo Sie Ausweise aufbewahren, getrennt von Ihren Geräten. Ein neuerer Wiederherstellungscode ersetzt diesen: Vernichten Sie das Blatt dann.',
-    fileKeep: 'Wer ihn und das Konto hat, kann die Lesezeichen lesen.',
+      'Wer dieses Blatt hat, und dazu das Konto oder eine Sicherung, die gespeichert wurde, solange der Code galt, kann die Lesezeichen lesen. Bewahren Sie es auf, wo Sie Ausweise aufbewahren, getrennt von Ihren Geräten. Wenn ein neuerer Code diesen ersetzt hat, öffnet er nur noch Sicherungen von vorher: Heben Sie das Blatt so lange auf wie diese Dateien, oder speichern Sie eine neue Sicherung, löschen Sie die älteren, und vernichten Sie es.',
+    fileKeep:
+      'Wer ihn hat, und dazu das Konto oder eine Sicherung, die gespeichert wurde, solange er galt, kann die Lesezeichen lesen. Wenn ein neuerer Code ihn ersetzt hat, öffnet er nur noch Sicherungen von vorher.',
     account: 'Konto',
     service: 'Dienst',
     madeOn: 'Erstellt am',
@@ -523,6 +543,7 @@ export const deLater: LaterWords = {
     openSince: 'Ihre Lesezeichen sind auf dem anderen Gerät offen: <name/>, <time/>.',
     notMe: 'Das war ich nicht …',
     done: 'Fertig',
+    admitted: (name) => `Ihre Lesezeichen wurden auf einem anderen Gerät geöffnet: ${name}`,
     sentBefore: 'Die Schlüssel wurden davor gesendet. Wenn die Lesezeichen dort offen sind, ist alles gut.',
     noKeys: 'Dieser Browser hat keine Schlüssel weiterzugeben. Sperren Sie ihn, und öffnen Sie ihn mit der Passphrase.',
     offerFaults: {
@@ -696,7 +717,7 @@ export const deLater: LaterWords = {
       'Ihre Anmeldung ist inzwischen zu alt. Wenn Sie eine Passphrase gewählt haben oder Ihnen ein Wiederherstellungscode gezeigt wurde, behalten Sie auch die von vorher, bis Sie fertig sind: Sie bekommen einen anderen Code.',
     deleteTitle: 'Mein Konto löschen',
     deleteMore:
-      'Alles von Ihnen verschwindet vom Dienst und aus diesem Browser. Speichern Sie vorher eine <a>Lesezeichen-Datei oder eine Sicherung</a>, wenn Sie Ihre Lesezeichen behalten wollen.',
+      'Alles von Ihnen verschwindet vom Dienst und aus diesem Browser. Speichern Sie vorher eine <a>Lesezeichen-Datei oder eine Sicherung</a>, wenn Sie Ihre Lesezeichen behalten wollen. Eine Sicherung öffnet sich mit der Passphrase oder dem Wiederherstellungscode, die beim Herunterladen galten, auch in einem anderen Konto und auf einem anderen Server. Eine, die eine frühere Version dieser Seite gespeichert hat, tut das nicht: Speichern Sie eine neue.',
     deleteButton: 'Mein Konto löschen …',
     deleteWord: 'löschen',
     typeWord: (word) => `Tippen Sie das Wort „${word}“`,
@@ -705,10 +726,13 @@ export const deLater: LaterWords = {
     goesForGood: 'Das verschwindet für immer, und niemand kann es zurückholen:',
     goes: [
       'alle Lesezeichen und Ordner, ihr Verlauf, der Papierkorb und Sicherungen auf dem Dienst',
-      'Ihre Passphrase und Ihr Wiederherstellungscode',
       'alle Anmeldungen; andere Geräte behalten die Kopie, die sie haben, sie wird aber nicht mehr synchronisiert',
       'alles davon in diesem Browser, auch Änderungen, die nicht gesendet wurden',
     ],
+    savedFiles:
+      'Gespeicherte Dateien bleiben. Eine Sicherung öffnet sich mit der Passphrase oder dem Wiederherstellungscode, die beim Herunterladen galten: Heben Sie eines davon so lange auf wie die Datei. Eine Sicherung, die eine frühere Version dieser Seite gespeichert hat, öffnet sich nur, solange es dieses Konto gibt: Speichern Sie vorher eine neue.',
+    savedFilesLocked:
+      'Gespeicherte Dateien bleiben. Eine Sicherung öffnet sich mit der Passphrase oder dem Wiederherstellungscode, die beim Herunterladen galten: Vielleicht haben Sie davon noch etwas. Eine Sicherung, die eine frühere Version dieser Seite gespeichert hat, öffnet sich nur dort, wo diese Lesezeichen noch offen sind, und nie wieder, wenn das Konto gelöscht ist.',
     typeToConfirm: (word) => `Zum Bestätigen „${word}“ tippen`,
     deleteEverything: 'Alles löschen',
     othersMeaning:
@@ -737,7 +761,6 @@ export const deLater: LaterWords = {
     versionBytes: (size) =>
       `${bytes(size)} davon sind frühere Fassungen und gelöschte Lesezeichen. Die ältesten machen Platz, wenn er gebraucht wird.`,
     storedRecords: 'Lesezeichen, auch gelöschte',
-    keepsNone: 'Dieser Dienst bewahrt keine früheren Fassungen und keine gelöschten Lesezeichen auf.',
     keepsFor: (days, versions) =>
       `Frühere Fassungen und gelöschte Lesezeichen werden ${number(days)} Tage lang aufbewahrt, höchstens ${number(versions)} eines Lesezeichens.`,
     nearlyFull: 'Fast voll: Löschen Sie endgültig, was Sie nicht brauchen.',
@@ -753,8 +776,8 @@ export const deLater: LaterWords = {
     encryptingAnew: 'Wird mit den neuen Schlüsseln verschlüsselt',
     keysChanged: 'Die Schlüssel sind geändert. Ihre anderen Geräte fragen einmal nach der Passphrase.',
     changeKeysMore:
-      'Ihre Lesezeichen werden neu verschlüsselt, mit Schlüsseln, die das verlorene Gerät nie hatte. Sie bekommen einen neuen Wiederherstellungscode; der alte gilt nicht mehr.',
-    eraseEarlier: 'Endgültig löschen, was frühere Passphrasen und Wiederherstellungscodes öffnen',
+      'Ihre Lesezeichen werden neu verschlüsselt, mit Schlüsseln, die das verlorene Gerät nie hatte. Sie bekommen einen neuen Wiederherstellungscode. Sicherungen, die Sie vorher gespeichert haben, öffnen sich weiterhin mit der Passphrase und dem Wiederherstellungscode von damals: Wenn jemand etwas davon haben könnte, löschen Sie die Dateien, die er finden kann, und speichern Sie eine neue Sicherung.',
+    eraseEarlier: 'Auf dem Dienst endgültig löschen, was frühere Passphrasen und Wiederherstellungscodes öffnen',
     newKeysCount:
       'Die neuen Schlüssel gelten schon. Wird das unterbrochen, geht es weiter, wenn die Seite wieder geöffnet wird.',
     othersSignedOut: 'Überall sonst abgemeldet',
@@ -798,6 +821,7 @@ export const deLater: LaterWords = {
   },
 
   settings: {
+    licences: 'Open-Source-Lizenzen',
     files: 'Lesezeichen-Dateien',
     filesMore: 'Die Datei, die jeder Browser importieren und exportieren kann. Sie ist nicht verschlüsselt.',
     importFile: 'Lesezeichen-Datei importieren',
@@ -833,10 +857,27 @@ export const deLater: LaterWords = {
     addPage: 'Diese Seite hinzufügen',
     backups: 'Sicherungen',
     backupsMore:
-      'Verschlüsselte Dateien, die nur Ihre Schlüssel öffnen: die, die Ihre Passphrase oder Ihr Wiederherstellungscode öffnet. Der Dienst bewahrt jede eine Woche lang auf: Laden Sie herunter, was Sie behalten wollen. Sehen Sie hinein, bevor Sie etwas zurückholen.',
+      'Verschlüsselte Dateien. Der Dienst bewahrt jede eine Woche lang auf: Laden Sie herunter, was Sie behalten wollen. Eine heruntergeladene Datei öffnet sich mit der Passphrase oder dem Wiederherstellungscode, die beim Herunterladen galten, auch wenn es Ihr Konto oder den Server nicht mehr gibt. Sehen Sie in eine Sicherung hinein, bevor Sie etwas zurückholen.',
     createBackup: 'Sicherung erstellen',
     openFile: 'Sicherungsdatei öffnen',
+    secretOfBackup:
+      'Ihre Schlüssel öffnen diese Sicherung nicht. Geben Sie die Passphrase oder den Wiederherstellungscode ein, die beim Herunterladen galten. Der Tag steht im Namen der Datei, wenn niemand sie umbenannt hat.',
+    notOfBackup:
+      'Damit öffnet sich die Sicherung nicht. Nötig ist die Passphrase oder der Wiederherstellungscode, die beim Herunterladen galten.',
+    wouldNotOpen: (why) =>
+      `Eines der Lesezeichen in dieser Sicherung ist nicht lesbar, also würde sich die Datei später nicht öffnen. ${why} Speichern Sie stattdessen eine Lesezeichen-Datei.`,
+    keyringUnfit:
+      'Was der Dienst gespeichert hat, lässt sich mit Ihren Schlüsseln nicht öffnen, also ließe sich die Datei später nicht öffnen. Reparieren Sie den Tresor unter „Sicherheit“, und laden Sie dann die Sicherung herunter.',
+    unverified:
+      'Die Datei ist gespeichert, aber nichts zeigt, dass Ihre Passphrase sie öffnet: Eine frühere Version dieser Seite hat Ihren Tresor angelegt, oder der Dienst hat verändert, was er aufbewahrt. Ändern Sie unter „Sicherheit“ die Passphrase (die neue darf dieselbe sein), und laden Sie die Sicherung dann noch einmal herunter.',
+    keysReplaced:
+      'Ihre Schlüssel wurden inzwischen ersetzt. Laden Sie die Seite neu, geben Sie Ihre Passphrase ein, und laden Sie dann die Sicherung herunter.',
     noBackups: 'Auf dem Dienst sind keine Sicherungen.',
+    opensHereOnly:
+      'Diese Datei öffnet sich nur in diesem Konto und nur, solange es das Konto gibt: Eine frühere Version dieser Seite hat sie gespeichert. Eine neue öffnet sich mit Ihrer Passphrase oder Ihrem Wiederherstellungscode überall.',
+    saveNewBackup: 'Neue Sicherung speichern',
+    backupSaved:
+      'Die neue Sicherung ist gespeichert. Die alte Datei können Sie löschen, wenn Sie nicht mehr brauchen, was damals darin war',
     backupList: 'Sicherungen auf dem Dienst',
     backupOf: (time) => `Sicherung vom ${time}`,
     deleteBackupTitle: 'Diese Sicherung löschen?',
@@ -881,8 +922,10 @@ export const deLater: LaterWords = {
       'In diesem Browser sind Ihre Lesezeichen unverschlüsselt gespeichert, damit sie sofort und auch offline da sind. „Sperren“, im Menü oben, vergisst die Schlüssel: Die Seite fragt dann wieder nach der Passphrase, wozu sie eine Verbindung braucht. Nur das Abmelden löscht die Lesezeichen aus diesem Browser, der seine Dateien erst später bereinigt: Öffnen Sie diese Seite auf einem Computer, den auch andere benutzen, in einem privaten Fenster.',
     newCode: 'Neuer Wiederherstellungscode',
     changePassphrase: 'Passphrase ändern',
-    codeReplaced: 'Der neue Wiederherstellungscode gilt, der alte nicht mehr',
-    passphraseChanged: 'Die Passphrase wurde geändert',
+    codeReplaced:
+      'Der neue Wiederherstellungscode gilt. Der alte öffnet nur noch Sicherungen, die Sie vorher gespeichert haben: Heben Sie ihn so lange auf wie diese Dateien',
+    passphraseChanged:
+      'Die Passphrase wurde geändert. Sicherungen, die Sie vorher gespeichert haben, öffnen sich weiterhin mit der alten',
     changeIt: 'Ändern',
     singleKeys: 'Einzelne Tasten wirken überall',
     singleKeysMore:

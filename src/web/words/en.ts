@@ -80,6 +80,7 @@ export const en = {
         'Wrong recovery code. Only the newest one opens your bookmarks, and only those of this account.',
       'mistyped-recovery-code':
         'The recovery code has a typing mistake: its last character does not match the others. Compare it group by group.',
+      altered: 'What the service has stored does not open with your keys. Repair the vault under “Security”.',
       'keys-replaced':
         'The keys of this device were replaced: only a device that was opened since can repair the vault.',
     },
@@ -98,7 +99,10 @@ export const en = {
     backup: {
       'not-an-export': 'This is no backup. Browsers’ bookmark files are imported above, under “Bookmark files”.',
       'unknown-version': 'A newer version of this page made the backup. Reload the page, then try again.',
-      'other-key': 'Your keys do not open this backup: it is another account’s.',
+      'other-key':
+        'Your keys do not open this backup, and no others are in it: only the vault that it was made in opens it.',
+      'other-keyring':
+        'The keys in this backup are not those of its bookmarks: somebody has put it together from two files.',
       damaged: 'The backup is damaged or cut off. Nothing was changed. If there is another copy of it, try that one.',
     },
     /** What the service says, by the contract's word for it, where its own text, in English, does not do. */
@@ -224,8 +228,8 @@ export const en = {
     noConnection: 'No connection to the service',
     noRoom: 'There is no room on this device',
     notOpened: 'Your bookmarks could not be opened',
-    signedOutNow:
-      'You are signed out. What you save now is kept in this browser, and sent when you have signed in again.',
+    dialogClosed: 'The open dialog was closed. Only what a message here confirms was done.',
+    notAsBefore: (name: string) => `You are signed in with another account than before: ${name || 'it has no name'}`,
     signOutAndLose: 'Sign out and lose edits?',
     signingOutDeletes: 'Signing out deletes everything from this browser.',
     signOutLosing: 'Sign out and lose them',
@@ -265,14 +269,22 @@ export const en = {
     failures: {
       expired: 'Login expired or was started in another browser. Sign in once more.',
       refused: 'Login was refused by the identity provider. Sign in once more.',
+      unasked: 'Your identity provider did not ask you to sign in. Sign out there first, then sign in here once more.',
       disabled: 'Account is disabled. Ask the operator of this service, or sign in with another account.',
       forbidden:
         'This account may not use this service. Ask the operator of this service, or sign in with another account.',
       closed: 'This service takes no new users. Ask the operator of this service, or sign in with another account.',
+      unmoved:
+        'This service has a new identity provider, and your account has not been moved to it yet. Your bookmarks are still there. Tell the operator of this service.',
       unavailable: 'Identity provider is not available. Try again in a moment.',
       failed: 'Login failed. Sign in once more.',
     },
     scanned: 'Sign in as on the device that shows the code. Then that one lets you in.',
+    otherTitle: 'Somebody else has signed in',
+    otherMore: (name: string) =>
+      `${name || 'Another account'} is now signed in in this browser, so this page stopped working for you.`,
+    signInAgain: 'Sign in as yourself',
+    goOnAs: (name: string) => `Go on as ${name || 'the other account'}`,
     ended: 'Your sign-in has ended: it expired, or you signed out elsewhere.',
     unsentKept: (count: number) =>
       plural(count, {
@@ -354,6 +366,7 @@ export const en = {
     tags: 'Tags',
     description: 'Description',
     notSaved: (name: string) => `${name} was not saved`,
+    draftKept: 'Your entries are kept in this tab. Sign in again to go on with them.',
     goOnWithIt: 'Go on with it',
     openIt: 'Open it',
     haveAlready: (name: string) => `You have this already: ${name}`,
@@ -426,7 +439,7 @@ export const enLater = {
     printCode: 'Print this recovery code',
     makeNewKeys: 'Make new keys',
     sameKeys:
-      'The keys that this browser has stay the same, and so do your bookmarks. They get a new passphrase and a new recovery code; those of before open nothing any more.',
+      'The keys that this browser has stay the same, and so do your bookmarks. They get a new passphrase and a new recovery code; those of before open only the backups that you saved while they were valid.',
     otherDeviceFirst:
       'The keys were changed on another device, and this browser has those of before. Repair the vault on the device where you changed them, or on one that you have opened since.',
     otherDeviceElse:
@@ -457,6 +470,10 @@ export const enLater = {
     /** Why a passphrase is weak, and what would make it stronger: what tells it has the texts in English. */
     warning: (_name: Warning, text: string): string => text,
     suggestion: (_name: Suggestion, text: string): string => text,
+    codeCounts: 'The new recovery code counts.',
+    codeCountsNot: 'The recovery code that was shown does not count: throw it away.',
+    codeMayCount:
+      'The service did not confirm the recovery code that was shown. Keep it, and also what opened your bookmarks before.',
     codeMore:
       'It opens your bookmarks if you forget the passphrase. It is shown only once, and whoever has it can read them: keep it on paper, away from this device.',
     print: 'Print',
@@ -468,8 +485,9 @@ export const enLater = {
     printedHow:
       'It opens the encrypted bookmarks of this account if the passphrase is forgotten: open the address below, sign in, and type it in place of the passphrase. Capitals and dashes do not matter.',
     printedKeep:
-      'Whoever has this sheet and the account can read the bookmarks. Keep it where you keep passports, away from your devices. A newer recovery code takes the place of this one: destroy it then.',
-    fileKeep: 'Whoever has it and the account can read the bookmarks.',
+      'Whoever has this sheet, and the account or a backup that was saved while the code was valid, can read the bookmarks. Keep it where you keep passports, away from your devices. Once a newer code has taken its place, it opens only backups that were saved before: keep it for as long as you keep these, or save a new backup, delete the older files, and destroy it.',
+    fileKeep:
+      'Whoever has it, and the account or a backup that was saved while it was valid, can read the bookmarks. Once a newer code has taken its place, it opens only backups that were saved before.',
     account: 'Account',
     service: 'Service',
     madeOn: 'Made on',
@@ -485,6 +503,7 @@ export const enLater = {
     openSince: 'Your bookmarks are open on <name/> since <time/>.',
     notMe: 'That was not me…',
     done: 'Done',
+    admitted: (name: string) => `Your bookmarks were opened on ${name}.`,
     sentBefore: 'The keys were sent before that. If the bookmarks are open there, all is well.',
     noKeys: 'This browser has no keys to give. Lock it, and open it by the passphrase.',
     offerFaults: {
@@ -648,7 +667,7 @@ export const enLater = {
       'Your sign-in became too old meanwhile. If you chose a passphrase or were shown a recovery code, keep that of before, too, until you are done: you get another code.',
     deleteTitle: 'Delete my account',
     deleteMore:
-      'Everything of yours goes from the service and from this browser. Save a <a>bookmark file or a backup</a> before, if you want to keep your bookmarks.',
+      'Everything of yours goes from the service and from this browser. Save a <a>bookmark file or a backup</a> before, if you want to keep your bookmarks. A backup opens with the passphrase or recovery code that was valid when you downloaded it, in another account and on another server, too. One that an earlier version of this page saved does not: save a new one.',
     deleteButton: 'Delete my account…',
     /** What is typed to confirm it, in small letters. */
     deleteWord: 'delete',
@@ -658,10 +677,13 @@ export const enLater = {
     goesForGood: 'This goes for good, and nobody can bring it back:',
     goes: [
       'all bookmarks and folders, their history, the trash, and backups on the service',
-      'your passphrase and your recovery code',
       'all sign-ins; other devices keep the copy that they have, but it is no longer in sync',
       'everything of it in this browser, edits that were not sent included',
     ],
+    savedFiles:
+      'Files that you have saved stay. A backup opens with the passphrase or recovery code that was valid when you downloaded it: keep that for as long as the file. A backup that an earlier version of this page saved opens only while this account exists: save a new one first.',
+    savedFilesLocked:
+      'Files that you have saved stay. A backup opens with the passphrase or recovery code that was valid when you downloaded it, which may be one that you still have. A backup that an earlier version of this page saved opens only where these bookmarks are still open, and never again once the account is deleted.',
     typeToConfirm: (word: string) => `Type “${word}” to confirm`,
     deleteEverything: 'Delete everything',
     othersMeaning: 'Every other browser and program has to sign in again. What they have stored stays there.',
@@ -689,7 +711,6 @@ export const enLater = {
     versionBytes: (size: number) =>
       `${bytes(size)} of it are earlier versions and deleted bookmarks. The oldest make room when it is needed.`,
     storedRecords: 'Bookmarks, deleted ones included',
-    keepsNone: 'This service keeps no earlier versions and no deleted bookmarks.',
     keepsFor: (days: number, versions: number) =>
       `Earlier versions and deleted bookmarks are kept for ${number(days)} days, at most ${number(versions)} of a bookmark.`,
     nearlyFull: 'Nearly full: erase what you do not need.',
@@ -705,8 +726,8 @@ export const enLater = {
     encryptingAnew: 'Encrypting under the new keys',
     keysChanged: 'The keys are changed. Your other devices ask for the passphrase once.',
     changeKeysMore:
-      'Your bookmarks are encrypted again, with new keys that the lost device never had. You get a new recovery code; the old code stops working.',
-    eraseEarlier: 'Erase what earlier passphrases and recovery codes open',
+      'Your bookmarks are encrypted again, with new keys that the lost device never had. You get a new recovery code. Backups that you saved before still open with the passphrase and the recovery code of that time: if somebody may have one of these, delete the files that they may find, and save a new backup.',
+    eraseEarlier: 'On the service, erase what earlier passphrases and recovery codes open',
     newKeysCount: 'The new keys count already. If this is interrupted, it goes on when the page is opened again.',
     othersSignedOut: 'Signed out everywhere else',
     othersQuestion: 'Sign out everywhere else?',
@@ -747,6 +768,7 @@ export const enLater = {
   },
 
   settings: {
+    licences: 'Open-source licences',
     files: 'Bookmark files',
     filesMore: 'The file that every browser can import and export. It is not encrypted.',
     importFile: 'Import a bookmark file',
@@ -775,10 +797,26 @@ export const enLater = {
     addPage: 'Add this page',
     backups: 'Backups',
     backupsMore:
-      'Encrypted files that only your keys open: those that your passphrase or your recovery code opens. The service keeps each for a week: download the ones that you want to keep. Look into one before you put anything back.',
+      'Encrypted files. The service keeps each for a week: download the ones that you want to keep. A downloaded file opens with the passphrase or recovery code that you had when you downloaded it, even if your account or the server is gone. Look into a backup before you put anything back.',
     createBackup: 'Create a backup',
     openFile: 'Open a backup file',
+    secretOfBackup:
+      'Your keys do not open this backup. Enter the passphrase or the recovery code that was valid when you downloaded it. The day is in its name, unless somebody has renamed it.',
+    notOfBackup:
+      'This does not open the backup. It takes the passphrase or the recovery code that was valid when you downloaded it.',
+    wouldNotOpen: (why: string) =>
+      `One of the bookmarks in this backup cannot be read, so the file would not open later. ${why} Save a bookmark file instead.`,
+    keyringUnfit:
+      'What the service has stored does not open with your keys, so the file would not open later. Repair the vault under “Security”, then download the backup.',
+    unverified:
+      'The file is saved, but nothing shows that your passphrase opens it: an earlier version of this page made your vault, or the service has changed what it keeps. Change the passphrase under “Security” (the new one may be the same), then download the backup again.',
+    keysReplaced:
+      'Your keys were replaced meanwhile. Reload the page, enter your passphrase, then download the backup.',
     noBackups: 'There are no backups on the service.',
+    opensHereOnly:
+      'This file opens only in this account, and only while it exists: an earlier version of this page saved it. A new one opens with your passphrase or recovery code anywhere.',
+    saveNewBackup: 'Save a new backup',
+    backupSaved: 'The new backup is saved. You can delete the old file once you no longer need what it had then',
     backupList: 'Backups on the service',
     backupOf: (time: string) => `Backup of ${time}`,
     deleteBackupTitle: 'Delete this backup?',
@@ -823,8 +861,9 @@ export const enLater = {
       'In this browser your bookmarks are stored unencrypted, so that they are there at once and offline. “Lock”, in the menu at the top, forgets the keys: the page asks for the passphrase again, which needs a connection. Only signing out deletes the bookmarks from this browser, which clears its files later: on a computer that others use, open this page in a private window.',
     newCode: 'New recovery code',
     changePassphrase: 'Change the passphrase',
-    codeReplaced: 'The new recovery code counts, the old one no longer does',
-    passphraseChanged: 'The passphrase was changed',
+    codeReplaced:
+      'The new recovery code counts. The old one opens only backups that you saved before: keep it for as long as you keep these files',
+    passphraseChanged: 'The passphrase was changed. Backups that you saved before still open with the old one',
     changeIt: 'Change it',
     singleKeys: 'Single keys work everywhere',
     singleKeysMore:

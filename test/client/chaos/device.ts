@@ -260,8 +260,8 @@ export class Device {
     if (!socket) return
     const rows = await listChangePage(app.context.database.db, userId, socket.cursor, { rows: count, bytes: 1e6 })
     for (const row of rows) {
-      const message = { type: 'sync', event: toSyncEvent(row), stamp: row.stamp, previous_stamp: socket.cursor }
-      socket.cursor = row.stamp
+      const message = { type: 'sync', event: toSyncEvent(row), stamp: row.sequence, previous_stamp: socket.cursor }
+      socket.cursor = row.sequence
       this.#said.push({ socket, message })
       socket.say(message)
     }

@@ -193,7 +193,7 @@ export async function runChaos(app: TestApp, seed: number): Promise<{ failures: 
   return run
 }
 
-const tables = ['ciphertexts', 'records', 'versions', 'devices', 'rejections'] as const
+const tables = ['ciphertexts', 'records', 'versions', 'devices'] as const
 
 /** Keeps the service's rows of a person; returns what puts the service back there, and the new epoch. */
 export async function backUp({ context }: TestApp, userId: string): Promise<() => Promise<string>> {
@@ -201,8 +201,8 @@ export async function backUp({ context }: TestApp, userId: string): Promise<() =
   const { db } = database
   const user = await db
     .selectFrom('users')
-    .select(['last_stamp', 'live_bookmarks', 'stored_bytes', 'version_bytes', 'stored_records', 'stored_versions'])
-    .select(['empty_tombstones', 'empty_tombstones_after'])
+    .select(['last_sequence', 'live_bookmarks', 'stored_bytes', 'version_bytes', 'stored_records', 'stored_versions'])
+    .select(['empty_tombstones', 'empty_tombstones_after', 'digest'])
     .where('id', '=', userId)
     .executeTakeFirstOrThrow()
   const kept = new Map<(typeof tables)[number], Selectable<Schema[(typeof tables)[number]]>[]>()

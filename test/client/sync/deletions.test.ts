@@ -274,9 +274,9 @@ async function deliver({ user }: Person, { network, id }: Device): Promise<void>
   const limits = { rows: 1000, bytes: 1e6 }
   const rows = await listChangePage(people.app.context.database.db, user.userId, socket.cursor, limits)
   for (const row of rows) {
-    socket.cursor = row.stamp
+    socket.cursor = row.sequence
     if (row.device_id === id) continue
-    socket.say({ type: 'sync', event: toSyncEvent(row), stamp: row.stamp })
+    socket.say({ type: 'sync', event: toSyncEvent(row), stamp: row.sequence })
     await turns()
   }
 }

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { ApiError, memoryStore, type Row, type Store } from '../../../src/client/index.ts'
 import { blankRow } from '../../../src/client/sync/store/row.ts'
+import { recountUser } from '../../../src/service/upkeep/recount.ts'
 import { change, push } from '../../support/changes.ts'
 import { backUp } from '../chaos/run.ts'
 import { counted, settled } from './clock.ts'
@@ -49,7 +50,7 @@ t.test('what only the device has is sent again', async (t) => {
   await first.sync.stop()
   const { userId } = person.user
   await db.deleteFrom('records').where('user_id', '=', userId).where('entity_id', '=', 'x').execute()
-  await db.updateTable('users').set({ digest: null }).where('id', '=', userId).execute()
+  await people.app.context.database.write((trx) => recountUser(trx, userId))
   const { told } = await visit(person, store, 7)
   t.same(told, [{ ...nothing, sent: ['x'] }])
   t.same(await person.stored(), { x: 'one', y: 'one' })

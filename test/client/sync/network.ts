@@ -1,4 +1,4 @@
-import { QuotaExceeded } from '../../../generated/errors.ts'
+import { ForbiddenUser, QuotaExceeded } from '../../../generated/errors.ts'
 import { ApiError, OfflineError, SignedOutError } from '../../../src/client/errors.ts'
 import type { Change, PullResponse, RealtimeSocket, Transport } from '../../../src/client/sync/exchange/transport.ts'
 import { abortable } from '../../../src/client/timing/clock.ts'
@@ -7,7 +7,7 @@ import { counted } from './clock.ts'
 
 /** A call on its way; `send` brings it to the service, with its body as it is then, and its answer back. */
 export interface Call {
-  name: 'getUserId' | 'getStatus' | 'pull' | 'push' | 'getKeyring' | 'settleConflict' | 'logout'
+  name: 'getStatus' | 'pull' | 'push' | 'getKeyring' | 'settleConflict' | 'logout'
   body: unknown
   send(): Promise<unknown>
 }
@@ -58,19 +58,17 @@ export class Network implements Transport {
   readonly pages: PullResponse[] = []
   readonly sockets: TestSocket[] = []
   onSocket: (socket: TestSocket) => void = () => {}
-  readonly #user: TestUser
+  readonly #userId: string
+  /** Whose cookies the browser has. */
+  #user: TestUser
   readonly #deviceId: string
   /** As the service told last. */
   #epoch = ''
 
   constructor(user: TestUser, deviceId: string) {
+    this.#userId = user.userId
     this.#user = user
     this.#deviceId = deviceId
-  }
-
-  getUserId: Transport['getUserId'] = async (options) => {
-    const { user } = await this.#call('getUserId', 'GET', '/api/v1/auth/session', undefined, options)
-    return user.user_id
   }
 
   getStatus: Transport['getStatus'] = (options) =>
@@ -98,6 +96,11 @@ export class Network implements Transport {
     this.sockets.push(socket)
     this.onSocket(socket)
     return socket
+  }
+
+  /** In the same browser, while this device goes on for its own user. */
+  signIn(user: TestUser): void {
+    this.#user = user
   }
 
   /** How many calls of this name there were. */
@@ -136,10 +139,11 @@ export class Network implements Transport {
     const call: Call = { name, body: structuredClone(body), send: () => send() }
     this.sent.push(...changesOf(call))
     const send = async () => {
-      const headers = { 'x-device-id': this.#deviceId }
+      const headers = { 'x-device-id': this.#deviceId, 'x-user-id': this.#userId }
       const request = call.body === undefined ? { headers } : { body: call.body, headers }
       const answer = await counted(() => this.#user.call(method, path, request))
-      if (answer.status === 401) throw new SignedOutError()
+      if (answer.status === 401 || answer.body?.error === ForbiddenUser[1])
+        throw new SignedOutError(answer.status === 403)
       if (answer.status >= 400) throw new ApiError(answer.status, answer.body.error)
       this.#epoch = answer.body?.epoch ?? this.#epoch
       return answer.body

@@ -1,11 +1,11 @@
 import t from 'tap'
-import { ApiError, OfflineError, RecordError, SignedOutError, StorageFullError } from '../../../src/client/errors.ts'
+import { OfflineError, RecordError, SignedOutError, StorageFullError } from '../../../src/client/errors.ts'
 import type { PullResponse } from '../../../src/client/sync/exchange/transport.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
 import { pullAll } from '../../support/changes.ts'
 import { until } from './clock.ts'
 import { bookmark, online, openPeople, type Person, remove, send, shown, sync } from './device.ts'
-import { answerLost, type Call, down, type Fate, failing, up } from './network.ts'
+import { answerLost, down, type Fate, failing, up } from './network.ts'
 import { quickDisks } from './stores.ts'
 
 const people = await openPeople()
@@ -191,18 +191,14 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       await a.sync.put(bookmark('secret', "Ann's"))
       await t.rejects(a.sync.syncNow(), OfflineError)
 
-      // The browser has Ben's cookies from here on.
-      const session = await ben.user.call('GET', '/api/v1/auth/session')
-      const sent: Call[] = []
-      a.network.fate = async (call) => {
-        sent.push(call)
-        return call.name === 'getUserId' ? session.body : call.send()
-      }
+      a.network.fate = up
+      const sent = a.network.calls.length
+      a.network.signIn(ben.user)
       await a.sync.start()
       await until(() => a.sync.status().state === 'signed-out')
-      t.same(a.errors, [{ error: new SignedOutError('Another user is signed in') }], 'unlike the end of a session')
+      t.same(a.errors, [{ error: new SignedOutError(true) }], 'unlike the end of a session')
       await t.rejects(a.sync.syncNow(), SignedOutError)
-      t.same(new Set(sent.map(({ name }) => name)), new Set(['getUserId']), 'it only asks whose session it is')
+      t.same(new Set(a.network.calls.slice(sent)), new Set(['pull']), 'it asks for what is new')
       t.equal(a.sync.status().waiting, 1)
 
       const b = ben.device('shared', { disk })
@@ -226,18 +222,12 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
         const b = ben.device('elsewhere')
         if (hasBookmarks) await b.sync.put(bookmark('open', "Ben's"))
         await sync(b)
-        // The browser has Ben's cookies from here on.
-        a.network.fate = async ({ name, body }) => {
-          if (name === 'getUserId') return { user: { user_id: ben.user.userId } }
-          const { status, body: answer } = await ben.user.call('POST', `/api/v1/sync/${name}`, { body })
-          if (status !== 200) throw new ApiError(status, answer.error)
-          return answer
-        }
+        a.network.signIn(ben.user)
         await a.sync.put(bookmark('secret', "Ann's"))
         await until(() => a.sync.status().state === 'signed-out')
         for (const { id } of a.errors) t.equal(id, undefined, 'nothing of Ben was taken')
         t.same(await ben.stored(), hasBookmarks ? { open: "Ben's" } : {})
-        a.network.fate = up
+        a.network.signIn(ann.user)
         await sync(a)
         t.same([shown(a), await ann.stored(), a.conflicts], [...Array(2).fill({ secret: "Ann's", x: "Ann's" }), []])
       })

@@ -424,9 +424,13 @@ t.test(
     await late
     a.network.pull = pull
     await sync(a)
-    a.network.pull = () => new Promise(() => {})
+    const pulling = Promise.withResolvers<void>()
+    a.network.pull = () => {
+      pulling.resolve()
+      return new Promise(() => {})
+    }
     await a.sync.start()
-    await until(() => a.network.calls.at(-1) === 'getUserId')
+    await pulling.promise
     await turns()
     await a.sync.stop()
   },
@@ -466,7 +470,7 @@ async function messageOf({ user }: Person, id: string) {
   const key = { entity_type: 'bookmark', entity_id: id } as const
   const row = await findChange(people.app.context.database.db, { userId: user.userId, ...key })
   if (!row) throw new Error(`no change of ${id}`)
-  return { type: 'sync', event: toSyncEvent(row), stamp: row.stamp }
+  return { type: 'sync', event: toSyncEvent(row), stamp: row.sequence }
 }
 
 async function say(person: Person, { network }: Device, id: string): Promise<void> {

@@ -152,7 +152,7 @@ t.test('signing out erases the keys from before a rotation, too', async (t) => {
   await sync.signOut()
   const { older } = keys
   for (const all of [keys, older]) {
-    t.same([all?.recordKey, all?.hashKey, all?.exportKey], Array(3).fill(new Uint8Array(32)))
+    t.same([all?.recordKey, all?.hashKey, all?.exportKey, all?.keyringKey], Array(4).fill(new Uint8Array(32)))
   }
 })
 

@@ -198,6 +198,36 @@ for (const [moment, isThen] of [
     t.match(one.sync.status(), { state: 'offline', reason: 'outdated' })
   })
 
+t.test('a newer version takes the store over during a write: the older tab goes on saying so', async (t) => {
+  let writes = 0
+  let isOnline = false
+  for (let taken = 1; !isOnline; taken++) {
+    const person = await people.person(t)
+    const { userId } = person.user
+    const store = indexedDbStore(userId)
+    writes = 0
+    const write: Store['write'] = async (...change) => {
+      const isTaken = ++writes === taken
+      const writing = store.write(...change)
+      const opening = isTaken ? indexedDB.open(`encrypted-bookmark-sync-${userId}`, 9) : undefined
+      if (opening) await once(opening, 'success')
+      opening?.result.close()
+      return writing
+    }
+    const { sync, network } = person.device('shared', { store: { ...store, write }, skew: 3_600_000 })
+    await sync.start()
+    await sync.put(bookmark('x', 'mine')).catch(() => {})
+    await until(() => writes >= taken || network.socket?.isOpen === true)
+    network.socket?.greet(person.world.time)
+    await until(() => writes >= taken || sync.status().state === 'online')
+    isOnline = writes < taken
+    await turns(50)
+    if (!isOnline) t.match(sync.status(), { state: 'offline', reason: 'outdated' }, `write ${taken}`)
+    await sync.stop()
+  }
+  t.ok(writes > 2)
+})
+
 t.test("with the platform's own locks and channel", async (t) => {
   const person = await people.person(t)
   const open = () => person.device('shared', { store: indexedDbStore(person.user.userId) })

@@ -9,7 +9,7 @@ export class VaultKeys {
   #revision = 0
   readonly #user: Pick<TestUser, 'call'>
 
-  /** @param user a login that is young enough for new keys */
+  /** @param user a login whose sign-in is recent enough for new keys */
   constructor(user: Pick<TestUser, 'call'>) {
     this.#user = user
   }

@@ -1,14 +1,20 @@
-import type { Definition, Distribution } from './partition.ts'
+import { distributed, reference } from '../../../src/service/db/distribute.ts'
+import type { Definition } from './partition.ts'
+
+/** Not distributed: it stays on the coordinator. */
+const local = ['heartbeat']
+const columnOf = new Map<string, string>(Object.entries(distributed))
+const everywhere = new Set<string>([...reference, ...local])
 
 /** Which keys Citus would refuse, each with the reason. */
-export function findFaults(definitions: Definition[], { distributed, reference }: Distribution): string[] {
+export function findFaults(definitions: Definition[]): string[] {
   return definitions.flatMap(({ table, name, kind, definition }) => {
-    const column = distributed.get(table)
-    if (column === undefined && !reference.has(table)) return [`${table} is in no list of distribute.sql`]
+    const column = columnOf.get(table)
+    if (column === undefined && !everywhere.has(table)) return [`${table} is in no list of db/distribute.ts`]
     const [own = [], others = []] = columnLists(definition)
     if (kind === 'f') {
       const target = /REFERENCES (\w+)/.exec(definition)?.[1] ?? ''
-      const theirs = distributed.get(target)
+      const theirs = columnOf.get(target)
       if (theirs === undefined) return []
       if (column === undefined) return [`${name}: a reference table refers to ${target}`]
       const isPaired = own[others.indexOf(theirs)] === column

@@ -19,11 +19,11 @@ export interface Version {
 }
 
 export interface Kept extends Version {
-  seq: number
+  sequence: number
   /** When it became a version. */
   at: number
   /** How far the clock was behind then: test/db/clock-movements.test.ts has what holds for it. */
-  behind: number | null
+  behind: number
   began: number | null
   beganAt: number
   ended: number
@@ -42,12 +42,12 @@ export interface Entity {
   /** Versions have gone from between others. */
   hasGaps: boolean
   /** Its content from each sequence number on, null while it is deleted. Nothing is ever removed. */
-  states: [stamp: number, content: Pick<Version, 'data' | 'data_hash'> | null][]
+  states: [sequence: number, content: Pick<Version, 'data' | 'data_hash'> | null][]
 }
 
 /** A sequence number, and when it was given. */
 interface Numbered {
-  stamp: number
+  sequence: number
   at: number
 }
 
@@ -65,7 +65,7 @@ const hourMs = 3_600_000
 export class Model {
   readonly entities = new Map<string, Entity>()
   readonly cursors = new Map<string, number>()
-  lastStamp = 0
+  lastSequence = 0
   readonly maxBytes: number
   constructor(maxBytes: number) {
     this.maxBytes = maxBytes
@@ -73,7 +73,7 @@ export class Model {
 
   /** Changes as a push has them; those of REST and imports say what they had seen. Resolves to false beyond the quota. */
   push(now: number, made: Change[] | (() => Change[])): boolean {
-    // Once a tombstone has gone for it, what depends on that is made anew.
+    // Once room was made for it, what depends on that is made anew.
     const changes = typeof made === 'function' ? made() : made
     const groups = Map.groupBy(changes, ({ entity_type, entity_id }) => `${entity_type}/${entity_id}`)
     const outcomes = [...groups].map(([key, group]): Outcome => {
@@ -97,9 +97,10 @@ export class Model {
     return this.write(now, outcomes) ?? this.push(now, made)
   }
 
-  /** Pulls everything. */
+  /** Pulls everything. If there is nothing, the cursor is the last number that was given. */
   pull(device: string): number {
-    const cursor = Math.max(0, ...[...this.entities.values()].map(({ current }) => current.stamp))
+    const sequences = [...this.entities.values()].map(({ current }) => current.sequence)
+    const cursor = sequences.length > 0 ? Math.max(...sequences) : this.lastSequence
     this.cursors.set(device, cursor)
     return cursor
   }
@@ -124,10 +125,10 @@ export class Model {
     for (const [key, entity] of [...this.entities].sort(([one], [other]) => (one < other ? -1 : 1))) {
       const { current, first, kept, states } = entity
       const version = kept.find(({ began, ended }) => began !== null && began <= until && until < ended)
-      const [, then = null] = states.findLast(([stamp]) => stamp <= until) ?? []
+      const [, then = null] = states.findLast(([sequence]) => sequence <= until) ?? []
       const [, last = null] = states.at(-1) ?? []
       const isSame = then === null ? last === null : last !== null && last.data === then.data
-      const isKnown = current.stamp <= until || first.stamp > until || version !== undefined
+      const isKnown = current.sequence <= until || first.sequence > until || version !== undefined
       const fate = !isKnown ? 'beyond_retention' : isSame ? 'unchanged' : then === null ? 'deleted' : 'restored'
       counts[fate] += 1
       if (fate !== 'restored' && fate !== 'deleted') continue
@@ -151,20 +152,20 @@ export class Model {
     const entities = [...this.entities.values()]
     const written: Numbered[] = [
       ...entities.map(({ current }) => current),
-      ...this.kept().map(({ seq: stamp, at }) => ({ stamp, at })),
+      ...this.kept().map(({ sequence, at }) => ({ sequence, at })),
     ]
-    const begun = this.kept().map(({ began, beganAt: at }) => ({ stamp: began ?? 0, at }))
+    const begun = this.kept().map(({ began, beganAt: at }) => ({ sequence: began ?? 0, at }))
     const given = [...written, ...begun, ...entities.map(({ first }) => first)]
-    const next = given.find(({ stamp }) => stamp === to + 1)
-    const isOfWrite = given.some(({ stamp, at }) => stamp === to && at === next?.at)
-    if (next && next.at < next.stamp && !isOfWrite) return to
+    const next = given.find(({ sequence }) => sequence === to + 1)
+    const isOfWrite = given.some(({ sequence, at }) => sequence === to && at === next?.at)
+    if (next && next.at < next.sequence && !isOfWrite) return to
     if (to >= now) return Number.POSITIVE_INFINITY
-    return Math.max(to, ...given.filter(({ at }) => at <= to).map(({ stamp }) => stamp))
+    return Math.max(to, ...given.filter(({ at }) => at <= to).map(({ sequence }) => sequence))
   }
 
   /** Oldest first, up to the first that is kept. */
   sweep(now: number): void {
-    const keptFrom = ({ at, behind }: Kept) => at + (behind ?? 0)
+    const keptFrom = ({ at, behind }: Kept) => at + behind
     const known = this.kept().filter((version) => keptFrom(version) <= now)
     const first = known.findIndex((version) => keptFrom(version) >= now - keepMs)
     const erased = new Set(first < 0 ? known : known.slice(0, first))
@@ -176,7 +177,7 @@ export class Model {
   }
 
   kept(): Kept[] {
-    return [...this.entities.values()].flatMap(({ kept }) => kept).sort((one, other) => one.seq - other.seq)
+    return [...this.entities.values()].flatMap(({ kept }) => kept).sort((one, other) => one.sequence - other.sequence)
   }
 
   bytes(): { stored: number; live: number } {
@@ -195,32 +196,31 @@ export class Model {
   /** Those of which nothing is kept. */
   tombstones(): Entity[] {
     const empty = [...this.entities.values()].filter(isEmpty)
-    return empty.sort((one, other) => one.current.stamp - other.current.stamp)
+    return empty.sort((one, other) => one.current.sequence - other.current.sequence)
   }
 
-  /** Those that can go for it went; what they stood for is then decided anew. */
+  /** The oldest versions go until the quota holds, and this many of the oldest tombstones. */
   private makesRoom(needed: number): boolean {
-    const count = Math.min(needed, this.tombstones().length)
-    if (count <= 0) return false
-    for (const entity of this.entities.values()) entity.kept = []
-    const gone = this.tombstones().slice(0, count)
-    for (const { type, id } of gone) this.entities.delete(`${type}/${id}`)
-    return true
+    const count = Math.max(0, Math.min(this.tombstones().length, needed))
+    let hasMade = this.eraseWhile(() => this.used().all > this.maxBytes)
+    for (const { type, id } of this.tombstones().slice(0, count)) hasMade = this.entities.delete(`${type}/${id}`)
+    return hasMade
   }
 
-  /** What would have to fit, too, if these had to go. */
-  private beatenByTombstones(outcomes: Outcome[]): number {
-    let sum = 0
-    for (const { key, winner, lost = [] } of outcomes) {
-      const texts = lost.filter(({ operation }) => operation !== 'delete')
-      const entity = this.entities.get(key)
-      if (winner || !entity || !isEmpty(entity)) continue
-      sum += Math.max(0, ...texts.map((change) => quotas.rowBytes + lengthOf([{ data: dataOf(change) }])))
+  private eraseWhile(isTooMuch: () => boolean, order: Kept[] = this.kept()): boolean {
+    let hasErased = false
+    for (const { sequence } of order) {
+      if (!isTooMuch()) break
+      hasErased = true
+      for (const entity of this.entities.values()) {
+        if (entity.kept.findIndex((version) => version.sequence === sequence) > 0) entity.hasGaps = true
+        entity.kept = entity.kept.filter((version) => version.sequence !== sequence)
+      }
     }
-    return sum
+    return hasErased
   }
 
-  /** False if the quota has no room for it, and undefined if it has, now that tombstones have gone. */
+  /** False if the quota has no room for it, and undefined if room was made, so that it is to be decided anew. */
   write(now: number, outcomes: Outcome[]): boolean | undefined {
     const { live, all: used } = this.used()
     let [grown, created, brought, added] = [0, 0, 0, 0]
@@ -240,10 +240,7 @@ export class Model {
     }
     grown += brought * quotas.rowBytes
     const isAdding = added > 0 || created > 0
-    const liveBytes = this.bytes().live + grown - brought * quotas.rowBytes
-    const room = Math.floor((this.maxBytes - liveBytes) / quotas.rowBytes)
-    const beaten = this.entities.size + created > room ? this.beatenByTombstones(outcomes) : 0
-    if (isAdding && grown > 0 && live + grown + beaten > this.maxBytes) return false
+    if (isAdding && grown > 0 && live + grown > this.maxBytes) return false
     let tombstones = Math.max(
       0,
       Math.floor((this.maxBytes - used - added - created * quotas.rowBytes) / quotas.rowBytes),
@@ -251,8 +248,10 @@ export class Model {
     const unknown = outcomes.filter(
       ({ key, winner }) => winner?.operation === 'delete' && !this.entities.has(key),
     ).length
-    const all = this.entities.size + created + Math.min(unknown, tombstones)
-    if (added > 0 && this.makesRoom(all - room)) return undefined
+    const records = this.entities.size + created + Math.min(unknown, tombstones)
+    const liveBytes = this.bytes().live + grown - brought * quotas.rowBytes
+    const room = Math.floor((this.maxBytes - liveBytes) / quotas.rowBytes)
+    if (added > 0 && this.makesRoom(records - room)) return undefined
     let rows = 0
     for (const { key, winner } of outcomes) {
       const isTombstone = winner?.operation === 'delete' && !this.entities.has(key)
@@ -267,18 +266,12 @@ export class Model {
     const most = isMore ? this.maxBytes : Math.max(this.maxBytes, this.used().all - rows * quotas.rowBytes)
     for (const { key } of outcomes) this.thin(this.entities.get(key))
     const restored = outcomes.flatMap(({ source }) => source ?? [])
-    for (const { seq } of [...restored, ...this.kept()]) {
-      if (this.used().all <= most) break
-      for (const entity of this.entities.values()) {
-        if (entity.kept.findIndex((version) => version.seq === seq) > 0) entity.hasGaps = true
-        entity.kept = entity.kept.filter((version) => version.seq !== seq)
-      }
-    }
+    this.eraseWhile(() => this.used().all > most, [...restored, ...this.kept()])
     return true
   }
 
   private replace(key: string, { unseen, ...winner }: Version & { unseen: boolean }, numbered: Numbered): void {
-    const { stamp, at } = numbered
+    const { sequence, at } = numbered
     const [type = '', id = ''] = key.split('/')
     const before = this.entities.get(key)
     const isDelete = winner.operation === 'delete'
@@ -290,25 +283,25 @@ export class Model {
       current: { ...winner, ...last, ...numbered },
     }
     if (before) {
-      const { stamp: began, at: beganAt, ...version } = before.current
+      const { sequence: began, at: beganAt, ...version } = before.current
       const data = version.operation === 'delete' ? undefined : version.data
       const reason = unseen ? 'overwritten' : 'superseded'
       entity.kept.push({
         ...version,
         data,
-        seq: stamp,
+        sequence,
         at,
-        behind: null,
+        behind: 0,
         began,
         beganAt,
-        ended: stamp,
+        ended: sequence,
         endedAt: at,
         reason,
         by: entity.current,
         isOpen: unseen,
       })
     }
-    entity.states.push([stamp, isDelete ? null : winner])
+    entity.states.push([sequence, isDelete ? null : winner])
     this.entities.set(key, entity)
   }
 
@@ -334,8 +327,8 @@ export class Model {
       const { id: event_id, operation, timestamp, device_id } = change
       const version = { event_id, operation, timestamp, device_id, data_hash: hashOf(change), data: dataOf(change) }
       const { current } = entity
-      const { stamp: seq, at } = this.next(now)
-      const numbers = { seq, at, behind: null, began: null, beganAt: 0, ended: current.stamp, endedAt: current.at }
+      const { sequence, at } = this.next(now)
+      const numbers = { sequence, at, behind: 0, began: null, beganAt: 0, ended: current.sequence, endedAt: current.at }
       entity.kept.push({ ...version, ...numbers, reason: 'rejected', by: current, isOpen: true })
     }
     return left
@@ -344,7 +337,7 @@ export class Model {
   /** One by one: the version that was current for the fewest whole hours, of several the latest; not one of the newest. */
   private thin(entity: Entity | undefined): void {
     while (entity && entity.kept.length > quotas.versionsOfRecord) {
-      entity.kept.sort((one, other) => one.seq - other.seq)
+      entity.kept.sort((one, other) => one.sequence - other.sequence)
       const others = entity.kept.slice(0, -quotas.newestVersionsOfRecord)
       const hours = others.map(({ began, beganAt, endedAt }) =>
         began === null ? 0 : Math.max(0, Math.floor((endedAt - beganAt) / hourMs)),
@@ -356,8 +349,8 @@ export class Model {
   }
 
   private next(at: number): Numbered {
-    this.lastStamp = Math.max(at, this.lastStamp + 1)
-    return { stamp: this.lastStamp, at }
+    this.lastSequence = Math.max(at, this.lastSequence + 1)
+    return { sequence: this.lastSequence, at }
   }
 }
 

@@ -149,8 +149,8 @@ const steps: Steps = {
         : firstToArrive(entity.kept.filter(({ event_id, data }) => data && event_id === source.event_id))
     if (restored && body.version_id !== undefined) restored.isOpen = false
     const { current } = entity
-    const { device_id: maker, stamp } = current
-    const seen = device === 'unknown' || maker === device || stamp <= (model.cursors.get(device) ?? 0)
+    const { device_id: maker, sequence } = current
+    const seen = device === 'unknown' || maker === device || sequence <= (model.cursors.get(device) ?? 0)
     const isSame = current.operation === 'update' && current.data_hash === restored?.data_hash
     const made = {
       event_id: '',
@@ -179,9 +179,9 @@ const steps: Steps = {
   },
   async rewind({ user, model, now }, { device, back, dry_run }) {
     // Times as well as numbers, and often the last ones.
-    const stamps = [...model.entities.values()].flatMap(({ states }) => states.map(([stamp]) => stamp))
+    const sequences = [...model.entities.values()].flatMap(({ states }) => states.map(([sequence]) => sequence))
     const times = [...model.entities.values()].flatMap(({ current, first }) => [current.at, first.at, now])
-    const to = ([...stamps, ...times].sort().at(-1 - back) ?? 1) - (back % 2)
+    const to = ([...sequences, ...times].sort().at(-1 - back) ?? 1) - (back % 2)
     const counts = model.rewind(now, to, device, dry_run)
     const { body } = await user.call('POST', '/api/v1/sync/rewind', { body: { to, dry_run }, ...by(device) })
     return differs(body, { ...counts, next: null })
@@ -258,7 +258,7 @@ async function pushed({ user, model, now }: Player, changes: ReturnType<typeof c
 
 /** Of versions with one event id, which only its owner can have sent first. */
 function firstToArrive(versions: Kept[]): Kept | undefined {
-  const arrival = ({ began, seq }: Kept) => began ?? seq
+  const arrival = ({ began, sequence }: Kept) => began ?? sequence
   return versions.toSorted((one, other) => arrival(one) - arrival(other))[0]
 }
 
@@ -272,7 +272,7 @@ function contentOf({ encrypted_data, data_hash }: { encrypted_data: string; data
 }
 
 function base(device: string, before: Entity['current'] | undefined) {
-  return device === 'unknown' && before ? { base: before.stamp } : {}
+  return device === 'unknown' && before ? { base: before.sequence } : {}
 }
 
 function by(device: string) {

@@ -16,8 +16,6 @@ export interface ExtensionBrowser {
   connect(): Promise<Browser>
   /** How many workers of this origin run; asking does not keep them running. */
   workers(origin: string): Promise<number>
-  /** The group of all its processes. */
-  group(): number
   /** Ends all its processes; `SIGSTOP` lets them sleep, and `SIGCONT` wakes them. */
   signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void
   /** Once it has ended, starts it again with the same profile. */
@@ -35,8 +33,7 @@ export async function startChromium(t: Test, profile: string, args: string[] = [
   let child = await start(profile, args)
   let port = await debuggingPort(profile)
   // Its processes have a group of their own.
-  const group = () => child.pid ?? 0
-  const signal = (signal: NodeJS.Signals) => void process.kill(-group(), signal)
+  const signal = (signal: NodeJS.Signals) => void process.kill(-(child.pid ?? 0), signal)
   t.teardown(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return
     const exited = once(child, 'exit')
@@ -54,7 +51,6 @@ export async function startChromium(t: Test, profile: string, args: string[] = [
     },
     connect: () => connect(port),
     workers: (origin) => workersOf(port, origin),
-    group,
     signal,
     async startAgain() {
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')

@@ -174,15 +174,10 @@ export class Installed {
     return this.page.evaluate(async () => (await chrome.storage.session.get('died')).died !== undefined)
   }
 
-  /** Stops the worker. The next one lives on. */
-  async letLive(): Promise<void> {
-    await this.page.evaluate(() => chrome.storage.session.remove(['dieAt', 'died']))
-    await this.stopWorker()
-  }
-
   /** Starts a worker that lives on. */
   async live(): Promise<void> {
-    await this.letLive()
+    await this.page.evaluate(() => chrome.storage.session.remove(['dieAt', 'died']))
+    await this.stopWorker()
     await this.ask({ ask: 'state' })
   }
 

@@ -20,8 +20,8 @@ export interface World {
   service(): Service
   /** Stops the service, does the work, and starts it again. Then both users press “Sync now” at once. */
   withoutService(work: () => Promise<unknown>): Promise<void>
-  /** Restarts the service with these variables more; until the next restart. The browsers find it again by themselves. */
-  restart(settings?: Record<string, string>): Promise<void>
+  /** The browsers find it again by themselves. */
+  restart(): Promise<void>
   /** Runs a command of the operator, while the service does not run if it is `restore`. */
   operator: {
     backUp(): Promise<string>
@@ -79,24 +79,6 @@ export class User {
     await this.browser.page.evaluate(async (nodes) => {
       for (const node of nodes) await chrome.bookmarks.create(node)
     }, nodes)
-  }
-
-  /** As an import does: each folder, and then what is in it. */
-  async addFolders(folders: { folder: string; titles: string[] }[], place: Place = {}): Promise<void> {
-    const { parentId } = await this.#placeOf(place)
-    const trees = folders.map(({ folder, titles }) => ({
-      title: folder,
-      nodes: titles.map((title) => ({ title, url: link(title) })),
-    }))
-    await this.browser.page.evaluate(
-      async ([parentId, trees]) => {
-        for (const { title, nodes } of trees) {
-          const { id } = await chrome.bookmarks.create({ parentId, title })
-          for (const node of nodes) await chrome.bookmarks.create({ ...node, parentId: id })
-        }
-      },
-      [parentId, trees] as const,
-    )
   }
 
   async retitle(title: string, to: string): Promise<void> {
@@ -210,7 +192,7 @@ export async function untilSame(sides: Sides, folder: string, outside: string[],
 }
 
 /** As they are now. */
-export async function readSides({ one, two, elsewhere }: Sides): Promise<string[][]> {
+async function readSides({ one, two, elsewhere }: Sides): Promise<string[][]> {
   await elsewhere.syncNow().catch(() => {})
   await elsewhere.approveDeletions(elsewhere.heldDeletions().map(({ id }) => id))
   return [linesOf(await one.roots()), linesOf(await two.roots()), recordsOf(elsewhere)]

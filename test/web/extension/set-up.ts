@@ -1,7 +1,6 @@
 import type { Page } from 'playwright-core'
 import {
   type Client,
-  changeVaultPassphrase,
   createClient,
   createSync,
   memoryStore,
@@ -23,12 +22,22 @@ declare const chrome: {
 }
 
 /** From the first-run page on. */
-export async function setUp(installed: Installed, { origin: server }: Service, name: string): Promise<void> {
+export async function setUp(installed: Installed, service: Service, name: string): Promise<void> {
+  await beginSetUp(installed, service, name)
+  await endSetUp(installed)
+}
+
+/** As far as the vault. */
+export async function beginSetUp(installed: Installed, { origin: server }: Service, name: string): Promise<void> {
   const { page } = installed
   await installed.open()
   await page.getByLabel('Address of your server').fill(server)
   await page.getByRole('button', { name: 'Continue' }).click()
   await signIn(installed, name)
+}
+
+/** Opens the vault, or creates it. */
+export async function endSetUp({ page }: Installed): Promise<void> {
   await page.locator('form:is(#unlock, #create):not([hidden])').waitFor()
   const again = page.getByLabel('Once more')
   if (!(await again.isVisible())) return unlock(page)
@@ -131,9 +140,6 @@ export interface Account {
   sync: Sync
   /** As after the loss of another device. The passphrase stays. */
   replaceKeys(): Promise<void>
-  changePassphrase(from: string, to: string): Promise<void>
-  /** Takes the other devices off the list. */
-  forgetOthers(): Promise<number>
 }
 
 export async function openAccount(service: Service, name: string): Promise<Account> {
@@ -148,15 +154,6 @@ export async function openAccount(service: Service, name: string): Promise<Accou
     async replaceKeys() {
       const { keys } = await (await rotateKeys(await signInAnew(), { userId, passphrase }, passphrase)).confirm()
       await sync.adoptKeys(keys)
-    },
-    changePassphrase: async (from, to) => changeVaultPassphrase(await signInAnew(), { userId, passphrase: from }, to),
-    async forgetOthers() {
-      const { devices } = unwrap(await client.GET('/api/v1/account/devices', {}))
-      const others = devices.filter(({ id }) => id !== 'elsewhere')
-      for (const { id } of others) {
-        unwrap(await client.DELETE('/api/v1/account/devices/{id}', { params: { path: { id } } }))
-      }
-      return others.length
     },
   }
 }

@@ -20,13 +20,11 @@ import { asked } from './scenarios/asked.ts'
 import { atOnce } from './scenarios/at-once.ts'
 import { folders } from './scenarios/folders.ts'
 import { interrupted } from './scenarios/interrupted.ts'
-import { large } from './scenarios/large.ts'
 import { links } from './scenarios/links.ts'
 import { type Account, openAccount, setUp } from './set-up.ts'
 
 /** Where all scenarios are played: two Chromiums and a service. */
 interface Stage {
-  two: Installed
   play(scenario: Scenario): Promise<void>
 }
 
@@ -38,12 +36,12 @@ export async function openStage(t: Test): Promise<Stage> {
   const [one, two] = await Promise.all([Installed.start(t), Installed.start(t)])
   const elsewhere = await meet(service, one, two)
   const sides: Sides = { one, two, elsewhere: elsewhere.sync }
-  const stopped = async (work: () => Promise<unknown>, settings = {}) => {
+  const stopped = async (work: () => Promise<unknown>) => {
     await service.kill('SIGTERM')
     await work()
-    service = await startService(t, data, { ...env, ...settings, PORT: new URL(service.origin).port })
+    service = await startService(t, data, { ...env, PORT: new URL(service.origin).port })
   }
-  const restart: World['restart'] = (settings) => stopped(async () => {}, settings)
+  const restart: World['restart'] = () => stopped(async () => {})
   const withoutService: World['withoutService'] = async (work) => {
     await stopped(work)
     await Promise.all([one, two].map((browser) => browser.ask({ ask: 'sync-now' })))
@@ -58,7 +56,6 @@ export async function openStage(t: Test): Promise<Stage> {
   }
   let count = 0
   return {
-    two,
     async play({ run }) {
       const title = `Scenario ${++count}`
       await Promise.all([one.decideConflicts(), two.decideConflicts()])
@@ -112,8 +109,8 @@ async function command(t: Test, name: string, folder: string, data: string): Pro
   if (code !== 0) throw new Error(stderr)
 }
 
-/** By subject, in this order: only of few bookmarks, some are many; and what is large makes the others slower. */
-const subjects = { links, folders, 'at once': atOnce, asked, account, interrupted, large }
+/** By subject, in this order: only of few bookmarks, some are many. */
+const subjects = { links, folders, 'at once': atOnce, asked, account, interrupted }
 
 export const scenarios = Object.entries(subjects).flatMap(([subject, scenarios]) =>
   scenarios.map(({ title, run }) => ({ title: `${subject}: ${title}`, run })),

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Sync } from '../../../src/client/index.ts'
 import type { Service } from '../../support/service.ts'
-import { until } from '../../support/until.ts'
 import { type Installed, named } from './installed.ts'
 import { count, has, hasNot, inRow, inSection, linesOf, menu, mobile, other, toolbar } from './lines.ts'
 
@@ -142,25 +141,6 @@ export const scenarios = [
     await elsewhere.put({ id: 'live', title: 'live', url: link('live'), source: 'bookmarks' })
     await elsewhere.syncNow()
     await same(has('live'))
-  }),
-  scenario('paused, nothing happens; then all at once', async ({ one, two, same }) => {
-    await one.press('Pause')
-    await two.add(toolbar, 'during-the-pause')
-    await one.add(menu, 'paused')
-    await one.press('Go on')
-    await same(has('during-the-pause', 'paused'))
-  }),
-  scenario('a folder stays out of one browser, and comes in again', async ({ one, two, same }) => {
-    const work = await one.add(toolbar, 'Work', {})
-    await one.add(work, 'shared')
-    await same(has('shared'))
-    await one.inTab('options', (page) => page.locator(named('checkbox', 'Work')).click())
-    await one.add(work, 'only-here')
-    await two.add(toolbar, 'goes-on')
-    await until(async () => (await one.find('goes-on').catch(() => '')) !== '')
-    if (await two.find('only-here').catch(() => undefined)) throw new Error('What stays out has come')
-    await one.inTab('options', (page) => page.locator(named('checkbox', 'Work')).click())
-    await same((lines) => has('only-here')(lines) && count(/shared/)(lines) === 1)
   }),
   scenario('signed out elsewhere: edits wait for the next sign-in', async ({ one, two, service, same }) => {
     await one.endSession(service)

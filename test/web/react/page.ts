@@ -1,5 +1,5 @@
 /** The page of react.test.ts: components that show a sync, under StrictMode, and what the test does to them. */
-import { createElement, Fragment, memo, type ReactElement, StrictMode, startTransition, useLayoutEffect } from 'react'
+import { createElement, Fragment, memo, type ReactElement, StrictMode } from 'react'
 import { createRoot, type Root } from 'react-dom/client'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { deriveKeys } from '../../../src/client/crypto/keys.ts'
@@ -14,9 +14,6 @@ import {
 import type { Transport } from '../../../src/client/sync/exchange/transport.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import { createSyncOver, type Sync, type SyncReader } from '../../../src/client/sync/sync.ts'
-
-/** How many components show the same bookmark. */
-const crowd = 400
 
 /** Nothing is sent: the test is about this device's own edits. */
 const engine = createSyncOver(() => ({}) as Transport, {
@@ -64,25 +61,6 @@ const Totals = memo(() => {
   return createElement('p', {}, `${useSelection(readCount)} bookmarks, ${folders} folders, ${waiting} to send`)
 })
 
-/** Renders slowly until the edit has happened, so that it happens in the middle of a rendering. */
-const Slow = memo(() => {
-  slowly.rendered++
-  const end = performance.now() + (slowly.isEdited ? 0 : 6)
-  while (performance.now() < end);
-  const title = useBookmark('x')?.title ?? 'none'
-  // Layout effects run at the end of each commit that renders one of them.
-  useLayoutEffect(() => {
-    const titles = Array.from(document.querySelectorAll('i'), ({ textContent }) => textContent ?? '')
-    slowly.commits.push([...new Set(titles)])
-  })
-  return createElement('i', {}, title)
-})
-const slowly = { rendered: 0, renderedAtEdit: 0, isEdited: false, commits: [] as string[][] }
-
-function Crowd(): ReactElement {
-  return createElement(Fragment, {}, ...Array.from({ length: crowd }, (_, key) => createElement(Slow, { key })))
-}
-
 function show(content: ReactElement): void {
   root ??= createRoot(shown)
   root.render(createElement(StrictMode, {}, createElement(SyncProvider, { sync }, content)))
@@ -118,20 +96,4 @@ export const app = {
   },
   subscribed: () => subscribed,
   signOut: () => sync.signOut({ discardUnsent: true }).catch(() => {}),
-  /** Edits x while a transition renders many components that show it. Returns which titles each commit showed. */
-  async editInTransition(bookmark: PlaintextBookmark) {
-    show(createElement('b'))
-    await settled()
-    sync.on('change', () => {
-      slowly.isEdited = true
-      slowly.renderedAtEdit = slowly.rendered
-    })
-    startTransition(() => show(createElement(Crowd)))
-    while (slowly.rendered === 0) await settled()
-    await sync.put(bookmark)
-    while (document.querySelectorAll('i').length < crowd) await settled()
-    await settled()
-    const { renderedAtEdit, commits } = slowly
-    return { isInTheMiddle: renderedAtEdit > 0 && renderedAtEdit < crowd, commits }
-  },
 }

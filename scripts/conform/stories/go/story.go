@@ -22,6 +22,9 @@ func main() {
 	ctx := context.WithValue(context.Background(), api.ContextAccessToken, os.Getenv("SESSION"))
 	now := time.Now().UnixMilli()
 
+	// From here on, act for the user of the session and nobody else.
+	ctx = actFor(ctx, ok(service.AuthAPI.GetSession(ctx).Execute()).User.UserId)
+
 	// Create and list.
 	first := api.NewBookmarkToCreate(data, hash)
 	first.SetId("one")
@@ -88,15 +91,22 @@ func main() {
 	is(status.LastSync >= now-60_000, true)
 	is(ok(service.AuthAPI.GetSession(ctx).Execute()).User.UserId, status.UserId)
 
-	// An error.
+	// Errors: no such bookmark, and a session that is not the named user's.
 	_, nothing, err := service.BookmarksAPI.GetBookmark(ctx, "nothing").Execute()
 	is(nothing.StatusCode, 404)
 	is(err.(*api.GenericOpenAPIError).Model().(api.Error).Error, "Bookmark not found")
+	_, forbidden, err := service.BookmarksAPI.ListBookmarks(actFor(ctx, "somebody-else")).Execute()
+	is(forbidden.StatusCode, 403)
+	is(err.(*api.GenericOpenAPIError).Model().(api.Error).Error, "Forbidden user")
 
 	// Sign out.
 	is(ok(service.AuthAPI.Logout(ctx).Execute()).Success, true)
 	_, refused, _ := service.AuthAPI.GetSession(ctx).Execute()
 	is(refused.StatusCode, 401)
+}
+
+func actFor(ctx context.Context, userId string) context.Context {
+	return context.WithValue(ctx, api.ContextAPIKeys, map[string]api.APIKey{"userId": {Key: userId}})
 }
 
 func edit(entityId string, timestamp int64) api.Change {

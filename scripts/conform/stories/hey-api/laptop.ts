@@ -3,7 +3,10 @@ import { client } from './client/client.gen'
 import type { Laptop } from './story'
 
 const baseUrl = process.env.BASE_URL ?? ''
-client.setConfig({ baseUrl, auth: process.env.SESSION, headers: { 'x-device-id': 'laptop' } })
+let user: string | undefined
+// A string instead of this function would be sent in every header that the contract names, X-User-ID too.
+const auth = ({ name }: { name?: string }) => (name === 'X-User-ID' ? user : process.env.SESSION)
+client.setConfig({ baseUrl, auth, headers: { 'x-device-id': 'laptop' } })
 const throwOnError = true
 const data = async <Body>(call: Promise<{ data: Body }>) => (await call).data
 
@@ -21,6 +24,9 @@ export const laptop: Laptop = {
   getSyncStatus: () => data(api.getSyncStatus({ throwOnError })),
   getSession: () => data(api.getSession({ throwOnError })),
   logout: () => data(api.logout({ throwOnError })),
+  actFor(userId) {
+    user = userId
+  },
   async refused(call) {
     const nothing = { path: { id: 'nothing' } }
     const { response, error } = await (call === 'getBookmark' ? api.getBookmark(nothing) : api.getSession())

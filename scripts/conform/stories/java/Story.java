@@ -2,6 +2,7 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import org.openapitools.client.ApiClient;
 import org.openapitools.client.ApiException;
 import org.openapitools.client.api.AuthApi;
@@ -18,14 +19,21 @@ class Story {
 
   public static void main(String[] args) throws Exception {
     var session = "service_session=" + System.getenv("SESSION");
+    var user = new AtomicReference<String>();
     var service = new ApiClient();
     service.updateBaseUri(System.getenv("BASE_URL"));
-    service.setRequestInterceptor(request -> request.header("Cookie", session));
+    service.setRequestInterceptor(request -> {
+      request.header("Cookie", session);
+      if (user.get() != null) request.header("X-User-ID", user.get());
+    });
     var bookmarks = new BookmarksApi(service);
     var sync = new SyncApi(service);
     var exports = new ExportsApi(service);
     var auth = new AuthApi(service);
     var now = System.currentTimeMillis();
+
+    // From here on, act for the user of the session and nobody else.
+    user.set(new AuthApi(service).getSession().getUser().getUserId());
 
     // Create and list.
     var created = bookmarks.createBookmark(new BookmarkToCreate().id("one").encryptedData(data).dataHash(hash), laptop, null);
@@ -83,7 +91,7 @@ class Story {
     is(status.getLastSync() >= now - 60_000, true);
     is(auth.getSession().getUser().getUserId(), status.getUserId());
 
-    // An error.
+    // Errors: no such bookmark, and a session that is not the named user's.
     try {
       bookmarks.getBookmark("nothing");
       throw new AssertionError("nothing was found");
@@ -91,6 +99,15 @@ class Story {
       is(exception.getCode(), 404);
       is(exception.getResponseBody(), "{\"error\":\"Bookmark not found\"}");
     }
+    user.set("somebody-else");
+    try {
+      bookmarks.listBookmarks(1, 10);
+      throw new AssertionError("somebody else's session was taken");
+    } catch (ApiException exception) {
+      is(exception.getCode(), 403);
+      is(exception.getResponseBody(), "{\"error\":\"Forbidden user\"}");
+    }
+    user.set(status.getUserId());
 
     // Sign out.
     is(auth.logout().getSuccess(), true);

@@ -3,6 +3,7 @@ import org.openapitools.client.apis.AuthApi
 import org.openapitools.client.apis.BookmarksApi
 import org.openapitools.client.apis.ExportsApi
 import org.openapitools.client.apis.SyncApi
+import org.openapitools.client.infrastructure.ApiClient
 import org.openapitools.client.infrastructure.ClientError
 import org.openapitools.client.infrastructure.ClientException
 import org.openapitools.client.models.*
@@ -19,6 +20,9 @@ fun main() {
     val exports = ExportsApi(baseUrl, http)
     val auth = AuthApi(baseUrl, http)
     val now = System.currentTimeMillis()
+
+    // From here on, act for the user of the session and nobody else.
+    ApiClient.apiKey["X-User-ID"] = auth.getSession().user.userId
 
     // Create and list.
     val created = bookmarks.createBookmark(BookmarkToCreate(id = "one", encryptedData = data, dataHash = hash), laptop)
@@ -76,10 +80,15 @@ fun main() {
     require(status.lastSync >= now - 60_000)
     require(auth.getSession().user.userId == status.userId)
 
-    // An error.
+    // Errors: no such bookmark, and a session that is not the named user's.
     val error = runCatching { bookmarks.getBookmark("nothing") }.exceptionOrNull() as ClientException
     require(error.statusCode == 404)
     require((error.response as ClientError<*>).body == "{\"error\":\"Bookmark not found\"}")
+    ApiClient.apiKey["X-User-ID"] = "somebody-else"
+    val forbidden = runCatching { bookmarks.listBookmarks() }.exceptionOrNull() as ClientException
+    require(forbidden.statusCode == 403)
+    require((forbidden.response as ClientError<*>).body == "{\"error\":\"Forbidden user\"}")
+    ApiClient.apiKey["X-User-ID"] = status.userId
 
     // Sign out.
     require(auth.logout().success)

@@ -1,4 +1,10 @@
-/** How the calls that kubb generates are sent: to the service, with the session, as the laptop. */
+let user: string | undefined
+
+export function actFor(userId: string): void {
+  user = userId
+}
+
+/** How the calls that kubb generates are sent: to the service, with the session and its user, as the laptop. */
 export interface RequestConfig<Data = unknown> {
   url?: string
   method?: string
@@ -26,6 +32,7 @@ export default async function send<Answer, _Error = unknown, Data = unknown>({
   const target = new URL(url, process.env.BASE_URL)
   for (const [name, value] of Object.entries(params ?? {})) target.searchParams.set(name, `${value}`)
   const sent = new Headers({ ...headers, authorization: `Bearer ${process.env.SESSION}`, 'x-device-id': 'laptop' })
+  if (user !== undefined) sent.set('x-user-id', user)
   if (data !== undefined) sent.set('content-type', 'application/json')
   const body = data === undefined ? null : JSON.stringify(data)
   const response = await fetch(target, { method, headers: sent, body })

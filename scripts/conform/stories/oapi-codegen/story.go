@@ -14,8 +14,12 @@ import (
 
 func main() {
 	ctx := context.Background()
+	userId := ""
 	withSession := func(_ context.Context, request *http.Request) error {
 		request.AddCookie(&http.Cookie{Name: "service_session", Value: os.Getenv("SESSION")})
+		if userId != "" {
+			request.Header.Set("X-User-ID", userId)
+		}
 		return nil
 	}
 	service, err := api.NewClientWithResponses(os.Getenv("BASE_URL"), api.WithRequestEditorFn(withSession))
@@ -23,6 +27,11 @@ func main() {
 
 	laptop, data, hash, one := "laptop", "opaque, not base64", "e3b0c442", "one"
 	now := time.Now().UnixMilli()
+
+	// From here on, act for the user of the session and nobody else.
+	session, err := service.GetSessionWithResponse(ctx)
+	must(err)
+	userId = session.JSON200.User.UserId
 
 	// Create and list.
 	created, err := service.CreateBookmarkWithResponse(ctx, &api.CreateBookmarkParams{XDeviceId: &laptop},
@@ -105,15 +114,21 @@ func main() {
 	must(err)
 	is(status.JSON200.TotalBookmarks, 2)
 	is(status.JSON200.LastSync >= now-60_000, true)
-	session, err := service.GetSessionWithResponse(ctx)
+	session, err = service.GetSessionWithResponse(ctx)
 	must(err)
 	is(session.JSON200.User.UserId, status.JSON200.UserId)
 
-	// An error.
+	// Errors: no such bookmark, and a session that is not the named user's.
 	nothing, err := service.GetBookmarkWithResponse(ctx, "nothing")
 	must(err)
 	is(nothing.StatusCode(), 404)
 	is(nothing.JSON404.Error, "Bookmark not found")
+	userId = "somebody-else"
+	forbidden, err := service.ListBookmarksWithResponse(ctx, &api.ListBookmarksParams{})
+	must(err)
+	is(forbidden.StatusCode(), 403)
+	is(forbidden.JSON403.Error, "Forbidden user")
+	userId = status.JSON200.UserId
 
 	// Sign out.
 	ended, err := service.LogoutWithResponse(ctx)

@@ -18,26 +18,37 @@ const data, hash = "opaque, not base64", "e3b0c442"
 
 var laptop = api.NewOptString("laptop")
 
-// The session goes with each call that takes one, as a cookie.
-type session string
+// The session goes with each call that takes one, as a cookie, and so does its user once it is known.
+type caller struct{ session, userID string }
 
-func (value session) SessionCookie(context.Context, api.OperationName) (api.SessionCookie, error) {
-	return api.SessionCookie{APIKey: string(value)}, nil
+func (caller *caller) SessionCookie(context.Context, api.OperationName) (api.SessionCookie, error) {
+	return api.SessionCookie{APIKey: caller.session}, nil
 }
 
-func (session) SessionToken(context.Context, api.OperationName) (api.SessionToken, error) {
+func (caller *caller) UserId(context.Context, api.OperationName) (api.UserId, error) {
+	if caller.userID == "" {
+		return api.UserId{}, ogenerrors.ErrSkipClientSecurity
+	}
+	return api.UserId{APIKey: caller.userID}, nil
+}
+
+func (*caller) SessionToken(context.Context, api.OperationName) (api.SessionToken, error) {
 	return api.SessionToken{}, ogenerrors.ErrSkipClientSecurity
 }
 
-func (session) RefreshCookie(context.Context, api.OperationName) (api.RefreshCookie, error) {
+func (*caller) RefreshCookie(context.Context, api.OperationName) (api.RefreshCookie, error) {
 	return api.RefreshCookie{}, ogenerrors.ErrSkipClientSecurity
 }
 
 func main() {
 	ctx := context.Background()
-	service, err := api.NewClient(os.Getenv("BASE_URL"), session(os.Getenv("SESSION")))
+	me := &caller{session: os.Getenv("SESSION")}
+	service, err := api.NewClient(os.Getenv("BASE_URL"), me)
 	must(err)
 	now := time.Now().UnixMilli()
+
+	// From here on, act for the user of the session and nobody else.
+	me.userID = ok[*api.SessionHeaders](service.GetSession(ctx)).Response.User.UserID
 
 	// Create and list.
 	created := ok[*api.BookmarkHeaders](service.CreateBookmark(ctx,
@@ -108,9 +119,13 @@ func main() {
 	is(status.LastSync >= now-60_000, true)
 	is(ok[*api.SessionHeaders](service.GetSession(ctx)).Response.User.UserID, status.UserID)
 
-	// An error.
+	// Errors: no such bookmark, and a session that is not the named user's.
 	nothing := ok[*api.BookmarkNotFoundHeaders](service.GetBookmark(ctx, api.GetBookmarkParams{ID: "nothing"}))
 	is(nothing.Response.Error, "Bookmark not found")
+	me.userID = "somebody-else"
+	forbidden := ok[*api.ForbiddenUserHeaders](service.ListBookmarks(ctx, api.ListBookmarksParams{}))
+	is(forbidden.Response.Error, "Forbidden user")
+	me.userID = status.UserID
 
 	// Sign out.
 	is(ok[*api.DoneHeaders](service.Logout(ctx)).Response.Success, true)

@@ -15,6 +15,8 @@ from client.models import BookmarkToCreate, Operation, PullRequest, PushRequest,
 from client.types import UNSET
 
 service = Client(base_url=os.environ["BASE_URL"], cookies={"service_session": os.environ["SESSION"]})
+# From here on, act for the user of the session and nobody else.
+service = service.with_headers({"X-User-ID": get_session.sync(client=service).user.user_id})
 laptop = {"client": service, "x_device_id": "laptop"}
 content = {"encrypted_data": "opaque, not base64", "data_hash": "e3b0c442"}
 now = int(time.time() * 1000)
@@ -94,10 +96,13 @@ def go_back(to: int, dry_run: bool) -> Counter:
 assert go_back(0, dry_run=True) == go_back(0, dry_run=False) == Counter(restored=0, deleted=2, kept=1)
 assert list_bookmarks.sync(client=service).data == []
 
-# An error.
+# Errors: no such bookmark, and a session that is not the named user's.
 nothing = get_bookmark.sync_detailed("nothing", client=service)
 assert nothing.status_code == 404
 assert nothing.parsed.error == "Bookmark not found"
+forbidden = list_bookmarks.sync_detailed(client=service.with_headers({"X-User-ID": "somebody-else"}))
+assert (forbidden.status_code, forbidden.parsed.error) == (403, "Forbidden user")
+service = service.with_headers({"X-User-ID": status.user_id})
 
 # Sign out.
 assert logout.sync(client=service).success

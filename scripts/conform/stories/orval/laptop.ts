@@ -1,6 +1,7 @@
 /** What orval generates, and what kubb does. */
 import assert from 'node:assert/strict'
 import * as api from './client'
+import { actFor } from './send'
 import type { Laptop } from './story'
 
 type DataOf<Answer, Status> = Answer extends { status: infer S; data: infer D } ? (Status extends S ? D : never) : never
@@ -28,6 +29,7 @@ export const laptop: Laptop = {
   getSyncStatus: () => data(api.getSyncStatus(), 200),
   getSession: () => data(api.getSession(), 200),
   logout: () => data(api.logout(), 200),
+  actFor,
   async refused(call) {
     const { status, data } = await (call === 'getBookmark' ? api.getBookmark('nothing') : api.getSession())
     return [status, data]

@@ -22,6 +22,9 @@ def refused(call, *arguments) -> ApiException:
     raise AssertionError("it was not refused")
 
 
+# From here on, act for the user of the session and nobody else.
+service.configuration.api_key["userId"] = auth.get_session().user.user_id
+
 # Create and list.
 created = bookmarks.create_bookmark(BookmarkToCreate(id="one", **content), **laptop)
 assert created.created_at >= now - 60_000
@@ -76,9 +79,13 @@ status = sync.get_sync_status(**laptop)
 assert status.total_bookmarks == 2 and status.last_sync >= now - 60_000
 assert auth.get_session().user.user_id == status.user_id
 
-# An error.
+# Errors: no such bookmark, and a session that is not the named user's.
 nothing = refused(bookmarks.get_bookmark, "nothing")
 assert (nothing.status, nothing.data.error) == (404, "Bookmark not found")
+service.configuration.api_key["userId"] = "somebody-else"
+forbidden = refused(bookmarks.list_bookmarks)
+assert (forbidden.status, forbidden.data.error) == (403, "Forbidden user")
+service.configuration.api_key["userId"] = status.user_id
 
 # Sign out.
 assert auth.logout().success

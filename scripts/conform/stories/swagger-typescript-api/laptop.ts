@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { Api, type Change, EntityType, Operation } from './client'
 import type { Edit, Laptop } from './story'
 
-const { api } = new Api({
+const client = new Api<string>({
   baseUrl: process.env.BASE_URL ?? '',
   baseApiParams: { headers: { authorization: `Bearer ${process.env.SESSION}`, 'x-device-id': 'laptop' } },
+  securityWorker: (userId) => (userId === null ? {} : { headers: { 'x-user-id': userId } }),
 })
+const { api } = client
 const data = async <Body>(call: Promise<{ data: Body }>) => (await call).data
 const withEnums = (edit: Edit): Change => ({ ...edit, entity_type: EntityType.Bookmark, operation: Operation.Update })
 
@@ -23,6 +25,7 @@ export const laptop: Laptop = {
   getSyncStatus: () => data(api.getSyncStatus()),
   getSession: () => data(api.getSession()),
   logout: () => data(api.logout()),
+  actFor: client.setSecurityData,
   async refused(call) {
     const asked: Promise<unknown> = call === 'getBookmark' ? api.getBookmark('nothing') : api.getSession()
     const answer = await asked.catch((reason: unknown) => reason)

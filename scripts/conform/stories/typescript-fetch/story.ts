@@ -6,16 +6,18 @@ import {
   BookmarksApi,
   type Change,
   Configuration,
+  type ConfigurationParameters,
   ExportsApi,
   ResponseError,
   SyncApi,
   type SyncEvent,
 } from './client'
 
-const configuration = new Configuration({
+const settings: ConfigurationParameters = {
   basePath: process.env.BASE_URL ?? '',
   headers: { cookie: `service_session=${process.env.SESSION}` },
-})
+}
+const configuration = new Configuration(settings)
 const auth = new AuthApi(configuration)
 const bookmarks = new BookmarksApi(configuration)
 const sync = new SyncApi(configuration)
@@ -24,6 +26,9 @@ const exports = new ExportsApi(configuration)
 const xDeviceId = 'laptop'
 const content = { encryptedData: 'opaque, not base64', dataHash: 'e3b0c442' }
 const now = Date.now()
+
+// From here on, act for the user of the session and nobody else.
+settings.apiKey = (await auth.getSession()).user.userId
 
 // Create and list.
 const created = await bookmarks.createBookmark({ bookmarkToCreate: { id: 'one', ...content }, xDeviceId })
@@ -102,11 +107,16 @@ assert(status.lastSync >= now - 60_000)
 const session = await auth.getSession()
 assert.deepEqual([session.authenticated, session.user.userId], [true, status.userId])
 
-// An error.
+// Errors: no such bookmark, and a session that is not the named user's.
 const error = await bookmarks.getBookmark({ id: 'nothing' }).catch((reason: unknown) => reason)
 assert(error instanceof ResponseError)
 assert.equal(error.response.status, 404)
 assert.deepEqual(await error.response.json(), { error: 'Bookmark not found' })
+settings.apiKey = 'somebody-else'
+const forbidden = await bookmarks.listBookmarks().catch((reason: unknown) => reason)
+assert(forbidden instanceof ResponseError)
+assert.deepEqual(await forbidden.response.json(), { error: 'Forbidden user' })
+settings.apiKey = status.userId
 
 // Sign out.
 const ended = await auth.logout()

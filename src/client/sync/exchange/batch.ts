@@ -1,4 +1,5 @@
 import { QuotaExceeded } from '../../../../generated/errors.ts'
+import { PushRequest } from '../../../../generated/limits.ts'
 import type { Keys } from '../../crypto/keys.ts'
 import { sealedLength } from '../../crypto/record.ts'
 import { ApiError } from '../../errors.ts'
@@ -13,11 +14,11 @@ import { isClockTrusted } from './correct-clock.ts'
 import { demandNewest, keysOf } from './key-marks.ts'
 import { presentId } from './second-life.ts'
 
-const mostChanges = 500
-/** Many times as much as one change may have. */
+const mostChanges = PushRequest.changes.maxItems
+/** The contract's `batchBodyBytes`, without the other quotas, which would add 200 bytes to every app. */
 const mostBytes = 4 * 1024 * 1024
-/** The approximate size of a change without its ciphertext. */
-const overheadBytes = 600
+/** Bytes of a change beside its ciphertext, at most. */
+const overheadBytes = 1024
 
 /** The next changes to push, one of each bookmark. */
 export function nextBatch({ replica, userId }: Engine): Waiting[] {

@@ -71,10 +71,10 @@ function isIdle(parts: Connected): boolean {
   return !parts.replica.meta.isIncomplete && nextBatch(parts).length === 0
 }
 
-/** Not a digest if the service does not know it or has none: that is no reason to stop syncing. */
+/** Not a digest if the service refuses: that is no reason to stop syncing. */
 async function askDigest({ transport, signal }: Connected): Promise<string> {
   try {
-    return (await transport.getStatus({ signal })).digest ?? ''
+    return (await transport.getStatus({ signal })).digest
   } catch (error) {
     if (error instanceof ApiError) return ''
     throw error

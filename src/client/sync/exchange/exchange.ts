@@ -1,18 +1,14 @@
 import type { Connected } from '../engine.ts'
 import { noted } from './journal.ts'
 import { takeKeys } from './key-marks.ts'
-import { demandUser, pullAll } from './pull.ts'
+import { pullAll } from './pull.ts'
 import { pushAll } from './push.ts'
 import { settleTold } from './told.ts'
 
-/**
- * Pulls everything new, then pushes all pending changes. Nothing is sent until the session is known to belong to this
- * user.
- */
+/** Pulls everything new, then pushes all pending changes. */
 export async function exchange(parts: Connected): Promise<void> {
   const { tabs, replica, signal } = parts
   const task = async () => {
-    await demandUser(parts)
     // Another tab may have synced further in the meantime.
     await replica.reload([], 'remote')
     await takeKeys(replica, parts.keys)

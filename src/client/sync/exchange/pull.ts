@@ -1,4 +1,4 @@
-import { ApiError, SignedOutError } from '../../errors.ts'
+import { ApiError } from '../../errors.ts'
 import { uuidv7 } from '../../ids.ts'
 import { settleDeletions } from '../edits/deletions.ts'
 import { type SealedEdit, sealAll } from '../edits/edit.ts'
@@ -70,14 +70,6 @@ async function pullUnread(parts: Connected): Promise<void> {
     // The service has them no more: nobody asks for them again.
     for (const row of ids.map((id) => draft.get(id)).filter(isOpenable)) draft.set({ ...row, unreadable: null })
   })
-}
-
-/** The session must be this user's. If it is another's, an event says so: the status would not tell it from no session. */
-export async function demandUser({ transport, userId, emitter, signal }: Connected): Promise<void> {
-  if ((await transport.getUserId({ signal })) === userId) return
-  const error = new SignedOutError('Another user is signed in')
-  emitter.emit('error', { error })
-  throw error
 }
 
 /**

@@ -10,7 +10,7 @@ import { idsOf, isRefusal, markSent, nextBatch, overQuota, Refusals, returnBatch
 import { correctClock, isClockTrusted, isTime, type TimeAnswer } from './correct-clock.ts'
 import { keyMarkOf } from './key-marks.ts'
 import { lostWhole, overwriting, settleFirst } from './merge.ts'
-import { demandUser, pullAll } from './pull.ts'
+import { pullAll } from './pull.ts'
 import { markTold } from './told.ts'
 import type { Change, PushResponse } from './transport.ts'
 
@@ -158,7 +158,6 @@ async function resolveRejected(parts: Connected, rejected: readonly Waiting[], s
     ),
   )
   if (unexplained.length === 0) return
-  await demandUser(parts)
   const ids = unexplained.map(({ change }) => change.entity_id)
   await replica.commit(ids, 'remote', (draft) => {
     for (const one of unexplained) {

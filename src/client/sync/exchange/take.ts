@@ -97,7 +97,7 @@ function afterHeld({ held, rows }: Replica): number {
 /** Entities of other kinds belong to other clients. */
 function checked({ userId }: Connected, events: readonly SyncEvent[]): SyncEvent[] {
   const foreign = events.find((event) => event.user_id !== userId)
-  if (foreign) throw new SignedOutError('Another user is signed in')
+  if (foreign) throw new SignedOutError(true)
   for (const { timestamp } of events) demandTimes(timestamp)
   return events.filter(({ entity_type }) => entity_type === 'bookmark')
 }

@@ -1,7 +1,7 @@
 import type { components } from '../../../../generated/client.ts'
 import { openRealtime } from '../../../../generated/paths.ts'
 import type { Client } from '../../api/client.ts'
-import { askUserId, unwrapOurs } from '../../api/ours.ts'
+import { unwrapOurs } from '../../api/ours.ts'
 import { answer, unwrap } from '../../api/unwrap.ts'
 
 type Schemas = components['schemas']
@@ -22,12 +22,10 @@ export interface CallOptions {
 }
 
 /**
- * Everything that the engine needs from the network. A call rejects with ApiError, with SignedOutError if the session has
- * ended and could not be refreshed, with OfflineError if no response arrived, or with the signal's reason.
+ * Everything that the engine needs from the network. A call rejects with ApiError, with SignedOutError if the session is
+ * another user's, or has ended and could not be refreshed, with OfflineError if no response arrived, or with the signal's reason.
  */
 export interface Transport {
-  /** The signed-in user's `user_id`. */
-  getUserId(options: CallOptions): Promise<string>
   getStatus(options: CallOptions): Promise<Pick<Schemas['SyncStatus'], 'digest'>>
   pull(body: { since: number }, options: CallOptions): Promise<PullResponse>
   push(body: { changes: Change[] }, options: CallOptions): Promise<PushResponse>
@@ -40,12 +38,16 @@ export interface Transport {
   openSocket(query: { userId: string; deviceId: string; since: number }): RealtimeSocket
 }
 
-/** The transport over the client and the platform's WebSocket. */
-export function clientTransport(client: Client, openWebSocket: OpenWebSocket = (url) => new WebSocket(url)): Transport {
+/** The transport over the client and the platform's WebSocket. Each call acts for this user alone. */
+export function clientTransport(
+  anybody: Client,
+  userId: string,
+  openWebSocket: OpenWebSocket = (url) => new WebSocket(url),
+): Transport {
+  const client = anybody.as(userId)
   // What waits here waits unseen.
   const { sendOnce: fetch } = client
   return {
-    getUserId: ({ signal }) => askUserId(client, { signal, fetch }),
     getStatus: async ({ signal }) => unwrap(await answer(client.GET('/api/v1/sync/status', { signal, fetch }))),
     pull: async (body, { signal }) => {
       const page = await answer(client.POST('/api/v1/sync/pull', { body, signal, fetch }))

@@ -1,9 +1,9 @@
-import { ApiError, OfflineError } from '../../errors.ts'
+import { ApiError, OfflineError, SignedOutError } from '../../errors.ts'
 import { abortable } from '../../timing/clock.ts'
 import type { Connected, Engine } from '../engine.ts'
 import type { CallOptions, Transport } from '../exchange/transport.ts'
 
-/** Long enough for a page of 8 MiB over a slow connection, including a busy service's delays. */
+/** Long enough for a page of 2 MiB over a slow connection, including a busy service's delays. */
 const patienceMs = 120_000
 /** Without a reason, each `abort` would create an error with a stack trace. */
 const answered = 'answered'
@@ -44,6 +44,8 @@ export function connected(engine: Engine, transport: Transport, signal: AbortSig
         try {
           return await inTime(options, call)
         } catch (error) {
+          // The status does not tell it from the end of the session.
+          if (error instanceof SignedOutError && error.isOtherUser) engine.emitter.emit('error', { error })
           const isBusy = error instanceof ApiError && (error.status === 429 || error.status === 503)
           const askedMs = isBusy ? error.retryAfterMs : undefined
           if (askedMs === undefined || waits === mostWaits || waitedMs + askedMs > mostWaitMs) throw error
@@ -60,7 +62,6 @@ export function connected(engine: Engine, transport: Transport, signal: AbortSig
   }
 
   const limits: Transport = {
-    getUserId: (options) => limited(options, (limits) => transport.getUserId(limits)),
     getStatus: (options) => limited(options, (limits) => transport.getStatus(limits)),
     pull: (body, options) => limited(options, (limits) => transport.pull(body, limits)),
     push: (body, options) => limited(options, (limits) => transport.push(body, limits)),

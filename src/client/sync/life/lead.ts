@@ -89,7 +89,6 @@ async function stayLive(engine: Connected): Promise<boolean> {
   disconnected.rung.then(() => channel.close())
   try {
     const greeting = await channel.greeted
-    // What ended it meanwhile has said why.
     signal.throwIfAborted()
     if (greeting === undefined) return false
     await replica.commit([], 'remote', (draft) => correctClock(draft, greeting.time))

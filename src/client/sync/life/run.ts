@@ -1,6 +1,6 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { eraseKeys } from '../../crypto/keys.ts'
-import { StoreVersionError } from '../../errors.ts'
+import { SignedOutError, StoreVersionError } from '../../errors.ts'
 import { abortable, pause } from '../../timing/clock.ts'
 import { forgetMasterKey } from '../../vault/master-key.ts'
 import type { Turn } from '../edits/edit.ts'
@@ -222,7 +222,10 @@ export class Run {
 
   async #logout(signal = new AbortController().signal): Promise<void> {
     const { connected } = await abortable(this.#reach(signal), signal)
-    await connected.transport.logout({ signal })
+    await connected.transport.logout({ signal }).catch((error) => {
+      // Nobody's session, or somebody else's, which stays: this user's is gone.
+      if (!(error instanceof SignedOutError)) throw error
+    })
   }
 
   async #load(): Promise<void> {

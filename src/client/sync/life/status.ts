@@ -52,9 +52,13 @@ export class StatusBoard {
     }
   }
 
-  /** Sets a state that this tab found out. Tabs of a newer version are not outdated, and the others find out for themselves. */
+  /**
+   * Sets a state that this tab found out. Tabs of a newer version are not outdated, and the others find out for themselves.
+   * An outdated tab stays so: an exchange that was under way may end well, but was the last one.
+   */
   set(state: SyncState, reason?: SyncReason, retryAt?: number): void {
     const before = this.#report
+    if (before.reason === 'outdated') return
     const progress = state === 'offline' ? undefined : before.progress
     const isNew = state !== before.state || reason !== before.reason || retryAt !== before.retryAt
     this.#change({ state, reason, progress, retryAt }, isNew && reason !== 'outdated')

@@ -11,15 +11,15 @@ export interface Database {
   /** For reading all of a user's records: apart from `db`, so that it neither delays others nor takes their cache. */
   bulk: Db
   /**
-   * Runs `work` in a transaction that is on disk when the promise resolves. `work` may only run queries, because it
-   * holds the database while it waits. If it throws, only its own writes are undone.
+   * Runs `work` in a transaction that is on disk when the promise resolves. `work` may only run queries, because it holds the
+   * database meanwhile, and may run again. If it throws, only its own writes are undone. Throws Overloaded if it has to wait for
+   * too long.
    *
-   * `owner` is the user, or the login, whose rows it locks. Owners take turns, and one whose writes wait for a lock
-   * holds few connections. Without an owner, it is a write that the service makes for itself.
+   * @param owner the user, or the login, whose rows it locks. Owners take turns. Without one, it is a write that the service makes
+   *   for itself
+   * @param isLarge it takes long, so on SQLite it shares no transaction
    */
-  write<T>(work: (trx: Trx) => Promise<T>, owner?: string): Promise<T>
-  /** Does so together with others of the owner's writes, whose `work` must be the same. */
-  writeJointly<Own extends Share, Result>(owner: string, share: Own, work: JointWork<Own, Result>): Promise<Result>
+  write<T>(work: (trx: Trx) => Promise<T>, owner?: string, isLarge?: boolean): Promise<T>
   /** A server, which other instances may be using, too; not a file of this process. */
   isServer: boolean
   /** Runs what may take as long as it takes, such as a migration, apart from what serves requests. */
@@ -45,21 +45,3 @@ export interface QueryTimes {
   count: number
   ms: number
 }
-
-/** A request's part in a transaction of its owner. */
-export interface Share {
-  /** What it wants, by what that concerns: no two shares of a transaction have the same key. */
-  entities: ReadonlyMap<string, readonly unknown[]>
-  /** Of ciphertext. */
-  bytes: number
-}
-
-/**
- * Writes what `take` returns, as if one after the other, and resolves to what became of each. It locks the owner's rows
- * before: what arrives meanwhile is taken, too. A share that fails must have written nothing.
- */
-export type JointWork<Own extends Share, Result> = (
-  trx: Trx,
-  owner: string,
-  take: () => [Own, ...Own[]],
-) => Promise<PromiseSettledResult<Result>[]>

@@ -75,15 +75,12 @@ export function faultOf(error: unknown): Fault | undefined {
   return (Object.keys(codes) as Fault[]).find((fault) => codes[fault].test(code))
 }
 
-/**
- * Writes, and resolves to the database's time (Unix ms). The row stays as it is: by `at`, which older releases set at each probe,
- * the clock's guard knows that one has run (operating/clock.ts).
- */
+/** Writes, and resolves to the database's time (Unix ms). */
 export async function beat(db: Db, now: RawBuilder<number>): Promise<number> {
-  const row = await db
+  const { probed_at } = await db
     .updateTable('heartbeat')
-    .set(({ ref }) => ({ at: ref('at') }))
-    .returning(now.as('now'))
+    .set({ probed_at: now })
+    .returning('probed_at')
     .executeTakeFirstOrThrow()
-  return Number(row.now)
+  return Number(probed_at)
 }

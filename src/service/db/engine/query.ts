@@ -155,15 +155,10 @@ export function isOneOf(
     : sql`${sql.ref(column)} = any(${list}::${sql.raw(type)}[])`
 }
 
-/** The texts of a list as rows of `listed`: each as `value`, with its place, which is from 0 on, as `key`. */
+/** The texts of a list as rows of `listed`, each as `value`. */
 export function listed(db: Db, list: RawBuilder<string[]>): RawBuilder<unknown> {
-  return isSqlite(db)
-    ? sql`json_each(${list}) as listed`
-    : sql`(select value, place - 1 as key from unnest(${list}::text[]) with ordinality as list (value, place)) as listed`
+  return isSqlite(db) ? sql`json_each(${list}) as listed` : sql`unnest(${list}::text[]) as listed (value)`
 }
-
-/** So many rows are looked at by a statement, which takes some milliseconds at most. */
-export const rowsOfStatement = 500
 
 /** The elements of a list, given as JSON, as rows of `listed`, each as `value`. Those of a list in it are `value ->> 0` and so on. */
 export function listedJson(db: Db, json: RawBuilder<string>): RawBuilder<unknown> {

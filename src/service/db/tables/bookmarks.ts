@@ -97,7 +97,7 @@ function newestFirst(
   bytes: RawBuilder<number>,
 ) {
   const rows = page
-    .select([...bookmarkColumns, 'bytes', 'data_stamp'])
+    .select([...bookmarkColumns, 'bytes', 'data_sequence'])
     .orderBy('created_at', 'desc')
     .orderBy('entity_id', 'desc')
   const sums = db

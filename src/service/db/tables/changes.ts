@@ -1,5 +1,5 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { pause } from '../../thread/loop.ts'
 import type { Db } from '../engine/database.ts'
 import { type Placeholders, query } from '../engine/query.ts'
 import { ciphertextOf } from './ciphertexts.ts'
@@ -13,12 +13,11 @@ const changeColumns = [
   'entity_type',
   'entity_id',
   'data_hash',
-  'stamp',
+  'sequence',
   'event_id',
   'operation',
   'timestamp',
   'device_id',
-  'conflict_resolved',
   'resolution_strategy',
   'overwritten',
 ] as const satisfies (keyof RecordRow)[]
@@ -55,31 +54,31 @@ interface Page extends PageLimits {
 const changePage = query((db, { userId, since, rows, bytes, last }: Placeholders<Page>) => {
   const changes = db
     .selectFrom('records')
-    .select(['stamp', sql<number>`case when deleted_at is null then bytes else 0 end`.as('size')])
+    .select(['sequence', sql<number>`case when deleted_at is null then bytes else 0 end`.as('size')])
     .where('user_id', '=', userId)
-    .where('stamp', '>', since)
-    .where('stamp', '<=', last)
-    .orderBy('stamp')
+    .where('sequence', '>', since)
+    .where('sequence', '<=', last)
+    .orderBy('sequence')
     .limit(rows)
   const sums = db
     .selectFrom(changes.as('changes'))
-    .select(['stamp', sql<number>`sum(size) over (order by stamp) - size`.as('before')])
+    .select(['sequence', sql<number>`sum(size) over (order by sequence) - size`.as('before')])
   const reached = db
     .selectFrom(sums.as('sums'))
-    .select(({ fn }) => fn.max('stamp').as('end'))
+    .select(({ fn }) => fn.max('sequence').as('end'))
     .where('before', '<', bytes)
   // Most pages are within the limit as a whole, which takes a quarter of the time to see.
   const end = db
     .selectFrom(changes.as('changes'))
-    .select(sql<number>`case when sum(size) < ${bytes} then max(stamp) else (${reached}) end`.as('end'))
+    .select(sql<number>`case when sum(size) < ${bytes} then max(sequence) else (${reached}) end`.as('end'))
   return db
     .selectFrom('records')
     .select(changeColumns)
     .select(ciphertextOf(userId))
     .where('user_id', '=', userId)
-    .where('stamp', '>', since)
-    .where('stamp', '<=', end)
-    .orderBy('stamp')
+    .where('sequence', '>', since)
+    .where('sequence', '<=', end)
+    .orderBy('sequence')
 })
 
 /** An entity's newest change, even if the entity is deleted. */
@@ -87,15 +86,15 @@ export const { first: findChange } = query((db, key: Placeholders<EntityKey & { 
   db.selectFrom('records').select(changeColumns).select(ciphertextOf(key.userId)).where(isOf(key)),
 )
 
-type Made = Pick<RecordRow, 'stamp' | 'device_id'>
+type Made = Pick<RecordRow, 'sequence' | 'device_id'>
 
 /** The newest changes after `since`, at most `max`, newest first. */
 export async function listNewestChanges(db: Db, userId: string, since: number, max: number): Promise<Made[]> {
   const found: Made[] = []
   for (let isMore = true; isMore; ) {
-    await pause()
+    if (found.length > 0) await eventLoopTurn()
     const rows = Math.min(partLimits.rows, max - found.length)
-    const before = found.at(-1)?.stamp ?? Number.MAX_SAFE_INTEGER
+    const before = found.at(-1)?.sequence ?? Number.MAX_SAFE_INTEGER
     const part: Made[] = await newest.all(db, { userId, since, before, rows })
     found.push(...part)
     isMore = part.length === rows && found.length < max
@@ -113,19 +112,15 @@ interface Newest {
 const newest = query((db, { userId, since, before, rows }: Placeholders<Newest>) =>
   db
     .selectFrom('records')
-    .select(['stamp', 'device_id'])
+    .select(['sequence', 'device_id'])
     .where('user_id', '=', userId)
-    .where('stamp', '>', since)
-    .where('stamp', '<', before)
-    .orderBy('stamp', 'desc')
+    .where('sequence', '>', since)
+    .where('sequence', '<', before)
+    .orderBy('sequence', 'desc')
     .limit(rows),
 )
 
-/**
- * The number of changes after `since` that other devices made, counted up to `max`. Goes from device to device, so that
- * neither a device's own changes nor those before `since` are looked at, however many there are. With more than `max`
- * devices, it is `max`.
- */
+/** How many of the user's changes after `since`, of the newest `max`, other devices made. */
 export async function countChanges(
   db: Db,
   userId: string,
@@ -133,57 +128,31 @@ export async function countChanges(
   deviceId: string,
   max: number,
 ): Promise<number> {
-  let [count, devices] = [0, 0]
-  for (let after: string | null = ''; after !== null && count < max && devices <= max; ) {
-    await pause()
-    const left: number = max - count
-    const atOnce = Math.min(devicesAtOnce, max + 1 - devices)
-    const step: Step = await changesOfOthers.one(db, { userId, since, deviceId, after, left, atOnce })
-    count += Number(step.count)
-    devices += Number(step.devices)
-    after = step.last
+  let [count, left] = [0, max]
+  for (let before: number | null = Number.MAX_SAFE_INTEGER; before !== null && left > 0; ) {
+    if (left < max) await eventLoopTurn()
+    const rows = Math.min(countedAtOnce, left)
+    const page: Counted = await counted.one(db, { userId, since, before, deviceId, rows })
+    count += page.others
+    left -= rows
+    before = page.rows < rows ? null : page.lowest
   }
-  return devices > max ? max : Math.min(max, count)
+  return count
 }
 
 /** Some milliseconds. */
-const devicesAtOnce = 400
-
-interface Step {
-  count: number
-  devices: number
-  /** The last device that was looked at; null if it was the last of all. */
-  last: string | null
-}
+const countedAtOnce = 2000
 
 interface Counted {
-  userId: string
-  since: number
-  deviceId: string
-  after: string
-  left: number
-  atOnce: number
+  rows: number
+  others: number
+  lowest: number | null
 }
 
-const changesOfOthers = query(
-  (_, { userId, since, deviceId, after, left, atOnce }: Placeholders<Counted>) => sql<Step>`
-    with recursive walk (device_id, devices, counted) as (
-      select (select min(device_id) from records where user_id = ${userId} and device_id > ${after}), 0, cast(0 as bigint)
-      union all
-      select
-        (select min(device_id) from records where user_id = ${userId} and device_id > walk.device_id),
-        devices + 1,
-        counted + (
-          select count(*) from (
-            select 1 from records
-            where user_id = ${userId} and device_id = walk.device_id and walk.device_id <> ${deviceId} and stamp > ${since}
-            limit ${left}
-          ) as changes
-        )
-      from walk where walk.device_id is not null and devices < ${atOnce} and counted < ${left}
-    )
-    select counted as count, devices, case when last.device_id is null then null else last.looked_at end as last
-    from (
-      select device_id, counted, lag(device_id) over (order by devices) as looked_at, devices from walk
-    ) as last order by devices desc limit 1`,
+const counted = query(
+  (_, { userId, since, before, deviceId, rows }: Placeholders<Newest & { deviceId: string }>) => sql<Counted>`
+    select count(*) as rows, count(*) filter (where device_id <> ${deviceId}) as others, min(sequence) as lowest from (
+      select sequence, device_id from records where user_id = ${userId} and sequence > ${since} and sequence < ${before}
+      order by sequence desc limit ${rows}
+    ) as page`,
 )

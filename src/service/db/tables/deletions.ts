@@ -12,10 +12,9 @@ export const withoutReference = ['records', 'ciphertexts', 'versions'] as const
 const batchRows = 200
 /** The columns that a user's rows are told apart by, beside the user. */
 export const keysOfRows = {
-  versions: ['seq'],
-  ciphertexts: ['stamp'],
+  versions: ['sequence'],
+  ciphertexts: ['sequence'],
   records: ['entity_type', 'entity_id'],
-  rejections: ['entity_type', 'entity_id'],
   devices: ['device_id'],
   keyrings: ['user_id'],
   keyring_versions: ['id'],

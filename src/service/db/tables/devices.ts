@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import { quotas } from '../../../../generated/limits.ts'
-import { flatMapInParts, pause } from '../../thread/loop.ts'
 import type { Db, Trx } from '../engine/database.ts'
-import { isOneOf, type Placeholders, query, rowsOfStatement } from '../engine/query.ts'
+import { isOneOf, type Placeholders, query } from '../engine/query.ts'
 import type { Schema } from '../schema.ts'
 import { currentEpoch } from './epoch.ts'
 import { lockUser } from './users.ts'
@@ -27,7 +26,7 @@ export async function findCursors(
   userId: string,
   deviceIds: ReadonlySet<string>,
 ): Promise<Map<string, number>> {
-  const rows = await flatMapInParts([...deviceIds], rowsOfStatement, (ids) => cursors.all(trx, { userId, ids }))
+  const rows = await cursors.all(trx, { userId, ids: [...deviceIds] })
   return new Map(rows.map(({ device_id, cursor }) => [device_id, cursor]))
 }
 
@@ -93,7 +92,6 @@ export async function saveSync(trx: Trx, device: Omit<Device, 'cursor'>, cursor?
       conflict.columns(['user_id', 'device_id']).doUpdateSet({ last_sync, ...(cursor !== undefined && { cursor }) }),
     )
     .execute()
-  await pause()
   await forgotten.run(trx, device)
 }
 
@@ -134,7 +132,7 @@ const forgotten = query((db, { user_id, device_id }: Placeholders<Pick<Device, '
 
 /** The user's newest sequence number, and the epoch that it belongs to: all that a pull must know if nothing is new. */
 export interface End {
-  last_stamp: number
+  last_sequence: number
   epoch: string
 }
 
@@ -143,13 +141,11 @@ export interface Progress extends End {
   /** As in `devices`; null if the device is not known. */
   cursor: number | null
   last_sync: number | null
-  /** The first winner over a change of the device in `rejections`. */
-  first_rejecting: number | null
 }
 
 export const { one: readEnd } = query(
   (db, { userId }: Placeholders<{ userId: string }>) =>
-    db.selectFrom('users').select(['last_stamp', currentEpoch]).where('id', '=', userId),
+    db.selectFrom('users').select(['last_sequence', currentEpoch]).where('id', '=', userId),
   { userId: 'text' },
 )
 
@@ -160,17 +156,7 @@ export const { one: readProgress } = query(
       .leftJoin('devices', (join) =>
         join.onRef('devices.user_id', '=', 'users.id').on('devices.device_id', '=', deviceId),
       )
-      .select(({ selectFrom }) => [
-        'last_stamp',
-        currentEpoch,
-        'cursor',
-        'last_sync',
-        selectFrom('rejections')
-          .select(({ fn }) => fn.min('winner_stamp').as('first'))
-          .where('rejections.user_id', '=', userId)
-          .where('rejections.device_id', '=', deviceId)
-          .as('first_rejecting'),
-      ])
+      .select(['last_sequence', currentEpoch, 'cursor', 'last_sync'])
       .where('users.id', '=', userId)
       .$castTo<Progress>(),
   { userId: 'text', deviceId: 'text' },

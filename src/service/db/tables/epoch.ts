@@ -32,7 +32,7 @@ export async function beginEpoch({ db, write }: Pick<Database, 'db' | 'write'>, 
     await write(async (trx) => {
       await trx
         .updateTable('users')
-        .set({ last_stamp: sql`case when last_stamp > ${now} then last_stamp else ${now} end + ${raisedBy}` })
+        .set({ last_sequence: sql`case when last_sequence > ${now} then last_sequence else ${now} end + ${raisedBy}` })
         .where('id', '>=', page[0]?.id ?? '')
         .where('id', '<=', page.at(-1)?.id ?? '')
         .execute()

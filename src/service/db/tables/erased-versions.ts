@@ -1,9 +1,9 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { quotas } from '../../../../generated/limits.ts'
-import { flatMapInParts, inParts } from '../../thread/loop.ts'
 import type { Trx } from '../engine/database.ts'
-import { isOneOf, listed, type Placeholders, query, rowsOfStatement } from '../engine/query.ts'
-import { type EntityKey, entityKey, flatMapOfType, type IdsOfType, inPartsOfType, isOfAny } from './records.ts'
+import { isOneOf, listed, type Placeholders, query } from '../engine/query.ts'
+import { byType, type EntityKey, entityKey, type IdsOfType, isOfAny } from './records.ts'
 import type { Counters } from './users.ts'
 import { findKept, findKeptData, keptFrom } from './versions.ts'
 
@@ -32,8 +32,7 @@ export function subtract<User extends Counters>(user: User, erased: Erased): Use
   return {
     ...user,
     stored_bytes: user.stored_bytes - erased.stored_bytes,
-    // An instance of an earlier release may have removed ciphertext that counts here.
-    version_bytes: Math.max(0, user.version_bytes - erased.version_bytes),
+    version_bytes: user.version_bytes - erased.version_bytes,
     stored_versions: user.stored_versions - erased.stored_versions,
     empty_tombstones: user.empty_tombstones + erased.emptied,
     empty_tombstones_after: Math.min(user.empty_tombstones_after, erased.emptiedFrom - 1),
@@ -41,8 +40,8 @@ export function subtract<User extends Counters>(user: User, erased: Erased): Use
 }
 
 /** Removes kept versions, and each ciphertext that neither another one nor a live record has. A tombstone loses its own. */
-export async function eraseVersions(trx: Trx, userId: string, seqs: number[]): Promise<Erased> {
-  return eraseInParts(trx, userId, seqs, true)
+export async function eraseVersions(trx: Trx, userId: string, sequences: number[]): Promise<Erased> {
+  return erase(trx, userId, sequences, true)
 }
 
 /**
@@ -53,33 +52,30 @@ export async function eraseVersions(trx: Trx, userId: string, seqs: number[]): P
 export async function eraseBriefestOf(trx: Trx, userId: string, keys: EntityKey[], count: number): Promise<Erased> {
   let erased = nothingErased
   for (let left = count; left > 0; left--) {
-    const rows = await flatMapOfType(keys, fullEntitiesOfStatement, ({ entity_type, ids }) =>
-      briefestOf.all(trx, { userId, entity_type, ids }),
-    )
-    const seqs = rows.flatMap(({ seq }) => seq ?? [])
-    erased = addUp(erased, await eraseInParts(trx, userId, seqs, false))
+    const sequences: number[] = []
+    for (const { entity_type, ids } of byType(keys))
+      for (const { sequence } of await briefestOf.all(trx, { userId, entity_type, ids }))
+        if (sequence !== null) sequences.push(sequence)
+    erased = addUp(erased, await erase(trx, userId, sequences, false))
   }
   return erased
 }
 
-/** Of each, all versions are looked at, unless one was current for less than an hour. */
-const fullEntitiesOfStatement = 10
-
 const hourMs = 3_600_000
 
-/** For how long it was current (ms): not at all, if it lost. Numbers do not tell: they are ahead of the clock at times. */
-const currentMs = sql<number>`coalesce(ended - coalesce(ended_ahead, 0) - began + coalesce(began_ahead, 0), 0)`
+/** For how long it was current (ms): not at all, if it lost. */
+const currentMs = sql<number>`coalesce(ended_at - began_at, 0)`
 
 /** Most full entities have one that was current for less than an hour: it is looked for first, and no further than to the latest. */
 const briefestOf = query((db, { userId, entity_type, ids }: Placeholders<IdsOfType>) => {
   const ofEntity = sql`versions where user_id = ${userId} and entity_type = ${entity_type} and entity_id = listed.value`
   const others = sql`${ofEntity}
-    and seq < (select seq from ${ofEntity} order by seq desc limit 1 offset ${sql.lit(quotas.newestVersionsOfRecord - 1)})`
-  return sql<{ seq: number | null }>`
+    and sequence < (select sequence from ${ofEntity} order by sequence desc limit 1 offset ${sql.lit(quotas.newestVersionsOfRecord - 1)})`
+  return sql<{ sequence: number | null }>`
     select coalesce(
-      (select seq from ${others} and ${currentMs} < ${sql.lit(hourMs)} order by seq desc limit 1),
-      (select seq from ${others} order by ${currentMs} / ${sql.lit(hourMs)}, seq desc limit 1)
-    ) as seq from ${listed(db, ids)}`
+      (select sequence from ${others} and ${currentMs} < ${sql.lit(hourMs)} order by sequence desc limit 1),
+      (select sequence from ${others} order by ${currentMs} / ${sql.lit(hourMs)}, sequence desc limit 1)
+    ) as sequence from ${listed(db, ids)}`
 })
 
 /** Makes the counts of records those of after these versions have come or gone. */
@@ -88,9 +84,8 @@ export async function adjustCounts(trx: Trx, userId: string, changed: EntityKey[
   const alike = Map.groupBy(versionsOf.values(), ({ length }) => length)
   for (const [count, ofEach] of alike) {
     const keys = ofEach.map(([key]) => key as EntityKey)
-    await inPartsOfType(keys, rowsOfErasure, ({ entity_type, ids }) =>
-      recounted.run(trx, { userId, entity_type, ids, change: change * count }),
-    )
+    for (const { entity_type, ids } of byType(keys))
+      await recounted.run(trx, { userId, entity_type, ids, change: change * count })
   }
 }
 
@@ -99,50 +94,43 @@ const recounted = query(
     sql`update records set versions = versions + cast(${keys.change} as integer) where ${isOfAny(db, keys)}`,
 )
 
-/** Each is in several indexes. */
-const rowsOfErasure = 100
-
 /** Unless `isCounted`, the records' own counts leave out already what goes, and each keeps some. */
-async function eraseInParts(trx: Trx, userId: string, seqs: number[], isCounted: boolean): Promise<Erased> {
-  let sum = nothingErased
-  await inParts(seqs, rowsOfErasure, async (part) => {
-    const removed: Removed[] = await removedVersions.all(trx, { userId, seqs: part })
-    if (isCounted) await adjustCounts(trx, userId, removed, -1)
-    const unused = await eraseUnused(trx, userId, removed)
-    const emptied = isCounted ? await countEmptied(trx, userId, removed) : nothingEmptied
-    sum = addUp(sum, { ...unused, stored_versions: removed.length, ...emptied })
-  })
-  return sum
+async function erase(trx: Trx, userId: string, sequences: number[], isCounted: boolean): Promise<Erased> {
+  if (sequences.length === 0) return nothingErased
+  const removed: Removed[] = await removedVersions.all(trx, { userId, sequences })
+  if (isCounted) await adjustCounts(trx, userId, removed, -1)
+  const unused = await eraseUnused(trx, userId, removed)
+  const emptied = isCounted ? await countEmptied(trx, userId, removed) : nothingEmptied
+  return { ...unused, stored_versions: removed.length, ...emptied }
 }
 
 /** Of records that had a version until now. */
 async function countEmptied(trx: Trx, userId: string, removed: Removed[]) {
   let [emptied, emptiedFrom] = [0, Number.POSITIVE_INFINITY]
-  await inPartsOfType(uniqueKeys(removed), rowsOfErasure, async ({ entity_type, ids }) => {
+  for (const { entity_type, ids } of byType(uniqueKeys(removed))) {
     const { count, least } = await emptyOf.one(trx, { userId, entity_type, ids })
     emptied += Number(count)
     emptiedFrom = Math.min(emptiedFrom, least ?? emptiedFrom)
-  })
+  }
   return { emptied, emptiedFrom }
 }
 
 const emptyOf = query(
   (db, keys: Placeholders<IdsOfType>) => sql<{ count: number; least: number | null }>`
-    select count(*) as count, min(stamp) as least from records
-    where ${isOfAny(db, keys)} and deleted_at is not null and data_stamp is null and versions = 0`,
+    select count(*) as count, min(sequence) as least from records
+    where ${isOfAny(db, keys)} and deleted_at is not null and data_sequence is null and versions = 0`,
 )
 
 /** The ciphertexts of versions that are gone, unless something else has them. */
 async function eraseUnused(trx: Trx, userId: string, removed: Removed[]) {
   const bytesOf = new Map<number, number>()
-  for (const { data_stamp, bytes } of removed) if (data_stamp !== null) bytesOf.set(data_stamp, bytes)
+  for (const { data_sequence, bytes } of removed) if (data_sequence !== null) bytesOf.set(data_sequence, bytes)
   const kept = await findKeptData(trx, userId, [...bytesOf.keys()])
-  for (const stamp of kept) bytesOf.delete(stamp)
-  const keys = uniqueKeys(removed.filter(({ data_stamp }) => data_stamp !== null && bytesOf.has(data_stamp)))
-  const live = await flatMapOfType(keys, rowsOfStatement, ({ entity_type, ids }) =>
-    liveData.all(trx, { userId, entity_type, ids }),
-  )
-  for (const { data_stamp } of live) if (data_stamp !== null) bytesOf.delete(data_stamp)
+  for (const sequence of kept) bytesOf.delete(sequence)
+  const keys = uniqueKeys(removed.filter(({ data_sequence }) => data_sequence !== null && bytesOf.has(data_sequence)))
+  for (const { entity_type, ids } of byType(keys))
+    for (const { data_sequence } of await liveData.all(trx, { userId, entity_type, ids }))
+      if (data_sequence !== null) bytesOf.delete(data_sequence)
   const stored_bytes = await eraseData(trx, userId, keys, bytesOf)
   return { stored_bytes, version_bytes: sumOf(bytesOf) }
 }
@@ -158,7 +146,11 @@ function sumOf(bytesOf: ReadonlyMap<number, number>): number {
 }
 
 /** The oldest of a user's kept versions, at most `max`. */
-export async function oldestVersions(trx: Trx, userId: string, max: number): Promise<{ seq: number; bytes: number }[]> {
+export async function oldestVersions(
+  trx: Trx,
+  userId: string,
+  max: number,
+): Promise<{ sequence: number; bytes: number }[]> {
   return oldest.all(trx, { userId, max })
 }
 
@@ -175,105 +167,96 @@ export async function versionsBefore(
 ): Promise<number[]> {
   const rows = await oldestByNow.all(trx, { userId, now, max })
   const kept = rows.findIndex(({ at }) => at >= end)
-  return rows.slice(0, kept < 0 ? rows.length : kept).map(({ seq }) => seq)
+  return rows.slice(0, kept < 0 ? rows.length : kept).map(({ sequence }) => sequence)
 }
 
-/** Erases what is kept of a deleted record, and all its versions. */
-export async function purge(
-  trx: Trx,
-  userId: string,
-  key: EntityKey,
-  data: { data_stamp: number | null; bytes: number; stamp: number },
-): Promise<Erased> {
+/** Erases what is kept of a deleted record: all its versions, of which one has its ciphertext. */
+export async function purge(trx: Trx, userId: string, key: EntityKey): Promise<Erased> {
   const kept = await findKept(trx, userId, key)
-  if (kept.length === 0 && data.data_stamp === null) return nothingErased
-  const erased = await eraseVersions(
+  return eraseVersions(
     trx,
     userId,
-    kept.map(({ seq }) => seq),
+    kept.map(({ sequence }) => sequence),
   )
-  const left =
-    data.data_stamp === null ? 0 : await eraseData(trx, userId, [key], new Map([[data.data_stamp, data.bytes]]))
-  return { ...erased, stored_bytes: erased.stored_bytes + left, emptied: 1, emptiedFrom: data.stamp }
 }
 
-/** Returns how many bytes there were of the ciphertexts, by whose sizes some are erased at once. */
+/** Returns how many bytes of the ciphertexts were there. */
 async function eraseData(
   trx: Trx,
   userId: string,
   keys: EntityKey[],
   bytesOf: ReadonlyMap<number, number>,
 ): Promise<number> {
-  if (bytesOf.size === 0) return 0
-  const erased = await flatMapInParts(partsBySize(bytesOf), 1, ([stamps = []]) =>
-    erasedCiphertexts.all(trx, { userId, stamps }),
-  )
-  const stamps = [...bytesOf.keys()]
-  await inPartsOfType(keys, rowsOfErasure, ({ entity_type, ids }) =>
-    emptiedTombstones.run(trx, { userId, entity_type, ids, stamps }),
-  )
-  return erased.reduce((sum, { bytes }) => sum + Number(bytes), 0)
+  let erased = 0
+  for (const [index, sequences] of partsBySize(bytesOf).entries()) {
+    if (index > 0) await eventLoopTurn()
+    for (const { bytes } of await erasedCiphertexts.all(trx, { userId, sequences })) erased += Number(bytes)
+  }
+  const sequences = [...bytesOf.keys()]
+  for (const { entity_type, ids } of sequences.length > 0 ? byType(keys) : [])
+    await emptiedTombstones.run(trx, { userId, entity_type, ids, sequences })
+  return erased
 }
 
-/** Erasing so many bytes takes some milliseconds. */
+/** Erasing this many bytes takes some milliseconds. */
 const bytesOfStatement = 1024 * 1024
 
 function partsBySize(bytesOf: ReadonlyMap<number, number>): number[][] {
   const parts: number[][] = []
   let left = 0
-  for (const [stamp, bytes] of bytesOf) {
+  for (const [sequence, bytes] of bytesOf) {
     if (parts.length === 0 || left < bytes) {
       parts.push([])
       left = bytesOfStatement
     }
     left -= bytes
-    parts.at(-1)?.push(stamp)
+    parts.at(-1)?.push(sequence)
   }
   return parts
 }
 
 interface Removed extends EntityKey {
-  data_stamp: number | null
+  data_sequence: number | null
   bytes: number
 }
 
-const removedVersions = query((db, { userId, seqs }: Placeholders<{ userId: string; seqs: number[] }>) =>
+const removedVersions = query((db, { userId, sequences }: Placeholders<{ userId: string; sequences: number[] }>) =>
   db
     .deleteFrom('versions')
     .where('user_id', '=', userId)
-    .where(isOneOf(db, 'seq', seqs, 'bigint'))
-    .returning(['entity_type', 'entity_id', 'data_stamp', 'bytes']),
+    .where(isOneOf(db, 'sequence', sequences, 'bigint'))
+    .returning(['entity_type', 'entity_id', 'data_sequence', 'bytes']),
 )
 
 const liveData = query((db, keys: Placeholders<IdsOfType>) =>
-  db.selectFrom('records').select('data_stamp').where(isOfAny(db, keys)).where('deleted_at', 'is', null),
+  db.selectFrom('records').select('data_sequence').where(isOfAny(db, keys)).where('deleted_at', 'is', null),
 )
 
-const erasedCiphertexts = query((db, { userId, stamps }: Placeholders<{ userId: string; stamps: number[] }>) =>
+const erasedCiphertexts = query((db, { userId, sequences }: Placeholders<{ userId: string; sequences: number[] }>) =>
   db
     .deleteFrom('ciphertexts')
     .where('user_id', '=', userId)
-    .where(isOneOf(db, 'stamp', stamps, 'bigint'))
+    .where(isOneOf(db, 'sequence', sequences, 'bigint'))
     .returning(sql<number>`octet_length(encrypted_data)`.as('bytes')),
 )
 
-const emptiedTombstones = query((db, keys: Placeholders<IdsOfType & { stamps: number[] }>) =>
+const emptiedTombstones = query((db, keys: Placeholders<IdsOfType & { sequences: number[] }>) =>
   db
     .updateTable('records')
-    .set({ data_stamp: null, bytes: 0 })
+    .set({ data_sequence: null, bytes: 0 })
     .where(isOfAny(db, keys))
-    .where(isOneOf(db, 'data_stamp', keys.stamps, 'bigint'))
+    .where(isOneOf(db, 'data_sequence', keys.sequences, 'bigint'))
     .where('deleted_at', 'is not', null),
 )
 
 const oldest = query((db, { userId, max }: Placeholders<{ userId: string; max: number }>) =>
-  db.selectFrom('versions').select(['seq', 'bytes']).where('user_id', '=', userId).orderBy('seq').limit(max),
+  db.selectFrom('versions').select(['sequence', 'bytes']).where('user_id', '=', userId).orderBy('sequence').limit(max),
 )
 
 const oldestByNow = query(
   (_, { userId, now, max }: Placeholders<{ userId: string; now: number; max: number }>) => sql<{
-    seq: number
+    sequence: number
     at: number
-  }>`select seq, ${keptFrom} as at from versions where user_id = ${userId} and ${keptFrom} <= ${now}
-    order by seq limit ${max}`,
+  }>`select sequence, ${keptFrom} as at from versions where user_id = ${userId} and ${keptFrom} <= ${now}
+    order by sequence limit ${max}`,
 )

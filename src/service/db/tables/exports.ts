@@ -71,13 +71,9 @@ const listLength = 100
 type Now = Database['now']
 
 /** One try at making an export. A later one has a higher fence, so that only the newest can complete it. */
-interface Attempt {
-  id: string
-  fence: number
-}
+type ExportAttempt = Pick<ExportRow, 'user_id' | 'id' | 'fence'>
 
-type HeldAttempt = Attempt & Pick<ExportRow, 'user_id'>
-export type Job = HeldAttempt & Pick<ExportRow, 'key_sealed'> & { attempts: number }
+export type Job = ExportAttempt & Pick<ExportRow, 'key_sealed' | 'attempts'>
 
 /**
  * Claims the oldest job that is waiting for a worker. An export is `processing` from the start, and `pending` after an
@@ -138,29 +134,29 @@ function after(now: Now, ms: number): RawBuilder<number> {
 }
 
 /** Each of the following functions is for the worker that holds the job, and returns whether it still does. */
-export async function renewLease(trx: Trx, attempt: HeldAttempt, now: Now): Promise<boolean> {
+export async function renewLease(trx: Trx, attempt: ExportAttempt, now: Now): Promise<boolean> {
   return changed(held(trx, attempt).set({ lease_until: after(now, leaseMs) }))
 }
 
 export async function completeExport(
   trx: Trx,
-  attempt: HeldAttempt,
+  attempt: ExportAttempt,
   file: Pick<ExportRow, 'size_bytes' | 'bookmark_count' | 'object_key' | 'expires_at'>,
 ): Promise<boolean> {
   return changed(held(trx, attempt).set({ ...file, status: 'completed', lease_until: 0 }))
 }
 
 /** The attempt does not count: it was interrupted. */
-export async function releaseExport(trx: Trx, attempt: HeldAttempt): Promise<boolean> {
+export async function releaseExport(trx: Trx, attempt: ExportAttempt): Promise<boolean> {
   return giveBack(trx, attempt, 0)
 }
 
 /** The attempt does not count: it failed for a reason that has nothing to do with the export. */
-export async function postponeExport(trx: Trx, attempt: HeldAttempt, now: Now): Promise<boolean> {
+export async function postponeExport(trx: Trx, attempt: ExportAttempt, now: Now): Promise<boolean> {
   return giveBack(trx, attempt, after(now, retryMs))
 }
 
-async function giveBack(trx: Trx, attempt: HeldAttempt, lease_until: number | RawBuilder<number>): Promise<boolean> {
+async function giveBack(trx: Trx, attempt: ExportAttempt, lease_until: number | RawBuilder<number>): Promise<boolean> {
   const uncounted = ({ eb }: ExpressionBuilder<Schema, 'exports'>) => eb('attempts', '-', 1)
   return changed(held(trx, attempt).set({ status: 'pending', lease_until, attempts: uncounted }))
 }
@@ -170,7 +166,7 @@ export async function failAttempt(trx: Trx, job: Job, now: Now): Promise<boolean
   return changed(held(trx, job).set({ status: next, lease_until: after(now, retryMs * job.attempts) }))
 }
 
-function held(trx: Trx, { user_id, id, fence }: HeldAttempt) {
+function held(trx: Trx, { user_id, id, fence }: ExportAttempt) {
   return trx
     .updateTable('exports')
     .where('user_id', '=', user_id)
@@ -185,10 +181,11 @@ async function changed(query: ReturnType<typeof held>): Promise<boolean> {
 }
 
 /** True if the attempt is running, or is the one that completed the export. */
-export async function isCurrent(db: Db, { id, fence }: Attempt): Promise<boolean> {
+export async function isCurrent(db: Db, { user_id, id, fence }: ExportAttempt): Promise<boolean> {
   const row = await db
     .selectFrom('exports')
     .select('id')
+    .where('user_id', '=', user_id)
     .where('id', '=', id)
     .where('fence', '=', fence)
     .where('status', 'in', ['processing', 'completed'])

@@ -1,13 +1,13 @@
-import type { Selectable } from 'kysely'
 import type { Trx } from '../engine/database.ts'
 import type { Schema } from '../schema.ts'
 
-export type Heartbeat = Selectable<Schema['heartbeat']>
+export type Heartbeat = Schema['heartbeat']
+type Judged = Pick<Heartbeat, (typeof judged)[number]>
 
-const judged = ['at', 'believed_at', 'judged_at', 'doubted_ms'] as const
+const judged = ['believed_at', 'judged_at', 'doubted_ms'] as const
 
 /** Instances judge the clock one after the other. */
-export async function lockHeartbeat(trx: Trx): Promise<Pick<Heartbeat, (typeof judged)[number]>> {
+export async function lockHeartbeat(trx: Trx): Promise<Judged> {
   // A write, so that the row is held on both databases.
   return trx
     .updateTable('heartbeat')
@@ -16,12 +16,6 @@ export async function lockHeartbeat(trx: Trx): Promise<Pick<Heartbeat, (typeof j
     .executeTakeFirstOrThrow()
 }
 
-export async function saveJudgement(
-  trx: Trx,
-  judgement: Pick<Heartbeat, 'believed_at' | 'doubted_ms'> & { judged_at: number },
-): Promise<void> {
-  await trx
-    .updateTable('heartbeat')
-    .set({ ...judgement, at: judgement.judged_at })
-    .execute()
+export async function saveJudgement(trx: Trx, judgement: Judged): Promise<void> {
+  await trx.updateTable('heartbeat').set(judgement).execute()
 }

@@ -1,7 +1,6 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { type Selectable, sql } from 'kysely'
 import { quotas } from '../../../../generated/limits.ts'
-import { dayMs } from '../../../protocol/order.ts'
-import { flatMapInParts } from '../../thread/loop.ts'
 import type { Database, Db, Trx } from '../engine/database.ts'
 import { isOneOf, type Placeholders, query } from '../engine/query.ts'
 import type { Schema } from '../schema.ts'
@@ -16,7 +15,7 @@ export interface LoginKey {
  * Whose writes end and renew a user's logins: not the user, whose pushes they need not wait for, and one for all logins, because
  * many may wait for one lock.
  */
-export function ownerOfLogins({ userId }: LoginKey): string {
+export function ownerOfLogins({ userId }: Pick<LoginKey, 'userId'>): string {
   return `logins of ${userId}`
 }
 
@@ -54,14 +53,14 @@ export async function endLogin(trx: Trx, { userId, loginId }: LoginKey): Promise
 
 /** Ends logins of a user, and deletes their tokens. */
 export async function endLogins(trx: Trx, userId: string, ids: string[]): Promise<EndedLogin[]> {
-  return flatMapInParts(ids, endedAtOnce, (part) =>
-    trx
-      .deleteFrom('logins')
-      .where('user_id', '=', userId)
-      .where('id', 'in', part)
-      .returning(['id', 'user_id', 'provider_token_sealed'])
-      .execute(),
-  )
+  const ended: EndedLogin[] = []
+  for (let from = 0; from < ids.length; from += endedAtOnce) {
+    if (from > 0) await eventLoopTurn()
+    const part = ids.slice(from, from + endedAtOnce)
+    const logins = trx.deleteFrom('logins').where('user_id', '=', userId).where('id', 'in', part)
+    ended.push(...(await logins.returning(['id', 'user_id', 'provider_token_sealed']).execute()))
+  }
+  return ended
 }
 
 /** With their tokens. */
@@ -100,25 +99,6 @@ const heldLogin = query((db, { userId, loginId }: Placeholders<LoginKey>) =>
   db.selectFrom('logins').select('ends_at').where('user_id', '=', userId).where('id', '=', loginId).forKeyShare(),
 )
 
-/** As `holdLogin`, for several, in the order of their ids, as all do who lock more than one. Resolves to those that live. */
-export async function holdLogins(trx: Trx, userId: string, loginIds: Set<string>): Promise<Set<string>> {
-  const [loginId = ''] = loginIds
-  // Nearly always it is one. A list costs SQLite more.
-  if (loginIds.size === 1) return (await holdLogin(trx, { userId, loginId })) ? loginIds : new Set()
-  const held = await heldLogins.all(trx, { userId, loginIds: [...loginIds] })
-  return new Set(held.map(({ id }) => id))
-}
-
-const heldLogins = query((db, { userId, loginIds }: Placeholders<{ userId: string; loginIds: string[] }>) =>
-  db
-    .selectFrom('logins')
-    .select('id')
-    .where('user_id', '=', userId)
-    .where(isOneOf(db, 'id', loginIds))
-    .orderBy('id')
-    .forKeyShare(),
-)
-
 /** Which of the logins are alive: those that have a valid token left. */
 export async function findAliveLogins(db: Db, logins: LoginKey[], now: number): Promise<Set<string>> {
   const userIds = [...new Set(logins.map(({ userId }) => userId))]
@@ -143,7 +123,10 @@ const aliveLogins = query((db, { userIds, loginIds, now }: Placeholders<LoginsOf
     .where('expires_at', '>', now),
 )
 
-type LoginRow = Pick<Selectable<Schema['logins']>, 'id' | 'created_at' | 'last_used_at' | 'user_agent'>
+type LoginRow = Pick<
+  Selectable<Schema['logins']>,
+  'id' | 'created_at' | 'authenticated_at' | 'last_used_at' | 'user_agent'
+>
 
 /** Of a user's logins those before the id `before`, newest first: ids are in the order of time. */
 export async function listLogins(
@@ -152,10 +135,10 @@ export async function listLogins(
   before: string | undefined,
   limit: number,
   now: number,
-): Promise<LoginRow[]> {
+): Promise<(LoginRow & { authenticated_at: number })[]> {
   const page = db
     .selectFrom('logins')
-    .select(['id', 'created_at', 'last_used_at', 'user_agent'])
+    .select(['id', 'created_at', 'authenticated_at', 'last_used_at', 'user_agent'])
     .where('user_id', '=', userId)
     .where(({ exists, selectFrom }) =>
       exists(
@@ -168,7 +151,8 @@ export async function listLogins(
     )
     .orderBy('id', 'desc')
     .limit(limit)
-  return (before === undefined ? page : page.where('id', '<', before)).execute()
+  const rows = await (before === undefined ? page : page.where('id', '<', before)).execute()
+  return rows.map((row) => ({ ...row, authenticated_at: authenticationOf(row) }))
 }
 
 /** Stores that the login was used in the hour, unless that is known. */
@@ -178,7 +162,7 @@ export async function saveUse(trx: Trx, { userId, loginId }: LoginKey, hour: num
     .set({ last_used_at: hour })
     .where('user_id', '=', userId)
     .where('id', '=', loginId)
-    .where(({ or, eb }) => or([eb('last_used_at', 'is', null), eb('last_used_at', '<', hour)]))
+    .where('last_used_at', '<', hour)
     .execute()
 }
 
@@ -193,24 +177,15 @@ export async function lockLogins(trx: Trx, userId: string, ids?: string[]): Prom
   return new Set(rows.map(({ id }) => id))
 }
 
-/** When the person showed who they are, which may be before the login; undefined if it has ended. */
+/** When the provider last asked the person who they are, which may be before the login; undefined if the login has ended. */
 export async function findAuthentication(db: Db, { userId, loginId }: LoginKey): Promise<number | undefined> {
   const login = db.selectFrom('logins').where('user_id', '=', userId).where('id', '=', loginId)
   const found = await login.select(['created_at', 'authenticated_at']).executeTakeFirst()
-  return found && Math.min(found.created_at, found.authenticated_at ?? found.created_at)
+  return found && authenticationOf(found)
 }
 
-/** Counts an erasure by a login that is not young any more. Returns false if it has made `most` in the last day. */
-export async function countOldPurge(trx: Trx, login: LoginKey, now: number, most: number): Promise<boolean> {
-  const isOver = sql<boolean>`old_purges_since <= ${now - dayMs}`
-  const { numUpdatedRows } = await updateLogin(trx, login)
-    .set({
-      old_purges: sql`case when ${isOver} then 1 else old_purges + 1 end`,
-      old_purges_since: sql`case when ${isOver} then ${now} else old_purges_since end`,
-    })
-    .where(({ or, eb }) => or([isOver, eb('old_purges', '<', most)]))
-    .executeTakeFirst()
-  return numUpdatedRows === 1n
+function authenticationOf({ created_at, authenticated_at }: Pick<LoginRow, 'created_at' | 'authenticated_at'>): number {
+  return Math.min(created_at, authenticated_at ?? created_at)
 }
 
 /** About one login, the provider is not asked more often. */
@@ -230,7 +205,7 @@ export async function leaseProviderToken(
   const found = await trx
     .selectFrom('logins')
     .innerJoin('users', 'users.id', 'logins.user_id')
-    .select(['logins.provider_token_sealed', 'logins.unanswered', 'users.subject'])
+    .select(['logins.provider_token_sealed', 'logins.unanswered', 'logins.ends_at', 'users.issuer', 'users.subject'])
     .where('logins.user_id', '=', login.userId)
     .where('logins.id', '=', login.loginId)
     .where('logins.provider_token_sealed', 'is not', null)
@@ -251,13 +226,15 @@ export async function leaseProviderToken(
   await updateLogin(trx, login)
     .set({ asking_until: sql`${databaseNow} + ${leaseMs}`, unanswered: 1 })
     .execute()
-  return { sealed: found.provider_token_sealed, subject: found.subject, unanswered: found.unanswered === 1 }
+  const { provider_token_sealed: sealed, issuer, subject, ends_at, unanswered } = found
+  return { sealed, issuer, subject, ends_at, unanswered: unanswered === 1 }
 }
 
-/** Stores the provider's response and releases the lease. */
+/** Stores the provider's response and releases the lease, unless the provider is not to be asked again by now. */
 export async function saveProviderAnswer(trx: Trx, login: LoginKey, sealed: string, checkedAt: number): Promise<void> {
-  const answered = { provider_token_sealed: sealed, checked_at: checkedAt, asking_until: 0, unanswered: 0 }
-  await updateLogin(trx, login).set(answered).execute()
+  const released = { asking_until: 0, unanswered: 0, ends_at: null }
+  const answered = { ...released, provider_token_sealed: sealed, checked_at: checkedAt }
+  await updateLogin(trx, login).set(answered).where('provider_token_sealed', 'is not', null).execute()
 }
 
 /** Releases the lease without a new token. `unanswered`: the provider may have issued one that did not reach us. */
@@ -267,17 +244,29 @@ export async function releaseProviderToken(trx: Trx, login: LoginKey, unanswered
     .execute()
 }
 
+/**
+ * The provider refuses to refresh the login, perhaps by an operator's mistake: no session lasts beyond `end`, and only a
+ * refresh that the provider accepts begins another.
+ */
+export async function limitSessions(trx: Trx, login: LoginKey, end: number): Promise<void> {
+  await updateLogin(trx, login).set({ ends_at: end }).execute()
+  await tokensBeyond(trx, login, end).where('kind', '=', 'session').execute()
+}
+
 /** From now on the provider is not asked about the login, which ends at `end` at the latest. */
 export async function dropProviderToken(trx: Trx, login: LoginKey, end: number): Promise<void> {
   const dropped = { provider_token_sealed: null, asking_until: 0, unanswered: 0, ends_at: end }
   await updateLogin(trx, login).set(dropped).execute()
-  await trx
+  await tokensBeyond(trx, login, end).execute()
+}
+
+function tokensBeyond(trx: Trx, { userId, loginId }: LoginKey, end: number) {
+  return trx
     .updateTable('tokens')
     .set({ expires_at: end })
-    .where('user_id', '=', login.userId)
-    .where('login_id', '=', login.loginId)
+    .where('user_id', '=', userId)
+    .where('login_id', '=', loginId)
     .where('expires_at', '>', end)
-    .execute()
 }
 
 function updateLogin(trx: Trx, { userId, loginId }: LoginKey) {

@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
-import { pause } from '../../thread/loop.ts'
 import type { Db } from '../engine/database.ts'
-import { type Placeholders, query } from '../engine/query.ts'
+import { type Answer, type Placeholders, query } from '../engine/query.ts'
 
 /** A query looks at so many rows, which takes some milliseconds. */
 const pageRows = 1000
@@ -17,30 +16,33 @@ export interface Place {
   isEndOfWrite: boolean
 }
 
+/** Reads a page when it has its turn. */
+export type InTurn = <T>(read: () => Answer<T>) => Answer<T>
+
 /**
  * Looks at the changes since `to`, newest first, because a clock that was ahead for a while leaves later numbers with earlier
  * times, and because only what replaced a record knows with which number that began.
  */
-export async function findPlace(db: Db, userId: string, to: number): Promise<Place> {
+export async function findPlace(db: Db, userId: string, to: number, inTurn: InTurn): Promise<Place> {
   let greatest = to
-  let [own, next] = await aheadOf(db, userId, to)
+  let [own, next] = await timesAround(db, userId, to)
   for (const page of [ofRecords, ofVersions]) {
     for (let before: number | null = Number.MAX_SAFE_INTEGER; before !== null; ) {
-      await pause()
-      const read: Page = await page.one(db, { userId, to, next: to + 1, above: greatest, before, rows: pageRows })
+      const wanted = { userId, to, next: to + 1, above: greatest, before, rows: pageRows }
+      const read: Page = await inTurn(() => page.one(db, wanted))
       greatest = read.found ?? greatest
       own ??= read.own
       next ??= read.after
       before = read.rows < pageRows ? null : read.lowest
     }
   }
-  return { greatest, isEndOfWrite: !!next && own !== next - 1 }
+  return { greatest, isEndOfWrite: next !== null && next <= to && next !== own }
 }
 
-/** How far the number and the one after it were ahead, if they are those of a row now. */
-async function aheadOf(db: Db, userId: string, to: number): Promise<[number | null, number | null]> {
+/** When the number `to` and the one after it were given, if they are those of a row now. */
+async function timesAround(db: Db, userId: string, to: number): Promise<[number | null, number | null]> {
   const rows = await around.all(db, { userId, from: to, to: to + 1 })
-  const of = (wanted: number) => rows.find(({ number }) => number === wanted)?.ahead ?? null
+  const of = (wanted: number) => rows.find(({ sequence }) => sequence === wanted)?.stored_at ?? null
   return [of(to), of(to + 1)]
 }
 
@@ -48,7 +50,7 @@ interface Page {
   rows: number
   lowest: number | null
   found: number | null
-  /** How far `to`, and the number after it, were ahead, if something began or was first stored with them. */
+  /** When `to` and the number after it were given, if something began or was first stored with them. */
   own: number | null
   after: number | null
 }
@@ -62,40 +64,37 @@ interface Wanted {
   rows: number
 }
 
-/** All numbers without a time were given before then, whatever they look like. */
-const timesSince = sql<number>`(select times_since from heartbeat)`
-
 /** Also the numbers with which they were first stored: nothing else may have these any more. */
-const ofRecords = pagesOf('records', 'stamp', 'first_stamp', 'first_ahead')
+const ofRecords = pagesOf('records', 'first_sequence', 'first_stored_at')
 
 /** Also the numbers with which they began. */
-const ofVersions = pagesOf('versions', 'seq', 'began', 'began_ahead')
+const ofVersions = pagesOf('versions', 'began', 'began_at')
 
-function pagesOf(table: string, ...columns: [number: string, first: string, firstAhead: string]) {
-  const [number, first, firstAhead] = columns.map((column) => sql.ref(column))
+function pagesOf(table: string, ...columns: [first: string, firstAt: string]) {
+  const [first, firstAt] = columns.map((column) => sql.ref(column))
   return query(
     (_, { userId, to, next, above, before, rows }: Placeholders<Wanted>) => sql<Page>`
-    select count(*) as rows, min(${number}) as lowest,
-      max(case when ${number} > ${above} and coalesce(${number} - ahead, ${timesSince}) <= ${to} then ${number}
-        when ${first} > ${above} and coalesce(${first} - ${firstAhead}, ${timesSince}) <= ${to} then ${first}
+    select count(*) as rows, min(sequence) as lowest,
+      max(case when sequence > ${above} and stored_at <= ${to} then sequence
+        when ${first} > ${above} and ${firstAt} <= ${to} then ${first}
       end) as found,
-      max(case when ${first} = ${to} then ${firstAhead} end) as own,
-      max(case when ${first} = ${next} then ${firstAhead} end) as after
+      max(case when ${first} = ${to} then ${firstAt} end) as own,
+      max(case when ${first} = ${next} then ${firstAt} end) as after
     from (
-      select ${number}, ahead, ${first}, ${firstAhead} from ${sql.table(table)}
-      where user_id = ${userId} and ${number} > ${to} and ${number} < ${before} order by ${number} desc limit ${rows}
+      select sequence, stored_at, ${first}, ${firstAt} from ${sql.table(table)}
+      where user_id = ${userId} and sequence > ${to} and sequence < ${before} order by sequence desc limit ${rows}
     ) as page`,
   )
 }
 
-interface Numbered {
-  number: number
-  ahead: number | null
+interface Given {
+  sequence: number
+  stored_at: number
 }
 
 const around = query(
-  (_, { userId, from, to }: Placeholders<{ userId: string; from: number; to: number }>) => sql<Numbered>`
-    select stamp as number, ahead from records where user_id = ${userId} and stamp between ${from} and ${to}
-    union select seq as number, ahead from versions where user_id = ${userId} and seq between ${from} and ${to}
-    order by number`,
+  (_, { userId, from, to }: Placeholders<{ userId: string; from: number; to: number }>) => sql<Given>`
+    select sequence, stored_at from records where user_id = ${userId} and sequence between ${from} and ${to}
+    union select sequence, stored_at from versions where user_id = ${userId} and sequence between ${from} and ${to}
+    order by sequence`,
 )

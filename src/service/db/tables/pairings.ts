@@ -43,3 +43,13 @@ export async function savePairing(trx: Trx, message: Omit<PairingRow, 'expires_a
     .executeTakeFirst()
   return numUpdatedRows === 1n
 }
+
+export async function erasePairing(trx: Trx, userId: string, id: string): Promise<void> {
+  await trx.deleteFrom('pairings').where('user_id', '=', userId).where('id', '=', id).execute()
+}
+
+/** True if the last message of a pairing can no longer be read and is still stored. */
+export async function hasExpiredPairing(db: Db, now: number): Promise<boolean> {
+  const found = await db.selectFrom('pairings').select('id').where('expires_at', '<=', now).limit(1).executeTakeFirst()
+  return found !== undefined
+}

@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
-import { flatMapInParts, inParts, pause } from '../../thread/loop.ts'
 import type { Db, Trx } from '../engine/database.ts'
-import { type Answer, inOrder, isOneOf, listed, type Placeholders, query, rowsOfStatement } from '../engine/query.ts'
+import { inOrder, isOneOf, listed, type Placeholders, query } from '../engine/query.ts'
 import { table } from '../engine/table.ts'
 import type { RecordsTable } from '../schema.ts'
 import { type Ciphertext, ciphertexts } from './ciphertexts.ts'
@@ -22,15 +21,15 @@ const records = table<RecordsTable>('records', {
   key: ['user_id', 'entity_type', 'entity_id'],
   alike: [
     'user_id',
+    'stored_at',
     'entity_type',
     'deleted_at',
     'operation',
     'device_id',
-    'conflict_resolved',
     'resolution_strategy',
     'overwritten',
   ],
-  kept: ['created_at', 'deleted_at', 'first_stamp', 'first_ahead'],
+  kept: ['created_at', 'deleted_at', 'first_sequence', 'first_stored_at'],
   columns: {
     user_id: 'text',
     entity_type: 'text',
@@ -39,27 +38,26 @@ const records = table<RecordsTable>('records', {
     created_at: 'bigint',
     updated_at: 'bigint',
     deleted_at: 'bigint',
-    stamp: 'bigint',
-    ahead: 'bigint',
+    sequence: 'bigint',
+    stored_at: 'bigint',
     event_id: 'text',
     operation: 'text',
     timestamp: 'bigint',
     device_id: 'text',
-    conflict_resolved: 'integer',
     resolution_strategy: 'text',
     overwritten: 'text',
     bytes: 'bigint',
-    data_stamp: 'bigint',
-    first_stamp: 'bigint',
-    first_ahead: 'bigint',
+    data_sequence: 'bigint',
+    first_sequence: 'bigint',
+    first_stored_at: 'bigint',
     versions: 'integer',
   },
 })
 
-/** A stored record as it decides who wins. Without ciphertext: a push can concern 10,000 of 256 KiB each. */
+/** A stored record as it decides who wins. Without ciphertext: a push can concern 500 of 256 KiB each. */
 export type Stored = Omit<RecordsTable, (typeof undecisive)[number]>
 
-const undecisive = ['user_id', 'conflict_resolved', 'resolution_strategy'] as const
+const undecisive = ['user_id', 'resolution_strategy'] as const
 const storedColumns = Object.keys(records.columns).filter(
   (column) => !undecisive.some((name) => name === column),
 ) as (keyof Stored)[]
@@ -67,10 +65,10 @@ const storedColumns = Object.keys(records.columns).filter(
 /** Nothing is kept of it, so that it may be forgotten. */
 export function isEmptyTombstone({
   deleted_at,
-  data_stamp,
+  data_sequence,
   versions,
-}: Pick<RecordsTable, 'deleted_at' | 'data_stamp' | 'versions'>): boolean {
-  return deleted_at !== null && data_stamp === null && versions === 0
+}: Pick<RecordsTable, 'deleted_at' | 'data_sequence' | 'versions'>): boolean {
+  return deleted_at !== null && data_sequence === null && versions === 0
 }
 
 /** The records of the given entities, in the same order; undefined for unknown ones. */
@@ -81,59 +79,22 @@ export async function findStored(trx: Trx, userId: string, keys: EntityKey[]): P
     const { entity_type, entity_id } = key
     return [await oneStored.first(trx, { userId, entity_type, entity_id })]
   }
-  const found: (Stored | undefined)[] = keys.map(() => undefined)
-  const read = async ({ entity_type, ids, places }: PartOfType) => {
-    await pause()
-    const rows = await storedOf.all(trx, { userId, entity_type, ids })
-    // Each keeps its place: a copy without it would take longer than deciding about the record.
-    for (const row of rows) found[places[row.place] as number] = row
-  }
-  await inOrder(
-    trx,
-    partsOf(keys, rowsOfStatement).map((part) => () => read(part)),
-  )
-  return found
+  const found = new Map<string, Stored>()
+  for (const { entity_type, ids } of byType(keys))
+    for (const row of await storedOf.all(trx, { userId, entity_type, ids })) found.set(entityKey(row), row)
+  return keys.map((one) => found.get(entityKey(one)))
 }
 
-/** Does something for some entities of one type at once. */
-export async function inPartsOfType(
-  keys: EntityKey[],
-  size: number,
-  act: (part: PartOfType) => unknown,
-): Promise<void> {
-  await inParts(partsOf(keys, size), 1, ([part]) => act(part as PartOfType))
-}
-
-/** Like `flatMap`, in such parts. */
-export async function flatMapOfType<Result>(
-  keys: EntityKey[],
-  size: number,
-  map: (part: PartOfType) => Answer<Result[]>,
-): Promise<Result[]> {
-  return flatMapInParts(partsOf(keys, size), 1, ([part]) => map(part as PartOfType))
-}
-
-interface PartOfType extends Pick<EntityKey, 'entity_type'> {
+/** Entities of one type, as a statement gets them. */
+interface OfType<Key extends EntityKey> extends Pick<EntityKey, 'entity_type'> {
   ids: string[]
-  /** Of its keys among all. */
-  places: number[]
+  keys: Key[]
 }
 
-/** At most `size` each, of one type. */
-function partsOf(keys: EntityKey[], size: number): PartOfType[] {
-  const parts: PartOfType[] = []
-  const filling = new Map<string, PartOfType>()
-  keys.forEach(({ entity_type, entity_id }, place) => {
-    let part = filling.get(entity_type)
-    if (!part || part.ids.length === size) {
-      part = { entity_type, ids: [], places: [] }
-      parts.push(part)
-      filling.set(entity_type, part)
-    }
-    part.ids.push(entity_id)
-    part.places.push(place)
+export function byType<Key extends EntityKey>(keys: Key[]): OfType<Key>[] {
+  return [...Map.groupBy(keys, ({ entity_type }) => entity_type)].map(([entity_type, keys]) => {
+    return { entity_type, ids: keys.map(({ entity_id }) => entity_id), keys }
   })
-  return parts
 }
 
 /** True of the rows of an entity. */
@@ -146,8 +107,8 @@ export function isOfAny(db: Db, { userId, entity_type, ids }: Placeholders<IdsOf
   return sql<boolean>`user_id = ${userId} and entity_type = ${entity_type} and ${isOneOf(db, 'entity_id', ids)}`
 }
 
-/** Entities of one type, as a statement gets them. */
-export interface IdsOfType extends Pick<PartOfType, 'entity_type' | 'ids'> {
+/** With their user. */
+export interface IdsOfType extends Pick<OfType<EntityKey>, 'entity_type' | 'ids'> {
   userId: string
 }
 
@@ -156,8 +117,8 @@ const oneStored = query((db, key: Placeholders<EntityKey & { userId: string }>) 
 )
 
 const storedOf = query(
-  (db, { userId, entity_type, ids }: Placeholders<IdsOfType>) => sql<Stored & { place: number }>`
-    select key as place, ${sql.join(storedColumns.map((column) => sql.ref(column)))}
+  (db, { userId, entity_type, ids }: Placeholders<IdsOfType>) => sql<Stored>`
+    select ${sql.join(storedColumns.map((column) => sql.ref(column)))}
     from ${listed(db, ids)} cross join records
     where user_id = ${userId} and entity_type = ${entity_type} and entity_id = value`,
 )
@@ -177,15 +138,12 @@ export const { all: listStored } = query(
 )
 
 /** Writes the records, and the ciphertexts of those that have one of their own. `edits` are those that were live, and are. */
-export async function saveRecords(
-  trx: Trx,
-  rows: RecordRow[],
-  edits: ReadonlySet<RecordRow> = new Set(),
-): Promise<void> {
-  const others = rows.filter((row) => !edits.has(row))
+export async function saveRecords(trx: Trx, rows: RecordRow[], edits: RecordRow[] = []): Promise<void> {
+  const edited = new Set(edits)
+  const others = rows.filter((row) => !edited.has(row))
   const later = others.filter((row) => !isFirst(row))
   await inOrder(trx, [
-    () => records.edit(trx, [...edits]),
+    () => records.edit(trx, edits),
     () => records.insert(trx, others.filter(isFirst)),
     () => records.upsert(trx, later),
     () => ciphertexts.insert(trx, rows.filter(hasOwnCiphertext)),
@@ -193,13 +151,13 @@ export async function saveRecords(
 }
 
 /** Of its entity, which the transaction has looked for under the user's lock. */
-function isFirst({ first_stamp, stamp }: RecordRow): boolean {
-  return first_stamp === stamp
+function isFirst({ first_sequence, sequence }: RecordRow): boolean {
+  return first_sequence === sequence
 }
 
 /** Such a row is also that of its ciphertext. */
 function hasOwnCiphertext(row: RecordRow): row is RecordRow & Ciphertext {
-  return row.data_stamp === row.stamp && row.encrypted_data !== null
+  return row.data_sequence === row.sequence && row.encrypted_data !== null
 }
 
 /** These columns of the records after the sequence number `after`, in order. */
@@ -209,8 +167,8 @@ export function recordsAfter<Name extends keyof RecordsTable>(columns: readonly 
       .selectFrom('records')
       .select(columns)
       .where('user_id', '=', userId)
-      .where('stamp', '>', after)
-      .orderBy('stamp')
+      .where('sequence', '>', after)
+      .orderBy('sequence')
       .limit(rows)
       .$castTo<Pick<RecordsTable, Name>>(),
   )

@@ -26,16 +26,18 @@ export interface SealedValue {
   sealed: string
 }
 
-/** The values of the next rows by id. Rows without a value are left out, and those of deleted accounts, which is ''. */
+/** The values of the next rows by user and id. Rows without a value are left out, and those of deleted accounts, which is ''. */
 export async function listSealed(
   db: Db,
   { table, userId, column }: SealedColumn,
-  after: string,
+  after: Pick<SealedValue, 'userId' | 'id'> | undefined,
   limit: number,
 ): Promise<SealedValue[]> {
+  const user = sql.ref(userId)
   const { rows } = await sql<SealedValue>`
-    select id, ${sql.ref(userId)} as ${sql.ref('userId')}, ${sql.ref(column)} as sealed from ${sql.table(table)}
-    where id > ${after} and ${sql.ref(column)} <> '' order by id limit ${limit}`.execute(db)
+    select id, ${user} as ${sql.ref('userId')}, ${sql.ref(column)} as sealed from ${sql.table(table)}
+    where (${user}, id) > (${after?.userId ?? ''}, ${after?.id ?? ''}) and ${sql.ref(column)} <> ''
+    order by ${user}, id limit ${limit}`.execute(db)
   return rows
 }
 
@@ -43,10 +45,9 @@ export async function listSealed(
 export async function sampleSeals(
   db: Db,
   seal: Pick<Seal, 'open'> | undefined,
-  columns = sealedColumns,
 ): Promise<{ tried: number; opens: number }> {
   let [tried, opens] = [0, 0]
-  for (const column of columns) {
+  for (const column of sealedColumns) {
     const bindingOf = bindingsOf(column)
     const values = await sampleSealed(db, column)
     tried += values.length

@@ -1,5 +1,4 @@
-import { sql } from 'kysely'
-import type { Database, Db, Trx } from '../engine/database.ts'
+import type { Db, Trx } from '../engine/database.ts'
 import { type Answer, isOneOf, onceAnswered, type Placeholders, query } from '../engine/query.ts'
 import type { Schema } from '../schema.ts'
 import type { LoginKey } from './logins.ts'
@@ -14,22 +13,20 @@ export type SentToken = Pick<TokenRow, 'kind' | 'hash'> & { userId: string }
 
 type Valid = Session & Pick<TokenRow, 'kind' | 'hash'>
 
-/** The logins of those that are valid, in the order of the tokens: one query per request. */
+/**
+ * The logins of those that are valid, in the order of the tokens, by one query: a session is looked up where its user's rows are.
+ */
 export function findSessions(db: Db, tokens: SentToken[], now: number): Answer<(Session & Pick<TokenRow, 'kind'>)[]> {
   const [token, another] = tokens
   if (token === undefined) return []
+  // Nearly all requests have one token. A list costs SQLite more than the rest of the query.
+  if (!another)
+    return onceAnswered(sessionOf.first(db, { ...token, now }), (session) =>
+      session ? [{ kind: token.kind, ...session }] : [],
+    )
   const userIds = [...new Set(tokens.map(({ userId }) => userId))]
   const hashes = tokens.map(({ hash }) => hash)
-  // Nearly all requests have one token. A list costs SQLite more than the rest of the query.
-  const named = another
-    ? sessionsOf.all(db, { userIds, hashes, now })
-    : onceAnswered(sessionOf.first(db, { ...token, now }), (session) => (session ? [{ ...session, ...token }] : []))
-  return onceAnswered(named, (found) => {
-    const known = new Set(found.map(({ hash }) => hash))
-    const others = hashes.filter((hash) => !known.has(hash))
-    const unnamed = others.length === 0 ? [] : sessionsOfUnnamed.all(db, { hashes: others, now })
-    return onceAnswered(unnamed, (more) => inOrderOf(tokens, [...found, ...more]))
-  })
+  return onceAnswered(sessionsOf.all(db, { userIds, hashes, now }), (found) => inOrderOf(tokens, found))
 }
 
 function inOrderOf(tokens: SentToken[], found: Valid[]) {
@@ -53,19 +50,13 @@ const sessionOf = query(
 
 const sessionsOf = query(
   (db, { userIds, hashes, now }: Placeholders<{ userIds: string[]; hashes: string[]; now: number }>) =>
-    selectValid(db, { hashes, now }).where(isOneOf(db, 'user_id', userIds)),
+    db
+      .selectFrom('tokens')
+      .select(['kind', 'hash', 'login_id as loginId', 'user_id as userId'])
+      .where('expires_at', '>', now)
+      .where(isOneOf(db, 'user_id', userIds))
+      .where(isOneOf(db, 'hash', hashes)),
 )
-
-/** A token of an older version names nobody. It is valid for 30 days, and so is the need for this query. */
-const sessionsOfUnnamed = query(selectValid)
-
-function selectValid(db: Db, { hashes, now }: Placeholders<{ hashes: string[]; now: number }>) {
-  return db
-    .selectFrom('tokens')
-    .select(['kind', 'hash', 'login_id as loginId', 'user_id as userId'])
-    .where('expires_at', '>', now)
-    .where(isOneOf(db, 'hash', hashes))
-}
 
 export async function saveToken(trx: Trx, token: TokenRow): Promise<void> {
   await trx.insertInto('tokens').values(token).execute()
@@ -111,47 +102,4 @@ export async function dropOldestSessions(trx: Trx, { userId, loginId }: LoginKey
     .where('kind', '=', 'session')
     .where('hash', 'not in', kept)
     .execute()
-}
-
-/** Few enough that a request for one of the tokens waits for some milliseconds. */
-const tokensAtOnce = 1000
-
-type Parts = Pick<Database, 'db' | 'write' | 'maintain' | 'isServer'>
-
-/**
- * Gives the tokens of an older version their users, while other instances serve requests. If it is interrupted, the next
- * start goes on.
- */
-export async function nameUsersOfTokens(parts: Parts): Promise<void> {
-  if (await isDone(parts)) return
-  for await (const [after, last] of pagesOfTokens(parts.db)) {
-    await parts.write(async (trx) => {
-      await sql`update tokens set user_id = logins.user_id from logins
-        where logins.id = tokens.login_id and tokens.user_id is null and hash > ${after} and hash <= ${last}`.execute(
-        trx,
-      )
-    })
-  }
-  // Reads the whole table, and holds nobody up meanwhile.
-  if (parts.isServer) await parts.maintain((db) => sql`alter table tokens validate constraint tokens_user`.execute(db))
-}
-
-/** An older version that one goes back to adds such tokens again: on Postgres a trigger names their users. */
-async function isDone({ db, isServer }: Parts): Promise<boolean> {
-  const missing = isServer
-    ? sql`select 1 from pg_constraint
-        where conrelid = 'tokens'::regclass and conname = 'tokens_user' and not convalidated`
-    : sql`select 1 from tokens where user_id is null limit 1`
-  return (await missing.execute(db)).rows.length === 0
-}
-
-async function* pagesOfTokens(db: Db): AsyncGenerator<[string, string]> {
-  for (let after = ''; ; ) {
-    const { rows } = await sql<{ last: string | null }>`select max(hash) as last from
-      (select hash from tokens where hash > ${after} order by hash limit ${tokensAtOnce}) as page`.execute(db)
-    const last = rows[0]?.last
-    if (!last) return
-    yield [after, last]
-    after = last
-  }
 }

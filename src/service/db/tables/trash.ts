@@ -1,5 +1,5 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { type RawBuilder, sql } from 'kysely'
-import { pause } from '../../thread/loop.ts'
 import type { Db } from '../engine/database.ts'
 import { type Placeholders, query } from '../engine/query.ts'
 import type { PageLimits } from './changes.ts'
@@ -9,10 +9,10 @@ import type { RecordRow } from './records.ts'
 export type TrashRow = Pick<RecordRow, 'entity_id' | 'data_hash' | 'created_at' | 'updated_at'> & {
   deleted_at: number
   encrypted_data: string
-  /** The sequence number of its deletion, how far that was ahead of the clock, and how far the clock was behind. */
-  seq: number
-  ahead: number | null
-  behind: number | null
+  /** The sequence number of its deletion, when that was stored, and how far the clock was behind. */
+  sequence: number
+  stored_at: number
+  behind: number
 }
 
 interface Page extends PageLimits {
@@ -28,7 +28,7 @@ export async function listTrash(db: Db, { userId, before, rows, bytes }: Page): 
   const found: TrashRow[] = []
   let bytesLeft = bytes
   for (let end: number | null = before; end !== null && found.length < rows && bytesLeft > 0; ) {
-    await pause()
+    if (end !== before) await eventLoopTurn()
     // Of what has been brought back, as many may be in between as a user has versions.
     const start: number | null = (await startOfDeleted.one(db, { userId, before: end, rows: deletedAtOnce })).start
     const limits = { rows: rows - found.length, bytes: bytesLeft }
@@ -49,8 +49,8 @@ const startOfDeleted = query(
     start: number | null
   }>`
     select (
-      select seq from versions where user_id = ${userId} and was_deleted = 1 and seq < ${before}
-      order by seq desc limit 1 offset ${rows}
+      select sequence from versions where user_id = ${userId} and was_deleted = 1 and sequence < ${before}
+      order by sequence desc limit 1 offset ${rows}
     ) as start`,
 )
 
@@ -62,27 +62,27 @@ const trash = query((db, { userId, before, start, rows, bytes }: Placeholders<Pa
         .on('records.user_id', '=', userId)
         .onRef('records.entity_type', '=', 'versions.entity_type')
         .onRef('records.entity_id', '=', 'versions.entity_id')
-        .onRef('records.data_stamp', '=', 'versions.data_stamp')
+        .onRef('records.data_sequence', '=', 'versions.data_sequence')
         .on('records.deleted_at', 'is not', null),
     )
     .select(['records.entity_id', 'records.data_hash', 'created_at', 'updated_at', 'deleted_at'])
-    .select(['seq', 'versions.ahead', 'behind', 'records.data_stamp', 'records.bytes'])
+    .select(['versions.sequence', 'versions.stored_at', 'behind', 'records.data_sequence', 'records.bytes'])
     .where('versions.user_id', '=', userId)
     .where('versions.entity_type', '=', sql.lit('bookmark'))
     .where('was_deleted', '=', sql.lit(1))
-    .where('seq', '<', before)
-    .where('seq', '>=', start)
+    .where('versions.sequence', '<', before)
+    .where('versions.sequence', '>=', start)
     .where(isLastOfItsData(userId))
-    .orderBy('seq', 'desc')
+    .orderBy('versions.sequence', 'desc')
     .limit(rows)
   const sums = db
     .selectFrom(page.as('page'))
     .selectAll()
-    .select(sql<number>`sum(bytes) over (order by seq desc) - bytes`.as('before'))
+    .select(sql<number>`sum(bytes) over (order by sequence desc) - bytes`.as('before'))
   return db
     .selectFrom(sums.as('page'))
     .innerJoin('ciphertexts', (join) =>
-      join.on('ciphertexts.user_id', '=', userId).onRef('ciphertexts.stamp', '=', 'page.data_stamp'),
+      join.on('ciphertexts.user_id', '=', userId).onRef('ciphertexts.sequence', '=', 'page.data_sequence'),
     )
     .select([
       'entity_id',
@@ -90,13 +90,13 @@ const trash = query((db, { userId, before, start, rows, bytes }: Placeholders<Pa
       'created_at',
       'updated_at',
       'deleted_at',
-      'seq',
-      'ahead',
+      'page.sequence',
+      'stored_at',
       'behind',
       'encrypted_data',
     ])
     .where('before', '<', bytes)
-    .orderBy('seq', 'desc')
+    .orderBy('page.sequence', 'desc')
     .$castTo<TrashRow>()
 })
 
@@ -104,6 +104,6 @@ const trash = query((db, { userId, before, start, rows, bytes }: Placeholders<Pa
 function isLastOfItsData(userId: RawBuilder<string>) {
   return sql<boolean>`not exists (
     select 1 from versions as later
-    where later.user_id = ${userId} and later.data_stamp = versions.data_stamp and +later.seq > versions.seq
+    where later.user_id = ${userId} and later.data_sequence = versions.data_sequence and +later.sequence > versions.sequence
   )`
 }

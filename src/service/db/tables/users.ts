@@ -1,9 +1,11 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely'
+import { dayMs } from '../../../protocol/order.ts'
 import type { Db, Trx } from '../engine/database.ts'
 import { isOneOf, type Placeholders, pages, query } from '../engine/query.ts'
 import type { Schema } from '../schema.ts'
 import { currentEpoch } from './epoch.ts'
+import { claimAwaited } from './identities.ts'
 import { endLogins, lockLogins } from './logins.ts'
 
 /** A user's counters. Each is updated in the transaction of the write that changes it. */
@@ -20,7 +22,7 @@ export type LockedUser = CountersOfEpoch
 
 const counters = [
   'id',
-  'last_stamp',
+  'last_sequence',
   'live_bookmarks',
   'stored_bytes',
   'version_bytes',
@@ -29,12 +31,14 @@ const counters = [
   'empty_tombstones_after',
   'stored_versions',
   'digest',
-  'digest_stamp',
 ] as const
 type NewUser = Insertable<Schema['users']>
 type Profile = Pick<NewUser, 'email' | 'name' | 'avatar_url' | 'email_verified'>
 
-/** Creates the user at the first sign-in; later ones update the profile and keep the rest. Returns the user's id. */
+/**
+ * Creates the user at the first sign-in, unless one is awaited under the person's address. Later sign-ins update the profile
+ * and keep the rest. Returns the user's id.
+ */
 export async function saveUser(trx: Trx, user: NewUser): Promise<string> {
   const { user_id } = await trx
     .insertInto('identities')
@@ -43,34 +47,13 @@ export async function saveUser(trx: Trx, user: NewUser): Promise<string> {
     .onConflict((conflict) => conflict.columns(['issuer', 'subject']).doUpdateSet({ issuer: user.issuer }))
     .returning('user_id')
     .executeTakeFirstOrThrow()
-  const id = user_id === user.id ? await addUser(trx, user) : user_id
-  if (id === user.id) return id
+  const id = user_id === user.id ? await claimAwaited(trx, user) : user_id
+  if (id === undefined) {
+    await trx.insertInto('users').values(user).execute()
+    return user.id
+  }
   const { email, name, avatar_url, email_verified }: Profile = user
   await trx.updateTable('users').set({ email, name, avatar_url, email_verified }).where('id', '=', id).execute()
-  return id
-}
-
-/** Returns the id of the user who is there: an older version created users without an identity. */
-async function addUser(trx: Trx, user: NewUser): Promise<string> {
-  const { issuer, subject } = user
-  const added = await trx
-    .insertInto('users')
-    .values({ ...user, export_key_set_at: 0 })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst()
-  if (added.numInsertedOrUpdatedRows === 1n) return user.id
-  const { id } = await trx
-    .selectFrom('users')
-    .select('id')
-    .where('issuer', '=', issuer)
-    .where('subject', '=', subject)
-    .executeTakeFirstOrThrow()
-  await trx
-    .updateTable('identities')
-    .set({ user_id: id })
-    .where('issuer', '=', issuer)
-    .where('subject', '=', subject)
-    .execute()
   return id
 }
 
@@ -98,20 +81,6 @@ const savedCounters = query((db, values: Placeholders<Counters>) => {
   return db.updateTable('users').set(set).where('id', '=', id)
 })
 
-/** Stores what was computed for the user as of `last_stamp`. Returns false if that does not hold any more. */
-export async function saveDigest(trx: Trx, id: string, digest: string, last_stamp: number): Promise<boolean> {
-  return (await savedDigest.run(trx, { id, digest, last_stamp })) > 0
-}
-
-const savedDigest = query(
-  (db, { id, digest, last_stamp }: Placeholders<{ id: string; digest: string; last_stamp: number }>) =>
-    db
-      .updateTable('users')
-      .set({ digest, digest_stamp: last_stamp })
-      .where('id', '=', id)
-      .where('last_stamp', '=', last_stamp),
-)
-
 export async function findCounters(db: Db, id: string): Promise<CountersOfEpoch> {
   return countersOf.one(db, { id })
 }
@@ -123,15 +92,15 @@ function selectCounters(db: Db, id: RawBuilder<string>) {
 }
 
 /** Of those of the users who exist. */
-export async function findLastStamps(db: Db, ids: string[]): Promise<Map<string, number>> {
-  const rows = await lastStamps.all(db, { ids })
-  return new Map(rows.map(({ id, last_stamp }) => [id, last_stamp]))
+export async function findLastSequences(db: Db, ids: string[]): Promise<Map<string, number>> {
+  const rows = await lastSequences.all(db, { ids })
+  return new Map(rows.map(({ id, last_sequence }) => [id, last_sequence]))
 }
 
-const lastStamps = query((db, { ids }: Placeholders<{ ids: string[] }>) =>
+const lastSequences = query((db, { ids }: Placeholders<{ ids: string[] }>) =>
   db
     .selectFrom('users')
-    .select(['id', 'last_stamp'])
+    .select(['id', 'last_sequence'])
     .where(isOneOf(db, 'id', ids)),
 )
 
@@ -170,7 +139,7 @@ export async function* listAccounts(db: Db): AsyncGenerator<AccountSummary> {
 async function accountsAfter(db: Db, after: string): Promise<AccountSummary[]> {
   const { rows } = await sql<AccountSummary & Record<'last_used' | 'last_sync', number>>`
     select id, email, stored_bytes, stored_records, stored_versions, disabled_at, max_bytes,
-      coalesce((select max(coalesce(last_used_at, created_at)) from logins where logins.user_id = users.id), 0) as last_used,
+      coalesce((select max(last_used_at) from logins where logins.user_id = users.id), 0) as last_used,
       coalesce((select max(last_sync) from devices where devices.user_id = users.id), 0) as last_sync
     from users where id > ${after} and not exists (select 1 from deletions where deletions.user_id = users.id)
     order by id limit ${usersAtOnce}`.execute(db)
@@ -208,6 +177,24 @@ export async function enableAccount(trx: Trx, id: string): Promise<void> {
 /** Null for as many as others may. */
 export async function setQuota(trx: Trx, id: string, max_bytes: number | null): Promise<void> {
   await trx.updateTable('users').set({ max_bytes }).where('id', '=', id).execute()
+}
+
+/**
+ * Counts a deleted bookmark that the user erases from a sign-in that is not recent. Per user, because everybody who holds an
+ * old session may be able to sign in again. Returns false if the user has erased `most` in the last day.
+ */
+export async function countOldPurge(trx: Trx, id: string, now: number, most: number): Promise<boolean> {
+  const isOver = sql<boolean>`old_purges_since <= ${now - dayMs}`
+  const { numUpdatedRows } = await trx
+    .updateTable('users')
+    .set({
+      old_purges: sql`case when ${isOver} then 1 else old_purges + 1 end`,
+      old_purges_since: sql`case when ${isOver} then ${now} else old_purges_since end`,
+    })
+    .where('id', '=', id)
+    .where(({ or, eb }) => or([isOver, eb('old_purges', '<', most)]))
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
 }
 
 export async function isDisabled(trx: Trx, id: string): Promise<boolean> {

@@ -1,12 +1,11 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
-import { flatMapInParts } from '../../thread/loop.ts'
 import type { Db, Trx } from '../engine/database.ts'
-import { isOneOf, listed, listedJson, type Placeholders, query, rowsOfStatement } from '../engine/query.ts'
+import { isOneOf, listed, listedJson, type Placeholders, query } from '../engine/query.ts'
 import { table } from '../engine/table.ts'
 import type { Schema, VersionsTable } from '../schema.ts'
 import type { PageLimits } from './changes.ts'
 import { isOpen } from './conflicts.ts'
-import { type EntityKey, entityKey, flatMapOfType, type IdsOfType, isOf } from './records.ts'
+import { byType, type EntityKey, entityKey, type IdsOfType, isOf } from './records.ts'
 
 export type VersionRow = VersionsTable
 /** With its ciphertext. */
@@ -14,10 +13,12 @@ export type VersionWithData = VersionRow & { encrypted_data: string | null }
 
 /** Added only, as each has a sequence number of its own. */
 export const versions = table<VersionRow>('versions', {
-  alike: ['user_id', 'entity_type', 'operation', 'device_id', 'reason', 'settled_at', 'was_deleted'],
+  alike: ['user_id', 'entity_type', 'operation', 'device_id', 'reason', 'settled_at', 'was_deleted', 'behind'],
   columns: {
     user_id: 'text',
-    seq: 'bigint',
+    sequence: 'bigint',
+    stored_at: 'bigint',
+    behind: 'bigint',
     entity_type: 'text',
     entity_id: 'text',
     version_id: 'text',
@@ -26,22 +27,19 @@ export const versions = table<VersionRow>('versions', {
     device_id: 'text',
     data_hash: 'text',
     began: 'bigint',
-    ended: 'bigint',
+    began_at: 'bigint',
+    ended_at: 'bigint',
     reason: 'text',
     replaced_by: 'text',
     settled_at: 'bigint',
     was_deleted: 'integer',
     bytes: 'bigint',
-    data_stamp: 'bigint',
-    ahead: 'bigint',
-    began_ahead: 'bigint',
-    ended_ahead: 'bigint',
-    behind: 'bigint',
+    data_sequence: 'bigint',
   },
 })
 
-/** From when on it is kept. Without the time at which it became a version, its number counts, which may look like a later one. */
-export const keptFrom = sql<number>`(seq - coalesce(ahead, 0) + coalesce(behind, 0))`
+/** From when on it is kept. */
+export const keptFrom = sql<number>`(stored_at + behind)`
 
 const columns = Object.keys(versions.columns) as (keyof VersionRow)[]
 
@@ -50,7 +48,7 @@ export const { all: listVersions } = query((db, of: Placeholders<Page & EntityKe
   newestFirst(
     db,
     of.userId,
-    db.selectFrom('versions').where(isOf(of)).where('seq', '<', of.before).limit(of.rows),
+    db.selectFrom('versions').where(isOf(of)).where('sequence', '<', of.before).limit(of.rows),
     of.bytes,
   ),
 )
@@ -60,7 +58,7 @@ export const { all: listOpen } = query((db, { userId, before, rows, bytes }: Pla
   newestFirst(
     db,
     userId,
-    db.selectFrom('versions').where('user_id', '=', userId).where(isOpen).where('seq', '<', before).limit(rows),
+    db.selectFrom('versions').where('user_id', '=', userId).where(isOpen).where('sequence', '<', before).limit(rows),
     bytes,
   ),
 )
@@ -76,24 +74,24 @@ function newestFirst(
   page: SelectQueryBuilder<Schema, 'versions', object>,
   bytes: RawBuilder<number>,
 ) {
-  const rows = page.select(columns).orderBy('seq', 'desc')
+  const rows = page.select(columns).orderBy('sequence', 'desc')
   const sums = db
     .selectFrom(rows.as('versions'))
     .selectAll()
-    .select(sql<number>`sum(bytes) over (order by seq desc) - bytes`.as('before'))
+    .select(sql<number>`sum(bytes) over (order by sequence desc) - bytes`.as('before'))
   return db
     .selectFrom(sums.as('versions'))
     .select(columns)
     .select(ciphertextOf(userId))
     .where('before', '<', bytes)
-    .orderBy('seq', 'desc')
+    .orderBy('sequence', 'desc')
     .$castTo<VersionWithData>()
 }
 
 function ciphertextOf(userId: RawBuilder<string>) {
   return sql<string | null>`(
     select encrypted_data from ciphertexts
-    where ciphertexts.user_id = ${userId} and ciphertexts.stamp = versions.data_stamp
+    where ciphertexts.user_id = ${userId} and ciphertexts.sequence = versions.data_sequence
   )`.as('encrypted_data')
 }
 
@@ -126,15 +124,13 @@ const toldColumns = [
 ] as const satisfies (keyof VersionRow)[]
 
 export async function findByEvents(trx: Trx, userId: string, ranges: EventRange[]): Promise<Told[]> {
-  return flatMapOfType(ranges, entitiesOfStatement, ({ entity_type, places }) => {
-    const part = places.map((place) => ranges[place] as EventRange)
-    const list = JSON.stringify(part.map(({ entity_id, first, last }) => [entity_id, first, last]))
-    return byEvents.all(trx, { userId, entity_type, list })
-  })
+  const found: Told[] = []
+  for (const { entity_type, keys } of byType(ranges)) {
+    const list = JSON.stringify(keys.map(({ entity_id, first, last }) => [entity_id, first, last]))
+    found.push(...(await byEvents.all(trx, { userId, entity_type, list })))
+  }
+  return found
 }
-
-/** The index has all events of an entity. */
-const entitiesOfStatement = 10
 
 const byEvents = query(
   (
@@ -158,15 +154,15 @@ export interface ReplacedUnseen extends EntityKey {
  * counts, because it may have been merged in, and one of the replacing device: an older copy of its store has forgotten it.
  */
 export async function findOnUnseen(trx: Trx, userId: string, replaced: ReplacedUnseen[]): Promise<Set<string>> {
-  const found = await flatMapOfType(replaced, entitiesOfStatement, async ({ entity_type, places }) => {
-    const part = places.map((place) => replaced[place] as ReplacedUnseen)
+  const found = new Set<string>()
+  for (const { entity_type, keys } of byType(replaced)) {
     const list = JSON.stringify(
-      part.map(({ entity_id, unseenAfter, device_id }) => [entity_id, unseenAfter, device_id]),
+      keys.map(({ entity_id, unseenAfter, device_id }) => [entity_id, unseenAfter, device_id]),
     )
-    const rows = await onUnseen.all(trx, { userId, entity_type, list })
-    return rows.map(({ entity_id }) => entityKey({ entity_type, entity_id }))
-  })
-  return new Set(found)
+    for (const { entity_id } of await onUnseen.all(trx, { userId, entity_type, list }))
+      found.add(entityKey({ entity_type, entity_id }))
+  }
+  return found
 }
 
 const onUnseen = query(
@@ -176,56 +172,60 @@ const onUnseen = query(
   ) => sql<{ entity_id: string }>`
     select value ->> 0 as entity_id from ${listedJson(db, list)} where exists (
       select 1 from versions where user_id = ${userId} and entity_type = ${entity_type} and entity_id = value ->> 0
-        and seq > cast(value ->> 1 as bigint) and began > cast(value ->> 1 as bigint) and device_id <> value ->> 2
+        and sequence > cast(value ->> 1 as bigint) and began > cast(value ->> 1 as bigint) and device_id <> value ->> 2
     )`,
 )
 
 /** Those of the ciphertexts that a version has, of which each may have many: none is looked at. */
-export async function findKeptData(trx: Trx, userId: string, stamps: number[]): Promise<Set<number>> {
-  const rows = await flatMapInParts(stamps, rowsOfStatement, (part) =>
-    keptData.all(trx, { userId, list: JSON.stringify(part) }),
-  )
-  return new Set(rows.map(({ stamp }) => stamp))
+export async function findKeptData(trx: Trx, userId: string, sequences: number[]): Promise<Set<number>> {
+  if (sequences.length === 0) return new Set()
+  const rows = await keptData.all(trx, { userId, list: JSON.stringify(sequences) })
+  return new Set(rows.map(({ sequence }) => sequence))
 }
 
 const keptData = query(
-  (db, { userId, list }: Placeholders<{ userId: string; list: string }>) => sql<{ stamp: number }>`
-    select cast(value as bigint) as stamp from ${listedJson(db, list)}
-    where exists (select 1 from versions where user_id = ${userId} and data_stamp = cast(value as bigint))`,
+  (db, { userId, list }: Placeholders<{ userId: string; list: string }>) => sql<{ sequence: number }>`
+    select cast(value as bigint) as sequence from ${listedJson(db, list)}
+    where exists (select 1 from versions where user_id = ${userId} and data_sequence = cast(value as bigint))`,
 )
 
 /** The version of each entity that was current at a sequence number and was replaced later. Without those whose ciphertext is gone. */
 export async function findCurrentAt(db: Db, userId: string, keys: EntityKey[], at: number): Promise<VersionRow[]> {
-  return flatMapOfType(keys, rowsOfStatement, async ({ entity_type, ids }) => {
-    const seqs = (await firstAfter.all(db, { userId, entity_type, ids, at })).flatMap(({ seq }) => seq ?? [])
-    return seqs.length === 0 ? [] : currentAt.all(db, { userId, seqs, at })
-  })
+  const found: VersionRow[] = []
+  for (const { entity_type, ids } of byType(keys)) {
+    const sequences = (await firstAfter.all(db, { userId, entity_type, ids, at })).flatMap(
+      ({ sequence }) => sequence ?? [],
+    )
+    if (sequences.length > 0) found.push(...(await currentAt.all(db, { userId, sequences, at })))
+  }
+  return found
 }
 
 /** Versions of an entity that were current follow each other: only the first that ended later can have been then. */
 const firstAfter = query(
   (db, { userId, entity_type, ids, at }: Placeholders<IdsOfType & { at: number }>) => sql<{
-    seq: number | null
+    sequence: number | null
   }>`
     select (
-      select seq from versions where user_id = ${userId} and entity_type = ${entity_type} and entity_id = listed.value
-        and seq > ${at} and began is not null
-      order by seq limit 1
-    ) as seq from ${listed(db, ids)}`,
+      select sequence from versions where user_id = ${userId} and entity_type = ${entity_type} and entity_id = listed.value
+        and sequence > ${at} and began is not null
+      order by sequence limit 1
+    ) as sequence from ${listed(db, ids)}`,
 )
 
-const currentAt = query((db, { userId, seqs, at }: Placeholders<{ userId: string; seqs: number[]; at: number }>) =>
-  db
-    .selectFrom('versions')
-    .select(columns)
-    .where('user_id', '=', userId)
-    .where(isOneOf(db, 'seq', seqs, 'bigint'))
-    .where('began', '<=', at)
-    .where(hasItsData(userId)),
+const currentAt = query(
+  (db, { userId, sequences, at }: Placeholders<{ userId: string; sequences: number[]; at: number }>) =>
+    db
+      .selectFrom('versions')
+      .select(columns)
+      .where('user_id', '=', userId)
+      .where(isOneOf(db, 'sequence', sequences, 'bigint'))
+      .where('began', '<=', at)
+      .where(hasItsData(userId)),
 )
 
 function hasItsData(userId: RawBuilder<string>) {
   return sql<boolean>`(operation = 'delete' or exists (
-    select 1 from ciphertexts where ciphertexts.user_id = ${userId} and ciphertexts.stamp = versions.data_stamp
+    select 1 from ciphertexts where ciphertexts.user_id = ${userId} and ciphertexts.sequence = versions.data_sequence
   ))`
 }

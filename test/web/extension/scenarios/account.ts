@@ -1,5 +1,4 @@
 import { until } from '../../../support/until.ts'
-import { passphrase } from '../../fixture.ts'
 import { exactly, inAnyOrder, link, scenario } from '../scenario.ts'
 import {
   endSession,
@@ -28,15 +27,6 @@ export const account = [
     await one.browser.press('Go on')
     return inAnyOrder('during the pause', 'paused')
   }),
-  scenario('paused, and the browser is closed and opened', async ({ one, two }) => {
-    await one.browser.press('Pause')
-    await one.add('paused')
-    await one.browser.closeAndOpen()
-    await one.browser.reads('Paused')
-    await two.add('meanwhile')
-    await one.browser.press('Go on')
-    return inAnyOrder('meanwhile', 'paused')
-  }),
   scenario('a folder stays out of one browser, and comes in again', async ({ one, two, folder, same }) => {
     await one.add('shared')
     await same(exactly('shared'))
@@ -61,12 +51,6 @@ export const account = [
     await signInAgain(one.browser, 'Ada')
     return inAnyOrder('signed out', 'meanwhile')
   }),
-  scenario('taken off the list of devices, it goes on', async ({ one, two, elsewhere }) => {
-    if ((await elsewhere.forgetOthers()) < 2) throw new Error('The browsers are not on the list')
-    await one.add('a')
-    await two.add('b')
-    return inAnyOrder('a', 'b')
-  }),
   scenario('keys replaced elsewhere: each browser asks, and what waited is sent', async ({ one, two, elsewhere }) => {
     await elsewhere.replaceKeys()
     await one.add('old keys')
@@ -74,25 +58,6 @@ export const account = [
     await two.add('older keys')
     await unlockAgain(two.browser)
     return inAnyOrder('old keys', 'older keys')
-  }),
-  scenario('the passphrase is changed elsewhere: nobody is asked', async ({ one, two, elsewhere }) => {
-    await elsewhere.changePassphrase(passphrase, 'another passphrase')
-    await one.add('a')
-    await two.browser.stopWorker()
-    await two.add('b')
-    await elsewhere.changePassphrase('another passphrase', passphrase)
-    return inAnyOrder('a', 'b')
-  }),
-  scenario('the space is used up: it is told, and sent once there is room', async ({ one, two, same, restart }) => {
-    await one.add('before')
-    await same(exactly('before'))
-    await restart({ MAX_USER_RECORDS: '1' })
-    await one.add('no room')
-    await one.browser.reads(/your space is used up/)
-    await two.retitle('before', 'changed')
-    await restart()
-    await one.browser.press('Try again')
-    return exactly(`changed ${link('before')}`, 'no room')
   }),
   scenario('the operator restores a backup: what was made since comes again', async ({ one, two, same, operator }) => {
     await one.add('old')
@@ -181,15 +146,4 @@ export const account = [
       return exactly('a')
     },
   ),
-  scenario('signed out and forgotten, the bookmarks stay; set up again, nothing is doubled', async (world) => {
-    const { one, two, same, service } = world
-    await one.addFolder('inner')
-    await one.addMany(['a', 'b', 'b'], { into: 'inner' })
-    await same(exactly('inner/', '  a', '  b', '  b'))
-    await forget(one.browser)
-    await one.add('forgotten', { into: 'inner' })
-    await two.retitle('a', 'changed')
-    await setUp(one.browser, service(), 'Ada')
-    return inAnyOrder('inner/', `  changed ${link('a')}`, '  b', '  b', '  forgotten')
-  }),
 ]

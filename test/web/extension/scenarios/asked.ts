@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { recentMs } from '../../../../src/client/sync/edits/many-deletes.ts'
-import { until } from '../../../support/until.ts'
 import { exactly, link, scenario } from '../scenario.ts'
 
 const few = ['s1', 's2', 's3']
@@ -33,18 +32,6 @@ export const asked = [
     await two.browser.pressUntil(agree, same(exactly(...few)))
     return exactly(...few)
   }),
-  scenario('many are deleted: the other browser asks, and its user wants them back', async ({ one, two, same }) => {
-    const many = manyOf('other-')
-    const all = ['many/', ...many.map((title) => `  ${title}`)]
-    await one.addFolder('many')
-    await one.addMany(many, { into: 'many' })
-    await same(exactly(...all))
-    await one.remove('many')
-    await one.browser.press(agree)
-    await until(async () => (await two.browser.ask({ ask: 'state' })).state?.sync?.heldDeletions !== undefined)
-    await two.browser.pressUntil(refuse, same(exactly(...all)))
-    return exactly(...all)
-  }),
   scenario('what a browser refuses is told, and tried again once it is changed', async (world) => {
     const { one, two, elsewhere, folder, same } = world
     const { sync } = elsewhere
@@ -57,14 +44,5 @@ export const asked = [
     await two.retitle('a', 'b')
     await sync.update('refused', { url: link('refused') })
     return exactly(`b ${link('a')}`, 'refused')
-  }),
-  scenario('what is too large for the service is told, and sent once it is shorter', async ({ one, two, same }) => {
-    await one.add('a')
-    await same(exactly('a'))
-    await one.add('large', {}, `${link('large')}?${'q'.repeat(300_000)}`)
-    await one.browser.reads(/The server does not take/)
-    await two.add('b')
-    await one.readdress('large', link('large'))
-    return { oneOf: [['a', 'large', 'b']], inAnyOrder: true }
   }),
 ]

@@ -17,24 +17,6 @@ export const interrupted = [
     await one.add('wakes it')
     return inAnyOrder('meanwhile', 'wakes it')
   }),
-  scenario('the worker is stopped again and again while 300 bookmarks come', async ({ one, two }) => {
-    await one.addMany(crowd)
-    for (let stop = 0; stop < 10; stop++) {
-      await two.browser.page.waitForTimeout(200)
-      await two.browser.stopWorker()
-      await two.browser.ask({ ask: 'state' })
-    }
-    return exactly(...crowd)
-  }),
-  scenario('the worker is stopped again and again while 300 bookmarks are sent', async ({ one }) => {
-    const adding = one.addMany(crowd)
-    for (let stop = 0; stop < 10; stop++) {
-      await one.browser.page.waitForTimeout(100)
-      await one.browser.stopWorker()
-    }
-    await adding
-    return exactly(...crowd)
-  }),
   scenario('the worker dies at each of its calls in a sync, one after the other', async ({ one, two, same }) => {
     const titles = new Set<string>()
     const expected = () => inAnyOrder(...titles)
@@ -93,10 +75,6 @@ export const interrupted = [
     await same(exactly(`changed ${link('old')}`, 'new'))
     await two.browser.crash()
     return exactly(`changed ${link('old')}`, 'new')
-  }),
-  scenario('the service is restarted in the middle of a sync', async (world) => {
-    await inTheMiddle(world, () => world.restart())
-    return exactly(...crowd)
   }),
   scenario('a laptop sleeps while others go on and the service is restarted', async ({ one, two, same, restart }) => {
     await one.add('before')

@@ -7,13 +7,6 @@ export const links = [
     await one.add('a')
     return exactly('a')
   }),
-  scenario('a bookmark is added in the other browser, between two', async ({ one, two, same }) => {
-    await one.add('a')
-    await one.add('b')
-    await same(exactly('a', 'b'))
-    await two.add('between', { index: 1 })
-    return exactly('a', 'between', 'b')
-  }),
   scenario('a title is changed, and an address', async ({ one, two, same }) => {
     await one.add('a')
     await one.add('b')
@@ -46,28 +39,5 @@ export const links = [
     await same(exactly(`${long} ${link('long')}?${'q'.repeat(8000)}`))
     await two.retitle(long, 'short')
     return exactly(`short ${link('long')}?${'q'.repeat(8000)}`)
-  }),
-  scenario('the same bookmark three times in one folder, of which one is deleted', async ({ one, two, same }) => {
-    for (let count = 0; count < 3; count++) await one.add('thrice')
-    await same(exactly('thrice', 'thrice', 'thrice'))
-    await two.remove('thrice')
-    return exactly('thrice', 'thrice')
-  }),
-  scenario('a bookmark is deleted, and put back as an undo does', async ({ one, two, same }) => {
-    await one.add('a')
-    await one.add('b')
-    await same(exactly('a', 'b'))
-    await two.remove('a')
-    await same(exactly('b'))
-    await two.add('a', { index: 0 })
-    return exactly('a', 'b')
-  }),
-  scenario('a bookmark is deleted and put back before anybody notices', async ({ one, same }) => {
-    await one.add('a')
-    await one.add('b')
-    await same(exactly('a', 'b'))
-    await one.remove('a')
-    await one.add('a', { index: 0 })
-    return exactly('a', 'b')
   }),
 ]

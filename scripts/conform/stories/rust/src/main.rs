@@ -1,6 +1,6 @@
 //! The story of ../../README.md with the client that openapi-generator's rust generates.
 
-use client::apis::configuration::Configuration;
+use client::apis::configuration::{ApiKey, Configuration};
 use client::apis::{auth_api, bookmarks_api, exports_api, sync_api, Error};
 use client::models::*;
 use reqwest::header::{HeaderMap, COOKIE};
@@ -17,12 +17,16 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 fn main() -> Outcome<()> {
     let cookie = format!("service_session={}", env::var("SESSION")?);
     let headers = HeaderMap::from_iter([(COOKIE, cookie.parse()?)]);
-    let service = Configuration {
+    let mut service = Configuration {
         base_path: env::var("BASE_URL")?,
         client: reqwest::blocking::Client::builder().default_headers(headers).build()?,
         ..Configuration::default()
     };
     let now = SystemTime::UNIX_EPOCH.elapsed()?.as_millis() as i64;
+
+    // From here on, act for the user of the session and nobody else.
+    let user_id = auth_api::get_session(&service)?.user.user_id;
+    service.api_key = Some(ApiKey { prefix: None, key: user_id });
 
     // Create and list.
     let mut first = BookmarkToCreate::new(DATA.into(), HASH.into());
@@ -85,7 +89,7 @@ fn main() -> Outcome<()> {
     assert!(status.last_sync >= now - 60_000);
     assert_eq!(auth_api::get_session(&service)?.user.user_id, status.user_id);
 
-    // An error.
+    // Errors: no such bookmark, and a session that is not the named user's.
     match bookmarks_api::get_bookmark(&service, "nothing") {
         Err(Error::ResponseError(answer)) => {
             assert_eq!(answer.status.as_u16(), 404);
@@ -93,6 +97,15 @@ fn main() -> Outcome<()> {
         }
         other => panic!("{other:?}"),
     }
+    service.api_key = Some(ApiKey { prefix: None, key: "somebody-else".into() });
+    match bookmarks_api::list_bookmarks(&service, None, None) {
+        Err(Error::ResponseError(answer)) => {
+            assert_eq!(answer.status.as_u16(), 403);
+            assert_eq!(answer.content, r#"{"error":"Forbidden user"}"#);
+        }
+        other => panic!("{other:?}"),
+    }
+    service.api_key = Some(ApiKey { prefix: None, key: status.user_id });
 
     // Sign out.
     assert!(auth_api::logout(&service)?.success);

@@ -2,7 +2,6 @@ import type { FastifyBaseLogger } from 'fastify'
 import { type DatabaseConnection, PostgresAdapter, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { ConfigError } from '../../../config/values.ts'
-import { beginWait } from '../../../thread/work.ts'
 import type { Db, QueryTimes, Trx } from '../database.ts'
 import { type Compiled, countQuery, preparedName, type Result, type Runner } from '../query.ts'
 import type { RowWriter } from '../table.ts'
@@ -99,7 +98,6 @@ function prepareClient(client: pg.PoolClient, times: QueryTimes, isPooled: boole
     const isPrepared = typeof text === 'string' && !isPooled && !hasLongList(rest[0])
     const name = isPrepared ? preparedName(text) : undefined
     const began = performance.now()
-    const endWait = beginWait()
     try {
       const sent = isPooled && text === 'begin' ? beginWithSettings : text
       const result = await query(name === undefined ? sent : { name, text }, ...rest)
@@ -112,8 +110,6 @@ function prepareClient(client: pg.PoolClient, times: QueryTimes, isPooled: boole
       }
       // The rollback that comes next would fail because of the end, and hide what led to it.
       throw closedFor ?? error
-    } finally {
-      endWait()
     }
   }
   client.query = prepared as typeof client.query

@@ -83,7 +83,7 @@ function gather<Values, Row>({ build, types, alone }: Question<Values, Row>) {
 const answers = new WeakMap<object, Promise<boolean>>()
 
 /** True for Citus, which has users on many servers: a query for several users goes to all of them. */
-function isDistributed(db: Db): Promise<boolean> {
+export function isDistributed(db: Db): Promise<boolean> {
   const { adapter } = db.getExecutor()
   const known = answers.get(adapter)
   if (known) return known

@@ -3,10 +3,9 @@ import { Kysely, sql } from 'kysely'
 import type { Schema } from '../../schema.ts'
 import type { Database } from '../database.ts'
 import { beat } from '../probe.ts'
-import { createWriter } from '../writer.ts'
 import { openPool, PoolDialect, type Server } from './connection.ts'
 import { holdLock } from './lock.ts'
-import { postgresGround } from './transactions.ts'
+import { createPostgresWriter, isPostgresUnavailable } from './writer.ts'
 
 export interface PostgresOptions {
   /** Connections of the pool. */
@@ -30,12 +29,11 @@ export function openPostgres(
   // A write that Citus sends to a shard may not read a clock that runs on during the statement.
   const now = sql<number>`(extract(epoch from statement_timestamp()) * 1000)::bigint`
 
-  const ground = postgresGround(db, poolSize)
-  const { load, ...writes } = createWriter(ground)
+  const { load, write } = createPostgresWriter(db, poolSize)
   return {
     db,
     bulk: db,
-    ...writes,
+    write,
     isServer: true,
     async maintain(work) {
       const unlimited = { max: 1, query_timeout: 0, statement_timeout: 0, lock_timeout: 0 }
@@ -53,7 +51,7 @@ export function openPostgres(
     probe: () => beat(probing, now),
     now,
     emptyLog: async () => {},
-    isUnavailable: ground.isUnavailable,
+    isUnavailable: isPostgresUnavailable,
     load: () => ({
       busy: pool.totalCount - pool.idleCount,
       idle: pool.idleCount,

@@ -1,6 +1,5 @@
 import type Sqlite from 'better-sqlite3'
 import { SqliteAdapter, type SqliteDatabase, SqliteDialect, SqliteQueryCompiler } from 'kysely'
-import { count, uncounted } from '../../../thread/work.ts'
 import type { Db, QueryTimes } from '../database.ts'
 import { type Compiled, countQuery, type Method, type Result, type Runner } from '../query.ts'
 import type { RowWriter } from '../table.ts'
@@ -69,11 +68,9 @@ class SynchronousAdapter extends SqliteAdapter implements Runner, RowWriter {
     if (db.isTransaction && !isOpen) throw new Error('the transaction has ended')
     const statement = (isOpen && !db.isTransaction ? reader : connection).prepare(sql)
     const began = performance.now()
-    const since = uncounted()
     try {
       return runAtOnce<Row>(statement, method, parameters)
     } finally {
-      count(since)
       countQuery(times, began)
     }
   }

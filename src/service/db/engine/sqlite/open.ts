@@ -6,11 +6,10 @@ import { ConfigError } from '../../../config/values.ts'
 import type { Schema } from '../../schema.ts'
 import type { Database } from '../database.ts'
 import { beat, faultOf } from '../probe.ts'
-import { createWriter } from '../writer.ts'
 import { memoized, ServiceDialect } from './connection.ts'
 import { maxLogBytes, openWriteAheadLog } from './log.ts'
 import { findFault, makeReserve, releaseReserve } from './reserve.ts'
-import { sqliteGround } from './transactions.ts'
+import { createSqliteWriter, isSqliteUnavailable } from './writer.ts'
 
 const busyMs = 5000
 /** Its clock is this machine's. */
@@ -25,8 +24,7 @@ export async function openSqlite(path: string): Promise<Database> {
   const db = new Kysely<Schema>({ dialect: new ServiceDialect({ connection: memoized(sqlite), reader, times }) })
   const bulk = new Kysely<Schema>({ dialect: new ServiceDialect({ connection: reader, reader, times }) })
   const log = openWriteAheadLog(sqlite, path)
-  const ground = sqliteGround(db, log)
-  const { load, ...writes } = createWriter(ground)
+  const { load, write } = createSqliteWriter(db, log)
 
   /** A start may have taken it. As long as it does not fit, the disk is full, even if small writes still find a place. */
   function reserve(): void {
@@ -39,29 +37,21 @@ export async function openSqlite(path: string): Promise<Database> {
   return {
     db,
     bulk,
-    ...writes,
+    write,
     queries: () => times,
     async probe() {
       reserve()
-      return writes.write((trx) => beat(trx, sqliteNow))
+      return write((trx) => beat(trx, sqliteNow))
     },
     isServer: false,
-    async maintain(work) {
-      // In the other mode, a connection cannot change the text of its schema.
-      sqlite.unsafeMode(true)
-      try {
-        return await work(db)
-      } finally {
-        sqlite.unsafeMode(false)
-      }
-    },
+    maintain: (work) => work(db),
     exclusively: (_, work) => work(),
     now: sqliteNow,
     emptyLog: async () => {
       await log.move()
       await emptyLog(db)
     },
-    isUnavailable: ground.isUnavailable,
+    isUnavailable: isSqliteUnavailable,
     load() {
       const { open, waiting } = load()
       return { busy: open, idle: 1 - open, waiting }

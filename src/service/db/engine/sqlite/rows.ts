@@ -1,19 +1,15 @@
-import { pause } from '../../../thread/loop.ts'
 import type { Trx } from '../database.ts'
 import { type Batch, batchFor, rowsAtOnce, type Statements } from '../table.ts'
 
-/** Writes some rows at a time, and the event loop turns in between. */
+/** Writes some rows at a time. */
 export async function writeInParts<Row>(trx: Trx, { one, some }: Statements<Row>, rows: Row[]): Promise<void> {
   let written = 0
   for (; written + rowsAtOnce <= rows.length; written += rowsAtOnce) {
-    await pause()
     const part = rows.slice(written, written + rowsAtOnce)
     const batch = batchFor(some, part)
-    await batch.query.run(trx, valuesOf(part, batch))
+    batch.query.run(trx, valuesOf(part, batch))
   }
   for (; written < rows.length; written++) {
-    const turn = pause()
-    if (turn) await turn
     // It has run when it returns: nothing is to be awaited.
     one.run(trx, rows[written] as Row)
   }

@@ -1,0 +1,76 @@
+import type { FastifyRequest } from 'fastify'
+import { quotas } from '../../../generated/limits.ts'
+import { operations } from '../../../generated/operations.ts'
+import { ServiceError } from '../contract/errors.ts'
+import type { OperationId, Schemas } from '../contract/schemas.ts'
+import type { Database } from '../db/engine/database.ts'
+import { findAuthentication } from '../db/tables/logins.ts'
+import type { Session } from '../db/tables/tokens.ts'
+import { countOldPurge, findExportKey } from '../db/tables/users.ts'
+import { openExportKey } from '../seal/export-key.ts'
+import type { Seal } from '../seal/seal.ts'
+
+const recentMs = quotas.recentSignInSeconds * 1000
+
+export interface RecentSignInParts {
+  database: Pick<Database, 'db' | 'write'>
+  seal: Seal
+  clock: () => number
+}
+
+type Sometimes = {
+  [Op in OperationId]: (typeof operations)[Op]['recentSignIn'] extends 'sometimes' ? Op : never
+}[OperationId]
+
+type Condition = (parts: RecentSignInParts, session: Session, request: FastifyRequest) => boolean | Promise<boolean>
+
+/** True if the call cannot be undone. `because` in the contract says it in words. */
+const conditions: Record<Sometimes, Condition> = {
+  setKeyring: (_parts, _session, { body }) => (body as Schemas['Keyring']).revision > 1,
+
+  async setExportKey({ database, seal }, { userId }, { body }) {
+    const { sealed, isServices } = await findExportKey(database.db, userId)
+    if (isServices) return false
+    const { key } = body as Schemas['ExportKey']
+    return Buffer.from(key, 'base64').compare(openExportKey(seal, userId, userId, sealed)) !== 0
+  },
+
+  // Counts first, so that many calls at once cannot exceed the limit.
+  async purgeBookmark({ database, clock }, { userId }) {
+    return !(await database.write((trx) => countOldPurge(trx, userId, clock(), quotas.purgesOfOldSignIn), userId))
+  },
+}
+
+/**
+ * A person who finds a signed-in device, or a faulty program on it, cannot do there what cannot be undone: these operations
+ * require a sign-in of the last 10 minutes. A sign-in for which the provider asked nothing is as old as its last question:
+ * otherwise they could simply sign in again. The contract marks the operations (`x-recent-sign-in`). Undefined for the others.
+ */
+export function createRecentSignInCheck(parts: RecentSignInParts) {
+  return (operationId: OperationId): ((request: FastifyRequest) => Promise<void>) | undefined => {
+    if (operations[operationId].recentSignIn === 'never') return undefined
+    const condition: Condition = isConditional(operationId) ? conditions[operationId] : () => true
+    return async (request) => {
+      const { session } = request
+      if (!session || (await isRecent(parts, session)) || !(await condition(parts, session, request))) return
+      throw new ServiceError('SignInAgain')
+    }
+  }
+}
+
+function isConditional(operationId: OperationId): operationId is Sometimes {
+  return operationId in conditions
+}
+
+/** @throws ServiceError InvalidSession: it was signed out since it was checked */
+async function isRecent({ database, clock }: RecentSignInParts, login: Session): Promise<boolean> {
+  const authenticatedAt = await findAuthentication(database.db, login)
+  if (authenticatedAt === undefined) throw new ServiceError('InvalidSession')
+  return recentMsLeft(authenticatedAt, clock()) > 0
+}
+
+/** For how long a sign-in stays recent; 0 if it is not. */
+export function recentMsLeft(authenticatedAt: number, now: number): number {
+  // A sign-in at an instance whose clock was ahead would stay recent until this clock has caught up.
+  return Math.max(0, recentMs - Math.abs(now - authenticatedAt))
+}

@@ -1,0 +1,91 @@
+import { ServiceError } from '../contract/errors.ts'
+
+/** Items of one owner: a message from each of a user's 256 sockets, and as many requests. What waits takes up memory. */
+const maxWaiting = 512
+/** Callers have given up by then, or soon will (ms). */
+const maxWaitMs = 10_000
+const patienceMs = 1000
+const checkMs = 250
+
+/** Something that waits for its turn, or is refused after 10 s. */
+interface Waiter {
+  refuse(error: Error): void
+}
+
+interface Options {
+  /** Makes the error for what is refused. */
+  refusal?: () => Error
+  /** Called after each second for which the first item of an owner has waited. */
+  onImpatient?: (owner: string) => void
+}
+
+interface Waiting<T> {
+  item: T
+  since: number
+  impatientAt: number
+}
+
+/** Items that wait, by owner. Those of one owner leave in their order, and each owner has a turn before any has a second. */
+export class FairQueue<T extends Waiter> {
+  /** The owner whose turn was longest ago comes first. */
+  readonly #waiting = new Map<string, Waiting<T>[]>()
+  readonly #refusal: () => Error
+  readonly #onImpatient: (owner: string) => void
+  /** Items of all owners. */
+  size = 0
+  /** Runs while something waits. */
+  #timer: NodeJS.Timeout | undefined
+
+  constructor({ refusal = () => new ServiceError('Overloaded'), onImpatient = () => {} }: Options = {}) {
+    this.#refusal = refusal
+    this.#onImpatient = onImpatient
+  }
+
+  /** Refuses the item at once if the owner has too many waiting. */
+  add(owner: string, item: T): void {
+    const items = this.#waiting.get(owner) ?? []
+    if (items.length >= maxWaiting) {
+      item.refuse(this.#refusal())
+      return
+    }
+    const since = performance.now()
+    items.push({ item, since, impatientAt: since + patienceMs })
+    this.#waiting.set(owner, items)
+    this.size++
+    this.#timer ??= setInterval(() => this.#check(), checkMs)
+  }
+
+  /** The next item of an owner whose turn it may be with it. */
+  take(mayHaveTurn: (owner: string, item: T) => boolean): { owner: string; item: T } | undefined {
+    for (const [owner, items] of this.#waiting) {
+      if (!mayHaveTurn(owner, items[0]?.item as T)) continue
+      const item = this.#shift(owner, items)
+      this.#waiting.delete(owner)
+      if (items.length > 0) this.#waiting.set(owner, items)
+      return { owner, item }
+    }
+    return undefined
+  }
+
+  #shift(owner: string, items: Waiting<T>[]): T {
+    const { item } = items.shift() as Waiting<T>
+    if (items.length === 0) this.#waiting.delete(owner)
+    if (--this.size === 0) {
+      clearInterval(this.#timer)
+      this.#timer = undefined
+    }
+    return item
+  }
+
+  #check(): void {
+    const now = performance.now()
+    for (const [owner, items] of this.#waiting) {
+      while (items[0] && now - items[0].since >= maxWaitMs) this.#shift(owner, items).refuse(this.#refusal())
+    }
+    for (const [owner, [first]] of [...this.#waiting]) {
+      if (!first || now < first.impatientAt) continue
+      first.impatientAt = now + patienceMs
+      this.#onImpatient(owner)
+    }
+  }
+}

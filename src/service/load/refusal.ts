@@ -1,0 +1,19 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { ServiceError } from '../contract/errors.ts'
+
+const quietMs = 10_000
+
+/** Makes the 503 of an overloaded process. There may be many at once, so one line is logged every 10 s at most. */
+export function createRefusal(log: FastifyBaseLogger, reason: string): () => ServiceError {
+  let refused = 0
+  let quietUntil = 0
+  return () => {
+    refused++
+    if (performance.now() >= quietUntil) {
+      log.warn({ refused }, reason)
+      refused = 0
+      quietUntil = performance.now() + quietMs
+    }
+    return new ServiceError('Overloaded')
+  }
+}

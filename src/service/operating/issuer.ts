@@ -1,0 +1,45 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Database, Db } from '../db/engine/database.ts'
+import { countByIssuer, type IssuerCount } from '../db/tables/identities.ts'
+import { isSameIssuer, moveCall, spellingsOf } from '../provider/issuer.ts'
+
+/** How many users the issuer has, and those whom it does not know. */
+export interface UsersOfIssuer {
+  own: number
+  others: IssuerCount[]
+}
+
+/** Counts users by whether they could sign in at this issuer, as OIDC_ISSUER has it. */
+export async function countUsersOf(db: Db, issuer: string): Promise<UsersOfIssuer> {
+  const counts = await countByIssuer(db, spellingsOf(issuer))
+  const isOwn = (count: IssuerCount) => isSameIssuer(issuer, count.issuer)
+  const own = counts.filter(isOwn).reduce((sum, { users }) => sum + users, 0)
+  return { own, others: counts.filter((count) => !isOwn(count)) }
+}
+
+/** Says which users the issuer does not know; undefined if it knows all. */
+export function describeOthers({ own, others }: UsersOfIssuer, issuer: string): string | undefined {
+  if (others.length === 0) return undefined
+  const total = own + others.reduce((sum, { users }) => sum + users, 0)
+  const list = others.map((other) => `${other.users} of ${other.issuer}`).join(', ')
+  const count = `${total} ${total === 1 ? 'user' : 'users'}`
+  return own === 0 ? `${count}, none of ${issuer}: ${list}` : `${count}, ${own} of ${issuer}, but ${list}`
+}
+
+interface Parts {
+  database: Pick<Database, 'db'>
+  /** As OIDC_ISSUER has it. */
+  issuer: string
+  log: FastifyBaseLogger
+}
+
+/** Logs at the start that another provider was set than the one that users are known by. */
+export async function checkIssuer({ database, issuer, log }: Parts): Promise<void> {
+  const users = await countUsersOf(database.db, issuer)
+  const said = describeOthers(users, issuer)
+  if (said === undefined) return
+  const [{ issuer: other = '' } = {}] = users.others
+  const move = `${moveCall(other, issuer)} shows how they would be moved`
+  if (users.own === 0) log.error(`OIDC_ISSUER: ${said}. Nobody can sign in until they are moved: ${move}`)
+  else log.warn(`OIDC_ISSUER: ${said}, who cannot sign in: ${move}`)
+}

@@ -1,0 +1,63 @@
+import t from 'tap'
+import { operations as contract } from '../../generated/operations.ts'
+import { allOperations, furnish } from '../hostile/requests.ts'
+import { openDevice } from '../realtime/device.ts'
+import { buildApp, type TestUser } from '../support/app.ts'
+import { snapshot } from '../support/database.ts'
+
+const app = await buildApp(t)
+const [ada, bob] = [await app.user('ada'), await app.user('bob')]
+const ids = await furnish(bob, 'bob')
+const refused = [403, { error: 'Forbidden user' }]
+/** Both cookies, as a browser sends them to the paths of signing in. */
+const cookiesOf = ({ session, refresh }: TestUser) => `service_session=${session}; service_refresh=${refresh}`
+const named = ({ userId }: Pick<TestUser, 'userId'>) => ({ 'x-user-id': userId })
+/** The first three have no session. The upgrade's own check is tried in test/hostile/two-users.test.ts. */
+const none = ['startLogin', 'completeLogin', 'getHealth', 'openRealtime']
+
+t.test(
+  "A request that names another user than its session's is refused, in every operation, and nothing happens",
+  async (t) => {
+    const before = await snapshot(app.context)
+    const refusedIn: string[] = []
+    for (const { operationId, method, path, body } of allOperations(ids)) {
+      if (none.includes(operationId)) continue
+      for (const userId of [ada.userId, '', `${bob.userId}, ${ada.userId}`, bob.userId.toUpperCase()]) {
+        const headers = { cookie: cookiesOf(bob), 'x-user-id': userId, 'x-device-id': 'laptop' }
+        const answer = await app.call(method, path, { headers, ...(body && { body }) })
+        t.same([answer.status, answer.body], refused, `${operationId} for ${userId}`)
+        t.equal(answer.headers['x-error-code'], 'ForbiddenUser')
+        t.notOk(answer.headers['set-cookie'], 'the cookies stay')
+      }
+      refusedIn.push(operationId)
+    }
+    t.same([...refusedIn, ...none].sort(), Object.keys(contract).sort(), 'every operation of the contract')
+    t.equal(await snapshot(app.context), before, 'not a byte of anybody has changed')
+  },
+)
+
+t.test('A request that names its own user does what it does without', async (t) => {
+  const cy = await app.user('cy')
+  const hers = await furnish(cy, 'cy')
+  const others = [...none, 'endOtherSessions', 'logout', 'deleteAccount']
+  for (const { operationId, method, path, body } of allOperations(hers)) {
+    if (others.includes(operationId)) continue
+    const headers = { cookie: cookiesOf(cy), ...named(cy), 'x-device-id': 'laptop' }
+    const { status } = await app.call(method, path, { headers, ...(body && { body }) })
+    t.not(status, 403, operationId)
+  }
+  const socket = await openDevice(t, await app.listen(), cy)
+  t.ok(socket, 'the realtime channel opens')
+  const loggedOut = await app.call('POST', '/api/v1/auth/logout', { headers: { cookie: cookiesOf(cy), ...named(cy) } })
+  t.equal(loggedOut.status, 200)
+  t.equal((await cy.call('GET', '/api/v1/bookmarks')).status, 401)
+})
+
+t.test('A sign-out with the cookies of two users ends the logins of the named one alone', async (t) => {
+  const [dan, eve] = [await app.user('dan'), await app.user('eve')]
+  const cookie = `${cookiesOf(dan)}; ${cookiesOf(eve)}`
+  const answer = await app.call('POST', '/api/v1/auth/logout', { headers: { cookie, ...named(dan) } })
+  t.equal(answer.status, 200)
+  t.equal((await dan.call('GET', '/api/v1/bookmarks')).status, 401)
+  t.equal((await eve.call('GET', '/api/v1/bookmarks')).status, 200)
+})

@@ -1,0 +1,82 @@
+import t from 'tap'
+import { createClient, createSync, deriveKeys, memoryStore } from '../../../src/client/index.ts'
+
+/** A service where Ann is signed in, which notes whom each call names. */
+function open() {
+  const named: [path: string, userId: string | null][] = []
+  const service = { user: 'ann' as string | undefined }
+  const client = createClient({
+    baseUrl: 'https://sync.example.org',
+    deviceId: 'laptop',
+    fetch: async ({ url, headers }) => {
+      named.push([new URL(url).pathname, headers.get('x-user-id')])
+      const session = { authenticated: true, user: { user_id: service.user }, has_keyring: true }
+      return service.user === undefined
+        ? Response.json({ authenticated: false }, { status: 401 })
+        : Response.json(session)
+    },
+  })
+  const lastNamed = async (call: Promise<unknown>) => {
+    named.length = 0
+    await call
+    return named.at(-1)?.[1]
+  }
+  return { client, service, lastNamed }
+}
+
+t.test(
+  'A client names the first user that the service has named, and goes on with it; the question itself names nobody',
+  async (t) => {
+    const { client, service, lastNamed } = open()
+    const list = () => lastNamed(client.GET('/api/v1/bookmarks'))
+    const ask = () => lastNamed(client.GET('/api/v1/auth/session'))
+    t.equal(await list(), null, 'nobody is known yet')
+    t.equal(await ask(), null)
+    t.equal(await list(), 'ann')
+    service.user = 'bob'
+    t.equal(await ask(), null)
+    t.equal(await list(), 'ann', 'also once somebody else has signed in')
+    service.user = undefined
+    await ask()
+    t.equal(await list(), 'ann', 'and once nobody is')
+    await client.POST('/api/v1/auth/logout')
+    t.equal(await list(), 'ann')
+  },
+)
+
+t.test('A client of one user names nobody else, and has the middleware that the app adds', async (t) => {
+  const { client, lastNamed } = open()
+  const ann = client.as('ann')
+  const seen: string[] = []
+  client.use({ onRequest: ({ schemaPath }) => void seen.push(schemaPath) })
+  await client.GET('/api/v1/auth/session')
+  const carol = client.as('carol')
+  t.equal(await lastNamed(carol.GET('/api/v1/auth/session')), 'carol', 'also where it asks who is signed in')
+  t.equal(await lastNamed(carol.request('get', '/api/v1/bookmarks')), 'carol')
+  t.equal(await lastNamed(ann.GET('/api/v1/trash')), 'ann')
+  t.same(seen, ['/api/v1/auth/session', '/api/v1/auth/session', '/api/v1/bookmarks', '/api/v1/trash'])
+})
+
+t.test('The device id that a sync takes is named in the calls of its user alone', async (t) => {
+  const devices: (string | null)[] = []
+  const client = createClient({
+    baseUrl: 'https://sync.example.org',
+    deviceId: 'laptop',
+    fetch: async ({ headers }) => {
+      devices.push(headers.get('x-device-id'))
+      return Response.json({ authenticated: true, user: { user_id: 'ann' }, has_keyring: true })
+    },
+  })
+  const keys = () => deriveKeys(new Uint8Array(32))
+  for (const [userId, deviceId] of [
+    ['ann', 'of-ann'],
+    ['bob', 'of-bob'],
+  ] as const)
+    createSync({ client: client.as(userId), userId, keys: keys(), deviceId, store: memoryStore() })
+  await client.as('ann').GET('/api/v1/sync/status')
+  await client.as('bob').as('bob').GET('/api/v1/sync/status')
+  await client.GET('/api/v1/sync/status')
+  await client.GET('/api/v1/auth/session')
+  await client.GET('/api/v1/sync/status')
+  t.same(devices, ['of-ann', 'of-bob', 'of-ann', null, 'of-ann'])
+})

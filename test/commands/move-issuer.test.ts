@@ -1,0 +1,422 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { v7 as uuidv7 } from 'uuid'
+import { saveUser } from '../../src/service/db/tables/users.ts'
+import { buildApp, type TestApp } from '../support/app.ts'
+import { type Browser, openBrowser } from '../support/browser.ts'
+import { startCommand } from '../support/command.ts'
+import { snapshot } from '../support/database.ts'
+import { databaseUrl } from '../support/database-url.ts'
+import { replaceKeyring } from '../support/keyrings.ts'
+import type { MockProvider } from '../support/providers.ts'
+import { relyingParty, startMock } from '../support/relying-party.ts'
+import { folder } from '../support/service.ts'
+
+/** A change of the identity provider, and `ebs admin move-issuer`. */
+
+const unmoved = `/login?error=${encodeURIComponent('Accounts have not been moved to this identity provider')}`
+const minute = 60_000
+
+/** Two providers, and a service on one database that can be restarted at either. */
+async function openChange(t: Test) {
+  const dataDir = await folder(t)
+  const database = { DATA_DIR: dataDir, DATABASE_URL: await databaseUrl(dataDir) }
+  const [old, next] = [await startMock(t), await startMock(t)]
+  let running: { app: TestApp; mock: MockProvider } | undefined
+  const current = () => {
+    if (!running) throw new Error('no service is running')
+    return running
+  }
+  const settings = ({ issuer }: MockProvider) => ({
+    OIDC_ISSUER: issuer,
+    OIDC_CLIENT_ID: relyingParty.clientId,
+    OIDC_CLIENT_SECRET: relyingParty.clientSecret,
+  })
+  const command = async (mock: MockProvider, name: string, args: string[]) => {
+    const { code, stdout, stderr } = await startCommand(t, name, args, { ...database, ...settings(mock) }).result
+    return { code, stdout, stderr }
+  }
+  return {
+    old,
+    next,
+    dataDir,
+    context: () => current().app.context,
+    log: () => current().app.log.map((line) => JSON.parse(line)),
+    setClock: (now: number) => current().app.setClock(now),
+    async start(mock: MockProvider, env: Record<string, string> = {}) {
+      await running?.app.close()
+      running = { app: await buildApp(t, { ...settings(mock), ...env }, { dataDir }), mock }
+      return running.app
+    },
+    /** Signs a person in at the running service's provider. */
+    async signIn(sub: string, claims: Partial<MockProvider['person']> = {}, browser = newBrowser(current)) {
+      current().mock.person = { sub, email: `${sub}@example.org`, email_verified: true, ...claims }
+      const { headers } = await browser.signIn('', '/in')
+      const { body } = await browser.call('GET', '/api/v1/auth/session')
+      return { browser, location: headers.location, userId: body.user?.user_id as string, body }
+    },
+    doctor: async () => {
+      const { stdout } = await command(current().mock, 'doctor', ['--json'])
+      return (JSON.parse(stdout) as { about: string; state: string; says: string; todo?: string }[]).filter(
+        ({ about }) => about === 'users',
+      )
+    },
+    move: (...args: string[]) => command(next, 'admin', ['move-issuer', old.issuer, next.issuer, ...args]),
+    async map(lines: string[]): Promise<string> {
+      const path = join(dataDir, 'map.csv')
+      await writeFile(path, `${lines.join('\n')}\n`)
+      return path
+    },
+  }
+}
+
+function newBrowser(current: () => { app: TestApp }): Browser {
+  return openBrowser((...request) => current().app.call(...request))
+}
+
+async function addBookmark({ call }: Pick<Browser, 'call'>): Promise<void> {
+  const { status } = await call('POST', '/api/v1/bookmarks', { body: { encrypted_data: 'AAAA', data_hash: 'h' } })
+  if (status !== 201) throw new Error(`the bookmark got ${status}`)
+}
+
+async function countBookmarks({ call }: Pick<Browser, 'call'>): Promise<number> {
+  return (await call('GET', '/api/v1/bookmarks')).body.meta.total
+}
+
+t.test('Another issuer makes nobody a new, empty user; start and doctor tell, and one command moves all', async (t) => {
+  const change = await openChange(t)
+  const { old, next } = change
+  await change.start(old)
+  const ada = await change.signIn('ada')
+  await addBookmark(ada.browser)
+  await replaceKeyring(ada.browser, 1)
+  t.same(await change.doctor(), [{ about: 'users', state: 'ok', says: `1 of ${old.issuer}` }])
+
+  await change.start(next)
+  const said = `1 user, none of ${next.issuer}: 1 of ${old.issuer}`
+  const errors = change.log().filter(({ level }) => level === 50)
+  t.equal(errors.length, 1)
+  t.ok(errors[0].msg.startsWith(`OIDC_ISSUER: ${said}. Nobody can sign in until they are moved: `), errors[0].msg)
+  t.match(errors[0].msg, `move-issuer ${old.issuer} ${next.issuer} --dry-run`)
+  t.match(await change.doctor(), [{ state: 'error', says: said, todo: `move-issuer ${old.issuer} ${next.issuer}` }])
+
+  const before = await snapshot(change.context())
+  const refused = await change.signIn('ada')
+  t.equal(refused.location, unmoved)
+  t.equal(await snapshot(change.context()), before, 'no user is made')
+  const line = change.log().find(({ msg }) => msg === 'a sign-in failed')
+  t.match(line.err.message, `there are users of ${old.issuer}, and none of ${next.issuer}`)
+  t.notMatch(JSON.stringify(line), /\bada\b|example\.org/, 'nobody is named')
+  t.equal(await countBookmarks(ada.browser), 1, 'a session goes on')
+
+  const tried = await change.move('--dry-run')
+  t.match(tried, { code: 0, stderr: '' })
+  t.match(tried.stdout, `${ada.userId}  "ada@example.org"  becomes the subject "ada"\n`)
+  t.match(tried.stdout, `would move 1 user from ${old.issuer} to ${next.issuer}; nothing was changed\n`)
+  t.equal(await snapshot(change.context()), before)
+
+  t.same(await change.move(), { code: 0, stdout: `moved 1 user from ${old.issuer} to ${next.issuer}\n`, stderr: '' })
+  const again = await change.signIn('ada')
+  t.match(again, { location: '/in', userId: ada.userId, body: { has_keyring: true } })
+  t.equal(await countBookmarks(again.browser), 1)
+  t.equal(await countBookmarks(ada.browser), 1, 'a session goes on')
+  t.same(await change.doctor(), [{ about: 'users', state: 'ok', says: `1 of ${next.issuer}` }])
+  const moved = await snapshot(change.context())
+  const second = await change.move()
+  t.match(second, { code: 0, stdout: `nothing to do: no user is of ${old.issuer} (users: 1 of ${next.issuer})\n` })
+  t.equal(await snapshot(change.context()), moved)
+})
+
+t.test("A provider is not sent another one's refresh tokens: such logins end within a day, moved or not", async (t) => {
+  const change = await openChange(t)
+  const { old, next } = change
+  await change.start(old)
+  const people = [await change.signIn('ada'), await change.signIn('bob')]
+  const other = await change.signIn('ada')
+  await change.start(next)
+  const started = Date.now()
+  for (const [index, { browser }] of people.entries()) {
+    if (index === 1) await change.move()
+    change.setClock(started + 2 * minute)
+    t.equal((await browser.call('POST', '/api/v1/auth/refresh')).status, 200)
+    t.same(
+      next.requests.filter(({ endpoint }) => endpoint === 'token'),
+      [],
+    )
+    if (index === 0) {
+      t.equal((await other.browser.call('POST', '/api/v1/auth/logout')).status, 200)
+      t.same(
+        next.requests.filter(({ endpoint }) => endpoint === 'revoke'),
+        [],
+        'nor when somebody signs out',
+      )
+    }
+    change.setClock(started + 23 * 60 * minute)
+    t.equal((await browser.call('POST', '/api/v1/auth/refresh')).status, 200)
+    t.equal((await browser.call('GET', '/api/v1/bookmarks')).status, 200)
+    change.setClock(started + 24 * 60 * minute + 3 * minute)
+    t.equal((await browser.call('GET', '/api/v1/bookmarks')).status, 401)
+    change.setClock(started)
+  }
+  const later = await change.signIn('bob')
+  change.setClock(started + 2 * minute)
+  next.requests.length = 0
+  t.equal((await later.browser.call('POST', '/api/v1/auth/refresh')).status, 200)
+  t.equal(next.requests.filter(({ endpoint }) => endpoint === 'token').length, 1, 'a new login is checked')
+})
+
+t.test('A refresh that is under way at the old provider does not bring its token back', async (t) => {
+  const change = await openChange(t)
+  const { old, next } = change
+  await change.start(old)
+  const { browser } = await change.signIn('ada')
+  const started = Date.now()
+  change.setClock(started + 2 * minute)
+  const moved = Promise.withResolvers<void>()
+  const asked = new Promise<void>((resolve) => {
+    old.before = (endpoint) => {
+      if (endpoint !== 'token') return
+      resolve()
+      return moved.promise
+    }
+  })
+  const refreshed = browser.call('POST', '/api/v1/auth/refresh')
+  await asked
+  t.match(await change.move(), { code: 0, stdout: /^moved 1 user / })
+  moved.resolve()
+  t.equal((await refreshed).status, 200)
+  await change.start(next)
+  change.setClock(started + 4 * minute)
+  t.equal((await browser.call('POST', '/api/v1/auth/refresh')).status, 200)
+  const tokens = next.requests.filter(({ endpoint }) => endpoint === 'token')
+  t.same(tokens, [])
+  change.setClock(Date.now() + 24 * 60 * minute)
+  t.equal((await browser.call('POST', '/api/v1/auth/refresh')).status, 401)
+})
+
+t.test('While sign-up is closed, a moved user is recognized, and a stranger is not let in', async (t) => {
+  const change = await openChange(t)
+  await change.start(change.old)
+  const { userId } = await change.signIn('ada')
+  await change.start(change.next, { SIGN_UP: 'closed', OIDC_ALLOWED_DOMAINS: 'example.org' })
+  t.equal((await change.signIn('ada')).location, unmoved, 'not as a stranger')
+  await change.move()
+  t.match(await change.signIn('ada'), { userId, location: '/in' })
+  t.match((await change.signIn('eve')).location, /takes%20no%20new%20users/)
+  t.match((await change.signIn('ada', { email: 'ada@example.com' })).location, /may%20not%20use/)
+})
+
+t.test('A file moves by subject or verified address, and leaves the others', async (t) => {
+  const change = await openChange(t)
+  const { old, next } = change
+  await change.start(old)
+  const [ada, bob, eve] = [await change.signIn('ada'), await change.signIn('Bob'), await change.signIn('eve')]
+  const unverified = await change.signIn('dan', { email_verified: false })
+  await change.start(next)
+
+  const subjects = await change.map(['\uFEFFold_subject,new_subject\r', 'ada,"1,""2"""\r', 'nobody,3'])
+  const tried = await change.move('--map', subjects, '--dry-run')
+  t.match(tried.stdout, `${ada.userId}  "ada@example.org"  becomes the subject "1,\\"2\\""\n`)
+  t.match(tried.stdout, `line 3  no user of ${old.issuer} has "nobody"\n`)
+  t.match(tried.stdout, `${eve.userId}  "eve@example.org"  stays: the file does not name it\n`)
+  t.match(await change.move('--map', subjects), { code: 0, stdout: /^moved 1 user .*; 3 users of \S+ stay\n$/m })
+  t.equal((await change.signIn('1,"2"')).userId, ada.userId)
+  t.match(await change.doctor(), [{ state: 'warning', says: `4 users, 1 of ${next.issuer}, but 3 of ${old.issuer}` }])
+
+  const addresses = ['old_email,new_email', 'BOB@example.org,wrong@example.com', 'dan@example.org,dan@example.com']
+  const byAddress = await change.move('--map', await change.map(addresses))
+  t.match(byAddress.stdout, /^moved 1 user /m, 'nobody can rely on an address that is not verified')
+  const corrected = await change.map(['old_email,new_email', 'bob@example.org,Robert@example.com'])
+  t.match(await change.move('--map', corrected), { code: 0, stdout: /^moved 1 user /m })
+  t.match(
+    (await change.move('--map', corrected)).stdout,
+    /^nothing to do: .*; 1 user of \S+ has not signed in there yet/,
+  )
+  const claims = { email: 'robert@EXAMPLE.com' }
+  t.equal((await change.signIn('b', { ...claims, email_verified: false })).location, unmoved)
+  t.equal((await change.signIn('b', claims)).userId, bob.userId)
+  t.equal((await change.signIn('b', { email: 'other@example.com' })).userId, bob.userId, 'by the subject from then on')
+  const stranger = await change.signIn('c', claims)
+  t.match(stranger.location, '/in')
+  t.notSame(stranger.userId, bob.userId, 'an account is given once')
+  t.match(await change.doctor(), [{ says: `5 users, 3 of ${next.issuer}, but 2 of ${old.issuer}` }])
+  t.ok(unverified.userId)
+})
+
+t.test('A file that says two things, or nothing, is refused before anything is read', async (t) => {
+  const change = await openChange(t)
+  await change.start(change.old)
+  await change.signIn('ada')
+  const before = await snapshot(change.context())
+  const faults: [lines: string[], says: RegExp][] = [
+    [['ada,1'], /line 1 must be old_subject or old_email, a comma, and new_subject or new_email/],
+    [['old_subject,new_subject', 'ada,1', 'ada,2'], /lines 2 and 3 both have "ada"/],
+    [['old_email,new_email', 'a@b.c,x@y.z', 'd@e.f,X@Y.Z'], /lines 2 and 3 both have "x@y.z"/],
+    [
+      ['old_subject,new_subject', 'ada'],
+      /line 2 must have a subject of at most 255 letters \(ASCII\), a comma, and a subj/,
+    ],
+    [['old_subject,new_subject', 'ada,é'], /line 2 must have/],
+    [['old_subject,new_email', 'ada,1'], /line 2 must have .* a comma, and an e-mail address/],
+  ]
+  for (const [lines, says] of faults)
+    t.match(await change.move('--map', await change.map(lines)), { code: 1, stdout: '', stderr: says })
+  t.match(await change.move('--map', join(change.dataDir, 'none.csv')), { code: 2, stderr: /there is no file/ })
+  const { stderr } = await change.move('--no')
+  t.match(stderr, /unknown option/)
+  t.equal(await snapshot(change.context()), before)
+})
+
+/** As a database has it whose users were let in at the new provider before anybody moved them. */
+async function letIn(change: Awaited<ReturnType<typeof openChange>>, ...names: string[]) {
+  const [first = '', ...others] = names
+  const { database, seal } = change.context()
+  const id = uuidv7()
+  const profile = { email: `${first}@example.org`, name: '', avatar_url: '', email_verified: 1, created_at: 1 }
+  const export_key_sealed = seal.seal(Buffer.alloc(32), { purpose: 'export-key', userId: id, rowId: id })
+  const user = { id, issuer: change.next.issuer, subject: first, ...profile, export_key_sealed }
+  await database.write((trx) => saveUser(trx, user))
+  const signedIn = [await change.signIn(first)]
+  for (const name of others) signedIn.push(await change.signIn(name))
+  return signedIn
+}
+
+t.test('An empty account of the same person makes way; two with bookmarks are refused by name', async (t) => {
+  const change = await openChange(t)
+  const { old, next } = change
+  await change.start(old)
+  const [ada, bob, cy] = [await change.signIn('ada'), await change.signIn('bob'), await change.signIn('cy')]
+  for (const { browser } of [ada, cy]) await addBookmark(browser)
+  await change.start(next)
+  const [ada2, bob2, cy2] = await letIn(change, 'ada', 'bob', 'cy')
+  if (!ada2 || !bob2 || !cy2) throw new Error('somebody is missing')
+  await replaceKeyring(ada2.browser, 1)
+  for (const { browser } of [bob2, cy2]) await addBookmark(browser)
+
+  const before = await snapshot(change.context())
+  for (const args of [['--dry-run'], []]) {
+    const refused = await change.move(...args)
+    t.match(refused, { code: 1, stderr: /^1 user cannot be moved: nothing was changed\b/ })
+    t.match(
+      refused.stdout,
+      `${cy.userId}  "cy@example.org"  cannot be moved: ${cy2.userId}  "cy@example.org" is the same`,
+    )
+    t.equal(await snapshot(change.context()), before)
+  }
+  const file = await change.map(['old_subject,new_subject', 'ada,ada', 'bob,bob'])
+  const { code, stdout } = await change.move('--map', file)
+  t.equal(code, 0)
+  t.match(
+    stdout,
+    `${ada.userId}  "ada@example.org"  becomes the subject "ada", in place of ${ada2.userId}, which is empty`,
+  )
+  t.match(stdout, `${bob.userId}  "bob@example.org"  is empty and deleted: the same person is ${bob2.userId} at`)
+  t.match(stdout, /^moved 1 user .*; deleted 2 empty accounts; 1 user of \S+ stays$/m)
+  t.equal((await ada2.browser.call('GET', '/api/v1/bookmarks')).status, 401, 'its sessions have ended')
+  const [adaNow, bobNow] = [await change.signIn('ada'), await change.signIn('bob')]
+  t.same([adaNow.userId, bobNow.userId], [ada.userId, bob2.userId])
+  t.same([await countBookmarks(adaNow.browser), await countBookmarks(bobNow.browser)], [1, 1])
+})
+
+t.test('A disabled user stays disabled, and cannot be had back through another account', async (t) => {
+  const change = await openChange(t)
+  await change.start(change.old)
+  const [ada, bob] = [await change.signIn('ada'), await change.signIn('bob')]
+  const disable = (id: string) =>
+    change.context().database.db.updateTable('users').set({ disabled_at: 1 }).where('id', '=', id).execute()
+  await disable(bob.userId)
+  await change.start(change.next)
+  const [ada2] = await letIn(change, 'ada')
+  await disable(String(ada2?.userId))
+  const refused = await change.move()
+  t.match(refused, { code: 1, stdout: /ada@example\.org" is the same person at \S+, and one of the two is disabled/ })
+  t.ok(ada.userId)
+  await change.move('--map', await change.map(['old_subject,new_subject', 'bob,bob']))
+  t.match((await change.signIn('bob')).location, /Account%20is%20disabled/)
+})
+
+t.test('If all users of before are disabled or deleted, a new provider begins with its own', async (t) => {
+  const change = await openChange(t)
+  await change.start(change.old)
+  const [ada, bob] = [await change.signIn('ada'), await change.signIn('bob')]
+  const app = await change.start(change.next)
+  t.equal((await change.signIn('eve')).location, unmoved)
+  await app.context.database.db.updateTable('users').set({ disabled_at: 1 }).where('id', '=', ada.userId).execute()
+  t.equal((await bob.browser.call('GET', '/api/v1/bookmarks')).status, 200)
+  await startCommand(t, 'admin', ['delete', bob.userId], {
+    DATA_DIR: change.dataDir,
+    DATABASE_URL: await databaseUrl(change.dataDir),
+  }).result
+  t.equal((await change.signIn('eve')).location, '/in')
+})
+
+t.test(
+  'Hundreds of users are moved while one of them goes on writing; also those who are known at both issuers',
+  async (t) => {
+    const change = await openChange(t)
+    const { old, next } = change
+    await change.start(old)
+    const ada = await change.signIn('ada')
+    await change.start(next)
+    const { database } = change.context()
+    const profile = { email: '', name: '', avatar_url: '', email_verified: 0, created_at: 1, export_key_sealed: '' }
+    const users = Array.from({ length: 320 }, (_, n) => ({
+      id: `user ${n}`,
+      issuer: old.issuer,
+      subject: `s${n}`,
+      ...profile,
+    }))
+    await database.db.insertInto('users').values(users).execute()
+    const identities = users.map(({ id, subject }) => ({ issuer: old.issuer, subject, user_id: id }))
+    await database.db.insertInto('identities').values(identities).execute()
+    const both = identities.slice(0, 20).map((identity) => ({ ...identity, issuer: next.issuer }))
+    await database.db.insertInto('identities').values(both).execute()
+    t.match(await change.doctor(), [{ says: `321 users, 20 of ${next.issuer}, but 301 of ${old.issuer}` }])
+
+    let [over, writes] = [false, 0]
+    const writing = (async () => {
+      for (; !over; writes += 1) await addBookmark(ada.browser)
+    })()
+    const [one, other] = await Promise.all([change.move(), change.move()])
+    over = true
+    await writing
+    t.same([one?.code, other?.code], [0, 0], `${one?.stderr}${other?.stderr}`)
+    t.ok(writes > 0)
+    const left = (table: 'users' | 'identities') =>
+      database.db.selectFrom(table).select('subject').where('issuer', '=', old.issuer).execute()
+    t.same([await left('users'), await left('identities')], [[], []])
+    const rows = await database.db.selectFrom('identities').selectAll().where('issuer', '=', next.issuer).execute()
+    t.equal(rows.length, 321)
+    t.same(
+      rows.filter(({ user_id, subject }) => user_id !== ada.userId && user_id !== subject.replace('s', 'user ')),
+      [],
+    )
+    t.equal((await change.signIn('ada')).userId, ada.userId)
+    t.equal(await countBookmarks(ada.browser), writes)
+  },
+)
+
+t.test('An issuer that is misspelt, or whose users are gone, is told with what there is', async (t) => {
+  const change = await openChange(t)
+  await change.start(change.old)
+  await change.signIn('ada')
+  const wrong = await startCommand(t, 'admin', ['move-issuer', 'https://a.example', 'https://b.example'], {
+    DATA_DIR: change.dataDir,
+    DATABASE_URL: await databaseUrl(change.dataDir),
+  }).result
+  t.match(wrong, {
+    code: 1,
+    stdout: `nothing to do: no user is of https://a.example (users: 1 of ${change.old.issuer})\n`,
+    stderr: new RegExp(`did you mean .*move-issuer ${change.old.issuer} https://b.example`),
+  })
+  for (const [args, says] of [
+    [['a', 'https://b.example'], /a is no issuer/],
+    [['https://b.example', 'https://b.example'], /are the same/],
+    [['https://b.example'], /missing required argument/],
+  ] as const) {
+    const { code, stderr } = await startCommand(t, 'admin', ['move-issuer', ...args], { DATA_DIR: change.dataDir })
+      .result
+    t.match([code, stderr], [2, says])
+  }
+})

@@ -1,0 +1,168 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { folder, startService } from '../support/service.ts'
+import {
+  demoOrigin,
+  developmentProvider,
+  enterVault,
+  importFile,
+  live,
+  openChromium,
+  openContext,
+  passphrase,
+  screenshot,
+  show,
+  shownTree,
+} from './fixture.ts'
+
+const file = fileURLToPath(new URL('../fixtures/bookmarks/firefox_nested.htm', import.meta.url))
+const browser = await openChromium()
+if (typeof browser === 'string') t.plan(0, browser)
+else {
+  t.test('a saved backup opens after the account is gone, and on another server', async (t) => {
+    const origin = await demoOrigin()
+    const context = await openContext(t, browser, {}, /status of 40[14]/)
+    const page = await context.newPage()
+    const code = await enterVault(page, origin, 'Iris')
+    await importFile(page, file)
+    await live(page)
+    const tree = await shownTree(page, 30)
+    const backup = await downloadedBackup(page)
+
+    await t.test('a keyring that would not open the file: no file, and what helps', async (t) => {
+      const whole = await storedKeyring(page)
+      const junk = Buffer.alloc(48, 7).toString('base64')
+      const faulty = { ...whole, recovery: { ...whole.recovery, wrapped_key: junk } }
+      const replaced = { ...whole, format: 'ebs/keyring/2', key_id: 'n0a0t/rIPhE=', older: { ...whole.recovery } }
+      replaced.older.wrapped_keys = whole.recovery.wrapped_key
+      for (const [stored, told] of [
+        ['x', 'so the file would not open later. Repair the vault under “Security”'],
+        [JSON.stringify(faulty), 'so the file would not open later. Repair the vault under “Security”'],
+        [JSON.stringify(replaced), 'Your keys were replaced meanwhile'],
+      ] as const) {
+        await serveKeyring(page, stored)
+        await page.getByRole('button', { name: /^Download/ }).click()
+        await page.getByRole('alert').filter({ hasText: told }).waitFor()
+        await page.getByRole('alert').getByRole('button').first().click()
+      }
+      await serveKeyring(page, JSON.stringify({ ...whole, mac: undefined }))
+      const download = page.waitForEvent('download')
+      await page.getByRole('button', { name: /^Download/ }).click()
+      t.match((await download).suggestedFilename(), /^bookmarks-\d{4}-\d\d-\d\d\.dat$/)
+      await page.getByRole('alert').filter({ hasText: 'nothing shows that your passphrase opens it' }).waitFor()
+      await page.unroute(keyringPath)
+      await show(page, 'security')
+      await page.getByRole('button', { name: 'Repair the vault…' }).waitFor()
+    })
+
+    await t.test(
+      'a file that an earlier version saved opens here, and the page offers to save a new one',
+      async (t) => {
+        const saved = await readFile(backup)
+        const bare = saved.subarray(saved.indexOf('EBSX'))
+        await openFile(page, { name: 'bare.dat', mimeType: 'application/octet-stream', buffer: bare })
+        const dialog = page.getByRole('dialog')
+        await dialog.getByText('opens only in this account, and only while it exists').waitFor()
+        const download = page.waitForEvent('download')
+        await dialog.getByRole('button', { name: 'Save a new backup' }).click()
+        t.equal((await readFile(await (await download).path())).toString('latin1', 0, 4), 'EBSB')
+        await page.getByText('The new backup is saved').waitFor()
+        await dialog.getByRole('button', { name: 'Close' }).last().click()
+        await openFile(page, backup)
+        await dialog.getByText('There is nothing to put back').waitFor()
+        t.equal(await dialog.getByText('opens only in this account').count(), 0)
+        await dialog.getByRole('button', { name: 'Close' }).last().click()
+      },
+    )
+
+    await t.test('the page says what opens the file before the account is deleted', async () => {
+      await show(page, 'account')
+      const section = page.locator('#account-delete')
+      await section.getByText('One that an earlier version of this page saved does not: save a new one').waitFor()
+      await section.getByRole('button', { name: 'Delete my account…' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByText('was valid when you downloaded it: keep that for as long as the file').waitFor()
+      await dialog.getByText('opens only while this account exists: save a new one first').waitFor()
+      await dialog.getByRole('textbox').fill('delete')
+      await dialog.getByRole('button', { name: 'Delete everything' }).click()
+      await page.getByText('Your account is deleted').waitFor()
+    })
+
+    await t.test('in a new account of the same person, by the recovery code of before', async (t) => {
+      await enterVault(page, origin, 'Iris')
+      await openFile(page, backup)
+      await openTyped(page, code)
+      await putBack(page)
+      t.strictSame(await shownTree(page, 30), tree)
+    })
+
+    await t.test('on another server, in a vault with another code, by the passphrase of before', async (t) => {
+      const other = await startService(t, await folder(t), { SERVE_APP: 'true', ...(await developmentProvider()) })
+      const there = await (await openContext(t, browser)).newPage()
+      const codeThere = await enterVault(there, other.origin, 'Iris')
+      await openFile(there, backup)
+      const dialog = there.getByRole('dialog')
+      for (const wrong of ['not the passphrase', codeThere]) {
+        await openTyped(there, wrong)
+        await dialog.getByText('This does not open the backup').waitFor()
+      }
+      await screenshot(there, 'backup-of-another-vault')
+      await openTyped(there, passphrase)
+      await putBack(there)
+      t.strictSame(await shownTree(there, 30), tree)
+      const again = await downloadedBackup(there)
+      await openFile(there, again)
+      await dialog.getByText('There is nothing to put back').waitFor()
+      await dialog.getByRole('button', { name: 'Close' }).last().click()
+
+      await openFile(there, {
+        name: 'cut.dat',
+        mimeType: 'application/octet-stream',
+        buffer: Buffer.from('EBSB\x01\x24'),
+      })
+      await dialog.getByText('The backup is damaged or cut off').waitFor()
+    })
+  })
+}
+
+const keyringPath = '**/api/v1/account/keyring'
+
+async function storedKeyring(page: Page) {
+  const response = await page.request.get(new URL('/api/v1/account/keyring', page.url()).href)
+  return JSON.parse((await response.json()).keyring)
+}
+
+/** Answers with this keyring, as a faulty service would. */
+async function serveKeyring(page: Page, keyring: string): Promise<void> {
+  await page.unroute(keyringPath)
+  await page.route(keyringPath, (route) => route.fulfill({ json: { keyring, revision: 1 } }))
+}
+
+/** Makes a backup, and downloads it. Returns where the file is. */
+async function downloadedBackup(page: Page): Promise<string> {
+  await show(page, 'settings')
+  await page.getByRole('button', { name: 'Create a backup' }).click()
+  const backup = page.getByRole('list', { name: 'Backups on the service' }).getByRole('listitem')
+  const download = page.waitForEvent('download')
+  await backup.getByRole('button', { name: 'Download' }).click()
+  return (await download).path()
+}
+
+async function openFile(page: Page, backup: Parameters<Page['setInputFiles']>[1]): Promise<void> {
+  await show(page, 'settings')
+  await page.setInputFiles('input[accept=".dat"]', backup)
+}
+
+async function openTyped(page: Page, secret: string): Promise<void> {
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Passphrase or recovery code').fill(secret)
+  await dialog.getByRole('button', { name: 'Open', exact: true }).click()
+}
+
+async function putBack(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Add 31 missing' }).click()
+  await page.getByText('From the backup: 31 added').waitFor()
+  await live(page)
+}

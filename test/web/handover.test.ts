@@ -1,0 +1,456 @@
+/** Two people share a browser: the page of one does nothing in the account of the other. */
+import type { BrowserContext, Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { openBrowser, type Browser as Person } from '../support/browser.ts'
+import { isDeep } from '../support/depth.ts'
+import { keyringOf } from '../support/keyrings.ts'
+import { callsTo } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import {
+  addBookmark,
+  answerProvider,
+  demoOrigin,
+  enter,
+  enterVault,
+  live,
+  openChromium,
+  openContext,
+  passphrase,
+  show,
+  signIn,
+  signInBeside,
+  startVault,
+} from './fixture.ts'
+
+/** The browser reports what the service refuses. */
+const refusals = /status of (401|403|409)/
+
+const browser = await openChromium()
+if (typeof browser === 'string') t.plan(0, browser)
+else {
+  const origin = await demoOrigin()
+  let people = 0
+  /** Ann's browser, her page, and Bob at another machine. */
+  const meet = async (t: Test) => {
+    const names = { ann: `Ann ${++people}`, bob: `Bob ${people}` }
+    const bob = await furnished(origin, names.bob)
+    const context = await openContext(t, browser, {}, refusals)
+    return { ...names, account: bob, context, page: await context.newPage() }
+  }
+
+  t.test('each dialog that confirms something closes once somebody else has signed in', async (t) => {
+    const { ann, bob, account, context, page } = await meet(t)
+    const code = await enterVault(page, origin, ann)
+    await addBookmark(page, 'Kept')
+    await addBookmark(page, 'Deleted')
+    await page.getByRole('button', { name: 'More for Deleted' }).click()
+    await page.getByRole('menuitem', { name: 'Delete' }).click()
+    await live(page)
+    const before = await contentOf(account)
+    const unnamed = unnamedOf(page)
+    const dialog = page.getByRole('dialog')
+    const press = (name: string) => dialog.getByRole('button', { name, exact: true }).click()
+    const press1 = (name: string | RegExp) => page.getByRole('button', { name }).first().click()
+    const fill = async (values: Record<string, string>) => {
+      for (const [label, value] of Object.entries(values)) await dialog.getByLabel(label).fill(value)
+    }
+    const chosen = { 'New passphrase': 'another horse battery', 'The same once more': 'another horse battery' }
+    const shown = () => dialog.locator('#recovery-code').waitFor()
+    const ready = (name: string) => dialog.getByRole('button', { name, exact: true }).waitFor()
+
+    /** One way closes all: in the quick depth, one with a code, one that a button has opened, and one that a menu has. */
+    const kinds = ['security/code', 'account/delete', 'settings', 'trash']
+    /** By address, how far each goes before the other person comes. */
+    const dialogs: Record<string, () => Promise<unknown>> = {
+      'security/passphrase': () => fill({ 'Passphrase or recovery code': code, ...chosen }),
+      'security/code': async () => {
+        await fill({ 'Passphrase or recovery code': code })
+        await press('Continue')
+        await shown()
+      },
+      'security/keyrings': () => dialog.getByText('There are none').waitFor(),
+      'security/repair': async () => {
+        await fill(chosen)
+        await press('Continue')
+        await shown()
+      },
+      'account/keys': async () => {
+        await fill({ 'Passphrase or recovery code': code, ...chosen })
+        await press('Continue')
+        await shown()
+      },
+      'account/others': () => ready('Sign out all others'),
+      'account/delete': () => dialog.getByLabel('Type “delete” to confirm').fill('delete'),
+      'trash/empty': () => ready('Erase everything'),
+      trash: async () => {
+        await press1('More for Deleted')
+        await page.getByRole('menuitem', { name: 'Erase now…' }).click()
+        await ready('Erase for good')
+      },
+      settings: async () => {
+        await press1('Create a backup')
+        await press1(/^Delete: /)
+        await ready('Delete the backup')
+      },
+      'account#phone': async () => {
+        await press1('Pair a phone…')
+        await dialog.getByRole('img').waitFor()
+      },
+      'folder#move': async () => {
+        await press1('More for Kept')
+        await page.getByRole('menuitem', { name: 'Move to…' }).click()
+        await dialog.waitFor()
+      },
+    }
+    const played = Object.entries(dialogs).filter(([address]) => isDeep || kinds.includes(address))
+    for (const [address, open] of played) {
+      await show(page, address.split('#')[0] ?? '')
+      await open()
+      const hasCode = (await dialog.locator('#recovery-code').count()) > 0
+      const sent = writesOf(page)
+      await signInBeside(context, origin, bob)
+      await page.getByRole('heading', { name: 'Somebody else has signed in' }).waitFor()
+      await page.getByText('The open dialog was closed').waitFor()
+      if (hasCode) await page.getByText('The recovery code that was shown does not count').waitFor()
+      t.equal(await dialog.count(), 0, `${address}: it is closed`)
+      t.same(sent, [], 'and has confirmed nothing')
+      await signInBeside(context, origin, ann)
+      await page.goto(`${origin}/api/v1/auth/session`)
+      await page.goto(origin)
+      await live(page)
+    }
+    t.equal(await contentOf(account), before, 'nothing has changed in the account of the other')
+    t.same(unnamed, [], 'each of its calls has named her')
+  })
+
+  t.test('whose keys are being changed changes nobody else’s, and hears what is done', async (t) => {
+    const { ann, bob, account, context, page } = await meet(t)
+    const code = await enterVault(page, origin, ann)
+    const before = await contentOf(account)
+    const dialog = page.getByRole('dialog')
+    const begin = async (secret: string) => {
+      await show(page, 'account/keys')
+      await dialog.getByLabel('Passphrase or recovery code').fill(secret)
+      for (const label of ['New passphrase', 'The same once more']) await dialog.getByLabel(label).fill(passphrase)
+      await dialog.getByRole('button', { name: 'Continue' }).click()
+      await dialog.locator('#recovery-code').waitFor()
+    }
+    await begin(code)
+    // She is quicker than the page, which has not heard of him yet.
+    await page.route('**/api/v1/account/keyring', async (route) => {
+      await signInBeside(context, origin, bob)
+      await route.continue({ headers: { ...route.request().headers(), cookie: await cookiesOf(context, origin) } })
+    })
+    await dialog.getByRole('button', { name: 'I have it on paper' }).click()
+    await page.getByRole('heading', { name: 'Somebody else has signed in' }).waitFor()
+    await page.getByText('The recovery code that was shown does not count').waitFor()
+    t.equal(await contentOf(account), before, 'the keyring, earlier ones and export key of the other are as before')
+    await page.unroute('**/api/v1/account/keyring')
+
+    await signInBeside(context, origin, ann)
+    await page.getByRole('button', { name: `Go on as ${bob}` }).click()
+    await live(page)
+    await begin(code)
+    await page.route('**/keyring/versions', async (route) => {
+      await signInBeside(context, origin, bob)
+      await route.continue({ headers: { ...route.request().headers(), cookie: await cookiesOf(context, origin) } })
+    })
+    await dialog.getByRole('button', { name: 'I have it on paper' }).click()
+    await page.getByRole('heading', { name: 'Somebody else has signed in' }).waitFor()
+    await page.getByText('The new keys count already').waitFor()
+    t.equal(await contentOf(account), before, 'nor are his earlier keyrings erased')
+  })
+
+  t.test('a vault that is being created is not created for somebody else', async (t) => {
+    for (const learnsBy of ['its own call', 'another tab'] as const) {
+      const { ann, bob, account, context, page } = await meet(t)
+      await account.call('DELETE', '/api/v1/account')
+      await enter(page, origin, ann)
+      await startVault(page)
+      if (learnsBy === 'another tab') {
+        const tab = await context.newPage()
+        await tab.goto(origin)
+        await tab.getByRole('button', { name: 'Sign out' }).click()
+        await tab.getByRole('button', { name: 'Sign in' }).waitFor()
+        await page.getByText('Your sign-in has ended').waitFor()
+        await signIn(tab, origin, bob)
+        await tab.getByLabel('New passphrase').waitFor()
+      } else {
+        await signInBeside(context, origin, bob)
+        await page.getByRole('button', { name: 'I have it on paper' }).click()
+        await page.getByText(`${bob} is now signed in in this browser`).waitFor()
+      }
+      await page.getByText('The recovery code that was shown does not count').waitFor()
+      t.equal(await page.locator('#recovery-code').count(), 0)
+      const session = await context.request.get(`${origin}/api/v1/auth/session`)
+      t.match(await session.json(), { user: { name: bob }, has_keyring: false }, learnsBy)
+    }
+  })
+
+  t.test('at the door, a passphrase opens nothing of somebody else, who can go on from there', async (t) => {
+    const { ann, bob, context, page } = await meet(t)
+    await enterVault(page, origin, ann)
+    await page.getByRole('button', { name: `${ann}, This browser` }).click()
+    await page.getByRole('menuitem', { name: 'Lock' }).click()
+    await page.getByLabel('Passphrase or recovery code').fill(passphrase)
+    await signInBeside(context, origin, bob)
+    await page.getByRole('button', { name: 'Open', exact: true }).click()
+    await page.getByText(`${bob} is now signed in in this browser`).waitFor()
+    await page.getByRole('button', { name: `Go on as ${bob}` }).click()
+    await page.getByText(`You are signed in as ${bob}.`).waitFor()
+    t.equal(await page.getByLabel('Passphrase or recovery code').inputValue(), '')
+  })
+
+  t.test('what was typed into a form comes back for the person who typed it, and for nobody else', async (t) => {
+    const { ann, bob, context, page } = await meet(t)
+    await enterVault(page, origin, ann)
+    await page.getByRole('button', { name: 'Add bookmark' }).click()
+    await page.getByRole('textbox', { name: 'Title' }).fill('Her secret plan')
+    await page.getByRole('textbox', { name: 'Address' }).fill('https://plan.example/')
+    await signInBeside(context, origin, bob)
+    await page.getByText('Your entries are kept in this tab').waitFor()
+    const kept = await page.evaluate(() => JSON.stringify(sessionStorage) + JSON.stringify(localStorage))
+    t.notMatch(kept, /secret plan|plan\.example/)
+    await page.getByRole('button', { name: `Go on as ${bob}` }).click()
+    await page.getByText(`You are signed in as ${bob}.`).waitFor()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await answerProvider(page, `${bob}, new`)
+    await startVault(page)
+    await page.getByRole('button', { name: 'I have it on paper' }).click()
+    await live(page)
+    t.equal(await page.getByRole('dialog').count(), 0, 'he sees nothing of it')
+    await signInBeside(context, origin, ann)
+    await page.getByRole('button', { name: `Go on as ${ann}` }).click()
+    await live(page)
+    const dialog = page.getByRole('dialog', { name: 'New bookmark' })
+    t.equal(await dialog.getByLabel('Title').inputValue(), 'Her secret plan')
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByRole('link', { name: 'Her secret plan' }).waitFor()
+  })
+
+  t.test('a sign-out that was still to be told ends no other person’s session', async (t) => {
+    const { ann, bob, context, page } = await meet(t)
+    await enterVault(page, origin, ann)
+    await page.route('**/api/v1/auth/logout', (route) => route.abort())
+    await page.getByRole('button', { name: `${ann}, This browser` }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    await page.unroute('**/api/v1/auth/logout')
+    await signInBeside(context, origin, bob)
+    await page.reload()
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    await until(() => page.evaluate(() => localStorage.getItem('signed-in-user') === null))
+    t.equal((await context.request.get(`${origin}/api/v1/auth/session`)).status(), 200)
+  })
+
+  t.test('who signs in again as somebody else does not come to the other’s view', async (t) => {
+    const { ann, bob, page } = await meet(t)
+    await enterVault(page, origin, ann)
+    await show(page, 'search/her%20words')
+    await page.evaluate(() => fetch('/api/v1/auth/logout', { method: 'POST' }))
+    await page.getByText('Your sign-in has ended').waitFor()
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await answerProvider(page, bob)
+    await page.getByText('You are signed in with another account than before').waitFor()
+    t.notMatch(page.url(), 'words')
+  })
+
+  t.test('a sign-out without a network ends the session before anybody goes to sign in', async (t) => {
+    const { ann, context, page } = await meet(t)
+    const session = async () => (await context.request.get(`${origin}/api/v1/auth/session`)).status()
+    const signOut = async (name: string) => {
+      await enterVault(page, origin, name)
+      await page.route('**/api/v1/auth/logout', (route) => route.abort())
+      await page.getByRole('button', { name: `${name}, This browser` }).click()
+      await page.getByRole('menuitem', { name: 'Sign out' }).click()
+      await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    }
+    await signOut(ann)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('The service did not answer').waitFor()
+    t.equal(page.url(), `${origin}/`, 'nobody goes to the provider while it lasts')
+    await page.unroute('**/api/v1/auth/logout')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.waitForURL(/\/sign-in\//)
+    t.equal(await session(), 401)
+    await page.goBack()
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+
+    await signOut(`${ann} too`)
+    await page.unroute('**/api/v1/auth/logout')
+    t.equal(await session(), 200)
+    await page.evaluate(() => dispatchEvent(new Event('online')))
+    await until(() => page.evaluate(() => localStorage.getItem('signed-in-user') === null))
+    t.equal(await session(), 401)
+  })
+
+  t.test('the history of a tab shows the words of one person to nobody else', async (t) => {
+    const back = async (page: Page) => {
+      await page.goBack()
+      await page.waitForFunction(() => !location.hash.includes('words'))
+    }
+    const meetSearching = async () => {
+      const met = await meet(t)
+      await enterVault(met.page, origin, met.ann)
+      await met.page.getByRole('searchbox').fill('her words')
+      await met.page.waitForURL(/her%20words/)
+      return met
+    }
+
+    const swapped = await meetSearching()
+    await show(swapped.page, 'trash')
+    await swapped.page.goBack()
+    t.match(swapped.page.url(), /her%20words/, 'she goes back to them herself')
+    await swapped.page.goForward()
+    await signInBeside(swapped.context, origin, swapped.bob)
+    await swapped.page.getByRole('button', { name: `Go on as ${swapped.bob}` }).click()
+    await swapped.page.getByText(`You are signed in as ${swapped.bob}.`).waitFor()
+    await back(swapped.page)
+
+    const reloaded = await meetSearching()
+    await signInBeside(reloaded.context, origin, reloaded.bob)
+    await reloaded.page.getByRole('button', { name: `Go on as ${reloaded.bob}` }).waitFor()
+    await reloaded.page.reload()
+    await reloaded.page.getByText('You are signed in with another account than before').waitFor()
+    t.notMatch(reloaded.page.url(), 'words')
+
+    const out = await meetSearching()
+    await live(out.page)
+    await out.page.getByRole('button', { name: `${out.ann}, This browser` }).click()
+    await out.page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await out.page.getByRole('button', { name: 'Sign in' }).waitFor()
+    await back(out.page)
+    await out.page.getByRole('button', { name: 'Sign in' }).waitFor()
+
+    const ended = await meetSearching()
+    await ended.page.evaluate(() => fetch('/api/v1/auth/logout', { method: 'POST' }))
+    await ended.page.getByText('Your sign-in has ended').waitFor()
+    await ended.page.reload()
+    await ended.page.getByRole('button', { name: 'Sign in' }).click()
+    await answerProvider(ended.page, ended.bob)
+    await ended.page.getByText('You are signed in with another account than before').waitFor()
+    t.notMatch(ended.page.url(), 'words')
+  })
+
+  t.test('the time before one person went back is offered to nobody else', async (t) => {
+    const { ann, bob, context, page } = await meet(t)
+    await enterVault(page, origin, ann)
+    await show(page, 'go-back')
+    await page.getByRole('button', { name: 'An hour ago' }).click()
+    await page.getByRole('region', { name: 'What would change' }).waitFor()
+    const note = () =>
+      page.evaluate(() => {
+        const { user_id } = JSON.parse(localStorage.getItem('signed-in-user') ?? '')
+        localStorage.setItem('before-going-back', JSON.stringify([user_id, Date.now()]))
+      })
+    await note()
+    await page.reload()
+    await page.getByRole('button', { name: 'Before I last went back' }).waitFor()
+    await signInBeside(context, origin, `${bob}, new`)
+    await enterVault(page, origin, `${bob}, new`)
+    await show(page, 'go-back')
+    await page.getByRole('button', { name: 'An hour ago' }).waitFor()
+    t.equal(await page.getByRole('button', { name: 'Before I last went back' }).count(), 0)
+  })
+
+  t.test('messages that name a bookmark are not left for the next person', async (t) => {
+    const { ann, bob, context, page } = await meet(t)
+    await enterVault(page, origin, ann)
+    await addBookmark(page, 'Secret plan')
+    await page.getByRole('button', { name: 'More for Secret plan' }).click()
+    await page.getByRole('menuitem', { name: 'Delete' }).click()
+    await live(page)
+    await show(page, 'trash')
+    await page.getByRole('button', { name: 'More for Secret plan' }).click()
+    await page.getByRole('menuitem', { name: 'Erase now…' }).click()
+    const deletion = await holdDeletion(page, '**/api/v1/trash/*')
+    await page.getByRole('dialog').getByRole('button', { name: 'Erase for good' }).click()
+    await deletion.done
+    await signInBeside(context, origin, bob)
+    await page.getByRole('heading', { name: 'Somebody else has signed in' }).waitFor()
+    deletion.answer()
+    await page.getByText('1 erased for good').waitFor()
+    t.equal(await page.getByText('Secret plan').count(), 0)
+  })
+
+  t.test('an account whose deletion is answered late takes nothing from the next person', async (t) => {
+    const { ann, bob, context, page } = await meet(t)
+    await enterVault(page, origin, ann)
+    await show(page, 'account/delete')
+    const deletion = await holdDeletion(page, '**/api/v1/account')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Type “delete” to confirm').fill('delete')
+    await dialog.getByRole('button', { name: 'Delete everything' }).click()
+    await deletion.done
+    const tab = await context.newPage()
+    await signIn(tab, origin, bob)
+    await tab.getByText(`You are signed in as ${bob}.`).waitFor()
+    const stored = () => tab.evaluate(() => JSON.stringify(Object.entries(localStorage).sort()))
+    const before = await stored()
+    deletion.answer()
+    await page.getByText('Your account is deleted').waitFor()
+    t.equal(await stored(), before)
+    t.match(before, bob)
+  })
+}
+
+/** Lets a DELETE reach the service, and keeps its response from the page until `answer` is called. */
+async function holdDeletion(page: Page, url: string): Promise<{ done: Promise<void>; answer(): void }> {
+  const [done, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  await page.route(url, async (route) => {
+    if (route.request().method() !== 'DELETE') return route.continue()
+    const response = await route.fetch()
+    done.resolve()
+    await answered.promise
+    await route.fulfill({ response })
+  })
+  return { done: done.promise, answer: answered.resolve }
+}
+
+/** Somebody with an account in which everything can be seen to change. */
+async function furnished(origin: string, name: string): Promise<Person> {
+  const person = openBrowser(callsTo(origin))
+  await person.signIn(name)
+  for (const revision of [1, 2]) {
+    await person.call('PUT', '/api/v1/account/keyring', { body: { keyring: keyringOf(`${revision}`), revision } })
+  }
+  await person.call('PUT', '/api/v1/account/export-key', { body: { key: Buffer.alloc(32, 7).toString('base64') } })
+  const content = { encrypted_data: 'data-of-bob', data_hash: 'hash-of-bob' }
+  for (const id of ['live', 'gone']) await person.call('POST', '/api/v1/bookmarks', { body: { id, ...content } })
+  await person.call('DELETE', '/api/v1/bookmarks/gone')
+  return person
+}
+
+/** Everything that a dialog of another person could have changed; the session at the other machine among it. */
+async function contentOf({ call }: Person): Promise<string> {
+  const paths = ['account/keyring', 'account/keyring/versions', 'account/export-key', 'bookmarks', 'trash', 'exports']
+  const answers = await Promise.all(paths.map((path) => call('GET', `/api/v1/${path}`)))
+  return answers.map(({ status, raw }) => `${status} ${raw}`).join('\n')
+}
+
+async function cookiesOf(context: BrowserContext, origin: string): Promise<string> {
+  const cookies = await context.cookies(`${origin}/api/v1/auth/session`)
+  return cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
+}
+
+/** What the page asks from now on without naming a user, although it knows whose page it is. */
+function unnamedOf(page: Page): string[] {
+  const unnamed: string[] = []
+  page.on('request', (request) => {
+    const { pathname } = new URL(request.url())
+    if (!pathname.startsWith('/api/') || /\/auth\/(login|session|refresh)$/.test(pathname)) return
+    if (!request.headers()['x-user-id']) unnamed.push(`${request.method()} ${pathname}`)
+  })
+  return unnamed
+}
+
+/** What the page asks the service to change from now on. */
+function writesOf(page: Page): string[] {
+  const writes: string[] = []
+  page.on('request', (request) => {
+    const { pathname } = new URL(request.url())
+    if (request.method() !== 'GET' && !/\/(sync|auth|pairings)\//.test(pathname)) writes.push(pathname)
+  })
+  return writes
+}
