@@ -30,10 +30,11 @@ registerHooks({
 
 // Not before the hooks are there.
 const { default: root } = await import('tap')
-root.setTimeout(0)
 // Also at the end: a browser, which all files share, counts once it is closed.
 process.on('exit', () => console.log(`# cpu=${cpuSeconds()}`))
 for (const path of process.argv.slice(2)) {
+  // From now, here and in the runner, which kills a process that does not even end by itself.
+  root.setTimeout(Number(process.env.TEST_LIMIT_MS))
   // Nothing else is waited for: without a test under way, tap ends.
   await root.test(relative('.', path), async (t) => {
     const { href } = pathToFileURL(resolve(path))

@@ -3,6 +3,9 @@ import type { Spawn, TAP } from 'tap'
 
 type Parser = Spawn['parser']
 
+/** After its exit, unless a process that it has started goes on and holds its output: tap would wait for that one. */
+const closesWithinMs = 10_000
+
 /** How many lines of a failure are shown. */
 const mostLines = 60
 
@@ -42,12 +45,22 @@ export class Report {
       file = undefined
       cpuSeconds = until
     })
+    let leftOthers = false
+    process.proc?.once('exit', () => {
+      const closing = setTimeout(() => {
+        leftOthers = true
+        process.proc?.stdout?.destroy()
+      }, closesWithinMs)
+      process.proc?.once('close', () => clearTimeout(closing))
+    })
     await running
     const { results, name, time, options, timedOut } = process
-    const end = results?.ok ? '' : timedOut ? ' (timed out)' : ` (exit ${options.signal ?? options.exitCode})`
-    if (!results?.ok) this.failedProcesses += 1
+    const isOk = results?.ok && !leftOthers
+    const reason = timedOut ? 'timed out' : leftOthers ? 'left a process that holds its output' : ''
+    const end = isOk ? '' : ` (${reason || `exit ${options.signal ?? options.exitCode}`})`
+    if (!isOk) this.failedProcesses += 1
     this.#processes.push({ name, milliseconds: time, cpuSeconds })
-    const verdict = results?.ok ? styleText('green', 'ok    ') : styleText('red', 'FAILED')
+    const verdict = isOk ? styleText('green', 'ok    ') : styleText('red', 'FAILED')
     this.#print([`${verdict} ${describeTime(time)}  ${name}${end}`, ...failures].join('\n'))
   }
 

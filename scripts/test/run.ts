@@ -10,8 +10,8 @@ import type { Plan, TestProcess } from './plan.ts'
 import { Report } from './report.ts'
 import { startServers } from './servers.ts'
 
-/** Far more than any process needs, so that no test fails because the machine is busy. */
-const limitMs = { quick: 1_800_000, deep: 14_400_000 }
+/** Of a process until its next file begins: far more than any needs, so that no test fails because the machine is busy. */
+const limitMs = { quick: 600_000, deep: 14_400_000 }
 
 const output = '.tap/tests.tap'
 const entry = resolve(import.meta.dirname, 'process.ts')
@@ -27,6 +27,7 @@ export async function runTests({ processes, recorded }: Plan, depth: 'quick' | '
   const settings = {
     NODE_COMPILE_CACHE: resolve('node_modules/.cache/compiled'),
     TEST_DEPTH: depth,
+    TEST_LIMIT_MS: String(limitMs[depth]),
     // Recorded only when all tests run: a part of them would not cover the whole contract.
     ...(all && { TEST_TRAFFIC: traffic }),
   }
