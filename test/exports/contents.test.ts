@@ -1,5 +1,5 @@
-import { mock } from 'node:test'
 import t from 'tap'
+import { holdIntervals } from '../support/intervals.ts'
 import { pick } from '../support/pick.ts'
 import { testOnEachStore } from '../support/stores.ts'
 import { until } from '../support/until.ts'
@@ -113,15 +113,14 @@ testOnEachStore(t, (t, store) => {
   })
 
   test('a worker takes a job at once when it is woken, otherwise within 5 s', async (t, fixture) => {
-    mock.timers.enable({ apis: ['setInterval'] })
-    t.teardown(() => mock.timers.reset())
+    const passes = holdIntervals(t)
     const worker = fixture.worker()
     await worker.stop(id)
     await fixture.addExport(id, 'ada')
     worker.wake()
     t.equal((await fixture.settled(id, 'ada')).status, 'completed')
     await fixture.addExport(exportId(2), 'ada')
-    mock.timers.tick(5_000)
+    passes(5)
     t.equal((await fixture.settled(exportId(2), 'ada')).status, 'completed')
   })
 

@@ -1,8 +1,8 @@
-import { mock } from 'node:test'
 import t from 'tap'
 import { pairingMs } from '../../src/protocol/pairing.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { snapshot } from '../support/database.ts'
+import { holdIntervals } from '../support/intervals.ts'
 import { sweepRows } from '../support/sweeps.ts'
 import { until } from '../support/until.ts'
 
@@ -113,8 +113,7 @@ t.test('Either device ends it, and nothing of it is left', async (t) => {
 })
 
 t.test('What nobody ends is erased within a minute after its two, also while the clock is not believed', async (t) => {
-  mock.timers.enable({ apis: ['setInterval'] })
-  t.teardown(() => mock.timers.reset())
+  const passes = holdIntervals(t)
   const own = await buildApp(t)
   const ada = await own.user('ada')
   const start = Date.now()
@@ -122,11 +121,11 @@ t.test('What nobody ends is erased within a minute after its two, also while the
   await send(ada, 'left', 0, 'what is left')
   const isLeft = async () => (await snapshot(own.context)).includes(textOf('what is left'))
   own.setClock(start + pairingMs - 1)
-  mock.timers.tick(60_000)
+  passes(60)
   t.ok(await isLeft())
   own.context.clockGuard.isBelieved = async () => false
   own.setClock(start + pairingMs)
-  mock.timers.tick(60_000)
+  passes(60)
   await until(async () => !(await isLeft()))
 })
 

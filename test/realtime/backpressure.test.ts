@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import { mock } from 'node:test'
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -80,16 +79,15 @@ t.test('A paused reader costs under 8 MB, whatever waits for it, delays nobody, 
 })
 
 t.test('A reader that reads nothing for 60 s is closed, and cut off if it does not respond', async (t) => {
-  mock.timers.enable({ apis: ['setInterval'] })
-  t.teardown(() => mock.timers.reset())
+  const passes = holdIntervals(t)
   const { app, ada, device: stuck } = await openPerson(t, await startService(t))
   stuck.socket.pause()
   await write(app, ada, enough)
   await until(() => unsentBytes(app) >= mebibyte)
   const waiting = unsentBytes(app)
-  mock.timers.tick(60_000)
+  passes(60)
   t.equal(unsentBytes(app), waiting, 'not even a ping is added')
-  mock.timers.tick(5000)
+  passes(5)
   await until(() => app.context.hub.sockets() === 0)
   t.equal(app.app.websocketServer.clients.size, 0)
 })

@@ -6,8 +6,15 @@ import type { Test } from 'tap'
  * they are.
  */
 export function holdIntervals(t: Pick<Test, 'teardown'>): (seconds: number) => void {
+  const { clearInterval } = globalThis
   mock.timers.enable({ apis: ['setInterval'] })
   t.teardown(() => mock.timers.reset())
+  const { clearInterval: clearHeld } = globalThis
+  // One that began before would go on for ever, and the process with it.
+  globalThis.clearInterval = (timer) => {
+    clearHeld(timer)
+    clearInterval(timer)
+  }
   return (seconds) => mock.timers.tick(seconds * 1000)
 }
 
