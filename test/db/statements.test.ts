@@ -55,20 +55,20 @@ const operations: [name: string, send: () => Promise<unknown>, sqlite: number, p
 
 t.test('What requests ask of the database: nothing is prepared anew, and no more is run than is known', async (t) => {
   const asked: Record<string, Given> = {}
-  for (const [name, send] of operations) asked[name] = await fewestOf(send)
-  const expected = operations.map(([name, , sqlite, postgres]) => [
-    name,
-    { prepared: 0, run: isPostgres ? postgres : sqlite },
-  ])
-  t.same(asked, Object.fromEntries(expected))
+  const expected: Record<string, Given> = {}
+  for (const [name, send, sqlite, postgres] of operations) {
+    expected[name] = { prepared: 0, run: isPostgres ? postgres : sqlite }
+    asked[name] = await fewestOf(send, expected[name])
+  }
+  t.same(asked, expected)
 })
 
 // One for their sessions, and one for each eight of them: a user's requests have eight places.
 t.test('20 pulls of nothing at the same moment take four statements on Postgres', async (t) => {
   const end = (await pull(last)).body.last_sync_timestamp
   const atOnce = (request: object) => () => Promise.all(Array.from({ length: 20 }, () => pull(end, request)))
-  const asked = [await fewestOf(atOnce({})), await fewestOf(atOnce(device))]
   const expected = { prepared: 0, run: isPostgres ? 4 : 40 }
+  const asked = [await fewestOf(atOnce({}), expected), await fewestOf(atOnce(device), expected)]
   t.same(asked, [expected, expected])
 })
 
@@ -76,10 +76,11 @@ t.test('20 pulls of nothing at the same moment take four statements on Postgres'
  * After a first request. What the service does by itself meanwhile would only add to a count; so does each connection of the
  * pool that has not run it yet, of which there are fewer than times.
  */
-async function fewestOf(send: () => Promise<unknown>): Promise<Given> {
+async function fewestOf(send: () => Promise<unknown>, expected: Given): Promise<Given> {
   await send()
   const fewest = { prepared: Number.POSITIVE_INFINITY, run: Number.POSITIVE_INFINITY }
-  for (let times = 0; times < 3 || (times < 20 && fewest.prepared > 0); times++) {
+  const isMore = () => fewest.prepared > expected.prepared || fewest.run > expected.run
+  for (let times = 0; times < 3 || (times < 20 && isMore()); times++) {
     const before = { ...counted }
     await send()
     fewest.prepared = Math.min(fewest.prepared, counted.prepared - before.prepared)
