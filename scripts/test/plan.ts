@@ -28,7 +28,7 @@ const onPostgres = [
   'test/commands/{admin-accounts,move-issuer,restored}.test.ts',
   'test/auth/{access,attempts,in-flight,login-limits,named-user,refresh,sessions,sign-out,two-users,recent-sign-in}.test.ts',
   'test/db/{migrations,statements,wrong-clock}.test.ts',
-  'test/operations/{exports-removed,keyrings,pairings,whole-account}.test.ts',
+  'test/operations/{exports-instances,exports-removed,keyrings,pairings,whole-account}.test.ts',
   'test/hostile/ids.test.ts',
   'test/http/metrics.test.ts',
 ]

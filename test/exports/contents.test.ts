@@ -1,5 +1,4 @@
 import t from 'tap'
-import { holdIntervals } from '../support/intervals.ts'
 import { pick } from '../support/pick.ts'
 import { testOnEachStore } from '../support/stores.ts'
 import { until } from '../support/until.ts'
@@ -110,18 +109,6 @@ testOnEachStore(t, (t, store) => {
     ] as const) {
       t.equal((await fixture.settled(exportId(index), user)).status, 'completed')
     }
-  })
-
-  test('a worker takes a job at once when it is woken, otherwise within 5 s', async (t, fixture) => {
-    const passes = holdIntervals(t)
-    const worker = fixture.worker()
-    await worker.stop(id)
-    await fixture.addExport(id, 'ada')
-    worker.wake()
-    t.equal((await fixture.settled(id, 'ada')).status, 'completed')
-    await fixture.addExport(exportId(2), 'ada')
-    passes(5)
-    t.equal((await fixture.settled(exportId(2), 'ada')).status, 'completed')
   })
 
   test('closing gives a running job back at once, without counting the attempt, and leaves no file', async (t, fixture) => {

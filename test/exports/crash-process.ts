@@ -4,6 +4,7 @@ import { readConfig } from '../../src/service/config/config.ts'
 import { openDatabase } from '../../src/service/db/open.ts'
 import { startExportWorker } from '../../src/service/exports/worker.ts'
 import { createLimits } from '../../src/service/load/rates.ts'
+import { createNotices } from '../../src/service/notices/notices.ts'
 import { openObjectStore } from '../../src/service/objects/open.ts'
 import type { ObjectStore } from '../../src/service/objects/store.ts'
 import { createSeal } from '../../src/service/seal/seal.ts'
@@ -51,6 +52,7 @@ const parts = {
   log: silent,
   clock: Date.now,
   limits: createLimits(config),
+  notices: createNotices(silent),
 }
 // One of them makes two exports at a time.
 startExportWorker(parts)

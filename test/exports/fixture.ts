@@ -12,6 +12,7 @@ import { type RecordRow, saveRecords } from '../../src/service/db/tables/records
 import { saveUser } from '../../src/service/db/tables/users.ts'
 import { startExportWorker } from '../../src/service/exports/worker.ts'
 import { createLimits } from '../../src/service/load/rates.ts'
+import { createNotices } from '../../src/service/notices/notices.ts'
 import { openFolderStore } from '../../src/service/objects/folder.ts'
 import type { ObjectStore } from '../../src/service/objects/store.ts'
 import { sealExportKey } from '../../src/service/seal/export-key.ts'
@@ -56,6 +57,7 @@ export async function openFixture(dir: string, store?: ObjectStore, t?: Test) {
     /** Leases follow this clock, not the process's. */
     databaseNow: start - 60 * 60 * 1000,
     clock: () => fixture.now,
+    notices: createNotices(log),
     /** The keys of what is stored. */
     files: async () => (await Array.fromAsync(objects.list())).sort(),
     exportsDir,
@@ -89,7 +91,8 @@ export async function openFixture(dir: string, store?: ObjectStore, t?: Test) {
     },
     /** In a test, it is closed at the end. */
     worker(store: ObjectStore = objects, on = database) {
-      const worker = startExportWorker({ database: on, objects: store, seal, log, clock: fixture.clock, limits })
+      const { clock, notices } = fixture
+      const worker = startExportWorker({ database: on, objects: store, seal, log, clock, limits, notices })
       t?.teardown(() => worker.close())
       return worker
     },

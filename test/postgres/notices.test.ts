@@ -117,6 +117,15 @@ function testWay(way: Way, env: Record<string, string>): void {
     },
   )
 
+  t.test(`${way.name}: all instances but the one that tells of a job hear of it`, aside, async (t) => {
+    const [one, ...others] = await instances(t, 3)
+    await until(() => {
+      one.context.notices.publishJob()
+      return others.every(({ context }) => context.notices.counts().received > 0)
+    })
+    t.equal(one.context.notices.counts().received, 0)
+  })
+
   t.test(`${way.name}: what is no notice is at most a reason to look, and the next one is heard`, aside, async (t) => {
     const [one, two] = (await instances(t, 2)) as [TestApp, TestApp]
     const ada = await one.user('ada')

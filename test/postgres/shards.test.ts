@@ -17,8 +17,7 @@ import { findFaults, shardsOf } from './shards/rules.ts'
 
 /** Statements that may concern several users, by how they begin, with the reason. Only the last is part of a request. */
 const acrossUsers: [begins: RegExp, reason: string][] = [
-  [/^select "id", "user_id", "key_sealed", "fence", "attempts" from "exports"/, 'a worker looks for a job'],
-  [/^update "exports" set "status" = \$\d, "lease_until" = \$\d where "status"/, 'jobs whose worker died'],
+  [/^select "id", "user_id", "key_sealed", "fence", "attempts", "status" from "exports"/, 'a worker looks for a job'],
   [/^select "id", "user_id" from "exports" where "(expires_at|status)"/, 'the hourly sweep of exports'],
   [/^select "status", count\(\*\)/, 'the metrics'],
   [/^delete from "tokens" where \("user_id", "hash"\) in \(select/, 'the hourly sweep'],

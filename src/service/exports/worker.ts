@@ -3,17 +3,24 @@ import { exportFile } from '../../protocol/export-file.ts'
 import type { Database, Db } from '../db/engine/database.ts'
 import { type BookmarkRow, listById } from '../db/tables/bookmarks.ts'
 import {
-  claimExport,
+  claimJob,
   completeExport,
+  deferJob,
   failAttempt,
+  hasFailed,
+  isAbandoned,
   isCurrent,
   type Job,
+  listWaitingJobs,
   postponeExport,
-  recoverExports,
+  recoverJob,
   releaseExport,
   renewLease,
+  type WaitingJob,
+  waitingAtOnce,
 } from '../db/tables/exports.ts'
 import type { Limits } from '../load/rates.ts'
+import type { Notices } from '../notices/notices.ts'
 import { type ObjectStore, ObjectStoreUnavailableError, objectKeyOf } from '../objects/store.ts'
 import { openExportKey } from '../seal/export-key.ts'
 import type { Seal } from '../seal/seal.ts'
@@ -22,6 +29,10 @@ import { encryptFile } from './file.ts'
 export const keptMs = 7 * 24 * 60 * 60 * 1000
 const maxRunning = 2
 const tickMs = 5_000
+/** Ticks in which a job that had to wait is tried again: it waits for two at most, and a tick may come a little early. */
+const retryTicks = 3
+/** Every so many ticks, an idle worker looks for jobs without a notice: one was lost, or a job's worker died. */
+const ticksPerPoll = 6
 /** A page has this size if its bookmarks are like the previous ones; at worst, it has 16 MiB. */
 const pageBytes = 256 * 1024
 const maxPageLength = 64
@@ -33,10 +44,11 @@ const largeText = 16 * 1024
 interface Parts {
   log: FastifyBaseLogger
   clock: () => number
-  database: Pick<Database, 'write' | 'bulk' | 'now'>
+  database: Pick<Database, 'db' | 'write' | 'bulk' | 'now'>
   seal: Seal
   objects: Pick<ObjectStore, 'put' | 'remove'>
   limits: Pick<Limits, 'spend' | 'isUsedUp'>
+  notices: Pick<Notices, 'publishJob' | 'subscribe'>
 }
 
 /** `postponed`: the store is unreachable. `dropped`: stopped, or the export now has another worker or was deleted. */
@@ -55,48 +67,72 @@ interface Run {
  * used up begins later.
  */
 export function startExportWorker(parts: Parts) {
-  const { log, database, limits } = parts
+  const { log, database, limits, notices } = parts
   const running = new Set<Run>()
   const outcomes: Record<Outcome, number> = { completed: 0, failed: 0, postponed: 0, dropped: 0 }
   let closed = false
-  let ticking: Promise<void> | undefined
+  let looking: Promise<void> | undefined
   let again = false
+  let ticks = 0
+  let retriesUntil = 0
 
   function wake(): void {
     again = true
-    ticking ??= tick()
+    looking ??= look()
   }
 
-  async function tick(): Promise<void> {
+  /** Other instances get no notice of a job that had to wait here. */
+  function retry(): void {
+    retriesUntil = ticks + retryTicks
+  }
+
+  async function look(): Promise<void> {
     try {
       while (again && !closed) {
         again = false
-        await checkLeases()
+        await renewLeases()
         await takeJobs()
       }
     } catch (error) {
+      retry()
       log.error({ err: error }, 'export jobs could not be claimed')
     } finally {
-      ticking = undefined
+      looking = undefined
     }
   }
 
-  /** Renews its own first, so that a process that was asleep does not mistake its own jobs for those of a dead one. */
-  async function checkLeases(): Promise<void> {
+  /** Comes first, so that a process that was asleep does not mistake its own jobs for those of a dead one. */
+  async function renewLeases(): Promise<void> {
+    if (running.size === 0) return
     const lost = await database.write(async (trx) => {
       const runs: Run[] = []
       for (const run of running) if (!(await renewLease(trx, run.job, database.now))) runs.push(run)
-      await recoverExports(trx, database.now)
       return runs
     })
     for (const { abort } of lost) abort.abort()
   }
 
   async function takeJobs(): Promise<void> {
-    while (running.size < maxRunning && !closed) {
-      const found = await database.write((trx) => claimExport(trx, database.now, limits.isUsedUp))
-      if (!found) return
-      if (found !== 'deferred') start(found)
+    for (let isMore = true; isMore; ) {
+      const waiting = await listWaitingJobs(database.db, database.now)
+      for (const found of waiting) if (!closed) await take(found)
+      isMore = waiting.length === waitingAtOnce && running.size < maxRunning && !closed
+    }
+  }
+
+  async function take(found: WaitingJob): Promise<void> {
+    const { now } = database
+    const isFull = running.size === maxRunning
+    if (isAbandoned(found) && (isFull || hasFailed(found))) {
+      await database.write((trx) => recoverJob(trx, found, now))
+    } else if (isFull) {
+      return
+    } else if (limits.isUsedUp(found.user_id)) {
+      retry()
+      await database.write((trx) => deferJob(trx, found, now))
+    } else {
+      const job = await database.write((trx) => claimJob(trx, found, now))
+      if (job) start(job)
     }
   }
 
@@ -110,8 +146,10 @@ export function startExportWorker(parts: Parts) {
       .then((outcome) => {
         outcomes[outcome]++
         running.delete(run)
+        if (outcome === 'failed' || outcome === 'postponed') retry()
+        if (closed) notices.publishJob()
         // The next job would need the same store, so they all wait for the next tick.
-        if (outcome !== 'postponed') wake()
+        else if (outcome !== 'postponed') wake()
       })
     const run = { job, abort, done }
     running.add(run)
@@ -122,14 +160,28 @@ export function startExportWorker(parts: Parts) {
     await Promise.all(runs.map(({ done }) => done))
   }
 
-  const timer = setInterval(wake, tickMs).unref()
+  const timer = setInterval(() => {
+    ticks++
+    if (running.size > 0 || ticks <= retriesUntil || ticks % ticksPerPoll === 0) wake()
+  }, tickMs).unref()
+  notices.subscribe({
+    jobWaits() {
+      if (running.size < maxRunning) wake()
+    },
+    missed: wake,
+  })
   wake()
   return {
-    /** Call this when there may be a job. */
-    wake,
+    /** Looks for jobs. Other instances get a notice of a new one that there is no room for here. */
+    async wake(newJob?: string): Promise<void> {
+      wake()
+      await looking
+      const isTaken = [...running].some(({ job }) => job.id === newJob)
+      if (newJob !== undefined && !isTaken && running.size === maxRunning) notices.publishJob()
+    },
     /** For a deleted export: resolves once nothing here works on it any more, and what was written has been removed. */
     async stop(exportId: string): Promise<void> {
-      await ticking
+      await looking
       await abortAll([...running].filter(({ job }) => job.id === exportId))
     },
     /** Attempts since the start, by outcome. */
@@ -138,7 +190,7 @@ export function startExportWorker(parts: Parts) {
     async close(): Promise<void> {
       closed = true
       clearInterval(timer)
-      await ticking
+      await looking
       await abortAll([...running])
     },
   }

@@ -5,8 +5,9 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Carrier } from './notices.ts'
 
 const patienceMs = 5_000
+const jobs = 'ebs.jobs'
 
-/** NATS, with a subject for each user: an instance hears of those alone whom it follows. */
+/** NATS, with a subject for each user: an instance hears of those alone whom it follows, and of jobs. */
 export function natsCarrier(urls: string[], log: FastifyBaseLogger): Carrier {
   const instance = randomUUID()
   return {
@@ -40,11 +41,14 @@ export function natsCarrier(urls: string[], log: FastifyBaseLogger): Carrier {
           },
         })
       listen(echoSubject(instance), (_, nonce) => ears.echoed(nonce))
+      listen(jobs, (sender) => sender !== instance && ears.jobWaits())
       return {
         lost,
         async send(notices) {
-          for (const { userId, loginId = '' } of notices)
-            connection.publish(userSubject(userId), `${instance} ${loginId}`)
+          for (const notice of notices) {
+            if (notice === 'job') connection.publish(jobs, instance)
+            else connection.publish(userSubject(notice.userId), `${instance} ${notice.loginId ?? ''}`)
+          }
           await flush()
         },
         async echo(nonce) {

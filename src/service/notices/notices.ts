@@ -11,13 +11,15 @@ const aliveEveryMs = 5_000
 const checksPerEcho = 6
 const echoWithinMs = 5_000
 
-/** Tells sockets, here and on other instances, whom a change concerns, and no more: a lost notice only causes delay. */
+/** Tells this and other instances whose data changed or that a job waits, and no more: a lost notice only causes delay. */
 export interface Notices {
   /** The user's records changed. */
   publishChange(userId: string): void
   /** The login ended: its sockets must be closed. */
   publishEnd(login: LoginKey): void
-  /** Hears of the ends of logins of all users for whom notices arrive here. */
+  /** An export waits that any instance may make. */
+  publishJob(): void
+  /** Hears of jobs, and of the ends of logins of all users for whom notices arrive here. */
   subscribe(subscriber: Subscriber): void
   /** Notices for the user arrive from when `ready` resolves until `stop` is called: `changed` hears of their changes. */
   follow(userId: string, changed?: () => void): Following
@@ -29,7 +31,8 @@ export interface Notices {
 }
 
 export interface Subscriber {
-  ended(loginId: string): void
+  ended?(loginId: string): void
+  jobWaits?(): void
   /** Notices may have been lost: everything must be checked. */
   missed(): void
 }
@@ -39,11 +42,8 @@ export interface Following {
   stop(): void
 }
 
-/** The user's records changed, or this login of theirs ended. */
-interface Notice {
-  userId: string
-  loginId: string | undefined
-}
+/** A job waits, the user's records changed, or this login of theirs ended. */
+export type Notice = 'job' | { userId: string; loginId: string | undefined }
 
 /** A connection over which instances hear each other. After its loss, any notice may have been missed. */
 interface Line {
@@ -63,6 +63,7 @@ interface Line {
 interface Ears {
   changed(userId: string): void
   ended(loginId: string): void
+  jobWaits(): void
   echoed(nonce: string): void
 }
 
@@ -95,6 +96,10 @@ export function createNotices(log: FastifyBaseLogger, carrier?: Carrier): Notice
     ended(loginId) {
       counts.received++
       listeners.ended(loginId)
+    },
+    jobWaits() {
+      counts.received++
+      listeners.jobWaits()
     },
     echoed: (nonce) => heard(nonce),
   }
@@ -158,6 +163,11 @@ export function createNotices(log: FastifyBaseLogger, carrier?: Carrier): Notice
       listeners.ended(login.loginId)
       outbox?.add(login)
     },
+    publishJob() {
+      counts.sent++
+      listeners.jobWaits()
+      outbox?.add('job')
+    },
     subscribe: listeners.subscribe,
     follow(userId, changed) {
       const stop = listeners.follow(userId, changed)
@@ -205,7 +215,10 @@ function createListeners() {
       for (const follower of followers.get(userId) ?? []) follower.changed()
     },
     ended(loginId: string): void {
-      for (const subscriber of subscribers) subscriber.ended(loginId)
+      for (const subscriber of subscribers) subscriber.ended?.(loginId)
+    },
+    jobWaits(): void {
+      for (const subscriber of subscribers) subscriber.jobWaits?.()
     },
     missed(): void {
       for (const subscriber of subscribers) subscriber.missed()
@@ -243,7 +256,7 @@ function createOutbox(line: () => Line | undefined, atOnce: number, log: Fastify
 
   return {
     add(notice: Notice): void {
-      waiting.set(`${notice.userId} ${notice.loginId}`, notice)
+      waiting.set(notice === 'job' ? notice : `${notice.userId} ${notice.loginId}`, notice)
       flush()
     },
     /** Sends what waits. */

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import pg from 'pg'
-import type { Carrier } from './notices.ts'
+import type { Carrier, Notice } from './notices.ts'
 
 const channel = 'ebs_pulse'
 /** Begins what an instance sends to itself, which the others pass over. */
 const echo = 'n'
+const job = 'j'
 
 /**
  * LISTEN and NOTIFY, on a connection of its own: a NOTIFY inside a write's transaction would take a lock that all writers
@@ -36,6 +37,7 @@ export function postgresCarrier(url: string, log: FastifyBaseLogger): Carrier {
           if (sender === instance) ears.echoed(id)
           else if (item[0] === 'c') ears.changed(id)
           else if (item[0] === 'e') ears.ended(id)
+          else if (item === job) ears.jobWaits()
         }
       })
       const close = () => {
@@ -51,8 +53,7 @@ export function postgresCarrier(url: string, log: FastifyBaseLogger): Carrier {
       }
       return {
         lost,
-        send: (notices) =>
-          notify(notices.map(({ userId, loginId }) => (loginId === undefined ? `c${userId}` : `e${loginId}`))),
+        send: (notices) => notify(notices.map(itemOf)),
         echo: (nonce) => notify([`${echo}${nonce}`]),
         follow: async () => {},
         unfollow() {},
@@ -61,4 +62,9 @@ export function postgresCarrier(url: string, log: FastifyBaseLogger): Carrier {
       }
     },
   }
+}
+
+function itemOf(notice: Notice): string {
+  if (notice === 'job') return job
+  return notice.loginId === undefined ? `c${notice.userId}` : `e${notice.loginId}`
 }

@@ -47,7 +47,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
       const key_sealed = sealExportKey(seal, userId, id, exportKey)
       return saveExport(trx, { id, user_id: userId, status: 'processing', created_at: clock(), key_sealed })
     }, userId)
-    exportWorker.wake()
+    exportWorker.wake(row.id)
     return { status: 201, body: toExport({ ...row, ...begun }) }
   },
 

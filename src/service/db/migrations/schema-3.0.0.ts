@@ -190,7 +190,7 @@ create table exports (
   key_sealed text not null,
   primary key (user_id, id)
 );
--- claimExport, recoverExports, countIncomplete, listFailed: the jobs of all users.
+-- listWaitingJobs, countIncomplete, listFailed: the jobs of all users.
 create index exports_status on exports (status, lease_until);
 -- The sweep: the oldest.
 create index exports_expiry on exports (expires_at);

@@ -63,7 +63,7 @@ const leaseMs = 15_000
 const retryMs = 5_000
 const maxAttempts = 3
 /** More than the workers that may be looking for a job at the same moment. */
-const claimedAtOnce = 20
+export const waitingAtOnce = 20
 /** A sweep lists so many at a time. */
 const listLength = 100
 
@@ -74,53 +74,62 @@ type Now = Database['now']
 type ExportAttempt = Pick<ExportRow, 'user_id' | 'id' | 'fence'>
 
 export type Job = ExportAttempt & Pick<ExportRow, 'key_sealed' | 'attempts'>
+export type WaitingJob = Job & Pick<ExportRow, 'status'>
 
 /**
- * Claims the oldest job that is waiting for a worker. An export is `processing` from the start, and `pending` after an
- * unsuccessful attempt; `lease_until` then says when it may be tried again. The jobs are those of all users, so none of
- * them is locked until it is claimed; of two workers who find the same one, the second goes on to the next.
- *
- * The jobs of a user who has to wait are deferred. If those were all that it has looked at, there may be others behind them.
+ * The oldest jobs that wait for a worker. An export is `processing` from the start, and `pending` after an unsuccessful attempt;
+ * `lease_until` then says when it may be tried again. The jobs are those of all users, so none of them is locked: each of the
+ * next three functions changes its job only if no other worker was faster.
  */
-export async function claimExport(
-  trx: Trx,
-  now: Now,
-  hasToWait: (userId: string) => boolean,
-): Promise<Job | 'deferred' | undefined> {
-  const waiting = await trx
+export async function listWaitingJobs(db: Db, now: Now): Promise<WaitingJob[]> {
+  return db
     .selectFrom('exports')
-    .select(['id', 'user_id', 'key_sealed', 'fence', 'attempts'])
+    .select(['id', 'user_id', 'key_sealed', 'fence', 'attempts', 'status'])
     .where('status', 'in', unfinished)
     .where(isLeaseOver(now))
     .orderBy('created_at')
     .orderBy('id')
-    .limit(claimedAtOnce)
+    .limit(waitingAtOnce)
     .execute()
-  let deferred = 0
-  for (const found of waiting) {
-    const one = trx
-      .updateTable('exports')
-      .where('user_id', '=', found.user_id)
-      .where('id', '=', found.id)
-      .where('fence', '=', found.fence)
-      .where('status', 'in', unfinished)
-    if (hasToWait(found.user_id)) {
-      await one.set({ lease_until: after(now, retryMs) }).execute()
-      deferred++
-      continue
-    }
-    const job = { ...found, fence: found.fence + 1, attempts: found.attempts + 1 }
-    const lease = { fence: job.fence, attempts: job.attempts, lease_until: after(now, leaseMs) }
-    if (await changed(one.set({ status: 'processing', ...lease }))) return job
-  }
-  return deferred === claimedAtOnce ? 'deferred' : undefined
 }
 
-/** Makes jobs whose worker died wait for another one, or fail if they have no attempts left. */
-export async function recoverExports(trx: Trx, now: Now): Promise<void> {
-  const dead = trx.updateTable('exports').where('status', '=', 'processing').where(isLeaseOver(now))
-  await dead.where('attempts', '>=', maxAttempts).set({ status: 'failed', lease_until: 0 }).execute()
-  await dead.where('attempts', '>', 0).set({ status: 'pending', lease_until: 0 }).execute()
+export async function claimJob(trx: Trx, { status, ...found }: WaitingJob, now: Now): Promise<Job | undefined> {
+  const job = { ...found, fence: found.fence + 1, attempts: found.attempts + 1 }
+  const lease = { fence: job.fence, attempts: job.attempts, lease_until: after(now, leaseMs) }
+  const isClaimed = await changed(waiting(trx, found, now).set({ status: 'processing', ...lease }))
+  return isClaimed ? job : undefined
+}
+
+/** Its user has to wait. */
+export async function deferJob(trx: Trx, found: WaitingJob, now: Now): Promise<void> {
+  await waiting(trx, found, now)
+    .set({ lease_until: after(now, retryMs) })
+    .execute()
+}
+
+/** A job whose worker died waits for another one, or fails if it has no attempts left. */
+export async function recoverJob(trx: Trx, found: WaitingJob, now: Now): Promise<void> {
+  const status = hasFailed(found) ? 'failed' : 'pending'
+  await waiting(trx, found, now).set({ status, lease_until: 0 }).execute()
+}
+
+/** The worker that claimed it died. */
+export function isAbandoned({ status, attempts }: WaitingJob): boolean {
+  return status === 'processing' && attempts > 0
+}
+
+export function hasFailed({ attempts }: Pick<Job, 'attempts'>): boolean {
+  return attempts >= maxAttempts
+}
+
+function waiting(trx: Trx, { user_id, id, fence }: ExportAttempt, now: Now) {
+  return trx
+    .updateTable('exports')
+    .where('user_id', '=', user_id)
+    .where('id', '=', id)
+    .where('fence', '=', fence)
+    .where('status', 'in', unfinished)
+    .where(isLeaseOver(now))
 }
 
 /** A lease that ends far too late was given before the clock was set back; small deviations are normal. */
@@ -162,7 +171,7 @@ async function giveBack(trx: Trx, attempt: ExportAttempt, lease_until: number | 
 }
 
 export async function failAttempt(trx: Trx, job: Job, now: Now): Promise<boolean> {
-  const next = job.attempts >= maxAttempts ? 'failed' : 'pending'
+  const next = hasFailed(job) ? 'failed' : 'pending'
   return changed(held(trx, job).set({ status: next, lease_until: after(now, retryMs * job.attempts) }))
 }
 

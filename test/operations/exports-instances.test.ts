@@ -1,0 +1,84 @@
+import t, { type Test } from 'tap'
+import { startExportWorker } from '../../src/service/exports/worker.ts'
+import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
+import { isPostgres } from '../support/database-url.ts'
+import { createdExport, endWaits, finishedExport } from '../support/exports.ts'
+import { holdIntervals } from '../support/intervals.ts'
+import { until } from '../support/until.ts'
+import { path } from './exports-fixture.ts'
+
+// Nobody looks for a job that no notice told of, unless a test lets the time pass.
+const pass = holdIntervals(t)
+
+t.test('A job that its instance has no room for is claimed by an idle one, on a notice', async (t) => {
+  const { bob } = await openBusy(t)
+  t.match(await createdExport(bob), { status: 'completed' })
+})
+
+t.test('A job whose notice was lost is found within 30 s', async (t) => {
+  const { busy, bob, idle } = await openBusy(t)
+  busy.context.notices.publishJob = () => {}
+  const { body } = await bob.call('POST', path)
+  const attempts = () => busy.context.database.db.selectFrom('exports').select('attempts').where('id', '=', body.id)
+  pass(25)
+  await idle.stop('none')
+  t.match(await attempts().execute(), [{ attempts: 0 }])
+  pass(5)
+  t.match(await finishedExport(bob, body.id), { status: 'completed' })
+})
+
+t.test('Jobs of an instance that stops are claimed by an idle one, on a notice', async (t) => {
+  const { busy, ada, jobs } = await openBusy(t)
+  await busy.context.exportWorker.close()
+  for (const id of jobs) t.match(await finishedExport(ada, id), { status: 'completed' })
+  const attempts = await busy.context.database.db.selectFrom('exports').select(['attempts', 'fence']).execute()
+  t.same(attempts, Array(2).fill({ attempts: 1, fence: 2 }), 'each once')
+})
+
+t.test('An instance that had to give a job back takes it up again', async (t) => {
+  const { context, user } = await buildApp(t)
+  const ada = await user('ada')
+  const { put } = context.objects
+  context.objects.put = () => Promise.reject(new Error('disk full'))
+  const { body } = await ada.call('POST', path)
+  await until(() => context.exportWorker.outcomes().failed === 1)
+  context.objects.put = put
+  await context.exportWorker.stop('none')
+  await endWaits(context)
+  pass(5)
+  t.match(await finishedExport(ada, body.id), { status: 'completed' })
+})
+
+/** An instance that is at two exports of ada's until it stops, and the worker of another one. On SQLite, both are one process. */
+async function openBusy(t: Test) {
+  const busy = await buildApp(t)
+  const { context } = busy
+  const [ada, bob] = [await busy.user('ada'), await busy.user('bob')]
+  const objects = { ...context.objects }
+  let held = 0
+  context.objects.put = (_key, _exportKey, _content, signal) => {
+    held++
+    return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  }
+  const jobs = [await order(ada), await order(ada)]
+  await until(() => held === 2)
+  const idle = isPostgres ? await otherInstance(t, busy) : startExportWorker({ ...context, objects })
+  t.teardown(() => idle.close())
+  await idle.stop('none')
+  return { busy, ada, bob, jobs, idle }
+}
+
+async function otherInstance(t: Test, { context: { notices }, dataDir }: TestApp) {
+  const { context } = await buildApp(t, {}, { dataDir })
+  // It looks for jobs once it hears.
+  await until(() => {
+    notices.publishJob()
+    return context.notices.counts().received > 0
+  })
+  return context.exportWorker
+}
+
+async function order(user: TestUser): Promise<string> {
+  const { body } = await user.call('POST', path)
+  return body.id
+}
