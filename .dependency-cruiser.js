@@ -9,28 +9,37 @@ const programs = {
   extension: ['client'],
 }
 
-/** The rooms of src/service/ from the ground up. Each may import only from itself and from those before it. */
-const rooms = [
-  ...['thread', 'log.ts', 'bundle.ts', 'terminal', 'tracing', 'contract', 'load', 'config', 'seal'],
-  ...[
-    'db/schema.ts',
-    'db/engine',
-    'db/tables',
-    'db/migrations',
-    'db/migrate.ts',
-    'db/distribute.ts',
-    'db/beside.ts',
-    'db/open.ts',
+/** The rooms of a program from the ground up. Each may import only from itself and from those before it. */
+const rooms = {
+  service: [
+    ...['thread', 'log.ts', 'bundle.ts', 'terminal', 'tracing', 'contract', 'load', 'config', 'seal'],
+    ...[
+      'db/schema.ts',
+      'db/engine',
+      'db/tables',
+      'db/migrations',
+      'db/migrate.ts',
+      'db/distribute.ts',
+      'db/beside.ts',
+      'db/open.ts',
+    ],
+    ...['notices', 'provider', 'auth', 'sync'],
+    ...['objects', 'backup', 'exports', 'realtime', 'operating', 'upkeep', 'operations', 'http'],
+    ...['context.ts', 'app.ts', 'printed.ts', 'start.ts', 'commands', 'main.ts', 'testing.ts'],
   ],
-  ...['notices', 'provider', 'auth', 'sync'],
-  ...['objects', 'backup', 'exports', 'realtime', 'operating', 'upkeep', 'operations', 'http'],
-  ...['context.ts', 'app.ts', 'printed.ts', 'start.ts', 'commands', 'main.ts', 'testing.ts'],
-]
+  web: [
+    // The catalogues name the pictures.
+    ...['pairing/shapes.ts', 'words', 'modules.d.ts', 'ui', 'offline', 'session'],
+    ...['vault', 'pairing', 'account', 'sign-in'],
+    ...['library', 'seen', 'history', 'conflicts', 'settings', 'sidebar', 'command-bar'],
+    ...['app', 'main.tsx'],
+  ],
+}
 
 /** @param {string[]} names */
 const inSrc = (names) => `^src/(${names.join('|').replaceAll('.', '\\.')})(/|$)`
-/** @param {string[]} names */
-const inService = (names) => inSrc(names.map((name) => `service/${name}`))
+/** @param {string} program @param {string[]} names */
+const inProgram = (program, names) => inSrc(names.map((name) => `${program}/${name}`))
 
 const rules = [
   ...Object.entries(programs).map(([program, below]) => ({
@@ -38,17 +47,22 @@ const rules = [
     from: { path: inSrc([program]) },
     to: { path: '^(src|scripts|bench|test)/', pathNot: inSrc([program, ...below]) },
   })),
-  ...rooms.map((room, index) => ({
-    name: `src/service/${room} imports only what is below it`,
-    from: { path: inService([room]) },
-    to: { path: '^src/service/', pathNot: inService(rooms.slice(0, index + 1)) },
-  })),
+  ...Object.entries(rooms).flatMap(([program, names]) =>
+    names.map((room, index) => ({
+      name: `src/${program}/${room} imports only what is below it`,
+      from: { path: inProgram(program, [room]) },
+      to: { path: inSrc([program]), pathNot: inProgram(program, names.slice(0, index + 1)) },
+    })),
+  ),
   {
     name: 'everything in src has its place in the order',
     from: {},
     to: {
       path: '^src/',
-      pathNot: `${inSrc(Object.keys(programs).filter((name) => name !== 'service'))}|${inService(rooms)}`,
+      pathNot: [
+        inSrc(Object.keys(programs).filter((program) => !(program in rooms))),
+        ...Object.entries(rooms).map(([program, names]) => inProgram(program, names)),
+      ],
     },
   },
   {

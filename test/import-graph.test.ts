@@ -17,9 +17,13 @@ t.test('Imports from above, circles and packages that production lacks are viola
     ...packages,
     generated: { 'openapi.ts': "import '../src/client/sync.ts'" },
     src: {
-      client: { 'sync.ts': "import '../web/page.ts'" },
+      client: { 'sync.ts': "import '../web/ui/button.ts'" },
       elsewhere: { 'anything.ts': '' },
-      web: { 'page.ts': '' },
+      web: {
+        ui: { 'button.ts': "import type { Shell } from '../app/shell.ts'\nexport type Button = Shell" },
+        app: { 'shell.ts': "import '../elsewhere/anything.ts'\nexport type Shell = string" },
+        elsewhere: { 'anything.ts': '' },
+      },
       service: {
         db: { 'schema.ts': "import type { Push } from '../sync/push.ts'\nexport type Rows = Push" },
         elsewhere: { 'anything.ts': '' },
@@ -39,20 +43,23 @@ t.test('Imports from above, circles and packages that production lacks are viola
     scripts: { 'script.ts': '' },
   }
   t.same(check(t, files), {
-    status: 13,
+    status: 16,
     violations: [
       'every import can be resolved: src/service/context.ts → ./nothing.ts',
       'everything in src has its place in the order: src/service/context.ts → src/elsewhere/anything.ts',
       'everything in src has its place in the order: src/service/context.ts → src/service/elsewhere/anything.ts',
+      'everything in src has its place in the order: src/web/app/shell.ts → src/web/elsewhere/anything.ts',
       'generated imports nothing: generated/openapi.ts → src/client/sync.ts',
       'no circles: src/service/sync/push.ts → src/service/sync/turns.ts → src/service/sync/push.ts',
-      'src/client imports only what is below it: src/client/sync.ts → src/web/page.ts',
+      'src/client imports only what is below it: src/client/sync.ts → src/web/ui/button.ts',
       'src/service imports only what is below it: src/service/context.ts → src/elsewhere/anything.ts',
       'src/service imports only what is below it: src/service/http/bind.ts → src/client/sync.ts',
       'src/service imports only what is below it: src/service/sync/tool.ts → scripts/script.ts',
       'src/service/context.ts imports only what is below it: src/service/context.ts → src/service/elsewhere/anything.ts',
       'src/service/db/schema.ts imports only what is below it: src/service/db/schema.ts → src/service/sync/push.ts',
       'src/service/http imports only what is below it: src/service/http/bind.ts → src/service/context.ts',
+      'src/web/app imports only what is below it: src/web/app/shell.ts → src/web/elsewhere/anything.ts',
+      'src/web/ui imports only what is below it: src/web/ui/button.ts → src/web/app/shell.ts',
       'the service runs without development dependencies: src/service/sync/tool.ts → node_modules/tool/index.js',
     ],
   })

@@ -1,13 +1,13 @@
 import { render } from 'preact'
 import { createClient } from '../client/index.ts'
-import { thisDevice } from './app/device.ts'
-import { watchEntries } from './app/entries.ts'
-import { send } from './app/network.ts'
 import { Root, StartFailure } from './app/root.tsx'
-import { comeBack, lockWithOtherTabs } from './app/session.ts'
 import { keepForOffline } from './offline/register.ts'
 import { keepScanned } from './pairing/code.ts'
 import { seen } from './seen/requests.ts'
+import { thisDevice } from './session/device.ts'
+import { watchEntries } from './session/entries.ts'
+import { send } from './session/network.ts'
+import { comeBack, lockWithOtherTabs } from './session/session.ts'
 import { language } from './words/language.ts'
 
 const page = document.querySelector('#page') as HTMLElement

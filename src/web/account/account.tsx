@@ -9,11 +9,12 @@ import {
   type Vault,
   type VaultDraft,
 } from '../../client/index.ts'
-import { type App, useApp, useDeviceName } from '../app/context.ts'
-import { browserOf } from '../app/device.ts'
-import { Answer, useLoaded } from '../app/loaded.tsx'
-import { hrefOf } from '../app/route.ts'
-import { showPairing } from '../app/second-device.tsx'
+import { showPairing } from '../pairing/show.tsx'
+import { showCarefully } from '../session/carefully.tsx'
+import { type App, useApp, useDeviceName } from '../session/context.ts'
+import { browserOf } from '../session/device.ts'
+import { Answer, useLoaded } from '../session/loaded.tsx'
+import { hrefOf } from '../session/route.ts'
 import { Button } from '../ui/button.tsx'
 import { Confirmation, Dialog } from '../ui/dialogs.tsx'
 import { Form, FormEnd } from '../ui/form.tsx'
@@ -30,7 +31,6 @@ import { judgedHere } from '../vault/strength.ts'
 import { bytes, number } from '../words/language.ts'
 import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
-import { showCarefully } from './carefully.tsx'
 import { DeleteAccount } from './delete-account.tsx'
 
 /** Where the person is signed in, what they store, and the end of it all. */

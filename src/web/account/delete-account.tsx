@@ -1,15 +1,15 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type AccountOptions, openAccount, SignInAgainError } from '../../client/account.ts'
-import { useApp } from '../app/context.ts'
-import { hrefOf, readRoute } from '../app/route.ts'
-import { forgetDeletedUser } from '../app/session.ts'
+import { AskToSignIn, showCarefully } from '../session/carefully.tsx'
+import { useApp } from '../session/context.ts'
+import { hrefOf, readRoute } from '../session/route.ts'
+import { forgetDeletedUser } from '../session/session.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialogs.tsx'
 import { Field, Form } from '../ui/form.tsx'
 import { tell } from '../ui/tell.ts'
 import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
-import { AskToSignIn, showCarefully } from './carefully.tsx'
 
 /** @param isAsked the person comes back from signing in again, to delete it */
 export function DeleteAccount({ isAsked }: { isAsked: boolean }) {

@@ -1,7 +1,7 @@
 import type { Client, Sync } from '../../client/index.ts'
+import { onSessionLost } from '../session/network.ts'
+import { findUser, isSigningOut, onOtherUser, type User } from '../session/session.ts'
 import { hasLeft, leavePerson } from '../ui/leaving.ts'
-import { onSessionLost } from './network.ts'
-import { findUser, isSigningOut, onOtherUser, type User } from './session.ts'
 
 /** How the page has left its person. */
 export interface Departure {

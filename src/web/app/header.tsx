@@ -3,6 +3,12 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { SyncProgress, SyncReason, SyncStatus } from '../../client/index.ts'
 import { useSync, useSyncStatus } from '../../client/react.ts'
 import { openBookmark } from '../library/editor.tsx'
+import { showPairing } from '../pairing/show.tsx'
+import { type App, useApp } from '../session/context.ts'
+import { takeOffline, unsentOf, useIsCut } from '../session/network.ts'
+import { go, hrefOf, readRoute, useRoute } from '../session/route.ts'
+import { lock, signOut } from '../session/session.ts'
+import { useSingleKeys } from '../settings/single-keys.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { showDialog } from '../ui/dialogs.tsx'
 import {
@@ -21,13 +27,8 @@ import {
 import { lazily } from '../ui/lazily.tsx'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
 import { say } from '../words/words.ts'
-import { type App, useApp } from './context.ts'
-import { takeOffline, unsentOf, useIsCut } from './network.ts'
 import { showDetails } from './notices.tsx'
-import { go, hrefOf, readRoute, useRoute } from './route.ts'
-import { type Beside, showPairing } from './second-device.tsx'
-import { lock, signOut } from './session.ts'
-import { useSingleKeys } from './shortcuts.ts'
+import type { Beside } from './second-device.tsx'
 
 const Seen = lazily(() => import('../seen/seen.tsx').then(({ Seen }) => Seen))
 

@@ -4,6 +4,8 @@ import { ApiError, type Quarantined, StorageFullError, type Sync } from '../../c
 import { useSync, useSyncStatus } from '../../client/react.ts'
 import { quoted } from '../library/kind.ts'
 import { useOutdated } from '../offline/register.ts'
+import { stillText, unsentOf, useIsCut, useTrouble } from '../session/network.ts'
+import { hrefOf, useRoute } from '../session/route.ts'
 import { Button, CopyButton } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { messageOf, sentence } from '../ui/failure.ts'
@@ -13,8 +15,6 @@ import { durationText } from '../ui/time.tsx'
 import { useLong } from '../ui/waiting.tsx'
 import { locale } from '../words/language.ts'
 import { fill, say } from '../words/words.ts'
-import { stillText, unsentOf, useIsCut, useTrouble } from './network.ts'
-import { hrefOf, useRoute } from './route.ts'
 
 /** The notices above every view: all that waits for the person. */
 export function SyncTrouble() {

@@ -13,6 +13,18 @@ import {
   type Vault,
 } from '../../client/index.ts'
 import { takeScanned } from '../pairing/code.ts'
+import type { App } from '../session/context.ts'
+import type { Device } from '../session/device.ts'
+import { keepDraftsOf } from '../session/draft.ts'
+import { followTrouble, openWebSocket } from '../session/network.ts'
+import {
+  areKeysReplaced,
+  findUser,
+  leaveViewOfOthers,
+  noteReplacedKeys,
+  signOut,
+  type User,
+} from '../session/session.ts'
 import { Front, failureIn, OtherPerson, SignIn } from '../sign-in/sign-in.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialogs, Toasts } from '../ui/dialogs.tsx'
@@ -22,12 +34,7 @@ import { hasLeft } from '../ui/leaving.ts'
 import { tell } from '../ui/tell.ts'
 import { Waiting } from '../ui/waiting.tsx'
 import { say } from '../words/words.ts'
-import type { App } from './context.ts'
-import type { Device } from './device.ts'
-import { keepDraftsOf } from './draft.ts'
 import { type Departure, watchSession, watchSync } from './handover.ts'
-import { followTrouble, openWebSocket } from './network.ts'
-import { areKeysReplaced, findUser, leaveViewOfOthers, noteReplacedKeys, signOut, type User } from './session.ts'
 
 /** How far the page is: nobody signed in, the vault locked, the store of a newer version, open, or its person has left. */
 type Stage =
@@ -42,7 +49,7 @@ type Stage =
 /** Nobody needs it to sign in. */
 const Shell = lazily(() => import('./shell.tsx').then(({ Shell }) => Shell))
 /** A browser that keeps its keys does without. */
-const VaultDoor = lazily(() => import('../vault/vault-door.tsx').then(({ VaultDoor }) => VaultDoor))
+const VaultDoor = lazily(() => import('../sign-in/vault-door.tsx').then(({ VaultDoor }) => VaultDoor))
 
 interface RootProps {
   client: Client

@@ -1,15 +1,5 @@
 import { useState } from 'preact/hooks'
-import { showDialog } from '../ui/dialogs.tsx'
-import { lazily } from '../ui/lazily.tsx'
 import { say } from '../words/words.ts'
-import type { App } from './context.ts'
-
-const Offer = lazily(() => import('../pairing/offer.tsx').then(({ Offer }) => Offer))
-
-/** Shows the code that a phone scans. */
-export function showPairing(app: App): void {
-  showDialog((close) => <Offer app={app} close={close} />)
-}
 
 /** Says if a second device is shown beside this one and, where there is room for one alone, which of them. */
 export interface Beside {

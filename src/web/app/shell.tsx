@@ -3,19 +3,20 @@ import { type Inputs, useEffect, useLayoutEffect, useRef, useState } from 'preac
 import type { Sync } from '../../client/index.ts'
 import { SyncProvider } from '../../client/react.ts'
 import { openCommandBar } from '../command-bar/command-bar.tsx'
-import { reopenDraft } from '../library/editor.tsx'
+import { addHere, reopenDraft } from '../library/editor.tsx'
+import { type App, AppContext } from '../session/context.ts'
+import { entryId } from '../session/entries.ts'
+import { go, hrefOf, useRoute } from '../session/route.ts'
 import { Sidebar } from '../sidebar/sidebar.tsx'
 import { IconButton } from '../ui/button.tsx'
 import { BookmarkPlusIcon, SearchIcon } from '../ui/icons.tsx'
+import type { MenuItem } from '../ui/menu.tsx'
 import { Empty } from '../ui/waiting.tsx'
 import { fill, say } from '../words/words.ts'
-import { type App, AppContext } from './context.ts'
-import { entryId } from './entries.ts'
-import { Header } from './header.tsx'
+import { Header, ownMenu } from './header.tsx'
 import { SyncTrouble } from './notices.tsx'
-import { hrefOf, useRoute } from './route.ts'
 import { SecondDevice, useBeside } from './second-device.tsx'
-import { addHere, useCapture, useShortcuts } from './shortcuts.ts'
+import { useCapture, useShortcuts } from './shortcuts.ts'
 import { type View, views } from './views.ts'
 
 /** It is typed for React. */
@@ -25,7 +26,7 @@ const Provider = SyncProvider as unknown as FunctionComponent<{ sync: Sync }>
 export function Shell({ app }: { app: App }) {
   const { view: path, rest } = useRoute()
   const beside = useBeside()
-  useShortcuts({ sync: app.sync, openCommandBar: () => openCommandBar(app) })
+  useShortcuts({ sync: app.sync, openCommandBar: () => openCommandBar(app.sync, commandsOf(app)) })
   useCapture(app.sync)
   useEffect(() => {
     if (app.device.keepsKey) reopenDraft(app)
@@ -43,7 +44,7 @@ export function Shell({ app }: { app: App }) {
     const close = ({ key }: KeyboardEvent) => {
       if (key !== 'Escape') return
       setMenuOpen(false)
-      document.querySelector<HTMLElement>('.menu-button')?.focus()
+      document.querySelector<HTMLElement>('[aria-controls=sidebar]')?.focus()
     }
     document.addEventListener('keydown', close)
     return () => document.removeEventListener('keydown', close)
@@ -66,7 +67,7 @@ export function Shell({ app }: { app: App }) {
           {beside.isOpen && <SecondDevice beside={beside} />}
           <div class={isMenuOpen ? 'shell menu-open' : 'shell'}>
             <Header beside={beside} isMenuOpen={isMenuOpen} toggleMenu={() => setMenuOpen(!isMenuOpen)} />
-            <Sidebar close={closeMenu} />
+            <Sidebar views={views} close={closeMenu} />
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: The keyboard must be able to scroll it. */}
             <main ref={main} class="main" data-scrolls id="main" tabIndex={0}>
               <SyncTrouble />
@@ -85,6 +86,15 @@ export function Shell({ app }: { app: App }) {
       </Provider>
     </AppContext.Provider>
   )
+}
+
+/** What the command bar does besides: it goes to any view, and has the person's own menu. */
+function commandsOf(app: App): MenuItem[] {
+  const links = views.filter(({ group }) => group !== undefined)
+  return [
+    ...links.map(({ icon, path }) => ({ label: say.app.views[path], icon, action: () => go(path) })),
+    ...ownMenu(app),
+  ]
 }
 
 /** An address of another version, or one that was typed. */

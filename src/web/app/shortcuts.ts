@@ -1,11 +1,11 @@
 import { useLayoutEffect } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
-import { capture, type FirstEntries, openNew } from '../library/editor.tsx'
+import { addHere, capture, hereOf, openNew } from '../library/editor.tsx'
 import { addressIn } from '../library/links.ts'
+import { go } from '../session/route.ts'
+import { areSingleKeysOn } from '../settings/single-keys.ts'
 import { tellFailure } from '../ui/failure.ts'
-import { sharedValue } from '../ui/shared-value.ts'
 import { undoLast } from '../ui/tell.ts'
-import { go, readRoute } from './route.ts'
 
 /** What a key works on. */
 interface Parts {
@@ -64,42 +64,4 @@ const actions: Record<string, (parts: Parts) => void> = {
 const commands: Record<string, (parts: Parts) => void> = {
   k: ({ openCommandBar }) => openCommandBar(),
   z: () => undoLast().catch(tellFailure),
-}
-
-/** Shows the form of a new bookmark. */
-export function addHere(sync: Sync, url = ''): void {
-  openNew(sync, { url, ...hereOf(sync) })
-}
-
-/** A new bookmark goes into the folder that is shown, or has the tag whose bookmarks are. */
-export function hereOf(sync: Sync): Pick<FirstEntries, 'parentId' | 'tags'> {
-  const { view, rest } = readRoute(location.hash)
-  if (view === 'tag') return { tags: [rest] }
-  return view === 'folder' && sync.get(rest) ? { parentId: rest } : {}
-}
-
-const stored = 'single-keys'
-
-/** The choice since the page was loaded. */
-const chosen = sharedValue<boolean | undefined>(undefined)
-
-/**
- * True if `/`, `n`, `f` and `?` work wherever nobody types. Who speaks to the computer, or hits keys by accident, turns them
- * off for this browser (WCAG 2.1.4). The keys of a list work while the focus is in it, and need no switch.
- */
-function areSingleKeysOn(): boolean {
-  return chosen.get() ?? isStoredOn()
-}
-
-export function useSingleKeys(): boolean {
-  return chosen.use() ?? isStoredOn()
-}
-
-export function setSingleKeys(on: boolean): void {
-  localStorage.setItem(stored, on ? 'on' : 'off')
-  chosen.set(on)
-}
-
-function isStoredOn(): boolean {
-  return localStorage.getItem(stored) !== 'off'
 }

@@ -1,6 +1,7 @@
 import type { ComponentType } from 'preact'
 import { AddPage } from '../library/editor.tsx'
 import { All, Duplicates, Folder, Found, Tagged } from '../library/lists.tsx'
+import type { ViewLink } from '../sidebar/sidebar.tsx'
 import {
   BookmarkIcon,
   ConflictIcon,
@@ -9,7 +10,6 @@ import {
   GoBackIcon,
   HistoryIcon,
   HomeIcon,
-  type IconShapes,
   KeyboardIcon,
   LockIcon,
   SearchIcon,
@@ -18,18 +18,10 @@ import {
   TrashIcon,
 } from '../ui/icons.tsx'
 import { lazily } from '../ui/lazily.tsx'
-import type { say } from '../words/words.ts'
 import { ConflictCount } from './notices.tsx'
 
 /** A page beside the sidebar. */
-export interface View {
-  /** Its part of the address: `#/folder/…`. */
-  path: keyof typeof say.app.views
-  icon: IconShapes
-  /** Where the sidebar links to it; views without a group are reached otherwise. */
-  group?: 'library' | 'care' | 'app'
-  /** Shown at the end of the link, such as a number. */
-  Badge?: ComponentType
+export interface View extends ViewLink {
   /** `rest` is what follows the path in the address. Views that few need come from `lazily`. */
   Component: ComponentType<{ rest: string }>
 }

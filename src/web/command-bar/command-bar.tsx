@@ -2,27 +2,27 @@ import type { ComponentChildren, TargetedKeyboardEvent } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { bareAddress } from '../../client/bookmark/address.ts'
 import type { Sync } from '../../client/index.ts'
-import type { App } from '../app/context.ts'
-import { ownMenu } from '../app/header.tsx'
-import { go } from '../app/route.ts'
-import { addHere, hereOf } from '../app/shortcuts.ts'
-import { views } from '../app/views.ts'
-import { openBookmark, openEditor, openNew } from '../library/editor.tsx'
+import { addHere, hereOf, openBookmark, openEditor, openNew } from '../library/editor.tsx'
 import { Highlight, useSearched, wordsOf } from '../library/found.tsx'
 import { Letter } from '../library/icon.tsx'
 import { type Bookmark, hostOf, isFolder, nameOf } from '../library/kind.ts'
 import { addressIn } from '../library/links.ts'
 import { foldersAround, pathText } from '../library/paths.ts'
 import { countTags } from '../library/tags.tsx'
+import { go } from '../session/route.ts'
 import { showDialog } from '../ui/dialogs.tsx'
 import { tellFailure } from '../ui/failure.ts'
 import { BookmarkPlusIcon, CloseIcon, FolderIcon, FolderPlusIcon, Icon, SearchIcon, TagIcon } from '../ui/icons.tsx'
 import type { MenuItem } from '../ui/menu.tsx'
 import { fill, say } from '../words/words.ts'
 
-/** Shows the field in which one finds bookmarks, goes to any view and does anything by typing. */
-export function openCommandBar(app: App): void {
-  showDialog((close) => <CommandBar app={app} close={close} />)
+/**
+ * Shows the field in which one finds bookmarks and does anything by typing.
+ *
+ * @param commands besides those that add something
+ */
+export function openCommandBar(sync: Sync, commands: readonly MenuItem[]): void {
+  showDialog((close) => <CommandBar sync={sync} commands={commands} close={close} />)
 }
 
 /** What all that is found must have. */
@@ -42,8 +42,13 @@ interface Choice {
   stays?: true
 }
 
-function CommandBar({ app, close }: { app: App; close: () => void }) {
-  const { sync } = app
+interface CommandBarProps {
+  sync: Sync
+  commands: readonly MenuItem[]
+  close: () => void
+}
+
+function CommandBar({ sync, commands, close }: CommandBarProps) {
   const id = useId()
   const dialog = useRef<HTMLDialogElement>(null)
   const [text, setText] = useState('')
@@ -59,7 +64,7 @@ function CommandBar({ app, close }: { app: App; close: () => void }) {
     setMarked(0)
     awaited.current = undefined
   }
-  const choices = choicesFor(app, text, chips, found?.bookmarks ?? [], (chip) =>
+  const choices = choicesFor(sync, commands, text, chips, found?.bookmarks ?? [], (chip) =>
     change(text.slice(0, markIn(text)?.start), added(chips, chip)),
   )
   // Another tab or device may have made the list shorter.
@@ -228,14 +233,14 @@ function latest(sync: Sync, count: number, fits: (bookmark: Bookmark) => boolean
 }
 
 function choicesFor(
-  app: App,
+  sync: Sync,
+  commands: readonly MenuItem[],
   text: string,
   chips: readonly Chip[],
   found: readonly Bookmark[],
   add: (chip: Chip) => void,
 ): Choice[] {
-  const { sync } = app
-  if (text.startsWith('>')) return commandsFor(app, wordsOf(text.slice(1)))
+  if (text.startsWith('>')) return commandsFor(sync, commands, wordsOf(text.slice(1)))
   const { tag, folder } = markIn(text) ?? {}
   if (tag !== undefined) return tagsFor(sync, tag, add)
   if (folder !== undefined) return foldersFor(sync, wordsOf(folder), add)
@@ -310,8 +315,7 @@ function foldersFor(sync: Sync, words: readonly string[], add: (chip: Chip) => v
   return choices
 }
 
-function commandsFor(app: App, words: readonly string[]): Choice[] {
-  const { sync } = app
+function commandsFor(sync: Sync, others: readonly MenuItem[], words: readonly string[]): Choice[] {
   const commands: MenuItem[] = [
     {
       label: say.commandBar.addBookmark,
@@ -319,10 +323,7 @@ function commandsFor(app: App, words: readonly string[]): Choice[] {
       action: () => addHere(sync),
     },
     { label: say.commandBar.addFolder, icon: FolderPlusIcon, action: () => openNew(sync, hereOf(sync)) },
-    ...views
-      .filter(({ group }) => group !== undefined)
-      .map(({ icon, path }) => ({ label: say.app.views[path], icon, action: () => go(path) })),
-    ...ownMenu(app),
+    ...others,
   ]
   return commands
     .filter(({ label }) => words.every((word) => wordsOf(label).join(' ').includes(word)))

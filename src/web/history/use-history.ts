@@ -1,8 +1,8 @@
 import { useMemo } from 'preact/hooks'
 import { createHistory, type History } from '../../client/history.ts'
 import type { Sync } from '../../client/index.ts'
-import { useApp } from '../app/context.ts'
 import { type Bookmark, quoted } from '../library/kind.ts'
+import { useApp } from '../session/context.ts'
 import { tell } from '../ui/tell.ts'
 import { later } from '../words/later.ts'
 

@@ -2,9 +2,9 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { bareAddress } from '../../client/bookmark/address.ts'
 import type { Sync } from '../../client/index.ts'
 import { useSync } from '../../client/react.ts'
-import type { App } from '../app/context.ts'
-import { keepDraft, takeDraft } from '../app/draft.ts'
-import { go } from '../app/route.ts'
+import type { App } from '../session/context.ts'
+import { keepDraft, takeDraft } from '../session/draft.ts'
+import { go, readRoute } from '../session/route.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { messageOf, tellFailure } from '../ui/failure.ts'
@@ -48,6 +48,18 @@ export function openNew(sync: Sync, entries: FirstEntries, ended?: () => void): 
     return <Editor sync={sync} bookmark={bookmark} close={end} />
   }
   showDialog(show)
+}
+
+/** Shows the form of a new bookmark. */
+export function addHere(sync: Sync, url = ''): void {
+  openNew(sync, { url, ...hereOf(sync) })
+}
+
+/** A new bookmark goes into the folder that is shown, or has the tag whose bookmarks are. */
+export function hereOf(sync: Sync): Pick<FirstEntries, 'parentId' | 'tags'> {
+  const { view, rest } = readRoute(location.hash)
+  if (view === 'tag') return { tags: [rest] }
+  return view === 'folder' && sync.get(rest) ? { parentId: rest } : {}
 }
 
 /** Saves an address at once, and shows its form, or that of the bookmark that has it already. */

@@ -1,4 +1,4 @@
-import { readRoute } from '../app/route.ts'
+import { readRoute } from '../session/route.ts'
 
 /** The code of a pairing stays in this tab, for the way to the provider and back: the service never sees it. */
 const scanned = 'scanned-code'

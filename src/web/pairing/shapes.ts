@@ -62,7 +62,6 @@ import palm from 'lucide/dist/esm/icons/tree-palm.mjs'
 import trophy from 'lucide/dist/esm/icons/trophy.mjs'
 import umbrella from 'lucide/dist/esm/icons/umbrella.mjs'
 import wrench from 'lucide/dist/esm/icons/wrench.mjs'
-import type { IconShapes } from '../ui/icons.tsx'
 
 /** What the numbers of a pairing stand for. Devices of another version compare theirs with these: their order never changes. */
 export const pictures = {
@@ -130,6 +129,6 @@ export const pictures = {
   palm,
   umbrella,
   wrench,
-} satisfies Record<string, IconShapes>
+}
 
 export type Picture = keyof typeof pictures

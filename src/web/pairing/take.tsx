@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Vault } from '../../client/index.ts'
 import { PairingError, type PairingPictures, takePairing } from '../../client/pair.ts'
-import { browserOf } from '../app/device.ts'
+import { browserOf } from '../session/device.ts'
 import { Button } from '../ui/button.tsx'
 import { messageOf } from '../ui/failure.ts'
 import type { VaultOwner } from '../vault/credentials.tsx'

@@ -1,5 +1,5 @@
 import type { ImportReport, PlaintextBookmark, Sync } from '../../client/index.ts'
-import { unsentOf } from '../app/network.ts'
+import { unsentOf } from '../session/network.ts'
 import { messageOf } from '../ui/failure.ts'
 import { sharedValue } from '../ui/shared-value.ts'
 

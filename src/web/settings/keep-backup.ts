@@ -1,5 +1,5 @@
 import { type BackupOptions, createBackup, downloadBackup, KeyringError, RecordError } from '../../client/index.ts'
-import type { App } from '../app/context.ts'
+import type { App } from '../session/context.ts'
 import { messageOf, ToldError } from '../ui/failure.ts'
 import { saveFile } from '../ui/files.tsx'
 import { tell } from '../ui/tell.ts'

@@ -12,10 +12,10 @@ import {
   type RestoreOptions,
   type Sync,
 } from '../../client/index.ts'
-import type { App } from '../app/context.ts'
 import { Letter } from '../library/icon.tsx'
 import { type Bookmark, isFolder, nameOf } from '../library/kind.ts'
 import { countAllIn } from '../library/paths.ts'
+import type { App } from '../session/context.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { messageOf, ToldError } from '../ui/failure.ts'

@@ -5,9 +5,9 @@ import {
   type RecoveryCodeDraft,
   replaceRecoveryCode,
 } from '../../client/index.ts'
-import { showCarefully } from '../account/carefully.tsx'
-import { useApp } from '../app/context.ts'
-import { hrefOf } from '../app/route.ts'
+import { showCarefully } from '../session/carefully.tsx'
+import { useApp } from '../session/context.ts'
+import { hrefOf } from '../session/route.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialogs.tsx'
 import { Form, FormEnd } from '../ui/form.tsx'

@@ -1,6 +1,6 @@
-import { setSingleKeys, useSingleKeys } from '../app/shortcuts.ts'
 import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
+import { setSingleKeys, useSingleKeys } from './single-keys.ts'
 
 /** What each does has its words under the same name. */
 const keys: Readonly<Record<keyof typeof later.settings.keysDo, readonly string[]>> = {

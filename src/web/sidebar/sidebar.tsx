@@ -1,20 +1,37 @@
+import type { ComponentType } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { SyncReader, TreeNode } from '../../client/index.ts'
 import { useBookmarks, useSync } from '../../client/react.ts'
-import { hrefOf, useRoute } from '../app/route.ts'
-import { type View, views } from '../app/views.ts'
 import { isFolder, nameOf } from '../library/kind.ts'
 import { countLinksIn, foldersAround } from '../library/paths.ts'
 import { countTags } from '../library/tags.tsx'
+import { hrefOf, useRoute } from '../session/route.ts'
 import { Button, IconButton } from '../ui/button.tsx'
-import { ChevronIcon, DocsIcon, FolderIcon, FolderOpenIcon, Icon } from '../ui/icons.tsx'
+import { ChevronIcon, DocsIcon, FolderIcon, FolderOpenIcon, Icon, type IconShapes } from '../ui/icons.tsx'
 import { LanguageMenu } from '../ui/menu.tsx'
 import { VirtualList } from '../ui/virtual-list.tsx'
 import { locale, number } from '../words/language.ts'
 import { say } from '../words/words.ts'
 
+/** A view, as the sidebar links to it. */
+export interface ViewLink {
+  /** Its part of the address: `#/folder/…`. */
+  path: keyof typeof say.app.views
+  icon: IconShapes
+  /** Where the sidebar links to it; views without a group are reached otherwise. */
+  group?: 'library' | 'care' | 'app'
+  /** Shown at the end of the link, such as a number. */
+  Badge?: ComponentType
+}
+
+interface SidebarProps {
+  /** The first one is shown where the address names none. */
+  views: readonly ViewLink[]
+  close: () => void
+}
+
 /** Where one can go: the views, the folders, the tags. On narrow screens it opens above the page. */
-export function Sidebar({ close }: { close: () => void }) {
+export function Sidebar({ views, close }: SidebarProps) {
   return (
     <>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: The menu button closes it, too. */}
@@ -28,11 +45,11 @@ export function Sidebar({ close }: { close: () => void }) {
         data-scrolls
         onClick={({ target }) => target instanceof Element && target.closest('a') && close()}
       >
-        <Group group="library" />
+        <Group views={views} group="library" />
         <FolderTree />
         <TagList />
-        <Group group="care" />
-        <Group group="app" />
+        <Group views={views} group="care" />
+        <Group views={views} group="app" />
         <a class="link" href={say.ui.helpAddress}>
           <Icon of={DocsIcon} />
           <span>{say.sidebar.help}</span>
@@ -43,7 +60,7 @@ export function Sidebar({ close }: { close: () => void }) {
   )
 }
 
-function Group({ group }: { group: View['group'] }) {
+function Group({ views, group }: Pick<SidebarProps, 'views'> & Pick<ViewLink, 'group'>) {
   const { view, rest } = useRoute()
   const current = rest === '' ? (views.find(({ path }) => path === view) ?? views[0]) : undefined
   return (

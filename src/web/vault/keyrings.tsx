@@ -11,9 +11,9 @@ import {
   type Vault,
   type VaultDraft,
 } from '../../client/index.ts'
-import { showCarefully } from '../account/carefully.tsx'
-import { hrefOf } from '../app/route.ts'
-import { areKeysReplaced, noteReplacedKeys } from '../app/session.ts'
+import { showCarefully } from '../session/carefully.tsx'
+import { hrefOf } from '../session/route.ts'
+import { areKeysReplaced, noteReplacedKeys } from '../session/session.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialogs.tsx'
 import { messageOf, ToldError } from '../ui/failure.ts'

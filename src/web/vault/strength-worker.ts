@@ -9,8 +9,8 @@ export interface Question {
   known: readonly string[]
 }
 
-export type Warning = keyof typeof translations.warnings
-export type Suggestion = keyof typeof translations.suggestions
+type Warning = keyof typeof translations.warnings
+type Suggestion = keyof typeof translations.suggestions
 
 /** Advice by its names, for the page to say it in its language, and in English. */
 export interface Judgement extends Pick<PassphraseStrength, 'level'> {

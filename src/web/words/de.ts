@@ -1,5 +1,5 @@
+import type { translations } from '@zxcvbn-ts/language-en'
 import type { Picture } from '../pairing/shapes.ts'
-import type { Suggestion, Warning } from '../vault/strength-worker.ts'
 import type { LaterWords, Words } from './en.ts'
 import { bytes, list, number, plural } from './language.ts'
 
@@ -1023,7 +1023,7 @@ const pictures: Record<Picture, string> = {
   wrench: 'Schraubenschlüssel',
 }
 
-const warnings: Record<Warning, string> = {
+const warnings: Record<keyof typeof translations.warnings, string> = {
   straightRow: 'Tasten in einer Reihe sind leicht zu erraten.',
   keyPattern: 'Kurze Muster auf der Tastatur sind leicht zu erraten.',
   simpleRepeat: 'Wiederholte Zeichen wie „aaa“ sind leicht zu erraten.',
@@ -1042,7 +1042,7 @@ const warnings: Record<Warning, string> = {
   pwned: 'Dieses Passwort ist durch ein Datenleck im Internet bekannt geworden.',
 }
 
-const suggestions: Record<Suggestion, string> = {
+const suggestions: Record<keyof typeof translations.suggestions, string> = {
   l33t: 'Ersetzen Sie Buchstaben nicht auf vorhersehbare Weise, etwa „a“ durch „@“.',
   reverseWords: 'Schreiben Sie bekannte Wörter nicht nur rückwärts.',
   allUppercase: 'Schreiben Sie manche Buchstaben groß, aber nicht alle.',

@@ -1,5 +1,5 @@
+import type { translations } from '@zxcvbn-ts/language-en'
 import type { Picture } from '../pairing/shapes.ts'
-import type { Suggestion, Warning } from '../vault/strength-worker.ts'
 import { bytes, list, number, plural } from './language.ts'
 
 /** A plural's sentence says what it counts; `<a>…</a>` and `<time/>` in a text stand for parts that are not text (`fill`). */
@@ -468,8 +468,8 @@ export const enLater = {
     addWords: 'Add another word or two.',
     strength: (verdict: string, advice: string) => `Passphrase strength: ${verdict}. ${advice}`,
     /** Why a passphrase is weak, and what would make it stronger: what tells it has the texts in English. */
-    warning: (_name: Warning, text: string): string => text,
-    suggestion: (_name: Suggestion, text: string): string => text,
+    warning: (_name: keyof typeof translations.warnings, text: string): string => text,
+    suggestion: (_name: keyof typeof translations.suggestions, text: string): string => text,
     codeCounts: 'The new recovery code counts.',
     codeCountsNot: 'The recovery code that was shown does not count: throw it away.',
     codeMayCount:

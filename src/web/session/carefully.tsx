@@ -2,14 +2,14 @@ import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { quotas } from '../../../generated/limits.ts'
 import { type Client, unwrap } from '../../client/index.ts'
-import { go, readRoute } from '../app/route.ts'
-import { signIn } from '../app/session.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { LeadToSignIn } from '../ui/failure.ts'
 import { Waiting } from '../ui/waiting.tsx'
 import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
+import { go, readRoute } from './route.ts'
+import { signIn } from './session.ts'
 
 interface Options {
   /** The view whose address opens this dialog, as `hrefOf` returns it: the person comes back there. */
