@@ -10,7 +10,6 @@ import { go, hrefOf, useRoute } from '../session/route.ts'
 import { Sidebar } from '../sidebar/sidebar.tsx'
 import { IconButton } from '../ui/button.tsx'
 import { BookmarkPlusIcon, SearchIcon } from '../ui/icons.tsx'
-import type { MenuItem } from '../ui/menu.tsx'
 import { Empty } from '../ui/waiting.tsx'
 import { fill, say } from '../words/words.ts'
 import { Header, ownMenu } from './header.tsx'
@@ -22,11 +21,16 @@ import { type View, views } from './views.ts'
 /** It is typed for React. */
 const Provider = SyncProvider as unknown as FunctionComponent<{ sync: Sync }>
 
+/** Leads to a view from the command bar. */
+const goTo = views
+  .filter(({ group }) => group !== undefined)
+  .map(({ icon, path }) => ({ label: say.app.views[path], icon, action: () => go(path) }))
+
 /** The page of a signed-in person whose vault is open: header, sidebar, and the view that the address names. */
 export function Shell({ app }: { app: App }) {
   const { view: path, rest } = useRoute()
   const beside = useBeside()
-  useShortcuts({ sync: app.sync, openCommandBar: () => openCommandBar(app.sync, commandsOf(app)) })
+  useShortcuts(app.sync, () => openCommandBar(app.sync, [...goTo, ...ownMenu(app)]))
   useCapture(app.sync)
   useEffect(() => {
     if (app.device.keepsKey) reopenDraft(app)
@@ -86,15 +90,6 @@ export function Shell({ app }: { app: App }) {
       </Provider>
     </AppContext.Provider>
   )
-}
-
-/** What the command bar does besides: it goes to any view, and has the person's own menu. */
-function commandsOf(app: App): MenuItem[] {
-  const links = views.filter(({ group }) => group !== undefined)
-  return [
-    ...links.map(({ icon, path }) => ({ label: say.app.views[path], icon, action: () => go(path) })),
-    ...ownMenu(app),
-  ]
 }
 
 /** An address of another version, or one that was typed. */

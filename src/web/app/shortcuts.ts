@@ -7,15 +7,16 @@ import { areSingleKeysOn } from '../settings/single-keys.ts'
 import { tellFailure } from '../ui/failure.ts'
 import { undoLast } from '../ui/tell.ts'
 
-/** What a key works on. */
-interface Parts {
-  sync: Sync
-  openCommandBar: () => void
-}
-
 /** Keys that work wherever nobody types; Ctrl+K also there. */
-export function useShortcuts({ sync, openCommandBar }: Parts): void {
+export function useShortcuts(sync: Sync, openCommandBar: () => void): void {
   useLayoutEffect(() => {
+    const actions: Record<string, () => void> = {
+      '/': openCommandBar,
+      n: () => addHere(sync),
+      f: () => openNew(sync, hereOf(sync)),
+      '?': () => go('shortcuts'),
+    }
+    const commands: Record<string, () => void> = { k: openCommandBar, z: () => undoLast().catch(tellFailure) }
     const press = (event: KeyboardEvent) => {
       const isCommand = event.ctrlKey || event.metaKey
       const isTaken = isIn(event, layers) || (isIn(event, fields) && !(isCommand && event.key === 'k'))
@@ -24,7 +25,7 @@ export function useShortcuts({ sync, openCommandBar }: Parts): void {
       const action = isCommand ? commands[event.key] : actions[event.key]
       if (!action) return
       event.preventDefault()
-      action({ sync, openCommandBar })
+      action()
     }
     document.addEventListener('keydown', press)
     return () => document.removeEventListener('keydown', press)
@@ -52,16 +53,4 @@ const layers = 'dialog, [role=menu]'
 /** A dialog that was just closed has the focus for a moment longer. */
 function isIn({ target }: Event, places: string): boolean {
   return target instanceof HTMLElement && target.closest(places) !== null && !target.closest('dialog:not([open])')
-}
-
-const actions: Record<string, (parts: Parts) => void> = {
-  '/': ({ openCommandBar }) => openCommandBar(),
-  n: ({ sync }) => addHere(sync),
-  f: ({ sync }) => openNew(sync, hereOf(sync)),
-  '?': () => go('shortcuts'),
-}
-
-const commands: Record<string, (parts: Parts) => void> = {
-  k: ({ openCommandBar }) => openCommandBar(),
-  z: () => undoLast().catch(tellFailure),
 }

@@ -16,11 +16,7 @@ import { BookmarkPlusIcon, CloseIcon, FolderIcon, FolderPlusIcon, Icon, SearchIc
 import type { MenuItem } from '../ui/menu.tsx'
 import { fill, say } from '../words/words.ts'
 
-/**
- * Shows the field in which one finds bookmarks and does anything by typing.
- *
- * @param commands besides those that add something
- */
+/** Shows the field in which one finds bookmarks, and does by typing what the commands do. It has its own to add something. */
 export function openCommandBar(sync: Sync, commands: readonly MenuItem[]): void {
   showDialog((close) => <CommandBar sync={sync} commands={commands} close={close} />)
 }
@@ -42,13 +38,7 @@ interface Choice {
   stays?: true
 }
 
-interface CommandBarProps {
-  sync: Sync
-  commands: readonly MenuItem[]
-  close: () => void
-}
-
-function CommandBar({ sync, commands, close }: CommandBarProps) {
+function CommandBar({ sync, commands, close }: { sync: Sync; commands: readonly MenuItem[]; close: () => void }) {
   const id = useId()
   const dialog = useRef<HTMLDialogElement>(null)
   const [text, setText] = useState('')
@@ -317,11 +307,7 @@ function foldersFor(sync: Sync, words: readonly string[], add: (chip: Chip) => v
 
 function commandsFor(sync: Sync, others: readonly MenuItem[], words: readonly string[]): Choice[] {
   const commands: MenuItem[] = [
-    {
-      label: say.commandBar.addBookmark,
-      icon: BookmarkPlusIcon,
-      action: () => addHere(sync),
-    },
+    { label: say.commandBar.addBookmark, icon: BookmarkPlusIcon, action: () => addHere(sync) },
     { label: say.commandBar.addFolder, icon: FolderPlusIcon, action: () => openNew(sync, hereOf(sync)) },
     ...others,
   ]

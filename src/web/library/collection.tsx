@@ -53,16 +53,16 @@ export function Collection(props: CollectionProps) {
   const { label, heading, ids, order, setOrder, folder, adds, words = noWords, showsPath = false, empty } = props
   const sync = useSync()
   const [layout, setLayout] = useRemembered('layout', ['list', 'cards'])
+  const isCards = layout === 'cards'
   const selected = useSelected(ids)
   const { toggle } = selected
   const section = useRef<HTMLElement>(null)
   const ownOrder = order === 'own' ? folder : undefined
-  useDrag(section, { sync, ids, selected: selected.ids, folder: ownOrder })
+  useDrag(section, { sync, ids, selected: selected.ids, folder: ownOrder, isCards })
   useLongPress(section, toggle)
-  useSwipe(section, {
-    left: { name: say.ui.delete, run: (id) => removeHere([id]) },
-    right: { name: say.library.tag, run: (id) => openTags(sync, [id]) },
-  })
+  const left = { name: say.ui.delete, run: (id: string) => removeHere([id]) }
+  const right = { name: say.library.tag, run: (id: string) => openTags(sync, [id]) }
+  useSwipe(section, !isCards && { left, right })
   const latest = useRef(ids)
   latest.current = ids
   /** Call what it returns once these have left the list, or stay in it after all. */
@@ -95,7 +95,7 @@ export function Collection(props: CollectionProps) {
       ref={section}
       class={`collection${selected.ids.size > 0 ? ' selecting' : ''}`}
       onClick={({ target }) => {
-        if (isOnIcon(target)) target.closest('.row')?.querySelector<HTMLElement>('[data-main]')?.click()
+        if (isOnIcon(target)) target.closest('li')?.querySelector<HTMLElement>('[data-main]')?.click()
       }}
       onKeyDown={(event) =>
         pressed(event, { sync, ids, selected, folder: ownOrder, remove: removeHere, move: moveHere })
@@ -123,7 +123,7 @@ export function Collection(props: CollectionProps) {
             label={label}
             count={ids.length}
             rowHeight={rowHeights[layout]}
-            {...(layout === 'cards' && { columnWidth: cardWidth })}
+            {...(isCards && { columnWidth: cardWidth })}
             keyOf={(index) => ids[index] as string}
             item={(index) => <Row id={ids[index] as string} isSelected={selected.ids.has(ids[index] as string)} />}
           />
@@ -135,7 +135,7 @@ export function Collection(props: CollectionProps) {
 
 /** For a finger, the icon is a part of the link. A mouse finds the box to select by there. */
 function isOnIcon(target: EventTarget | null): target is Element {
-  return target instanceof Element && target.closest('.letter') !== null && matchMedia('(pointer: coarse)').matches
+  return target instanceof Element && target.closest('[data-icon]') !== null && matchMedia('(pointer: coarse)').matches
 }
 
 /** The order that this browser remembers for lists of a kind. */

@@ -12,6 +12,7 @@ interface DragParts {
   selected: ReadonlySet<string>
   /** The folder that is shown in the person's own order: only there has a place between two bookmarks a meaning. */
   folder: { id: string | undefined } | undefined
+  isCards: boolean
 }
 
 /** So far the pointer moves before a press becomes a drag, in pixels. */
@@ -24,17 +25,20 @@ const edge = 56
  * its icon, because everything else scrolls. For the keyboard there are Alt with the arrow keys, and `m`.
  */
 export function useDrag(list: RefObject<HTMLElement | null>, parts: DragParts): void {
-  usePress(list, (event, target, id) => {
-    const isHandle =
-      event.pointerType === 'mouse' ? !target.closest('button, [role=menu]') : target.closest('.letter, .row-check')
-    if (isHandle && event.button === 0) follow(event, id, parts)
+  usePress(list, (event, target, item) => {
+    const isHandle = event.pointerType === 'mouse' ? !target.closest(tools) : target.closest(handles)
+    if (isHandle && event.button === 0) follow(event, item.dataset.id ?? '', parts)
   })
 }
 
-/** Begins something with the row that a pointer is pressed on. */
+/** A finger drags by the icon, or by the box over it. */
+const handles = '[data-icon], input'
+const tools = 'button, [role=menu]'
+
+/** Begins something with the item of the list that a pointer is pressed on. */
 function usePress(
   list: RefObject<HTMLElement | null>,
-  begin: (event: PointerEvent, target: HTMLElement, id: string) => void,
+  begin: (event: PointerEvent, target: HTMLElement, item: HTMLElement) => void,
 ): void {
   const latest = useRef(begin)
   latest.current = begin
@@ -42,8 +46,8 @@ function usePress(
     const element = list.current as HTMLElement
     const press = (event: PointerEvent) => {
       const target = event.target as HTMLElement
-      const id = target.closest<HTMLElement>('li[data-id]')?.dataset.id
-      if (id !== undefined) latest.current(event, target, id)
+      const item = target.closest<HTMLElement>('li[data-id]')
+      if (item) latest.current(event, target, item)
     }
     element.addEventListener('pointerdown', press)
     return () => element.removeEventListener('pointerdown', press)
@@ -55,12 +59,12 @@ const longPressMs = 500
 
 /** Runs with the row's id when a finger stays on it. For a mouse, the browser's menu belongs to the link. */
 export function useLongPress(list: RefObject<HTMLElement | null>, pressed: (id: string) => void): void {
-  usePress(list, (start, _, id) => {
+  usePress(list, (start, _, item) => {
     if (start.pointerType !== 'touch') return
     const ended = new AbortController()
     const { signal } = ended
     const timer = setTimeout(() => {
-      pressed(id)
+      pressed(item.dataset.id ?? '')
       // Some browsers take it for a tap all the same.
       addEventListener('click', swallow, { capture: true, once: true })
       const free = () => removeEventListener('click', swallow, { capture: true })
@@ -99,17 +103,16 @@ interface SwipeAction {
   run(id: string): unknown
 }
 
-/** What happens to a row of a list that a finger draws to a side. Up and down, it scrolls; by the icon, it drags. */
-export function useSwipe(list: RefObject<HTMLElement | null>, actions: Record<Side, SwipeAction>): void {
-  usePress(list, (event, target) => {
-    const row = target.closest<HTMLElement>('li[data-id] > .row.list')
-    const isSwipe = event.pointerType === 'touch' && !target.closest('.letter, .row-check, .row-tools')
-    if (row && isSwipe) draw(event, row, actions)
+/** What happens to a row that a finger draws to a side. Up and down, it scrolls; by the icon, it drags. */
+export function useSwipe(list: RefObject<HTMLElement | null>, actions: Record<Side, SwipeAction> | false): void {
+  usePress(list, (event, target, item) => {
+    const isSwipe = event.pointerType === 'touch' && !target.closest(`${handles}, ${tools}`)
+    if (actions && isSwipe) draw(event, item, actions)
   })
 }
 
-function draw(start: PointerEvent, row: HTMLElement, actions: Record<Side, SwipeAction>): void {
-  const item = row.parentElement as HTMLElement
+function draw(start: PointerEvent, item: HTMLElement, actions: Record<Side, SwipeAction>): void {
+  const row = item.firstElementChild as HTMLElement
   const ended = new AbortController()
   const { signal } = ended
   let drawn = 0
@@ -145,7 +148,8 @@ function draw(start: PointerEvent, row: HTMLElement, actions: Record<Side, Swipe
   addEventListener('pointercancel', end, { signal })
 }
 
-function follow(start: PointerEvent, id: string, { sync, ids, selected, folder }: DragParts): void {
+function follow(start: PointerEvent, id: string, parts: DragParts): void {
+  const { sync, ids, selected } = parts
   const moving = selected.has(id) ? ids.filter((one) => selected.has(one)) : [id]
   const scroller = (start.target as HTMLElement).closest<HTMLElement>('[data-scrolls]')
   const ended = new AbortController()
@@ -155,7 +159,7 @@ function follow(start: PointerEvent, id: string, { sync, ids, selected, folder }
   let at = start
 
   const look = () => {
-    place = dropAt(at.clientX, at.clientY, moving, folder)
+    place = dropAt(at, moving, parts)
     picture?.show(at.clientX, at.clientY, place)
   }
   const scroll = () => {
@@ -226,19 +230,13 @@ const outer = 0.25
  * The place under the pointer: a folder, or a gap between two rows.
  *
  * @param moving what is dragged: nothing goes into itself
- * @param folder the folder that the list shows, if places between rows count
  */
-function dropAt(
-  x: number,
-  y: number,
-  moving: readonly string[],
-  folder: { id: string | undefined } | undefined,
-): Place | undefined {
+function dropAt(at: PointerEvent, moving: readonly string[], { folder, isCards }: DragParts): Place | undefined {
+  const { clientX: x, clientY: y } = at
   const under = document.elementFromPoint(x, y)
-  const row = under?.closest<HTMLElement>('.collection li[data-id]') ?? undefined
+  const row = under?.closest<HTMLElement>('main [data-columns] > li') ?? undefined
   const target = under?.closest<HTMLElement>('[data-drop-folder]') ?? undefined
   const into = target?.dataset.dropFolder
-  const isCards = row?.querySelector('.cards') !== null
   if (target && into !== undefined && !moving.includes(into)) {
     const box = target.getBoundingClientRect()
     const part = row && isCards ? (x - box.left) / box.width : (y - box.top) / box.height

@@ -5,7 +5,7 @@ import { type Bookmark, hostOf, isFolder, nameOf } from './kind.ts'
 export function Letter({ bookmark }: { bookmark: Bookmark }) {
   if (isFolder(bookmark)) {
     return (
-      <span class="letter folder">
+      <span class="letter folder" data-icon>
         <Icon of={FolderIcon} />
       </span>
     )
@@ -13,14 +13,14 @@ export function Letter({ bookmark }: { bookmark: Bookmark }) {
   const { favicon = '' } = bookmark
   if (favicon.startsWith('data:image/')) {
     return (
-      <span class="letter own">
+      <span class="letter own" data-icon>
         <img src={favicon} alt="" draggable={false} width={20} height={20} />
       </span>
     )
   }
   const letter = /[\p{L}\p{N}]/u.exec(nameOf(bookmark))?.[0] ?? '·'
   return (
-    <span class={`letter hue-${hueOf(hostOf(bookmark))}`} aria-hidden="true">
+    <span class={`letter hue-${hueOf(hostOf(bookmark))}`} aria-hidden="true" data-icon>
       {letter.toUpperCase()}
     </span>
   )

@@ -24,14 +24,8 @@ export interface ViewLink {
   Badge?: ComponentType
 }
 
-interface SidebarProps {
-  /** The first one is shown where the address names none. */
-  views: readonly ViewLink[]
-  close: () => void
-}
-
 /** Where one can go: the views, the folders, the tags. On narrow screens it opens above the page. */
-export function Sidebar({ views, close }: SidebarProps) {
+export function Sidebar({ views, close }: { views: readonly ViewLink[]; close: () => void }) {
   return (
     <>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: The menu button closes it, too. */}
@@ -60,7 +54,7 @@ export function Sidebar({ views, close }: SidebarProps) {
   )
 }
 
-function Group({ views, group }: Pick<SidebarProps, 'views'> & Pick<ViewLink, 'group'>) {
+function Group({ views, group }: { views: readonly ViewLink[]; group: ViewLink['group'] }) {
   const { view, rest } = useRoute()
   const current = rest === '' ? (views.find(({ path }) => path === view) ?? views[0]) : undefined
   return (

@@ -167,7 +167,7 @@ const gap = 4
 function place(list: HTMLElement | null, field: HTMLElement | null): void {
   if (!list || !field) return
   const { top, bottom, left, width } = field.getBoundingClientRect()
-  const end = field.closest('form')?.querySelector('.end')?.getBoundingClientRect().top ?? innerHeight
+  const end = field.closest('form')?.querySelector('[data-form-end]')?.getBoundingClientRect().top ?? innerHeight
   const below = Math.min(end, innerHeight) - bottom - 2 * gap
   const isBelow = below >= Math.min(leastHeight, list.scrollHeight) || below >= top
   Object.assign(list.style, {

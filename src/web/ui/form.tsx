@@ -91,7 +91,7 @@ function fieldsOf(form: HTMLFormElement): Record<string, string> {
 /** The end of a dialog's form: what closes it, and what sends it. */
 export function FormEnd({ close, children }: { close: () => void; children: ComponentChildren }) {
   return (
-    <div class="bar end">
+    <div class="bar end" data-form-end>
       <Button onClick={close}>{say.ui.cancel}</Button>
       <Submit>{children}</Submit>
     </div>
