@@ -1,14 +1,17 @@
+import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { startExportWorker } from '../../src/service/exports/worker.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { isPostgres } from '../support/database-url.ts'
-import { createdExport, endWaits, finishedExport } from '../support/exports.ts'
+import { createdExport, endLeases, endWaits, finishedExport } from '../support/exports.ts'
 import { holdIntervals } from '../support/intervals.ts'
 import { until } from '../support/until.ts'
 import { path } from './exports-fixture.ts'
 
 // Nobody looks for a job that no notice told of, unless a test lets the time pass.
 const pass = holdIntervals(t)
+/** In which an instance that was started looks more often. */
+const startSeconds = 15
 
 t.test('A job that its instance has no room for is claimed by an idle one, on a notice', async (t) => {
   const { bob } = await openBusy(t)
@@ -20,7 +23,7 @@ t.test('A job whose notice was lost is found within 30 s', async (t) => {
   busy.context.notices.publishJob = () => {}
   const { body } = await bob.call('POST', path)
   const attempts = () => busy.context.database.db.selectFrom('exports').select('attempts').where('id', '=', body.id)
-  pass(25)
+  pass(10)
   await idle.stop('none')
   t.match(await attempts().execute(), [{ attempts: 0 }])
   pass(5)
@@ -35,8 +38,25 @@ t.test('Jobs of an instance that stops are claimed by an idle one, on a notice',
   t.same(attempts, Array(2).fill({ attempts: 1, fence: 2 }), 'each once')
 })
 
+t.test('An instance that was killed and started again takes up its job within 15 s', async (t) => {
+  const { context, user } = await buildApp(t)
+  const { database, exportWorker } = context
+  await exportWorker.close()
+  const ada = await user('ada')
+  const { body } = await ada.call('POST', path)
+  const lease_until = sql<number>`${database.now} + 15000`
+  await database.db.updateTable('exports').set({ attempts: 1, fence: 1, lease_until }).execute()
+  const restarted = startExportWorker(context)
+  t.teardown(() => restarted.close())
+  await restarted.stop('none')
+  await endLeases(context)
+  pass(startSeconds)
+  t.match(await finishedExport(ada, body.id), { status: 'completed' })
+})
+
 t.test('An instance that had to give a job back takes it up again', async (t) => {
   const { context, user } = await buildApp(t)
+  pass(startSeconds)
   const ada = await user('ada')
   const { put } = context.objects
   context.objects.put = () => Promise.reject(new Error('disk full'))
@@ -64,6 +84,7 @@ async function openBusy(t: Test) {
   await until(() => held === 2)
   const idle = isPostgres ? await otherInstance(t, busy) : startExportWorker({ ...context, objects })
   t.teardown(() => idle.close())
+  pass(startSeconds)
   await idle.stop('none')
   return { busy, ada, bob, jobs, idle }
 }

@@ -74,7 +74,8 @@ export function startExportWorker(parts: Parts) {
   let looking: Promise<void> | undefined
   let again = false
   let ticks = 0
-  let retriesUntil = 0
+  // Within these, the leases end that this instance had when it was killed.
+  let retriesUntil = retryTicks
 
   function wake(): void {
     again = true
