@@ -27,6 +27,17 @@ const rooms = {
     ...['objects', 'backup', 'exports', 'realtime', 'operating', 'upkeep', 'operations', 'http'],
     ...['context.ts', 'app.ts', 'printed.ts', 'start.ts', 'commands', 'main.ts', 'testing.ts'],
   ],
+  client: [
+    ...['errors.ts', 'ids.ts', 'database.ts', 'timing', 'bookmark.ts', 'bookmark', 'extra.ts'],
+    ...['api', 'calls.ts', 'crypto', 'bookmark-file', 'bookmark-file.ts', 'export-file', 'crypto.ts'],
+    ...['vault', 'pair.ts', 'sync', 'undo.ts', 'account.ts', 'history.ts', 'react.ts', 'worker.ts', 'index.ts'],
+    ...['node', 'node.ts', 'testing', 'testing.ts'],
+  ],
+  extension: [
+    ...['browser-api.ts', 'socket.ts', 'browser-mirror.ts', 'trees.ts', 'order.ts', 'agreed.ts', 'testing.ts'],
+    ...['removal-guard.ts', 'pair.ts', 'moved.ts', 'merge.ts', 'to-browser.ts', 'to-service.ts', 'look.ts'],
+    ...['browser-sync.ts', 'index.ts', 'app'],
+  ],
   web: [
     // The catalogues name the pictures.
     ...['pairing/shapes.ts', 'words', 'modules.d.ts', 'ui', 'offline', 'session'],

@@ -15,9 +15,9 @@ const packages = {
 t.test('Imports from above, circles and packages that production lacks are violations, types included', (t) => {
   const files = {
     ...packages,
-    generated: { 'openapi.ts': "import '../src/client/sync.ts'" },
+    generated: { 'openapi.ts': "import '../src/client/index.ts'" },
     src: {
-      client: { 'sync.ts': "import '../web/ui/button.ts'" },
+      client: { 'index.ts': "import '../web/ui/button.ts'" },
       elsewhere: { 'anything.ts': '' },
       web: {
         ui: { 'button.ts': "import type { Shell } from '../app/shell.ts'\nexport type Button = Shell" },
@@ -34,7 +34,7 @@ t.test('Imports from above, circles and packages that production lacks are viola
         },
         http: {
           'bind.ts':
-            "import type { Context } from '../context.ts'\nimport '../../client/sync.ts'\nexport type Parts = Context",
+            "import type { Context } from '../context.ts'\nimport '../../client/index.ts'\nexport type Parts = Context",
         },
         'context.ts':
           "import './elsewhere/anything.ts'\nimport '../elsewhere/anything.ts'\nimport './nothing.ts'\nexport type Context = string",
@@ -49,11 +49,11 @@ t.test('Imports from above, circles and packages that production lacks are viola
       'everything in src has its place in the order: src/service/context.ts → src/elsewhere/anything.ts',
       'everything in src has its place in the order: src/service/context.ts → src/service/elsewhere/anything.ts',
       'everything in src has its place in the order: src/web/app/shell.ts → src/web/elsewhere/anything.ts',
-      'generated imports nothing: generated/openapi.ts → src/client/sync.ts',
+      'generated imports nothing: generated/openapi.ts → src/client/index.ts',
       'no circles: src/service/sync/push.ts → src/service/sync/turns.ts → src/service/sync/push.ts',
-      'src/client imports only what is below it: src/client/sync.ts → src/web/ui/button.ts',
+      'src/client imports only what is below it: src/client/index.ts → src/web/ui/button.ts',
       'src/service imports only what is below it: src/service/context.ts → src/elsewhere/anything.ts',
-      'src/service imports only what is below it: src/service/http/bind.ts → src/client/sync.ts',
+      'src/service imports only what is below it: src/service/http/bind.ts → src/client/index.ts',
       'src/service imports only what is below it: src/service/sync/tool.ts → scripts/script.ts',
       'src/service/context.ts imports only what is below it: src/service/context.ts → src/service/elsewhere/anything.ts',
       'src/service/db/schema.ts imports only what is below it: src/service/db/schema.ts → src/service/sync/push.ts',

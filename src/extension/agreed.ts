@@ -1,7 +1,7 @@
 /** The agreed tree: its form, its store, what of it could still be lost, and what a restart of the browser makes of that. */
 import type { PlaintextBookmark } from '../client/bookmark.ts'
+import { deleteDatabase, endOf, openDatabase, resultOf } from '../client/database.ts'
 import { StorageFullError } from '../client/errors.ts'
-import { deleteDatabase, endOf, openDatabase, resultOf } from '../client/sync/store/database.ts'
 import { type BrowserEntry, type BrowserTree, type Content, isSameContent, type Kind, rootKey } from './trees.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { endOf, openDatabase, resultOf } from '../sync/store/database.ts'
+import { endOf, openDatabase, resultOf } from '../database.ts'
 
 const databaseName = 'encrypted-bookmark-sync-keys'
 const storeName = 'master-keys'

@@ -1,5 +1,5 @@
+import { deleteDatabase, endOf, openDatabase, resultOf } from '../../database.ts'
 import { StorageFullError, StoreVersionError } from '../../errors.ts'
-import { deleteDatabase, endOf, openDatabase, resultOf } from './database.ts'
 import { isBlank } from './row.ts'
 import { type Meta, type Row, type Store, type Stored, StoreEmptiedError } from './store.ts'
 

@@ -1,4 +1,4 @@
-import { StoreVersionError } from '../../errors.ts'
+import { StoreVersionError } from './errors.ts'
 
 /** IndexedDB by promises. A transaction ends by itself once none of its requests is pending. */
 
