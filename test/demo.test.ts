@@ -9,9 +9,8 @@ import t, { type Test } from 'tap'
 import { createReport } from '../scripts/demo/play.ts'
 import { playStory } from '../scripts/demo/story.ts'
 import { spawnService } from '../scripts/servers/service.ts'
-import { readBookmarkFile } from '../src/client/bookmark-file/read.ts'
 import type { Schemas } from '../src/service/contract/schemas.ts'
-import { FILES, readSample, sequenceOf } from './client/bookmark-file/samples.ts'
+import { bookmarksIn, FILES, readSample, sequenceOf } from './client/bookmark-file/samples.ts'
 import { compileCache } from './support/compile-cache.ts'
 import { isDeep } from './support/depth.ts'
 import { startProxy, type Tampering } from './support/tampering-proxy.ts'
@@ -175,7 +174,7 @@ function expectStory(t: Test, name: string, steps: string[], copy: string): void
     /^15\. Both devices sign out /,
   ])
   t.equal(steps.length, 15)
-  t.same(sequenceOf(readBookmarkFile(copy)), sequenceOf(readBookmarkFile(readSample(name))))
+  t.same(sequenceOf(bookmarksIn(copy)), sequenceOf(bookmarksIn(readSample(name))))
 }
 
 function startDemo(args: string[], env: Record<string, string>): ChildProcessByStdio<null, Readable, Readable> {

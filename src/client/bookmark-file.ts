@@ -1,4 +1,4 @@
 /** `encrypted-bookmark-sync-client/bookmark-file`: the Netscape bookmark files that browsers write and read. */
-export { readBookmarkFile, readBookmarkFileAsync } from './bookmark-file/read.ts'
+export { type BookmarkFile, readBookmarkFile, readBookmarkFileAsync } from './bookmark-file/read.ts'
 export { writeBookmarkFile, writeBookmarkFileAsync } from './bookmark-file/write.ts'
 export { BookmarkFileError } from './errors.ts'

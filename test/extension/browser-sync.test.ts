@@ -1,7 +1,7 @@
 import t from 'tap'
-import { readBookmarkFile } from '../../src/client/bookmark-file/read.ts'
 import { sealJson } from '../../src/client/crypto/record.ts'
 import { createClient, deriveKeys, StorageFullError, type SyncProgress, unwrap } from '../../src/client/index.ts'
+import { bookmarksIn } from '../client/bookmark-file/samples.ts'
 import { change } from '../support/changes.ts'
 import { pick } from '../support/pick.ts'
 import { BrowserModel } from './browser-model.ts'
@@ -53,7 +53,7 @@ t.test("A browser's file, imported elsewhere, comes into the browser's own folde
     folder('Lesezeichenleiste', 'PERSONAL_TOOLBAR_FOLDER', item('toolbar'), item('new-in-bar')),
     ...[item('unfiled'), item('new')],
   )
-  for (const file of [fromFirefox, fromChrome, fromFirefox]) await chrome.sync.importBookmarks(readBookmarkFile(file))
+  for (const file of [fromFirefox, fromChrome, fromFirefox]) await chrome.sync.importBookmarks(bookmarksIn(file))
   await settle(chrome, firefox)
   t.same(textOf(firefox), [
     ...['Bookmarks Menu/', line('menu'), line('new-in-menu')],

@@ -3,7 +3,9 @@ import type { PlaintextBookmark } from '../bookmark.ts'
 /** A tag's attributes by lower-case name. */
 export type Attributes = Record<string, string>
 
-type Details = Pick<PlaintextBookmark, 'dateAdded' | 'dateModified' | 'tags' | 'favicon'> & { attributes?: Attributes }
+type Details = Pick<PlaintextBookmark, 'dateAdded' | 'dateModified' | 'description' | 'tags' | 'favicon'> & {
+  attributes?: Attributes
+}
 
 /**
  * The attributes that browsers and services write besides the attributes that have a field of their own. No other is read or written, but
@@ -15,7 +17,7 @@ const inert = new Set([
   ...['shortcuturl', 'post_data', 'last_charset', 'last_visit', 'web_panel', 'generated_title', 'micsum_gen_uri'],
   ...['feed', 'feedurl', 'siteurl', 'webslice', 'islivepreview', 'previewsize'],
   ...['nickname', 'speeddial', 'thumbnail', 'visited', 'created', 'visit_count'],
-  ...['private', 'public', 'shared', 'toread', 'time_added', 'note', 'cover', 'important'],
+  ...['private', 'public', 'shared', 'toread', 'note', 'cover', 'important'],
 ])
 
 /**
@@ -23,7 +25,15 @@ const inert = new Set([
  * so that writing brings them back.
  */
 export function readAttributes(attributes: Attributes): Details {
-  const { icon, icon_uri: iconUri, add_date: added, last_modified: modified, tags: tagList = '' } = attributes
+  const {
+    icon,
+    icon_uri: iconUri,
+    add_date: added = attributes.time_added,
+    last_modified: modified,
+    tags: tagList = '',
+  } = attributes
+  // Scuttle's. A DD takes its place.
+  const { description } = attributes
   const dateAdded = readDate(added)
   const dateModified = readDate(modified)
   const tags = [...new Set(tagList.split(',').flatMap((tag) => tag.trim() || []))]
@@ -34,6 +44,7 @@ export function readAttributes(attributes: Attributes): Details {
   return {
     ...(dateAdded && { dateAdded }),
     ...(dateModified && { dateModified }),
+    ...(description && { description }),
     ...(tags.length > 0 && { tags }),
     ...(favicon && { favicon }),
     ...(others.length > 0 && { attributes: Object.fromEntries(others) }),
@@ -59,12 +70,36 @@ export function writeAttributes(bookmark: PlaintextBookmark): Attributes {
   }
 }
 
-// Browsers write seconds, some tools milliseconds or microseconds. 0 means unknown, as does anything else.
-function readDate(value: string | undefined): string | undefined {
-  if (value === undefined || !/^\d{1,16}$/.test(value)) return undefined
-  let seconds = Number(value)
-  while (seconds > 99_999_999_999) seconds /= 1000
+/** An address as URL parsers read it: without what is around it, and without the line breaks in it. */
+export function readAddress(href: string): string {
+  let end = href.length
+  while (end > 0 && href.charAt(end - 1) <= ' ') end--
+  return href.slice(0, end).replace(/^[\0- ]+|[\t\n\r]/g, '')
+}
+
+/** From 1601, when the microseconds begin that Chromium counts: 17 digits. */
+const secondsUntil1970 = 11_644_473_600
+
+/** 0 means unknown, as does anything that is neither a number nor a date. */
+function readDate(value = ''): string | undefined {
+  const text = value.trim()
+  const seconds = /^\d{1,19}(\.\d+)?$/.test(text) ? secondsOf(Number(text)) : parseDate(text) / 1000
   return seconds >= 1 ? new Date(Math.floor(seconds) * 1000).toISOString() : undefined
+}
+
+/** Browsers write seconds, some tools milliseconds, microseconds or nanoseconds. */
+function secondsOf(number: number): number {
+  if (number >= 1e16 && number < 1e17) return number / 1e6 - secondsUntil1970
+  let seconds = number
+  while (seconds > 99_999_999_999) seconds /= 1000
+  return seconds
+}
+
+/** Unix ms of a date of ISO 8601, in UTC unless it says otherwise, or of RFC 5322. */
+function parseDate(text: string): number {
+  const [, day, time, zone] = /^(\d{4}-\d\d-\d\d)(?:[T ]([\d:.]+) *(Z|[+-][\d:]+)?)?$/i.exec(text) ?? []
+  if (day !== undefined) return Date.parse(time === undefined ? day : `${day}T${time}${zone ?? 'Z'}`)
+  return /^(?:[A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} /.test(text) ? Date.parse(text) : Number.NaN
 }
 
 function writeDate(date: unknown): string | undefined {

@@ -1,10 +1,11 @@
 import { generateKeyBetween } from 'fractional-indexing'
-import { Tokenizer } from 'htmlparser2'
 import type { PlaintextBookmark } from '../bookmark.ts'
 import { BookmarkFileError } from '../errors.ts'
 import { uuidv7 } from '../ids.ts'
 import { paced } from '../timing/paced.ts'
-import { type Attributes, readAttributes } from './attributes.ts'
+import { type Attributes, readAddress, readAttributes } from './attributes.ts'
+import { decodeFile } from './decode.ts'
+import { countLinks, decodeText, readTags, type TagReader } from './tags.ts'
 
 /**
  * Reads a Netscape bookmark file, the format that every browser exports.
@@ -20,60 +21,103 @@ import { type Attributes, readAttributes } from './attributes.ts'
  *   LAST_VISIT, DATA-…) are kept in `attributes`, by lower-case name. Others are left out: in a page, they may be code.
  * - `id` is a new UUIDv7 on each reading, `source` is `bookmarks`.
  *
- * Accepts unclosed tags, any case, CRLF and a byte order mark.
+ * Accepts unclosed tags and quotes, any case, CRLF. Other elements than those of bookmark files are text, such as a `<script>`
+ * that a title has unescaped, and so is a link in a description. Reads the pages that Pocket and Instapaper exported, too.
  *
- * @param html the text of the file
- * @throws BookmarkFileError if it contains no bookmark list (DL)
+ * @param input the file's bytes, in UTF-8, UTF-16 with a byte order mark, or the charset that its META names; or its text
+ * @throws BookmarkFileError if it has neither a bookmark file's first line nor a list (DL) or item (DT) in it
  */
-export function readBookmarkFile(html: string): PlaintextBookmark[] {
-  const reader = new Reader()
+export function readBookmarkFile(input: string | Uint8Array): BookmarkFile {
+  const html = decodeFile(input)
+  const reader = new Reader(html)
   for (const _ of readTags(html, reader));
   return reader.end()
 }
 
 /** Like `readBookmarkFile`, but lets the page respond to its user meanwhile. */
-export async function readBookmarkFileAsync(html: string): Promise<PlaintextBookmark[]> {
-  const reader = new Reader()
+export async function readBookmarkFileAsync(input: string | Uint8Array): Promise<BookmarkFile> {
+  const html = decodeFile(input)
+  const reader = new Reader(html)
   await paced(readTags(html, reader), () => {})
   return reader.end()
 }
 
+/** What a bookmark file holds. */
+export interface BookmarkFile {
+  bookmarks: PlaintextBookmark[]
+  /** The number of links that the file seems to have besides those that were read: 0, unless it is badly damaged. */
+  unread: number
+}
+
 /** Makes bookmarks of the tags and texts of a file. */
-class Reader {
+class Reader implements TagReader {
+  readonly #html: string
+  /** A file without DT has its links and folders at the beginning of lines. */
+  readonly #hasItems: boolean
+  #sawList: boolean
   readonly #bookmarks: PlaintextBookmark[] = []
   #top: Level = { parent: {}, last: null }
   #levels: Level[] = []
-  #sawList = false
   // The last item read, which a DD describes, and the last folder, which the next DL belongs to.
   #item: PlaintextBookmark | undefined
   #folder: PlaintextBookmark | undefined
   /** The tag whose text is read: a title or a description. */
   #reading: 'a' | 'h3' | 'dd' | undefined
   #text = ''
+  /** Lists within a description, which are its text. */
+  #listsInside = 0
 
-  open(name: string, attributes: Attributes): void {
-    if (name === 'a') this.#addLink(attributes)
+  constructor(html: string) {
+    this.#html = html
+    this.#hasItems = /<dt[\s>]/i.test(html)
+    // Old ones have no list around their items.
+    this.#sawList = /^\s*<!DOCTYPE NETSCAPE/i.test(html) || countLinks(html) > 0
+  }
+
+  get isReading(): boolean {
+    return this.#reading !== undefined
+  }
+
+  open(name: string, attributes: Attributes, begins: boolean): void {
+    if (this.#isText(name, attributes, begins)) {
+      if (name === 'br' && this.#reading === 'dd') this.#text += '\n'
+      if (name === 'dl') this.#listsInside++
+    } else if (name === 'a') this.#addLink(attributes)
     else if (name === 'h3') this.#addFolder(attributes)
     else if (name === 'hr') this.#addSeparator(attributes)
     else if (name === 'dl') this.#enter()
     else if (name === 'dt') this.#finish()
     else if (name === 'dd') this.#startDescription()
-    else if (name === 'br' && this.#reading === 'dd') this.#text += '\n'
+  }
+
+  /** Whether a tag is a part of the title or description in which it stands. */
+  #isText(name: string, { href }: Attributes, begins: boolean): boolean {
+    const isItem = name === 'a' || name === 'h3'
+    if (this.#reading === 'dd') {
+      if (name === 'dt' || name === 'hr') return !begins && (name === 'hr' || this.#listsInside > 0)
+      if (name === 'dl') return !begins && this.#folder === undefined
+      return !(isItem && begins && !this.#hasItems)
+    }
+    if (name === 'a' && this.#reading === 'a') return !begins && href === undefined
+    return (isItem || name === 'hr') && this.isReading && !begins
   }
 
   close(name: string): void {
-    if (name === 'dl') this.#leave()
+    if (name === 'dl' && this.#listsInside > 0) this.#listsInside--
+    else if (name === 'dl') this.#leave()
+    else if (name === 'dd' && this.#reading === 'dd' && this.#listsInside === 0) this.#finish()
     else if ((name === 'a' || name === 'h3') && this.#reading === name) this.#finishTitle(this.#text)
   }
 
   text(text: string): void {
-    if (this.#reading) this.#text += text
+    if (this.#reading) this.#text += decodeText(text)
   }
 
-  end(): PlaintextBookmark[] {
+  end(): BookmarkFile {
     this.#finish()
     if (!this.#sawList) throw new BookmarkFileError('This is not a bookmark file')
-    return this.#bookmarks
+    const links = this.#bookmarks.filter(({ url }) => url !== undefined).length
+    return { bookmarks: this.#bookmarks, unread: Math.max(0, countLinks(this.#html) - links) }
   }
 
   get #level(): Level {
@@ -81,8 +125,9 @@ class Reader {
   }
 
   #addLink({ href = '', ...attributes }: Attributes): void {
-    const domain = domainOf(href)
-    this.#add({ title: '', url: href, ...(domain && { domain }), ...readAttributes(attributes) })
+    const url = readAddress(href)
+    const domain = domainOf(url)
+    this.#add({ title: '', url, ...(domain && { domain }), ...readAttributes(attributes) })
     this.#reading = 'a'
   }
 
@@ -141,11 +186,22 @@ class Reader {
 
   // Spaces after the last line break are the indentation of the next tag.
   #finishDescription(): void {
-    const description = this.#text.replace(/\n[ \t]*$/, '')
+    const description = withNotes(this.#text.replace(/\n[ \t]*$/, ''))
     if (this.#item && description !== '') this.#item.description = description
     this.#reading = undefined
     this.#text = ''
+    this.#listsInside = 0
   }
+}
+
+const notes = ['[linkding-notes]', '[/linkding-notes]'] as const
+
+/** linkding's notes, which it puts behind the description, become a paragraph of it. */
+function withNotes(text: string): string {
+  const at = text.indexOf(notes[0])
+  if (at === -1 || !text.endsWith(notes[1])) return text
+  const paragraphs = [text.slice(0, at), text.slice(at + notes[0].length, -notes[1].length)]
+  return paragraphs.flatMap((paragraph) => paragraph.trim() || []).join('\n\n')
 }
 
 /** A list (DL) and the folder it belongs to. */
@@ -174,64 +230,4 @@ function inside({ id, title, path, parentId }: PlaintextBookmark): Level {
 function domainOf(url: string): string | undefined {
   if (!/^(?:https?|ftp):/i.test(url) || !URL.canParse(url)) return undefined
   return new URL(url).hostname
-}
-
-/** As much is read without a turn of the page in between. */
-const pieceLength = 16_384
-
-/**
- * Reads the tags of HTML, each by itself. A parser would keep the list of those that are open and search it at every tag:
- * of thousands that nobody closes, that takes minutes. The platform's DOMParser repeats an unclosed A in the items that
- * follow, and workers have none.
- *
- * @returns one step for each piece of the text, which can be taken one after the other
- */
-function* readTags(html: string, reader: Reader): Generator<void> {
-  // A line break is one character, whatever the file has.
-  const textOf = (start: number, end: number) => html.slice(start, end).replace(/\r\n?/g, '\n')
-  const nameOf = (start: number, end: number) => html.slice(start, end).toLowerCase()
-  let [tag, name, value] = ['', '', '']
-  let attributes: Attributes = {}
-  const open = () => reader.open(tag, attributes)
-  const nothing = () => {}
-  const tokenizer = new Tokenizer(
-    {},
-    {
-      onopentagname(start, end) {
-        tag = nameOf(start, end)
-        attributes = {}
-      },
-      onattribname(start, end) {
-        name = nameOf(start, end)
-        value = ''
-      },
-      onattribdata(start, end) {
-        value += textOf(start, end)
-      },
-      onattribentity(code) {
-        value += String.fromCodePoint(code)
-      },
-      onattribend() {
-        if (!Object.hasOwn(attributes, name)) attributes[name] = value
-      },
-      onopentagend: open,
-      onselfclosingtag: open,
-      onclosetag: (start, end) => reader.close(nameOf(start, end)),
-      ontext: (start, end) => reader.text(textOf(start, end)),
-      ontextentity: (code) => reader.text(String.fromCodePoint(code)),
-      oncdata: nothing,
-      oncomment: nothing,
-      ondeclaration: nothing,
-      onprocessinginstruction: nothing,
-      onend: nothing,
-    },
-  )
-  for (let start = 0, end = 0; start < html.length; start = end) {
-    end = start + pieceLength
-    // CRLF is one line break.
-    while (html[end - 1] === '\r') end++
-    tokenizer.write(html.slice(start, end))
-    yield
-  }
-  tokenizer.end()
 }

@@ -14,6 +14,8 @@ export interface ImportJob {
   report?: ImportReport
   /** The bookmarks that could not be imported. */
   failed?: readonly { bookmark: PlaintextBookmark | undefined; why: string }[]
+  /** Links of the file that could not be read, because it is damaged. */
+  unread?: number
   failure?: string
   /** True if what is not sent yet waits for a network. */
   isOffline?: boolean
@@ -30,7 +32,7 @@ export async function importFile(sync: Sync, file: File): Promise<void> {
   try {
     job.set({ what: 'Reading', share: 0 })
     const { readBookmarkFileAsync } = await import('../../client/bookmark-file.ts')
-    const bookmarks = await readBookmarkFileAsync(await file.text())
+    const { bookmarks, unread } = await readBookmarkFileAsync(new Uint8Array(await file.arrayBuffer()))
     const report = await sync.importBookmarks(bookmarks, {
       onProgress: (done, total) =>
         job.set({ what: 'Encrypting', done, total, share: between(ends.reading, ends.encrypting, done / total) }),
@@ -38,7 +40,7 @@ export async function importFile(sync: Sync, file: File): Promise<void> {
     const byId = new Map(bookmarks.map((bookmark) => [bookmark.id, bookmark]))
     const failed = report.failed.map(({ id, error }) => ({ bookmark: byId.get(id), why: messageOf(error) }))
     const isOffline = await untilSent(sync, report.imported)
-    job.set({ what: 'Done', share: 1, report, failed, isOffline })
+    job.set({ what: 'Done', share: 1, report, failed, unread, isOffline })
   } catch (error) {
     job.set({ what: 'Failed', share: 1, failure: messageOf(error) })
   }

@@ -48,7 +48,7 @@ function BookmarkFiles() {
 
 /** One bar from the file to the service; then what was added, skipped, failed. */
 function Import({ job }: { job: ImportJob }) {
-  const { report, failed = [], failure, isOffline } = job
+  const { report, failed = [], unread = 0, failure, isOffline } = job
   if (failure !== undefined) return <p role="alert">{later.settings.nothingImported(failure)}</p>
   if (!report) return <Progress {...job} what={later.settings.steps[job.what]} />
   const { imported, existing } = report
@@ -64,6 +64,8 @@ function Import({ job }: { job: ImportJob }) {
           ))}
         </ul>
       )}
+      {report.repaired.length > 0 && <p>{later.settings.repaired(report.repaired.length)}</p>}
+      {unread > 0 && <p>{later.settings.unread(unread)}</p>}
       {report.reduced.length > 0 && <p>{later.settings.reduced(report.reduced.length)}</p>}
       {isOffline && <p>{later.settings.sentLater}</p>}
     </div>

@@ -839,6 +839,17 @@ export const deLater: LaterWords = {
       plural(count, { one: '# Lesezeichen oder Ordner importiert', other: '# Lesezeichen und Ordner importiert' }) +
       (existing > 0 ? plural(existing, { one: ', # war schon da', other: ', # waren schon da' }) : '') +
       (failed > 0 ? `, ${number(failed)} fehlgeschlagen:` : ''),
+    repaired: (count) =>
+      plural(count, {
+        one: '# war schon da und hatte unlesbare Zeichen; sie wurden berichtigt.',
+        other: '# waren schon da und hatten unlesbare Zeichen; sie wurden berichtigt.',
+      }),
+    unread: (count) =>
+      plural(count, {
+        one: 'Die Datei ist beschädigt: # Link darin war nicht lesbar. Exportieren Sie sie noch einmal, wenn es geht.',
+        other:
+          'Die Datei ist beschädigt: # Links darin waren nicht lesbar. Exportieren Sie sie noch einmal, wenn es geht.',
+      }),
     reduced: (count) =>
       plural(count, {
         one: '# war mit seinem Symbol oder mit weiteren Angaben des Browsers zu groß und kam ohne diese.',

@@ -780,6 +780,16 @@ export const enLater = {
       plural(count, { one: '# bookmark or folder imported', other: '# bookmarks and folders imported' }) +
       (existing > 0 ? plural(existing, { one: ', # was there already', other: ', # were there already' }) : '') +
       (failed > 0 ? `, ${number(failed)} failed:` : ''),
+    repaired: (count: number) =>
+      plural(count, {
+        one: '# that was there had unreadable characters, which were corrected.',
+        other: '# that were there had unreadable characters, which were corrected.',
+      }),
+    unread: (count: number) =>
+      plural(count, {
+        one: 'The file is damaged: # link in it could not be read. Export it again if you can.',
+        other: 'The file is damaged: # links in it could not be read. Export it again if you can.',
+      }),
     reduced: (count: number) =>
       plural(count, {
         one: '# was too large with its icon, or with what the browser notes beside it, and came without.',

@@ -1,5 +1,7 @@
+import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
+import { readBookmarkFile } from '../../../src/client/bookmark-file/read.ts'
 
 const FOLDER = new URL('../../fixtures/bookmarks/', import.meta.url)
 
@@ -8,6 +10,13 @@ export const FILES = readdirSync(FOLDER).filter((name) => name.endsWith('.htm'))
 
 export function readSample(name: string): string {
   return readFileSync(new URL(name, FOLDER), 'utf8')
+}
+
+/** The bookmarks of a file of which everything can be read. */
+export function bookmarksIn(input: string | Uint8Array): PlaintextBookmark[] {
+  const { bookmarks, unread } = readBookmarkFile(input)
+  assert.equal(unread, 0)
+  return bookmarks
 }
 
 /** These must survive writing and reading: folder path, title, url, dates, tags, icon, description, kind. */

@@ -6,11 +6,11 @@ import { buildTree } from '../../../src/client/bookmark/build-tree.ts'
 import type { TreeNode } from '../../../src/client/bookmark/tree.ts'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { arrange } from '../../../src/client/bookmark-file/arrange.ts'
-import { readBookmarkFile } from '../../../src/client/bookmark-file/read.ts'
 import { StorageFullError } from '../../../src/client/errors.ts'
 import { type ImportRules, planImport } from '../../../src/client/sync/edits/import.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import { depth } from '../../support/depth.ts'
+import { bookmarksIn } from '../bookmark-file/samples.ts'
 import { bookmark, numbered, openPeople, remove, send, shown, sync } from './device.ts'
 import { down, up } from './network.ts'
 
@@ -19,11 +19,11 @@ const file = new URL('../../fixtures/bookmarks/netscape_nested.htm', import.meta
 
 t.test('a bookmark file comes with its tree, to other devices too', async (t) => {
   const { a, b } = await people.open(t)
-  const list = readBookmarkFile(readFileSync(file, 'utf8'))
+  const list = bookmarksIn(readFileSync(file, 'utf8'))
   const progress: [number, number][] = []
   const onProgress = (done: number, total: number) => progress.push([done, total])
   const report = await a.sync.importBookmarks(list, { onProgress })
-  t.same(report, { imported: list.length, existing: [], failed: [], reduced: [] })
+  t.same(report, { imported: list.length, existing: [], repaired: [], failed: [], reduced: [] })
   t.same(progress.at(-1), [list.length, list.length])
   t.equal(progress.length, list.length)
   await sync(a, b)
@@ -55,14 +55,14 @@ t.test('what is there already stays, and what cannot be kept is left out', async
 t.test('importing a file again, read anew, adds nothing: here, at the same time, or on another device', async (t) => {
   const { a, b } = await people.open(t)
   const html = readFileSync(file, 'utf8')
-  const count = readBookmarkFile(html).length
-  const reports = await Promise.all([1, 2].map(() => a.sync.importBookmarks(readBookmarkFile(html))))
+  const count = bookmarksIn(html).length
+  const reports = await Promise.all([1, 2].map(() => a.sync.importBookmarks(bookmarksIn(html))))
   await sync(a, b)
-  reports.push(await b.sync.importBookmarks(readBookmarkFile(html)))
+  reports.push(await b.sync.importBookmarks(bookmarksIn(html)))
   const counts = reports.map(({ imported, existing }) => `${imported} new, ${existing.length} old`)
   t.same(counts, [`${count} new, 0 old`, ...Array(2).fill(`0 new, ${count} old`)])
   t.same([a.sync.bookmarks().size, b.sync.status().waiting], [count, 0])
-  t.equal(outline(b.sync.tree()), outline(buildTree(readBookmarkFile(html))))
+  t.equal(outline(b.sync.tree()), outline(buildTree(bookmarksIn(html))))
 })
 
 t.test(
@@ -104,15 +104,15 @@ t.test('a second file goes below what is there, into the same folders and in its
   const second = `<DL><p><DT><A HREF="u:4">four</A><DT><A HREF="u:5">five</A><DT><H3>f</H3><DL><p>
     <DT><A HREF="u:3">three</A><HR><DT><A HREF="u:2">again</A><DT><H3>g</H3></DL></DL>`
   await a.sync.put(bookmark('without a position', 'old'))
-  await a.sync.importBookmarks(readBookmarkFile(first))
-  t.match(await a.sync.importBookmarks(readBookmarkFile(second)), { imported: 5, existing: { length: 2 } })
+  await a.sync.importBookmarks(bookmarksIn(first))
+  t.match(await a.sync.importBookmarks(bookmarksIn(second)), { imported: 5, existing: { length: 2 } })
   t.equal(outline(a.sync.tree()), 'old f[one  two three  g] four five')
-  await a.sync.importBookmarks(readBookmarkFile(first), { duplicates: 'keep' })
+  await a.sync.importBookmarks(bookmarksIn(first), { duplicates: 'keep' })
   t.equal(outline(a.sync.tree()), 'old f[one  two three  g one  two] four five')
   const f = a.sync.tree().find(({ bookmark }) => bookmark.title === 'f')?.bookmark.id
-  await a.sync.importBookmarks(readBookmarkFile(second), { into: f })
+  await a.sync.importBookmarks(bookmarksIn(second), { into: f })
   t.equal(outline(a.sync.tree()), 'old f[one  two three  g one  two four five f[three  again g]] four five')
-  await t.rejects(a.sync.importBookmarks(readBookmarkFile(first), { into: 'gone' }), RangeError)
+  await t.rejects(a.sync.importBookmarks(bookmarksIn(first), { into: 'gone' }), RangeError)
   t.equal(a.sync.bookmarks().size, 20)
 })
 
@@ -144,10 +144,20 @@ t.test('a backup brings back what is gone, and with overwrite what has changed',
   const backup = { bookmarks: [...a.sync.bookmarks().values()] }
   await b.sync.remove(['x', 'y'])
   await send(b, [bookmark('z', 'changed'), bookmark('new', 'new')], a)
-  t.same(await a.sync.restoreExport(backup), { imported: 2, existing: ['z', 'v'], failed: [], reduced: [] })
+  t.same(await a.sync.restoreExport(backup), {
+    imported: 2,
+    existing: ['z', 'v'],
+    repaired: [],
+    failed: [],
+    reduced: [],
+  })
   t.same(shown(a), { new: 'new', v: 'backed up', x: 'backed up', y: 'backed up', z: 'changed' })
   const overwritten = await a.sync.restoreExport(backup, { overwrite: true })
-  t.same(overwritten, { imported: 1, existing: ['x', 'y', 'v'], failed: [], reduced: [] }, 'only what differs')
+  t.same(
+    overwritten,
+    { imported: 1, existing: ['x', 'y', 'v'], repaired: [], failed: [], reduced: [] },
+    'only what differs',
+  )
   await sync(a, b)
   const all = { new: 'new', v: 'backed up', x: 'backed up', y: 'backed up', z: 'backed up' }
   t.same([shown(a), shown(b)], [all, all])
@@ -350,14 +360,13 @@ function readAgain(list: PlaintextBookmark[]): PlaintextBookmark[] {
 }
 
 async function changesNothing(before: PlaintextBookmark[], list: PlaintextBookmark[]): Promise<boolean> {
-  const { added, placed } = await planImport(list, buildTree(before), 'device')
-  return added.size === 0 && placed.length === 0
+  const { added, changed } = await planImport(list, buildTree(before), 'device')
+  return added.size === 0 && changed.size === 0
 }
 
 async function imported(before: PlaintextBookmark[], list: PlaintextBookmark[], rules: ImportRules) {
-  const { added, placed } = await planImport(list, buildTree(before), 'device', rules)
-  const moved = new Map(placed.map((bookmark) => [bookmark.id, bookmark]))
-  return [...before.map((bookmark) => moved.get(bookmark.id) ?? bookmark), ...added.values()]
+  const { added, changed } = await planImport(list, buildTree(before), 'device', rules)
+  return [...before.map((bookmark) => changed.get(bookmark.id) ?? bookmark), ...added.values()]
 }
 
 /** The ids in each folder, in order. */

@@ -1,4 +1,5 @@
 import { demandForm } from '../../bookmark/form.ts'
+import { hasGarbledTitle, withLegibleText } from '../../bookmark/garbled.ts'
 import { isPosition, positionsBetween } from '../../bookmark/positions.ts'
 import { kindOf, type TreeNode } from '../../bookmark/tree.ts'
 import type { OpenedExport, PlaintextBookmark } from '../../bookmark.ts'
@@ -44,6 +45,8 @@ export interface ImportReport {
   imported: number
   /** Ids of listed bookmarks that exist already, under this id or as a duplicate, and of which nothing was changed. */
   existing: string[]
+  /** Ids of listed bookmarks that exist already, whose titles, tags or descriptions had been read in the wrong charset. */
+  repaired: string[]
   /** Bookmarks left out: too large even without their icon and `attributes`, malformed, or without a valid id. */
   failed: { id: string; error: RecordError }[]
   /** Ids of imported bookmarks that were too large, and lack their icon (`favicon`) or, if need be, their `attributes` too. */
@@ -74,7 +77,8 @@ export async function restoreList(
   { overwrite = false, ...options }: RestoreOptions,
 ): Promise<ImportReport> {
   const { formed, failed } = await sortByForm(bookmarks, parts.signal)
-  const inTheirPlaces = { added: new Map(formed.map((bookmark) => [bookmark, bookmark])), placed: [] }
+  const added = new Map(formed.map((bookmark) => [bookmark, bookmark]))
+  const inTheirPlaces: ImportPlan = { added, changed: new Map(), repaired: new Set() }
   return queueAccepted(parts, formed, options, overwrite ? differs : isMissing, inTheirPlaces, failed)
 }
 
@@ -108,18 +112,19 @@ async function queueAccepted(
   bookmarks: readonly PlaintextBookmark[],
   { onProgress }: Pick<ImportOptions, 'onProgress'>,
   accepts: (row: Row, edit: Edit) => boolean,
-  { added, placed }: ImportPlan,
+  { added, changed, repaired }: ImportPlan,
   malformed: ImportReport['failed'],
 ): Promise<ImportReport> {
   const { replica, keys, signal } = parts
   const { rows, meta } = replica
   const { cursor } = meta
-  const hashes = new Map(placed.map(({ id }) => [id, viewOf(rows.get(id)).data_hash]))
+  const hashes = new Map([...changed.keys()].map((id) => [id, viewOf(rows.get(id)).data_hash]))
   let done = 0
   const advance = () => onProgress?.(++done, bookmarks.length)
   const comers = bookmarks.flatMap((bookmark) => added.get(bookmark) ?? [])
-  const existing = bookmarks.filter((bookmark) => !added.has(bookmark)).map(({ id }) => id)
-  existing.forEach(advance)
+  const others = bookmarks.filter((bookmark) => !added.has(bookmark))
+  const existing = others.filter((bookmark) => !repaired.has(bookmark)).map(({ id }) => id)
+  others.forEach(advance)
   const sealed = await sealList(keys, comers, signal, advance)
   const edits = new Map<string, SealedEdit>()
   const failed: ImportReport['failed'] = []
@@ -136,11 +141,11 @@ async function queueAccepted(
     }
   }
   await paced(comers.entries(), sort, signal)
-  const positioned = await sealList(keys, placed, signal, () => {})
-  // An import must not fail because a sibling of what it adds has no room left for a position.
-  const moves = positioned.filter((edit): edit is SealedEdit => !(edit instanceof RecordError))
+  const resealed = await sealList(keys, [...changed.values()], signal, () => {})
+  // An import must not fail because something that exists already has no room left for what it gets.
+  const changes = resealed.filter((edit): edit is SealedEdit => !(edit instanceof RecordError))
   const accepted = (row: Row, edit: Edit) => {
-    // Only where the bookmark is still as it was when its position was found.
+    // Only where the bookmark is still as it was when it was looked at.
     if (hashes.has(row.id)) return hashes.get(row.id) === viewOf(row).data_hash
     const isAccepted = accepts(row, edit)
     if (isAccepted) return true
@@ -148,9 +153,10 @@ async function queueAccepted(
     reduced.delete(row.id)
     return false
   }
-  await queueEdits(parts, [...moves, ...edits.values()], cursor, accepted)
-  const imported = bookmarks.length - existing.length - failed.length
-  return { imported, existing, failed: [...malformed, ...failed], reduced: [...reduced] }
+  await queueEdits(parts, [...changes, ...edits.values()], cursor, accepted)
+  const imported = bookmarks.length - existing.length - repaired.size - failed.length
+  const mended = [...repaired].map(({ id }) => id)
+  return { imported, existing, repaired: mended, failed: [...malformed, ...failed], reduced: [...reduced] }
 }
 
 /** A bookmark must not be lost because its icon is too large, or what a browser says of it besides. */
@@ -178,8 +184,10 @@ function orReduced(
 interface ImportPlan {
   /** The bookmarks to add, in their places, by the listed ones. Those that are missing here exist already. */
   added: Map<PlaintextBookmark, PlaintextBookmark>
-  /** Existing bookmarks without a position, which get one so that the added ones come after them. */
-  placed: PlaintextBookmark[]
+  /** Existing bookmarks that change, by id: those without a position get one, so that the added ones come after them. */
+  changed: Map<string, PlaintextBookmark>
+  /** The listed bookmarks that make the text of existing ones legible. */
+  repaired: Set<PlaintextBookmark>
 }
 
 /**
@@ -203,7 +211,7 @@ export async function planImport(
   const contents = arrange(list)
   await nextTurn()
   const byFolder = new Map<string | undefined, PlaintextBookmark[]>()
-  const plan: ImportPlan = { added: new Map(), placed: [] }
+  const plan: ImportPlan = { added: new Map(), changed: new Map(), repaired: new Set() }
   const pending = findTopLevel(list, contents, existing, into)
   const planGroup = ({ items, place, folder, parentId }: Group) => {
     const comers = byFolder.get(folder) ?? []
@@ -214,6 +222,7 @@ export async function planImport(
       comers.push(comer)
     }
     for (const item of items) {
+      if (!plan.added.has(item)) repair(item, place, existing, plan)
       const inside = contents.get(item)
       if (inside) pending.push({ items: inside, ...findFolder(item, place, existing) })
     }
@@ -221,7 +230,7 @@ export async function planImport(
   await paced(pending, planGroup, signal)
   const placeComers = ([folder, comers]: [string | undefined, PlaintextBookmark[]]) => {
     const siblings = (folder === undefined ? tree : existing.nodes.get(folder)?.children) ?? []
-    if (comers.length > 0) plan.placed = plan.placed.concat(placeAfter(siblings, comers, deviceId))
+    if (comers.length > 0) placeAfter(siblings, comers, deviceId, plan.changed)
   }
   await paced(byFolder, placeComers, signal)
   return plan
@@ -267,22 +276,38 @@ function findComers(
   return leavesSeparators && coming.every((item) => kindOf(item) === 'separator') ? [] : coming
 }
 
+/** If a file comes again that was read in the wrong charset, what it says now is what it said then. */
+function repair(item: PlaintextBookmark, place: Place, existing: PathIndex, { changed, repaired }: ImportPlan): void {
+  const { id } = existing.nodes.has(item.id) ? item : { id: sameIn(place, item) }
+  const known = existing.nodes.get(id ?? '')?.bookmark
+  const legible = known && withLegibleText(changed.get(known.id) ?? known, item)
+  if (!legible) return
+  changed.set(legible.id, legible)
+  repaired.add(item)
+}
+
+/** The id of the bookmark of a place that an item is. */
+function sameIn({ urls, folders, garbled }: Place, { url, title, dateAdded }: PlaintextBookmark): string | undefined {
+  return url === undefined ? (folders.get(title.normalize()) ?? garbled.get(dateAdded ?? ''))?.id : urls.get(url)
+}
+
 function withParent({ parentId: _, ...bookmark }: PlaintextBookmark, parentId: string | undefined): PlaintextBookmark {
   return { ...bookmark, ...(parentId !== undefined && { parentId }) }
 }
 
-/** Gives positions to what comes. Returns the siblings that had no usable one, which would come last, with positions. */
+/** Gives positions to what comes, and to the siblings that had no usable one, which would come last. */
 function placeAfter(
   siblings: readonly TreeNode[],
   comers: readonly PlaintextBookmark[],
   deviceId: string,
-): PlaintextBookmark[] {
+  changed: ImportPlan['changed'],
+): void {
   const last = siblings.findLastIndex(({ bookmark }) => isPosition(bookmark.position))
-  const unplaced = siblings.slice(last + 1).map(({ bookmark }) => ({ ...bookmark }))
+  const unplaced = siblings.slice(last + 1).map(({ bookmark }) => ({ ...(changed.get(bookmark.id) ?? bookmark) }))
   const all = [...unplaced, ...comers]
   const positions = positionsBetween(siblings[last]?.bookmark.position ?? null, null, all.length, deviceId)
   for (const [index, bookmark] of all.entries()) bookmark.position = positions[index] as string
-  return unplaced
+  for (const sibling of unplaced) changed.set(sibling.id, sibling)
 }
 
 /** Where the contents of a listed folder go. */
@@ -304,10 +329,10 @@ function targetAt(parentId: string | undefined, { places }: PathIndex): Target {
  * the existing one with the same mark, whatever its title.
  */
 function findFolder(item: PlaintextBookmark, around: Place, existing: PathIndex): Target {
-  const { id, title } = item
+  const { id, title, dateAdded = '' } = item
   const { nodes, places, marked } = existing
   if (nodes.has(id)) return targetAt(id, existing)
-  const same = around.folders.get(title)
+  const same = around.folders.get(title.normalize()) ?? around.garbled.get(dateAdded)
   const role = around === places.get(undefined) ? roleOf(item) : undefined
   const isSame = same && roleOf(nodes.get(same.id)?.bookmark) === role
   if (role && !isSame && marked.has(role)) return targetAt(marked.get(role), existing)
@@ -318,10 +343,13 @@ function findFolder(item: PlaintextBookmark, around: Place, existing: PathIndex)
 
 /** The contents of the folders of one path, that is, with the same titles from the top level on. */
 interface Place {
-  urls: Set<string>
+  /** The id of the first link with each address. */
+  urls: Map<string, string>
   hasSeparator: boolean
-  /** The folders there by title: the id of the first one, and what is in all of them. */
+  /** The folders there by title, however its letters are composed: the id of the first one, and what is in all of them. */
   folders: Map<string, { id: string; place: Place }>
+  /** Those with an illegible title, by date. */
+  garbled: Map<string, { id: string; place: Place }>
 }
 
 /** The existing bookmarks, to look up by id and by path. */
@@ -353,16 +381,19 @@ async function indexPaths(tree: readonly TreeNode[], signal: AbortSignal | undef
 }
 
 function emptyPlace(): Place {
-  return { urls: new Set(), hasSeparator: false, folders: new Map() }
+  return { urls: new Map(), hasSeparator: false, folders: new Map(), garbled: new Map() }
 }
 
 /** Adds a bookmark to what is there; returns the place inside if it is a folder. */
 function enter(place: Place, bookmark: Readonly<PlaintextBookmark>): Place | undefined {
   const kind = kindOf(bookmark)
-  if (kind === 'link') place.urls.add(bookmark.url as string)
+  const { id, url = '', title, dateAdded } = bookmark
+  if (kind === 'link' && !place.urls.has(url)) place.urls.set(url, id)
   if (kind === 'separator') place.hasSeparator = true
   if (kind !== 'folder') return undefined
-  const same = place.folders.get(bookmark.title) ?? { id: bookmark.id, place: emptyPlace() }
-  place.folders.set(bookmark.title, same)
+  const name = title.normalize()
+  const same = place.folders.get(name) ?? { id, place: emptyPlace() }
+  place.folders.set(name, same)
+  if (dateAdded && hasGarbledTitle(bookmark)) place.garbled.set(dateAdded, same)
   return same.place
 }

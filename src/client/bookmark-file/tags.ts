@@ -1,0 +1,176 @@
+import { decodeHTML, decodeHTMLAttribute } from 'entities/decode'
+import type { Attributes } from './attributes.ts'
+
+/** What is done with the tags and texts of a file, in their order. */
+export interface TagReader {
+  /** In a title or description, where a comment is text. */
+  readonly isReading: boolean
+  /** @param begins whether the tag starts a line, or is a DT with its link or folder: it is meant, wherever it stands */
+  open(name: string, attributes: Attributes, begins: boolean): void
+  close(name: string): void
+  /** @param text as it is in the file, which `decodeText` makes readable */
+  text(text: string): void
+}
+
+/** All that is markup in a bookmark file, and in its head. Whoever writes titles unescaped means others as text. */
+const elements = new Set(['a', 'blockquote', 'br', 'dd', 'dl', 'dt', 'h1', 'h3', 'hr', 'p'])
+const headElements = new Set(['html', 'head', 'title', 'meta', 'body'])
+/** The lists of Pocket and Instapaper, as what they would be in a bookmark file. */
+const ofReadingLists: Readonly<Record<string, string>> = { h1: 'h3', ul: 'dl', ol: 'dl', li: 'dt' }
+const isReadingList = /<title>(?:pocket export|instapaper: export)<\/title>/i
+/** Characters within which a file has its title. */
+const headLength = 4096
+
+/** As much is read without a turn of the page in between. */
+const pieceLength = 16_384
+/** In one tag, or in one value: an unclosed tag is looked at again and again. */
+const [mostAttributes, mostQuotes] = [256, 8]
+
+/** What an item of a bookmark file starts with, whatever was left open before it. */
+const itemStart = /[\n\r][ \t]*<dt[\s>]/gi
+const startsLine = /(?:^|[\n\r])[ \t]*$/
+const itemFollows = /\s*<(?:a|h3|hr)[\s>]/iy
+const openTag = /<([a-z][a-z0-9]{0,9})(?=[\s/>])/iy
+const closeTag = /<\/([a-z][a-z0-9]{0,9})\s*>/iy
+const commentEnd = /-->/g
+const betweenAttributes = /[\s/"']*/y
+const attributeName = /[^\s"'<>/=]+/y
+const equalsSign = /\s*=\s*/y
+const unquoted = /[^\s>]*/y
+const nextAttribute = /[\s/>]|$|[a-z_-]+=/iy
+const attributeBegins = /\s[a-z_-]+\s*=\s*$/i
+
+/**
+ * Reads the tags of a bookmark file. A parser of HTML would take an unescaped `<script>` or `<!--` for markup that swallows
+ * the rest, and an unclosed A for one that holds what follows; and it would search its list of open elements at each tag.
+ *
+ * @returns one step for each piece of the text, which can be taken one after the other
+ */
+export function* readTags(html: string, reader: TagReader): Generator<void> {
+  let [textStart, pieceEnd, isHead] = [0, pieceLength, true]
+  const aliases = isReadingList.test(html.slice(0, headLength)) ? ofReadingLists : {}
+  const nextItem = finderOf(itemStart, html)
+  const nextCommentEnd = finderOf(commentEnd, html)
+  for (let at = html.indexOf('<'); at !== -1; at = html.indexOf('<', at)) {
+    if (at > pieceEnd) {
+      yield
+      pieceEnd = at + pieceLength
+    }
+    const end = readComment(at) ?? readTag(at)
+    if (end !== undefined) textStart = end
+    at = end ?? at + 1
+  }
+  reader.text(html.slice(textStart))
+
+  function readTag(at: number): number | undefined {
+    const closed = matchAt(closeTag, html, at)
+    const [whole = '', name = ''] = closed ?? matchAt(openTag, html, at) ?? []
+    const lower = name.toLowerCase()
+    const element = Object.hasOwn(aliases, lower) ? (aliases[lower] as string) : lower
+    if (!elements.has(element) && !(isHead && headElements.has(element))) return undefined
+    const tag = closed ? { end: at + whole.length } : attributesAt(html, at + whole.length, nextItem)
+    if (!tag) return undefined
+    if (element === 'dl' || element === 'dt') isHead = false
+    reader.text(html.slice(textStart, at))
+    if ('attributes' in tag) reader.open(element, tag.attributes, begins(element, at, tag.end))
+    else reader.close(element)
+    return tag.end
+  }
+
+  function begins(name: string, at: number, end: number): boolean {
+    const isItem = name === 'dt' && matchAt(itemFollows, html, end) !== null
+    // Whoever indents by more than this does not read it either.
+    return isItem || startsLine.test(html.slice(Math.max(0, at - 256), at))
+  }
+
+  function readComment(at: number): number | undefined {
+    if (reader.isReading || !html.startsWith('<!--', at)) return undefined
+    const end = nextCommentEnd(at)
+    return end < nextItem(at) ? end + '-->'.length : undefined
+  }
+}
+
+/** The number of links that a reader of lines finds: those of the items. */
+export function countLinks(html: string): number {
+  return html.match(/<dt>\s*<a\s/gi)?.length ?? 0
+}
+
+/** A line break is one character, whatever the file has; linkding's lines end in LF CR. */
+export function decodeText(text: string): string {
+  return decodeHTML(toLines(text))
+}
+
+function toLines(text: string): string {
+  return text.includes('\r') ? text.replace(/\r\n|\n\r(?!\n)|\r/g, '\n') : text
+}
+
+/** Undefined if the tag does not end: then it is text. */
+function attributesAt(
+  html: string,
+  start: number,
+  nextItem: Finder,
+): { attributes: Attributes; end: number } | undefined {
+  const attributes: Attributes = {}
+  let at = start
+  for (let count = 0; count < mostAttributes; count++) {
+    at = endOf(betweenAttributes, html, at)
+    const next = html[at]
+    if (next === '>') return { attributes, end: at + 1 }
+    if (next === undefined || next === '<') return undefined
+    const nameEnd = endOf(attributeName, html, at)
+    const name = html.slice(at, nameEnd).toLowerCase()
+    const valueStart = endOf(equalsSign, html, nameEnd)
+    at = Math.max(valueStart, at + 1)
+    let value = ''
+    if (valueStart > nameEnd) [value, at] = valueAt(html, valueStart, nextItem)
+    if (name && !Object.hasOwn(attributes, name)) attributes[name] = decodeHTMLAttribute(toLines(value))
+  }
+  return undefined
+}
+
+/** A value and where it ends. Quotes that nobody escaped are part of it; one that nobody closes ends with its word. */
+function valueAt(html: string, start: number, nextItem: Finder): [value: string, end: number] {
+  const quote = html[start] as string
+  const wordAt = (at: number): [string, number] => [html.slice(at, endOf(unquoted, html, at)), unquoted.lastIndex]
+  if (quote !== '"' && quote !== "'") return wordAt(start)
+  let [from, first] = [start + 1, -1]
+  for (let count = 0; count < mostQuotes; count++) {
+    const at = html.indexOf(quote, from)
+    if (at === -1 || at > nextItem(start)) break
+    const between = html.slice(from, at)
+    if (first === -1) first = at
+    else if (between.includes('\n')) break
+    if (matchAt(nextAttribute, html, at + 1)) return [html.slice(start + 1, at), at + 1]
+    const inside = attributeBegins.exec(between.slice(-64))
+    if (inside) {
+      const end = at - between.slice(-64).length + inside.index
+      return [html.slice(start + 1, end), end]
+    }
+    from = at + 1
+  }
+  return first === -1 ? wordAt(start + 1) : [html.slice(start + 1, first), first + 1]
+}
+
+/** Where the next match begins, from a place on; beyond all places if there is none. */
+type Finder = (from: number) => number
+
+/** Looks at no part of the text again and again, as unclosed tags and comments would have it do. */
+function finderOf(pattern: RegExp, text: string): Finder {
+  let [searchedFrom, found] = [0, -1]
+  return (from) => {
+    if (from >= searchedFrom && from <= found) return found
+    searchedFrom = from
+    found = matchAt(pattern, text, from)?.index ?? Number.POSITIVE_INFINITY
+    return found
+  }
+}
+
+function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at
+  return pattern.exec(text)
+}
+
+/** Where a match that begins there ends. */
+function endOf(pattern: RegExp, text: string, at: number): number {
+  return matchAt(pattern, text, at) ? pattern.lastIndex : at
+}

@@ -1,0 +1,65 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import t from 'tap'
+import { buildTree } from '../../../src/client/bookmark/build-tree.ts'
+import { readBookmarkFile } from '../../../src/client/bookmark-file/read.ts'
+import { planImport } from '../../../src/client/sync/edits/import.ts'
+import { bookmarksIn } from './samples.ts'
+
+const folder = new URL('../../fixtures/odd-bookmarks/', import.meta.url)
+const bytesOf = (name: string) => readFileSync(new URL(name, folder))
+const expected: Record<string, string[]> = JSON.parse(readFileSync(new URL('expected.json', folder), 'utf8'))
+
+for (const name of readdirSync(folder).filter((name) => name.endsWith('.html')))
+  t.test(`${name} is read as it was meant`, async (t) => t.same(describe(bytesOf(name)), expected[name]))
+
+t.test('5,000 links after an unescaped tag are there', async (t) => {
+  const links = Array.from({ length: 5000 }, (_, at) => `<DT><A HREF="https://example.org/${at}">${at}</A>\n`)
+  const file = `<DL><p>\n<DT><A HREF="u">One</A>\n<DD>use <script> tags\n${links.join('')}</DL><p>`
+  const { bookmarks, unread } = readBookmarkFile(file)
+  t.same([bookmarks.length, unread, bookmarks[0]?.description], [5001, 0, 'use <script> tags'])
+})
+
+t.test('what was imported in the wrong charset is repaired by the file that is read right', async (t) => {
+  const file = (date: number) => `<DL><DT><H3 ADD_DATE="1">Новости</H3><DL>
+    <DT><A HREF="u" ADD_DATE="${date}" TAGS="газета">Погода</A><DD>Описание</DL></DL>`
+  const inWrongCharset = file(2).replace(/[^ -~]/g, '\uFFFD')
+  const garbled = readBookmarkFile(inWrongCharset).bookmarks
+  t.match(garbled, [{ title: '\uFFFD'.repeat(7) }, { title: '\uFFFD'.repeat(6) }])
+  const { added, changed, repaired } = await planImport(bookmarksIn(file(2)), buildTree(garbled), 'device')
+  t.equal(added.size, 0)
+  t.equal(repaired.size, 2)
+  const [ofFolder, ofLink] = garbled.map(({ id }) => changed.get(id))
+  t.match(ofFolder, { title: 'Новости' })
+  const where = { parentId: ofFolder?.id, folder: 'Новости', path: 'Новости' }
+  t.match(ofLink, { title: 'Погода', tags: ['газета'], description: 'Описание', ...where })
+  const again = await planImport(bookmarksIn(file(2)), buildTree([...changed.values()]), 'device')
+  t.same([again.added.size, again.changed.size], [0, 0], 'once')
+  const other = await planImport(bookmarksIn(file(3)), buildTree(garbled), 'device')
+  t.equal(other.repaired.size, 1, 'another date, another bookmark')
+})
+
+t.test('folders are the same however their letters are composed', async (t) => {
+  const file = (name: string) => bookmarksIn(`<DL><DT><H3>${name}</H3><DL><DT><A HREF="u">x</A></DL></DL>`)
+  const [composed, decomposed] = ['Bücher'.normalize('NFC'), 'Bücher'.normalize('NFD')]
+  t.not(composed, decomposed)
+  const { added } = await planImport(file(decomposed), buildTree(file(composed)), 'device')
+  t.equal(added.size, 0)
+})
+
+/** An item a line, indented by depth. */
+function describe(file: Uint8Array): string[] {
+  try {
+    const { bookmarks, unread } = readBookmarkFile(file)
+    const depths = new Map<string | undefined, number>([[undefined, 0]])
+    const lines = bookmarks.map(({ id, parentId, type, title, url, dateAdded, tags, description }) => {
+      const depth = depths.get(parentId) ?? Number.NaN
+      depths.set(id, depth + 1)
+      const kind = type === 'separator' ? '---' : url === undefined ? 'folder' : url
+      const details = [title, kind, dateAdded, tags && `#${tags.join(' #')}`, description]
+      return '  '.repeat(depth) + JSON.stringify(details.filter((detail) => detail !== undefined))
+    })
+    return unread > 0 ? [...lines, `unread: ${unread}`] : lines
+  } catch (error) {
+    return [(error as Error).message]
+  }
+}
