@@ -14,11 +14,14 @@ import { furnish } from '../hostile/requests.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, push } from '../support/changes.ts'
 import { snapshot } from '../support/database.ts'
+import { holdIntervals } from '../support/intervals.ts'
 import { type Ann, rows } from './session/rows.ts'
 import { bookmark } from './sync/device.ts'
 
 // Ann's page is open when Bob signs in in the same browser: before she does something there, or between two of its calls.
 
+// Bob's pairing stays, however long this takes.
+holdIntervals(t)
 const app = await buildApp(t)
 const origin = await app.listen()
 const bob = await app.user('bob')
