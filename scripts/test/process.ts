@@ -14,7 +14,7 @@ Object.assign(globalThis, { testOfFile: (url: string) => files.get(url) })
 registerHooks({
   resolve(specifier, context, next) {
     if (specifier === 'async-hook-domain') return next(new URL('domain.ts', import.meta.url).href, context)
-    if (specifier === 'hash-wasm' && context.parentURL?.endsWith('/src/client/crypto/argon2id.ts')) {
+    if (specifier === 'hash-wasm' && /\/src\/client\/crypto\/argon2id\.[jt]s$/.test(context.parentURL ?? '')) {
       return next(new URL('argon2id.ts', import.meta.url).href, context)
     }
     if (specifier !== 'tap' || !files.has(context.parentURL ?? '')) return next(specifier, context)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
+import { deriveInFull } from '../../scripts/test/argon2id.ts'
 import {
   changePassphrase,
   createKeyring,
@@ -30,8 +31,6 @@ import {
 } from './second-implementation.ts'
 import { readVectors } from './vectors.ts'
 
-// Each use of a passphrase costs half a second of Argon2.
-
 const vector = readVectors<{
   user_id: string
   passphrase: string
@@ -57,6 +56,7 @@ function altered(change: (keyring: KeyringJson) => void): string {
 }
 
 t.test('vector: opens with the passphrase in another Unicode form, and with the recovery code', async (t) => {
+  deriveInFull(t)
   t.not(vector.passphrase_nfd, passphrase)
   t.same(await openKeyring(keyring, { userId, passphrase: vector.passphrase_nfd }), masterKey)
   t.same(await openKeyring(keyring, { userId, recoveryCode }), masterKey)
@@ -72,6 +72,7 @@ t.test('vector: libsodium and OpenSSL wrap to the same bytes', async (t) => {
 })
 
 t.test('a new keyring: random keys, the designed parameters, opened by libsodium and OpenSSL', async (t) => {
+  deriveInFull(t)
   const made = await createKeyring({ userId, passphrase: 'correct horse' })
   const other = await createKeyring({ userId, passphrase: 'correct horse' })
   t.equal(made.masterKey.length, 32)
@@ -163,6 +164,7 @@ t.test('a keyring in which any field is another, or of another user or key, is n
 })
 
 t.test('a change never vouches for a wrap that was altered since', async (t) => {
+  deriveInFull(t)
   const whole = JSON.parse(withMac) as KeyringJson
   const junk = Buffer.alloc(48, 7).toString('base64')
   const badCode = JSON.stringify({ ...whole, recovery: { ...whole.recovery, wrapped_key: junk } })
@@ -228,6 +230,7 @@ t.test('what is known of the person makes a passphrase no stronger', async (t) =
 })
 
 t.test('the keyring of another user is refused', async (t) => {
+  deriveInFull(t)
   const other = '0199f6a0-1c00-7000-8000-0000000000ab'
   await t.rejects(openKeyring(keyring, { userId: other, passphrase }), fault('wrong-passphrase'))
   await t.rejects(openKeyring(keyring, { userId: other, recoveryCode }), fault('wrong-recovery-code'))
@@ -235,6 +238,7 @@ t.test('the keyring of another user is refused', async (t) => {
 })
 
 t.test('altered parameters within the bounds are refused, also those that the key does not depend on', async (t) => {
+  deriveInFull(t)
   type Change = (keyring: KeyringJson) => void
   const unbound: Change = (keyring) => {
     const key = passphraseKey(passphrase, keyring.passphrase)

@@ -252,15 +252,16 @@ const everyEntryPoint = `
 ${importAll(entryPoints)}
 import { createClient, createSync, memoryStore } from '${name}'
 import { createClient as createCalls } from '${name}/calls'
-import { decryptBookmark, deriveKeys, encryptBookmark } from '${name}/crypto'
+import { decryptBookmark, deriveKeys, encryptBookmark, openKeyring } from '${name}/crypto'
 import { writeBookmarkFile } from '${name}/bookmark-file'
 import { useBookmark } from '${name}/react'
 import { storeCases } from '${name}/testing'
 import { undoable } from '${name}/undo'
+import vector from '${join(root, 'test/vectors/keyring.json')}' with { type: 'json' }
 import { createSync as createWorkerSync } from '${name}/worker'
 const entries = [${entryPoints.map((_, index) => `entry${index}`)}]
 if (createCalls !== createClient || entries.some((entry) => Object.keys(entry).length === 0)) throw new Error('empty')
-const keys = deriveKeys(new Uint8Array(32))
+const keys = deriveKeys(await openKeyring(vector.keyring, { userId: vector.user_id, passphrase: vector.passphrase }))
 const bookmark = { id: 'one', title: 'A title', source: 'bookmarks' }
 const opened = decryptBookmark(keys, { id: 'one', ...encryptBookmark(keys, bookmark) })
 const client = createClient({ baseUrl: 'http://127.0.0.1:9', deviceId: 'd' })

@@ -1,5 +1,6 @@
 /** The file of `createBackup`, opened without a service. A recovery code opens it a thousand times as fast as a passphrase. */
 import t from 'tap'
+import { deriveInFull } from '../../scripts/test/argon2id.ts'
 import type { OpenedExport } from '../../src/client/bookmark.ts'
 import { createKeyring } from '../../src/client/crypto/keyring.ts'
 import { deriveKeys } from '../../src/client/crypto/keys.ts'
@@ -30,6 +31,7 @@ const damaged = { name: 'ExportError', fault: 'damaged' }
 t.test(
   'vector: keys, passphrase and recovery code open it, though the keys were rotated after the export',
   async (t) => {
+    deriveInFull(t)
     for (const unlocker of [deriveKeys(masterKey), { recoveryCode }, { passphrase }]) {
       t.same(await openBackup(file, unlocker), opened)
     }
@@ -105,6 +107,7 @@ t.test(
 )
 
 t.test('a keyring that would stall the client, or be weak, is not tried', async (t) => {
+  deriveInFull(t)
   const { exported } = await splitBackup(file)
   const withParameter = (name: string, value: number) => {
     const changed = JSON.parse(keyring)

@@ -21,7 +21,7 @@ import { keyringOf } from '../support/keyrings.ts'
 import rotatedVector from '../vectors/rotated.json' with { type: 'json' }
 import { type Connection, clientOver } from './connection.ts'
 
-// Each use of a passphrase costs half a second of Argon2: the tests share a vault, and change it one after the other.
+// The tests share a vault, and change it one after the other.
 
 const passphrase = 'correct horse'
 const app = await buildApp(t)

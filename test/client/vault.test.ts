@@ -22,7 +22,7 @@ import 'fake-indexeddb/auto'
 import { openDB } from 'idb'
 import { forgetMasterKey, keepMasterKey, loadMasterKey } from '../../src/client/vault/master-key.ts'
 
-// Each use of a passphrase costs half a second of Argon2: the tests share a vault, and change it one after the other.
+// The tests share a vault, and change it one after the other.
 
 const passphrase = 'correct horse'
 /** A valid recovery code, of nobody's vault. */

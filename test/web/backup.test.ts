@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import t from 'tap'
+import { deriveInFull } from '../../scripts/test/argon2id.ts'
 import { folder, startService } from '../support/service.ts'
 import {
   demoOrigin,
@@ -22,6 +23,7 @@ const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
   t.test('a saved backup opens after the account is gone, and on another server', async (t) => {
+    deriveInFull(t)
     const origin = await demoOrigin()
     const context = await openContext(t, browser, {}, /status of 40[14]/)
     const page = await context.newPage()

@@ -1,6 +1,7 @@
 /** The client package in a browser's extension: the example, in one Chromium. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { deriveInFull } from '../../scripts/test/argon2id.ts'
 import { buildForTests } from '../../scripts/test/build.ts'
 import type { Sync } from '../../src/client/index.ts'
 import { isDeep } from '../support/depth.ts'
@@ -19,6 +20,7 @@ else {
   await buildForTests('extension')
 
   t.test('an extension in Chromium', async (t) => {
+    deriveInFull(t)
     const service = await startService(t, await folder(t), { ...(await developmentProvider()), LOG_LEVEL: 'info' })
     const installed = await Installed.start(t)
 

@@ -1,6 +1,7 @@
 /** Two people share a browser: the page of one does nothing in the account of the other. */
 import type { BrowserContext, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { deriveInFull } from '../../scripts/test/argon2id.ts'
 import { openBrowser, type Browser as Person } from '../support/browser.ts'
 import { isDeep } from '../support/depth.ts'
 import { keyringOf } from '../support/keyrings.ts'
@@ -188,6 +189,7 @@ else {
   })
 
   t.test('at the door, a passphrase opens nothing of somebody else, who can go on from there', async (t) => {
+    deriveInFull(t)
     const { ann, bob, context, page } = await meet(t)
     await enterVault(page, origin, ann)
     await page.getByRole('button', { name: `${ann}, This browser` }).click()

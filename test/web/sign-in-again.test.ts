@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import type { Page } from 'playwright-core'
 import t from 'tap'
+import { deriveInFull } from '../../scripts/test/argon2id.ts'
 import { openBrowser } from '../support/browser.ts'
 import { keyringOf } from '../support/keyrings.ts'
 import { relyingParty, startMock } from '../support/relying-party.ts'
@@ -24,6 +25,7 @@ const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
   t.test('what cannot be undone leads through a new sign-in and back, with nothing lost', async (t) => {
+    deriveInFull(t)
     const { origin, dataDir } = await demo()
     const page = await (await openContext(t, browser, {}, /status of 403/)).newPage()
     let code = await enterVault(page, origin, 'Mary')
