@@ -44,7 +44,9 @@ async function build(env: NodeJS.ProcessEnv): Promise<string> {
   }
 
   async function install(folder: string): Promise<string> {
-    const building = run('go', ['install', source], { env: { ...env, GOBIN: folder } })
+    // Nobody debugs it, and compilers that collect less garbage work less: three quarters of the CPU time of a usual build.
+    const flags = ['-ldflags=-s -w', '-gcflags=all=-dwarf=false']
+    const building = run('go', ['install', ...flags, source], { env: { ...env, GOBIN: folder, GOGC: '400' } })
     // Whatever else runs comes first, such as the tests. The compilers that Go starts inherit it.
     if (building.child.pid !== undefined)
       setPriority(building.child.pid, Math.max(getPriority(), constants.priority.PRIORITY_LOW))

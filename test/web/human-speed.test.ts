@@ -1,5 +1,6 @@
 import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
+import { deriveInFull } from '../../scripts/test/argon2id.ts'
 import { depth, isDeep } from '../support/depth.ts'
 import { importFile, link, live, openChromium, openPage, passphrase, screenshot, show } from './fixture.ts'
 
@@ -24,6 +25,7 @@ const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
   t.test('at the speed of a person', async (t) => {
+    deriveInFull(t)
     const page = await openPage(t, browser, 'Human')
 
     await importFile(page, { name: 'bookmarks.html', mimeType: 'text/html', buffer: Buffer.from(file) })
