@@ -54,20 +54,17 @@ function packagesOf(imports: Metafile['inputs'][string]['imports']) {
     .map(({ path }) => /^(@[^/]+\/)?[^/]+/.exec(path)?.[0])
 }
 
-t.test(
-  'Without the development dependencies, `npm start` builds nothing and starts the sources, not an older bundle',
-  async (t) => {
-    const cwd = await folder(t)
-    const [, last = ''] = packageJson.scripts.prestart.split(' && ')
-    const [program, script = '', ...parts] = last.split(' ')
-    await mkdir(join(cwd, 'scripts/package'), { recursive: true })
-    for (const name of [script, 'scripts/package/parts.ts']) await copyFile(new URL(name, root), join(cwd, name))
-    await mkdir(join(cwd, 'dist/start'), { recursive: true })
-    await writeFile(join(cwd, 'dist/start/main.mjs'), "throw new Error('stale')\n")
-    const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...parts], { cwd, encoding: 'utf8' })
-    t.equal(program, 'node')
-    t.match(stdout, /not installed/)
-    t.same([status, stderr], [0, ''])
-    t.same(await readdir(join(cwd, 'dist')), [])
-  },
-)
+t.test('Without development dependencies, `npm start` starts the sources and builds nothing', async (t) => {
+  const cwd = await folder(t)
+  const [, last = ''] = packageJson.scripts.prestart.split(' && ')
+  const [program, script = '', ...parts] = last.split(' ')
+  await mkdir(join(cwd, 'scripts/package'), { recursive: true })
+  for (const name of [script, 'scripts/package/parts.ts']) await copyFile(new URL(name, root), join(cwd, name))
+  await mkdir(join(cwd, 'dist/start'), { recursive: true })
+  await writeFile(join(cwd, 'dist/start/main.mjs'), "throw new Error('stale')\n")
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...parts], { cwd, encoding: 'utf8' })
+  t.equal(program, 'node')
+  t.match(stdout, /not installed/)
+  t.same([status, stderr], [0, ''])
+  t.same(await readdir(join(cwd, 'dist')), [])
+})

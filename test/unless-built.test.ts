@@ -5,39 +5,36 @@ import { unlessBuilt } from '../scripts/package/unless-built.ts'
 import { madeOnce } from '../scripts/servers/program.ts'
 import { folder } from './support/service.ts'
 
-t.test(
-  'A part of dist/ is built anew when a source has changed, was renamed or is gone, or the build had failed, or what it made is gone; once for two at once',
-  async (t) => {
-    const at = await folder(t)
-    const name = `test-${process.pid}`
-    t.teardown(async () => {
-      for (const file of ['built', 'building']) await rm(`dist/.${file}-${name}`, { force: true })
-    })
-    const outcome = await folder(t)
-    let builds = 0
-    const start = async (build: () => Promise<void> = async () => void builds++) => {
-      await unlessBuilt(name, [join(at, '*')], build, outcome)
-      return builds
-    }
-    await writeFile(join(at, 'one'), '1')
-    t.same([await start(), await start()], [1, 1])
-    await writeFile(join(at, 'one'), '2')
-    await t.rejects(start(() => Promise.reject(new Error('no build'))))
-    t.same([await start(), await start()], [2, 2])
-    await writeFile(join(at, 'two'), await readFile(join(at, 'one')))
-    t.same([await start(), await start()], [3, 3])
-    await rm(join(at, 'one'))
-    t.same([await start(), await start()], [4, 4])
-    await rm(outcome, { recursive: true })
-    const remake = async () => {
-      builds++
-      await mkdir(outcome)
-    }
-    t.same([await start(remake), await start(remake)], [5, 5])
-    await writeFile(join(at, 'two'), 'by two at once')
-    t.same(await Promise.all([start(), start()]), [6, 6])
-  },
-)
+t.test('A part of dist/ is built anew, once for two at once, if sources changed, it failed or is gone', async (t) => {
+  const at = await folder(t)
+  const name = `test-${process.pid}`
+  t.teardown(async () => {
+    for (const file of ['built', 'building']) await rm(`dist/.${file}-${name}`, { force: true })
+  })
+  const outcome = await folder(t)
+  let builds = 0
+  const start = async (build: () => Promise<void> = async () => void builds++) => {
+    await unlessBuilt(name, [join(at, '*')], build, outcome)
+    return builds
+  }
+  await writeFile(join(at, 'one'), '1')
+  t.same([await start(), await start()], [1, 1])
+  await writeFile(join(at, 'one'), '2')
+  await t.rejects(start(() => Promise.reject(new Error('no build'))))
+  t.same([await start(), await start()], [2, 2])
+  await writeFile(join(at, 'two'), await readFile(join(at, 'one')))
+  t.same([await start(), await start()], [3, 3])
+  await rm(join(at, 'one'))
+  t.same([await start(), await start()], [4, 4])
+  await rm(outcome, { recursive: true })
+  const remake = async () => {
+    builds++
+    await mkdir(outcome)
+  }
+  t.same([await start(remake), await start(remake)], [5, 5])
+  await writeFile(join(at, 'two'), 'by two at once')
+  t.same(await Promise.all([start(), start()]), [6, 6])
+})
 
 t.test('A program of the cache is made once for two that need it at once', async (t) => {
   const cache = await folder(t)

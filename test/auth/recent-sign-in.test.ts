@@ -104,33 +104,28 @@ async function deleted(user: Pick<TestUser, 'call'>, count: number): Promise<str
 const statusesOf = (answers: { status: number }[]) => answers.map(({ status }) => status).sort()
 const most = quotas.purgesOfOldSignIn
 
-t.test(
-  'Old sign-ins of a user erase 20 deleted bookmarks a day, on all devices and instances; a recent one erases all',
-  async (t) => {
-    const [mia, other] = [await app.user('mia'), await app.user('mia')]
-    const ids = await deleted(mia, most + 10)
-    const neighbour = await app.user('noah')
-    const [own = ''] = await deleted(neighbour, 1)
-    const purge = (by: TestUser, id: string, at: TestApp = app) => at.as(by).call('DELETE', `/api/v1/trash/${id}`)
-    growOld()
-    const answers = await Promise.all(
-      ids.map((id, n) => purge(n % 3 === 0 ? mia : other, id, n % 2 === 0 ? app : there)),
-    )
-    t.same(statusesOf(answers), [...Array(most).fill(200), ...Array(10).fill(403)])
-    t.equal((await mia.call('GET', '/api/v1/trash?limit=1000')).body.bookmarks.length, 10)
-    const left = ids.filter((_, n) => answers[n]?.status === 403)
-    for (const one of [mia, other]) {
-      const { status, body } = await purge(one, left[0] ?? '')
-      t.same([status, body], tooOld)
-    }
-    t.equal((await purge(neighbour, own)).status, 200, 'another user has 20 of their own')
-    growOld(dayMs + quotas.recentSignInSeconds * 1000)
-    t.equal((await purge(mia, left[1] ?? '')).status, 200, 'there are 20 more on the next day')
-    for (const one of new Set([app, there])) one.setClock(undefined)
-    const recent = await app.user('mia')
-    t.same(statusesOf(await Promise.all(left.map((id) => purge(recent, id)))), Array(10).fill(200))
-  },
-)
+t.test('Old sign-ins erase 20 deleted bookmarks a day, on all devices together; a recent one erases all', async (t) => {
+  const [mia, other] = [await app.user('mia'), await app.user('mia')]
+  const ids = await deleted(mia, most + 10)
+  const neighbour = await app.user('noah')
+  const [own = ''] = await deleted(neighbour, 1)
+  const purge = (by: TestUser, id: string, at: TestApp = app) => at.as(by).call('DELETE', `/api/v1/trash/${id}`)
+  growOld()
+  const answers = await Promise.all(ids.map((id, n) => purge(n % 3 === 0 ? mia : other, id, n % 2 === 0 ? app : there)))
+  t.same(statusesOf(answers), [...Array(most).fill(200), ...Array(10).fill(403)])
+  t.equal((await mia.call('GET', '/api/v1/trash?limit=1000')).body.bookmarks.length, 10)
+  const left = ids.filter((_, n) => answers[n]?.status === 403)
+  for (const one of [mia, other]) {
+    const { status, body } = await purge(one, left[0] ?? '')
+    t.same([status, body], tooOld)
+  }
+  t.equal((await purge(neighbour, own)).status, 200, 'another user has 20 of their own')
+  growOld(dayMs + quotas.recentSignInSeconds * 1000)
+  t.equal((await purge(mia, left[1] ?? '')).status, 200, 'there are 20 more on the next day')
+  for (const one of new Set([app, there])) one.setClock(undefined)
+  const recent = await app.user('mia')
+  t.same(statusesOf(await Promise.all(left.map((id) => purge(recent, id)))), Array(10).fill(200))
+})
 
 t.test('Signing in again without a question of the provider erases no more', async (t) => {
   const { call, mock } = await buildWithMock(t)
@@ -180,40 +175,37 @@ t.test('A sign-in for which the provider asked nothing is as old as its last que
   t.equal(await signedIn(-3600), 200, 'a clock that is wrong makes nobody older')
 })
 
-t.test(
-  'The session and the list of sessions say when the person was asked, and how long that stays recent',
-  async (t) => {
-    const { call, mock, setClock } = await buildWithMock(t)
-    t.teardown(() => setClock(undefined))
-    const start = Math.ceil(Date.now() / 1000) * 1000
+t.test('The session and the list of sessions say when the person was asked, and how long that is recent', async (t) => {
+  const { call, mock, setClock } = await buildWithMock(t)
+  t.teardown(() => setClock(undefined))
+  const start = Math.ceil(Date.now() / 1000) * 1000
+  setClock(start)
+  let secondsAgo: number | undefined
+  mock.alter.idToken = (claims) => {
+    claims.auth_time = secondsAgo === undefined ? undefined : Number(claims.iat) - secondsAgo
+  }
+  const told = async (askedSecondsAgo: number | undefined, passedMs = 0) => {
+    secondsAgo = askedSecondsAgo
     setClock(start)
-    let secondsAgo: number | undefined
-    mock.alter.idToken = (claims) => {
-      claims.auth_time = secondsAgo === undefined ? undefined : Number(claims.iat) - secondsAgo
-    }
-    const told = async (askedSecondsAgo: number | undefined, passedMs = 0) => {
-      secondsAgo = askedSecondsAgo
-      setClock(start)
-      const browser = openBrowser(call)
-      await browser.signIn('Ada')
-      setClock(start + passedMs)
-      const { authenticated_at, recent_sign_in_seconds_left } = (await browser.call('GET', '/api/v1/auth/session')).body
-      const [own] = (await browser.call('GET', '/api/v1/account/sessions')).body.sessions
-      t.match(own, { created_at: start, authenticated_at, current: true })
-      const { status } = await browser.call('DELETE', '/api/v1/account/sessions')
-      t.equal(status, recent_sign_in_seconds_left > 0 ? 200 : 403, 'which is what the service goes by')
-      return [(start - authenticated_at) / 1000, recent_sign_in_seconds_left]
-    }
-    const most = quotas.recentSignInSeconds
-    t.same(await told(undefined), [0, most], 'as far as the provider says')
-    t.same(await told(undefined, most * 1000), [0, 0], 'and old when the time is over')
-    t.same(await told(0), [0, most], 'just now')
-    t.same(await told(0, 61_500), [0, most - 62], 'the time left is less with time, and never too much')
-    t.same(await told(300), [300, most - 300], 'some minutes before the sign-in')
-    t.same(await told(3600), [3600, 0], 'long before the sign-in')
-    t.same(await told(undefined), [start / 1000, 0], 'nobody knows when, although the provider has said it before')
-  },
-)
+    const browser = openBrowser(call)
+    await browser.signIn('Ada')
+    setClock(start + passedMs)
+    const { authenticated_at, recent_sign_in_seconds_left } = (await browser.call('GET', '/api/v1/auth/session')).body
+    const [own] = (await browser.call('GET', '/api/v1/account/sessions')).body.sessions
+    t.match(own, { created_at: start, authenticated_at, current: true })
+    const { status } = await browser.call('DELETE', '/api/v1/account/sessions')
+    t.equal(status, recent_sign_in_seconds_left > 0 ? 200 : 403, 'which is what the service goes by')
+    return [(start - authenticated_at) / 1000, recent_sign_in_seconds_left]
+  }
+  const most = quotas.recentSignInSeconds
+  t.same(await told(undefined), [0, most], 'as far as the provider says')
+  t.same(await told(undefined, most * 1000), [0, 0], 'and old when the time is over')
+  t.same(await told(0), [0, most], 'just now')
+  t.same(await told(0, 61_500), [0, most - 62], 'the time left is less with time, and never too much')
+  t.same(await told(300), [300, most - 300], 'some minutes before the sign-in')
+  t.same(await told(3600), [3600, 0], 'long before the sign-in')
+  t.same(await told(undefined), [start / 1000, 0], 'nobody knows when, although the provider has said it before')
+})
 
 t.test('If a provider never says when it asked, every sign-in is recent', async (t) => {
   const service = await buildWithMock(t)
@@ -246,28 +238,25 @@ t.test('Once a provider has said when it asked, a sign-in without that is old, o
   t.same([await judged(mock.issuer), await judged('https://other.example')], [0, null], 'another one may never say it')
 })
 
-t.test(
-  'If the provider ignores prompt=login, the sign-in fails with a message of its own, and the session stays',
-  async (t) => {
-    const unasked = '/login?error=Identity%20provider%20did%20not%20ask%20you%20to%20sign%20in'
-    const service = await buildWithMock(t)
-    askedAgo(service, quotas.recentSignInSeconds + 60)
-    const { browser } = await signInAt(service)
-    const before = browser.cookies()
-    for (const [answer, reason] of [
-      [quotas.recentSignInSeconds, 'its auth_time is 10 minutes before the ID token'],
-      [3600, 'its auth_time is 60 minutes before the ID token'],
-      [undefined, 'it sent no auth_time, although it usually does'],
-    ] as const) {
-      const lines = service.log.length
-      askedAgo(service, answer)
-      t.equal((await signInAt(service, browser, 'login')).location, unasked, reason)
-      t.match(service.log.slice(lines).join(''), `the OpenID provider ignored prompt=login and max_age=0: ${reason}`)
-      t.match(browser.cookies(), { service_session: before.service_session, service_refresh: before.service_refresh })
-      t.equal((await browser.call('GET', '/api/v1/auth/session')).status, 200)
-    }
-    askedAgo(service, quotas.recentSignInSeconds - 60)
-    t.equal((await signInAt(service, browser, 'login')).location, '/in', 'asked recently enough')
-    t.equal(await end(browser), 200)
-  },
-)
+t.test('If the provider ignores prompt=login, the sign-in fails with its own message; the session stays', async (t) => {
+  const unasked = '/login?error=Identity%20provider%20did%20not%20ask%20you%20to%20sign%20in'
+  const service = await buildWithMock(t)
+  askedAgo(service, quotas.recentSignInSeconds + 60)
+  const { browser } = await signInAt(service)
+  const before = browser.cookies()
+  for (const [answer, reason] of [
+    [quotas.recentSignInSeconds, 'its auth_time is 10 minutes before the ID token'],
+    [3600, 'its auth_time is 60 minutes before the ID token'],
+    [undefined, 'it sent no auth_time, although it usually does'],
+  ] as const) {
+    const lines = service.log.length
+    askedAgo(service, answer)
+    t.equal((await signInAt(service, browser, 'login')).location, unasked, reason)
+    t.match(service.log.slice(lines).join(''), `the OpenID provider ignored prompt=login and max_age=0: ${reason}`)
+    t.match(browser.cookies(), { service_session: before.service_session, service_refresh: before.service_refresh })
+    t.equal((await browser.call('GET', '/api/v1/auth/session')).status, 200)
+  }
+  askedAgo(service, quotas.recentSignInSeconds - 60)
+  t.equal((await signInAt(service, browser, 'login')).location, '/in', 'asked recently enough')
+  t.equal(await end(browser), 200)
+})

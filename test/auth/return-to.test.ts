@@ -68,36 +68,33 @@ t.test('a return URL to another origin is refused', async (t) => {
   for (const value of refused) t.equal(parseReturnTo(value, origins), null, JSON.stringify(value))
 })
 
-t.test(
-  'whatever is accepted is ASCII, parses to itself, and stays on its origin however often it is decoded',
-  async () => {
-    const decoders = [decode, lenient, (text: string) => lenient(text.replaceAll('+', ' '))]
-    const codes = '/ // \\ %2f %5c %25 2f %2e . .. @ : ? # %09 %0a é % %c0%af http: javascript: evil.example'.split(' ')
-    const bits = fc.constantFrom(...codes, ' ', '\t', '\u2028', '\ud800', here, 'https://app.example', extension)
-    const coded = fc.constantFrom('/', '\\', '\t', '\n', '\0', '%', '.', '//evil.example', 'a', '@', ':', '+')
-    const coding = fc.tuple(coded, fc.nat({ max: 8 })).map(([text, times]) => {
-      let form: string = text
-      for (let time = 0; time < times; time++) form = form.replace(/[^\w]/g, (one) => `%${hex(one)}`)
-      return form
-    })
-    fc.assert(
-      fc.property(fc.array(fc.oneof(bits, coding, fc.string()), { maxLength: 8 }), (parts) => {
-        const value = parts.join('')
-        for (const text of [value, `/${value}`, here + value]) {
-          const parsed = parseReturnTo(text, origins)
-          if (parsed === null) continue
-          if (!/^[\x21-\x7e]{1,2048}$/.test(parsed)) return false
-          if (parseReturnTo(parsed, origins) !== parsed) return false
-          const isListed = [...origins].some((origin) => parsed.startsWith(`${origin}/`))
-          if (!staysHere(parsed) && !isListed && !staysOnMachine(parsed)) return false
-          if (parsed.startsWith('/') && !decoders.every((decoder) => staysUnder(decoder, parsed))) return false
-        }
-        return true
-      }),
-      { numRuns: depth(8_000, 40_000) },
-    )
-  },
-)
+t.test('all that is accepted is ASCII, parses to itself, and stays on its origin however often decoded', async () => {
+  const decoders = [decode, lenient, (text: string) => lenient(text.replaceAll('+', ' '))]
+  const codes = '/ // \\ %2f %5c %25 2f %2e . .. @ : ? # %09 %0a é % %c0%af http: javascript: evil.example'.split(' ')
+  const bits = fc.constantFrom(...codes, ' ', '\t', '\u2028', '\ud800', here, 'https://app.example', extension)
+  const coded = fc.constantFrom('/', '\\', '\t', '\n', '\0', '%', '.', '//evil.example', 'a', '@', ':', '+')
+  const coding = fc.tuple(coded, fc.nat({ max: 8 })).map(([text, times]) => {
+    let form: string = text
+    for (let time = 0; time < times; time++) form = form.replace(/[^\w]/g, (one) => `%${hex(one)}`)
+    return form
+  })
+  fc.assert(
+    fc.property(fc.array(fc.oneof(bits, coding, fc.string()), { maxLength: 8 }), (parts) => {
+      const value = parts.join('')
+      for (const text of [value, `/${value}`, here + value]) {
+        const parsed = parseReturnTo(text, origins)
+        if (parsed === null) continue
+        if (!/^[\x21-\x7e]{1,2048}$/.test(parsed)) return false
+        if (parseReturnTo(parsed, origins) !== parsed) return false
+        const isListed = [...origins].some((origin) => parsed.startsWith(`${origin}/`))
+        if (!staysHere(parsed) && !isListed && !staysOnMachine(parsed)) return false
+        if (parsed.startsWith('/') && !decoders.every((decoder) => staysUnder(decoder, parsed))) return false
+      }
+      return true
+    }),
+    { numRuns: depth(8_000, 40_000) },
+  )
+})
 
 function staysUnder(decoder: (text: string) => string, parsed: string): boolean {
   for (let form = parsed, before = ''; form !== before; form = decoder(form)) {

@@ -150,26 +150,23 @@ t.test('Logout ends every login that a valid cookie belongs to', async (t) => {
   t.same(statuses, [...Array(8).fill(401), 200, 200])
 })
 
-t.test(
-  'Logout ends the login of a bearer token as exactly: its cookies, its socket and a write whose body is arriving',
-  async (t) => {
-    const [user, bystander] = [await app.user('bob'), await app.user('bob')]
-    const device = await openDevice(t, origin, { ...user, cookie: '' }, { token: user.session })
-    const operation = writes.find(({ operationId }) => operationId === 'createBookmark') as Operation
-    const finish = await begin(operation, { cookie: '', token: user.session })
-    const headers = { authorization: `Bearer ${user.session}` }
-    t.equal((await call('POST', logout, { headers })).status, 200)
-    t.equal(await device.closeCode, 4401)
-    const { status, body } = await finish()
-    t.same([status, body], [401, invalid])
-    t.equal((await user.call('GET', '/api/v1/bookmarks')).status, 401)
-    t.equal(
-      (await call('POST', '/api/v1/auth/refresh', { headers: { cookie: `service_refresh=${user.refresh}` } })).status,
-      401,
-    )
-    t.equal((await bystander.call('GET', '/api/v1/bookmarks')).status, 200)
-  },
-)
+t.test('Logout ends the login of a bearer token as exactly: cookies, socket, a write that is arriving', async (t) => {
+  const [user, bystander] = [await app.user('bob'), await app.user('bob')]
+  const device = await openDevice(t, origin, { ...user, cookie: '' }, { token: user.session })
+  const operation = writes.find(({ operationId }) => operationId === 'createBookmark') as Operation
+  const finish = await begin(operation, { cookie: '', token: user.session })
+  const headers = { authorization: `Bearer ${user.session}` }
+  t.equal((await call('POST', logout, { headers })).status, 200)
+  t.equal(await device.closeCode, 4401)
+  const { status, body } = await finish()
+  t.same([status, body], [401, invalid])
+  t.equal((await user.call('GET', '/api/v1/bookmarks')).status, 401)
+  t.equal(
+    (await call('POST', '/api/v1/auth/refresh', { headers: { cookie: `service_refresh=${user.refresh}` } })).status,
+    401,
+  )
+  t.equal((await bystander.call('GET', '/api/v1/bookmarks')).status, 200)
+})
 
 t.test("The end of a login does not wait behind the user's own writes", async (t) => {
   const { database } = context

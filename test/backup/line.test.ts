@@ -128,45 +128,42 @@ t.test('A database that was begun anew is backed up beside the backups of the lo
   }
 })
 
-t.test(
-  '`latest` is no backup of another database: that one needs its name, and so do all where none is here',
-  async (t) => {
-    // That it is told so of a bucket's, too, is above.
-    const minio = isDeep ? await sharedMinio(t) : 'none'
-    for (const to of typeof minio === 'string' ? [{}] : [{}, { ...(await minio.createBucket()), BACKUP_TO: 's3' }]) {
-      const { env, dataDir, ada } = await prepare(t, to)
-      const [another, third, gone] = [await folder(t), await folder(t), await folder(t)]
-      for (const dataDir of [another, third]) await begin(dataDir)
-      const place = openShelf(readConfig({ ...env, DATA_DIR: another }), [Buffer.from(SECRET_KEY, 'base64')])
-      const [own = ''] = await place.list()
-      const foreign = nameOf(Date.now())
-      await place.add(foreign, new AbortController().signal)
-      const restore = (DATA_DIR: string, ...args: string[]) => runCommand(t, 'restore', args, { ...env, DATA_DIR })
+t.test('`latest` is no backup of another database: that needs its name, as do all where none is here', async (t) => {
+  // That it is told so of a bucket's, too, is above.
+  const minio = isDeep ? await sharedMinio(t) : 'none'
+  for (const to of typeof minio === 'string' ? [{}] : [{}, { ...(await minio.createBucket()), BACKUP_TO: 's3' }]) {
+    const { env, dataDir, ada } = await prepare(t, to)
+    const [another, third, gone] = [await folder(t), await folder(t), await folder(t)]
+    for (const dataDir of [another, third]) await begin(dataDir)
+    const place = openShelf(readConfig({ ...env, DATA_DIR: another }), [Buffer.from(SECRET_KEY, 'base64')])
+    const [own = ''] = await place.list()
+    const foreign = nameOf(Date.now())
+    await place.add(foreign, new AbortController().signal)
+    const restore = (DATA_DIR: string, ...args: string[]) => runCommand(t, 'restore', args, { ...env, DATA_DIR })
 
-      const opens = env.BACKUP_TO === 's3' ? 'opens with SECRET_KEY' : 'has nothing sealed'
-      const marked = `${own} .*, opens with SECRET_KEY\n${foreign} .*, ${opens}, of another database made 20\\S+Z\n2 b`
-      t.match((await restore(dataDir, '--list')).stdout, new RegExp(`^${marked}`))
-      const both = new RegExp(`^${own} .*, of the database made 20\\S+Z\n${foreign} .*, of the database made 20\\S+Z\n`)
-      t.match((await restore(gone, '--list')).stdout, both)
+    const opens = env.BACKUP_TO === 's3' ? 'opens with SECRET_KEY' : 'has nothing sealed'
+    const marked = `${own} .*, opens with SECRET_KEY\n${foreign} .*, ${opens}, of another database made 20\\S+Z\n2 b`
+    t.match((await restore(dataDir, '--list')).stdout, new RegExp(`^${marked}`))
+    const both = new RegExp(`^${own} .*, of the database made 20\\S+Z\n${foreign} .*, of the database made 20\\S+Z\n`)
+    t.match((await restore(gone, '--list')).stdout, both)
 
-      const named = `(\\S+/)?${own} \\(made 20\\S+Z\\), (\\S+/)?${foreign} \\(made 20\\S+Z\\)$`
-      const noneHere = new RegExp(`^\\S+ has backups of 2 databases, and .*: ${named}`, 'm')
-      const noneOwn = new RegExp(`^\\S+ has no backup of \\S+bookmarks\\.db, only .*: ${named}`, 'm')
-      for (const words of [['latest'], ['--check']]) {
-        t.match(await restore(gone, ...words), { code: 1, stdout: '', stderr: noneHere })
-        t.match(await restore(third, ...words), { code: 1, stdout: '', stderr: noneOwn })
-      }
-      t.same(await readdir(gone), [])
-      const passed = new RegExp(`^passed over: ${foreign}, which is of another database\n(.*\n)*.* users 1,`)
-      t.match(await restore(dataDir, '--check'), { code: 0, stderr: '', stdout: passed })
-      t.match(await restore(dataDir, 'latest'), { code: 0, stderr: '', stdout: passed })
-      const recovered = await buildApp(t, {}, { dataDir })
-      t.match((await pullAll(recovered.as(ada))).changes, [{ entity_id: 'saved' }])
-      await recovered.close()
-      t.match(await restore(dataDir, foreign), { code: 0, stderr: '', stdout: / users 0,/ })
+    const named = `(\\S+/)?${own} \\(made 20\\S+Z\\), (\\S+/)?${foreign} \\(made 20\\S+Z\\)$`
+    const noneHere = new RegExp(`^\\S+ has backups of 2 databases, and .*: ${named}`, 'm')
+    const noneOwn = new RegExp(`^\\S+ has no backup of \\S+bookmarks\\.db, only .*: ${named}`, 'm')
+    for (const words of [['latest'], ['--check']]) {
+      t.match(await restore(gone, ...words), { code: 1, stdout: '', stderr: noneHere })
+      t.match(await restore(third, ...words), { code: 1, stdout: '', stderr: noneOwn })
     }
-  },
-)
+    t.same(await readdir(gone), [])
+    const passed = new RegExp(`^passed over: ${foreign}, which is of another database\n(.*\n)*.* users 1,`)
+    t.match(await restore(dataDir, '--check'), { code: 0, stderr: '', stdout: passed })
+    t.match(await restore(dataDir, 'latest'), { code: 0, stderr: '', stdout: passed })
+    const recovered = await buildApp(t, {}, { dataDir })
+    t.match((await pullAll(recovered.as(ada))).changes, [{ entity_id: 'saved' }])
+    await recovered.close()
+    t.match(await restore(dataDir, foreign), { code: 0, stderr: '', stdout: / users 0,/ })
+  }
+})
 
 function nameIn(to: string, name: string): string {
   return to === 's3' ? name : join(to, name)

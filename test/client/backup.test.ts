@@ -42,30 +42,27 @@ t.test('a backup in two calls: made, downloaded, opened; the service keeps no co
   t.equal(await kept(), 0)
 })
 
-t.test(
-  'once the account is deleted, the passphrase or the code opens the backup, also for another service',
-  async (t) => {
-    const { client, owner, recoveryCode, bookmarks } = await openOwner(t)
-    const file = await createBackup(client, owner)
-    unwrap(await client.DELETE('/api/v1/account'))
-    for (const secret of [{ passphrase }, { recoveryCode }]) {
-      t.same((await openBackup(file, secret)).bookmarks, bookmarks)
-    }
-    for (const tab of [await openTab(), await openElsewhere(t)]) {
-      const vault = await (await createVault(tab.client, { ...tab, passphrase, fewestGuesses: 0 })).confirm()
-      await t.rejects(openBackup(file, vault.keys), { name: 'ExportError', fault: 'passphrase-needed' })
-      const sync = syncOf(t, tab, vault.keys)
-      const { imported } = await sync.restoreExport(await openBackup(file, { recoveryCode }))
-      await sync.syncNow()
-      t.equal(imported, bookmarks.length)
-      const { data } = unwrap(await tab.client.GET('/api/v1/bookmarks'))
-      const stored = data.map((record) => decryptBookmark(vault.keys, record))
-      t.same(sorted(stored), sorted(bookmarks), 'what was put back is under the keys of the new vault')
-      const second = await createBackup(tab.client, { ...tab, keys: vault.keys })
-      t.same(sorted((await openBackup(second, { passphrase })).bookmarks), sorted(bookmarks))
-    }
-  },
-)
+t.test('once the account is deleted, passphrase or code open the backup, also for another service', async (t) => {
+  const { client, owner, recoveryCode, bookmarks } = await openOwner(t)
+  const file = await createBackup(client, owner)
+  unwrap(await client.DELETE('/api/v1/account'))
+  for (const secret of [{ passphrase }, { recoveryCode }]) {
+    t.same((await openBackup(file, secret)).bookmarks, bookmarks)
+  }
+  for (const tab of [await openTab(), await openElsewhere(t)]) {
+    const vault = await (await createVault(tab.client, { ...tab, passphrase, fewestGuesses: 0 })).confirm()
+    await t.rejects(openBackup(file, vault.keys), { name: 'ExportError', fault: 'passphrase-needed' })
+    const sync = syncOf(t, tab, vault.keys)
+    const { imported } = await sync.restoreExport(await openBackup(file, { recoveryCode }))
+    await sync.syncNow()
+    t.equal(imported, bookmarks.length)
+    const { data } = unwrap(await tab.client.GET('/api/v1/bookmarks'))
+    const stored = data.map((record) => decryptBookmark(vault.keys, record))
+    t.same(sorted(stored), sorted(bookmarks), 'what was put back is under the keys of the new vault')
+    const second = await createBackup(tab.client, { ...tab, keys: vault.keys })
+    t.same(sorted((await openBackup(second, { passphrase })).bookmarks), sorted(bookmarks))
+  }
+})
 
 t.test('a backup opens with the vault’s keys of later, and with the passphrase of its time alone', async (t) => {
   const { client, owner, recoveryCode, bookmarks } = await openOwner(t)

@@ -96,58 +96,52 @@ t.test('An edit is listed if the service has erased the copy under a newer key, 
   t.equal(listed.filter((title) => title === 'edit').length, 1)
 })
 
-t.test(
-  'Junk under the names of what was there hides none of it, is none of it, and is not restored for it',
-  async (t) => {
-    const { ann, laptop } = await open()
-    await put(laptop, bookmark('x', 'good'))
-    await put(laptop, bookmark('x', 'better'))
-    const push = async (fields: Partial<Parameters<typeof change>[0]>) => {
-      const junk = { operation: 'update', device_id: 'thief', encrypted_data: 'SlVOSw==' } as const
-      await ann.call('POST', '/api/v1/sync/push', {
-        body: { changes: [change({ entity_id: 'x', ...junk, ...fields })] },
-      })
-    }
-    const { changes } = await pullAll(ann)
-    const [{ id = '', data_hash = '' } = {}] = changes
-    // The name that the next rotation gives.
-    await push({ id: `${id}~001`, data_hash, timestamp: 1 })
-    for (const mark of ['', '~002']) await push({ id: `${id}${mark}`, data_hash, timestamp: Date.now() + 1000 })
-    await laptop.sync.syncNow()
-    t.equal(laptop.sync.get('x')?.title, 'better', 'the device cannot read what is current')
-    const shown = async () => (await laptop.history.history('x')).filter(({ bookmark }) => bookmark)
-    const versions = await shown()
-    t.same(titles(versions), ['better', 'good'])
-    for (const { versionId, bookmark } of versions) {
-      await laptop.history.restoreVersion('x', versionId)
-      t.same(laptop.sync.get('x'), bookmark)
-    }
-  },
-)
+t.test('Junk under the names of what was there hides none of it, and is not restored for it', async (t) => {
+  const { ann, laptop } = await open()
+  await put(laptop, bookmark('x', 'good'))
+  await put(laptop, bookmark('x', 'better'))
+  const push = async (fields: Partial<Parameters<typeof change>[0]>) => {
+    const junk = { operation: 'update', device_id: 'thief', encrypted_data: 'SlVOSw==' } as const
+    await ann.call('POST', '/api/v1/sync/push', {
+      body: { changes: [change({ entity_id: 'x', ...junk, ...fields })] },
+    })
+  }
+  const { changes } = await pullAll(ann)
+  const [{ id = '', data_hash = '' } = {}] = changes
+  // The name that the next rotation gives.
+  await push({ id: `${id}~001`, data_hash, timestamp: 1 })
+  for (const mark of ['', '~002']) await push({ id: `${id}${mark}`, data_hash, timestamp: Date.now() + 1000 })
+  await laptop.sync.syncNow()
+  t.equal(laptop.sync.get('x')?.title, 'better', 'the device cannot read what is current')
+  const shown = async () => (await laptop.history.history('x')).filter(({ bookmark }) => bookmark)
+  const versions = await shown()
+  t.same(titles(versions), ['better', 'good'])
+  for (const { versionId, bookmark } of versions) {
+    await laptop.history.restoreVersion('x', versionId)
+    t.same(laptop.sync.get('x'), bookmark)
+  }
+})
 
-t.test(
-  'An edit and its copies under newer keys are one; the copy whose name is another’s is restored by the first',
-  async (t) => {
-    const { ann, keys, laptop } = await open()
-    const now = Date.now()
-    const push = (id: string, timestamp: number, content: object) =>
-      ann.call('POST', '/api/v1/sync/push', {
-        body: { changes: [change({ id, entity_id: 'x', operation: 'update', timestamp, ...content })] },
-      })
-    await push('edit', now, encryptBookmark(keys, bookmark('x', 'good')))
-    await push('edit~001', 1, { encrypted_data: 'SlVOSw==' })
-    await push('edit~001', now, encryptBookmark(keys, bookmark('x', 'good')))
-    const readable = async () => (await laptop.history.history('x')).filter(({ bookmark }) => bookmark)
-    t.same(await readable(), [], 'it is current')
-    await push('edit~002', now, encryptBookmark(keys, bookmark('x', 'another')))
-    await push('later', now + 1, encryptBookmark(keys, bookmark('x', 'later')))
-    const listed = await readable()
-    t.same(titles(listed), ['another', 'good'])
-    await laptop.sync.syncNow()
-    await laptop.history.restoreVersion('x', listed[1]?.versionId)
-    t.equal(laptop.sync.get('x')?.title, 'good')
-  },
-)
+t.test('An edit and its copies under newer keys are one; the first restores one with another’s name', async (t) => {
+  const { ann, keys, laptop } = await open()
+  const now = Date.now()
+  const push = (id: string, timestamp: number, content: object) =>
+    ann.call('POST', '/api/v1/sync/push', {
+      body: { changes: [change({ id, entity_id: 'x', operation: 'update', timestamp, ...content })] },
+    })
+  await push('edit', now, encryptBookmark(keys, bookmark('x', 'good')))
+  await push('edit~001', 1, { encrypted_data: 'SlVOSw==' })
+  await push('edit~001', now, encryptBookmark(keys, bookmark('x', 'good')))
+  const readable = async () => (await laptop.history.history('x')).filter(({ bookmark }) => bookmark)
+  t.same(await readable(), [], 'it is current')
+  await push('edit~002', now, encryptBookmark(keys, bookmark('x', 'another')))
+  await push('later', now + 1, encryptBookmark(keys, bookmark('x', 'later')))
+  const listed = await readable()
+  t.same(titles(listed), ['another', 'good'])
+  await laptop.sync.syncNow()
+  await laptop.history.restoreVersion('x', listed[1]?.versionId)
+  t.equal(laptop.sync.get('x')?.title, 'good')
+})
 
 t.test('A version that cannot be decrypted is listed with the reason, and can be restored', async (t) => {
   const { ann, keys, laptop } = await open()

@@ -185,25 +185,22 @@ t.test('A code has one guest: once the public key was told, nobody may try until
   t.same(sent, [0, 2])
 })
 
-t.test(
-  'Keys that are sent before the person has said on the phone, too, that the pictures are the same are not taken',
-  async (t) => {
-    const { deviceOf } = await household()
-    const said = Promise.withResolvers<void>()
-    const offer = await offerPairing(deviceOf('of somebody else'))
-    const phone = scan(deviceOf('phone'), offer.code, 'phone', said.promise)
-    const guest = await offer.guest()
-    let isOver = false
-    const admitted = guest.admit(randomBytes(32)).then(() => {
-      isOver = true
-    })
-    for (let looks = 0; looks < 20; looks++) await clock.sleep()
-    t.notOk(isOver)
-    said.resolve()
-    await phone.vault
-    await admitted
-  },
-)
+t.test('Keys sent before the person has confirmed the pictures on the phone, too, are not taken', async (t) => {
+  const { deviceOf } = await household()
+  const said = Promise.withResolvers<void>()
+  const offer = await offerPairing(deviceOf('of somebody else'))
+  const phone = scan(deviceOf('phone'), offer.code, 'phone', said.promise)
+  const guest = await offer.guest()
+  let isOver = false
+  const admitted = guest.admit(randomBytes(32)).then(() => {
+    isOver = true
+  })
+  for (let looks = 0; looks < 20; looks++) await clock.sleep()
+  t.notOk(isOver)
+  said.resolve()
+  await phone.vault
+  await admitted
+})
 
 t.test('Keys that open none of the newest bookmarks are not taken', async (t) => {
   const { deviceOf } = await household()
@@ -367,30 +364,27 @@ t.test('Messages of another place, or junk, are not taken for this one', async (
   t.equal(await faultOf(scan(deviceOf('phone', 'ann', mirror), offer.code).vault), 'altered')
 })
 
-t.test(
-  'Who has photographed the code and runs the service cannot choose what leads to the same pictures',
-  async (t) => {
-    const { deviceOf } = await household()
-    const laptop = deviceOf('laptop')
-    const offer = await offerPairing(laptop)
-    const secret = Buffer.from(offer.code, 'base64url')
-    const id = hkdfSha256(secret, 'ebs/pairing-id/1').subarray(0, 16)
-    const place = (step: number) =>
-      Buffer.from(['ebs/pairing/1', laptop.userId, Buffer.from(id).toString('hex'), step].join('\0'))
-    const { publicKey } = await crypto.subtle.generateKey({ name: 'ECDH', namedCurve: 'P-256' }, true, ['deriveBits'])
-    const chosen = new Uint8Array(await crypto.subtle.exportKey('raw', publicKey))
-    const nonce = randomBytes(24)
-    const message = Buffer.concat([nonce, seal(hkdfSha256(secret, 'ebs/pairing/1'), nonce, place(2), chosen)])
-    // Properly encrypted under the code, but not what the first message has promised.
-    const between: Change = async (request, answer) => {
-      const response = await answer()
-      if (request.method !== 'GET') return response
-      const body = await response.json()
-      return Response.json(body.step === 1 ? { ...body, step: 2, message: message.toString('base64') } : body)
-    }
-    t.equal(await faultOf(scan(deviceOf('phone', 'ann', between), offer.code).vault), 'altered')
-  },
-)
+t.test('Who photographed the code and runs the service cannot choose what leads to the same pictures', async (t) => {
+  const { deviceOf } = await household()
+  const laptop = deviceOf('laptop')
+  const offer = await offerPairing(laptop)
+  const secret = Buffer.from(offer.code, 'base64url')
+  const id = hkdfSha256(secret, 'ebs/pairing-id/1').subarray(0, 16)
+  const place = (step: number) =>
+    Buffer.from(['ebs/pairing/1', laptop.userId, Buffer.from(id).toString('hex'), step].join('\0'))
+  const { publicKey } = await crypto.subtle.generateKey({ name: 'ECDH', namedCurve: 'P-256' }, true, ['deriveBits'])
+  const chosen = new Uint8Array(await crypto.subtle.exportKey('raw', publicKey))
+  const nonce = randomBytes(24)
+  const message = Buffer.concat([nonce, seal(hkdfSha256(secret, 'ebs/pairing/1'), nonce, place(2), chosen)])
+  // Properly encrypted under the code, but not what the first message has promised.
+  const between: Change = async (request, answer) => {
+    const response = await answer()
+    if (request.method !== 'GET') return response
+    const body = await response.json()
+    return Response.json(body.step === 1 ? { ...body, step: 2, message: message.toString('base64') } : body)
+  }
+  t.equal(await faultOf(scan(deviceOf('phone', 'ann', between), offer.code).vault), 'altered')
+})
 
 t.test('The operator, who has all that the service stores, logs and receives, opens nothing', async (t) => {
   const app = await buildApp(t, { LOG_LEVEL: 'trace' })

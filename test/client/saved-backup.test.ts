@@ -28,15 +28,12 @@ const masterKey = Uint8Array.from(fromHex(vector.master_key))
 const headBytes = 8 + userId.length + keyring.length + 32
 const damaged = { name: 'ExportError', fault: 'damaged' }
 
-t.test(
-  'vector: keys, passphrase and recovery code open it, though the keys were rotated after the export',
-  async (t) => {
-    deriveInFull(t)
-    for (const unlocker of [deriveKeys(masterKey), { recoveryCode }, { passphrase }]) {
-      t.same(await openBackup(file, unlocker), opened)
-    }
-  },
-)
+t.test('vector: keys, passphrase and code open it, though the keys were rotated after the export', async (t) => {
+  deriveInFull(t)
+  for (const unlocker of [deriveKeys(masterKey), { recoveryCode }, { passphrase }]) {
+    t.same(await openBackup(file, unlocker), opened)
+  }
+})
 
 t.test('vector: libsodium and OpenSSL write the same bytes, and so does the client from the export', async (t) => {
   const second = fromHex(subKeys(masterKey.subarray(32, 64)).export_key)
@@ -72,39 +69,36 @@ t.test('a file that ends anywhere, or in which any byte was altered, opens with 
   }
 })
 
-t.test(
-  'a keyring of somebody else in the file: a clear error, whoever opens it, and never their bookmarks',
-  async (t) => {
-    const { exported } = await splitBackup(file)
-    const eve = await createKeyring({ userId: 'eve', passphrase: 'of eve', fewestGuesses: 0 })
-    const joined = joinBackup({ userId: 'eve', keyring: eve.keyring }, exported)
-    await t.rejects(openBackup(joined, { recoveryCode }), { name: 'WrongKeyError', fault: 'wrong-recovery-code' })
-    await t.rejects(openBackup(joined, { passphrase }), { name: 'WrongKeyError', fault: 'wrong-passphrase' })
-    const theirs = { recoveryCode: eve.recoveryCode }
-    await t.rejects(openBackup(joined, theirs), { name: 'ExportError', fault: 'other-keyring' })
-    const evesKeys = deriveKeys(eve.masterKey)
-    await t.rejects(openBackup(joined, evesKeys), { name: 'ExportError', fault: 'passphrase-needed' })
-    t.same(await openBackup(joined, deriveKeys(masterKey)), opened, 'the vault itself needs no keyring')
+t.test('somebody else’s keyring in the file: a clear error, whoever opens it, and never their bookmarks', async (t) => {
+  const { exported } = await splitBackup(file)
+  const eve = await createKeyring({ userId: 'eve', passphrase: 'of eve', fewestGuesses: 0 })
+  const joined = joinBackup({ userId: 'eve', keyring: eve.keyring }, exported)
+  await t.rejects(openBackup(joined, { recoveryCode }), { name: 'WrongKeyError', fault: 'wrong-recovery-code' })
+  await t.rejects(openBackup(joined, { passphrase }), { name: 'WrongKeyError', fault: 'wrong-passphrase' })
+  const theirs = { recoveryCode: eve.recoveryCode }
+  await t.rejects(openBackup(joined, theirs), { name: 'ExportError', fault: 'other-keyring' })
+  const evesKeys = deriveKeys(eve.masterKey)
+  await t.rejects(openBackup(joined, evesKeys), { name: 'ExportError', fault: 'passphrase-needed' })
+  t.same(await openBackup(joined, deriveKeys(masterKey)), opened, 'the vault itself needs no keyring')
 
-    const asEve = joinBackup({ userId: 'eve', keyring }, exported)
-    await t.rejects(
-      openBackup(asEve, { recoveryCode }),
-      { name: 'WrongKeyError', fault: 'wrong-recovery-code' },
-      'bound to its user',
-    )
-    const evesExport = new Blob([Uint8Array.from(exportOfSize())])
-    const mixed = joinBackup({ userId, keyring }, evesExport)
-    await t.rejects(
-      openBackup(mixed, { recoveryCode }),
-      { name: 'ExportError', fault: 'other-keyring' },
-      'an export of somebody else',
-    )
-    // Somebody who had an export key could write such a file, as the service can: the bookmarks in it are under another key.
-    const second = fromHex(subKeys(masterKey.subarray(32, 64)).export_key)
-    const forged = writeBackup(userId, keyring, writeExport(second, prefix, exportJson(makeBookmarks(2))))
-    await t.rejects(openBackup(new Blob([Uint8Array.from(forged)]), { recoveryCode }), { name: 'RecordError' })
-  },
-)
+  const asEve = joinBackup({ userId: 'eve', keyring }, exported)
+  await t.rejects(
+    openBackup(asEve, { recoveryCode }),
+    { name: 'WrongKeyError', fault: 'wrong-recovery-code' },
+    'bound to its user',
+  )
+  const evesExport = new Blob([Uint8Array.from(exportOfSize())])
+  const mixed = joinBackup({ userId, keyring }, evesExport)
+  await t.rejects(
+    openBackup(mixed, { recoveryCode }),
+    { name: 'ExportError', fault: 'other-keyring' },
+    'an export of somebody else',
+  )
+  // Somebody who had an export key could write such a file, as the service can: the bookmarks in it are under another key.
+  const second = fromHex(subKeys(masterKey.subarray(32, 64)).export_key)
+  const forged = writeBackup(userId, keyring, writeExport(second, prefix, exportJson(makeBookmarks(2))))
+  await t.rejects(openBackup(new Blob([Uint8Array.from(forged)]), { recoveryCode }), { name: 'RecordError' })
+})
 
 t.test('a keyring that would stall the client, or be weak, is not tried', async (t) => {
   deriveInFull(t)

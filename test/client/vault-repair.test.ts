@@ -48,25 +48,22 @@ async function put(client: Client, keyring: string): Promise<void> {
   unwrap(await client.PUT('/api/v1/account/keyring', { body: { keyring, revision: revision + 1 } }))
 }
 
-t.test(
-  'A keyring that a faulty program has replaced is restored, and the old passphrase opens the vault',
-  async (t) => {
-    t.same(await earlierKeyrings(client, { userId }), [])
-    await put(client, junk)
-    await t.rejects(openVault(client, { userId, passphrase }), WrongKeyError)
-    const [earlier] = await earlierKeyrings(client, { userId })
-    t.match(earlier, { revision: 1, replacedAt: Number, erasedAt: Number })
-    await restoreKeyring(client, { userId, id: earlier?.id ?? '' })
-    t.same(await openVault(client, { userId, passphrase }), vault)
-    t.match(await earlierKeyrings(client, { userId }), [{ revision: 2 }])
-    await restoreKeyring(client, { userId, id: earlier?.id ?? '' })
-    t.match(
-      await earlierKeyrings(client, { userId }),
-      [{ revision: 2 }],
-      'the same again, after a lost answer, changes nothing',
-    )
-  },
-)
+t.test('A keyring that a faulty program replaced is restored, and the old passphrase opens the vault', async (t) => {
+  t.same(await earlierKeyrings(client, { userId }), [])
+  await put(client, junk)
+  await t.rejects(openVault(client, { userId, passphrase }), WrongKeyError)
+  const [earlier] = await earlierKeyrings(client, { userId })
+  t.match(earlier, { revision: 1, replacedAt: Number, erasedAt: Number })
+  await restoreKeyring(client, { userId, id: earlier?.id ?? '' })
+  t.same(await openVault(client, { userId, passphrase }), vault)
+  t.match(await earlierKeyrings(client, { userId }), [{ revision: 2 }])
+  await restoreKeyring(client, { userId, id: earlier?.id ?? '' })
+  t.match(
+    await earlierKeyrings(client, { userId }),
+    [{ revision: 2 }],
+    'the same again, after a lost answer, changes nothing',
+  )
+})
 
 t.test('A device that is unlocked wraps its keys anew, of a vault whose keys were rotated, too', async (t) => {
   let { masterKey } = vault
@@ -91,31 +88,28 @@ t.test('On request, nothing is left of the earlier keyrings', async (t) => {
   t.same(await earlierKeyrings(client, { userId }), [])
 })
 
-t.test(
-  'From an old sign-in nothing is replaced; the vault opens; and a draft is confirmed after the next',
-  async (t) => {
-    await changeVaultPassphrase(client, { userId, passphrase: 'rotated staple' }, passphrase)
-    await put(client, junk)
-    await restoreKeyring(client, { userId, id: (await earlierKeyrings(client, { userId }))[0]?.id ?? '' })
-    const current = { userId, passphrase }
-    const [code, rotation, earlier] = [
-      await replaceRecoveryCode(client, current),
-      await rotateKeys(client, current, 'another passphrase'),
-      await earlierKeyrings(client, { userId }),
-    ]
-    app.setClock(Date.now() + 11 * 60_000)
-    t.teardown(() => app.setClock(undefined))
-    await t.rejects(changeVaultPassphrase(client, current, 'another passphrase'), SignInAgainError)
-    await t.rejects(code.confirm(), SignInAgainError)
-    await t.rejects(rotation.confirm(), SignInAgainError)
-    await t.rejects(restoreKeyring(client, { userId, id: earlier[0]?.id ?? '' }), SignInAgainError)
-    await t.rejects(eraseEarlierKeyrings(client, { userId }), SignInAgainError)
-    await openVault(client, current)
-    connection.session = await app.user('ada')
-    await code.confirm()
-    await openVault(client, { userId, recoveryCode: code.recoveryCode })
-  },
-)
+t.test('From an old sign-in nothing is replaced; the vault opens; a draft is confirmed after the next', async (t) => {
+  await changeVaultPassphrase(client, { userId, passphrase: 'rotated staple' }, passphrase)
+  await put(client, junk)
+  await restoreKeyring(client, { userId, id: (await earlierKeyrings(client, { userId }))[0]?.id ?? '' })
+  const current = { userId, passphrase }
+  const [code, rotation, earlier] = [
+    await replaceRecoveryCode(client, current),
+    await rotateKeys(client, current, 'another passphrase'),
+    await earlierKeyrings(client, { userId }),
+  ]
+  app.setClock(Date.now() + 11 * 60_000)
+  t.teardown(() => app.setClock(undefined))
+  await t.rejects(changeVaultPassphrase(client, current, 'another passphrase'), SignInAgainError)
+  await t.rejects(code.confirm(), SignInAgainError)
+  await t.rejects(rotation.confirm(), SignInAgainError)
+  await t.rejects(restoreKeyring(client, { userId, id: earlier[0]?.id ?? '' }), SignInAgainError)
+  await t.rejects(eraseEarlierKeyrings(client, { userId }), SignInAgainError)
+  await openVault(client, current)
+  connection.session = await app.user('ada')
+  await code.confirm()
+  await openVault(client, { userId, recoveryCode: code.recoveryCode })
+})
 
 /** Of the devices, only the phone has the newest keys. */
 async function demandOnlyPhoneRepairs(t: Test): Promise<void> {
@@ -154,35 +148,29 @@ t.test('Where no earlier keyring is kept, the bookmarks tell it', async (t) => {
   await demandOnlyPhoneRepairs(t)
 })
 
-t.test(
-  'If nobody has the newest keys, or junk names one that never was, new ones are made; none is put back',
-  async (t) => {
-    const { id, key_id } = { id: 'b', key_id: Buffer.from('strange!').toString('base64') }
-    await put(laptop, JSON.stringify({ ...JSON.parse(rotatedVector.keyring), key_id }))
-    await eraseEarlierKeyrings(laptop, current)
-    await t.rejects(repairVault(laptop, { ...current, masterKey: phone.masterKey }), replaced)
-    const draft = await repairVault(laptop, { ...current, masterKey: phone.masterKey, replacesKeys: true })
-    const repaired = await draft.confirm()
-    t.same(repaired.masterKey.subarray(32), phone.masterKey)
-    t.same(await openVault(laptop, { userId: bob.userId, recoveryCode: draft.recoveryCode }), repaired)
-    const [bookmark] = unwrap(await laptop.GET('/api/v1/bookmarks')).data
-    t.equal(bookmark?.id, id)
-    t.same(deriveKeys(repaired.masterKey).older?.prefix, phone.keys.prefix, 'which opens the bookmarks of before')
-  },
-)
+t.test('If nobody has the newest keys, or junk names unknown ones, new ones are made; none is put back', async (t) => {
+  const { id, key_id } = { id: 'b', key_id: Buffer.from('strange!').toString('base64') }
+  await put(laptop, JSON.stringify({ ...JSON.parse(rotatedVector.keyring), key_id }))
+  await eraseEarlierKeyrings(laptop, current)
+  await t.rejects(repairVault(laptop, { ...current, masterKey: phone.masterKey }), replaced)
+  const draft = await repairVault(laptop, { ...current, masterKey: phone.masterKey, replacesKeys: true })
+  const repaired = await draft.confirm()
+  t.same(repaired.masterKey.subarray(32), phone.masterKey)
+  t.same(await openVault(laptop, { userId: bob.userId, recoveryCode: draft.recoveryCode }), repaired)
+  const [bookmark] = unwrap(await laptop.GET('/api/v1/bookmarks')).data
+  t.equal(bookmark?.id, id)
+  t.same(deriveKeys(repaired.masterKey).older?.prefix, phone.keys.prefix, 'which opens the bookmarks of before')
+})
 
-t.test(
-  'Keys that another rotation has replaced by mistake do not stop the device whose keys came after them',
-  async (t) => {
-    const versions = await earlierKeyrings(laptop, current)
-    t.same(versions.length, 1)
-    const { masterKey } = await (await rotateKeys(laptop, current, passphrase)).confirm()
-    const [undone] = await earlierKeyrings(laptop, current)
-    await restoreKeyring(laptop, { ...current, id: undone?.id ?? '' })
-    const after = await (await rotateKeys(laptop, current, passphrase)).confirm()
-    t.notSame(after.masterKey.subarray(32, 64), masterKey.subarray(0, 32))
-    await put(laptop, junk)
-    const repair = await repairVault(laptop, { ...current, masterKey: after.masterKey })
-    t.same((await repair.confirm()).masterKey, after.masterKey)
-  },
-)
+t.test('Keys that another rotation replaced by mistake do not stop the device whose keys came later', async (t) => {
+  const versions = await earlierKeyrings(laptop, current)
+  t.same(versions.length, 1)
+  const { masterKey } = await (await rotateKeys(laptop, current, passphrase)).confirm()
+  const [undone] = await earlierKeyrings(laptop, current)
+  await restoreKeyring(laptop, { ...current, id: undone?.id ?? '' })
+  const after = await (await rotateKeys(laptop, current, passphrase)).confirm()
+  t.notSame(after.masterKey.subarray(32, 64), masterKey.subarray(0, 32))
+  await put(laptop, junk)
+  const repair = await repairVault(laptop, { ...current, masterKey: after.masterKey })
+  t.same((await repair.confirm()).masterKey, after.masterKey)
+})

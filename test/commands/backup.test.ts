@@ -305,23 +305,20 @@ t.test('The same line makes a backup each time: in a folder that is there, each 
   }
 })
 
-t.test(
-  'A folder that was made for a backup which failed, or was stopped, goes again; one that was there stays',
-  async (t) => {
-    const cwd = await folder(t)
-    await mkdir(join(cwd, 'there'))
-    const DATABASE_URL = `sqlite:${join(cwd, 'no.db')}`
-    for (const name of ['made/', 'there/'])
-      t.match(await runCommand(t, 'backup', [join(cwd, name)], { DATA_DIR: whole, DATABASE_URL }), { code: 1 })
-    t.same(await readdir(cwd), ['there'])
-    const command = startCommand(t, 'backup', [join(cwd, 'stopped/')], { DATA_DIR: whole })
-    while ((await readdir(join(cwd, 'stopped')).catch(() => [])).length === 0) await sleep(1)
-    command.kill('SIGTERM')
-    await command.result
-    const isDone = (await readdir(join(cwd, 'stopped')).catch(() => [])).some((name) => name.endsWith('Z'))
-    t.same(await readdir(cwd), isDone ? ['stopped', 'there'] : ['there'], 'it may have been done before the signal')
-  },
-)
+t.test('A folder made for a backup that failed, or was stopped, goes again; one that was there stays', async (t) => {
+  const cwd = await folder(t)
+  await mkdir(join(cwd, 'there'))
+  const DATABASE_URL = `sqlite:${join(cwd, 'no.db')}`
+  for (const name of ['made/', 'there/'])
+    t.match(await runCommand(t, 'backup', [join(cwd, name)], { DATA_DIR: whole, DATABASE_URL }), { code: 1 })
+  t.same(await readdir(cwd), ['there'])
+  const command = startCommand(t, 'backup', [join(cwd, 'stopped/')], { DATA_DIR: whole })
+  while ((await readdir(join(cwd, 'stopped')).catch(() => [])).length === 0) await sleep(1)
+  command.kill('SIGTERM')
+  await command.result
+  const isDone = (await readdir(join(cwd, 'stopped')).catch(() => [])).some((name) => name.endsWith('Z'))
+  t.same(await readdir(cwd), isDone ? ['stopped', 'there'] : ['there'], 'it may have been done before the signal')
+})
 
 t.test('An export whose file is not whole is left out and named', async (t) => {
   const dataDir = await copyOf(t, whole)

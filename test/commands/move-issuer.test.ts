@@ -351,51 +351,48 @@ t.test('If all users of before are disabled or deleted, a new provider begins wi
   t.equal((await change.signIn('eve')).location, '/in')
 })
 
-t.test(
-  'Hundreds of users are moved while one of them goes on writing; also those who are known at both issuers',
-  async (t) => {
-    const change = await openChange(t)
-    const { old, next } = change
-    await change.start(old)
-    const ada = await change.signIn('ada')
-    await change.start(next)
-    const { database } = change.context()
-    const profile = { email: '', name: '', avatar_url: '', email_verified: 0, created_at: 1, export_key_sealed: '' }
-    const users = Array.from({ length: 320 }, (_, n) => ({
-      id: `user ${n}`,
-      issuer: old.issuer,
-      subject: `s${n}`,
-      ...profile,
-    }))
-    await database.db.insertInto('users').values(users).execute()
-    const identities = users.map(({ id, subject }) => ({ issuer: old.issuer, subject, user_id: id }))
-    await database.db.insertInto('identities').values(identities).execute()
-    const both = identities.slice(0, 20).map((identity) => ({ ...identity, issuer: next.issuer }))
-    await database.db.insertInto('identities').values(both).execute()
-    t.match(await change.doctor(), [{ says: `321 users, 20 of ${next.issuer}, but 301 of ${old.issuer}` }])
+t.test('Hundreds of users are moved while one of them goes on writing; also those known at both issuers', async (t) => {
+  const change = await openChange(t)
+  const { old, next } = change
+  await change.start(old)
+  const ada = await change.signIn('ada')
+  await change.start(next)
+  const { database } = change.context()
+  const profile = { email: '', name: '', avatar_url: '', email_verified: 0, created_at: 1, export_key_sealed: '' }
+  const users = Array.from({ length: 320 }, (_, n) => ({
+    id: `user ${n}`,
+    issuer: old.issuer,
+    subject: `s${n}`,
+    ...profile,
+  }))
+  await database.db.insertInto('users').values(users).execute()
+  const identities = users.map(({ id, subject }) => ({ issuer: old.issuer, subject, user_id: id }))
+  await database.db.insertInto('identities').values(identities).execute()
+  const both = identities.slice(0, 20).map((identity) => ({ ...identity, issuer: next.issuer }))
+  await database.db.insertInto('identities').values(both).execute()
+  t.match(await change.doctor(), [{ says: `321 users, 20 of ${next.issuer}, but 301 of ${old.issuer}` }])
 
-    let [over, writes] = [false, 0]
-    const writing = (async () => {
-      for (; !over; writes += 1) await addBookmark(ada.browser)
-    })()
-    const [one, other] = await Promise.all([change.move(), change.move()])
-    over = true
-    await writing
-    t.same([one?.code, other?.code], [0, 0], `${one?.stderr}${other?.stderr}`)
-    t.ok(writes > 0)
-    const left = (table: 'users' | 'identities') =>
-      database.db.selectFrom(table).select('subject').where('issuer', '=', old.issuer).execute()
-    t.same([await left('users'), await left('identities')], [[], []])
-    const rows = await database.db.selectFrom('identities').selectAll().where('issuer', '=', next.issuer).execute()
-    t.equal(rows.length, 321)
-    t.same(
-      rows.filter(({ user_id, subject }) => user_id !== ada.userId && user_id !== subject.replace('s', 'user ')),
-      [],
-    )
-    t.equal((await change.signIn('ada')).userId, ada.userId)
-    t.equal(await countBookmarks(ada.browser), writes)
-  },
-)
+  let [over, writes] = [false, 0]
+  const writing = (async () => {
+    for (; !over; writes += 1) await addBookmark(ada.browser)
+  })()
+  const [one, other] = await Promise.all([change.move(), change.move()])
+  over = true
+  await writing
+  t.same([one?.code, other?.code], [0, 0], `${one?.stderr}${other?.stderr}`)
+  t.ok(writes > 0)
+  const left = (table: 'users' | 'identities') =>
+    database.db.selectFrom(table).select('subject').where('issuer', '=', old.issuer).execute()
+  t.same([await left('users'), await left('identities')], [[], []])
+  const rows = await database.db.selectFrom('identities').selectAll().where('issuer', '=', next.issuer).execute()
+  t.equal(rows.length, 321)
+  t.same(
+    rows.filter(({ user_id, subject }) => user_id !== ada.userId && user_id !== subject.replace('s', 'user ')),
+    [],
+  )
+  t.equal((await change.signIn('ada')).userId, ada.userId)
+  t.equal(await countBookmarks(ada.browser), writes)
+})
 
 t.test('An issuer that is misspelt, or whose users are gone, is told with what there is', async (t) => {
   const change = await openChange(t)

@@ -83,58 +83,54 @@ t.test('npm run restored begins an epoch, with greater sequence numbers than any
   t.not(twice.stdout, stdout, 'each time another')
 })
 
-t.test(
-  'In the day after npm run restored, going back to a moment undoes what was done since, and nothing else',
-  async (t) => {
-    const { user, close, dataDir } = await buildApp(t)
-    const ada = await user('ada')
-    await push(ada, 'before')
-    await close()
-    const env = { DATA_DIR: dataDir, DATABASE_URL: await databaseUrl(dataDir) }
-    t.equal((await runCommand(t, 'restored', [], env)).code, 0)
+t.test('In the day after npm run restored, going back undoes what was done since, and nothing else', async (t) => {
+  const { user, close, dataDir } = await buildApp(t)
+  const ada = await user('ada')
+  await push(ada, 'before')
+  await close()
+  const env = { DATA_DIR: dataDir, DATABASE_URL: await databaseUrl(dataDir) }
+  t.equal((await runCommand(t, 'restored', [], env)).code, 0)
 
-    const app = await buildApp(t, {}, { dataDir })
-    const start = Date.now()
-    const at = (seconds: number) => app.setClock(start + seconds * 1000)
-    const again = app.as(ada)
-    const rewind = async (to: number, dry_run = true) =>
-      (await again.call('POST', '/api/v1/sync/rewind', { body: { to, dry_run } })).body
-    const edit = (id: string) => again.call('PUT', `/api/v1/bookmarks/${id}`, { body: content(`${id} edited`) })
-    at(1)
-    // Devices send again what the service has lost.
-    await again.call('POST', '/api/v1/sync/push', {
-      body: { changes: ['x', 'y', 'z'].map((entity_id) => change({ entity_id })) },
-    })
-    at(10)
-    await edit('x')
-    at(20)
-    await edit('y')
-    await again.call('DELETE', '/api/v1/bookmarks/z')
-    at(30)
-    const nothing = { restored: 0, deleted: 0, unchanged: 4, beyond_retention: 0, next: null }
-    t.same(await rewind(start + 30_000), nothing, 'to now')
-    t.same(await rewind(start + 29_000), nothing, 'to a second ago')
-    t.same(await rewind(start + 15_000), { ...nothing, restored: 2, unchanged: 2 }, 'to before the last edits')
-    t.same(await rewind(start + 5_000), { ...nothing, restored: 3, unchanged: 1 }, 'to when all was back')
-    t.same(await rewind(start), { ...nothing, deleted: 2, unchanged: 2 }, 'to the recovery')
+  const app = await buildApp(t, {}, { dataDir })
+  const start = Date.now()
+  const at = (seconds: number) => app.setClock(start + seconds * 1000)
+  const again = app.as(ada)
+  const rewind = async (to: number, dry_run = true) =>
+    (await again.call('POST', '/api/v1/sync/rewind', { body: { to, dry_run } })).body
+  const edit = (id: string) => again.call('PUT', `/api/v1/bookmarks/${id}`, { body: content(`${id} edited`) })
+  at(1)
+  // Devices send again what the service has lost.
+  await again.call('POST', '/api/v1/sync/push', {
+    body: { changes: ['x', 'y', 'z'].map((entity_id) => change({ entity_id })) },
+  })
+  at(10)
+  await edit('x')
+  at(20)
+  await edit('y')
+  await again.call('DELETE', '/api/v1/bookmarks/z')
+  at(30)
+  const nothing = { restored: 0, deleted: 0, unchanged: 4, beyond_retention: 0, next: null }
+  t.same(await rewind(start + 30_000), nothing, 'to now')
+  t.same(await rewind(start + 29_000), nothing, 'to a second ago')
+  t.same(await rewind(start + 15_000), { ...nothing, restored: 2, unchanged: 2 }, 'to before the last edits')
+  t.same(await rewind(start + 5_000), { ...nothing, restored: 3, unchanged: 1 }, 'to when all was back')
+  t.same(await rewind(start), { ...nothing, deleted: 2, unchanged: 2 }, 'to the recovery')
 
-    const { versions } = (await again.call('GET', '/api/v1/bookmarks/x/versions')).body
-    t.match(versions, [{ began: start + 1000, ended: start + 10_000, erased_at: start + 10_000 + 30 * dayMs }])
-    const { bookmarks } = (await again.call('GET', '/api/v1/trash')).body
-    t.match(bookmarks, [{ id: 'z', erased_at: start + 20_000 + 30 * dayMs }])
-    await sweepVersions(app.context, start + 10_001 + 30 * dayMs)
-    const left = async (id: string) =>
-      (await again.call('GET', `/api/v1/bookmarks/${id}/versions`)).body.versions.length
-    t.same([await left('x'), await left('y')], [0, 1], 'erased when it was said')
+  const { versions } = (await again.call('GET', '/api/v1/bookmarks/x/versions')).body
+  t.match(versions, [{ began: start + 1000, ended: start + 10_000, erased_at: start + 10_000 + 30 * dayMs }])
+  const { bookmarks } = (await again.call('GET', '/api/v1/trash')).body
+  t.match(bookmarks, [{ id: 'z', erased_at: start + 20_000 + 30 * dayMs }])
+  await sweepVersions(app.context, start + 10_001 + 30 * dayMs)
+  const left = async (id: string) => (await again.call('GET', `/api/v1/bookmarks/${id}/versions`)).body.versions.length
+  t.same([await left('x'), await left('y')], [0, 1], 'erased when it was said')
 
-    const { cursor } = await pull(again, 0)
-    t.match(await rewind(start + 15_000, false), { restored: 2 })
-    t.same(await rewind(start + 30_000), nothing, 'to now, which is when it was')
-    at(31)
-    t.match(await rewind(cursor, false), { restored: 1, deleted: 1 }, 'a cursor of before is the place of before')
-    t.match((await again.call('GET', '/api/v1/trash')).body.bookmarks, [{ id: 'z' }])
-  },
-)
+  const { cursor } = await pull(again, 0)
+  t.match(await rewind(start + 15_000, false), { restored: 2 })
+  t.same(await rewind(start + 30_000), nothing, 'to now, which is when it was')
+  at(31)
+  t.match(await rewind(cursor, false), { restored: 1, deleted: 1 }, 'a cursor of before is the place of before')
+  t.match((await again.call('GET', '/api/v1/trash')).body.bookmarks, [{ id: 'z' }])
+})
 
 t.test('npm run restored refuses a database to which nothing was restored, and leaves it as it is', async (t) => {
   const dataDir = await folder(t)

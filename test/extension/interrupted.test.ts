@@ -86,29 +86,26 @@ t.test('What a worker has created before it died is found again, changed, moved 
   t.same(await result(theirLink, (model, id) => model.remove(id)), [])
 })
 
-t.test(
-  'What a worker was adding to the service when it died comes there once, though it is changed then',
-  async (t) => {
-    for (const isAdded of [false, true]) {
-      const devices = await twoDevices()
-      const [one, other] = devices
-      await settle(one, other)
-      one.model.create(theirLink)
-      const { put } = one.sync
-      one.sync.put = async (list) => {
-        if (Array.isArray(list) && list.length === 0) return put(list)
-        one.sync.put = put
-        if (isAdded) await put(list)
-        one.life.kill()
-      }
-      await Promise.race([one.browserSync.compareNow(), one.life.died])
-      one.open()
-      one.model.update(made(one), { title: 'Renamed' })
-      const renamed = [`  Renamed ${at('theirs')}`]
-      t.same(await shownIn(devices), [renamed, renamed])
+t.test('What a worker was adding to the service when it died comes there once, though changed then', async (t) => {
+  for (const isAdded of [false, true]) {
+    const devices = await twoDevices()
+    const [one, other] = devices
+    await settle(one, other)
+    one.model.create(theirLink)
+    const { put } = one.sync
+    one.sync.put = async (list) => {
+      if (Array.isArray(list) && list.length === 0) return put(list)
+      one.sync.put = put
+      if (isAdded) await put(list)
+      one.life.kill()
     }
-  },
-)
+    await Promise.race([one.browserSync.compareNow(), one.life.died])
+    one.open()
+    one.model.update(made(one), { title: 'Renamed' })
+    const renamed = [`  Renamed ${at('theirs')}`]
+    t.same(await shownIn(devices), [renamed, renamed])
+  }
+})
 
 t.test('What a worker had not yet created in a folder stays if the user removes that folder', async (t) => {
   const devices = await twoDevices()

@@ -170,38 +170,32 @@ t.test('A store of a newer version is told as such, and given up only if its use
   t.same(await indexedDB.databases(), [{ name: 'encrypted-bookmark-sync-keys', version: 1 }])
 })
 
-t.test(
-  'A worker that finds what a newer version has stored says so, and anything else in the words of the browser',
-  async (t) => {
-    const installed = await install(t)
-    await openNewer('encrypted-bookmark-sync-keys')
-    installed.run()
-    await installed.shows('This extension is out of date')
-    const unknown = new DOMException('Internal error opening backing store', 'UnknownError')
-    const mend = breakStores(t, 'encrypted-bookmark-sync-keys', unknown)
-    await installed.shows('Stopped')
-    t.match(
-      describe(await installed.state()).detail,
-      /This browser says: Internal error opening backing store\. It is tried/,
-    )
-    mend()
-  },
-)
+t.test('A worker that finds what a newer version stored says so; else it uses the words of the browser', async (t) => {
+  const installed = await install(t)
+  await openNewer('encrypted-bookmark-sync-keys')
+  installed.run()
+  await installed.shows('This extension is out of date')
+  const unknown = new DOMException('Internal error opening backing store', 'UnknownError')
+  const mend = breakStores(t, 'encrypted-bookmark-sync-keys', unknown)
+  await installed.shows('Stopped')
+  t.match(
+    describe(await installed.state()).detail,
+    /This browser says: Internal error opening backing store\. It is tried/,
+  )
+  mend()
+})
 
-t.test(
-  'What the popup shows for a report of a fault has counts and states, and nothing of what is stored',
-  async (t) => {
-    const installed = await install(t)
-    installed.model.create({ parentId: '1', title: 'Secret', url: 'https://secret.example/' })
-    installed.run()
-    await installed.shows('In step')
-    const { explained } = await installed.ask({ ask: 'explain' })
-    t.match(explained, { setup: 'ready', fault: null, refused: 0, sync: { bookmarks: 2, waiting: [] } })
-    const text = JSON.stringify(explained)
-    t.notMatch(text, /secret|example|http|"device"|BwcH|7,7/i)
-    t.notMatch(text, installed.connection.userId)
-  },
-)
+t.test('What the popup shows for a fault report has counts and states, and nothing of what is stored', async (t) => {
+  const installed = await install(t)
+  installed.model.create({ parentId: '1', title: 'Secret', url: 'https://secret.example/' })
+  installed.run()
+  await installed.shows('In step')
+  const { explained } = await installed.ask({ ask: 'explain' })
+  t.match(explained, { setup: 'ready', fault: null, refused: 0, sync: { bookmarks: 2, waiting: [] } })
+  const text = JSON.stringify(explained)
+  t.notMatch(text, /secret|example|http|"device"|BwcH|7,7/i)
+  t.notMatch(text, installed.connection.userId)
+})
 
 t.test('A server that is busy, at fault or away is told apart, and the wait is told', async (t) => {
   const installed = await install(t)

@@ -184,20 +184,17 @@ for (const [operation, calls] of Object.entries(callsOf) as [OperationId, (typeo
   }
 }
 
-t.test(
-  'createBookmark over a lowered limit looks at few rows at a time, though thousands of versions go',
-  async (t) => {
-    const account = await accountOf(accounts.overLimit)
-    const countOf = async () => (await findCounters(database.db, account.userId)).stored_versions
-    const before = await countOf()
-    await hold(t, maxRows, async () => {
-      const { status } = await send(account, 'createBookmark', { body: { encrypted_data: 'y', data_hash: 'hash' } })
-      t.equal(status, 201)
-    })
-    const gone = before - (await countOf())
-    t.ok(gone > 2 * maxRows, `${gone} versions`)
-  },
-)
+t.test('createBookmark over a lowered limit reads few rows at a time, though thousands of versions go', async (t) => {
+  const account = await accountOf(accounts.overLimit)
+  const countOf = async () => (await findCounters(database.db, account.userId)).stored_versions
+  const before = await countOf()
+  await hold(t, maxRows, async () => {
+    const { status } = await send(account, 'createBookmark', { body: { encrypted_data: 'y', data_hash: 'hash' } })
+    t.equal(status, 201)
+  })
+  const gone = before - (await countOf())
+  t.ok(gone > 2 * maxRows, `${gone} versions`)
+})
 
 t.test('A push of many changes of one bookmark that lose writes no more than are kept', async (t) => {
   const account = await accountOf(accounts.versions)

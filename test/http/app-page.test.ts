@@ -92,42 +92,36 @@ t.test('A person at an address that leads nowhere is shown the ways on, and noth
   t.equal((await ask('GET /%zz', navigation)).type, 'application/json; charset=utf-8')
 })
 
-t.test(
-  'Where no page is served, a person who is lost is led to the web app of APP_URL, or to the documents alone',
-  async (t) => {
-    for (const [APP_URL, expected] of [
-      ['https://web.example', /<li><a href="https:\/\/web\.example\/">/],
-      ['', /<ul><li><a href="\/docs\/using">Help/],
-    ] as const) {
-      const { app } = await buildApp(t, { ...production, APP_URL })
-      t.match((await app.inject({ url: '/x', headers: { accept: 'text/html' } })).body, expected)
-    }
-  },
-)
+t.test('Where no page is served, a lost person is led to the web app of APP_URL, or to the documents', async (t) => {
+  for (const [APP_URL, expected] of [
+    ['https://web.example', /<li><a href="https:\/\/web\.example\/">/],
+    ['', /<ul><li><a href="\/docs\/using">Help/],
+  ] as const) {
+    const { app } = await buildApp(t, { ...production, APP_URL })
+    t.match((await app.inject({ url: '/x', headers: { accept: 'text/html' } })).body, expected)
+  }
+})
 
-t.test(
-  'The contracts are served as they are written; an outdated address of a document leads on, or nowhere',
-  async (t) => {
-    const { app } = await buildApp(t)
-    for (const name of ['openapi.yaml', 'asyncapi.yaml']) {
-      const { statusCode, headers, body } = await app.inject(`/${name}`)
-      t.same([statusCode, headers['content-type']], [200, 'application/yaml; charset=utf-8'])
-      t.equal(body, await readFile(new URL(`../../${name}`, import.meta.url), 'utf8'), 'as written')
-    }
-    const page = await app.inject('/docs/http')
-    t.equal((await app.inject('/docs/')).statusCode, 200)
-    t.same([page.statusCode, page.headers['content-type']], [200, 'text/html; charset=utf-8'])
-    t.match(page.headers['content-security-policy'], /^default-src 'none'; script-src 'self';/)
-    t.equal((await app.inject('/')).headers.location, '/docs')
-    const browser = { accept: 'text/html,*/*;q=0.8', host: 'sync.example.org' }
-    const outdated = await app.inject({ url: '/docs/outdated.html', headers: browser })
-    t.same([outdated.statusCode, outdated.headers['content-type']], [404, 'text/html; charset=utf-8'])
-    t.match(outdated.body, '<title>404 · ')
-    const deeper = await app.inject({ url: '/docs/operating/nothing', headers: browser })
-    t.same([deeper.statusCode, deeper.body], [404, outdated.body])
-    const asInRepository = await app.inject({ url: '/docs/operating/configuration.md', headers: browser })
-    t.same([asInRepository.statusCode, asInRepository.headers.location], [302, '/docs/configuration'])
-    const program = await app.inject('/docs/outdated.html')
-    t.same([program.statusCode, program.json()], [404, { error: 'Not found' }])
-  },
-)
+t.test('The contracts are served as written; an outdated address of a document leads on, or nowhere', async (t) => {
+  const { app } = await buildApp(t)
+  for (const name of ['openapi.yaml', 'asyncapi.yaml']) {
+    const { statusCode, headers, body } = await app.inject(`/${name}`)
+    t.same([statusCode, headers['content-type']], [200, 'application/yaml; charset=utf-8'])
+    t.equal(body, await readFile(new URL(`../../${name}`, import.meta.url), 'utf8'), 'as written')
+  }
+  const page = await app.inject('/docs/http')
+  t.equal((await app.inject('/docs/')).statusCode, 200)
+  t.same([page.statusCode, page.headers['content-type']], [200, 'text/html; charset=utf-8'])
+  t.match(page.headers['content-security-policy'], /^default-src 'none'; script-src 'self';/)
+  t.equal((await app.inject('/')).headers.location, '/docs')
+  const browser = { accept: 'text/html,*/*;q=0.8', host: 'sync.example.org' }
+  const outdated = await app.inject({ url: '/docs/outdated.html', headers: browser })
+  t.same([outdated.statusCode, outdated.headers['content-type']], [404, 'text/html; charset=utf-8'])
+  t.match(outdated.body, '<title>404 · ')
+  const deeper = await app.inject({ url: '/docs/operating/nothing', headers: browser })
+  t.same([deeper.statusCode, deeper.body], [404, outdated.body])
+  const asInRepository = await app.inject({ url: '/docs/operating/configuration.md', headers: browser })
+  t.same([asInRepository.statusCode, asInRepository.headers.location], [302, '/docs/configuration'])
+  const program = await app.inject('/docs/outdated.html')
+  t.same([program.statusCode, program.json()], [404, { error: 'Not found' }])
+})

@@ -60,59 +60,49 @@ t.test('A body that finds no place for 10 s is refused', async (t) => {
   t.match(log.join(''), /too many bodies that arrive slowly/)
 })
 
-t.test(
-  'Where eight users leave 64 bodies unfinished, who waits a second ends the oldest, and it gets 503',
-  async (t) => {
-    const { context, user, begin, bodies, pass, unfinished } = await openForUploads(t)
-    const ada = await user('ada')
-    const uploads: Upload[] = []
-    for (let other = 0; other < 8; other++) {
-      const { cookie } = await user(`other ${other}`)
-      for (let count = 0; count < 8; count++) uploads.push(await begin({ cookie, length: beyondSmall }))
-    }
-    const before = await snapshot(context)
-    const begun = begin({ cookie: ada.cookie, length: beyondSmall })
-    await until(() => bodies.load().waiting === 1)
-    pass(1)
-    const upload = await begun
-    upload.end(nothing.padEnd(beyondSmall))
-    t.equal((await upload.answer).status, 200)
-    t.same(await answered(uploads[0] as Upload), unavailable)
-    t.equal(unfinished(), 63, 'the others go on')
-    uploads[1]?.end(nothing.padEnd(beyondSmall))
-    t.equal((await uploads[1]?.answer)?.status, 200)
-    for (const { abort } of uploads) abort()
-    await until(() => unfinished() === 0)
-    t.equal(await snapshot(context), before)
-  },
-)
+t.test('Where eight users leave 64 bodies unfinished, who waits a second ends the oldest, with 503', async (t) => {
+  const { context, user, begin, bodies, pass, unfinished } = await openForUploads(t)
+  const ada = await user('ada')
+  const uploads: Upload[] = []
+  for (let other = 0; other < 8; other++) {
+    const { cookie } = await user(`other ${other}`)
+    for (let count = 0; count < 8; count++) uploads.push(await begin({ cookie, length: beyondSmall }))
+  }
+  const before = await snapshot(context)
+  const begun = begin({ cookie: ada.cookie, length: beyondSmall })
+  await until(() => bodies.load().waiting === 1)
+  pass(1)
+  const upload = await begun
+  upload.end(nothing.padEnd(beyondSmall))
+  t.equal((await upload.answer).status, 200)
+  t.same(await answered(uploads[0] as Upload), unavailable)
+  t.equal(unfinished(), 63, 'the others go on')
+  uploads[1]?.end(nothing.padEnd(beyondSmall))
+  t.equal((await uploads[1]?.answer)?.status, 200)
+  for (const { abort } of uploads) abort()
+  await until(() => unfinished() === 0)
+  t.equal(await snapshot(context), before)
+})
 
-t.test(
-  'Of nine users who send large bodies, nobody ends one that arrives in time, but one that does not',
-  async (t) => {
-    const { app, user, begin, largeBodies, pass } = await openForUploads(t)
-    const connections: Socket[] = []
-    app.server.on('connection', (socket) => connections.push(socket))
-    const length = 2 * mebibyte
-    const uploads: Upload[] = []
-    for (let count = 0; count < 8; count++)
-      uploads.push(await begin({ cookie: (await user(`${count}`)).cookie, length }))
-    for (const { send } of uploads.slice(1)) send(mebibyte)
-    await until(() => connections.filter(({ bytesRead }) => bytesRead > mebibyte).length === 7)
-    const waiting = [await user('ada'), await user('bob')].map(({ cookie }) => begin({ cookie, length }))
-    await until(() => largeBodies.load().waiting === 2)
-    pass(5)
-    t.same(await answered(uploads[0] as Upload), unavailable)
-    t.same(largeBodies.load(), { taken: 8, waiting: 1 })
-    pass(4)
-    for (const { end } of uploads.slice(1)) end(nothing.padEnd(mebibyte))
-    t.same(
-      new Set(await Promise.all(uploads.slice(1).map(async ({ answer }) => (await answer).status))),
-      new Set([200]),
-    )
-    for (const { abort } of await Promise.all(waiting)) abort()
-  },
-)
+t.test('Of nine users who send large bodies, none ends one that arrives in time, but one that does not', async (t) => {
+  const { app, user, begin, largeBodies, pass } = await openForUploads(t)
+  const connections: Socket[] = []
+  app.server.on('connection', (socket) => connections.push(socket))
+  const length = 2 * mebibyte
+  const uploads: Upload[] = []
+  for (let count = 0; count < 8; count++) uploads.push(await begin({ cookie: (await user(`${count}`)).cookie, length }))
+  for (const { send } of uploads.slice(1)) send(mebibyte)
+  await until(() => connections.filter(({ bytesRead }) => bytesRead > mebibyte).length === 7)
+  const waiting = [await user('ada'), await user('bob')].map(({ cookie }) => begin({ cookie, length }))
+  await until(() => largeBodies.load().waiting === 2)
+  pass(5)
+  t.same(await answered(uploads[0] as Upload), unavailable)
+  t.same(largeBodies.load(), { taken: 8, waiting: 1 })
+  pass(4)
+  for (const { end } of uploads.slice(1)) end(nothing.padEnd(mebibyte))
+  t.same(new Set(await Promise.all(uploads.slice(1).map(async ({ answer }) => (await answer).status))), new Set([200]))
+  for (const { abort } of await Promise.all(waiting)) abort()
+})
 
 t.test('A client that is refused while it sends may go on: its connection serves the next request', async (t) => {
   const { user, origin, bodies, largeBodies, begin, pass } = await openForUploads(t)

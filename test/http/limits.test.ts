@@ -180,20 +180,17 @@ t.test('Large requests and large responses count as several', async (t) => {
   t.ok(pulls >= 1 && pulls <= 12, `${pulls} of 27 pulls of 2 MiB`)
 })
 
-t.test(
-  'The first sync of 1,000 bookmarks, and its pull by ten devices take at most a twentieth of the rate',
-  async (t) => {
-    const post = await connect(t, 60)
-    const data = { encrypted_data: 'x'.repeat(780), data_hash: 'x'.repeat(64) }
-    const statuses = []
-    for (let batch = 0; batch < 2; batch += 1) {
-      const changes = Array.from({ length: 500 }, (_, index) => change({ entity_id: `${batch}-${index}`, ...data }))
-      statuses.push(await post('/api/v1/sync/push', { changes }))
-    }
-    for (let device = 0; device < 10; device += 1) statuses.push(await post('/api/v1/sync/pull', {}))
-    t.same(statuses, Array(12).fill(200))
-  },
-)
+t.test('The first sync of 1,000 bookmarks and its pull by ten devices take a twentieth of the rate', async (t) => {
+  const post = await connect(t, 60)
+  const data = { encrypted_data: 'x'.repeat(780), data_hash: 'x'.repeat(64) }
+  const statuses = []
+  for (let batch = 0; batch < 2; batch += 1) {
+    const changes = Array.from({ length: 500 }, (_, index) => change({ entity_id: `${batch}-${index}`, ...data }))
+    statuses.push(await post('/api/v1/sync/push', { changes }))
+  }
+  for (let device = 0; device < 10; device += 1) statuses.push(await post('/api/v1/sync/pull', {}))
+  t.same(statuses, Array(12).fill(200))
+})
 
 t.test('Requests of one address that arrive at one instant delay those of others by a few, not by all', async (t) => {
   const { call, user } = await sharedApp()
@@ -209,23 +206,20 @@ t.test('Requests of one address that arrive at one instant delay those of others
   t.same(new Set((await Promise.all(burst)).map(({ status }) => status)), new Set([200]), 'and none is refused for it')
 })
 
-t.test(
-  'Of one user, 8 requests are at work and 512 wait; one more gets 503 with the headers of every response',
-  async (t) => {
-    const app = await buildApp(t)
-    const { requests } = app.context.gate
-    const [eve, ada] = [await app.user('eve'), await app.user('ada')]
-    for (let count = 0; count < 8; count++) requests.take(eve.userId)
-    const path = '/api/v1/sync/status'
-    const origin = 'http://127.0.0.1:3000'
-    const waiting = Array.from({ length: 512 }, () => eve.call('GET', path))
-    await until(() => requests.load().waiting === 512)
-    const { status, headers } = await eve.call('GET', path, { headers: { origin } })
-    t.same([status, headers['access-control-allow-origin']], [503, origin])
-    t.equal((await ada.call('GET', path)).status, 200, 'others are served')
-    const monitoring = ['/api/v1/health', '/livez', '/readyz'].map((path) => app.call('GET', path))
-    t.same(pick(await Promise.all(monitoring), 'status'), [200, 200, 200], 'monitoring is never refused')
-    for (let count = 0; count < 8; count++) requests.release(eve.userId)
-    t.same(new Set(pick(await Promise.all(waiting), 'status')), new Set([200]))
-  },
-)
+t.test('Of one user, 8 requests work and 512 wait; one more gets 503 with the headers of each response', async (t) => {
+  const app = await buildApp(t)
+  const { requests } = app.context.gate
+  const [eve, ada] = [await app.user('eve'), await app.user('ada')]
+  for (let count = 0; count < 8; count++) requests.take(eve.userId)
+  const path = '/api/v1/sync/status'
+  const origin = 'http://127.0.0.1:3000'
+  const waiting = Array.from({ length: 512 }, () => eve.call('GET', path))
+  await until(() => requests.load().waiting === 512)
+  const { status, headers } = await eve.call('GET', path, { headers: { origin } })
+  t.same([status, headers['access-control-allow-origin']], [503, origin])
+  t.equal((await ada.call('GET', path)).status, 200, 'others are served')
+  const monitoring = ['/api/v1/health', '/livez', '/readyz'].map((path) => app.call('GET', path))
+  t.same(pick(await Promise.all(monitoring), 'status'), [200, 200, 200], 'monitoring is never refused')
+  for (let count = 0; count < 8; count++) requests.release(eve.userId)
+  t.same(new Set(pick(await Promise.all(waiting), 'status')), new Set([200]))
+})

@@ -432,43 +432,37 @@ t.test('Health, by component', async (t) => {
   repair()
 })
 
-t.test(
-  "How far the machine's clock is from the database's; the log says when it is too far, or no longer",
-  async (t) => {
-    const { context, log } = await buildApp(t)
-    const ahead = { seconds: 90 }
-    const database = { ...context.database, probe: async () => Date.now() - ahead.seconds * 1000 }
-    const health = startHealth({ ...context, database })
-    t.teardown(() => health.close())
-    const { scrape } = openAdmin(t, { context: { ...context, health, metrics: createMetrics() } })
-    const drift = async () => Math.round(Number((await scrape()).value('ebs_clock_drift_seconds')))
-    await until(async () => (await drift()) === 90)
-    ahead.seconds = -3
-    await until(async () => (await drift()) === -3)
-    const said = log.map((line) => JSON.parse(line).msg).filter((message) => message.includes('clock'))
-    t.same(said, [
-      "this machine's clock is 90 s ahead of the database's: synchronize both clocks; until then nothing is swept",
-      'the clocks of this machine and the database agree again',
-    ])
-  },
-)
+t.test("How far the machine's clock is from the database's; the log says when too far, or no longer", async (t) => {
+  const { context, log } = await buildApp(t)
+  const ahead = { seconds: 90 }
+  const database = { ...context.database, probe: async () => Date.now() - ahead.seconds * 1000 }
+  const health = startHealth({ ...context, database })
+  t.teardown(() => health.close())
+  const { scrape } = openAdmin(t, { context: { ...context, health, metrics: createMetrics() } })
+  const drift = async () => Math.round(Number((await scrape()).value('ebs_clock_drift_seconds')))
+  await until(async () => (await drift()) === 90)
+  ahead.seconds = -3
+  await until(async () => (await drift()) === -3)
+  const said = log.map((line) => JSON.parse(line).msg).filter((message) => message.includes('clock'))
+  t.same(said, [
+    "this machine's clock is 90 s ahead of the database's: synchronize both clocks; until then nothing is swept",
+    'the clocks of this machine and the database agree again',
+  ])
+})
 
-t.test(
-  'Of instances whose clocks differ from the database, the one whose own was set leaves the balancer',
-  async (t) => {
-    const { context } = await buildApp(t)
-    const { now } = Date
-    t.teardown(() => Object.assign(Date, { now }))
-    const day = 86_400_000
-    const probed = async (databaseMs: number, ownMs: number) => {
-      Date.now = () => now() + ownMs
-      const probe = async () => now() + databaseMs
-      const health = startHealth({ ...context, database: { ...context.database, probe } })
-      await health.close()
-      return [health.isReady(), health.down().includes('clock')]
-    }
-    t.same(await probed(0, day), [false, true])
-    t.same(await probed(day, 0), [true, false], "the database's clock was set: no instance could do better")
-    t.same(await probed(day, day), [true, false], 'both were')
-  },
-)
+t.test('Of instances whose clocks differ, the one whose own was set leaves the balancer', async (t) => {
+  const { context } = await buildApp(t)
+  const { now } = Date
+  t.teardown(() => Object.assign(Date, { now }))
+  const day = 86_400_000
+  const probed = async (databaseMs: number, ownMs: number) => {
+    Date.now = () => now() + ownMs
+    const probe = async () => now() + databaseMs
+    const health = startHealth({ ...context, database: { ...context.database, probe } })
+    await health.close()
+    return [health.isReady(), health.down().includes('clock')]
+  }
+  t.same(await probed(0, day), [false, true])
+  t.same(await probed(day, 0), [true, false], "the database's clock was set: no instance could do better")
+  t.same(await probed(day, day), [true, false], 'both were')
+})

@@ -21,18 +21,15 @@ t.test('Real keyrings of both formats are accepted, with a MAC and without', asy
 
 const refused = [400, { error: 'Invalid request body' }]
 
-t.test(
-  'What has not the form of a keyring is refused: every field missing, of another type, length or bound',
-  async (t) => {
-    const mia = await sharedUser()
-    for (const whole of macs.map((text) => JSON.parse(text))) {
-      for (const [faulty, what] of faultsOf(whole)) t.same(await put(mia, JSON.stringify(faulty), 1), refused, what)
-    }
-    for (const text of ['x', '{}', '[]', 'null', '"ebs/keyring/1"', '{"format":"ebs/keyring/1"', '['.repeat(16_384)])
-      t.same(await put(mia, text, 1), refused, text.slice(0, 20))
-    t.equal((await mia.call('GET', path)).status, 404)
-  },
-)
+t.test('What is no keyring by its form is refused: each field missing, of another type, length or bound', async (t) => {
+  const mia = await sharedUser()
+  for (const whole of macs.map((text) => JSON.parse(text))) {
+    for (const [faulty, what] of faultsOf(whole)) t.same(await put(mia, JSON.stringify(faulty), 1), refused, what)
+  }
+  for (const text of ['x', '{}', '[]', 'null', '"ebs/keyring/1"', '{"format":"ebs/keyring/1"', '['.repeat(16_384)])
+    t.same(await put(mia, text, 1), refused, text.slice(0, 20))
+  t.equal((await mia.call('GET', path)).status, 404)
+})
 
 /** Copies of the value that each have one fault. */
 function* faultsOf(whole: object, names: string[] = []): Generator<[object, string]> {

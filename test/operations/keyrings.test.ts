@@ -81,45 +81,39 @@ t.test('The list says which key each holds', async (t) => {
   t.notOk('key_id' in ((await versionsOf(kay))[1] ?? {}))
 })
 
-t.test(
-  'The earlier keyrings: for KEEP_VERSIONS_DAYS, at most 20, nobody else’s, in no answer and sealed',
-  async (t) => {
-    const [ada, bob] = [await app.user('ida'), await app.user('bob')]
-    const marks = Array.from({ length: quotas.keyringVersions + 3 }, (_, n) => `mark-of-${n}-`)
-    for (const [index, mark] of marks.entries()) t.equal((await put(ada, keyringOf(mark), index + 1))[0], 200)
-    const kept = await versionsOf(ada)
-    const newest = marks.length - 1
-    t.same(
-      kept.map(({ revision }) => revision),
-      Array.from({ length: quotas.keyringVersions }, (_, n) => newest - n),
-    )
-    const { raw, body } = await ada.call('GET', versionsPath)
-    t.notMatch(raw.toString(), /mark-of|format/)
-    t.equal(body.versions[0].erased_at - body.versions[0].replaced_at, 5 * dayMs)
-    const { rows } = await allOf(ada.userId)
-    t.equal(rows.length, quotas.keyringVersions)
-    t.notMatch(JSON.stringify(rows), /mark-of|format/)
-    t.notMatch(
-      Buffer.from(rows.map(({ keyring_sealed }) => keyring_sealed).join(''), 'base64url').toString(),
-      /mark-of/,
-    )
+t.test('Earlier keyrings: for KEEP_VERSIONS_DAYS, at most 20, nobody else’s, in no answer and sealed', async (t) => {
+  const [ada, bob] = [await app.user('ida'), await app.user('bob')]
+  const marks = Array.from({ length: quotas.keyringVersions + 3 }, (_, n) => `mark-of-${n}-`)
+  for (const [index, mark] of marks.entries()) t.equal((await put(ada, keyringOf(mark), index + 1))[0], 200)
+  const kept = await versionsOf(ada)
+  const newest = marks.length - 1
+  t.same(
+    kept.map(({ revision }) => revision),
+    Array.from({ length: quotas.keyringVersions }, (_, n) => newest - n),
+  )
+  const { raw, body } = await ada.call('GET', versionsPath)
+  t.notMatch(raw.toString(), /mark-of|format/)
+  t.equal(body.versions[0].erased_at - body.versions[0].replaced_at, 5 * dayMs)
+  const { rows } = await allOf(ada.userId)
+  t.equal(rows.length, quotas.keyringVersions)
+  t.notMatch(JSON.stringify(rows), /mark-of|format/)
+  t.notMatch(Buffer.from(rows.map(({ keyring_sealed }) => keyring_sealed).join(''), 'base64url').toString(), /mark-of/)
 
-    t.same(await versionsOf(bob), [])
-    t.equal((await bob.call('POST', `${versionsPath}/${kept[0]?.id}/restore`)).status, 404)
-    t.equal((await put(bob, keyringOf('of bob'), 1))[0], 200)
-    t.equal((await bob.call('POST', `${versionsPath}/${kept[0]?.id}/restore`)).status, 404)
-    t.equal((await bob.call('DELETE', versionsPath)).status, 200)
-    t.equal((await versionsOf(ada)).length, quotas.keyringVersions)
+  t.same(await versionsOf(bob), [])
+  t.equal((await bob.call('POST', `${versionsPath}/${kept[0]?.id}/restore`)).status, 404)
+  t.equal((await put(bob, keyringOf('of bob'), 1))[0], 200)
+  t.equal((await bob.call('POST', `${versionsPath}/${kept[0]?.id}/restore`)).status, 404)
+  t.equal((await bob.call('DELETE', versionsPath)).status, 200)
+  t.equal((await versionsOf(ada)).length, quotas.keyringVersions)
 
-    app.setClock(Date.now() + 5 * dayMs + 1)
-    t.same(await versionsOf(ada), [], 'their time is over, although no sweep has come')
-    t.equal((await (await app.user('ida')).call('POST', `${versionsPath}/${kept[0]?.id}/restore`)).status, 404)
-    await sweepRows(context.database, Date.now() + 4 * dayMs, { keepVersionsDays: 5 })
-    t.equal((await allOf(ada.userId)).rows.length, quotas.keyringVersions)
-    await sweepRows(context.database, Date.now() + 5 * dayMs + 1, { keepVersionsDays: 5 })
-    t.same((await allOf(ada.userId)).rows, [])
-  },
-)
+  app.setClock(Date.now() + 5 * dayMs + 1)
+  t.same(await versionsOf(ada), [], 'their time is over, although no sweep has come')
+  t.equal((await (await app.user('ida')).call('POST', `${versionsPath}/${kept[0]?.id}/restore`)).status, 404)
+  await sweepRows(context.database, Date.now() + 4 * dayMs, { keepVersionsDays: 5 })
+  t.equal((await allOf(ada.userId)).rows.length, quotas.keyringVersions)
+  await sweepRows(context.database, Date.now() + 5 * dayMs + 1, { keepVersionsDays: 5 })
+  t.same((await allOf(ada.userId)).rows, [])
+})
 
 async function allOf(userId: string) {
   const rows = await context.database.db
@@ -143,29 +137,26 @@ t.test('After a rotation for a lost device, its owner erases the earlier keyring
   t.match((await zoe.call('GET', path)).body, { revision: 2 })
 })
 
-t.test(
-  'A deleted account leaves no earlier keyring, and one that moved to another user’s rows does not open',
-  async (t) => {
-    const [kim, lou] = [await app.user('kim'), await app.user('lou')]
-    for (const user of [kim, lou])
-      for (const revision of [1, 2, 3]) await put(user, keyringOf(`${user.userId} ${revision}`), revision)
-    const [taken, left] = await versionsOf(kim)
-    await context.database.write(async (trx) => {
-      const moved = trx.updateTable('keyring_versions').set({ user_id: lou.userId, revision: 2 })
-      await trx.deleteFrom('keyring_versions').where('user_id', '=', lou.userId).where('revision', '=', 2).execute()
-      await moved.where('id', '=', taken?.id ?? '').execute()
-    })
-    t.same(await revisionsOf(lou), [1], 'the others are still there')
-    const { status, body } = await lou.call('POST', `${versionsPath}/${taken?.id}/restore`)
-    t.same([status, body], [500, { error: 'Internal server error' }])
-    t.match((await lou.call('GET', path)).body, { revision: 3 })
-    t.match(await versionsOf(kim), [{ id: left?.id }])
+t.test('A deleted account leaves no earlier keyring, and one moved to another user’s rows does not open', async (t) => {
+  const [kim, lou] = [await app.user('kim'), await app.user('lou')]
+  for (const user of [kim, lou])
+    for (const revision of [1, 2, 3]) await put(user, keyringOf(`${user.userId} ${revision}`), revision)
+  const [taken, left] = await versionsOf(kim)
+  await context.database.write(async (trx) => {
+    const moved = trx.updateTable('keyring_versions').set({ user_id: lou.userId, revision: 2 })
+    await trx.deleteFrom('keyring_versions').where('user_id', '=', lou.userId).where('revision', '=', 2).execute()
+    await moved.where('id', '=', taken?.id ?? '').execute()
+  })
+  t.same(await revisionsOf(lou), [1], 'the others are still there')
+  const { status, body } = await lou.call('POST', `${versionsPath}/${taken?.id}/restore`)
+  t.same([status, body], [500, { error: 'Internal server error' }])
+  t.match((await lou.call('GET', path)).body, { revision: 3 })
+  t.match(await versionsOf(kim), [{ id: left?.id }])
 
-    t.equal((await kim.call('DELETE', '/api/v1/account')).status, 200)
-    await until(async () => (await allOf(kim.userId)).rows.length === 0)
-    t.equal((await allOf(lou.userId)).rows.length, 2)
-  },
-)
+  t.equal((await kim.call('DELETE', '/api/v1/account')).status, 200)
+  await until(async () => (await allOf(kim.userId)).rows.length === 0)
+  t.equal((await allOf(lou.userId)).rows.length, 2)
+})
 
 t.test('SECRET_KEY is changed, and the earlier keyrings still come back', async (t) => {
   const [older, newer] = [1, 2].map((fill) => Buffer.alloc(32, fill)) as [Buffer, Buffer]

@@ -116,38 +116,35 @@ async function untilAll(instances: Service[], status: string, ready: number): Pr
   })
 }
 
-t.test(
-  'A full disk, a failing one, a damaged page: 503 for what needs it, logged, and ready for all else',
-  async (t) => {
-    const { app, user, context, log } = await buildApp(t)
-    const { db } = context.database
-    const ada = await user('ada')
-    const push = async (entity_id: string) => {
-      const { status, headers } = await pushEntities(ada, entity_id)
-      return [status, headers['retry-after']]
-    }
-    t.same(await push('before'), [200, undefined])
-    const failing = (code: string) =>
-      sql`create or replace function fail() returns trigger language plpgsql as ${sql.lit(
-        `begin raise exception using errcode = '${code}'; end`,
-      )}`.execute(db)
-    const refused = []
-    for (const code of ['53100', '58030', 'XX001', 'XX002']) {
-      await failing(code)
-      if (refused.length === 0)
-        await sql`create trigger fail before insert on records for each row execute function fail()`.execute(db)
-      refused.push(await push(code))
-    }
-    t.same(refused, Array(4).fill([503, '1']))
-    const { statusCode, json } = await app.inject('/readyz')
-    t.same([statusCode, json().faults], [200, ['full', 'failing', 'damaged']])
-    for (const code of ['53100', '58030', 'XX001'])
-      t.ok(
-        log.some((line) => line.includes(`"${code}"`)),
-        code,
-      )
-  },
-)
+t.test('A full disk, a failing one, a damaged page: 503 for what needs it, logged; ready for all else', async (t) => {
+  const { app, user, context, log } = await buildApp(t)
+  const { db } = context.database
+  const ada = await user('ada')
+  const push = async (entity_id: string) => {
+    const { status, headers } = await pushEntities(ada, entity_id)
+    return [status, headers['retry-after']]
+  }
+  t.same(await push('before'), [200, undefined])
+  const failing = (code: string) =>
+    sql`create or replace function fail() returns trigger language plpgsql as ${sql.lit(
+      `begin raise exception using errcode = '${code}'; end`,
+    )}`.execute(db)
+  const refused = []
+  for (const code of ['53100', '58030', 'XX001', 'XX002']) {
+    await failing(code)
+    if (refused.length === 0)
+      await sql`create trigger fail before insert on records for each row execute function fail()`.execute(db)
+    refused.push(await push(code))
+  }
+  t.same(refused, Array(4).fill([503, '1']))
+  const { statusCode, json } = await app.inject('/readyz')
+  t.same([statusCode, json().faults], [200, ['full', 'failing', 'damaged']])
+  for (const code of ['53100', '58030', 'XX001'])
+    t.ok(
+      log.some((line) => line.includes(`"${code}"`)),
+      code,
+    )
+})
 
 t.test('A server that became read-only: 503 and not ready; when it can be written again, all goes on', async (t) => {
   const { app, user, context, dataDir, log } = await buildApp(t)

@@ -16,56 +16,53 @@ const drainSeconds = 2
 
 if (!isDeep) t.comment('restarts take long: `npm test -- --deep` runs this file')
 else {
-  t.test(
-    'Three instances behind nginx are restarted in turn, twice, under load: nothing fails or is lost',
-    async (t) => {
-      const dataDir = await folder(t)
-      const prepared = await buildApp(t, {}, { dataDir })
-      const ada = await prepared.user('ada')
-      await prepared.close()
-      const ports = [await freePort(), await freePort(), await freePort()]
-      const proxy = await startNginx(
-        t,
-        ports.map((port) => `127.0.0.1:${port}`),
-      )
-      if (!proxy) return t.comment('SKIPPED: no nginx here')
-      const start = (port: string) =>
-        startInstance(t, dataDir, { PORT: port, TRUST_PROXY: '1', DRAIN_SECONDS: String(drainSeconds) })
-      const instances = await Promise.all(ports.map((port) => start(String(port))))
+  t.test('Three instances behind nginx, restarted in turn, twice, under load: nothing fails or is lost', async (t) => {
+    const dataDir = await folder(t)
+    const prepared = await buildApp(t, {}, { dataDir })
+    const ada = await prepared.user('ada')
+    await prepared.close()
+    const ports = [await freePort(), await freePort(), await freePort()]
+    const proxy = await startNginx(
+      t,
+      ports.map((port) => `127.0.0.1:${port}`),
+    )
+    if (!proxy) return t.comment('SKIPPED: no nginx here')
+    const start = (port: string) =>
+      startInstance(t, dataDir, { PORT: port, TRUST_PROXY: '1', DRAIN_SECONDS: String(drainSeconds) })
+    const instances = await Promise.all(ports.map((port) => start(String(port))))
 
-      const { statuses, call } = counting(proxy)
-      const user = sendingTo(call, ada)
-      const load = startLoad(user, 12)
-      const reading = startReading(user, [
-        ['GET', '/api/v1/auth/session'],
-        ['GET', '/api/v1/bookmarks'],
-        ['GET', '/api/v1/sync/status'],
-      ])
-      for (let restart = 0; restart < rounds * instances.length; restart += 1) {
-        const index = restart % instances.length
-        const before = load.acknowledged.length
-        await until(() => load.acknowledged.length > before + 50)
-        t.same(await instances[index]?.kill('SIGTERM'), { code: 0, signal: null })
-        instances[index] = await start(String(ports[index]))
-      }
+    const { statuses, call } = counting(proxy)
+    const user = sendingTo(call, ada)
+    const load = startLoad(user, 12)
+    const reading = startReading(user, [
+      ['GET', '/api/v1/auth/session'],
+      ['GET', '/api/v1/bookmarks'],
+      ['GET', '/api/v1/sync/status'],
+    ])
+    for (let restart = 0; restart < rounds * instances.length; restart += 1) {
+      const index = restart % instances.length
       const before = load.acknowledged.length
       await until(() => load.acknowledged.length > before + 50)
-      await Promise.all([load.stop(), reading.stop()])
+      t.same(await instances[index]?.kill('SIGTERM'), { code: 0, signal: null })
+      instances[index] = await start(String(ports[index]))
+    }
+    const before = load.acknowledged.length
+    await until(() => load.acknowledged.length > before + 50)
+    await Promise.all([load.stop(), reading.stop()])
 
-      t.comment(JSON.stringify(Object.fromEntries([...statuses].sort())))
-      t.same(
-        [...statuses.keys()].filter((status) => !/^[24]\d\d$/.test(status)),
-        [],
-        'every response is a 2xx or 4xx',
-      )
-      const there = new Set((await pullAll(user)).changes.map(({ entity_id }) => entity_id))
-      t.same(
-        load.acknowledged.flat().filter((name) => !there.has(name)),
-        [],
-        'no acknowledged change is lost',
-      )
-    },
-  )
+    t.comment(JSON.stringify(Object.fromEntries([...statuses].sort())))
+    t.same(
+      [...statuses.keys()].filter((status) => !/^[24]\d\d$/.test(status)),
+      [],
+      'every response is a 2xx or 4xx',
+    )
+    const there = new Set((await pullAll(user)).changes.map(({ entity_id }) => entity_id))
+    t.same(
+      load.acknowledged.flat().filter((name) => !there.has(name)),
+      [],
+      'no acknowledged change is lost',
+    )
+  })
 }
 
 /** Requests through the proxy, sent again after what the service does not answer itself. */

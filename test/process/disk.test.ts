@@ -50,101 +50,95 @@ t.test('A full disk: writes are 503, reads go on, and the service stays ready; a
   t.same((await app.app.inject('/readyz')).json(), { status: 'degraded', down: ['provider'] })
 })
 
-t.test(
-  'A damaged page of one user: everybody else is served and the service stays ready; `check` names whose it is',
-  async (t) => {
-    const dataDir = await folder(t)
-    const before = await buildApp(t, {}, { dataDir })
-    const [ada, bob] = [await before.user('ada'), await before.user('bob')]
-    for (const user of [ada, bob]) {
-      const of = user === ada ? 'stored-by-ada-' : 'stored-by-bob-'
-      const changes = Array.from({ length: 40 }, (_, n) =>
-        change({ entity_id: `${n}`, encrypted_data: of.repeat(150), data_hash: of }),
-      )
-      t.equal((await user.call('POST', '/api/v1/sync/push', { body: { changes } })).status, 200)
-    }
-    await before.context.database.emptyLog()
-    const env = { DATA_DIR: dataDir }
-    const check = () => runCommand(t, 'admin', ['check'], env)
-    t.match(await check(), { code: 0, stdout: 'checked 2 users, 0 with damaged rows\n' })
-    await before.close()
-    await damage(join(dataDir, 'bookmarks.db'), 'stored-by-ada-', 'stored-by-bob-')
+t.test('A damaged page of one user: all others are served, the service is ready; `check` names whose', async (t) => {
+  const dataDir = await folder(t)
+  const before = await buildApp(t, {}, { dataDir })
+  const [ada, bob] = [await before.user('ada'), await before.user('bob')]
+  for (const user of [ada, bob]) {
+    const of = user === ada ? 'stored-by-ada-' : 'stored-by-bob-'
+    const changes = Array.from({ length: 40 }, (_, n) =>
+      change({ entity_id: `${n}`, encrypted_data: of.repeat(150), data_hash: of }),
+    )
+    t.equal((await user.call('POST', '/api/v1/sync/push', { body: { changes } })).status, 200)
+  }
+  await before.context.database.emptyLog()
+  const env = { DATA_DIR: dataDir }
+  const check = () => runCommand(t, 'admin', ['check'], env)
+  t.match(await check(), { code: 0, stdout: 'checked 2 users, 0 with damaged rows\n' })
+  await before.close()
+  await damage(join(dataDir, 'bookmarks.db'), 'stored-by-ada-', 'stored-by-bob-')
 
-    const app = await buildApp(t, {}, { dataDir })
-    const { scrape } = openAdmin(t, app)
-    await until(async () => (await app.app.inject('/readyz')).json().status === 'degraded')
-    const refused = await app.as(ada).call('POST', '/api/v1/sync/pull')
-    t.match([refused.status, refused.headers['retry-after']], [503, '1'])
-    const served = [
-      await app.as(bob).call('POST', '/api/v1/sync/pull'),
-      await app.as(bob).call('GET', '/api/v1/bookmarks'),
-    ]
-    t.match(served, [{ status: 200 }, { status: 200 }])
-    await isReadyWith(t, app, 'degraded', ['damaged'])
-    t.equal(told(app, 'a part of the database is damaged', 'SQLITE_CORRUPT'), 1)
-    t.equal((await scrape()).byLabel('ebs_database_faults_total').damaged, 1)
+  const app = await buildApp(t, {}, { dataDir })
+  const { scrape } = openAdmin(t, app)
+  await until(async () => (await app.app.inject('/readyz')).json().status === 'degraded')
+  const refused = await app.as(ada).call('POST', '/api/v1/sync/pull')
+  t.match([refused.status, refused.headers['retry-after']], [503, '1'])
+  const served = [
+    await app.as(bob).call('POST', '/api/v1/sync/pull'),
+    await app.as(bob).call('GET', '/api/v1/bookmarks'),
+  ]
+  t.match(served, [{ status: 200 }, { status: 200 }])
+  await isReadyWith(t, app, 'degraded', ['damaged'])
+  t.equal(told(app, 'a part of the database is damaged', 'SQLITE_CORRUPT'), 1)
+  t.equal((await scrape()).byLabel('ebs_database_faults_total').damaged, 1)
 
-    const { code, stdout } = await check()
-    t.equal(code, 1)
-    t.match(stdout, `${ada.userId}  "ada@example.org"  damaged: ciphertexts (SQLITE_CORRUPT`)
-    t.notMatch(stdout, bob.userId)
-    t.match(stdout, /^the file: .*/m)
-    t.match(stdout, /checked 2 users, 1 with damaged rows\n$/)
-  },
-)
+  const { code, stdout } = await check()
+  t.equal(code, 1)
+  t.match(stdout, `${ada.userId}  "ada@example.org"  damaged: ciphertexts (SQLITE_CORRUPT`)
+  t.notMatch(stdout, bob.userId)
+  t.match(stdout, /^the file: .*/m)
+  t.match(stdout, /checked 2 users, 1 with damaged rows\n$/)
+})
 
-t.test(
-  'After a stop or a crash, a full disk keeps the service from writing alone: reads and downloads go on',
-  async (t) => {
-    const { dir, fill } = await smallDisk(t)
-    if (dir === undefined) return
-    const dataDir = join(dir, 'data')
-    const before = await buildApp(t, {}, { dataDir })
-    const ada = await before.user('ada')
-    const { id } = await createdExport(ada)
-    await before.close()
-    const push = (entity_id: string) => ({
-      body: { changes: [change({ entity_id, encrypted_data: 'x'.repeat(50_000) })] },
-    })
+t.test('After a stop or a crash, a full disk keeps only writes from working: reads and downloads go on', async (t) => {
+  const { dir, fill } = await smallDisk(t)
+  if (dir === undefined) return
+  const dataDir = join(dir, 'data')
+  const before = await buildApp(t, {}, { dataDir })
+  const ada = await before.user('ada')
+  const { id } = await createdExport(ada)
+  await before.close()
+  const push = (entity_id: string) => ({
+    body: { changes: [change({ entity_id, encrypted_data: 'x'.repeat(50_000) })] },
+  })
 
-    for (const end of ['SIGTERM', 'SIGKILL', 'SIGTERM'] as const) {
-      const service = await startService(t, dataDir)
-      t.equal((await service.as(ada).call('POST', '/api/v1/sync/push', push(`before ${end}`))).status, 200)
-      await service.kill(end)
-      const filler = await fill()
-      const full = await startService(t, dataDir)
-      const { call } = full.as(ada)
-      await until(async () => (await call('GET', '/api/v1/health')).body.status === 'unhealthy')
-      const pulled = await call('POST', '/api/v1/sync/pull')
-      t.match([pulled.status, pulled.body.changes.at(-1).entity_id], [200, `before ${end}`])
-      t.equal((await call('GET', '/api/v1/bookmarks')).status, 200)
-      t.equal((await call('GET', `/api/v1/exports/${id}`)).status, 200)
-      // The room that a start has taken from its reserve lets some through.
-      await until(async () => (await call('POST', '/api/v1/sync/push', push('too much'))).status === 503)
-      t.same((await fetch(`${full.origin}/readyz`)).status, 200)
-      await full.kill(end)
-      const still = await startService(t, dataDir)
-      t.equal((await still.as(ada).call('GET', '/api/v1/bookmarks')).status, 200, 'also after a second stop')
-      await still.kill(end)
+  for (const end of ['SIGTERM', 'SIGKILL', 'SIGTERM'] as const) {
+    const service = await startService(t, dataDir)
+    t.equal((await service.as(ada).call('POST', '/api/v1/sync/push', push(`before ${end}`))).status, 200)
+    await service.kill(end)
+    const filler = await fill()
+    const full = await startService(t, dataDir)
+    const { call } = full.as(ada)
+    await until(async () => (await call('GET', '/api/v1/health')).body.status === 'unhealthy')
+    const pulled = await call('POST', '/api/v1/sync/pull')
+    t.match([pulled.status, pulled.body.changes.at(-1).entity_id], [200, `before ${end}`])
+    t.equal((await call('GET', '/api/v1/bookmarks')).status, 200)
+    t.equal((await call('GET', `/api/v1/exports/${id}`)).status, 200)
+    // The room that a start has taken from its reserve lets some through.
+    await until(async () => (await call('POST', '/api/v1/sync/push', push('too much'))).status === 503)
+    t.same((await fetch(`${full.origin}/readyz`)).status, 200)
+    await full.kill(end)
+    const still = await startService(t, dataDir)
+    t.equal((await still.as(ada).call('GET', '/api/v1/bookmarks')).status, 200, 'also after a second stop')
+    await still.kill(end)
 
-      await rm(filler)
-      const after = await startService(t, dataDir)
-      t.equal((await after.as(ada).call('POST', '/api/v1/sync/push', push('after'))).status, 200)
-      await after.kill('SIGTERM')
-    }
+    await rm(filler)
+    const after = await startService(t, dataDir)
+    t.equal((await after.as(ada).call('POST', '/api/v1/sync/push', push('after'))).status, 200)
+    await after.kill('SIGTERM')
+  }
 
-    const refusal = async (path: string) => {
-      const { exited, stderr } = run(t, { DATA_DIR: path, SECRET_KEY: Buffer.alloc(32, 1).toString('base64') })
-      t.equal((await exited).code, 1)
-      return stderr()
-    }
-    asRoot('mount', '-o', 'remount,ro', dir)
-    t.match(await refusal(dataDir), /^DATABASE_URL: .*bookmarks\.db cannot be .*EROFS: read-only file system/)
-    asRoot('mount', '-o', 'remount,rw', dir)
-    await fill()
-    t.match(await refusal(join(dir, 'new')), /^DATABASE_URL: .* cannot be .*ENOSPC: no space left on device/)
-  },
-)
+  const refusal = async (path: string) => {
+    const { exited, stderr } = run(t, { DATA_DIR: path, SECRET_KEY: Buffer.alloc(32, 1).toString('base64') })
+    t.equal((await exited).code, 1)
+    return stderr()
+  }
+  asRoot('mount', '-o', 'remount,ro', dir)
+  t.match(await refusal(dataDir), /^DATABASE_URL: .*bookmarks\.db cannot be .*EROFS: read-only file system/)
+  asRoot('mount', '-o', 'remount,rw', dir)
+  await fill()
+  t.match(await refusal(join(dir, 'new')), /^DATABASE_URL: .* cannot be .*ENOSPC: no space left on device/)
+})
 
 /** As whoever may. */
 function asRoot(command: string, ...args: string[]): boolean {

@@ -131,28 +131,25 @@ t.test('restarted on the same port, it lets everybody in again, but knows no ear
   await t.rejects(provider.refresh(String(refreshToken), identity.subject), InvalidGrantError)
 })
 
-t.test(
-  'on another port, it knows everybody; users of the ports of before are told, with the call that moves them',
-  async (t) => {
-    const dataDir = await folder(t)
-    const before = await buildApp(t, development, { dataDir })
-    const ada = await signInThere(before)
-    await before.close()
-    const after = await buildApp(t, development, { dataDir })
-    t.equal(await signInThere(after), ada)
-    t.same(issuerLines(after.log), [])
-    // As earlier versions wrote it, after DEV_IDP_PORT was set.
-    const { db } = after.context.database
-    for (const table of ['users', 'identities'] as const)
-      await db.updateTable(table).set({ issuer: 'http://127.0.0.1:41501' }).execute()
-    await after.close()
-    const now = await buildApp(t, development, { dataDir })
-    t.match(issuerLines(now.log), [
-      /^OIDC_ISSUER: 1 user, none of .* move-issuer http:\/\/127\.0\.0\.1:41501 http:\/\/127\.0\.0\.1:3001 /,
-    ])
-    t.equal(await signInThere(now), undefined, 'nobody gets an empty account')
-  },
-)
+t.test('on another port, it knows everybody; users of earlier ports are told the call that moves them', async (t) => {
+  const dataDir = await folder(t)
+  const before = await buildApp(t, development, { dataDir })
+  const ada = await signInThere(before)
+  await before.close()
+  const after = await buildApp(t, development, { dataDir })
+  t.equal(await signInThere(after), ada)
+  t.same(issuerLines(after.log), [])
+  // As earlier versions wrote it, after DEV_IDP_PORT was set.
+  const { db } = after.context.database
+  for (const table of ['users', 'identities'] as const)
+    await db.updateTable(table).set({ issuer: 'http://127.0.0.1:41501' }).execute()
+  await after.close()
+  const now = await buildApp(t, development, { dataDir })
+  t.match(issuerLines(now.log), [
+    /^OIDC_ISSUER: 1 user, none of .* move-issuer http:\/\/127\.0\.0\.1:41501 http:\/\/127\.0\.0\.1:3001 /,
+  ])
+  t.equal(await signInThere(now), undefined, 'nobody gets an empty account')
+})
 
 const development = { OIDC_ISSUER: '', DEV_IDP_PORT: '0' }
 

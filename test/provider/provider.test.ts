@@ -68,27 +68,24 @@ t.test('a callback without state means /', async (t) => {
   await t.rejects(signIn(provider, '/elsewhere'), { name: 'ProviderRefusedError' })
 })
 
-t.test(
-  'the secret is sent by client_secret_basic, or client_secret_post if the metadata lists that only',
-  async (t) => {
-    const encoded = new URLSearchParams([['', relyingParty.clientSecret]]).toString().slice(1)
-    const basic = `Basic ${btoa(`bookmarks:${encoded}`)}`
-    const lists = [undefined, ['client_secret_basic', 'client_secret_post'], ['client_secret_post', 'private_key_jwt']]
-    for (const methods of lists) {
-      const mock = await startMock(t)
-      mock.alter.discovery = (metadata) => Object.assign(metadata, { token_endpoint_auth_methods_supported: methods })
-      const provider = open(t, mock.issuer)
-      // The mock takes the client from the Authorization header or the form: the ID token's audience shows it found it.
-      await provider.revoke(String((await signIn(provider, '/')).refreshToken))
-      for (const { endpoint, authorization, form } of mock.requests) {
-        if (endpoint !== 'token' && endpoint !== 'revoke') continue
-        const post = methods?.[0] === 'client_secret_post'
-        t.equal(authorization, post ? undefined : basic, `${endpoint} with ${methods}`)
-        t.equal(form.get('client_secret'), post ? relyingParty.clientSecret : null, `${endpoint} with ${methods}`)
-      }
+t.test('the secret is sent by client_secret_basic, or client_secret_post if metadata lists that only', async (t) => {
+  const encoded = new URLSearchParams([['', relyingParty.clientSecret]]).toString().slice(1)
+  const basic = `Basic ${btoa(`bookmarks:${encoded}`)}`
+  const lists = [undefined, ['client_secret_basic', 'client_secret_post'], ['client_secret_post', 'private_key_jwt']]
+  for (const methods of lists) {
+    const mock = await startMock(t)
+    mock.alter.discovery = (metadata) => Object.assign(metadata, { token_endpoint_auth_methods_supported: methods })
+    const provider = open(t, mock.issuer)
+    // The mock takes the client from the Authorization header or the form: the ID token's audience shows it found it.
+    await provider.revoke(String((await signIn(provider, '/')).refreshToken))
+    for (const { endpoint, authorization, form } of mock.requests) {
+      if (endpoint !== 'token' && endpoint !== 'revoke') continue
+      const post = methods?.[0] === 'client_secret_post'
+      t.equal(authorization, post ? undefined : basic, `${endpoint} with ${methods}`)
+      t.equal(form.get('client_secret'), post ? relyingParty.clientSecret : null, `${endpoint} with ${methods}`)
     }
-  },
-)
+  }
+})
 
 t.test('the secret is sent in the other way if the provider takes only that from this client', async (t) => {
   const sent = ({ endpoint, form }: MockProvider['requests'][number]) =>
@@ -213,27 +210,24 @@ t.test('A claim that the ID token spells null or empty is taken from UserInfo', 
   }
 })
 
-t.test(
-  'Optional members that are null, empty or of another type keep nobody from signing in or refreshing',
-  async (t) => {
-    const { mock, provider } = await startPair(t)
-    mock.refreshTokens = 'kept'
-    const { refreshToken } = await signIn(provider)
-    const absent: Record<string, unknown>[] = [
-      ...[null, ''].flatMap((nothing) => [{ refresh_token: nothing }, { scope: nothing }, { expires_in: nothing }]),
-      ...[{ scope: ['openid'] }, { expires_in: 'soon' }, { expires_in: -1 }],
-    ]
-    for (const members of absent) {
-      mock.alter.tokens = (body) => Object.assign(body, members)
-      const signedIn = await signIn(provider)
-      t.equal(signedIn.identity.subject, 'ada', JSON.stringify(members))
-      if ('refresh_token' in members) t.equal(signedIn.refreshToken, null)
-      t.equal(await refresh(provider, refreshToken), null, `${JSON.stringify(members)} refreshed`)
-    }
-    mock.alter.tokens = (body) => Object.assign(body, { id_token: null })
-    t.equal(await refresh(provider, refreshToken), null, 'a refresh without an ID token')
-  },
-)
+t.test('Optional members that are null, empty or mistyped keep nobody from signing in or refreshing', async (t) => {
+  const { mock, provider } = await startPair(t)
+  mock.refreshTokens = 'kept'
+  const { refreshToken } = await signIn(provider)
+  const absent: Record<string, unknown>[] = [
+    ...[null, ''].flatMap((nothing) => [{ refresh_token: nothing }, { scope: nothing }, { expires_in: nothing }]),
+    ...[{ scope: ['openid'] }, { expires_in: 'soon' }, { expires_in: -1 }],
+  ]
+  for (const members of absent) {
+    mock.alter.tokens = (body) => Object.assign(body, members)
+    const signedIn = await signIn(provider)
+    t.equal(signedIn.identity.subject, 'ada', JSON.stringify(members))
+    if ('refresh_token' in members) t.equal(signedIn.refreshToken, null)
+    t.equal(await refresh(provider, refreshToken), null, `${JSON.stringify(members)} refreshed`)
+  }
+  mock.alter.tokens = (body) => Object.assign(body, { id_token: null })
+  t.equal(await refresh(provider, refreshToken), null, 'a refresh without an ID token')
+})
 
 t.test('An auth_time that is no time counts as none, at the sign-in and at a refresh', async (t) => {
   const { mock, provider } = await startPair(t)

@@ -78,26 +78,23 @@ async function startTlsProvider(t: Test) {
   return { host, issuer: `https://${host}`, caFile }
 }
 
-t.test(
-  'A sign-in and a refresh reach the provider through the proxy alone, unless NO_PROXY names its host',
-  async (t) => {
-    const { mock } = await startPair(t)
-    const proxy = await startForwardProxy(t)
-    const through = open(t, mock.issuer, { proxies: { http: proxy.url, https: undefined, none: 'other.example' } })
-    const { refreshToken } = await signIn(through)
-    await refresh(through, refreshToken)
-    const reached = mock.requests.filter(({ endpoint }) => endpoint !== 'authorize')
-    t.equal(proxy.asked.length, reached.length)
-    t.same([...new Set(proxy.asked.map(([, sent]) => sent))], [authorization])
-    t.ok(proxy.asked.every(([request]) => request.includes(` ${mock.issuer}/`)))
+t.test('Sign-in and refresh reach the provider through the proxy alone, unless NO_PROXY names its host', async (t) => {
+  const { mock } = await startPair(t)
+  const proxy = await startForwardProxy(t)
+  const through = open(t, mock.issuer, { proxies: { http: proxy.url, https: undefined, none: 'other.example' } })
+  const { refreshToken } = await signIn(through)
+  await refresh(through, refreshToken)
+  const reached = mock.requests.filter(({ endpoint }) => endpoint !== 'authorize')
+  t.equal(proxy.asked.length, reached.length)
+  t.same([...new Set(proxy.asked.map(([, sent]) => sent))], [authorization])
+  t.ok(proxy.asked.every(([request]) => request.includes(` ${mock.issuer}/`)))
 
-    proxy.asked.length = 0
-    for (const none of ['127.0.0.1', 'other.example, 127.0.0.1', '*']) {
-      await signIn(open(t, mock.issuer, { proxies: { http: proxy.url, https: proxy.url, none } }))
-      t.same(proxy.asked, [], none)
-    }
-  },
-)
+  proxy.asked.length = 0
+  for (const none of ['127.0.0.1', 'other.example, 127.0.0.1', '*']) {
+    await signIn(open(t, mock.issuer, { proxies: { http: proxy.url, https: proxy.url, none } }))
+    t.same(proxy.asked, [], none)
+  }
+})
 
 t.test('A service, and doctor, reach an https provider by CONNECT, and trust NODE_EXTRA_CA_CERTS', async (t) => {
   const { host, issuer, caFile } = await startTlsProvider(t)

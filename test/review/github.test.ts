@@ -82,24 +82,21 @@ t.test('nightly.yml runs the tests with their large numbers, and clients in all 
   t.ok(jobs.clients?.steps.some(({ run }) => run === 'npm run conform -- --clients --strict'))
 })
 
-t.test(
-  'least rights: none but those that a job names, actions by commit, what writes runs no code of a branch',
-  async (t) => {
-    for (const [file, { permissions, on }] of workflows) {
-      t.same(permissions, {}, file)
-      t.notMatch(JSON.stringify(on), /pull_request_target|workflow_run/, file)
-    }
-    for (const { name, job } of jobs) {
-      for (const { uses } of job.steps) if (uses) t.match(uses, pinned, name)
-      const writes = Object.values(job.permissions).includes('write')
-      const ownCode = job.steps.some(({ uses = '', run = '' }) => /checkout/.test(uses) || /npm|node/.test(run))
-      // Whoever may push a tag may publish.
-      if (!ofRelease(name)) t.notOk(writes && ownCode, name)
-      for (const step of job.steps.filter(({ uses }) => uses?.startsWith('actions/checkout')))
-        t.equal(step.with?.['persist-credentials'], false, name)
-    }
-  },
-)
+t.test('least rights: only those a job names, actions by commit, what writes runs no code of a branch', async (t) => {
+  for (const [file, { permissions, on }] of workflows) {
+    t.same(permissions, {}, file)
+    t.notMatch(JSON.stringify(on), /pull_request_target|workflow_run/, file)
+  }
+  for (const { name, job } of jobs) {
+    for (const { uses } of job.steps) if (uses) t.match(uses, pinned, name)
+    const writes = Object.values(job.permissions).includes('write')
+    const ownCode = job.steps.some(({ uses = '', run = '' }) => /checkout/.test(uses) || /npm|node/.test(run))
+    // Whoever may push a tag may publish.
+    if (!ofRelease(name)) t.notOk(writes && ownCode, name)
+    for (const step of job.steps.filter(({ uses }) => uses?.startsWith('actions/checkout')))
+      t.equal(step.with?.['persist-credentials'], false, name)
+  }
+})
 
 t.test('the review comments once, then updates its comment', async (t) => {
   const step = workflow('spec-review.yml').jobs.comment?.steps.find(({ run }) => run)

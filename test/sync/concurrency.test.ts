@@ -55,49 +55,46 @@ async function follow({ call }: Caller, seed: number, isWriting: () => boolean) 
   }
 }
 
-t.test(
-  `${writers} writers and ${pullers} pullers at once, and the clock is set back: none of ${total} is missed`,
-  async (t) => {
-    const { app, context, user, setClock } = await buildApp(t)
-    const ada = await user('ada')
-    const caller = unchecked(app, ada)
-    let written = 0
-    let turned = false
-    const wrote = (count: number) => {
-      written += count
-      if (written < total / 2 || turned) return
-      turned = true
-      setClock(Date.now() - hourMs)
-    }
-    const names = Array.from({ length: writers }, (_, index) => `w${index}`)
-    const writing = names.map((name, index) => write(caller, name, index, wrote))
-    const pulling = Array.from({ length: pullers }, (_, index) => follow(caller, 100 + index, () => written < total))
-    await Promise.all(writing)
-    const pulled = await Promise.all(pulling)
+t.test(`${writers} writers, ${pullers} pullers, and the clock is set back: none of ${total} is missed`, async (t) => {
+  const { app, context, user, setClock } = await buildApp(t)
+  const ada = await user('ada')
+  const caller = unchecked(app, ada)
+  let written = 0
+  let turned = false
+  const wrote = (count: number) => {
+    written += count
+    if (written < total / 2 || turned) return
+    turned = true
+    setClock(Date.now() - hourMs)
+  }
+  const names = Array.from({ length: writers }, (_, index) => `w${index}`)
+  const writing = names.map((name, index) => write(caller, name, index, wrote))
+  const pulling = Array.from({ length: pullers }, (_, index) => follow(caller, 100 + index, () => written < total))
+  await Promise.all(writing)
+  const pulled = await Promise.all(pulling)
 
-    const rows = await context.database.db
-      .selectFrom('records')
-      .select(['entity_id', 'sequence'])
-      .where('user_id', '=', ada.userId)
-      .orderBy('sequence')
-      .execute()
-    const ids = rows.map(({ entity_id }) => entity_id)
-    t.equal(new Set(ids).size, total, `${total} changes`)
-    t.equal(new Set(rows.map(({ sequence }) => sequence)).size, total, 'stamps are unique')
-    const ofWriter = (name: string) => ids.filter((id) => id.startsWith(`${name}-`))
-    for (const name of names) {
-      const inOrder = ofWriter(name).every((id, index) => id === `${name}-${index}`)
-      t.ok(inOrder, `stamps rise in the order of the changes of ${name}`)
-    }
-    for (const [puller, { ids: seen, cursors }] of pulled.entries()) {
-      t.ok(isEqual(seen, ids), `puller ${puller}: none missed, none twice, in the order of the stamps`)
-      t.ok(
-        cursors.every((cursor, index) => index === 0 || cursor > (cursors[index - 1] ?? 0)),
-        `puller ${puller}: each last_sync_timestamp is greater than the one before`,
-      )
-    }
-  },
-)
+  const rows = await context.database.db
+    .selectFrom('records')
+    .select(['entity_id', 'sequence'])
+    .where('user_id', '=', ada.userId)
+    .orderBy('sequence')
+    .execute()
+  const ids = rows.map(({ entity_id }) => entity_id)
+  t.equal(new Set(ids).size, total, `${total} changes`)
+  t.equal(new Set(rows.map(({ sequence }) => sequence)).size, total, 'stamps are unique')
+  const ofWriter = (name: string) => ids.filter((id) => id.startsWith(`${name}-`))
+  for (const name of names) {
+    const inOrder = ofWriter(name).every((id, index) => id === `${name}-${index}`)
+    t.ok(inOrder, `stamps rise in the order of the changes of ${name}`)
+  }
+  for (const [puller, { ids: seen, cursors }] of pulled.entries()) {
+    t.ok(isEqual(seen, ids), `puller ${puller}: none missed, none twice, in the order of the stamps`)
+    t.ok(
+      cursors.every((cursor, index) => index === 0 || cursor > (cursors[index - 1] ?? 0)),
+      `puller ${puller}: each last_sync_timestamp is greater than the one before`,
+    )
+  }
+})
 
 function isEqual(one: string[], other: string[]): boolean {
   return one.length === other.length && one.every((id, index) => id === other[index])

@@ -100,30 +100,27 @@ t.test('The trash: what can be restored, the last deleted first; purged, it is g
   t.equal((await push(ada, older)).body.conflicts.length, 1)
 })
 
-t.test(
-  'After a large import, going back to now undoes nothing, and to a moment before an edit only that',
-  async (t) => {
-    const { start, ada } = await open()
-    const rewind = async (to: number, dry_run = true) =>
-      (await ada.call('POST', '/api/v1/sync/rewind', { body: { to, dry_run } })).body
-    for (const part of ['a', 'b', 'c']) {
-      const bookmarks = Array.from({ length: 100 }, (_, index) => ({ id: `${part}${index}`, ...content('imported') }))
-      await ada.call('POST', '/api/v1/sync/import', { body: { bookmarks } })
-      app.setClock(start + 10)
-    }
-    app.setClock(start + 20)
-    await ada.call('PUT', '/api/v1/bookmarks/a0', { body: content('edited') })
-    app.setClock(start + 30)
-    const nothing = { restored: 0, deleted: 0, unchanged: 300, beyond_retention: 0, next: null }
-    for (const to of [start + 30, start + 25]) t.same(await rewind(to), nothing)
-    t.same(await rewind(start + 15), { ...nothing, restored: 1, unchanged: 299 })
-    t.same(await rewind(start + 5), { ...nothing, restored: 1, deleted: 200, unchanged: 99 }, 'the first import')
-    const { cursor } = await pullAll(ada)
-    t.match(await rewind(start + 15, false), { restored: 1 })
-    t.match(await rewind(start + 30), { restored: 0 }, 'to now')
-    t.match(await rewind(cursor, false), { restored: 1, deleted: 0 }, 'to the cursor of before')
-  },
-)
+t.test('After a large import, going back to now undoes nothing, to a moment before an edit only that', async (t) => {
+  const { start, ada } = await open()
+  const rewind = async (to: number, dry_run = true) =>
+    (await ada.call('POST', '/api/v1/sync/rewind', { body: { to, dry_run } })).body
+  for (const part of ['a', 'b', 'c']) {
+    const bookmarks = Array.from({ length: 100 }, (_, index) => ({ id: `${part}${index}`, ...content('imported') }))
+    await ada.call('POST', '/api/v1/sync/import', { body: { bookmarks } })
+    app.setClock(start + 10)
+  }
+  app.setClock(start + 20)
+  await ada.call('PUT', '/api/v1/bookmarks/a0', { body: content('edited') })
+  app.setClock(start + 30)
+  const nothing = { restored: 0, deleted: 0, unchanged: 300, beyond_retention: 0, next: null }
+  for (const to of [start + 30, start + 25]) t.same(await rewind(to), nothing)
+  t.same(await rewind(start + 15), { ...nothing, restored: 1, unchanged: 299 })
+  t.same(await rewind(start + 5), { ...nothing, restored: 1, deleted: 200, unchanged: 99 }, 'the first import')
+  const { cursor } = await pullAll(ada)
+  t.match(await rewind(start + 15, false), { restored: 1 })
+  t.match(await rewind(start + 30), { restored: 0 }, 'to now')
+  t.match(await rewind(cursor, false), { restored: 1, deleted: 0 }, 'to the cursor of before')
+})
 
 t.test('By default, what only looks encrypted anew is restored if nothing else is left', async (t) => {
   const { ada, versions, get } = await open()
@@ -138,23 +135,20 @@ t.test('By default, what only looks encrypted anew is restored if nothing else i
   t.equal((await get('/api/v1/bookmarks/x')).encrypted_data, 'good')
 })
 
-t.test(
-  'Of several versions with one id, the first to arrive is settled or restored, and its conflict alone',
-  async (t) => {
-    const { ada, put, get } = await open()
-    await create(ada, 'x', 'one')
-    const lost = { id: 'lost', entity_id: 'x', operation: 'update', timestamp: 1, device_id: 'phone' } as const
-    for (const text of ['first', 'second', 'third']) await push(ada, change({ ...lost, ...content(text) }))
-    const conflicts = async () => texts((await get('/api/v1/sync/conflicts')).conflicts)
-    t.same(await conflicts(), ['third', 'second', 'first'])
-    const settle = () => ada.call('DELETE', '/api/v1/sync/conflicts/lost')
-    t.equal((await settle()).status, 200)
-    t.same(await conflicts(), ['third', 'second'])
-    await ada.call('POST', '/api/v1/bookmarks/x/restore', { body: { version_id: 'lost' } })
-    t.equal((await get('/api/v1/bookmarks/x')).encrypted_data, 'first')
-    t.same(await conflicts(), ['third', 'second'])
-    await put('x', 'four')
-    for (const _ of ['second', 'third']) t.equal((await settle()).status, 200)
-    t.equal((await settle()).status, 404)
-  },
-)
+t.test('Of several versions with one id, the first to arrive is settled or restored, with its conflict', async (t) => {
+  const { ada, put, get } = await open()
+  await create(ada, 'x', 'one')
+  const lost = { id: 'lost', entity_id: 'x', operation: 'update', timestamp: 1, device_id: 'phone' } as const
+  for (const text of ['first', 'second', 'third']) await push(ada, change({ ...lost, ...content(text) }))
+  const conflicts = async () => texts((await get('/api/v1/sync/conflicts')).conflicts)
+  t.same(await conflicts(), ['third', 'second', 'first'])
+  const settle = () => ada.call('DELETE', '/api/v1/sync/conflicts/lost')
+  t.equal((await settle()).status, 200)
+  t.same(await conflicts(), ['third', 'second'])
+  await ada.call('POST', '/api/v1/bookmarks/x/restore', { body: { version_id: 'lost' } })
+  t.equal((await get('/api/v1/bookmarks/x')).encrypted_data, 'first')
+  t.same(await conflicts(), ['third', 'second'])
+  await put('x', 'four')
+  for (const _ of ['second', 'third']) t.equal((await settle()).status, 200)
+  t.equal((await settle()).status, 404)
+})

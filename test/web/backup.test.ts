@@ -59,25 +59,22 @@ else {
       await page.getByRole('button', { name: 'Repair the vault…' }).waitFor()
     })
 
-    await t.test(
-      'a file that an earlier version saved opens here, and the page offers to save a new one',
-      async (t) => {
-        const saved = await readFile(backup)
-        const bare = saved.subarray(saved.indexOf('EBSX'))
-        await openFile(page, { name: 'bare.dat', mimeType: 'application/octet-stream', buffer: bare })
-        const dialog = page.getByRole('dialog')
-        await dialog.getByText('opens only in this account, and only while it exists').waitFor()
-        const download = page.waitForEvent('download')
-        await dialog.getByRole('button', { name: 'Save a new backup' }).click()
-        t.equal((await readFile(await (await download).path())).toString('latin1', 0, 4), 'EBSB')
-        await page.getByText('The new backup is saved').waitFor()
-        await dialog.getByRole('button', { name: 'Close' }).last().click()
-        await openFile(page, backup)
-        await dialog.getByText('There is nothing to put back').waitFor()
-        t.equal(await dialog.getByText('opens only in this account').count(), 0)
-        await dialog.getByRole('button', { name: 'Close' }).last().click()
-      },
-    )
+    await t.test('a file that an earlier version saved opens here; the page offers to save a new one', async (t) => {
+      const saved = await readFile(backup)
+      const bare = saved.subarray(saved.indexOf('EBSX'))
+      await openFile(page, { name: 'bare.dat', mimeType: 'application/octet-stream', buffer: bare })
+      const dialog = page.getByRole('dialog')
+      await dialog.getByText('opens only in this account, and only while it exists').waitFor()
+      const download = page.waitForEvent('download')
+      await dialog.getByRole('button', { name: 'Save a new backup' }).click()
+      t.equal((await readFile(await (await download).path())).toString('latin1', 0, 4), 'EBSB')
+      await page.getByText('The new backup is saved').waitFor()
+      await dialog.getByRole('button', { name: 'Close' }).last().click()
+      await openFile(page, backup)
+      await dialog.getByText('There is nothing to put back').waitFor()
+      t.equal(await dialog.getByText('opens only in this account').count(), 0)
+      await dialog.getByRole('button', { name: 'Close' }).last().click()
+    })
 
     await t.test('the page says what opens the file before the account is deleted', async () => {
       await show(page, 'account')

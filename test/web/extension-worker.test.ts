@@ -37,26 +37,23 @@ t.test('The popup of the example counts bookmarks, and names the first three', a
   t.equal(describeUnsent(1, 'quota'), 'The server does not take some bookmarks (1): your space is used up')
 })
 
-t.test(
-  'The popup of the example never says “In step” while something waits to be sent, nor “Offline” before it has tried',
-  async (t) => {
-    const headline = (sync: Partial<SyncStatus>, browser: BrowserSyncState = 'in-step') =>
-      describe({
-        ...{ setup: 'ready', isPaused: false, refused: [], conflicts: [], leftOut: [] },
-        ...{ browser: { state: browser }, sync: { state: 'online', lastSync: 1, waiting: 0, ...sync } },
-      }).headline
-    t.equal(headline({}), 'In step')
-    for (const state of ['online', 'polling'] as const)
-      t.equal(headline({ state, waiting: 61 }), 'Not everything is sent yet')
-    t.equal(headline({ waiting: 4, quarantined: 4 }), 'In step', 'what was refused is told below')
-    t.equal(headline({ waiting: 5, quarantined: 4 }), 'Not everything is sent yet')
-    t.equal(headline({ state: 'offline', lastSync: 0 }, 'waiting'), 'Connecting')
-    t.equal(headline({ state: 'offline', reason: 'network' }), 'Offline')
-    t.equal(headline({ state: 'offline', reason: 'service' }), 'Your server has a problem')
-    t.equal(headline({ state: 'offline', reason: 'limited' }), 'Your server asks to wait')
-    t.equal(headline({ state: 'offline', reason: 'outdated' }), 'This extension is out of date')
-  },
-)
+t.test('The popup never says “In step” while something waits to be sent, nor “Offline” before it tried', async (t) => {
+  const headline = (sync: Partial<SyncStatus>, browser: BrowserSyncState = 'in-step') =>
+    describe({
+      ...{ setup: 'ready', isPaused: false, refused: [], conflicts: [], leftOut: [] },
+      ...{ browser: { state: browser }, sync: { state: 'online', lastSync: 1, waiting: 0, ...sync } },
+    }).headline
+  t.equal(headline({}), 'In step')
+  for (const state of ['online', 'polling'] as const)
+    t.equal(headline({ state, waiting: 61 }), 'Not everything is sent yet')
+  t.equal(headline({ waiting: 4, quarantined: 4 }), 'In step', 'what was refused is told below')
+  t.equal(headline({ waiting: 5, quarantined: 4 }), 'Not everything is sent yet')
+  t.equal(headline({ state: 'offline', lastSync: 0 }, 'waiting'), 'Connecting')
+  t.equal(headline({ state: 'offline', reason: 'network' }), 'Offline')
+  t.equal(headline({ state: 'offline', reason: 'service' }), 'Your server has a problem')
+  t.equal(headline({ state: 'offline', reason: 'limited' }), 'Your server asks to wait')
+  t.equal(headline({ state: 'offline', reason: 'outdated' }), 'This extension is out of date')
+})
 
 t.test('The popup of the example counts all that the first sync has to send, and what of it is sent', async (t) => {
   const { headline, progress } = describe({

@@ -24,23 +24,20 @@ else {
     const service = await startService(t, await folder(t), { ...(await developmentProvider()), LOG_LEVEL: 'info' })
     const installed = await Installed.start(t)
 
-    await t.test(
-      'a set-up whose session somebody else has taken over ends, and creates no vault for them',
-      async (t) => {
-        const { page } = installed
-        await beginSetUp(installed, service, 'Ann')
-        await page.getByLabel('Passphrase', { exact: true }).fill(passphrase)
-        await page.getByLabel('Once more').fill(passphrase)
-        await page.getByRole('button', { name: 'Create the vault' }).click()
-        await page.getByRole('checkbox').check()
-        await signInBeside(page.context(), service.origin, 'Bob')
-        await page.getByRole('alert').getByText('What you had begun was not done').waitFor()
-        await page.getByText(/You are signed in as bob/i).waitFor()
-        t.equal(await page.locator('#recovery code').textContent(), '', 'no recovery code is shown')
-        const session = await page.context().request.get(`${service.origin}/api/v1/auth/session`)
-        t.match(await session.json(), { user: { name: 'Bob' }, has_keyring: false })
-      },
-    )
+    await t.test('a set-up whose session somebody else took over ends, and creates no vault for them', async (t) => {
+      const { page } = installed
+      await beginSetUp(installed, service, 'Ann')
+      await page.getByLabel('Passphrase', { exact: true }).fill(passphrase)
+      await page.getByLabel('Once more').fill(passphrase)
+      await page.getByRole('button', { name: 'Create the vault' }).click()
+      await page.getByRole('checkbox').check()
+      await signInBeside(page.context(), service.origin, 'Bob')
+      await page.getByRole('alert').getByText('What you had begun was not done').waitFor()
+      await page.getByText(/You are signed in as bob/i).waitFor()
+      t.equal(await page.locator('#recovery code').textContent(), '', 'no recovery code is shown')
+      const session = await page.context().request.get(`${service.origin}/api/v1/auth/session`)
+      t.match(await session.json(), { user: { name: 'Bob' }, has_keyring: false })
+    })
 
     await endSetUp(installed)
     const elsewhere = await openDevice(service, 'Bob')

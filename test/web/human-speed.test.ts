@@ -153,30 +153,27 @@ else {
       await gone()
     })
 
-    t.test(
-      'a key that closes a form by mistake takes nothing away, and an address is not saved twice unseen',
-      async (t) => {
-        await page.keyboard.press('n')
-        await field('Address').waitFor()
-        await type('example.org/soup')
-        await dialog.getByText('You have this already: “Soup”').waitFor()
-        await press(page, field('Description'))
-        await type('Not to be lost')
-        await page.keyboard.press('Escape')
-        await gone()
-        await press(page, page.locator('.toast').getByRole('button', { name: 'Go on with it' }))
-        await dialog.getByText('New bookmark').waitFor()
-        t.equal(await field('Description').inputValue(), 'Not to be lost')
-        t.equal(await field('Address').inputValue(), 'example.org/soup')
-        await press(page, field('Address'))
-        await page.keyboard.press('End')
-        await type('/')
-        await press(page, button('Open it'))
-        await page.getByRole('dialog', { name: 'Edit Soup' }).waitFor()
-        await page.keyboard.press('Escape')
-        await gone()
-      },
-    )
+    t.test('a key that closes a form by mistake loses nothing, and an address is not saved twice unseen', async (t) => {
+      await page.keyboard.press('n')
+      await field('Address').waitFor()
+      await type('example.org/soup')
+      await dialog.getByText('You have this already: “Soup”').waitFor()
+      await press(page, field('Description'))
+      await type('Not to be lost')
+      await page.keyboard.press('Escape')
+      await gone()
+      await press(page, page.locator('.toast').getByRole('button', { name: 'Go on with it' }))
+      await dialog.getByText('New bookmark').waitFor()
+      t.equal(await field('Description').inputValue(), 'Not to be lost')
+      t.equal(await field('Address').inputValue(), 'example.org/soup')
+      await press(page, field('Address'))
+      await page.keyboard.press('End')
+      await type('/')
+      await press(page, button('Open it'))
+      await page.getByRole('dialog', { name: 'Edit Soup' }).waitFor()
+      await page.keyboard.press('Escape')
+      await gone()
+    })
 
     t.test('what the field at the top finds is opened by keys alone', async () => {
       const search = page.getByRole('searchbox')
@@ -253,43 +250,40 @@ else {
       await page.getByRole('main').getByText('Elsewhere', { exact: true }).waitFor()
     })
 
-    t.test(
-      'who types the passphrase long after the page has loaded is not told that the service is away',
-      async (t) => {
-        // All patience of the page with the service ends while the person types.
-        const shorten = depth(40, 1)
-        await page.addInitScript((shorten) => {
-          const { timeout } = AbortSignal
-          AbortSignal.timeout = (ms) => timeout.call(AbortSignal, ms / shorten)
-          const states: string[] = []
-          Object.assign(window, { states })
-          new MutationObserver(() => {
-            const state = document.querySelector<HTMLElement>('#status')?.dataset.state
-            if (state && states.at(-1) !== state) states.push(state)
-          }).observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ['data-state'] })
-        }, shorten)
-        await press(page, page.getByRole('button', { name: /^Human/ }))
-        // Locked while the service is away: the door is there as soon as it is back.
-        const away = '**/api/v1/**'
-        await page.route(away, (route) => route.abort())
-        await press(page, page.getByRole('menuitem', { name: 'Lock' }))
-        await page.getByRole('alert').getByText('The service did not answer').waitFor()
-        await page.unroute(away)
-        await page.evaluate(() => dispatchEvent(new Event('online')))
-        await page.getByRole('heading', { name: 'Open your bookmarks' }).waitFor()
-        await page.waitForTimeout(depth(0, 6000))
-        await press(page, page.getByLabel('Passphrase', { exact: false }).first())
-        await page.keyboard.type(passphrase, { delay: keyMs })
-        await page.keyboard.press('Enter')
-        await page.locator('#status').waitFor()
-        await show(page, 'account')
-        await page.getByRole('heading', { name: 'Where you are signed in' }).waitFor()
-        await live(page)
-        const states = await page.evaluate(() => (window as unknown as { states: string[] }).states)
-        t.notOk(states.includes('offline'), states.join(', '))
-        t.equal(await page.getByText(/timed out/).count(), 0)
-      },
-    )
+    t.test('who types the passphrase long after the page has loaded does not read that it is offline', async (t) => {
+      // All patience of the page with the service ends while the person types.
+      const shorten = depth(40, 1)
+      await page.addInitScript((shorten) => {
+        const { timeout } = AbortSignal
+        AbortSignal.timeout = (ms) => timeout.call(AbortSignal, ms / shorten)
+        const states: string[] = []
+        Object.assign(window, { states })
+        new MutationObserver(() => {
+          const state = document.querySelector<HTMLElement>('#status')?.dataset.state
+          if (state && states.at(-1) !== state) states.push(state)
+        }).observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ['data-state'] })
+      }, shorten)
+      await press(page, page.getByRole('button', { name: /^Human/ }))
+      // Locked while the service is away: the door is there as soon as it is back.
+      const away = '**/api/v1/**'
+      await page.route(away, (route) => route.abort())
+      await press(page, page.getByRole('menuitem', { name: 'Lock' }))
+      await page.getByRole('alert').getByText('The service did not answer').waitFor()
+      await page.unroute(away)
+      await page.evaluate(() => dispatchEvent(new Event('online')))
+      await page.getByRole('heading', { name: 'Open your bookmarks' }).waitFor()
+      await page.waitForTimeout(depth(0, 6000))
+      await press(page, page.getByLabel('Passphrase', { exact: false }).first())
+      await page.keyboard.type(passphrase, { delay: keyMs })
+      await page.keyboard.press('Enter')
+      await page.locator('#status').waitFor()
+      await show(page, 'account')
+      await page.getByRole('heading', { name: 'Where you are signed in' }).waitFor()
+      await live(page)
+      const states = await page.evaluate(() => (window as unknown as { states: string[] }).states)
+      t.notOk(states.includes('offline'), states.join(', '))
+      t.equal(await page.getByText(/timed out/).count(), 0)
+    })
   })
 
   if (isDeep) {

@@ -137,29 +137,26 @@ else {
       await openVault(page, current)
     })
 
-    await t.test(
-      'whom junk told that the keys were replaced keeps them, is sent to another device, and can make new ones of them',
-      async () => {
-        await putJunk(page, strangeKeys)
-        await page.evaluate(async (encrypted_data) => {
-          const body = JSON.stringify({ id: 'strange', encrypted_data, data_hash: 'h' })
-          await fetch('/api/v1/bookmarks', { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-        }, strangeRecord)
-        await page.getByRole('heading', { name: 'Open your bookmarks' }).waitFor()
-        await page.evaluate(() => fetch('/api/v1/account/keyring/versions', { method: 'DELETE' }))
-        await page.reload()
-        growOld()
-        await page.getByText('It has opened them before').click()
-        await page.getByRole('button', { name: 'Repair the vault…' }).click()
-        await signInAgain()
-        current = 'a correct horse repaired again'
-        await dialog.getByText('Repair the vault on the device where you changed them').waitFor()
-        await choose(current)
-        await dialog.getByRole('button', { name: 'Make new keys' }).click()
-        await dialog.getByRole('button', { name: 'I have it on paper' }).click()
-        await live(page)
-      },
-    )
+    await t.test('after junk, the keys stay, the page sends to another device, and can make new ones', async () => {
+      await putJunk(page, strangeKeys)
+      await page.evaluate(async (encrypted_data) => {
+        const body = JSON.stringify({ id: 'strange', encrypted_data, data_hash: 'h' })
+        await fetch('/api/v1/bookmarks', { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+      }, strangeRecord)
+      await page.getByRole('heading', { name: 'Open your bookmarks' }).waitFor()
+      await page.evaluate(() => fetch('/api/v1/account/keyring/versions', { method: 'DELETE' }))
+      await page.reload()
+      growOld()
+      await page.getByText('It has opened them before').click()
+      await page.getByRole('button', { name: 'Repair the vault…' }).click()
+      await signInAgain()
+      current = 'a correct horse repaired again'
+      await dialog.getByText('Repair the vault on the device where you changed them').waitFor()
+      await choose(current)
+      await dialog.getByRole('button', { name: 'Make new keys' }).click()
+      await dialog.getByRole('button', { name: 'I have it on paper' }).click()
+      await live(page)
+    })
 
     await t.test('signing out everywhere else leads through it, and back to the question', async (t) => {
       const other = openBrowser(callsTo(origin))

@@ -189,178 +189,172 @@ else {
     t.strictSame(await shownTree(page, 0), [], 'another person sees nothing of it')
   })
 
-  t.test(
-    'a phone that scans a code has the bookmarks without a passphrase, once both show the same pictures',
-    async (t) => {
-      const origin = await demoOrigin()
-      const laptop = await openPage(t, browser, 'Hedy')
-      await addBookmark(laptop, 'Frequency hopping', 'https://example.org/hopping')
-      const looks: Look[] = isDeep
-        ? [
-            ['light', 1440],
-            ['dark', 1440],
-            ['light', 390],
-            ['dark', 390],
-            ['light', 320],
-          ]
-        : [['dark', 320]]
+  t.test('a phone that scans a code has the bookmarks without a passphrase, once the pictures match', async (t) => {
+    const origin = await demoOrigin()
+    const laptop = await openPage(t, browser, 'Hedy')
+    await addBookmark(laptop, 'Frequency hopping', 'https://example.org/hopping')
+    const looks: Look[] = isDeep
+      ? [
+          ['light', 1440],
+          ['dark', 1440],
+          ['light', 390],
+          ['dark', 390],
+          ['light', 320],
+        ]
+      : [['dark', 320]]
 
-      await t.test('what the server sees is beside what it means', async (t) => {
-        await live(laptop)
-        await laptop.getByRole('button', { name: 'Hedy, This browser' }).click()
-        await laptop.getByRole('menuitem', { name: 'What the server sees' }).click()
-        const push = laptop
-          .getByRole('dialog')
-          .locator('details', { hasText: /POST \/api\/v1\/sync\/push.*, 1 bookmark/ })
-          .first()
-        await push.locator('summary').click()
-        await push.getByText('Frequency hopping').waitFor()
-        const bytes = (await push.locator('pre').textContent()) ?? ''
-        const [created] = JSON.parse(bytes).changes
-        t.match(created, { entity_type: 'bookmark', operation: 'create', encrypted_data: /^[\w+/=]{300,}$/ })
-        t.notMatch(bytes, /hopping/)
-        t.same(await faultsIn(laptop, 'seen', looks), [])
-        await laptop.keyboard.press('Escape')
-      })
-      const sent: string[] = []
-      const mobile = await openContext(
-        t,
-        browser,
-        { ...keepsPage, viewport: { width: 390, height: 800 } },
-        /status of 404/,
-      )
-      mobile.on('request', (request) => {
-        sent.push(JSON.stringify([request.url(), request.headers(), request.postData()]))
-      })
-      const phone = await mobile.newPage()
-      const picturesOf = (page: Page) =>
-        page.getByRole('list', { name: 'Three pictures' }).getByRole('listitem').allTextContents()
-      const linkShown = () => laptop.getByLabel('Or open this link there').inputValue()
-      const showCode = async () => {
-        await laptop.getByRole('button', { name: 'Hedy, This browser' }).click()
-        await laptop.getByRole('menuitem', { name: 'Pair a phone' }).click()
-        await laptop.getByRole('img', { name: 'The code, for a camera' }).waitFor()
-      }
-
-      // The code counts for two minutes: looking at it in all ways takes its own.
-      await showCode()
-      await laptop
-        .getByRole('timer')
-        .getByText(/^[12]:\d\d left\.$/)
-        .waitFor()
-      t.same(await faultsIn(laptop, 'pairing-code', looks), [])
+    await t.test('what the server sees is beside what it means', async (t) => {
+      await live(laptop)
+      await laptop.getByRole('button', { name: 'Hedy, This browser' }).click()
+      await laptop.getByRole('menuitem', { name: 'What the server sees' }).click()
+      const push = laptop
+        .getByRole('dialog')
+        .locator('details', { hasText: /POST \/api\/v1\/sync\/push.*, 1 bookmark/ })
+        .first()
+      await push.locator('summary').click()
+      await push.getByText('Frequency hopping').waitFor()
+      const bytes = (await push.locator('pre').textContent()) ?? ''
+      const [created] = JSON.parse(bytes).changes
+      t.match(created, { entity_type: 'bookmark', operation: 'create', encrypted_data: /^[\w+/=]{300,}$/ })
+      t.notMatch(bytes, /hopping/)
+      t.same(await faultsIn(laptop, 'seen', looks), [])
       await laptop.keyboard.press('Escape')
-
-      await laptop.route('**/api/v1/account/pairings/*', (route, request) =>
-        request.method() === 'GET'
-          ? route.fulfill({ json: { step: 1, message: 'AAAA', expires_at: 0 } })
-          : route.fallback(),
-      )
+    })
+    const sent: string[] = []
+    const mobile = await openContext(
+      t,
+      browser,
+      { ...keepsPage, viewport: { width: 390, height: 800 } },
+      /status of 404/,
+    )
+    mobile.on('request', (request) => {
+      sent.push(JSON.stringify([request.url(), request.headers(), request.postData()]))
+    })
+    const phone = await mobile.newPage()
+    const picturesOf = (page: Page) =>
+      page.getByRole('list', { name: 'Three pictures' }).getByRole('listitem').allTextContents()
+    const linkShown = () => laptop.getByLabel('Or open this link there').inputValue()
+    const showCode = async () => {
       await laptop.getByRole('button', { name: 'Hedy, This browser' }).click()
       await laptop.getByRole('menuitem', { name: 'Pair a phone' }).click()
-      await laptop.getByRole('alert').getByText('has altered what they said').waitFor()
-      await laptop.getByRole('button', { name: 'Sign out all others' }).waitFor()
-      await laptop.unroute('**/api/v1/account/pairings/*')
-      await laptop.getByRole('button', { name: 'Show another code' }).click()
       await laptop.getByRole('img', { name: 'The code, for a camera' }).waitFor()
-      let messages = 0
-      laptop.on('request', (request) => {
-        if (request.method() === 'PUT' && request.url().includes('/pairings/')) messages++
-      })
-      const first = await linkShown()
-      await phone.goto(first)
-      await phone.getByText('Sign in as on the device that shows the code.').waitFor()
-      t.equal(phone.url(), `${origin}/`, 'the code is not in the address any more')
-      await phone.getByRole('button', { name: 'Sign in' }).click()
-      await answerProvider(phone, 'Hedy')
-      await phone.getByText('Does your other device, where your bookmarks are open, show').waitFor()
-      await laptop.getByText('Chrome on Linux has scanned the code.').waitFor()
-      const [one, two] = [await picturesOf(laptop), await picturesOf(phone)]
-      t.equal(one.length, 3)
-      t.same(two, one)
-      for (const page of [laptop, phone]) t.same(await faultsIn(page, 'pairing-pictures', looks), [])
+    }
 
-      await phone.getByRole('button', { name: 'No, others or none' }).click()
-      await phone.getByRole('alert').getByText('nothing was taken from it').waitFor()
-      await laptop.getByRole('button', { name: 'No, others or none' }).click()
-      await laptop.getByRole('alert').getByText('Nothing was given away.').waitFor()
-      t.equal(messages, 1, 'its public key, and no keys')
-      t.same(await faultsIn(laptop, 'pairing-different', looks), [])
-      await laptop.getByRole('button', { name: 'Show another code' }).click()
-      await phone.getByRole('button', { name: 'Use the passphrase instead' }).click()
-      await phone.getByRole('heading', { name: 'Open your bookmarks' }).waitFor()
+    // The code counts for two minutes: looking at it in all ways takes its own.
+    await showCode()
+    await laptop
+      .getByRole('timer')
+      .getByText(/^[12]:\d\d left\.$/)
+      .waitFor()
+    t.same(await faultsIn(laptop, 'pairing-code', looks), [])
+    await laptop.keyboard.press('Escape')
 
-      const second = await linkShown()
-      t.not(second, first)
-      // As a link that is opened in the same tab: the page is not loaded anew by itself.
-      await phone.evaluate((address) => location.assign(address), second)
-      await phone.getByText('Does your other device, where your bookmarks are open, show').waitFor()
-      await laptop.getByText('Chrome on Linux has scanned the code.').waitFor()
-      t.same(await picturesOf(phone), await picturesOf(laptop))
-      const given = phone.waitForResponse(async (response) => {
-        return (
-          /GET.*\/pairings\//.test(`${response.request().method()} ${response.url()}`) && (await stepOf(response)) === 4
-        )
-      })
-      await laptop.getByRole('button', { name: 'Yes, open my bookmarks there' }).click()
-      await given
-      await phone.getByText('Does your other device, where your bookmarks are open, show').waitFor()
-      t.notOk(
-        sent.some((request) => request.includes('/api/v1/bookmarks')),
-        'what came is not taken before a Yes here',
+    await laptop.route('**/api/v1/account/pairings/*', (route, request) =>
+      request.method() === 'GET'
+        ? route.fulfill({ json: { step: 1, message: 'AAAA', expires_at: 0 } })
+        : route.fallback(),
+    )
+    await laptop.getByRole('button', { name: 'Hedy, This browser' }).click()
+    await laptop.getByRole('menuitem', { name: 'Pair a phone' }).click()
+    await laptop.getByRole('alert').getByText('has altered what they said').waitFor()
+    await laptop.getByRole('button', { name: 'Sign out all others' }).waitFor()
+    await laptop.unroute('**/api/v1/account/pairings/*')
+    await laptop.getByRole('button', { name: 'Show another code' }).click()
+    await laptop.getByRole('img', { name: 'The code, for a camera' }).waitFor()
+    let messages = 0
+    laptop.on('request', (request) => {
+      if (request.method() === 'PUT' && request.url().includes('/pairings/')) messages++
+    })
+    const first = await linkShown()
+    await phone.goto(first)
+    await phone.getByText('Sign in as on the device that shows the code.').waitFor()
+    t.equal(phone.url(), `${origin}/`, 'the code is not in the address any more')
+    await phone.getByRole('button', { name: 'Sign in' }).click()
+    await answerProvider(phone, 'Hedy')
+    await phone.getByText('Does your other device, where your bookmarks are open, show').waitFor()
+    await laptop.getByText('Chrome on Linux has scanned the code.').waitFor()
+    const [one, two] = [await picturesOf(laptop), await picturesOf(phone)]
+    t.equal(one.length, 3)
+    t.same(two, one)
+    for (const page of [laptop, phone]) t.same(await faultsIn(page, 'pairing-pictures', looks), [])
+
+    await phone.getByRole('button', { name: 'No, others or none' }).click()
+    await phone.getByRole('alert').getByText('nothing was taken from it').waitFor()
+    await laptop.getByRole('button', { name: 'No, others or none' }).click()
+    await laptop.getByRole('alert').getByText('Nothing was given away.').waitFor()
+    t.equal(messages, 1, 'its public key, and no keys')
+    t.same(await faultsIn(laptop, 'pairing-different', looks), [])
+    await laptop.getByRole('button', { name: 'Show another code' }).click()
+    await phone.getByRole('button', { name: 'Use the passphrase instead' }).click()
+    await phone.getByRole('heading', { name: 'Open your bookmarks' }).waitFor()
+
+    const second = await linkShown()
+    t.not(second, first)
+    // As a link that is opened in the same tab: the page is not loaded anew by itself.
+    await phone.evaluate((address) => location.assign(address), second)
+    await phone.getByText('Does your other device, where your bookmarks are open, show').waitFor()
+    await laptop.getByText('Chrome on Linux has scanned the code.').waitFor()
+    t.same(await picturesOf(phone), await picturesOf(laptop))
+    const given = phone.waitForResponse(async (response) => {
+      return (
+        /GET.*\/pairings\//.test(`${response.request().method()} ${response.url()}`) && (await stepOf(response)) === 4
       )
-      await phone.getByRole('button', { name: 'Yes, the same' }).click()
-      await live(phone)
-      await link(phone, 'Frequency hopping').waitFor()
-      await laptop.getByRole('status').getByText('Your bookmarks are open on Chrome on Linux').waitFor()
-      t.same(await faultsIn(laptop, 'pairing-open', looks), [])
-      await phone.reload()
-      await live(phone)
+    })
+    await laptop.getByRole('button', { name: 'Yes, open my bookmarks there' }).click()
+    await given
+    await phone.getByText('Does your other device, where your bookmarks are open, show').waitFor()
+    t.notOk(
+      sent.some((request) => request.includes('/api/v1/bookmarks')),
+      'what came is not taken before a Yes here',
+    )
+    await phone.getByRole('button', { name: 'Yes, the same' }).click()
+    await live(phone)
+    await link(phone, 'Frequency hopping').waitFor()
+    await laptop.getByRole('status').getByText('Your bookmarks are open on Chrome on Linux').waitFor()
+    t.same(await faultsIn(laptop, 'pairing-open', looks), [])
+    await phone.reload()
+    await live(phone)
 
-      const codes = [first, second].map((shown) => shown.split('/').at(-1) ?? '')
-      for (const page of [laptop, phone]) t.same(await placesOf(page, codes), [], 'nothing is left of the codes')
-      t.ok(sent.length > 20)
-      t.same(
-        sent.filter((request) => codes.some((code) => request.includes(code))),
-        [],
-        'nothing was sent of them',
-      )
-      await phone.goto(second)
-      await phone.getByText('Your bookmarks are open here already.').waitFor()
-      await laptop.getByRole('button', { name: 'That was not me…' }).click()
-      await laptop.getByRole('heading', { name: 'Lost a device?' }).waitFor()
-    },
-  )
+    const codes = [first, second].map((shown) => shown.split('/').at(-1) ?? '')
+    for (const page of [laptop, phone]) t.same(await placesOf(page, codes), [], 'nothing is left of the codes')
+    t.ok(sent.length > 20)
+    t.same(
+      sent.filter((request) => codes.some((code) => request.includes(code))),
+      [],
+      'nothing was sent of them',
+    )
+    await phone.goto(second)
+    await phone.getByText('Your bookmarks are open here already.').waitFor()
+    await laptop.getByRole('button', { name: 'That was not me…' }).click()
+    await laptop.getByRole('heading', { name: 'Lost a device?' }).waitFor()
+  })
 
-  t.test(
-    'the reason of a failed sign-in is shown, and another one begins there; who is signed in stays so',
-    async (t) => {
-      const origin = await demoOrigin()
-      const page = await (await openContext(t, browser)).newPage()
-      await page.goto(`${origin}/api/v1/auth/callback?code=x&state=/`)
-      t.match(page.url(), /\/login\?error=/)
-      await page.getByText('Login expired or was started in another browser.').waitFor()
-      const advice = 'Ask the operator of this service, or sign in with another account.'
-      for (const [error, text] of [
-        [loginFailures.forbidden, `This account may not use this service. ${advice}`],
-        [loginFailures.closed, `This service takes no new users. ${advice}`],
-        // Anybody can make a link: no text of theirs is shown.
-        ['Call 555-0100 to keep your bookmarks', 'Login failed. Sign in once more.'],
-      ] as const) {
-        await page.goto(`${origin}/login?error=${encodeURIComponent(error)}`)
-        t.equal(await page.getByRole('alert').textContent(), text)
-      }
-      await page.getByRole('button', { name: 'Sign in' }).click()
-      await answerProvider(page, 'Una')
-      await makeVault(page)
-      await page.evaluate(() => sessionStorage.setItem('came-from', JSON.stringify({ view: '#/account/delete' })))
-      await page.goto(`${origin}/login?error=${encodeURIComponent(loginFailures.unasked)}`)
-      await page.getByRole('alert').getByText('Your identity provider did not ask you to sign in.').waitFor()
-      await live(page)
-      t.equal(page.url(), `${origin}/`, 'and is not led back to it')
-      t.equal(await page.getByRole('dialog').count(), 0)
-    },
-  )
+  t.test('the reason of a failed sign-in is shown, and another begins there; who is signed in stays so', async (t) => {
+    const origin = await demoOrigin()
+    const page = await (await openContext(t, browser)).newPage()
+    await page.goto(`${origin}/api/v1/auth/callback?code=x&state=/`)
+    t.match(page.url(), /\/login\?error=/)
+    await page.getByText('Login expired or was started in another browser.').waitFor()
+    const advice = 'Ask the operator of this service, or sign in with another account.'
+    for (const [error, text] of [
+      [loginFailures.forbidden, `This account may not use this service. ${advice}`],
+      [loginFailures.closed, `This service takes no new users. ${advice}`],
+      // Anybody can make a link: no text of theirs is shown.
+      ['Call 555-0100 to keep your bookmarks', 'Login failed. Sign in once more.'],
+    ] as const) {
+      await page.goto(`${origin}/login?error=${encodeURIComponent(error)}`)
+      t.equal(await page.getByRole('alert').textContent(), text)
+    }
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await answerProvider(page, 'Una')
+    await makeVault(page)
+    await page.evaluate(() => sessionStorage.setItem('came-from', JSON.stringify({ view: '#/account/delete' })))
+    await page.goto(`${origin}/login?error=${encodeURIComponent(loginFailures.unasked)}`)
+    await page.getByRole('alert').getByText('Your identity provider did not ask you to sign in.').waitFor()
+    await live(page)
+    t.equal(page.url(), `${origin}/`, 'and is not led back to it')
+    t.equal(await page.getByRole('dialog').count(), 0)
+  })
 }
 
 /** Of a pairing's message; undefined if the page has left its answer. */

@@ -141,30 +141,27 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       t.same([titles(a), titles(b)], [before, before])
     })
 
-    t.test(
-      'an equal one that stood in another folder does not stand for it, though it was just made or edited',
-      async (t) => {
-        const { person, a, b } = await pair(t, 12)
-        const twins = numbered(12).map((one) => ({ ...one, id: `later-${one.id}`, parentId: 'other' }))
-        await send(a, twins, b)
-        const all = shown(b)
-        await remove(a, pick(twins, 'id'), b)
-        t.match(b.sync.status(), { heldDeletions: { count: 12 } })
-        await b.sync.rejectDeletions()
-        await sync(b, a)
-        t.same([shown(a), shown(b)], [all, all], 'made a moment earlier')
+    t.test('an equal one in another folder does not stand for it, though it was just made or edited', async (t) => {
+      const { person, a, b } = await pair(t, 12)
+      const twins = numbered(12).map((one) => ({ ...one, id: `later-${one.id}`, parentId: 'other' }))
+      await send(a, twins, b)
+      const all = shown(b)
+      await remove(a, pick(twins, 'id'), b)
+      t.match(b.sync.status(), { heldDeletions: { count: 12 } })
+      await b.sync.rejectDeletions()
+      await sync(b, a)
+      t.same([shown(a), shown(b)], [all, all], 'made a moment earlier')
 
-        await person.world.pass(61_000)
-        await remove(a, ids(0, 12), b)
-        t.match(b.sync.status(), { heldDeletions: { count: 12 } })
-        for (const { id } of twins) await a.sync.update(id, { tags: ['edited'] })
-        await sync(a, b)
-        t.match(b.sync.status(), { heldDeletions: { count: 12 } })
-        await b.sync.rejectDeletions()
-        await sync(b, a)
-        t.same([shown(a), shown(b)], [all, all], 'edited since')
-      },
-    )
+      await person.world.pass(61_000)
+      await remove(a, ids(0, 12), b)
+      t.match(b.sync.status(), { heldDeletions: { count: 12 } })
+      for (const { id } of twins) await a.sync.update(id, { tags: ['edited'] })
+      await sync(a, b)
+      t.match(b.sync.status(), { heldDeletions: { count: 12 } })
+      await b.sync.rejectDeletions()
+      await sync(b, a)
+      t.same([shown(a), shown(b)], [all, all], 'edited since')
+    })
 
     t.test('a newer version of a held bookmark takes the place of its delete', async (t) => {
       const { a, b } = await pair(t, 10)

@@ -412,29 +412,26 @@ t.test('a signal ends a wait', async (t) => {
   await sync(a)
 })
 
-t.test(
-  'after two minutes a call counts as not answered, also if its network waits on; and it holds up no stop',
-  async (t) => {
-    const { person, a } = await people.open(t)
-    const { pull } = a.network
-    a.network.pull = () => new Promise(() => {})
-    const late = t.rejects(a.sync.syncNow(), { name: 'OfflineError' })
-    await turns()
-    await person.world.pass(120_000)
-    await late
-    a.network.pull = pull
-    await sync(a)
-    const pulling = Promise.withResolvers<void>()
-    a.network.pull = () => {
-      pulling.resolve()
-      return new Promise(() => {})
-    }
-    await a.sync.start()
-    await pulling.promise
-    await turns()
-    await a.sync.stop()
-  },
-)
+t.test('after two minutes a call counts as unanswered, also if its network waits; it holds up no stop', async (t) => {
+  const { person, a } = await people.open(t)
+  const { pull } = a.network
+  a.network.pull = () => new Promise(() => {})
+  const late = t.rejects(a.sync.syncNow(), { name: 'OfflineError' })
+  await turns()
+  await person.world.pass(120_000)
+  await late
+  a.network.pull = pull
+  await sync(a)
+  const pulling = Promise.withResolvers<void>()
+  a.network.pull = () => {
+    pulling.resolve()
+    return new Promise(() => {})
+  }
+  await a.sync.start()
+  await pulling.promise
+  await turns()
+  await a.sync.stop()
+})
 
 async function greet({ world }: Person, { network }: Device): Promise<void> {
   network.socket?.greet(world.time)

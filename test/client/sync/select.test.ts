@@ -147,36 +147,33 @@ t.test('a listener that was removed is not called, and one that throws or cannot
   t.throws(() => title.read(), TypeError)
 })
 
-t.test(
-  'a readable calls at once, then with each new value, until that is ended; a ref of Vue follows it',
-  async (t) => {
-    const { sync } = (await people.person(t)).device('a')
-    const count = toReadable(sync.select(({ bookmarks }) => bookmarks().size))
-    const run: number[] = []
-    const shown: (number | undefined)[] = []
-    const ref = shallowRef<number>()
-    watchSyncEffect(() => shown.push(ref.value))
-    const ends = [
-      count.subscribe((value) => run.push(value)),
-      count.subscribe((value) => {
-        ref.value = value
-      }),
-    ]
-    t.same(run, [0])
-    await sync.put(bookmark('x', 'one'))
-    await sync.put(bookmark('x', 'two'))
-    await sync.put(bookmark('y', 'other'))
-    for (const end of ends) end()
-    await sync.remove('x')
-    t.same(
-      [run, shown],
-      [
-        [0, 1, 2],
-        [undefined, 0, 1, 2],
-      ],
-    )
-  },
-)
+t.test('a readable calls at once, then with each new value, until it is ended; a ref of Vue follows it', async (t) => {
+  const { sync } = (await people.person(t)).device('a')
+  const count = toReadable(sync.select(({ bookmarks }) => bookmarks().size))
+  const run: number[] = []
+  const shown: (number | undefined)[] = []
+  const ref = shallowRef<number>()
+  watchSyncEffect(() => shown.push(ref.value))
+  const ends = [
+    count.subscribe((value) => run.push(value)),
+    count.subscribe((value) => {
+      ref.value = value
+    }),
+  ]
+  t.same(run, [0])
+  await sync.put(bookmark('x', 'one'))
+  await sync.put(bookmark('x', 'two'))
+  await sync.put(bookmark('y', 'other'))
+  for (const end of ends) end()
+  await sync.remove('x')
+  t.same(
+    [run, shown],
+    [
+      [0, 1, 2],
+      [undefined, 0, 1, 2],
+    ],
+  )
+})
 
 t.test('a listener of `change` already reads new values', async (t) => {
   const { sync } = (await people.person(t)).device('a')

@@ -75,38 +75,35 @@ for (const [status, reason] of [
   [429, 'limited'],
   [503, 'service'],
 ] as const) {
-  t.test(
-    `while a service asks to wait by ${status}, the status tells so and until when; then all is as before`,
-    async (t) => {
-      const { person, a } = await people.open(t)
-      await online(person, a)
-      const busy = (ms: number) => new ApiError(status, 'Busy', undefined, ms)
-      let left = 2
-      a.network.fate = (call) => (call.name === 'push' && left-- > 0 ? Promise.reject(busy(20_000)) : call.send())
-      await a.sync.put(bookmark('x', 'one'))
-      await until(() => a.sync.status().state === 'offline')
-      t.match(a.sync.status(), { state: 'offline', reason, retryAt: person.world.time + 20_000, waiting: 1 })
-      t.same(a.errors, [], 'nothing has failed')
-      for (let waits = 0; waits < 2; waits++) await person.world.pass(21_000)
-      await until(() => a.sync.status().waiting === 0)
-      t.same([summary(a), a.sync.status().retryAt], [['online', undefined], undefined], 'on the same channel')
-      t.equal(a.network.sockets.length, 1)
+  t.test(`while a service asks to wait by ${status}, the status tells until when; then all is as before`, async (t) => {
+    const { person, a } = await people.open(t)
+    await online(person, a)
+    const busy = (ms: number) => new ApiError(status, 'Busy', undefined, ms)
+    let left = 2
+    a.network.fate = (call) => (call.name === 'push' && left-- > 0 ? Promise.reject(busy(20_000)) : call.send())
+    await a.sync.put(bookmark('x', 'one'))
+    await until(() => a.sync.status().state === 'offline')
+    t.match(a.sync.status(), { state: 'offline', reason, retryAt: person.world.time + 20_000, waiting: 1 })
+    t.same(a.errors, [], 'nothing has failed')
+    for (let waits = 0; waits < 2; waits++) await person.world.pass(21_000)
+    await until(() => a.sync.status().waiting === 0)
+    t.same([summary(a), a.sync.status().retryAt], [['online', undefined], undefined], 'on the same channel')
+    t.equal(a.network.sockets.length, 1)
 
-      a.network.fate = failing(busy(600_000))
-      await a.sync.put(bookmark('y', 'two'))
-      await until(() => a.errors.length > 0)
-      t.match(a.sync.status(), { state: 'offline', reason, retryAt: person.world.time + 600_000 }, 'as long as it asks')
-      await t.rejects(a.sync.syncNow(), { name: 'ApiError' })
-      t.match(a.sync.status(), { reason, retryAt: person.world.time + 600_000 }, 'also if somebody has asked meanwhile')
-      const calls = a.network.calls.length
-      await person.world.pass(599_000)
-      t.equal(a.network.calls.length, calls)
-      a.network.fate = up
-      await person.world.pass(2000)
-      await until(() => a.sync.status().waiting === 0)
-      t.equal(a.sync.status().retryAt, undefined)
-    },
-  )
+    a.network.fate = failing(busy(600_000))
+    await a.sync.put(bookmark('y', 'two'))
+    await until(() => a.errors.length > 0)
+    t.match(a.sync.status(), { state: 'offline', reason, retryAt: person.world.time + 600_000 }, 'as long as it asks')
+    await t.rejects(a.sync.syncNow(), { name: 'ApiError' })
+    t.match(a.sync.status(), { reason, retryAt: person.world.time + 600_000 }, 'also if somebody has asked meanwhile')
+    const calls = a.network.calls.length
+    await person.world.pass(599_000)
+    t.equal(a.network.calls.length, calls)
+    a.network.fate = up
+    await person.world.pass(2000)
+    await until(() => a.sync.status().waiting === 0)
+    t.equal(a.sync.status().retryAt, undefined)
+  })
 }
 
 t.test('a service that asks to come again at once leaves the state as it was', async (t) => {

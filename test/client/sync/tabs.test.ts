@@ -87,22 +87,19 @@ t.test('one that heard nothing of the other, asleep, goes on with all that the o
 })
 
 for (const error of [new RecordError('unknown-key', 'Other keys'), new SignedOutError()]) {
-  t.test(
-    `one that has failed by itself (${error.name}) and starts behind the other shows what that one knows`,
-    async (t) => {
-      const { person, open } = await browser(t)
-      const [one, two] = [open(), open()]
-      await online(person, one)
-      await two.sync.syncNow()
-      await until(() => two.sync.status().state === 'online')
-      two.network.fate = failing(error)
-      await t.rejects(two.sync.syncNow(), error)
-      two.network.fate = up
-      await two.sync.start()
-      await until(() => two.sync.status().state === 'online')
-      t.same(two.sync.status(), one.sync.status())
-    },
-  )
+  t.test(`one that failed by itself (${error.name}) and starts behind the other shows what it knows`, async (t) => {
+    const { person, open } = await browser(t)
+    const [one, two] = [open(), open()]
+    await online(person, one)
+    await two.sync.syncNow()
+    await until(() => two.sync.status().state === 'online')
+    two.network.fate = failing(error)
+    await t.rejects(two.sync.syncNow(), error)
+    two.network.fate = up
+    await two.sync.start()
+    await until(() => two.sync.status().state === 'online')
+    t.same(two.sync.status(), one.sync.status())
+  })
 }
 
 t.test('signing out in one is told in both once the session is over, not before', async (t) => {
