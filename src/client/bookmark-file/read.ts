@@ -1,10 +1,10 @@
 import { generateKeyBetween } from 'fractional-indexing'
 import type { PlaintextBookmark } from '../bookmark.ts'
 import { BookmarkFileError } from '../errors.ts'
-import { uuidv7 } from '../ids.ts'
 import { paced } from '../timing/paced.ts'
 import { type Attributes, readAddress, readAttributes } from './attributes.ts'
 import { decodeFile } from './decode.ts'
+import { fileId } from './file-id.ts'
 import { countLinks, decodeText, readTags, type TagReader } from './tags.ts'
 
 /**
@@ -19,7 +19,7 @@ import { countLinks, decodeText, readTags, type TagReader } from './tags.ts'
  * - Separators (HR) become `{type: 'separator', title: ''}` without `url`.
  * - Attributes without a field of their own that browsers and services use (PERSONAL_TOOLBAR_FOLDER, SHORTCUTURL, PRIVATE,
  *   LAST_VISIT, DATA-…) are kept in `attributes`, by lower-case name. Others are left out: in a page, they may be code.
- * - `id` is a new UUIDv7 on each reading, `source` is `bookmarks`.
+ * - `id` is `file-` and a new UUIDv7 on each reading, and `importBookmarks` replaces it. `source` is `bookmarks`.
  *
  * Accepts unclosed tags and quotes, any case, CRLF. Other elements than those of bookmark files are text, such as a `<script>`
  * that a title has unescaped, and so is a link in a description. Reads the pages that Pocket and Instapaper exported, too.
@@ -145,7 +145,7 @@ class Reader implements TagReader {
     const level = this.#level
     level.last = generateKeyBetween(level.last, null)
     const place = { ...level.parent, position: level.last }
-    const bookmark: PlaintextBookmark = { id: uuidv7(), ...fields, ...place, source: 'bookmarks' }
+    const bookmark: PlaintextBookmark = { id: fileId(), ...fields, ...place, source: 'bookmarks' }
     this.#bookmarks.push(bookmark)
     this.#item = bookmark
     this.#folder = undefined
