@@ -29,10 +29,7 @@ function unknownIn(project: string, names: string[]): string[] {
   const { options, fileNames } = ts.getParsedCommandLineOfConfigFile(
     path,
     {},
-    {
-      ...ts.sys,
-      onUnRecoverableConfigFileDiagnostic: ({ messageText }) => t.fail(String(messageText)),
-    },
+    { ...ts.sys, onUnRecoverableConfigFileDiagnostic: ({ messageText }) => t.fail(String(messageText)) },
   ) as ts.ParsedCommandLine
   const added = resolve(path, '../uses-globals.ts')
   const host = ts.createCompilerHost(options)

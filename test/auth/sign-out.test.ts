@@ -72,9 +72,7 @@ t.test('A write whose login ends once everything has been checked does not happe
       await write((trx) => endLogin(trx, user))
       before = await snapshot(context)
     }
-    Object.assign(database, {
-      write: (...work: Parameters<typeof write>) => end().then(() => write(...work)),
-    })
+    Object.assign(database, { write: (...work: Parameters<typeof write>) => end().then(() => write(...work)) })
     const { cookie } = user
     const headers = { cookie, 'x-device-id': 'phone' }
     const { status, body: said } = await call(method, path, { headers, ...(body && { body }) })

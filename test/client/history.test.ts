@@ -102,9 +102,7 @@ t.test('Junk under the names of what was there hides none of it, and is not rest
   await put(laptop, bookmark('x', 'better'))
   const push = async (fields: Partial<Parameters<typeof change>[0]>) => {
     const junk = { operation: 'update', device_id: 'thief', encrypted_data: 'SlVOSw==' } as const
-    await ann.call('POST', '/api/v1/sync/push', {
-      body: { changes: [change({ entity_id: 'x', ...junk, ...fields })] },
-    })
+    await ann.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'x', ...junk, ...fields })] } })
   }
   const { changes } = await pullAll(ann)
   const [{ id = '', data_hash = '' } = {}] = changes

@@ -32,10 +32,7 @@ interface Start {
   restore(sync: Sync, file: Blob, unlocker: Keys | { passphrase: string }): Promise<number>
   decide(
     sync: Sync,
-    decisions: {
-      keepsMine(conflict: Conflict): Promise<boolean>
-      tryAgain(refused: Quarantined): Promise<boolean>
-    },
+    decisions: { keepsMine(conflict: Conflict): Promise<boolean>; tryAgain(refused: Quarantined): Promise<boolean> },
   ): Promise<void>
   signOut(sync: Sync, mayDiscard: (unsent: number) => Promise<boolean>): Promise<void>
 }

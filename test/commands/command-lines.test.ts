@@ -34,10 +34,7 @@ const scripts: Record<string, Script> = {
       'admin',
       'Run as root, it becomes the user',
     ],
-    wrong: {
-      '': /no command: one of serve, /,
-      'destroy everything': /there is no command destroy: one of serve, /,
-    },
+    wrong: { '': /no command: one of serve, /, 'destroy everything': /there is no command destroy: one of serve, / },
   },
   backup: { names: ['folder'], wrong: { '': missing } },
   admin: {

@@ -87,10 +87,7 @@ t.test('Built by buildah, it serves as its user on a root that nobody can write,
   /** As `docker exec` does it. */
   const exec = (...command: string[]) => {
     const into = ['--target', String(service.pid), '--mount', '--root', '--wd', '--setuid', user, '--setgid', group]
-    return spawnSync('nsenter', [...into, ...command], {
-      env: { ...env, PATH: String(own.PATH) },
-      encoding: 'utf8',
-    })
+    return spawnSync('nsenter', [...into, ...command], { env: { ...env, PATH: String(own.PATH) }, encoding: 'utf8' })
   }
   const [, ...check] = image.Docker.config.Healthcheck.Test
   t.equal(exec(...check).status, 0, 'healthy')

@@ -340,12 +340,7 @@ const { PATH = '', HOME = '', NODE_EXTRA_CA_CERTS = '' } = process.env
 const own = { PATH, HOME, NODE_EXTRA_CA_CERTS }
 
 function shell(line: string, cwd: string, input = ''): void {
-  const { status, stdout, stderr } = spawnSync('sh', ['-euc', line], {
-    cwd,
-    input,
-    env: own,
-    encoding: 'utf8',
-  })
+  const { status, stdout, stderr } = spawnSync('sh', ['-euc', line], { cwd, input, env: own, encoding: 'utf8' })
   if (status !== 0) throw new Error(`${line}: ${stdout}${stderr}`)
 }
 

@@ -39,9 +39,7 @@ t.test('The page begins with less than 250 kB', async (t) => {
 
 t.test('What is neither true nor false is refused by its own name', async (t) => {
   for (const name of ['SERVE_APP', 'SERVE_DEMO'])
-    await t.rejects(buildApp(t, { ...production, [name]: 'yes' }), {
-      message: `${name} must be one of: true, false`,
-    })
+    await t.rejects(buildApp(t, { ...production, [name]: 'yes' }), { message: `${name} must be one of: true, false` })
 })
 
 t.test('A person at an address that leads nowhere is shown the ways on, and nothing of the address', async (t) => {

@@ -28,11 +28,7 @@ async function build(t: Test, env: Record<string, string>): Promise<TestApp> {
   if (!env.NODE_ENV) return buildWithMock(t, env)
   const app = await buildApp(t, { OIDC_ISSUER: 'https://127.0.0.1:9', ...env })
   const { issuer } = await startMock(t)
-  const provider = openProvider({
-    ...relyingParty,
-    issuer,
-    redirectUri: `${env.PUBLIC_URL}/api/v1/auth/callback`,
-  })
+  const provider = openProvider({ ...relyingParty, issuer, redirectUri: `${env.PUBLIC_URL}/api/v1/auth/callback` })
   t.teardown(() => provider.close())
   app.context.provider = provider
   return app

@@ -71,9 +71,7 @@ t.test('What the service stores has the ciphertext, and no plaintext', async (t)
 })
 
 t.test('Export file (binary download)', async (t) => {
-  await ada.call('PUT', '/api/v1/account/export-key', {
-    body: { key: Buffer.from(keys.exportKey).toString('base64') },
-  })
+  await ada.call('PUT', '/api/v1/account/export-key', { body: { key: Buffer.from(keys.exportKey).toString('base64') } })
   const before = Date.now()
   const { id } = await createdExport(ada)
   const { raw } = await ada.call('GET', `/api/v1/exports/${id}`)

@@ -21,10 +21,7 @@ t.test('npm run cluster: one port, three instances, one of which is killed; Ctrl
   const signedIn = await browser.signIn('Ada')
   t.same([signedIn.status, signedIn.headers.location], [302, '/'], 'signed in through the proxy')
   const { body: session } = await browser.call('GET', '/api/v1/auth/session')
-  const ada = {
-    userId: session.user.user_id,
-    cookie: `service_session=${browser.cookies().service_session}`,
-  }
+  const ada = { userId: session.user.user_id, cookie: `service_session=${browser.cookies().service_session}` }
   const push = async (entity_id: string) => {
     const body = { changes: [change({ entity_id })] }
     const answer = await browser.call('POST', '/api/v1/sync/push', { body })

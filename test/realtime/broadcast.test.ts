@@ -34,10 +34,7 @@ const routes: Record<
     operation: 'update',
     write: (user) => user.call('PUT', '/api/v1/bookmarks/known', { body: content, ...fromA }),
   },
-  DELETE: {
-    operation: 'delete',
-    write: (user) => user.call('DELETE', '/api/v1/bookmarks/known', fromA),
-  },
+  DELETE: { operation: 'delete', write: (user) => user.call('DELETE', '/api/v1/bookmarks/known', fromA) },
   push: {
     operation: 'update',
     write: (user, id) =>

@@ -226,9 +226,7 @@ export const asyncapiViolations = listed({
   },
   'rule/messages-have-a-title-and-a-summary': { 'a message without a title': within(message('pong'), 'title') },
   'rule/title-is-words': { 'a title with a comma': put(['info', 'title'], 'Bookmarks, live') },
-  'spec-ref-siblings': {
-    'a sibling of a $ref': put([...field('SyncMessage', 'event'), 'description'], 'The change.'),
-  },
+  'spec-ref-siblings': { 'a sibling of a $ref': put([...field('SyncMessage', 'event'), 'description'], 'The change.') },
   'house/described': {
     'a channel that is not described': within(['channels', 'realtime'], 'description'),
     'a field that is not described': within(field('ConnectedMessage', 'deviceId'), 'description'),
@@ -263,9 +261,7 @@ export const asyncapiViolations = listed({
     'a string that clients send without a maximum': within(schema('Id'), 'maxLength'),
     'a query parameter of the upgrade without a maximum': within(query('device_id'), 'maxLength'),
   },
-  'house/lower-case-headers': {
-    'a header in upper case': put([...upgrade, 'headers', 'properties', 'X-Trace'], text),
-  },
+  'house/lower-case-headers': { 'a header in upper case': put([...upgrade, 'headers', 'properties', 'X-Trace'], text) },
   'house/no-bare-ref-component': {
     'a component that is only a $ref': put(message('keepAlive'), { $ref: '#/components/messages/ping' }),
   },

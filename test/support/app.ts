@@ -86,10 +86,7 @@ export async function buildApp(
     },
   })
   let now = startsAt
-  const context = await openContext(config, {
-    log: openLog(config.logLevel, sink),
-    clock: () => now ?? Date.now(),
-  })
+  const context = await openContext(config, { log: openLog(config.logLevel, sink), clock: () => now ?? Date.now() })
   // Its data need not outlive the tests: no commit waits for the disk.
   const url = env.DATABASE_URL ?? DATABASE_URL
   if (url.startsWith('sqlite:')) await context.database.db.executeQuery(CompiledQuery.raw('pragma synchronous = off'))
@@ -164,10 +161,7 @@ async function signedIn(context: Context, name: string, call: TestApp['call']): 
   const { session, refresh } = await signIn(
     context,
     { identity, refreshToken: null, authenticatedAt: null },
-    {
-      nonce: randomUUID(),
-      expiresAt: context.clock() + attemptMs,
-    },
+    { nonce: randomUUID(), expiresAt: context.clock() + attemptMs },
     `${name}'s browser`,
   )
   const [found] = await findLoginsOf(context.database.db, { cookie: `service_session=${session}` }, context.clock())

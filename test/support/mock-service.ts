@@ -40,9 +40,5 @@ function waitForProvider(t: Test): (ms?: number) => void {
 }
 
 function pointingTo({ issuer }: MockProvider): Record<string, string> {
-  return {
-    OIDC_ISSUER: issuer,
-    OIDC_CLIENT_ID: relyingParty.clientId,
-    OIDC_CLIENT_SECRET: relyingParty.clientSecret,
-  }
+  return { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: relyingParty.clientId, OIDC_CLIENT_SECRET: relyingParty.clientSecret }
 }

@@ -91,13 +91,7 @@ export async function startService(
   const started = run(t, settings, options)
   await serving(started)
   const call = callsTo(origin)
-  return {
-    ...started,
-    origin,
-    dataDir,
-    call,
-    as: (user) => sendingTo(call, user),
-  }
+  return { ...started, origin, dataDir, call, as: (user) => sendingTo(call, user) }
 }
 
 /** Resolves once the process has printed its last line for people, or in production that it is serving. */

@@ -4,12 +4,7 @@
  * also notes what the worker's sockets hear.
  */
 interface Named {
-  storage: {
-    session: {
-      get(name: string): Promise<{ dieAt?: number }>
-      set(values: { died: number }): Promise<void>
-    }
-  }
+  storage: { session: { get(name: string): Promise<{ dieAt?: number }>; set(values: { died: number }): Promise<void> } }
   bookmarks: object
 }
 declare const chrome: Named

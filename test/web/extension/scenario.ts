@@ -23,10 +23,7 @@ export interface World {
   /** The browsers find it again by themselves. */
   restart(): Promise<void>
   /** Runs a command of the operator, while the service does not run if it is `restore`. */
-  operator: {
-    backUp(): Promise<string>
-    restore(backup: string): Promise<void>
-  }
+  operator: { backUp(): Promise<string>; restore(backup: string): Promise<void> }
 }
 
 /** The events, and the tree that all are to show afterwards. Scenarios build on nothing that others have left. */
