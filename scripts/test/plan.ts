@@ -32,8 +32,8 @@ const onPostgres = [
   'test/hostile/ids.test.ts',
   'test/http/metrics.test.ts',
 ]
-/** Of these folders, tests of rules that the differential test compares on both databases: on Postgres with --deep alone. */
-const onSqliteFirst = ['test/sync/{import,rest}.test.ts']
+/** Rules that no database decides, or that the differential test compares on both: on Postgres with --deep alone. */
+const onSqliteFirst = ['test/sync/{import,rest}.test.ts', 'test/auth/access.test.ts']
 /** With --deep, everything that reaches data through the service does. */
 const onPostgresInDepth = [
   ...onPostgres,
@@ -65,6 +65,9 @@ const alone = [
   'test/client/package.test.ts',
 ]
 
+/** Half of the time of the pages' tests, beside the others: each mostly waits for its browser. */
+const halfOfWeb = 'test/web/{docs,handover,sign-in-again,states,story}.test.ts'
+
 /** Folders of short tests, which share a process: it loads the service once for all of them. */
 const together = [
   ['test/client', 'test/client/api', 'test/client/bookmark-file', 'test/client/node', 'test/client/testing'],
@@ -86,6 +89,7 @@ const togetherOnPostgres = [
 /** Started first, the longest of the last run before the others, so that none is still running when all else is done. */
 const longest = [
   'test/web on SQLite',
+  'test/web, the other half on SQLite',
   'test/sync on Postgres',
   'test, test/backup, test/contract, test/deploy, test/docs, test/protocol on SQLite',
   'test/commands on SQLite',
@@ -146,6 +150,7 @@ function inProcesses(files: string[], database: TestProcess['database']): TestPr
 function processOf(file: string, database: TestProcess['database']): string {
   const folder = dirname(file)
   if (alone.includes(file)) return file
+  if (matchesGlob(file, halfOfWeb)) return 'test/web, the other half'
   if (isOnMinio(file)) return folder === 'test/objects' ? folder : 'test/exports and others on MinIO'
   const shared = database === 'Postgres' ? [togetherOnPostgres] : together
   return shared.find((folders) => folders.includes(folder))?.join(', ') ?? folder
