@@ -163,7 +163,8 @@ export interface Sync {
    * added twice. What `readBookmarkFile` has read gets other ids, which are the same on every device: a file that two of them
    * import before they have synced is there once. An app's own ids stay. A bookmark that is too large is imported without its icon, or else without its `attributes` too (`reduced`).
    * Without `into`, a browser's own folders go where an extension has them: its toolbar into the folder that is marked as
-   * the toolbar, whatever its title, and Firefox's Other Bookmarks to the top level.
+   * the toolbar, whatever its title, and Firefox's Other Bookmarks to the top level if an extension has
+   * made folders.
    *
    * @throws RangeError `into` is not a folder
    * @throws StorageFullError, or the signal's reason: nothing was imported

@@ -113,6 +113,22 @@ t.test('a second file goes below what is there, into the same folders and in its
   t.equal(a.sync.bookmarks().size, 20)
 })
 
+t.test("Firefox's Other Bookmarks stays a folder, unless an extension has made the browser's own ones", async (t) => {
+  const { a } = await people.open(t)
+  const other = (title: string, ...urls: string[]) =>
+    bookmarksIn(`<DL><DT><H3 UNFILED_BOOKMARKS_FOLDER="true">${title}</H3><DL><p>
+      ${urls.map((url) => `<DT><A HREF="${url}">${url}</A>`).join('')}</DL></DL>`)
+  t.match(await a.sync.importBookmarks(other('Other Bookmarks', 'x')), { imported: 2, existing: { length: 0 } })
+  t.match(await a.sync.importBookmarks(other('Other Bookmarks', 'x')), { imported: 0, existing: { length: 2 } })
+  t.match(await a.sync.importBookmarks(other('Weitere Lesezeichen', 'x', 'y')), { imported: 1 })
+  t.equal(outline(a.sync.tree()), 'Other Bookmarks[x y]')
+
+  await a.sync.remove([...a.sync.bookmarks().keys()])
+  await a.sync.put({ id: 'browser-menu', title: 'menu', source: 'bookmarks' })
+  t.match(await a.sync.importBookmarks(other('Other Bookmarks', 'x')), { imported: 1, existing: { length: 0 } })
+  t.equal(outline(a.sync.tree()), 'menu x')
+})
+
 t.test('an import that is given up, or for which there is no room, leaves nothing', async (t) => {
   const person = await people.person(t)
   const disk = memoryStore()
@@ -280,7 +296,7 @@ t.test('nothing that exists changes, except for positions where there were none;
     })
     const urls = new Set([...after.values()].map(({ url }) => url))
     const exists = new Set(before.map(({ id }) => id))
-    return isKept && list.every(({ id, url, attributes }) => exists.has(id) || urls.has(url) || isOther(attributes))
+    return isKept && list.every(({ id, url }) => exists.has(id) || urls.has(url))
   })
   await t.resolves(fc.assert(property, { numRuns }))
 })
@@ -335,11 +351,6 @@ function markedAsByBrowsers(list: PlaintextBookmark[]): PlaintextBookmark[] {
     marks.add(mark)
     return bookmark
   })
-}
-
-/** Its contents go to the top level. */
-function isOther(attributes: PlaintextBookmark['attributes']): boolean {
-  return attributes?.unfiled_bookmarks_folder === 'true'
 }
 
 /** As a file that is read again: with other ids. What is in folders that are not listed stays in them. */

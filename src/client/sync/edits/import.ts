@@ -5,7 +5,7 @@ import { kindOf, type TreeNode } from '../../bookmark/tree.ts'
 import type { OpenedExport, PlaintextBookmark } from '../../bookmark.ts'
 import { arrange, type Contents } from '../../bookmark-file/arrange.ts'
 import { isFileId } from '../../bookmark-file/file-id.ts'
-import { isMarked, markedId, noteMarked, type Role, roleOf } from '../../bookmark-file/marks.ts'
+import { isMarked, markedId, markedRoles, noteMarked, type Role, roleOf } from '../../bookmark-file/marks.ts'
 import { deriveId, type Likeness } from '../../crypto/derived-id.ts'
 import type { Keys } from '../../crypto/keys.ts'
 import { RecordError } from '../../errors.ts'
@@ -85,7 +85,7 @@ export async function restoreList(
 ): Promise<ImportReport> {
   const { formed, failed } = await sortByForm(bookmarks, parts.signal)
   const added = new Map(formed.map((bookmark) => [bookmark, bookmark]))
-  const inTheirPlaces: ImportPlan = { added, changed: new Map(), repaired: new Set() }
+  const inTheirPlaces: ImportPlan = { added, changed: new Map(), repaired: new Set(), dissolved: new Set() }
   return queueAccepted(parts, formed, options, overwrite ? differs : isMissing, inTheirPlaces, failed)
 }
 
@@ -119,7 +119,7 @@ async function queueAccepted(
   bookmarks: readonly PlaintextBookmark[],
   { onProgress }: Pick<ImportOptions, 'onProgress'>,
   accepts: (row: Row, edit: Edit) => boolean,
-  { added, changed, repaired }: ImportPlan,
+  { added, changed, repaired, dissolved }: ImportPlan,
   malformed: ImportReport['failed'],
 ): Promise<ImportReport> {
   const { replica, keys, signal } = parts
@@ -132,7 +132,7 @@ async function queueAccepted(
   const listedIds = new Map([...added].map(([listed, { id }]) => [id, listed.id]))
   const listedId = (id: string) => listedIds.get(id) as string
   const others = bookmarks.filter((bookmark) => !added.has(bookmark))
-  const existing = others.filter((bookmark) => !repaired.has(bookmark)).map(({ id }) => id)
+  const existing = others.filter((bookmark) => !repaired.has(bookmark) && !dissolved.has(bookmark)).map(({ id }) => id)
   others.forEach(advance)
   const sealed = await sealList(keys, additions, signal, advance)
   const edits = new Map<string, SealedEdit>()
@@ -163,7 +163,7 @@ async function queueAccepted(
     return false
   }
   await queueEdits(parts, [...changes, ...edits.values()], cursor, accepted)
-  const imported = bookmarks.length - existing.length - repaired.size - failed.length
+  const imported = bookmarks.length - existing.length - repaired.size - dissolved.size - failed.length
   const mended = [...repaired].map(({ id }) => id)
   return { imported, existing, repaired: mended, failed: [...malformed, ...failed], reduced: [...reduced] }
 }
@@ -197,6 +197,8 @@ interface ImportPlan {
   changed: Map<string, PlaintextBookmark>
   /** The listed bookmarks that make the text of existing ones legible. */
   repaired: Set<PlaintextBookmark>
+  /** Listed folders whose contents go to the top level. */
+  dissolved: Set<PlaintextBookmark>
 }
 
 /**
@@ -226,7 +228,7 @@ export async function planImport(
   const contents = arrange(list)
   await nextTurn()
   const byFolder = new Map<string | undefined, PlaintextBookmark[]>()
-  const plan: ImportPlan = { added: new Map(), changed: new Map(), repaired: new Set() }
+  const plan: ImportPlan = { added: new Map(), changed: new Map(), repaired: new Set(), dissolved: new Set() }
   const pending = findTopLevel(list, contents, existing, into)
   const planGroup = ({ items, place, folder, parentId }: Group) => {
     const additions = byFolder.get(folder) ?? []
@@ -241,6 +243,7 @@ export async function planImport(
       if (!addition) repair(item, place, existing, plan)
       const inside = contents.get(item)
       const target = addition ? newFolder(addition, place, ids) : existingFolder(item, place, existing)
+      if (target && target.parentId === undefined) plan.dissolved.add(item)
       if (inside && target) pending.push({ items: inside, ...target })
     }
   }
@@ -379,7 +382,7 @@ interface PathIndex {
   nodes: Map<string, TreeNode>
   /** By the folder's id; the key `undefined` stands for the top level. */
   places: Map<string | undefined, Place>
-  /** The folders that hold what is in the browsers' own ones. `other` is the top level. */
+  /** The folders that hold what is in the browsers' own ones. Where an extension has made folders, `other` is the top level. */
   marked: Map<Role, string | undefined>
 }
 
@@ -391,18 +394,20 @@ async function indexPaths(
   const nodes = new Map<string, TreeNode>()
   const top = emptyPlace('')
   const places = new Map<string | undefined, Place>([[undefined, top]])
-  const marked: PathIndex['marked'] = new Map([['other', undefined]])
+  const marked: PathIndex['marked'] = new Map()
   const pending = tree.map((node) => ({ node, place: top }))
   const enterNode = ({ node, place }: (typeof pending)[number]) => {
     const { id } = node.bookmark
     nodes.set(id, node)
     noteMarked(marked, node.bookmark)
+    if (place === top && roleOf(node.bookmark) === 'other' && !marked.has('other')) marked.set('other', id)
     const inside = enter(place, node.bookmark, ids)
     if (!inside) return
     places.set(id, inside)
     for (const child of node.children) pending.push({ node: child, place: inside })
   }
   await paced(pending, enterNode, signal)
+  if (markedRoles.some((role) => nodes.has(markedId(role)))) marked.set('other', undefined)
   return { nodes, places, marked }
 }
 
