@@ -47,7 +47,8 @@ t.test('the scripts are shell, and each npm command is one of package.json', asy
     for (const { run = '' } of job.steps) {
       t.equal(spawnSync('bash', ['-n'], { input: run }).status, 0, `${name}: ${run}`)
       for (const [, script = ''] of run.matchAll(/npm run ([\w:-]+)/g)) t.ok(script in packageJson.scripts, script)
-      for (const [, command = ''] of run.matchAll(/npm (\w+)/g))
+      // Nightly, Node itself is another.
+      for (const [, command = ''] of run.replace('npm install --no-save node@', '').matchAll(/npm (\w+)/g))
         t.ok(['ci', 'test', 'run', ...(ofRelease(name) ? ['audit', 'publish', 'view'] : [])].includes(command), command)
     }
   const [major] = packageJson.devDependencies.node.split('.')
