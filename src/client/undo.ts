@@ -1,6 +1,7 @@
 /** `encrypted-bookmark-sync-client/undo`: takes back what was edited here, and does it again. */
 import { differingFields, mergeBookmarks, withFieldsOf } from './bookmark/merge.ts'
 import type { PlaintextBookmark } from './bookmark.ts'
+import type { ImportReport } from './sync/edits/import.ts'
 import type { Patch, Update } from './sync/edits/put.ts'
 import { Emitter } from './sync/store/emitter.ts'
 import type { Sync } from './sync/sync.ts'
@@ -19,7 +20,8 @@ export interface UndoReport {
 }
 
 /** The edits of a sync. Those made by these methods can be taken back, and nothing that another tab or device does. */
-export interface UndoableEdits extends Pick<Sync, 'put' | 'update' | 'move' | 'remove'> {
+export interface UndoableEdits
+  extends Pick<Sync, 'put' | 'update' | 'move' | 'remove' | 'importBookmarks' | 'restoreExport'> {
   /**
    * Takes back the last edit, by a new edit. Resolves with undefined if there is none.
    *
@@ -64,12 +66,23 @@ export function undoable(sync: Sync): UndoableEdits {
     keep('redo', [])
   })
 
+  function add(step: Edited[]): void {
+    if (step.length === 0) return
+    keep('undo', [...stacks.undo, step])
+    keep('redo', [])
+  }
+
+  /** The bookmarks that are stored. */
+  async function read(): Promise<void> {
+    await sync.put([])
+    isRead = true
+  }
+
   /** @param fieldsOf undefined: it deletes */
   function edit(ids: readonly string[], run: () => Promise<void>, fieldsOf?: FieldsOf): Promise<void> {
     const making = async () => {
-      // Reads the store. Later edits are called for at once, in their order with those that are made without this.
-      if (!isRead) await sync.put([])
-      isRead = true
+      // Later edits are called for at once, in their order with those that are made without this.
+      if (!isRead) await read()
       const befores = new Map(ids.map((id) => [id, sync.get(id) ?? null]))
       await run()
       const step = [...befores].flatMap(([id, before]): Edited[] => {
@@ -79,13 +92,24 @@ export function undoable(sync: Sync): UndoableEdits {
         const after = before ? withFieldsOf(now, fieldsOf(id, before), before) : now
         return before && differingFields(before, after).length === 0 ? [] : [{ id, before, after }]
       })
-      if (step.length === 0) return
-      keep('undo', [...stacks.undo, step])
-      keep('redo', [])
+      add(step)
     }
     const made = making()
     last = Promise.allSettled([last, made])
     return made
+  }
+
+  /** One step, once it has ended: what is edited meanwhile is taken back before it. */
+  async function bring(run: () => Promise<ImportReport>): Promise<ImportReport> {
+    if (!isRead) await read()
+    const all = new Map(sync.bookmarks())
+    const report = await run()
+    const stepOf = (id: string): Edited | [] => {
+      const after = sync.get(id)
+      return after ? { id, before: all.get(id) ?? null, after } : []
+    }
+    add(report.edited.flatMap(stepOf))
+    return report
   }
 
   /** Moves the last step of one stack, turned round, to the other. */
@@ -94,7 +118,9 @@ export function undoable(sync: Sync): UndoableEdits {
       const step = stacks[from].at(-1)
       if (!step) return undefined
       const changed = await revert(sync, step)
-      keep(from, stacks[from].slice(0, -1))
+      // An import may have ended meanwhile.
+      const others = stacks[from].filter((one) => one !== step)
+      keep(from, others)
       keep(to, [...stacks[to], step.map(({ id, before, after }) => ({ id, before: after, after: before }))])
       return { changed }
     })
@@ -135,6 +161,8 @@ export function undoable(sync: Sync): UndoableEdits {
       const list = [ids].flat()
       return edit(list, () => sync.remove(list))
     },
+    importBookmarks: (bookmarks, options) => bring(() => sync.importBookmarks(bookmarks, options)),
+    restoreExport: (opened, options) => bring(() => sync.restoreExport(opened, options)),
     undo: () => takeBack('undo', 'redo'),
     redo: () => takeBack('redo', 'undo'),
     steps: { read: () => counts, subscribe: (listener) => emitter.on('step', listener) },

@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { writeBookmarkFile } from '../../src/client/bookmark-file/write.ts'
 import { folder } from '../support/service.ts'
-import { importFile, openChromium, openContext, openPage, show } from './fixture.ts'
+import { importFile, live, openChromium, openContext, openPage, show, shownTree } from './fixture.ts'
 
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
@@ -44,6 +44,31 @@ else {
     await writeFile(path, whole.replace(/<META HTTP-EQUIV="Content-Security-Policy"[^>]*>/, ''))
     await open(t, path)
     await listener.next
+  })
+
+  t.test('one Ctrl+Z takes back an import, and another one what the import before it has brought', async (t) => {
+    const page = await openPage(t, browser, 'Ulla')
+    const file = (...titles: string[]) => {
+      const items = titles.map((title) => `<DT><A HREF="https://example.org/${title.length}" ADD_DATE="1">${title}</A>`)
+      return {
+        name: `${titles.length}.html`,
+        mimeType: 'text/html',
+        buffer: Buffer.from(`<DL><p>${items.join('')}</DL>`),
+      }
+    }
+    await importFile(page, file('\uFFFD', 'kept'))
+    await importFile(page, file('ü', 'one', 'second', 'kept'))
+    t.same(await shownTree(page, 4), ['ü', 'kept', 'one', 'second'])
+    await page.keyboard.press('Control+z')
+    await page.getByText('Taken back: “4.html” imported').waitFor()
+    t.same(await shownTree(page, 2), ['\uFFFD', 'kept'], 'what it repaired, too')
+    await show(page, 'settings')
+    await page.getByRole('button', { name: 'Import a bookmark file' }).waitFor()
+    t.equal(await page.getByText(/imported|already/).count(), 1, 'the report is gone, too')
+    await page.keyboard.press('Control+z')
+    await page.getByText('Taken back: “2.html” imported').waitFor()
+    await live(page)
+    t.same(await shownTree(page, 0), [])
   })
 
   /** Opens the file as a page and does there what a person could: nothing must come of it. */

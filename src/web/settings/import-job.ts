@@ -1,7 +1,10 @@
 import type { ImportReport, PlaintextBookmark, Sync } from '../../client/index.ts'
+import { undoable } from '../../client/undo.ts'
 import { unsentOf } from '../session/network.ts'
 import { messageOf } from '../ui/failure.ts'
 import { sharedValue } from '../ui/shared-value.ts'
+import { tell } from '../ui/tell.ts'
+import { later } from '../words/later.ts'
 
 /** An import from the file to the service. It goes on while the person looks at something else. */
 export interface ImportJob {
@@ -33,14 +36,22 @@ export async function importFile(sync: Sync, file: File): Promise<void> {
     job.set({ what: 'Reading', share: 0 })
     const { readBookmarkFileAsync } = await import('../../client/bookmark-file.ts')
     const { bookmarks, unread } = await readBookmarkFileAsync(new Uint8Array(await file.arrayBuffer()))
-    const report = await sync.importBookmarks(bookmarks, {
+    const edits = undoable(sync)
+    let isTakenBack = false
+    const takeBack = async () => {
+      isTakenBack = true
+      await edits.undo()
+      job.set(undefined)
+    }
+    const report = await edits.importBookmarks(bookmarks, {
       onProgress: (done, total) =>
         job.set({ what: 'Encrypting', done, total, share: between(ends.reading, ends.encrypting, done / total) }),
     })
+    if (report.edited.length > 0) tell(later.settings.importedFile(file.name), { undo: takeBack })
     const byId = new Map(bookmarks.map((bookmark) => [bookmark.id, bookmark]))
     const failed = report.failed.map(({ id, error }) => ({ bookmark: byId.get(id), why: messageOf(error) }))
     const isOffline = await untilSent(sync, report.imported)
-    job.set({ what: 'Done', share: 1, report, failed, unread, isOffline })
+    job.set(isTakenBack ? undefined : { what: 'Done', share: 1, report, failed, unread, isOffline })
   } catch (error) {
     job.set({ what: 'Failed', share: 1, failure: messageOf(error) })
   }

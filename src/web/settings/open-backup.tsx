@@ -12,6 +12,7 @@ import {
   type RestoreOptions,
   type Sync,
 } from '../../client/index.ts'
+import { undoable } from '../../client/undo.ts'
 import { Letter } from '../library/icon.tsx'
 import { type Bookmark, isFolder, nameOf } from '../library/kind.ts'
 import { countAllIn } from '../library/paths.ts'
@@ -223,14 +224,10 @@ function compare(sync: Sync, bookmarks: readonly Bookmark[]): { missing: Bookmar
 
 /** Puts back what a backup has. The message that tells of it takes it back. */
 async function restoreBackup(sync: Sync, opened: OpenedExport, options: RestoreOptions): Promise<void> {
-  const { missing, changed } = compare(sync, opened.bookmarks)
-  const { imported, failed } = await sync.restoreExport(opened, options)
+  const { missing } = compare(sync, opened.bookmarks)
+  const edits = undoable(sync)
+  const { imported, failed } = await edits.restoreExport(opened, options)
   const added = missing.filter(({ id }) => sync.get(id) !== undefined)
   const reset = imported - added.length
-  tell(later.settings.fromBackup(added.length, reset, failed.length), {
-    undo: async () => {
-      await sync.remove(added.map(({ id }) => id))
-      if (reset > 0) await sync.put(changed)
-    },
-  })
+  tell(later.settings.fromBackup(added.length, reset, failed.length), { undo: () => edits.undo() })
 }

@@ -839,6 +839,7 @@ export const deLater: LaterWords = {
       plural(count, { one: '# Lesezeichen oder Ordner importiert', other: '# Lesezeichen und Ordner importiert' }) +
       (existing > 0 ? plural(existing, { one: ', # war schon da', other: ', # waren schon da' }) : '') +
       (failed > 0 ? `, ${number(failed)} fehlgeschlagen:` : ''),
+    importedFile: (name) => `„${name}“ importiert`,
     repaired: (count) =>
       plural(count, {
         one: '# war schon da und hatte unlesbare Zeichen; sie wurden berichtigt.',

@@ -780,6 +780,7 @@ export const enLater = {
       plural(count, { one: '# bookmark or folder imported', other: '# bookmarks and folders imported' }) +
       (existing > 0 ? plural(existing, { one: ', # was there already', other: ', # were there already' }) : '') +
       (failed > 0 ? `, ${number(failed)} failed:` : ''),
+    importedFile: (name: string) => `“${name}” imported`,
     repaired: (count: number) =>
       plural(count, {
         one: '# that was there had unreadable characters, which were corrected.',

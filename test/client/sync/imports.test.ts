@@ -23,7 +23,8 @@ t.test('a bookmark file comes with its tree, to other devices too', async (t) =>
   const progress: [number, number][] = []
   const onProgress = (done: number, total: number) => progress.push([done, total])
   const report = await a.sync.importBookmarks(list, { onProgress })
-  t.same(report, { imported: list.length, existing: [], repaired: [], failed: [], reduced: [] })
+  const edited = [...a.sync.bookmarks().keys()]
+  t.same(report, { imported: list.length, existing: [], repaired: [], failed: [], reduced: [], edited })
   t.same(progress.at(-1), [list.length, list.length])
   t.equal(progress.length, list.length)
   await sync(a, b)
@@ -163,12 +164,13 @@ t.test('a backup brings back what is gone, and with overwrite what has changed',
     repaired: [],
     failed: [],
     reduced: [],
+    edited: ['x', 'y'],
   })
   t.same(shown(a), { new: 'new', v: 'backed up', x: 'backed up', y: 'backed up', z: 'changed' })
   const overwritten = await a.sync.restoreExport(backup, { overwrite: true })
   t.same(
     overwritten,
-    { imported: 1, existing: ['x', 'y', 'v'], repaired: [], failed: [], reduced: [] },
+    { imported: 1, existing: ['x', 'y', 'v'], repaired: [], failed: [], reduced: [], edited: ['z'] },
     'only what differs',
   )
   await sync(a, b)

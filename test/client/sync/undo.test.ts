@@ -2,7 +2,8 @@ import t from 'tap'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import { undoable } from '../../../src/client/undo.ts'
-import { bookmark, openPeople, remove, send, shown, sync } from './device.ts'
+import { bookmarksIn } from '../bookmark-file/samples.ts'
+import { bookmark, numbered, openPeople, remove, send, shown, sync } from './device.ts'
 
 const people = await openPeople()
 
@@ -96,6 +97,53 @@ t.test('an edit takes back no more than it has asked for, also before the store 
   await t.rejects(edits.update(['y', 'gone'], { title: 'never' }), RangeError)
   await edits.put({ ...(sync.get('y') as PlaintextBookmark) })
   t.same(edits.steps.read(), { undo: 0, redo: 1 }, 'an edit that failed or changed nothing is none')
+})
+
+t.test('an import and a restored backup are one step each, with what they repair and reset', async (t) => {
+  const { a, b } = await people.open(t)
+  const edits = undoable(a.sync)
+  const garbled = '<DL><DT><A HREF="u:1" ADD_DATE="1">\uFFFD</A></DL>'
+  await a.sync.importBookmarks(bookmarksIn(garbled))
+  const states = [contents(a.sync.bookmarks())]
+  const file = '<DL><DT><A HREF="u:1" ADD_DATE="1">ü</A><DT><H3>f</H3><DL><DT><A HREF="u:2">two</A></DL></DL>'
+  t.match(await edits.importBookmarks(bookmarksIn(file)), { imported: 2, repaired: { length: 1 } })
+  states.push(contents(a.sync.bookmarks()))
+  const backup = Object.values(states[1] ?? {}).map((one) => ({ ...one, title: `${one.title} before` }))
+  await edits.restoreExport(
+    { bookmarks: [...backup, bookmark('lost', 'lost', { position: 'z9' })] },
+    { overwrite: true },
+  )
+  states.push(contents(a.sync.bookmarks()))
+  t.equal(a.sync.bookmarks().size, 4)
+  t.same(edits.steps.read(), { undo: 2, redo: 0 })
+  await sync(a, b)
+  for (const state of states.slice(0, -1).toReversed()) {
+    t.same(await edits.undo(), { changed: [] })
+    t.same(contents(a.sync.bookmarks()), state)
+  }
+  for (const state of states.slice(1)) {
+    t.same(await edits.redo(), { changed: [] })
+    t.same(contents(a.sync.bookmarks()), state)
+  }
+  await edits.importBookmarks(bookmarksIn(file))
+  t.same(edits.steps.read(), { undo: 3, redo: 0 }, 'the titles are others now')
+  await edits.importBookmarks(bookmarksIn(file))
+  t.same(edits.steps.read(), { undo: 3, redo: 0 }, 'one that adds nothing is none')
+})
+
+t.test('an edit can be taken back while an import runs, which is a later step', async (t) => {
+  const { a } = await people.open(t)
+  const edits = undoable(a.sync)
+  await edits.put(bookmark('x', 'edited'))
+  const undone: Promise<unknown>[] = []
+  const onProgress = (done: number) => {
+    if (done === 1) undone.push(edits.undo())
+  }
+  await edits.importBookmarks(numbered(300), { onProgress })
+  t.same(await Promise.all(undone), [{ changed: [] }])
+  t.equal(a.sync.bookmarks().size, 300)
+  await edits.undo()
+  t.same(shown(a), {})
 })
 
 t.test('without room, an edit can be taken back later; after signing out, none', async (t) => {

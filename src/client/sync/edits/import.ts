@@ -53,6 +53,8 @@ export interface ImportReport {
   failed: { id: string; error: RecordError }[]
   /** Ids of imported bookmarks that were too large, and lack their icon (`favicon`) or, if need be, their `attributes` too. */
   reduced: string[]
+  /** Ids of the bookmarks that were added or changed, as they are stored; also siblings that had no position. */
+  edited: string[]
 }
 
 /** Adds the bookmarks that do not exist yet. */
@@ -153,19 +155,23 @@ async function queueAccepted(
   const resealed = await sealList(keys, [...changed.values()], signal, () => {})
   // An import must not fail because something that exists already has no room left for what it gets.
   const changes = resealed.filter((edit): edit is SealedEdit => !(edit instanceof RecordError))
+  const edited: string[] = []
   const accepted = (row: Row, edit: Edit) => {
+    const { id } = row
     // Only where the bookmark is still as it was when it was looked at.
-    if (hashes.has(row.id)) return hashes.get(row.id) === viewOf(row).data_hash
-    const isAccepted = accepts(row, edit)
-    if (isAccepted) return true
-    existing.push(listedId(row.id))
-    reduced.delete(row.id)
-    return false
+    const isChange = hashes.has(id)
+    const isAccepted = isChange ? hashes.get(id) === viewOf(row).data_hash : accepts(row, edit)
+    if (isAccepted) edited.push(id)
+    else if (!isChange) {
+      existing.push(listedId(id))
+      reduced.delete(id)
+    }
+    return isAccepted
   }
   await queueEdits(parts, [...changes, ...edits.values()], cursor, accepted)
   const imported = bookmarks.length - existing.length - repaired.size - dissolved.size - failed.length
   const mended = [...repaired].map(({ id }) => id)
-  return { imported, existing, repaired: mended, failed: [...malformed, ...failed], reduced: [...reduced] }
+  return { imported, existing, repaired: mended, failed: [...malformed, ...failed], reduced: [...reduced], edited }
 }
 
 /** A bookmark must not be lost because its icon is too large, or what a browser says of it besides. */
