@@ -1,4 +1,19 @@
-/** `encrypted-bookmark-sync-client/bookmark-file`: the Netscape bookmark files that browsers write and read. */
+/** `encrypted-bookmark-sync-client/bookmark-file`: files with bookmarks, to import and to export. */
+
+import type { PlaintextBookmark } from './bookmark.ts'
+
+export { writeBookmarkJson } from './bookmark-file/formats/export.ts'
 export { type BookmarkFile, readBookmarkFile, readBookmarkFileAsync } from './bookmark-file/read.ts'
+export { type BookmarkFormat, type ReadBookmarks, readBookmarks } from './bookmark-file/read-bookmarks.ts'
 export { writeBookmarkFile, writeBookmarkFileAsync } from './bookmark-file/write.ts'
-export { BookmarkFileError } from './errors.ts'
+export { BookmarkFileError, type BookmarkFileFault } from './errors.ts'
+
+/**
+ * Writes CSV (RFC 4180, with a byte order mark for spreadsheets): a bookmark or folder a row, in the order of the tree. The
+ * header is `url,title,note,folder,tags,created,modified,more`; `more` has all that the other columns cannot hold, as JSON.
+ * `readBookmarks` reads them back as they are.
+ */
+export async function writeBookmarkCsv(bookmarks: readonly PlaintextBookmark[]): Promise<string> {
+  const { writeCsv } = await import('./bookmark-file/formats/csv.ts')
+  return writeCsv(bookmarks)
+}

@@ -77,6 +77,30 @@ export type ExportFault =
   | 'no-keyring'
   | 'other-keyring'
 
+/**
+ * The faults of a file to import.
+ * - `unknown`: none of the formats that can be read
+ * - `damaged`: one of them, but cut off or altered
+ * - `empty`: has no bytes
+ * - `own-backup`: an encrypted backup of this service, which `openBackup` opens
+ * - `safari`, `firefox`, `opera`: a format of that browser which only it reads: a property list, `.jsonlz4`, a hotlist
+ * - `database`: a browser's database, such as `places.sqlite`
+ * - `compressed`: a ZIP or gzip file
+ * - `xbel`, `opml`: bookmarks or feeds in XML
+ */
+export type BookmarkFileFault =
+  | 'unknown'
+  | 'damaged'
+  | 'empty'
+  | 'own-backup'
+  | 'safari'
+  | 'firefox'
+  | 'opera'
+  | 'database'
+  | 'compressed'
+  | 'xbel'
+  | 'opml'
+
 class Faulty<Fault extends string> extends Error {
   /** Says what is wrong to programs; `message` says it to people. */
   readonly fault: Fault
@@ -137,8 +161,8 @@ export class VaultExistsError extends Error {
   }
 }
 
-/** The text is not a Netscape bookmark file. */
-export class BookmarkFileError extends Error {
+/** The file has no bookmarks that can be read; `fault` says why, `message` what to do. */
+export class BookmarkFileError extends Faulty<BookmarkFileFault> {
   override readonly name = 'BookmarkFileError'
 }
 

@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { writeBookmarkFile } from '../../src/client/bookmark-file/write.ts'
+import { formatSamples } from '../client/bookmark-file/format-samples.ts'
 import { folder } from '../support/service.ts'
 import { importFile, live, openChromium, openContext, openPage, show, shownTree } from './fixture.ts'
 
@@ -69,6 +70,31 @@ else {
     await page.getByText('Taken back: “2.html” imported').waitFor()
     await live(page)
     t.same(await shownTree(page, 0), [])
+  })
+
+  t.test('Files of services are imported; a web page only after a question; another file is named', async (t) => {
+    const page = await openPage(t, browser, 'Ada')
+    const shown = (title: string) => page.getByRole('main').getByText(title, { exact: true })
+    const choose = (name: string, text: string) =>
+      page.setInputFiles('input[type="file"]:not([accept])', { name, mimeType: '', buffer: Buffer.from(text) })
+    for (const { source, text } of formatSamples.filter(({ source }) => /Chrome|Pocket|Firefox/.test(source))) {
+      await importFile(page, { name: source, mimeType: '', buffer: Buffer.from(text) })
+      await page.getByRole('progressbar').waitFor({ state: 'detached' })
+    }
+    await choose('Bookmarks.plist', 'bplist00')
+    await page.getByRole('alert').getByText('In Safari, choose File > Export > Bookmarks').waitFor()
+    await choose('page.html', '<!DOCTYPE html><dl><dt>A term<dd><a href="/wiki">A link of a page</a></dl>')
+    await page.getByRole('dialog', { name: 'Is this a bookmark file?' }).waitFor()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await show(page, 'all')
+    for (const title of ['Three', 'Two, "quoted"']) await shown(title).waitFor()
+    t.equal(await shown('A link of a page').count(), 0)
+    await show(page, 'settings')
+    await choose('page.html', '<!DOCTYPE html><dl><dt>A term<dd><a href="/wiki">A link of a page</a></dl>')
+    await page.getByRole('button', { name: 'Import them' }).click()
+    await page.getByText('1 bookmark or folder imported').waitFor()
+    await show(page, 'all')
+    await shown('A link of a page').waitFor()
   })
 
   /** Opens the file as a page and does there what a person could: nothing must come of it. */

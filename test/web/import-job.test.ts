@@ -23,7 +23,10 @@ t.test('An import has ended once what the service takes is sent, although it has
   })
   t.teardown(() => sync.stop())
   await sync.start()
-  const end = await Promise.race([importFile(sync, file).then(() => 'ended'), sleep(3000, 'waits', { ref: false })])
+  const end = await Promise.race([
+    importFile(sync, file, () => t.fail('asked')).then(() => 'ended'),
+    sleep(3000, 'waits', { ref: false }),
+  ])
   t.match(sync.status(), { waiting: 1, quarantined: 1 })
   t.equal(end, 'ended')
 })

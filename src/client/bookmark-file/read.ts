@@ -1,10 +1,9 @@
-import { generateKeyBetween } from 'fractional-indexing'
 import type { PlaintextBookmark } from '../bookmark.ts'
 import { BookmarkFileError } from '../errors.ts'
 import { paced } from '../timing/paced.ts'
-import { type Attributes, readAddress, readAttributes } from './attributes.ts'
+import type { Attributes } from './attributes.ts'
 import { decodeFile } from './decode.ts'
-import { fileId } from './file-id.ts'
+import { addItem, type Item, inside, type Level, topLevel } from './place.ts'
 import { countLinks, decodeText, readTags, type TagReader } from './tags.ts'
 
 /**
@@ -56,7 +55,7 @@ class Reader implements TagReader {
   readonly #hasItems: boolean
   #sawList: boolean
   readonly #bookmarks: PlaintextBookmark[] = []
-  #top: Level = { parent: {}, last: null }
+  #top = topLevel()
   #levels: Level[] = []
   // The last item read, which a DD describes, and the last folder, which the next DL belongs to.
   #item: PlaintextBookmark | undefined
@@ -115,7 +114,7 @@ class Reader implements TagReader {
 
   end(): BookmarkFile {
     this.#finish()
-    if (!this.#sawList) throw new BookmarkFileError('This is not a bookmark file')
+    if (!this.#sawList) throw new BookmarkFileError('unknown', 'This is not a bookmark file')
     const links = this.#bookmarks.filter(({ url }) => url !== undefined).length
     return { bookmarks: this.#bookmarks, unread: Math.max(0, countLinks(this.#html) - links) }
   }
@@ -125,27 +124,22 @@ class Reader implements TagReader {
   }
 
   #addLink({ href = '', ...attributes }: Attributes): void {
-    const url = readAddress(href)
-    const domain = domainOf(url)
-    this.#add({ title: '', url, ...(domain && { domain }), ...readAttributes(attributes) })
+    this.#add({ title: '', url: href, attributes })
     this.#reading = 'a'
   }
 
   #addFolder(attributes: Attributes): void {
-    this.#folder = this.#add({ title: '', ...readAttributes(attributes) })
+    this.#folder = this.#add({ title: '', attributes })
     this.#reading = 'h3'
   }
 
   #addSeparator({ name = '', ...attributes }: Attributes): void {
-    this.#add({ title: name, type: 'separator', ...readAttributes(attributes) })
+    this.#add({ title: name, type: 'separator', attributes })
   }
 
-  #add(fields: Omit<PlaintextBookmark, 'id' | 'source'> & { title: string }): PlaintextBookmark {
+  #add(item: Item): PlaintextBookmark {
     this.#finish()
-    const level = this.#level
-    level.last = generateKeyBetween(level.last, null)
-    const place = { ...level.parent, position: level.last }
-    const bookmark: PlaintextBookmark = { id: fileId(), ...fields, ...place, source: 'bookmarks' }
+    const bookmark = addItem(this.#level, item)
     this.#bookmarks.push(bookmark)
     this.#item = bookmark
     this.#folder = undefined
@@ -202,32 +196,4 @@ function withNotes(text: string): string {
   if (at === -1 || !text.endsWith(notes[1])) return text
   const paragraphs = [text.slice(0, at), text.slice(at + notes[0].length, -notes[1].length)]
   return paragraphs.flatMap((paragraph) => paragraph.trim() || []).join('\n\n')
-}
-
-/** A list (DL) and the folder it belongs to. */
-interface Level {
-  parent: Pick<PlaintextBookmark, 'parentId' | 'folder' | 'path'>
-  /** The position of the last item. */
-  last: string | null
-}
-
-/** Each item repeats what it says of the folders around it: unlimited, a file of deep folders would become gigabytes. */
-const longestPath = 4096
-
-function inside({ id, title, path, parentId }: PlaintextBookmark): Level {
-  const isBelowLost = parentId !== undefined && path === undefined
-  const whole = path === undefined ? title : `${path}/${title}`
-  return {
-    parent: {
-      parentId: id,
-      ...(title.length <= longestPath && { folder: title }),
-      ...(!isBelowLost && whole.length <= longestPath && { path: whole }),
-    },
-    last: null,
-  }
-}
-
-function domainOf(url: string): string | undefined {
-  if (!/^(?:https?|ftp):/i.test(url) || !URL.canParse(url)) return undefined
-  return new URL(url).hostname
 }

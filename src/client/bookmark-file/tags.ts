@@ -17,7 +17,7 @@ const elements = new Set(['a', 'blockquote', 'br', 'dd', 'dl', 'dt', 'h1', 'h3',
 const headElements = new Set(['html', 'head', 'title', 'meta', 'body'])
 /** The lists of Pocket and Instapaper, as what they would be in a bookmark file. */
 const ofReadingLists: Readonly<Record<string, string>> = { h1: 'h3', ul: 'dl', ol: 'dl', li: 'dt' }
-const isReadingList = /<title>(?:pocket export|instapaper: export)<\/title>/i
+export const isReadingList = /<title>(?:pocket export|instapaper: export)<\/title>/i
 /** Characters within which a file has its title. */
 const headLength = 4096
 

@@ -1,3 +1,5 @@
+import type { ReadBookmarks } from '../../client/bookmark-file.ts'
+import { BookmarkFileError } from '../../client/errors.ts'
 import type { ImportReport, PlaintextBookmark, Sync } from '../../client/index.ts'
 import { undoable } from '../../client/undo.ts'
 import { unsentOf } from '../session/network.ts'
@@ -31,11 +33,22 @@ const job = sharedValue<ImportJob | undefined>(undefined)
 
 export const useImportJob = job.use
 
-export async function importFile(sync: Sync, file: File): Promise<void> {
+/** @param ask asks whether a web page with so many bookmarks in it is to be imported, and if so, calls `go` */
+export async function importFile(sync: Sync, file: File, ask: (count: number, go: () => void) => void): Promise<void> {
   try {
     job.set({ what: 'Reading', share: 0 })
-    const { readBookmarkFileAsync } = await import('../../client/bookmark-file.ts')
-    const { bookmarks, unread } = await readBookmarkFileAsync(new Uint8Array(await file.arrayBuffer()))
+    const { readBookmarks } = await import('../../client/bookmark-file.ts')
+    const read = await readBookmarks(new Uint8Array(await file.arrayBuffer()))
+    if (!read.isOrdinaryPage) return importAll(sync, file.name, read)
+    job.set(undefined)
+    ask(read.bookmarks.length, () => importAll(sync, file.name, read))
+  } catch (error) {
+    fail(error instanceof BookmarkFileError ? later.settings.unreadable[error.fault] : messageOf(error))
+  }
+}
+
+async function importAll(sync: Sync, name: string, { bookmarks, unread }: ReadBookmarks): Promise<void> {
+  try {
     const edits = undoable(sync)
     let isTakenBack = false
     const takeBack = async () => {
@@ -47,14 +60,18 @@ export async function importFile(sync: Sync, file: File): Promise<void> {
       onProgress: (done, total) =>
         job.set({ what: 'Encrypting', done, total, share: between(ends.reading, ends.encrypting, done / total) }),
     })
-    if (report.edited.length > 0) tell(later.settings.importedFile(file.name), { undo: takeBack })
+    if (report.edited.length > 0) tell(later.settings.importedFile(name), { undo: takeBack })
     const byId = new Map(bookmarks.map((bookmark) => [bookmark.id, bookmark]))
     const failed = report.failed.map(({ id, error }) => ({ bookmark: byId.get(id), why: messageOf(error) }))
     const isOffline = await untilSent(sync, report.imported)
     job.set(isTakenBack ? undefined : { what: 'Done', share: 1, report, failed, unread, isOffline })
   } catch (error) {
-    job.set({ what: 'Failed', share: 1, failure: messageOf(error) })
+    fail(messageOf(error))
   }
+}
+
+function fail(failure: string): void {
+  job.set({ what: 'Failed', share: 1, failure })
 }
 
 /** Resolves when nothing is to be sent any more, or when nothing can be: then to true. */

@@ -1,6 +1,7 @@
 import { useSync } from '../../client/react.ts'
 import { nameOf } from '../library/kind.ts'
 import { Button } from '../ui/button.tsx'
+import { confirmFirst } from '../ui/dialogs.tsx'
 import { FileButton, saveFile } from '../ui/files.tsx'
 import { tell } from '../ui/tell.ts'
 import { Progress } from '../ui/waiting.tsx'
@@ -38,12 +39,24 @@ function BookmarkFiles() {
       <h2>{later.settings.files}</h2>
       <p>{later.settings.filesMore}</p>
       <div class="bar">
-        <FileButton label={later.settings.importFile} accept=".htm,.html" chosen={(file) => importFile(sync, file)} />
+        <FileButton label={later.settings.importFile} chosen={(file) => importFile(sync, file, askAboutPage)} />
         <Button onClick={write}>{later.settings.saveFile}</Button>
       </div>
       {job && <Import job={job} />}
     </section>
   )
+}
+
+function askAboutPage(count: number, go: () => void): void {
+  confirmFirst({
+    title: later.settings.pageTitle,
+    text: later.settings.pageMore(count),
+    action: later.settings.importPage,
+    // The dialog does not wait for the import.
+    run: () => {
+      go()
+    },
+  })
 }
 
 /** One bar from the file to the service; then what was added, skipped, failed. */

@@ -4,7 +4,6 @@ import { ForbiddenOrigin } from '../../../generated/errors.ts'
 import {
   ApiError,
   BackupFailedError,
-  BookmarkFileError,
   ExportError,
   type ExportFault,
   KeyringError,
@@ -69,7 +68,6 @@ function knownText(error: unknown): string | undefined {
   if (error instanceof StorageFullError) return say.failure.storageFull
   if (error instanceof StoreVersionError) return say.failure.tabOutdated
   if (error instanceof BackupFailedError) return say.failure.backupFailed
-  if (error instanceof BookmarkFileError) return say.failure.noBookmarkFile
   if (error instanceof KeyringError) return say.failure.keyring[error.fault]
   if (error instanceof RecordError) return say.failure.record[error.fault]
   if (error instanceof ExportError) return backupFault(error)

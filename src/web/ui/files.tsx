@@ -4,7 +4,8 @@ import { ShowFailure } from './failure.ts'
 
 interface FileButtonProps {
   label: string
-  accept: string
+  /** The endings of the files' names. Default: any file. */
+  accept?: string
   chosen: (file: File) => Promise<unknown>
 }
 

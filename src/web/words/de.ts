@@ -64,7 +64,6 @@ export const de: Words = {
       `Der Dienst hat ein Problem${requestId === undefined ? '' : ` (Anfrage ${requestId})`}. Versuchen Sie es gleich noch einmal.`,
     unknown: 'In dieser Seite ist etwas schiefgegangen. Laden Sie sie neu, und versuchen Sie es noch einmal.',
     backupFailed: 'Die Sicherung konnte nicht erstellt werden.',
-    noBookmarkFile: 'Das ist keine Lesezeichen-Datei.',
     wentBack:
       'Der Dienst hat eine ältere Fassung eines Lesezeichens geschickt als die auf diesem Gerät. Die neuere bleibt.',
     unsent: (count) =>
@@ -823,11 +822,37 @@ export const deLater: LaterWords = {
   settings: {
     licences: 'Open-Source-Lizenzen',
     files: 'Lesezeichen-Dateien',
-    filesMore: 'Die Datei, die jeder Browser importieren und exportieren kann. Sie ist nicht verschlüsselt.',
+    filesMore:
+      'Importieren Sie, was ein Browser oder ein Dienst wie Pocket, Raindrop oder Pinboard exportiert. Die Datei, die Sie hier speichern, ist nicht verschlüsselt.',
     importFile: 'Lesezeichen-Datei importieren',
     saveFile: 'Als Lesezeichen-Datei speichern',
     bookmarkFile: 'lesezeichen.html',
     nothingImported: (why) => `Nichts wurde importiert. ${why}`,
+    unreadable: {
+      unknown:
+        'Das ist keine Lesezeichen-Datei. Suchen Sie dort, wo Ihre Lesezeichen sind, nach einem Export als HTML, und importieren Sie die gespeicherte Datei.',
+      damaged: 'Die Datei ist beschädigt oder abgeschnitten. Exportieren Sie sie noch einmal, wenn es geht.',
+      empty: 'Die Datei ist leer. Exportieren Sie sie noch einmal.',
+      'own-backup': 'Das ist eine verschlüsselte Sicherung. Öffnen Sie sie unten, unter „Sicherungen“.',
+      safari:
+        'Das ist eine Sicherung von Safari. Wählen Sie in Safari Ablage > Exportieren > Lesezeichen und importieren Sie diese Datei.',
+      firefox:
+        'Das ist eine komprimierte Sicherung von Firefox. Drücken Sie in Firefox Strg+Umschalt+O (⇧⌘O), wählen Sie Importieren und Sichern > Sichern, und importieren Sie diese Datei.',
+      opera:
+        'Das ist eine Lesezeichen-Datei eines alten Opera. Exportieren Sie die Lesezeichen dort als HTML, und importieren Sie diese Datei.',
+      database:
+        'Das ist die Datenbank eines Browsers. Exportieren Sie die Lesezeichen im Browser als HTML, und importieren Sie diese Datei.',
+      compressed: 'Diese Datei ist komprimiert. Entpacken Sie sie, und importieren Sie die Datei darin.',
+      xbel: 'Das ist eine XBEL-Datei. Exportieren Sie die Lesezeichen in dem Programm, aus dem sie kommt, als HTML, und importieren Sie diese Datei.',
+      opml: 'Das ist eine OPML-Datei. Exportieren Sie die Lesezeichen in dem Programm, aus dem sie kommt, als HTML, und importieren Sie diese Datei.',
+    },
+    pageTitle: 'Ist das eine Lesezeichen-Datei?',
+    pageMore: (count) =>
+      plural(count, {
+        one: 'Sie sieht wie eine gewöhnliche Webseite aus. # Lesezeichen oder Ordner würde importiert.',
+        other: 'Sie sieht wie eine gewöhnliche Webseite aus. # Lesezeichen und Ordner würden importiert.',
+      }),
+    importPage: 'Importieren',
     steps: {
       Reading: 'Wird gelesen',
       Encrypting: 'Wird verschlüsselt',

@@ -62,7 +62,6 @@ export const en = {
       `The service has a problem${requestId === undefined ? '' : ` (request ${requestId})`}. Try again in a moment.`,
     unknown: 'Something went wrong in this page. Reload it, then try again.',
     backupFailed: 'The backup could not be made.',
-    noBookmarkFile: 'This is not a bookmark file.',
     wentBack: 'The service sent an older version of a bookmark than this device has. The newer one is kept.',
     unsent: (count: number) => `Bookmarks with unsent edits: ${number(count)}.`,
     vaultExists: 'A vault already exists.',
@@ -770,11 +769,35 @@ export const enLater = {
   settings: {
     licences: 'Open-source licences',
     files: 'Bookmark files',
-    filesMore: 'The file that every browser can import and export. It is not encrypted.',
+    filesMore:
+      'Import what a browser exports, or a service such as Pocket, Raindrop or Pinboard. The file that you save here is not encrypted.',
     importFile: 'Import a bookmark file',
     saveFile: 'Save as a bookmark file',
     bookmarkFile: 'bookmarks.html',
     nothingImported: (why: string) => `Nothing was imported. ${why}`,
+    /** By the fault of a file. */
+    unreadable: {
+      unknown:
+        'This is not a bookmark file. Where your bookmarks are, look for an export as HTML, and import the file that it saves.',
+      damaged: 'The file is damaged or cut off. Export it again, if you can.',
+      empty: 'The file is empty. Export it again.',
+      'own-backup': 'This is an encrypted backup. Open it below, under “Backups”.',
+      safari: 'This is a Safari backup. In Safari, choose File > Export > Bookmarks and import that file.',
+      firefox:
+        'This is a compressed backup of Firefox. In Firefox, press Ctrl+Shift+O (⇧⌘O), choose Import and Backup > Backup, and import that file.',
+      opera: 'This is a bookmark file of an old Opera. Export the bookmarks as HTML there, and import that file.',
+      database: 'This is a browser’s database. Export the bookmarks as HTML in the browser, and import that file.',
+      compressed: 'This file is compressed. Unpack it, and import the file that is inside.',
+      xbel: 'This is an XBEL file. Export the bookmarks as HTML in the program that it comes from, and import that file.',
+      opml: 'This is an OPML file. Export the bookmarks as HTML in the program that it comes from, and import that file.',
+    },
+    pageTitle: 'Is this a bookmark file?',
+    pageMore: (count: number) =>
+      plural(count, {
+        one: 'It looks like an ordinary web page. # bookmark or folder would be imported.',
+        other: 'It looks like an ordinary web page. # bookmarks and folders would be imported.',
+      }),
+    importPage: 'Import them',
     steps: { Reading: 'Reading', Encrypting: 'Encrypting', Sending: 'Sending', Done: 'Done', Failed: 'Failed' },
     imported: (count: number, existing: number, failed: number) =>
       plural(count, { one: '# bookmark or folder imported', other: '# bookmarks and folders imported' }) +

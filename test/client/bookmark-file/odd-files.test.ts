@@ -3,7 +3,7 @@ import t from 'tap'
 import { buildTree } from '../../../src/client/bookmark/build-tree.ts'
 import { readBookmarkFile } from '../../../src/client/bookmark-file/read.ts'
 import { planImport } from '../../../src/client/sync/edits/import.ts'
-import { bookmarksIn, idsBeside } from './samples.ts'
+import { bookmarksIn, idsBeside, linesOf } from './samples.ts'
 
 const folder = new URL('../../fixtures/odd-bookmarks/', import.meta.url)
 const bytesOf = (name: string) => readFileSync(new URL(name, folder))
@@ -48,19 +48,9 @@ t.test('folders are the same however their letters are composed', async (t) => {
   t.equal(added.size, 0)
 })
 
-/** An item a line, indented by depth. */
 function describe(file: Uint8Array): string[] {
   try {
-    const { bookmarks, unread } = readBookmarkFile(file)
-    const depths = new Map<string | undefined, number>([[undefined, 0]])
-    const lines = bookmarks.map(({ id, parentId, type, title, url, dateAdded, tags, description }) => {
-      const depth = depths.get(parentId) ?? Number.NaN
-      depths.set(id, depth + 1)
-      const kind = type === 'separator' ? '---' : url === undefined ? 'folder' : url
-      const details = [title, kind, dateAdded, tags && `#${tags.join(' #')}`, description]
-      return '  '.repeat(depth) + JSON.stringify(details.filter((detail) => detail !== undefined))
-    })
-    return unread > 0 ? [...lines, `unread: ${unread}`] : lines
+    return linesOf(readBookmarkFile(file))
   } catch (error) {
     return [(error as Error).message]
   }

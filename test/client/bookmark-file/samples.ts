@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
-import { readBookmarkFile } from '../../../src/client/bookmark-file/read.ts'
+import { type BookmarkFile, readBookmarkFile } from '../../../src/client/bookmark-file/read.ts'
 import { deriveId } from '../../../src/client/crypto/derived-id.ts'
 import { deriveKeys } from '../../../src/client/crypto/keys.ts'
 import type { IdSource } from '../../../src/client/sync/edits/import.ts'
@@ -28,6 +28,19 @@ const keys = deriveKeys(new Uint8Array(32))
 export function idsBeside(existing: readonly PlaintextBookmark[]): IdSource {
   const taken = new Set(existing.map(({ id }) => id))
   return { derive: (likeness) => deriveId(keys, likeness), isTaken: (id) => taken.has(id) }
+}
+
+/** An item a line, indented by depth. */
+export function linesOf({ bookmarks, unread }: BookmarkFile): string[] {
+  const depths = new Map<string | undefined, number>([[undefined, 0]])
+  const lines = bookmarks.map(({ id, parentId, type, title, url, dateAdded, tags, description }) => {
+    const depth = depths.get(parentId) ?? Number.NaN
+    depths.set(id, depth + 1)
+    const kind = type === 'separator' ? '---' : url === undefined ? 'folder' : url
+    const details = [title, kind, dateAdded, tags && `#${tags.join(' #')}`, description]
+    return '  '.repeat(depth) + JSON.stringify(details.filter((detail) => detail !== undefined))
+  })
+  return unread > 0 ? [...lines, `unread: ${unread}`] : lines
 }
 
 /** These must survive writing and reading: folder path, title, url, dates, tags, icon, description, kind. */

@@ -1,0 +1,30 @@
+import type { BookmarkFile } from '../read.ts'
+import { attributesOf, isObject, type JsonObject, listOf, readTree, type TreeItem, textOf } from './json-tree.ts'
+
+const marks: Readonly<Record<string, string>> = {
+  bookmark_bar: 'personal_toolbar_folder',
+  other: 'unfiled_bookmarks_folder',
+  synced: 'mobile_bookmarks_folder',
+}
+
+/** Reads the file `Bookmarks` in a profile of Chrome, Edge, Brave, Vivaldi or Opera, but for what is in the trash. */
+export function readChrome({ roots }: JsonObject): Promise<BookmarkFile> {
+  const own = isObject(roots) ? roots : {}
+  // Opera has folders of its own besides.
+  const all = { ...own, ...(isObject(own.custom_root) && own.custom_root) }
+  const folders = Object.entries(all).flatMap(([name, folder]): TreeItem[] => {
+    const item = name === 'trash' || !isObject(folder) ? undefined : toItem(folder)
+    if (!item?.children?.length) return []
+    const mark = Object.hasOwn(marks, name) ? marks[name] : undefined
+    return [{ ...item, attributes: { ...item.attributes, ...(mark && { [mark]: 'true' }) } }]
+  })
+  return readTree(folders, toItem)
+}
+
+function toItem({ type, name, url, children, date_added, date_modified, meta_info }: JsonObject): TreeItem | undefined {
+  const description = isObject(meta_info) ? meta_info.Description : undefined
+  const attributes = attributesOf({ add_date: date_added, last_modified: date_modified, description })
+  const title = textOf(name)
+  if (typeof url === 'string') return { title, url, attributes }
+  return type === 'url' ? undefined : { title, attributes, children: listOf(children) }
+}

@@ -1,0 +1,60 @@
+import { generateKeyBetween } from 'fractional-indexing'
+import type { PlaintextBookmark } from '../bookmark.ts'
+import { type Attributes, readAddress, readAttributes } from './attributes.ts'
+import { fileId } from './file-id.ts'
+
+/** A folder or the top level, while its items are added in their order. */
+export interface Level {
+  parent: Pick<PlaintextBookmark, 'parentId' | 'folder' | 'path'>
+  /** The position of the last item. */
+  last: string | null
+}
+
+/** A link, a folder (without `url`) or a separator. */
+export interface Item {
+  title: string
+  url?: string
+  type?: 'separator'
+  /** As a bookmark file has them: `add_date`, `tags`, … */
+  attributes?: Attributes
+}
+
+export function topLevel(): Level {
+  return { parent: {}, last: null }
+}
+
+/** Makes an item the last bookmark of a level. */
+export function addItem(level: Level, { title, url, type, attributes = {} }: Item): PlaintextBookmark {
+  level.last = generateKeyBetween(level.last, null)
+  return {
+    id: fileId(),
+    title,
+    ...(type && { type }),
+    ...(url !== undefined && addressFields(readAddress(url))),
+    ...readAttributes(attributes),
+    ...level.parent,
+    position: level.last,
+    source: 'bookmarks',
+  }
+}
+
+/** Each item repeats what it says of the folders around it: unlimited, a file of deep folders would become gigabytes. */
+const longestPath = 4096
+
+export function inside({ id, title, path, parentId }: PlaintextBookmark): Level {
+  const isBelowLost = parentId !== undefined && path === undefined
+  const whole = path === undefined ? title : `${path}/${title}`
+  return {
+    parent: {
+      parentId: id,
+      ...(title.length <= longestPath && { folder: title }),
+      ...(!isBelowLost && whole.length <= longestPath && { path: whole }),
+    },
+    last: null,
+  }
+}
+
+function addressFields(url: string): Pick<PlaintextBookmark, 'url' | 'domain'> {
+  const isOfWeb = /^(?:https?|ftp):/i.test(url) && URL.canParse(url)
+  return { url, ...(isOfWeb && { domain: new URL(url).hostname }) }
+}

@@ -1,0 +1,127 @@
+import type { PlaintextBookmark } from '../bookmark.ts'
+import { BookmarkFileError, type BookmarkFileFault } from '../errors.ts'
+import { decodeFile } from './decode.ts'
+import { isObject, listOf } from './formats/json-tree.ts'
+import { type BookmarkFile, readBookmarkFileAsync } from './read.ts'
+import { countLinks, isReadingList } from './tags.ts'
+
+/**
+ * `netscape`: the HTML files of browsers and services · `chrome`: the file `Bookmarks` of a Chromium profile · `firefox`: a
+ * backup of Firefox (JSON) · `pinboard`: its JSON · `xbrowsersync`: its backups · `export`: this service's, in plaintext ·
+ * `csv`: of Pocket, Instapaper, Raindrop, this service, or another one with a column `url`
+ */
+export type BookmarkFormat = 'netscape' | 'chrome' | 'firefox' | 'pinboard' | 'xbrowsersync' | 'export' | 'csv'
+
+/** What a file to import holds. */
+export interface ReadBookmarks extends BookmarkFile {
+  format: BookmarkFormat
+  /** True for a web page whose links are perhaps not meant as bookmarks: ask before you import them. */
+  isOrdinaryPage: boolean
+}
+
+/** Characters within which a file shows what it is. */
+const headLength = 4096
+
+const signatures: readonly [string, BookmarkFileFault][] = [
+  ['EBSB', 'own-backup'],
+  ['EBSX', 'own-backup'],
+  ['bplist', 'safari'],
+  ['mozLz40', 'firefox'],
+  ['SQLite format 3', 'database'],
+  ['PK\u0003\u0004', 'compressed'],
+  ['\u001F\u008B', 'compressed'],
+]
+const faultsOfElements: Readonly<Record<string, BookmarkFileFault>> = { plist: 'safari', opml: 'opml', xbel: 'xbel' }
+
+const messages: Readonly<Record<BookmarkFileFault, string>> = {
+  unknown: 'This is not a bookmark file',
+  damaged: 'The file is damaged or cut off. Export it again',
+  empty: 'The file is empty. Export it again',
+  'own-backup': 'This is an encrypted backup of this service. Open it with openBackup',
+  safari: 'This is a Safari backup. In Safari, choose File > Export > Bookmarks and import that file',
+  firefox:
+    'This is a compressed backup of Firefox. In Firefox, press Ctrl+Shift+O, choose Import and Backup > Backup, and import that file',
+  opera: 'This is a hotlist of Opera 12. Export the bookmarks as HTML in Opera, and import that file',
+  database: 'This is a database of a browser. Export the bookmarks as HTML in the browser, and import that file',
+  compressed: 'This is a compressed file. Unpack it, and import the file inside',
+  xbel: 'This is an XBEL file. Export the bookmarks as HTML where it comes from, and import that file',
+  opml: 'This is an OPML file. Export the bookmarks as HTML where it comes from, and import that file',
+}
+
+/**
+ * Reads a file with bookmarks in any of the formats, which it recognises by what is in the file.
+ *
+ * What a format calls a folder, tags, a note, and so on becomes what `readBookmarkFile` makes of it: new ids, positions in the
+ * order of the file, dates in whole seconds. The bookmarks of `writeBookmarkJson` and `writeBookmarkCsv` come back as they were.
+ *
+ * @throws BookmarkFileError the file is of another kind, which `fault` names
+ */
+export async function readBookmarks(input: Uint8Array): Promise<ReadBookmarks> {
+  if (input.length === 0) throw refusal('empty')
+  const start = String.fromCharCode(...input.subarray(0, 16))
+  const [, fault] = signatures.find(([signature]) => start.startsWith(signature)) ?? []
+  if (fault) throw refusal(fault)
+  const text = decodeFile(input)
+  const head = text.slice(0, headLength)
+  if (/^\s*[[{]/.test(head)) return { isOrdinaryPage: false, ...(await readJson(text)) }
+  if (/^\s*Opera Hotlist/.test(head)) throw refusal('opera')
+  if (hasAddresses(head)) {
+    const { readCsv } = await import('./formats/csv.ts')
+    return { format: 'csv', isOrdinaryPage: false, ...readCsv(text) }
+  }
+  const [, element = ''] = /<(plist|opml|xbel|html|meta|title|h1|dl|dt)[\s>]/i.exec(head) ?? []
+  const other = faultsOfElements[element.toLowerCase()]
+  if (other) throw refusal(other)
+  const read = await readBookmarkFileAsync(text)
+  return { format: 'netscape', isOrdinaryPage: isOrdinaryPage(text, read.bookmarks), ...read }
+}
+
+function refusal(fault: BookmarkFileFault): BookmarkFileError {
+  return new BookmarkFileError(fault, messages[fault])
+}
+
+/** In their documentations, lists have items with links, too: those are to other pages of the same place. */
+function isOrdinaryPage(html: string, bookmarks: readonly PlaintextBookmark[]): boolean {
+  const head = html.slice(0, headLength)
+  if (/<!DOCTYPE NETSCAPE/i.test(head) || isReadingList.test(head)) return false
+  const links = bookmarks.flatMap(({ url }) => url ?? [])
+  const absolute = links.filter((url) => URL.canParse(url))
+  return countLinks(html) === 0 || absolute.length < links.length / 2
+}
+
+/** Whether a text is CSV with such a column: Pocket closed, and gave its people this last. */
+function hasAddresses(head: string): boolean {
+  const [header = ''] = head.trimStart().split(/[\n\r]/, 1)
+  return header.split(/[,;\t]/).some((name) => /^"?url"?$/i.test(name.trim()))
+}
+
+async function readJson(text: string): Promise<BookmarkFile & Pick<ReadBookmarks, 'format'>> {
+  const [format, read] = formatOf(parse(text)) ?? []
+  if (!format || !read) throw refusal('unknown')
+  return { format, ...(await read()) }
+}
+
+function formatOf(json: unknown): [BookmarkFormat, () => Promise<BookmarkFile>] | undefined {
+  if (listOf(json).some((post) => isObject(post) && typeof post.href === 'string'))
+    return ['pinboard', async () => (await import('./formats/pinboard.ts')).readPinboard(listOf(json))]
+  if (!isObject(json)) return undefined
+  if (isObject(json.roots)) return ['chrome', async () => (await import('./formats/chrome.ts')).readChrome(json)]
+  if (/^text\/x-moz-place/.test(String(json.type)))
+    return ['firefox', async () => (await import('./formats/firefox.ts')).readFirefox(json)]
+  const { xbrowsersync = json.xBrowserSync, exported_at, bookmarks } = json
+  if (isObject(xbrowsersync))
+    return ['xbrowsersync', async () => (await import('./formats/xbrowsersync.ts')).readXBrowserSync(xbrowsersync)]
+  if (typeof exported_at !== 'string' || !Array.isArray(bookmarks)) return undefined
+  return ['export', async () => (await import('./formats/export.ts')).readExport(bookmarks)]
+}
+
+/** By these, a file shows what it is though it is cut off. */
+const known = /"(?:roots|type": ?"text\/x-moz-place|xbrowsersync|exported_at|href)/i
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw refusal(known.test(text.slice(0, headLength)) ? 'damaged' : 'unknown')
+  }
+}

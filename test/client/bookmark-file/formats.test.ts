@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
+import {
+  BookmarkFileError,
+  readBookmarks,
+  writeBookmarkCsv,
+  writeBookmarkFile,
+  writeBookmarkJson,
+} from '../../../src/client/bookmark-file.ts'
+import { depth } from '../../support/depth.ts'
+import { formatSamples } from './format-samples.ts'
+import { bookmarksIn, folder, linesOf, link, readSample, sequenceOf } from './samples.ts'
+
+const bytesOf = (text: string) => new TextEncoder().encode(text)
+
+for (const { source, format, text, lines, attributes = [] } of formatSamples)
+  t.test(`A file of ${source} is read as ${format}, whatever its name`, async (t) => {
+    const read = await readBookmarks(bytesOf(text))
+    t.same(linesOf(read), lines)
+    t.same([read.format, read.isOrdinaryPage], [format, false])
+    t.same(
+      read.bookmarks.flatMap(({ attributes }) => (attributes ? [attributes] : [])),
+      attributes,
+    )
+    const again = bookmarksIn(writeBookmarkFile(read.bookmarks))
+    t.same(sequenceOf(again), sequenceOf(read.bookmarks), 'HTML holds all of it')
+  })
+
+t.test('A file that cannot be read is named, with what to do', async (t) => {
+  const cases: [BookmarkFileError['fault'], string, RegExp][] = [
+    ['empty', '', /Export it again/],
+    ['own-backup', 'EBSB\x01', /openBackup/],
+    ['own-backup', 'EBSX\x01', /openBackup/],
+    [
+      'safari',
+      'bplist00',
+      /^This is a Safari backup. In Safari, choose File > Export > Bookmarks and import that file$/,
+    ],
+    ['safari', '<?xml version="1.0"?>\n<!DOCTYPE plist PUBLIC "x">\n<plist version="1.0">', /Safari/],
+    ['firefox', 'mozLz40\0', /Import and Backup/],
+    ['database', 'SQLite format 3\0', /HTML/],
+    ['compressed', 'PK\x03\x04', /Unpack/],
+    ['opera', 'Opera Hotlist version 2.0', /Opera/],
+    ['xbel', '<?xml version="1.0"?>\n<!DOCTYPE xbel>\n<xbel>', /XBEL/],
+    ['opml', '<opml version="2.0"><head><title>x</title>', /OPML/],
+    ['damaged', '{"checksum":"0","roots":{"bookmark_bar":{"chil', /damaged/],
+    ['unknown', '[InternetShortcut]\nURL=https://one.example/', /not a bookmark file/],
+    ['unknown', '{"lists":[]}', /not a bookmark file/],
+    ['unknown', 'name,address\n1,2\n', /not a bookmark file/],
+    ['unknown', 'https://one.example/ | One', /not a bookmark file/],
+  ]
+  for (const [fault, text, message] of cases) {
+    const error = await readBookmarks(bytesOf(text)).catch((error) => error)
+    t.type(error, BookmarkFileError, text)
+    t.match(error, { fault, message })
+  }
+})
+
+t.test('Of a web page with a list it is said that it may be none', async (t) => {
+  const isOrdinary = async (text: string) => (await readBookmarks(bytesOf(text))).isOrdinaryPage
+  const documentation = '<!DOCTYPE html><dl><dt><a href="struct.A.html">A</a><dt><a href="fn.b.html">b</a></dl>'
+  t.equal(await isOrdinary('<!DOCTYPE html><dl><dt>term<dd><a href="https://one.example/">x</a></dl>'), true)
+  t.equal(await isOrdinary(documentation), true)
+  t.equal(await isOrdinary(documentation.replace('html', 'NETSCAPE-Bookmark-file-1')), false)
+  t.equal(await isOrdinary('<dl><dt><a href="https://one.example/">x</a></dl>'), false)
+  t.equal(await isOrdinary('<title>Pocket Export</title><h1>Unread</h1><ul><li><a href="u">x</a></li></ul>'), false)
+  t.equal(await isOrdinary(readSample('firefox_nested.htm')), false)
+})
+
+t.test('CSV of a spreadsheet is read, rows of our own among those that were typed', async (t) => {
+  const own = link('a', { title: '=HYPERLINK("x")', tags: ['one', 'two'], parentId: 'f' })
+  const written = await writeBookmarkCsv([own, folder('f')])
+  t.match(written, /^\uFEFFurl,title,note,folder,tags,created,modified,more\r\n/)
+  t.match(written, /,"'=HYPERLINK\(""x""\)",,f,"one, two",,,"/, 'nothing that a spreadsheet would run')
+  const added = `${written}https://two.example/,Two,,f,,,,\r\n`
+  const { bookmarks } = await readBookmarks(bytesOf(added))
+  t.same(bookmarks.slice(0, 2), [folder('f'), own])
+  t.match(bookmarks.slice(2), [{ title: 'f' }, { title: 'Two', folder: 'f' }])
+  const german = await readBookmarks(bytesOf('title;url\nEins;https://one.example/?a;b\n'))
+  t.match(german.bookmarks, [{ title: 'Eins', url: 'https://one.example/?a' }])
+})
+
+t.test('Folders nested 5,000 deep are read', async (t) => {
+  const node = `${'{"type":"folder","name":"x","children":['.repeat(5000)}${']}'.repeat(5000)}`
+  const { bookmarks } = await readBookmarks(bytesOf(`{"roots":{"bookmark_bar":${node}}}`))
+  t.equal(bookmarks.length, 5000)
+})
+
+const text = fc.oneof(
+  fc.string({ unit: 'grapheme' }),
+  fc.string({ unit: 'binary' }),
+  fc.string({
+    unit: fc.constantFrom('=', '+', "'", '"', ',', ';', '\n', '\r', '\t', ' ', '\uFEFF', '\uD800', '[', 'x'),
+  }),
+)
+const json = fc.jsonValue({ depthSize: 'small' })
+const bookmark = fc
+  .record(
+    {
+      url: text,
+      description: fc.option(text),
+      dateAdded: text,
+      dateModified: fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
+      tags: fc.array(text),
+      favicon: text,
+      domain: text,
+      parentId: fc.constantFrom('0', '1', '2', '3', 'gone'),
+      folder: text,
+      path: text,
+      position: text,
+      type: fc.constant('separator' as const),
+      attributes: fc.dictionary(fc.constantFrom('private', 'shortcuturl'), text),
+      stargazers_count: fc.integer(),
+      owner: fc.record({ login: text }),
+      extra: fc.dictionary(text, json),
+    },
+    { requiredKeys: [] },
+  )
+  .chain((fields) => text.map((title) => ({ ...fields, title, source: 'bookmarks' as const })))
+const list = fc.array(bookmark, { maxLength: 12 }).map((all) => all.map((fields, id) => ({ id: `${id}`, ...fields })))
+
+for (const [name, write] of Object.entries({
+  JSON: async (all: PlaintextBookmark[]) => writeBookmarkJson(all),
+  CSV: writeBookmarkCsv,
+}))
+  t.test(`Any bookmarks that are exported as ${name} read back as they were`, async () => {
+    const property = fc.asyncProperty(list, async (bookmarks) => {
+      const read = await readBookmarks(bytesOf(await write(bookmarks as PlaintextBookmark[])))
+      assert.equal(read.unread, 0)
+      const byId = (one: { id: string }, other: { id: string }) => Number(one.id) - Number(other.id)
+      assert.deepEqual(read.bookmarks.toSorted(byId), JSON.parse(JSON.stringify(bookmarks)))
+    })
+    await fc.assert(property, { numRuns: depth(200, 2000) })
+  })
