@@ -40,7 +40,7 @@ export async function goTo(page: Page, view: string): Promise<void> {
 export async function importBookmarks(page: Page, file: string): Promise<void> {
   await goTo(page, 'settings')
   const upload = { name: 'bookmarks.html', mimeType: 'text/html', buffer: Buffer.from(file) }
-  await page.setInputFiles('input[accept=".htm,.html"]', upload)
+  await page.setInputFiles('input[type="file"]:not([accept])', upload)
   await page.locator('.report').waitFor()
 }
 

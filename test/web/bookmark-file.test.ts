@@ -95,6 +95,18 @@ else {
     await page.getByText('1 bookmark or folder imported').waitFor()
     await show(page, 'all')
     await shown('A link of a page').waitFor()
+    for (const kind of ['JSON', 'CSV']) {
+      await show(page, 'settings')
+      const saving = page.waitForEvent('download')
+      await page.getByRole('button', { name: `Save as ${kind}` }).click()
+      const saved = await readFile(await (await saving).path(), 'utf8')
+      t.match(
+        saved,
+        kind === 'CSV' ? /^\uFEFFurl,title,note,folder,tags,created,modified,more\r\n/ : /"exported_at": "2/,
+      )
+      await choose('saved', saved)
+      await page.getByText(/^0 bookmarks and folders imported, \d\d were there already$/).waitFor()
+    }
   })
 
   /** Opens the file as a page and does there what a person could: nothing must come of it. */

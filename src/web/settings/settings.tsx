@@ -29,10 +29,11 @@ export function Settings() {
 function BookmarkFiles() {
   const sync = useSync()
   const job = useImportJob()
-  const write = async () => {
-    const { writeBookmarkFileAsync } = await import('../../client/bookmark-file.ts')
-    const text = await writeBookmarkFileAsync([...sync.bookmarks().values()])
-    saveFile(new Blob([text], { type: 'text/html' }), later.settings.bookmarkFile)
+  const write = async (ending: 'html' | 'json' | 'csv') => {
+    const files = await import('../../client/bookmark-file.ts')
+    const { writeBookmarkFileAsync: html, writeBookmarkJson: json, writeBookmarkCsv: csv } = files
+    const text = await { html, json, csv }[ending]([...sync.bookmarks().values()])
+    saveFile(new Blob([text], { type: `text/${ending}` }), later.settings.bookmarkFile(ending))
   }
   return (
     <section class="panel">
@@ -40,7 +41,9 @@ function BookmarkFiles() {
       <p>{later.settings.filesMore}</p>
       <div class="bar">
         <FileButton label={later.settings.importFile} chosen={(file) => importFile(sync, file, askAboutPage)} />
-        <Button onClick={write}>{later.settings.saveFile}</Button>
+        <Button onClick={() => write('html')}>{later.settings.saveFile}</Button>
+        <Button onClick={() => write('json')}>{later.settings.saveJson}</Button>
+        <Button onClick={() => write('csv')}>{later.settings.saveCsv}</Button>
       </div>
       {job && <Import job={job} />}
     </section>

@@ -823,10 +823,12 @@ export const deLater: LaterWords = {
     licences: 'Open-Source-Lizenzen',
     files: 'Lesezeichen-Dateien',
     filesMore:
-      'Importieren Sie, was ein Browser oder ein Dienst wie Pocket, Raindrop oder Pinboard exportiert. Die Datei, die Sie hier speichern, ist nicht verschlüsselt.',
+      'Importieren Sie, was ein Browser oder ein Dienst wie Pocket, Raindrop oder Pinboard exportiert. Eine Datei, die Sie hier speichern, ist nicht verschlüsselt: Eine Lesezeichen-Datei ist für Browser, und JSON oder CSV, eine Tabelle, behält alles.',
     importFile: 'Lesezeichen-Datei importieren',
     saveFile: 'Als Lesezeichen-Datei speichern',
-    bookmarkFile: 'lesezeichen.html',
+    saveJson: 'Als JSON speichern',
+    saveCsv: 'Als CSV speichern',
+    bookmarkFile: (ending) => `lesezeichen.${ending}`,
     nothingImported: (why) => `Nichts wurde importiert. ${why}`,
     unreadable: {
       unknown:

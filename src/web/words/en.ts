@@ -770,10 +770,12 @@ export const enLater = {
     licences: 'Open-source licences',
     files: 'Bookmark files',
     filesMore:
-      'Import what a browser exports, or a service such as Pocket, Raindrop or Pinboard. The file that you save here is not encrypted.',
+      'Import what a browser exports, or a service such as Pocket, Raindrop or Pinboard. A file that you save here is not encrypted: a bookmark file is for browsers, and JSON or CSV, a table, keeps everything.',
     importFile: 'Import a bookmark file',
     saveFile: 'Save as a bookmark file',
-    bookmarkFile: 'bookmarks.html',
+    saveJson: 'Save as JSON',
+    saveCsv: 'Save as CSV',
+    bookmarkFile: (ending: string) => `bookmarks.${ending}`,
     nothingImported: (why: string) => `Nothing was imported. ${why}`,
     /** By the fault of a file. */
     unreadable: {
