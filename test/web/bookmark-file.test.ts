@@ -109,6 +109,42 @@ else {
     }
   })
 
+  t.test(
+    'an import that a reload has cut off is told at the next start, and coming again doubles nothing',
+    async (t) => {
+      const page = await openPage(t, browser, 'Uwe')
+      const count = 4000
+      const items = Array.from(
+        { length: count },
+        (_, index) => `<DT><A HREF="https://example.org/${index}">${index}</A>`,
+      )
+      const file = { name: 'many.html', mimeType: 'text/html', buffer: Buffer.from(`<DL><p>${items.join('')}</DL>`) }
+      const notice = page.getByText(
+        `An import or a restore was interrupted, and none of its ${count.toLocaleString('en')} bookmarks`,
+      )
+      const cutOff = async () => {
+        await show(page, 'settings')
+        await page.setInputFiles('input[type="file"]:not([accept])', file)
+        await page.getByText('Encrypting').waitFor()
+        const asked = page.waitForEvent('dialog').then((dialog) => dialog.accept())
+        await Promise.all([page.reload(), asked])
+      }
+      await cutOff()
+      await notice.waitFor()
+      t.same(await shownTree(page, 0), [], 'nothing has come')
+      await page.getByRole('button', { name: 'Close' }).click()
+      await cutOff()
+      await page.getByRole('region', { name: 'Interrupted import' }).getByRole('button').first().click()
+      await importFile(page, file)
+      await page.getByText('4,000 bookmarks and folders imported').waitFor()
+      await page.reload()
+      await live(page)
+      t.equal(await notice.count(), 0, 'it has ended')
+      await importFile(page, file)
+      await page.getByText('0 bookmarks and folders imported, 4,000 were there already').waitFor()
+    },
+  )
+
   /** Opens the file as a page and does there what a person could: nothing must come of it. */
   async function use(t: Test, path: string): Promise<void> {
     const page = await open(t, path)

@@ -6,6 +6,13 @@ import { importFile } from '../../src/web/settings/import-job.ts'
 
 const file = new File(['<DL><p><DT><A HREF="https://example.org/">One</A></DL><p>'], 'bookmarks.html')
 
+// Where the page notes that an import runs.
+Object.assign(globalThis, {
+  localStorage: { setItem() {}, removeItem() {} },
+  addEventListener() {},
+  removeEventListener() {},
+})
+
 t.test('An import has ended once what the service takes is sent, although it has refused the rest', async (t) => {
   const service = await startService()
   t.teardown(() => service.close())
@@ -24,7 +31,7 @@ t.test('An import has ended once what the service takes is sent, although it has
   t.teardown(() => sync.stop())
   await sync.start()
   const end = await Promise.race([
-    importFile(sync, file, () => t.fail('asked')).then(() => 'ended'),
+    importFile({ sync, userId: connection.userId }, file, () => t.fail('asked')).then(() => 'ended'),
     sleep(3000, 'waits', { ref: false }),
   ])
   t.match(sync.status(), { waiting: 1, quarantined: 1 })

@@ -4,8 +4,10 @@ import { ApiError, type Quarantined, StorageFullError, type Sync } from '../../c
 import { useSync, useSyncStatus } from '../../client/react.ts'
 import { quoted } from '../library/kind.ts'
 import { useOutdated } from '../offline/register.ts'
+import { useApp } from '../session/context.ts'
 import { stillText, unsentOf, useIsCut, useTrouble } from '../session/network.ts'
-import { hrefOf, useRoute } from '../session/route.ts'
+import { go, hrefOf, useRoute } from '../session/route.ts'
+import { findInterrupted, forgetImport } from '../session/running-import.ts'
 import { Button, CopyButton } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { messageOf, sentence } from '../ui/failure.ts'
@@ -26,6 +28,7 @@ export function SyncTrouble() {
       <HeldDeletions />
       <Refused />
       <ConflictNotice />
+      <InterruptedImport />
     </>
   )
 }
@@ -153,6 +156,29 @@ function HeldDeletions() {
         <Button onClick={() => sync.approveDeletions(held.count)}>{say.app.deleteHereToo}</Button>
         <Button onClick={() => sync.rejectDeletions()}>{say.app.keepEverywhere}</Button>
       </div>
+    </section>
+  )
+}
+
+/** Of an earlier load of the page, which has stored nothing of it. */
+function InterruptedImport() {
+  const { userId } = useApp()
+  const [total, setTotal] = useState(0)
+  useEffect(() => void findInterrupted(userId).then(setTotal), [userId])
+  if (total === 0) return null
+  const close = () => {
+    forgetImport(userId)
+    setTotal(0)
+  }
+  const choose = () => {
+    close()
+    go('settings')
+  }
+  return (
+    <section class="notice" id="interrupted" aria-label={say.app.interruptedImport}>
+      <p role="status">{say.app.interrupted(total)}</p>
+      <Button onClick={choose}>{say.app.views.settings}</Button>
+      <Button onClick={close}>{say.ui.close}</Button>
     </section>
   )
 }

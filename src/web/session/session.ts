@@ -20,6 +20,7 @@ import { say } from '../words/words.ts'
 import type { Device } from './device.ts'
 import { dropDraft } from './draft.ts'
 import { forgetEntries, leaveUnmarkedView, leaveView, takeEntries } from './entries.ts'
+import { forgetImport } from './running-import.ts'
 
 export interface User {
   user_id: string
@@ -223,6 +224,7 @@ export function forgetDeletedUser(userId: string): boolean {
 function forgetOwn(userId: string): void {
   dropDraft(userId)
   forgetEntries()
+  forgetImport(userId)
   if (areKeysReplaced(userId)) localStorage.removeItem(replacedKey)
   if (findPlaceBefore(userId) !== undefined) localStorage.removeItem(placeBefore)
 }

@@ -2,7 +2,9 @@ import type { ReadBookmarks } from '../../client/bookmark-file.ts'
 import { BookmarkFileError } from '../../client/errors.ts'
 import type { ImportReport, PlaintextBookmark, Sync } from '../../client/index.ts'
 import { undoable } from '../../client/undo.ts'
+import type { App } from '../session/context.ts'
 import { unsentOf } from '../session/network.ts'
+import { noteImport } from '../session/running-import.ts'
 import { messageOf } from '../ui/failure.ts'
 import { sharedValue } from '../ui/shared-value.ts'
 import { tell } from '../ui/tell.ts'
@@ -33,21 +35,31 @@ const job = sharedValue<ImportJob | undefined>(undefined)
 
 export const useImportJob = job.use
 
+type Importer = Pick<App, 'sync' | 'userId'>
+
 /** @param ask asks whether a web page with so many bookmarks in it is to be imported, and if so, calls `go` */
-export async function importFile(sync: Sync, file: File, ask: (count: number, go: () => void) => void): Promise<void> {
+export async function importFile(
+  app: Importer,
+  file: File,
+  ask: (count: number, go: () => void) => void,
+): Promise<void> {
   try {
     job.set({ what: 'Reading', share: 0 })
     const { readBookmarks } = await import('../../client/bookmark-file.ts')
     const read = await readBookmarks(new Uint8Array(await file.arrayBuffer()))
-    if (!read.isOrdinaryPage) return importAll(sync, file.name, read)
+    if (!read.isOrdinaryPage) return importAll(app, file.name, read)
     job.set(undefined)
-    ask(read.bookmarks.length, () => importAll(sync, file.name, read))
+    ask(read.bookmarks.length, () => importAll(app, file.name, read))
   } catch (error) {
     fail(error instanceof BookmarkFileError ? later.settings.unreadable[error.fault] : messageOf(error))
   }
 }
 
-async function importAll(sync: Sync, name: string, { bookmarks, unread }: ReadBookmarks): Promise<void> {
+async function importAll(
+  { sync, userId }: Importer,
+  name: string,
+  { bookmarks, unread }: ReadBookmarks,
+): Promise<void> {
   try {
     const edits = undoable(sync)
     let isTakenBack = false
@@ -56,10 +68,9 @@ async function importAll(sync: Sync, name: string, { bookmarks, unread }: ReadBo
       await edits.undo()
       job.set(undefined)
     }
-    const report = await edits.importBookmarks(bookmarks, {
-      onProgress: (done, total) =>
-        job.set({ what: 'Encrypting', done, total, share: between(ends.reading, ends.encrypting, done / total) }),
-    })
+    const onProgress = (done: number, total: number) =>
+      job.set({ what: 'Encrypting', done, total, share: between(ends.reading, ends.encrypting, done / total) })
+    const report = await noteImport(userId, bookmarks.length, () => edits.importBookmarks(bookmarks, { onProgress }))
     if (report.edited.length > 0) tell(later.settings.importedFile(name), { undo: takeBack })
     const byId = new Map(bookmarks.map((bookmark) => [bookmark.id, bookmark]))
     const failed = report.failed.map(({ id, error }) => ({ bookmark: byId.get(id), why: messageOf(error) }))

@@ -17,6 +17,7 @@ import { Letter } from '../library/icon.tsx'
 import { type Bookmark, isFolder, nameOf } from '../library/kind.ts'
 import { countAllIn } from '../library/paths.ts'
 import type { App } from '../session/context.ts'
+import { noteImport } from '../session/running-import.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { messageOf, ToldError } from '../ui/failure.ts'
@@ -77,7 +78,7 @@ function OpenBackup({ app, name, load, isSaved, close }: OpenBackupProps) {
   return (
     <Dialog title={name} close={close}>
       {opened ? (
-        <BackupContents sync={app.sync} opened={opened} close={close}>
+        <BackupContents app={app} opened={opened} close={close}>
           {opensHereOnly && <OpensHereOnly app={app} />}
         </BackupContents>
       ) : locked ? (
@@ -139,14 +140,15 @@ function textOf(error: unknown): string {
 const mostShown = 8
 
 interface BackupContentsProps {
-  sync: Sync
+  app: App
   opened: OpenedExport
   close: () => void
   children: ComponentChildren
 }
 
 /** Shows what is in a backup, how it differs from what is there now, and the ways to put it back. */
-function BackupContents({ sync, opened, close, children }: BackupContentsProps) {
+function BackupContents({ app, opened, close, children }: BackupContentsProps) {
+  const { sync } = app
   const { bookmarks, exported_at } = opened
   const [step, setStep] = useState<Step>()
   const heading = useRef<HTMLHeadingElement>(null)
@@ -158,7 +160,7 @@ function BackupContents({ sync, opened, close, children }: BackupContentsProps) 
     const what = later.settings.steps.Encrypting
     setStep({ what })
     try {
-      await restoreBackup(sync, opened, { overwrite, onProgress: (done, total) => setStep({ what, done, total }) })
+      await restoreBackup(app, opened, { overwrite, onProgress: (done, total) => setStep({ what, done, total }) })
     } finally {
       setStep(undefined)
     }
@@ -223,10 +225,11 @@ function compare(sync: Sync, bookmarks: readonly Bookmark[]): { missing: Bookmar
 }
 
 /** Puts back what a backup has. The message that tells of it takes it back. */
-async function restoreBackup(sync: Sync, opened: OpenedExport, options: RestoreOptions): Promise<void> {
+async function restoreBackup({ sync, userId }: App, opened: OpenedExport, options: RestoreOptions): Promise<void> {
   const { missing } = compare(sync, opened.bookmarks)
   const edits = undoable(sync)
-  const { imported, failed } = await edits.restoreExport(opened, options)
+  const restore = () => edits.restoreExport(opened, options)
+  const { imported, failed } = await noteImport(userId, opened.bookmarks.length, restore)
   const added = missing.filter(({ id }) => sync.get(id) !== undefined)
   const reset = imported - added.length
   tell(later.settings.fromBackup(added.length, reset, failed.length), { undo: () => edits.undo() })

@@ -1,5 +1,5 @@
-import { useSync } from '../../client/react.ts'
 import { nameOf } from '../library/kind.ts'
+import { useApp } from '../session/context.ts'
 import { Button } from '../ui/button.tsx'
 import { confirmFirst } from '../ui/dialogs.tsx'
 import { FileButton, saveFile } from '../ui/files.tsx'
@@ -27,12 +27,12 @@ export function Settings() {
 
 /** Files as browsers import and export them. */
 function BookmarkFiles() {
-  const sync = useSync()
+  const app = useApp()
   const job = useImportJob()
   const write = async (ending: 'html' | 'json' | 'csv') => {
     const files = await import('../../client/bookmark-file.ts')
     const { writeBookmarkFileAsync: html, writeBookmarkJson: json, writeBookmarkCsv: csv } = files
-    const text = await { html, json, csv }[ending]([...sync.bookmarks().values()])
+    const text = await { html, json, csv }[ending]([...app.sync.bookmarks().values()])
     saveFile(new Blob([text], { type: `text/${ending}` }), later.settings.bookmarkFile(ending))
   }
   return (
@@ -40,7 +40,7 @@ function BookmarkFiles() {
       <h2>{later.settings.files}</h2>
       <p>{later.settings.filesMore}</p>
       <div class="bar">
-        <FileButton label={later.settings.importFile} chosen={(file) => importFile(sync, file, askAboutPage)} />
+        <FileButton label={later.settings.importFile} chosen={(file) => importFile(app, file, askAboutPage)} />
         <Button onClick={() => write('html')}>{later.settings.saveFile}</Button>
         <Button onClick={() => write('json')}>{later.settings.saveJson}</Button>
         <Button onClick={() => write('csv')}>{later.settings.saveCsv}</Button>

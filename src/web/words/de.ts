@@ -222,6 +222,13 @@ export const de: Words = {
       'Ein anderer Tab hat eine neuere Version dieser Seite geöffnet. Hier lässt sich nichts mehr speichern, bis sie neu geladen ist.',
     newerPage:
       'Diese Seite hat eine neuere Version. Manche Teile öffnen sich vielleicht nicht, bis sie neu geladen ist.',
+    interruptedImport: 'Unterbrochener Import',
+    interrupted: (total) =>
+      plural(total, {
+        one: 'Ein Import oder eine Wiederherstellung wurde unterbrochen, und das einzige Lesezeichen wurde nicht gespeichert.',
+        other:
+          'Ein Import oder eine Wiederherstellung wurde unterbrochen, und nichts von den # Lesezeichen und Ordnern wurde gespeichert.',
+      }) + ' Wählen Sie die Datei noch einmal: Nichts kommt doppelt.',
     deletedElsewhere: 'Auf einem anderen Gerät gelöscht',
     deletedMany: (count, of) => `Ein anderes Gerät hat ${number(count)} Ihrer ${number(of)} Lesezeichen gelöscht.`,
     deleteHereToo: 'Auch hier löschen',

@@ -197,6 +197,12 @@ export const en = {
     newerTab:
       'Another tab has opened a newer version of this page. Here nothing can be saved any more until it is reloaded.',
     newerPage: 'This page has a newer version. Some parts may not open until it is reloaded.',
+    interruptedImport: 'Interrupted import',
+    interrupted: (total: number) =>
+      plural(total, {
+        one: 'An import or a restore was interrupted, and its only bookmark was not stored.',
+        other: 'An import or a restore was interrupted, and none of its # bookmarks and folders was stored.',
+      }) + ' Choose the file again: nothing is added twice.',
     deletedElsewhere: 'Deleted on another device',
     deletedMany: (count: number, of: number) =>
       `Another device deleted ${number(count)} of your ${number(of)} bookmarks.`,

@@ -1,0 +1,36 @@
+/**
+ * An import, or a backup that is put back, is stored all at once, when it is encrypted. If the page is closed or reloaded before, nothing has come,
+ * and the next start says so.
+ */
+const placeOf = (userId: string) => `import-${userId}`
+
+/** @param total the number of bookmarks that it has */
+export async function noteImport<T>(userId: string, total: number, run: () => Promise<T>): Promise<T> {
+  return navigator.locks.request(placeOf(userId), async () => {
+    localStorage.setItem(placeOf(userId), `${total}`)
+    addEventListener('beforeunload', askToStay)
+    try {
+      return await run()
+    } finally {
+      removeEventListener('beforeunload', askToStay)
+      forgetImport(userId)
+    }
+  })
+}
+
+function askToStay(event: Event): void {
+  event.preventDefault()
+}
+
+/** The number of bookmarks of an import that was interrupted; 0 if none was. */
+export async function findInterrupted(userId: string): Promise<number> {
+  const options = { ifAvailable: true }
+  // Without the lock, it still runs in another tab.
+  return navigator.locks.request(placeOf(userId), options, (lock) =>
+    lock ? Number(localStorage.getItem(placeOf(userId))) : 0,
+  )
+}
+
+export function forgetImport(userId: string): void {
+  localStorage.removeItem(placeOf(userId))
+}
