@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
-import { setImmediate as eventLoopTurn } from 'node:timers/promises'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { setImmediate as eventLoopTurn, setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { serveInOrder } from '../../src/service/http/connections.ts'
-import { buildApp } from '../support/app.ts'
+import { buildApp, type TestApp } from '../support/app.ts'
 import { until } from '../support/until.ts'
 
 const most = 16
@@ -34,12 +34,13 @@ async function send(origin: string, text: string): Promise<string> {
 
 async function openServer(t: Test) {
   const served: [path: string | undefined, response: ServerResponse][] = []
-  const server = createServer((request, response) => served.push([request.url, response]))
+  const options = { maxHeaderSize: 64 * 1024 }
+  const server = createServer(options, (request, response) => served.push([request.url, response]))
   serveInOrder(server)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.close())
-  return { served, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+  return { served, server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
 t.test('Requests that arrive together are served one after another; those of others come between', async (t) => {
@@ -62,6 +63,64 @@ t.test('Requests that arrive together are served one after another; those of oth
   )
 })
 
+t.test('While a request waits, what comes after it is not read', async (t) => {
+  const { served, server, origin } = await openServer(t)
+  const large = 30_000
+  const heads = Array.from(
+    { length: 10 },
+    (_, at) => `GET /${at} HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(large)}\r\n\r\n`,
+  )
+  const connected = once(server, 'connection')
+  const client = connect(Number(new URL(origin).port), '127.0.0.1', () => client.write(heads.join('')))
+  t.teardown(() => client.destroy())
+  const [connection] = (await connected) as [Socket]
+  await until(() => served.length === 1)
+  await sleep(200)
+  t.ok(connection.bytesRead < 5 * large, `${connection.bytesRead} bytes`)
+  for (const at of heads.keys()) {
+    await until(() => served.length > at)
+    served[at]?.[1].end()
+  }
+  t.ok(connection.bytesRead > 10 * large)
+})
+
+/** Sends the requests, takes what comes at once, and hangs up: the service must not keep the connection. */
+async function hangUp(t: Test, app: TestApp, head: string): Promise<string> {
+  const client = connect(Number(new URL(origin).port), '127.0.0.1', () => client.write(head))
+  let answer = ''
+  client.once('data', (chunk) => {
+    answer = String(chunk)
+    client.pause()
+  })
+  await until(() => answer !== '')
+  client.destroy()
+  const open = () => new Promise<number>((resolve) => app.app.server.getConnections((_, count) => resolve(count)))
+  await until(async () => (await open()) === 0)
+  t.pass('its connection is closed')
+  return answer
+}
+
+const app = await buildApp(t)
+const origin = await app.listen()
+const ada = await app.user('ada')
+const ids = { 'x-user-id': ada.userId, 'x-device-id': 'd', cookie: ada.cookie }
+const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' }
+const handshake = { ...ids, ...upgrade, 'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==' }
+const headOf = (method: string, path: string, headers: Record<string, string> = {}) =>
+  `${method} ${path} HTTP/1.1\r\nHost: x\r\n${Object.entries(headers)
+    .map((pair) => `${pair.join(': ')}\r\n`)
+    .join('')}\r\n`
+
+t.test('Only a GET is upgraded', async (t) => {
+  t.match(await hangUp(t, app, headOf('GET', '/api/v1/sync/realtime', handshake)), 'HTTP/1.1 101')
+  t.match(await hangUp(t, app, headOf('HEAD', '/api/v1/sync/realtime', handshake)), 'HTTP/1.1 426')
+})
+
+t.test('No connection is upgraded before the response that it waits for has ended', async (t) => {
+  const both = headOf('GET', '/openapi.yaml') + headOf('GET', '/api/v1/sync/realtime', handshake)
+  t.match(await hangUp(t, app, both), 'HTTP/1.1 200')
+})
+
 t.test('A connection with more requests than 16 ends, and no other of them is served', async (t) => {
   const { served, origin } = await openServer(t)
   t.equal(await send(origin, together(Array(2000).fill('/'))), '')
@@ -69,7 +128,6 @@ t.test('A connection with more requests than 16 ends, and no other of them is se
 })
 
 t.test('The service answers 16 that arrive together, and not 2,000', async (t) => {
-  const origin = await (await buildApp(t)).listen()
   const asked = (count: number) => send(origin, together(Array(count).fill('/api/v1/auth/session')))
   t.equal((await asked(most)).match(/HTTP\/1.1 401/g)?.length, most)
   t.equal(await asked(2000), '')

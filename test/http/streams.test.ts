@@ -316,10 +316,10 @@ t.test('However long it was silent, what goes on at 128 KiB in 10 s may be silen
   t.same(areClosed(sockets), [true, true, true, true])
 })
 
-/** Resolves once the service can send no more: each side has what its sockets hold. */
+/** Resolves once the service can send no more: each side has what its sockets hold. A full one is tried again after 200 ms. */
 async function settle(connections: Set<Socket>): Promise<void> {
   let last: string | undefined
-  for (let quiet = 0; quiet < 50; ) {
+  for (let quiet = 0; quiet < 400; ) {
     await sleep(1)
     const taken = [...connections].map(({ bytesWritten, writableLength }) => bytesWritten - writableLength).join()
     quiet = taken === last ? quiet + 1 : 0

@@ -20,6 +20,7 @@ const shareOfOne = 1 / 4
 const kept = 8
 /** Browsers, proxies and our clients send the next request after the answer. */
 const mostUnanswered = 16
+const turnMs = 10
 const checkMs = 5000
 /** Between two checks a client takes what waits for it, or this of a large response: 100 kbit/s. */
 const checkBytes = 64 * 1024
@@ -126,22 +127,40 @@ function readDescriptorLimit(): number | undefined {
   }
 }
 
+/** Decides whether Node hands the connection of a request over to the server's `upgrade` listener. */
+type Upgrading = HttpServer & { shouldUpgradeCallback(request: IncomingMessage): boolean }
+
 /**
- * Serves the requests of a connection one after another, each in its own turn of the event loop, and ends a connection with
- * more than 16. Node reads all that arrive together at once, 2,000 in a packet of 64 KiB: served together, they would hold up
- * everybody, and their responses would be in memory until they are read.
+ * Serves the requests of a connection one after another, and ends a connection with more than 16. Node reads all that arrive
+ * together at once, 2,000 in a packet of 64 KiB: served together, they would hold up everybody, and their responses would be
+ * in memory until they are read. While one waits, no more is read, so a connection holds hardly more than such a packet. None
+ * is upgraded behind another: its connection would no longer be read, and the response before would never end.
  */
 export function serveInOrder(server: HttpServer): void {
   const [serve] = server.listeners('request') as [RequestListener]
+  const upgrading = server as Upgrading
+  const { shouldUpgradeCallback } = upgrading
   /** The requests of a connection that wait for the one before. */
   const waiting = new WeakMap<Socket, (() => void)[]>()
+  const paused = new WeakSet<Socket>()
+  const inTurn = takeTurns()
 
   function serveNext(socket: Socket): void {
-    const next = socket.destroyed ? undefined : waiting.get(socket)?.shift()
-    if (next) setImmediate(next)
+    const queue = socket.destroyed ? undefined : waiting.get(socket)
+    const next = queue?.shift()
+    if (next) inTurn(next)
     else waiting.delete(socket)
+    if (queue?.length === 0 && paused.delete(socket)) socket.resume()
   }
 
+  function pause(socket: Socket): void {
+    if (!waiting.get(socket)?.length || paused.has(socket)) return
+    paused.add(socket)
+    socket.pause()
+  }
+
+  upgrading.shouldUpgradeCallback = (request) =>
+    !waiting.has(request.socket) && shouldUpgradeCallback.call(server, request)
   server.off('request', serve)
   server.on('request', (request: IncomingMessage, response) => {
     const { socket } = request
@@ -152,9 +171,26 @@ export function serveInOrder(server: HttpServer): void {
     if (!queue) {
       waiting.set(socket, [])
       serve(request, response)
-    } else if (queue.length < mostUnanswered - 1) queue.push(() => serve(request, response))
-    else socket.destroy()
+    } else if (queue.length < mostUnanswered - 1) {
+      queue.push(() => serve(request, response))
+      // Later: Node resumes the connection after each request, in the next tick.
+      if (queue.length === 1) queueMicrotask(() => pause(socket))
+    } else socket.destroy()
   })
+}
+
+/** Runs what it is given in its order, for 10 ms of each turn of the event loop: whoever sends one request at a time comes between. */
+function takeTurns(): (work: () => void) => void {
+  const queue: (() => void)[] = []
+  function runSome(): void {
+    const end = performance.now() + turnMs
+    do queue[0]?.()
+    while (queue.shift() && queue.length > 0 && performance.now() < end)
+    if (queue.length > 0) setImmediate(runSome)
+  }
+  return (work) => {
+    if (queue.push(work) === 1) setImmediate(runSome)
+  }
 }
 
 interface Progress {

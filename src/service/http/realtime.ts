@@ -51,9 +51,10 @@ const detach: preHandlerHookHandler = ({ raw }, reply, next) => {
   next()
 }
 
-/** Nothing else on this server is ever upgraded. */
-export function isRealtimeUpgrade({ url = '', headers }: IncomingMessage): boolean {
-  return url.split('?', 1)[0] === operations.openRealtime.path && headers.upgrade?.toLowerCase() === 'websocket'
+/** Nothing else on this server is ever upgraded: from then on, Node neither reads a connection nor sees its end. */
+export function isRealtimeUpgrade({ method, url = '', headers }: IncomingMessage): boolean {
+  const isRealtime = method === 'GET' && url.split('?', 1)[0] === operations.openRealtime.path
+  return isRealtime && headers.upgrade?.toLowerCase() === 'websocket'
 }
 
 /** Refuses handshakes that the WebSocket library would refuse with an HTML page (RFC 6455, section 4.2.1). */
