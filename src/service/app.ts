@@ -69,7 +69,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   registerErrors(app, context, lostPage(config))
   registerRequests(app, context, trust)
   await registerHeads(app, config)
-  await registerAdmission(app, log)
+  registerAdmission(app, log)
   // Sets cookies; it parses none, because stale ones with the same name have to be tried in turn (auth/sessions.ts).
   await app.register(cookie, { hook: false })
   app.setValidatorCompiler(validatorCompiler)

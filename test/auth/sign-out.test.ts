@@ -5,6 +5,7 @@ import { buffer } from 'node:stream/consumers'
 import t from 'tap'
 import type { Trx } from '../../src/service/db/engine/database.ts'
 import { endLogin, holdLogin } from '../../src/service/db/tables/logins.ts'
+import { networkOf } from '../../src/service/load/addresses.ts'
 import { allOperations, furnish, type Operation } from '../hostile/requests.ts'
 import { openDevice } from '../realtime/device.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
@@ -44,6 +45,14 @@ async function begin({ method, path, body = {} }: Operation, { cookie, token }: 
     return checkAnswer(method, path, response.statusCode ?? 0, response.headers, await buffer(response), text)
   }
 }
+
+t.test('A sign-out has its user’s place, however many others wait behind its address', async (t) => {
+  const own = await buildApp(t)
+  const user = await own.user('ada')
+  for (let places = 0; places < 8; places++) own.context.gate.requests.take(networkOf('127.0.0.1'))
+  t.equal((await user.call('POST', logout)).status, 200)
+  t.same(await own.context.database.db.selectFrom('tokens').selectAll().execute(), [])
+})
 
 t.test('A write whose body was still arriving at the sign-out does not happen', async (t) => {
   t.equal(writes.length, 22)

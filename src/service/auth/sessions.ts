@@ -1,6 +1,6 @@
 import { hash as hashOf, randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { FastifyBaseLogger, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { FastifyBaseLogger, FastifyRequest, onRequestAsyncHookHandler, onRequestHookHandler } from 'fastify'
 import { parse } from 'uuid'
 import { operations } from '../../../generated/operations.ts'
 import { ServiceError } from '../contract/errors.ts'
@@ -15,6 +15,8 @@ import { type CookieConfig, type CookieName, clearedCookies, refreshSeconds, ses
 declare module 'fastify' {
   interface FastifyRequest {
     session: Session | undefined
+    /** A login that a sign-out ends, whose session need not be valid: its request waits in that user's queue, not in its network's. */
+    leaving: LoginKey | undefined
   }
 }
 
@@ -51,9 +53,18 @@ const findsSessions: OperationId[] = ['getSession', 'refreshSession', 'listSessi
  */
 export function createSecurity(parts: SessionParts) {
   const { limits } = parts
-  return (operationId: OperationId): onRequestHookHandler => {
+  async function findLeaving(request: FastifyRequest): Promise<void> {
+    try {
+      request.leaving = (await findLoginsOf(parts.database.db, request.headers, parts.clock()))[0]
+    } catch {
+      // The operation looks, too, and reports it.
+    }
+  }
+
+  return (operationId: OperationId): onRequestHookHandler | onRequestAsyncHookHandler => {
     const scheme: Scheme = operations[operationId].security
     const cost = operations[operationId].cost.request
+    if (operationId === 'logout') return findLeaving
     if (scheme === 'none') return (_request, _reply, next) => next()
     const { kind, missing, wrong } = schemes[scheme]
     const hasOwnRate = findsSessions.includes(operationId)

@@ -1,24 +1,38 @@
-import underPressure from '@fastify/under-pressure'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { createRefusal } from '../load/refusal.ts'
 import { isMonitoring } from './requests.ts'
 
 const sampleMs = 2000
+const resolutionMs = 10
 const maxMeanDelayMs = 250
 /** This many at a time are never refused: if the loop lags without a queue, refusing would not help. */
 const alwaysServed = 32
 
 /** While the event loop lags, refuses all but a few requests at a time, before any work is done for them. */
-export async function registerAdmission(app: FastifyInstance, log: FastifyBaseLogger): Promise<void> {
+export function registerAdmission(app: FastifyInstance, log: FastifyBaseLogger): void {
   const isBusy = watchRequests(app)
   const refuse = createRefusal(log, 'the event loop lags: refusing some requests')
-  await app.register(underPressure, {
-    maxEventLoopDelay: maxMeanDelayMs,
-    sampleInterval: sampleMs,
-    pressureHandler: async (request) => {
-      if (isBusy() && !isMonitoring(request)) throw refuse()
-    },
+  const lags = watchLoop(app)
+  app.addHook('onRequest', (request, _reply, next) => {
+    next(lags() && isBusy() && !isMonitoring(request) ? refuse() : undefined)
   })
+}
+
+function watchLoop(app: FastifyInstance): () => boolean {
+  const delays = monitorEventLoopDelay({ resolution: resolutionMs })
+  delays.enable()
+  let meanMs = 0
+  const timer = setInterval(() => {
+    // It measures how long its timer takes.
+    meanMs = delays.mean / 1e6 - resolutionMs
+    delays.reset()
+  }, sampleMs).unref()
+  app.addHook('onClose', async () => {
+    clearInterval(timer)
+    delays.disable()
+  })
+  return () => meanMs > maxMeanDelayMs
 }
 
 /** Requests count until the loop has turned: of those that arrive together, each may end before the next one begins. */

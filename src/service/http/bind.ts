@@ -66,7 +66,7 @@ export function bindOperations<Parts extends BindingParts>(
       const { trace, session } = request
       const more = costOfBody(operationId, request.body)
       if (session && more > 0) limits.spend(session.userId, more)
-      const free = isFree && session
+      const free = isFree && (session ?? request.leaving)
       const run = (): Answer<Answered> => {
         const sent = toOperationRequest(request)
         return trace ? within(trace, () => handler(sent, parts)) : handler(sent, parts)
@@ -91,6 +91,7 @@ export function bindOperations<Parts extends BindingParts>(
   }
 
   app.decorateRequest('session', undefined)
+  app.decorateRequest('leaving', undefined)
   // Fastify completes the schemas that it is given.
   for (const { method, url, schema } of routes)
     app.route({ method, url, schema, ...route(schema.operationId as OperationId) } as RouteOptions)

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { extname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import files, { type FastifyStaticOptions } from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { loginFailures } from '../../../generated/login-failures.ts'
 import { isBundle } from '../bundle.ts'
@@ -23,27 +22,29 @@ const webFolder = isBundle ? beside('web/') : beside('../../../dist/web/')
 const serviceWorker = 'service-worker.js'
 const redoc = 'redoc.standalone.js'
 
-/** The types of text files; of some, the plugin would send outdated names. */
 const types: Record<string, string> = {
+  '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
   '.json': 'application/json; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
+  '.map': 'application/json; charset=utf-8',
+  '.png': 'image/png',
   '.svg': 'image/svg+xml; charset=utf-8',
+  '.txt': 'text/plain; charset=utf-8',
+  '.webmanifest': 'application/manifest+json; charset=utf-8',
+  '.woff2': 'font/woff2',
   '.yaml': 'application/yaml; charset=utf-8',
 }
 
-/** The plugin serves nothing by itself: `reply.sendFile` sends the file that a route names, always as a whole. */
-const fileOptions: FastifyStaticOptions = {
-  serve: false,
-  acceptRanges: false,
-  cacheControl: false,
-  // Derived from size and time, an ETag would not change with the file where builds have a fixed time.
-  etag: false,
-  lastModified: false,
-  setHeaders(reply, path) {
-    const type = types[extname(path)]
-    if (type) reply.type(type)
-  },
+/**
+ * Sends a file as a whole. It is read once and kept, since each open one would take a descriptor for as long as somebody
+ * likes to leave it unread.
+ */
+function fileSender(folder: string, name: string): (reply: FastifyReply) => Promise<FastifyReply> {
+  const read = readOnce(() => readFile(join(folder, name)))
+  const type = types[extname(name)]
+  if (type === undefined) throw new Error(`${name} has no media type`)
+  return async (reply) => reply.type(type).send(await read())
 }
 
 /** Everything that a document loads comes from this service. */
@@ -70,7 +71,6 @@ const workerPolicy = "default-src 'none'; connect-src 'self'"
 export async function registerPages(app: FastifyInstance, config: PagesConfig): Promise<void> {
   await app.register(async (pages) => {
     if (config.environment === 'development') redirectToPublicUrl(pages, config.publicUrl)
-    await pages.register(files, fileOptions)
     if (config.serveApp) await registerApp(pages)
     else registerPlainPages(pages)
     await registerDocuments(pages, config)
@@ -99,13 +99,16 @@ async function registerApp(app: FastifyInstance): Promise<void> {
     // Otherwise whoever answers for names learns which hosts are bookmarked, as soon as a list is shown.
     'x-dns-prefetch-control': 'off',
   }
-  for (const path of ['/', '/login'])
-    app.get(path, (_request, reply) => reply.headers(pageHeaders).sendFile('index.html', webFolder))
+  const sendPage = fileSender(webFolder, 'index.html')
+  for (const path of ['/', '/login']) app.get(path, (_request, reply) => sendPage(reply.headers(pageHeaders)))
   // It works for the folder that it is in.
   const workerHeaders = { 'content-security-policy': workerPolicy, 'cache-control': 'no-cache' }
-  app.get(`/${serviceWorker}`, (_request, reply) => reply.headers(workerHeaders).sendFile(serviceWorker, webFolder))
-  for (const name of names)
-    app.get(`/demo/${name}`, (_request, reply) => reply.header('cache-control', 'no-cache').sendFile(name, webFolder))
+  const sendWorker = fileSender(webFolder, serviceWorker)
+  app.get(`/${serviceWorker}`, (_request, reply) => sendWorker(reply.headers(workerHeaders)))
+  for (const name of names) {
+    const send = fileSender(webFolder, name)
+    app.get(`/demo/${name}`, (_request, reply) => send(reply.header('cache-control', 'no-cache')))
+  }
 }
 
 /** A sign-in without a web app ends here: at the documents, or at the reason for its failure. */
@@ -121,8 +124,10 @@ function registerPlainPages(app: FastifyInstance): void {
 
 /** Serves the contract as written and the documents that `npm run build` made from it; all assets are local. */
 async function registerDocuments(app: FastifyInstance, config: PagesConfig): Promise<void> {
-  for (const name of ['openapi.yaml', 'asyncapi.yaml'])
-    app.get(`/${name}`, (_request, reply) => reply.sendFile(name, contractFolder))
+  for (const name of ['openapi.yaml', 'asyncapi.yaml']) {
+    const send = fileSender(contractFolder, name)
+    app.get(`/${name}`, (_request, reply) => send(reply))
+  }
   const names = await builtFiles(docsFolder)
   if (names.length === 0) return sayWhatToRun(app)
   app.get('/docs', (_request, reply) => reply.redirect('/docs/'))
@@ -214,9 +219,10 @@ function documentsOf(name: string, config: PagesConfig) {
   }
   const namesService = name !== redoc && ['.html', '.json', '.js'].includes(extension)
   const readOurs = readOnce(() => readAsOurs(join(docsFolder, name), config))
+  const sendFile = fileSender(docsFolder, name)
   const send = async (reply: FastifyReply) => {
     reply.headers(headers)
-    if (!namesService) return reply.sendFile(name, docsFolder)
+    if (!namesService) return sendFile(reply)
     return reply.type(types[extension] as string).send(await readOurs())
   }
   const page = isPage ? [name === 'index.html' ? '' : name.slice(0, -5)] : []
