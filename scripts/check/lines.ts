@@ -1,0 +1,30 @@
+/** A step of `npm run check`: the project does not grow unnoticed. A commit that adds a feature may raise a bound, and says why. */
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+
+/** The most lines of TypeScript and JavaScript in these folders. */
+const bounds = [
+  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 66_000 },
+  { what: 'test', folders: ['test'], most: 62_500 },
+]
+
+for (const { what, folders, most } of bounds) {
+  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...folders], {
+    encoding: 'utf8',
+    maxBuffer: 16 * 1024 * 1024,
+  })
+  const files = listed.split('\n').filter((path) => /\.(ts|tsx|mjs|js)$/.test(path))
+  const lines = files.reduce((sum, path) => sum + linesOf(path), 0)
+  console.log(`${what}: ${lines} of ${most} lines`)
+  if (lines > most) process.exitCode = 1
+}
+
+/** None of a file that was deleted and is not committed yet. */
+function linesOf(path: string): number {
+  try {
+    return readFileSync(path, 'utf8').split('\n').length - 1
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0
+    throw error
+  }
+}
