@@ -154,7 +154,7 @@ export function serveInOrder(server: HttpServer): void {
   }
 
   function pause(socket: Socket): void {
-    if (!waiting.get(socket)?.length || paused.has(socket)) return
+    if (!waiting.get(socket)?.length) return
     paused.add(socket)
     socket.pause()
   }
@@ -174,7 +174,7 @@ export function serveInOrder(server: HttpServer): void {
     } else if (queue.length < mostUnanswered - 1) {
       queue.push(() => serve(request, response))
       // Later: Node resumes the connection after each request, in the next tick.
-      if (queue.length === 1) queueMicrotask(() => pause(socket))
+      queueMicrotask(() => pause(socket))
     } else socket.destroy()
   })
 }
