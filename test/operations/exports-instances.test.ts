@@ -96,6 +96,13 @@ async function otherInstance(t: Test, { context: { notices }, dataDir }: TestApp
     notices.publishJob()
     return context.notices.counts().received > 0
   })
+  // Notices keep their order: once it hears of this, it has heard of them all.
+  const heard = Promise.withResolvers<void>()
+  const following = context.notices.follow('somebody', heard.resolve)
+  await following.ready
+  notices.publishChange('somebody')
+  await heard.promise
+  following.stop()
   return context.exportWorker
 }
 

@@ -22,8 +22,8 @@ export function readCsv(text: string): BookmarkFile {
   const trimmed = text.trimStart()
   const [first = ''] = trimmed.split(/[\n\r]/, 1)
   const delimiter = [';', '\t'].find((delimiter) => first.includes(delimiter)) ?? ','
-  const newline = (/\r\n|\n|\r/.exec(trimmed)?.[0] ?? '\n') as '\n'
-  const { data } = papa.parse<string[]>(trimmed, { delimiter, newline, skipEmptyLines: 'greedy' })
+  const newline = /\r\n|\n|\r/.exec(trimmed)?.[0] ?? '\n'
+  const { data } = papa.parse(trimmed, { delimiter, newline, skipEmptyLines: 'greedy' })
   const [names = [], ...rows] = data
   const columns = new Map(names.map((name, index) => [name.trim().toLowerCase(), index]))
   const has = (column: string) => columns.has(column)

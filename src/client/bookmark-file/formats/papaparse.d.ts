@@ -1,0 +1,13 @@
+/** What is used of it. @types/papaparse would bring the globals of Node and of pages into the client. */
+declare module 'papaparse' {
+  interface ParseOptions {
+    delimiter: string
+    newline: string
+    skipEmptyLines: 'greedy'
+  }
+  const papa: {
+    parse(text: string, options: ParseOptions): { data: string[][] }
+    unparse(rows: readonly (readonly string[])[]): string
+  }
+  export default papa
+}
