@@ -160,8 +160,7 @@ export interface Sync {
    * there, in the order of the list. Existing bookmarks stay as they are, but siblings without a position may get one.
    * Importing a file twice adds nothing twice: existing folders with the same titles are used again, and of the bookmarks
    * in them those with the same `url` are left out (unless `duplicates` is `keep`). What the list itself contains twice is
-   * added twice. What `readBookmarkFile` has read gets other ids, which are the same on every device: a file that two of them
-   * import before they have synced is there once. An app's own ids stay. A bookmark that is too large is imported without its icon, or else without its `attributes` too (`reduced`).
+   * added twice. A bookmark that is too large is imported without its icon, or else without its `attributes` too (`reduced`).
    * Without `into`, a browser's own folders go where an extension has them: its toolbar into the folder that is marked as
    * the toolbar, whatever its title, and Firefox's Other Bookmarks to the top level if an extension has
    * made folders.

@@ -3,7 +3,7 @@ import t from 'tap'
 import { buildTree } from '../../../src/client/bookmark/build-tree.ts'
 import { readBookmarkFile } from '../../../src/client/bookmark-file/read.ts'
 import { planImport } from '../../../src/client/sync/edits/import.ts'
-import { bookmarksIn, idsBeside, linesOf } from './samples.ts'
+import { bookmarksIn, linesOf } from './samples.ts'
 
 const folder = new URL('../../fixtures/odd-bookmarks/', import.meta.url)
 const bytesOf = (name: string) => readFileSync(new URL(name, folder))
@@ -25,17 +25,16 @@ t.test('what was imported in the wrong charset is repaired by the file that is r
   const inWrongCharset = file(2).replace(/[^ -~]/g, '\uFFFD')
   const garbled = readBookmarkFile(inWrongCharset).bookmarks
   t.match(garbled, [{ title: '\uFFFD'.repeat(7) }, { title: '\uFFFD'.repeat(6) }])
-  const { added, changed, repaired } = await planImport(bookmarksIn(file(2)), buildTree(garbled), idsBeside(garbled))
+  const { added, changed, repaired } = await planImport(bookmarksIn(file(2)), buildTree(garbled), 'device')
   t.equal(added.size, 0)
   t.equal(repaired.size, 2)
   const [ofFolder, ofLink] = garbled.map(({ id }) => changed.get(id))
   t.match(ofFolder, { title: 'Новости' })
   const where = { parentId: ofFolder?.id, folder: 'Новости', path: 'Новости' }
   t.match(ofLink, { title: 'Погода', tags: ['газета'], description: 'Описание', ...where })
-  const mended = [...changed.values()]
-  const again = await planImport(bookmarksIn(file(2)), buildTree(mended), idsBeside(mended))
+  const again = await planImport(bookmarksIn(file(2)), buildTree([...changed.values()]), 'device')
   t.same([again.added.size, again.changed.size], [0, 0], 'once')
-  const other = await planImport(bookmarksIn(file(3)), buildTree(garbled), idsBeside(garbled))
+  const other = await planImport(bookmarksIn(file(3)), buildTree(garbled), 'device')
   t.equal(other.repaired.size, 1, 'another date, another bookmark')
 })
 
@@ -43,8 +42,7 @@ t.test('folders are the same however their letters are composed', async (t) => {
   const file = (name: string) => bookmarksIn(`<DL><DT><H3>${name}</H3><DL><DT><A HREF="u">x</A></DL></DL>`)
   const [composed, decomposed] = ['Bücher'.normalize('NFC'), 'Bücher'.normalize('NFD')]
   t.not(composed, decomposed)
-  const existing = file(composed)
-  const { added } = await planImport(file(decomposed), buildTree(existing), idsBeside(existing))
+  const { added } = await planImport(file(decomposed), buildTree(file(composed)), 'device')
   t.equal(added.size, 0)
 })
 

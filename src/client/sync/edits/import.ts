@@ -4,9 +4,7 @@ import { isPosition, positionsBetween } from '../../bookmark/positions.ts'
 import { kindOf, type TreeNode } from '../../bookmark/tree.ts'
 import type { OpenedExport, PlaintextBookmark } from '../../bookmark.ts'
 import { arrange, type Contents } from '../../bookmark-file/arrange.ts'
-import { isFileId } from '../../bookmark-file/file-id.ts'
 import { isMarked, markedId, markedRoles, noteMarked, type Role, roleOf } from '../../bookmark-file/marks.ts'
-import { deriveId, type Likeness } from '../../crypto/derived-id.ts'
 import type { Keys } from '../../crypto/keys.ts'
 import { RecordError } from '../../errors.ts'
 import { nextTurn, paced } from '../../timing/paced.ts'
@@ -63,17 +61,12 @@ export async function importList(
   bookmarks: readonly PlaintextBookmark[],
   options: ImportOptions,
 ): Promise<ImportReport> {
-  const { replica, tabs, tree, keys, signal } = parts
+  const { replica, tabs, tree, deviceId, signal } = parts
   const importNow = async () => {
     // Another tab may just have imported the same file.
     await replica.load()
     const { formed, failed } = await sortByForm(bookmarks, signal)
-    const ids: IdSource = {
-      derive: (likeness) => deriveId(keys, likeness),
-      // What was deleted comes back. What cannot be read must not be replaced.
-      isTaken: (id) => viewOf(replica.rows.get(id)).bookmark !== null || !!replica.rows.get(id)?.unreadable,
-    }
-    const plan = await planImport(formed, tree.read(), ids, options, signal)
+    const plan = await planImport(formed, tree.read(), deviceId, options, signal)
     return queueAccepted(parts, formed, options, isMissing, plan, failed)
   }
   return tabs.exclusively('import', importNow, signal)
@@ -130,28 +123,26 @@ async function queueAccepted(
   const hashes = new Map([...changed.keys()].map((id) => [id, viewOf(rows.get(id)).data_hash]))
   let done = 0
   const advance = () => onProgress?.(++done, bookmarks.length)
-  const additions = bookmarks.flatMap((bookmark) => added.get(bookmark) ?? [])
-  const listedIds = new Map([...added].map(([listed, { id }]) => [id, listed.id]))
-  const listedId = (id: string) => listedIds.get(id) as string
+  const comers = bookmarks.flatMap((bookmark) => added.get(bookmark) ?? [])
   const others = bookmarks.filter((bookmark) => !added.has(bookmark))
   const existing = others.filter((bookmark) => !repaired.has(bookmark) && !dissolved.has(bookmark)).map(({ id }) => id)
   others.forEach(advance)
-  const sealed = await sealList(keys, additions, signal, advance)
+  const sealed = await sealList(keys, comers, signal, advance)
   const edits = new Map<string, SealedEdit>()
   const failed: ImportReport['failed'] = []
   const reduced = new Set<string>()
-  const sort = ([index, addition]: [number, PlaintextBookmark]) => {
-    const { id } = addition
+  const sort = ([index, comer]: [number, PlaintextBookmark]) => {
+    const { id } = comer
     const whole = sealed[index] as SealedEdit | RecordError
-    const edit = orReduced(keys, addition, whole)
-    if (edits.has(id)) existing.push(listedId(id))
-    else if (edit instanceof RecordError) failed.push({ id: listedId(id), error: edit })
+    const edit = orReduced(keys, comer, whole)
+    if (edits.has(id)) existing.push(id)
+    else if (edit instanceof RecordError) failed.push({ id, error: edit })
     else {
       edits.set(id, edit)
       if (edit !== whole) reduced.add(id)
     }
   }
-  await paced(additions.entries(), sort, signal)
+  await paced(comers.entries(), sort, signal)
   const resealed = await sealList(keys, [...changed.values()], signal, () => {})
   // An import must not fail because something that exists already has no room left for what it gets.
   const changes = resealed.filter((edit): edit is SealedEdit => !(edit instanceof RecordError))
@@ -163,7 +154,7 @@ async function queueAccepted(
     const isAccepted = isChange ? hashes.get(id) === viewOf(row).data_hash : accepts(row, edit)
     if (isAccepted) edited.push(id)
     else if (!isChange) {
-      existing.push(listedId(id))
+      existing.push(id)
       reduced.delete(id)
     }
     return isAccepted
@@ -212,9 +203,6 @@ interface ImportPlan {
  * folders with the same titles are used again. What is listed twice is added twice, so the list loses nothing. Folders at
  * the top level that are marked as a browser's own go into the existing ones with the same mark, whatever their titles.
  *
- * What was read from a file gets ids and positions that are the same on a device that imports the same file before both have
- * synced.
- *
  * @param list of bookmarks with the same id, the first is the one to add
  * @param tree what exists, as sorted by `buildTree`
  * @throws RangeError `into` is not a folder
@@ -222,14 +210,11 @@ interface ImportPlan {
 export async function planImport(
   list: readonly PlaintextBookmark[],
   tree: readonly TreeNode[],
-  ids: IdSource,
+  deviceId: string,
   { into, duplicates = 'skip' }: ImportRules = {},
   signal?: AbortSignal | undefined,
 ): Promise<ImportPlan> {
-  const existing = await indexPaths(tree, ids, signal)
-  // A deleted folder must not take back what was left of its contents: the file has that, too.
-  const left = new Set(tree.map(({ bookmark }) => bookmark.parentId))
-  const idFor = idGiver({ ...ids, isTaken: (id) => left.has(id) || ids.isTaken(id) })
+  const existing = await indexPaths(tree, signal)
   if (!existing.places.has(into)) throw new RangeError(`There is no folder ${into}`)
   const contents = arrange(list)
   await nextTurn()
@@ -237,28 +222,27 @@ export async function planImport(
   const plan: ImportPlan = { added: new Map(), changed: new Map(), repaired: new Set(), dissolved: new Set() }
   const pending = findTopLevel(list, contents, existing, into)
   const planGroup = ({ items, place, folder, parentId }: Group) => {
-    const additions = byFolder.get(folder) ?? []
-    byFolder.set(folder, additions)
-    for (const item of findMissing(items, place, existing, duplicates)) {
-      const addition = { ...withParent(item, parentId), id: idFor(item, place) }
-      plan.added.set(item, addition)
-      additions.push(addition)
+    const comers = byFolder.get(folder) ?? []
+    byFolder.set(folder, comers)
+    for (const item of findComers(items, place, existing, duplicates)) {
+      const comer = withParent(item, parentId)
+      plan.added.set(item, comer)
+      comers.push(comer)
     }
     for (const item of items) {
-      const addition = plan.added.get(item)
-      if (!addition) repair(item, place, existing, plan)
+      if (!plan.added.has(item)) repair(item, place, existing, plan)
       const inside = contents.get(item)
-      const target = addition ? newFolder(addition, place, ids) : existingFolder(item, place, existing)
-      if (target && target.parentId === undefined) plan.dissolved.add(item)
-      if (inside && target) pending.push({ items: inside, ...target })
+      const target = findFolder(item, place, existing)
+      if (target.parentId === undefined && !plan.added.has(item)) plan.dissolved.add(item)
+      if (inside) pending.push({ items: inside, ...target })
     }
   }
   await paced(pending, planGroup, signal)
-  const placeAdditions = ([folder, additions]: [string | undefined, PlaintextBookmark[]]) => {
+  const placeComers = ([folder, comers]: [string | undefined, PlaintextBookmark[]]) => {
     const siblings = (folder === undefined ? tree : existing.nodes.get(folder)?.children) ?? []
-    if (additions.length > 0) placeAfter(siblings, additions, plan.changed)
+    if (comers.length > 0) placeAfter(siblings, comers, deviceId, plan.changed)
   }
-  await paced(byFolder, placeAdditions, signal)
+  await paced(byFolder, placeComers, signal)
   return plan
 }
 
@@ -285,7 +269,7 @@ function findTopLevel(
   return [...groups].map(([parentId, items]) => ({ items, ...targetAt(parentId, existing) }))
 }
 
-function findMissing(
+function findComers(
   items: readonly PlaintextBookmark[],
   place: Place,
   existing: PathIndex,
@@ -294,12 +278,12 @@ function findMissing(
   const { urls, hasSeparator } = place
   const isThere = {
     link: ({ url = '' }: PlaintextBookmark) => duplicates === 'skip' && urls.has(url),
-    folder: (item: PlaintextBookmark) => existingFolder(item, place, existing) !== undefined,
+    folder: (item: PlaintextBookmark) => findFolder(item, place, existing).parentId !== item.id,
     separator: () => false,
   }
-  const missing = items.filter((item) => !existing.nodes.has(item.id) && !isThere[kindOf(item)](item))
+  const coming = items.filter((item) => !existing.nodes.has(item.id) && !isThere[kindOf(item)](item))
   const leavesSeparators = duplicates === 'skip' && hasSeparator
-  return leavesSeparators && missing.every((item) => kindOf(item) === 'separator') ? [] : missing
+  return leavesSeparators && coming.every((item) => kindOf(item) === 'separator') ? [] : coming
 }
 
 /** If a file comes again that was read in the wrong charset, what it says now is what it said then. */
@@ -321,18 +305,17 @@ function withParent({ parentId: _, ...bookmark }: PlaintextBookmark, parentId: s
   return { ...bookmark, ...(parentId !== undefined && { parentId }) }
 }
 
-/** Gives positions to additions, and to the siblings that had no usable one, which would come last. */
+/** Gives positions to what comes, and to the siblings that had no usable one, which would come last. */
 function placeAfter(
   siblings: readonly TreeNode[],
-  additions: readonly PlaintextBookmark[],
+  comers: readonly PlaintextBookmark[],
+  deviceId: string,
   changed: ImportPlan['changed'],
 ): void {
   const last = siblings.findLastIndex(({ bookmark }) => isPosition(bookmark.position))
   const unplaced = siblings.slice(last + 1).map(({ bookmark }) => ({ ...(changed.get(bookmark.id) ?? bookmark) }))
-  const all = [...unplaced, ...additions]
-  // Whoever adds the same at the same place gives the same positions.
-  const maker = all.map(({ id }) => id).join()
-  const positions = positionsBetween(siblings[last]?.bookmark.position ?? null, null, all.length, maker)
+  const all = [...unplaced, ...comers]
+  const positions = positionsBetween(siblings[last]?.bookmark.position ?? null, null, all.length, deviceId)
   for (const [index, bookmark] of all.entries()) bookmark.position = positions[index] as string
   for (const sibling of unplaced) changed.set(sibling.id, sibling)
 }
@@ -352,10 +335,10 @@ function targetAt(parentId: string | undefined, { places }: PathIndex): Target {
 }
 
 /**
- * The existing folder with the same id or title. A browser's own folder, which the list has at its top level, is the existing
- * one with the same mark, whatever its title.
+ * An existing folder with the same id or title, or a new one. A browser's own folder, which the list has at its top level, is
+ * the existing one with the same mark, whatever its title.
  */
-function existingFolder(item: PlaintextBookmark, around: Place, existing: PathIndex): Target | undefined {
+function findFolder(item: PlaintextBookmark, around: Place, existing: PathIndex): Target {
   const { id, title, dateAdded = '' } = item
   const { nodes, places, marked } = existing
   if (nodes.has(id)) return targetAt(id, existing)
@@ -363,17 +346,13 @@ function existingFolder(item: PlaintextBookmark, around: Place, existing: PathIn
   const role = around === places.get(undefined) ? roleOf(item) : undefined
   const isSame = same && roleOf(nodes.get(same.id)?.bookmark) === role
   if (role && !isSame && marked.has(role)) return targetAt(marked.get(role), existing)
-  return same && { place: same.place, folder: same.id, parentId: same.id }
-}
-
-function newFolder(folder: PlaintextBookmark, around: Place, ids: IdSource): Target {
-  return { place: placeInside(folder, around, ids), folder: folder.id, parentId: folder.id }
+  return same
+    ? { place: same.place, folder: same.id, parentId: same.id }
+    : { place: emptyPlace(), folder: id, parentId: id }
 }
 
 /** The contents of the folders of one path, that is, with the same titles from the top level on. */
 interface Place {
-  /** The id of a folder with this path that comes from a file. Empty at the top level. */
-  key: string
   /** The id of the first link with each address. */
   urls: Map<string, string>
   hasSeparator: boolean
@@ -392,13 +371,9 @@ interface PathIndex {
   marked: Map<Role, string | undefined>
 }
 
-async function indexPaths(
-  tree: readonly TreeNode[],
-  ids: IdSource,
-  signal: AbortSignal | undefined,
-): Promise<PathIndex> {
+async function indexPaths(tree: readonly TreeNode[], signal: AbortSignal | undefined): Promise<PathIndex> {
   const nodes = new Map<string, TreeNode>()
-  const top = emptyPlace('')
+  const top = emptyPlace()
   const places = new Map<string | undefined, Place>([[undefined, top]])
   const marked: PathIndex['marked'] = new Map()
   const pending = tree.map((node) => ({ node, place: top }))
@@ -407,7 +382,7 @@ async function indexPaths(
     nodes.set(id, node)
     noteMarked(marked, node.bookmark)
     if (place === top && roleOf(node.bookmark) === 'other' && !marked.has('other')) marked.set('other', id)
-    const inside = enter(place, node.bookmark, ids)
+    const inside = enter(place, node.bookmark)
     if (!inside) return
     places.set(id, inside)
     for (const child of node.children) pending.push({ node: child, place: inside })
@@ -417,54 +392,20 @@ async function indexPaths(
   return { nodes, places, marked }
 }
 
-function emptyPlace(key: string): Place {
-  return { key, urls: new Map(), hasSeparator: false, folders: new Map(), garbled: new Map() }
+function emptyPlace(): Place {
+  return { urls: new Map(), hasSeparator: false, folders: new Map(), garbled: new Map() }
 }
 
 /** Adds a bookmark to what is there; returns the place inside if it is a folder. */
-function enter(place: Place, bookmark: Readonly<PlaintextBookmark>, ids: IdSource): Place | undefined {
+function enter(place: Place, bookmark: Readonly<PlaintextBookmark>): Place | undefined {
   const kind = kindOf(bookmark)
   const { id, url = '', title, dateAdded } = bookmark
   if (kind === 'link' && !place.urls.has(url)) place.urls.set(url, id)
   if (kind === 'separator') place.hasSeparator = true
   if (kind !== 'folder') return undefined
   const name = title.normalize()
-  const same = place.folders.get(name) ?? { id, place: placeInside(bookmark, place, ids) }
+  const same = place.folders.get(name) ?? { id, place: emptyPlace() }
   place.folders.set(name, same)
   if (dateAdded && hasGarbledTitle(bookmark)) place.garbled.set(dateAdded, same)
   return same.place
-}
-
-function placeInside(folder: Readonly<PlaintextBookmark>, around: Place, { derive }: IdSource): Place {
-  return emptyPlace(derive({ ...likenessOf(folder, around), ordinal: 0 }))
-}
-
-/** Where ids come from, and which are in use. */
-export interface IdSource {
-  derive(likeness: Likeness): string
-  isTaken(id: string): boolean
-}
-
-/** Gives additions their ids. A caller's own ids stay. */
-function idGiver({ derive, isTaken }: IdSource) {
-  const ordinals = new Map<string, number>()
-  return (item: PlaintextBookmark, place: Place): string => {
-    if (!isFileId(item.id)) return item.id
-    const likeness = likenessOf(item, place)
-    const first = derive({ ...likeness, ordinal: 0 })
-    let ordinal = ordinals.get(first) ?? 0
-    let id = first
-    do id = ordinal === 0 ? first : derive({ ...likeness, ordinal })
-    while (isTaken(id) && ++ordinal)
-    ordinals.set(first, ordinal + 1)
-    return id
-  }
-}
-
-function likenessOf(item: Readonly<PlaintextBookmark>, { key }: Place): Omit<Likeness, 'ordinal'> {
-  const kind = kindOf(item)
-  // Browsers give their own folders a title in the user's language.
-  const role = key === '' ? roleOf(item) : undefined
-  const names = { link: item.url ?? '', folder: role ? markedId(role) : item.title.normalize(), separator: '' }
-  return { place: key, kind, name: names[kind] }
 }
