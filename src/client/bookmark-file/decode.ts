@@ -1,31 +1,50 @@
 /** Bytes within which a page names its charset, with room for a long comment. */
 const headLength = 4096
 
+const marks = [
+  { label: 'utf-8', mark: [0xef, 0xbb, 0xbf] },
+  { label: 'utf-16le', mark: [0xff, 0xfe] },
+  { label: 'utf-16be', mark: [0xfe, 0xff] },
+]
+
 /**
- * The text of a file. A byte order mark decides; else it is UTF-8 if all of it is valid, whatever its META says, since
- * other charsets hardly ever look like that; else what META names; else windows-1252, as browsers assume.
+ * The text of a file. A byte order mark decides; else it is UTF-8 if all of it, or most of what is not ASCII, is valid, whatever
+ * its META says, since other charsets hardly ever look like that; else what META names; else windows-1252, as browsers assume.
  */
 export function decodeFile(input: string | Uint8Array): string {
   if (typeof input === 'string') return input.replace(/^\uFEFF/, '')
-  const marked = [
-    { label: 'utf-16le', mark: [0xff, 0xfe] },
-    { label: 'utf-16be', mark: [0xfe, 0xff] },
-  ].find(({ mark }) => mark.every((byte, index) => input[index] === byte))
+  const marked = marks.find(({ mark }) => mark.every((byte, index) => input[index] === byte))
   if (marked) return new TextDecoder(marked.label).decode(input)
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(input)
-  } catch {
-    return decoderNamedIn(input).decode(input)
-  }
+  const text = new TextDecoder('utf-8').decode(input)
+  const label = labelIn(input)
+  return isUtf8(text, label) ? text : decoderOf(label).decode(input)
 }
 
-function decoderNamedIn(input: Uint8Array): TextDecoder {
+/** A file that was cut, or that somebody has written into, has a few bytes that are wrong. */
+function isUtf8(text: string, label: string): boolean {
+  let [right, wrong] = [0, 0]
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === 0xfffd) wrong++
+    else if (code > 0x7f) right++
+  }
+  return right >= wrong * (namesUnicode(label) ? 1 : 4)
+}
+
+function labelIn(input: Uint8Array): string {
   const head = new TextDecoder('windows-1252').decode(input.subarray(0, headLength))
   const tags = head.split(/<meta\s/i).slice(1)
   const named = tags.flatMap((tag) => /charset *= *["']?([\w.:-]+)/i.exec(tag.split('>')[0] ?? '')?.[1] ?? [])
-  const [label = ''] = named
-  // A file that is read as ASCII up to here is not in UTF-16, and not in UTF-8 either.
-  if (!label || /^(utf|unicode)/i.test(label)) return new TextDecoder('windows-1252')
+  return named[0] ?? ''
+}
+
+function namesUnicode(label: string): boolean {
+  return /^(utf|unicode)/i.test(label)
+}
+
+function decoderOf(label: string): TextDecoder {
+  // A file that is read as ASCII up to its META is not in UTF-16, and this one is not in UTF-8 either.
+  if (!label || namesUnicode(label)) return new TextDecoder('windows-1252')
   try {
     return new TextDecoder(label)
   } catch {

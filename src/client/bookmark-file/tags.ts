@@ -36,7 +36,7 @@ const commentEnd = /-->/g
 const betweenAttributes = /[\s/"']*/y
 const attributeName = /[^\s"'<>/=]+/y
 const equalsSign = /\s*=\s*/y
-const unquoted = /[^\s>]*/y
+const unquoted = /[^\s<>]*/y
 const nextAttribute = /[\s/>]|$|[a-z_-]+=/iy
 const attributeBegins = /\s[a-z_-]+\s*=\s*$/i
 

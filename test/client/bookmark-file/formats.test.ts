@@ -134,3 +134,32 @@ for (const [name, write] of Object.entries({
     })
     await fc.assert(property, { numRuns: depth(200, 2000) })
   })
+
+t.test('A damaged CSV loses no row without a word', async (t) => {
+  const read = async (csv: string) => {
+    const { bookmarks, unread } = await readBookmarks(new TextEncoder().encode(csv))
+    return { urls: bookmarks.map(({ url }) => url), unread }
+  }
+  const rows = ['https://a.example/,A', 'https://b.example/,B', 'https://c.example/,C']
+  const urls = ['https://a.example/', 'https://b.example/', 'https://c.example/']
+  t.same(await read(`url,title\r\n${rows.join('\n')}\n`), { urls, unread: 0 }, 'line breaks of two kinds')
+  t.same(await read(`url,title\n${rows.join('\r\n')}\r\n`), { urls, unread: 0 })
+  const unclosed = ['https://x.example/,"X', ...rows].join('\n')
+  t.same(
+    await read(`url,title\n${unclosed}\n`),
+    { urls: ['https://x.example/'], unread: 3 },
+    'a quote that nobody closes',
+  )
+})
+
+t.test('A few wrong bytes do not make a file one of another charset', async (t) => {
+  const link = (title: string) => `<DT><A HREF="https://e.example/größe">${title}</A>\n`
+  const meta = '<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=UTF-8">\n'
+  const text = `<!DOCTYPE NETSCAPE-Bookmark-file-1>\n${meta}<DL><p>\n${link('Größe')}<DT><A HREF="x">cut `
+  for (const mark of [[], [0xef, 0xbb, 0xbf]]) {
+    const { bookmarks } = await readBookmarks(
+      Buffer.concat([Buffer.from(mark), Buffer.from(text), Buffer.of(0xe2, 0x80)]),
+    )
+    t.match(bookmarks, [{ title: 'Größe', url: 'https://e.example/größe' }, { title: 'cut \uFFFD' }])
+  }
+})

@@ -19,11 +19,14 @@ type Row = (column: string) => string
  * `folder` may be a path (`Reading/Web`), `tags` are separated by commas.
  */
 export function readCsv(text: string): BookmarkFile {
-  const trimmed = text.trimStart()
-  const [first = ''] = trimmed.split(/[\n\r]/, 1)
+  const [first = ''] = text.trimStart().split(/[\n\r]/, 1)
   const delimiter = [';', '\t'].find((delimiter) => first.includes(delimiter)) ?? ','
-  const newline = /\r\n|\n|\r/.exec(trimmed)?.[0] ?? '\n'
-  const { data } = papa.parse(trimmed, { delimiter, newline, skipEmptyLines: 'greedy' })
+  // Our own cells may have any line break in them; other files have had different ones in one.
+  const isOwn = /(?:^|,)more$/.test(first)
+  const trimmed = isOwn ? text.trimStart() : text.trimStart().replace(/\r\n?/g, '\n')
+  const newline = isOwn ? '\r\n' : '\n'
+  const { data, errors } = papa.parse(trimmed, { delimiter, newline, skipEmptyLines: 'greedy' })
+  const damaged = new Set(errors.filter(({ type }) => type === 'Quotes').map(({ row }) => data[row]))
   const [names = [], ...rows] = data
   const columns = new Map(names.map((name, index) => [name.trim().toLowerCase(), index]))
   const has = (column: string) => columns.has(column)
@@ -31,6 +34,7 @@ export function readCsv(text: string): BookmarkFile {
   const levelAt = folderFinder(bookmarks)
   let unread = 0
   for (const cells of rows) {
+    if (damaged.has(cells)) unread += countSwallowed(cells)
     const row: Row = (column) => cells[columns.get(column) ?? -1] ?? ''
     const own = ownBookmark(row)
     const url = row('url').trim()
@@ -40,6 +44,12 @@ export function readCsv(text: string): BookmarkFile {
       bookmarks.push(addItem(levelAt(pathOf(row, has)), { title: row('title'), url, attributes: detailsOf(row, has) }))
   }
   return { bookmarks, unread }
+}
+
+/** Rows in a cell whose quote nobody closes. */
+function countSwallowed(cells: readonly string[]): number {
+  const lines = cells.flatMap((cell) => cell.split('\n').slice(1))
+  return Math.max(1, lines.filter((line) => line.includes('://')).length)
 }
 
 function detailsOf(row: Row, has: (column: string) => boolean) {

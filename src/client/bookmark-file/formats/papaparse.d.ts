@@ -6,7 +6,8 @@ declare module 'papaparse' {
     skipEmptyLines: 'greedy'
   }
   const papa: {
-    parse(text: string, options: ParseOptions): { data: string[][] }
+    /** `row` counts from 0, with the header. */
+    parse(text: string, options: ParseOptions): { data: string[][]; errors: { type: string; row: number }[] }
     unparse(rows: readonly (readonly string[])[]): string
   }
   export default papa
