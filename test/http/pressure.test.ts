@@ -42,7 +42,7 @@ async function open(t: Test, unfinished: number) {
       timer = setTimeout(sink, 5)
     }
     sink()
-    await until(() => times > 7)
+    await until(() => times > 5)
   }
 
   const surface = () => clearTimeout(timer)

@@ -106,7 +106,7 @@ function formatOf(json: unknown): [BookmarkFormat, () => Promise<BookmarkFile>] 
     return ['pinboard', async () => (await import('./formats/pinboard.ts')).readPinboard(listOf(json))]
   if (!isObject(json)) return undefined
   if (isObject(json.roots)) return ['chrome', async () => (await import('./formats/chrome.ts')).readChrome(json)]
-  if (/^text\/x-moz-place/.test(String(json.type)))
+  if (typeof json.type === 'string' && json.type.startsWith('text/x-moz-place'))
     return ['firefox', async () => (await import('./formats/firefox.ts')).readFirefox(json)]
   const { xbrowsersync = json.xBrowserSync, exported_at, bookmarks } = json
   if (isObject(xbrowsersync))

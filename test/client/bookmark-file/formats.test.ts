@@ -163,3 +163,19 @@ t.test('A few wrong bytes do not make a file one of another charset', async (t) 
     t.match(bookmarks, [{ title: 'Größe', url: 'https://e.example/größe' }, { title: 'cut \uFFFD' }])
   }
 })
+
+t.test('A spreadsheet that separates by semicolons or at line breaks runs nothing of a CSV either', async (t) => {
+  const titles = ['a;=cmd()', 'b\n=cmd()', ' =cmd()', '＝cmd()', "c;'=cmd()"]
+  const all = titles.map((title, at) => link(`link-${at}`, { title, attributes: { note: `x;${title}` } }))
+  const written = await writeBookmarkCsv(all)
+  t.notMatch(written, /(?:^|[,;"\r\n]) *[=＝]/m)
+  t.same((await readBookmarks(bytesOf(written))).bookmarks, all)
+})
+
+t.test('What is no text where a text belongs makes no other error', async (t) => {
+  const odd = { toString: 1, valueOf: 1 }
+  await t.rejects(readBookmarks(bytesOf(JSON.stringify({ type: odd }))), BookmarkFileError)
+  const tagged = { bookmarks: [{ title: 'x', url: 'https://x.example/', tags: [odd, 'kept'] }] }
+  const { bookmarks } = await readBookmarks(bytesOf(JSON.stringify({ xbrowsersync: { data: tagged } })))
+  t.match(bookmarks, [{ title: 'x', tags: ['kept'] }])
+})

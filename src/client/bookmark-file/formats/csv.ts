@@ -5,7 +5,7 @@ import { arrange } from '../arrange.ts'
 import { addItem, inside, type Level, topLevel } from '../place.ts'
 import type { BookmarkFile } from '../read.ts'
 import { isBookmark } from './export.ts'
-import { attributesOf, isObject, listOf } from './json-tree.ts'
+import { attributesOf, isObject, textsOf } from './json-tree.ts'
 
 /** The columns of our own files. Raindrop and others read the first six; `more` has what they cannot hold, as JSON. */
 const header = ['url', 'title', 'note', 'folder', 'tags', 'created', 'modified', 'more']
@@ -69,8 +69,8 @@ function detailsOf(row: Row, has: (column: string) => boolean) {
 
 /** Instapaper's are a JSON list. */
 function tagsOf(cell: string): string[] {
-  const listed = cell.startsWith('[') ? listOf(parse(cell)) : []
-  const tags = listed.length > 0 ? listed.map(String) : cell.replace(/^\[|\]$/g, '').split(',')
+  const listed = cell.startsWith('[') ? textsOf(parse(cell)) : []
+  const tags = listed.length > 0 ? listed : cell.replace(/^\[|\]$/g, '').split(',')
   return [...new Set(tags.flatMap((tag) => tag.trim() || []))]
 }
 
@@ -121,21 +121,25 @@ export function writeCsv(bookmarks: readonly PlaintextBookmark[]): string {
 
 function writeRow(bookmark: PlaintextBookmark, path: string): string[] {
   const { url, title, description, tags, dateAdded, dateModified }: Record<string, unknown> = bookmark
-  const tagList = listOf(tags).map(String).join(', ')
+  const tagList = textsOf(tags).join(', ')
   const cells = [url, title, description, path, tagList, dateAdded, dateModified].map(toCell)
   const told: Record<string, unknown> = fieldsOf((column) => cells[header.indexOf(column)] ?? '')
   const more = Object.entries(bookmark).filter(([name, value]) => !isEqual(told[name], value))
-  return [...cells, JSON.stringify(Object.fromEntries(more))]
+  return [...cells, JSON.stringify(Object.fromEntries(more)).replaceAll(';', '\\u003b')]
 }
 
-/** A spreadsheet would run text that begins like a formula, and UTF-8 has no half characters. */
+/**
+ * A spreadsheet would run text that begins like a formula, also behind what it takes for the end of a cell: in some countries
+ * that is a semicolon. UTF-8 has no half characters.
+ */
 function toCell(value: unknown): string {
   const text = typeof value === 'string' && value.isWellFormed() ? value : ''
-  return /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  return text.replace(/(^|[;\t\r\n])(?= *[=+\-@＝＋－＠])/g, "$1'")
 }
 
+/** What this does not bring back, `more` has. */
 function fromCell(cell: string): string {
-  return /^'[=+\-@\t\r]/.test(cell) ? cell.slice(1) : cell
+  return cell.replace(/(^|[;\t\r\n])'(?= *[=+\-@＝＋－＠])/g, '$1')
 }
 
 /** A bookmark from our own file, in which `more` has its id. */

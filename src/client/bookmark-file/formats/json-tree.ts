@@ -19,6 +19,10 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
+export function textsOf(value: unknown): string[] {
+  return listOf(value).map(textOf)
+}
+
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }

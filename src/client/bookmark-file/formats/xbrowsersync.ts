@@ -1,5 +1,14 @@
 import type { BookmarkFile } from '../read.ts'
-import { attributesOf, isObject, type JsonObject, listOf, readTree, type TreeItem, textOf } from './json-tree.ts'
+import {
+  attributesOf,
+  isObject,
+  type JsonObject,
+  listOf,
+  readTree,
+  type TreeItem,
+  textOf,
+  textsOf,
+} from './json-tree.ts'
 
 /** By the titles of its own folders, which were written `_other_` at first. */
 const marks: Readonly<Record<string, string>> = {
@@ -26,7 +35,7 @@ export async function readXBrowserSync({ data, ...older }: JsonObject): Promise<
 
 function toItem({ title, url, description, tags, children, type }: JsonObject): TreeItem | undefined {
   const name = textOf(title)
-  const attributes = attributesOf({ description, tags: listOf(tags).join(',') })
+  const attributes = attributesOf({ description, tags: textsOf(tags).join(',') })
   if (typeof url === 'string') return { title: name, url, attributes }
   const isSeparator = type === 'separator' || (children === undefined && /^(?:[-─]+|\|)$/.test(name))
   return isSeparator ? { title: '', type: 'separator' } : { title: name, attributes, children: listOf(children) }
