@@ -15,13 +15,17 @@ export function decodeFile(input: string | Uint8Array): string {
   if (typeof input === 'string') return input.replace(/^\uFEFF/, '')
   const marked = marks.find(({ mark }) => mark.every((byte, index) => input[index] === byte))
   if (marked) return new TextDecoder(marked.label).decode(input)
-  const text = new TextDecoder('utf-8').decode(input)
-  const label = labelIn(input)
-  return isUtf8(text, label) ? text : decoderOf(label).decode(input)
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(input)
+  } catch {
+    const text = new TextDecoder('utf-8').decode(input)
+    const label = labelIn(input)
+    return isMostlyRight(text, label) ? text : decoderOf(label).decode(input)
+  }
 }
 
 /** A file that was cut, or that somebody has written into, has a few bytes that are wrong. */
-function isUtf8(text: string, label: string): boolean {
+function isMostlyRight(text: string, label: string): boolean {
   let [right, wrong] = [0, 0]
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)

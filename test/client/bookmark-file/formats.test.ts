@@ -153,6 +153,8 @@ t.test('A damaged CSV loses no row without a word', async (t) => {
 })
 
 t.test('A few wrong bytes do not make a file one of another charset', async (t) => {
+  const garbled = await readBookmarks(bytesOf('<DL><DT><A HREF="u">\uFFFD</A></DL>'))
+  t.match(garbled.bookmarks, [{ title: '\uFFFD' }], 'nor does what an earlier import has garbled')
   const link = (title: string) => `<DT><A HREF="https://e.example/größe">${title}</A>\n`
   const meta = '<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=UTF-8">\n'
   const text = `<!DOCTYPE NETSCAPE-Bookmark-file-1>\n${meta}<DL><p>\n${link('Größe')}<DT><A HREF="x">cut `
