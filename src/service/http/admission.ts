@@ -3,6 +3,12 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { createRefusal } from '../load/refusal.ts'
 import { isMonitoring } from './requests.ts'
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    isUnderPressure(): boolean
+  }
+}
+
 const sampleMs = 2000
 const resolutionMs = 10
 const maxMeanDelayMs = 250
@@ -14,6 +20,7 @@ export function registerAdmission(app: FastifyInstance, log: FastifyBaseLogger):
   const isBusy = watchRequests(app)
   const refuse = createRefusal(log, 'the event loop lags: refusing some requests')
   const lags = watchLoop(app)
+  app.decorate('isUnderPressure', lags)
   app.addHook('onRequest', (request, _reply, next) => {
     next(lags() && isBusy() && !isMonitoring(request) ? refuse() : undefined)
   })
