@@ -40,11 +40,15 @@ const types: Record<string, string> = {
  * Sends a file as a whole. It is read once and kept, since each open one would take a descriptor for as long as somebody
  * likes to leave it unread.
  */
-function fileSender(folder: string, name: string): (reply: FastifyReply) => Promise<FastifyReply> {
-  const read = readOnce(() => readFile(join(folder, name)))
+function fileSender(
+  folder: string,
+  name: string,
+  read: (path: string) => Promise<string | Buffer> = readFile,
+): (reply: FastifyReply) => Promise<FastifyReply> {
+  const kept = readOnce(() => read(join(folder, name)))
   const type = types[extname(name)]
   if (type === undefined) throw new Error(`${name} has no media type`)
-  return async (reply) => reply.type(type).send(await read())
+  return async (reply) => reply.type(type).send(await kept())
 }
 
 /** Everything that a document loads comes from this service. */
@@ -218,13 +222,8 @@ function documentsOf(name: string, config: PagesConfig) {
     ...(isPage && { 'content-security-policy': name === 'http.html' ? referencePolicy : documentPolicy }),
   }
   const namesService = name !== redoc && ['.html', '.json', '.js'].includes(extension)
-  const readOurs = readOnce(() => readAsOurs(join(docsFolder, name), config))
-  const sendFile = fileSender(docsFolder, name)
-  const send = async (reply: FastifyReply) => {
-    reply.headers(headers)
-    if (!namesService) return sendFile(reply)
-    return reply.type(types[extension] as string).send(await readOurs())
-  }
+  const sendFile = fileSender(docsFolder, name, namesService ? (path) => readAsOurs(path, config) : undefined)
+  const send = (reply: FastifyReply) => sendFile(reply.headers(headers))
   const page = isPage ? [name === 'index.html' ? '' : name.slice(0, -5)] : []
   return [name, ...page].map((path) => [path, send] as const)
 }
