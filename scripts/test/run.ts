@@ -10,7 +10,7 @@ import type { Plan, TestProcess } from './plan.ts'
 import { Report } from './report.ts'
 import { startServers } from './servers.ts'
 
-/** Of a process until its next file begins: far more than any needs, so that no test fails because the machine is busy. */
+/** The limit of each file: far more than any needs, so that no test fails because the machine is busy. */
 const limitMs = { quick: 600_000, deep: 14_400_000 }
 
 const output = '.tap/tests.tap'

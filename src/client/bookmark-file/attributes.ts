@@ -77,7 +77,7 @@ export function readAddress(href: string): string {
   return href.slice(0, end).replace(/^[\0- ]+|[\t\n\r]/g, '')
 }
 
-/** From 1601, when the microseconds begin that Chromium counts: 17 digits. */
+/** Chromium counts microseconds from 1601: 17 digits. */
 const secondsUntil1970 = 11_644_473_600
 
 /** 0 means unknown, as does anything that is neither a number nor a date. */

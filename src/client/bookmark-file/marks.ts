@@ -13,6 +13,9 @@ export const markOf: Readonly<Record<MarkedRole, string>> = {
   menu: 'bookmarks_menu_folder',
 }
 
+/** Firefox's mark of its Other Bookmarks, in its bookmark files. */
+export const otherMark = 'unfiled_bookmarks_folder'
+
 export const markedRoles = Object.keys(markOf) as MarkedRole[]
 
 /** The id of a marked folder made by an extension. Two devices that make it at the same time make the same. */
@@ -24,12 +27,10 @@ export function isMarked({ attributes }: Readonly<PlaintextBookmark>, role: Mark
   return attributes?.[markOf[role]] === 'true'
 }
 
-/** Which of a browser's own folders it is, in a bookmark file. Firefox marks its Other Bookmarks. */
+/** Which of a browser's own folders it is, in a bookmark file. */
 export function roleOf(item: Readonly<PlaintextBookmark> | undefined): Role | undefined {
   if (!item?.attributes || kindOf(item) !== 'folder') return undefined
-  return item.attributes.unfiled_bookmarks_folder === 'true'
-    ? 'other'
-    : markedRoles.find((role) => isMarked(item, role))
+  return item.attributes[otherMark] === 'true' ? 'other' : markedRoles.find((role) => isMarked(item, role))
 }
 
 /** Of several marked folders, it is the one that an extension made, or else the one with the least id: the same on every device. */

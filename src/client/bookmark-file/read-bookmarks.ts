@@ -12,7 +12,7 @@ import { countLinks, isReadingList } from './tags.ts'
  */
 export type BookmarkFormat = 'netscape' | 'chrome' | 'firefox' | 'pinboard' | 'xbrowsersync' | 'export' | 'csv'
 
-/** What a file to import holds. */
+/** The contents of a file to import. */
 export interface ReadBookmarks extends BookmarkFile {
   format: BookmarkFormat
   /** True for a web page whose links are perhaps not meant as bookmarks: ask before you import them. */
@@ -51,7 +51,7 @@ const messages: Readonly<Record<BookmarkFileFault, string>> = {
 /**
  * Reads a file with bookmarks in any of the formats, which it recognises by what is in the file.
  *
- * What a format calls a folder, tags, a note, and so on becomes what `readBookmarkFile` makes of it: new ids, positions in the
+ * Folders, tags, notes and so on of any format become what `readBookmarkFile` makes of them: new ids, positions in the
  * order of the file, dates in whole seconds. The bookmarks of `writeBookmarkJson` and `writeBookmarkCsv` come back as they were.
  *
  * @throws BookmarkFileError the file is of another kind, which `fault` names
@@ -89,7 +89,7 @@ function isOrdinaryPage(html: string, bookmarks: readonly PlaintextBookmark[]): 
   return countLinks(html) === 0 || absolute.length < links.length / 2
 }
 
-/** Whether a text is CSV with such a column: Pocket closed, and gave its people this last. */
+/** True of CSV with a column `url`. Pocket closed, and gave its people this last. */
 function hasAddresses(head: string): boolean {
   const [header = ''] = head.trimStart().split(/[\n\r]/, 1)
   return header.split(/[,;\t]/).some((name) => /^"?url"?$/i.test(name.trim()))
@@ -115,7 +115,7 @@ function formatOf(json: unknown): [BookmarkFormat, () => Promise<BookmarkFile>] 
   return ['export', async () => (await import('./formats/export.ts')).readExport(bookmarks)]
 }
 
-/** By these, a file shows what it is though it is cut off. */
+/** A file that is cut off still shows what it is by one of these. */
 const known = /"(?:roots|type": ?"text\/x-moz-place|xbrowsersync|exported_at|href)/i
 
 function parse(text: string): unknown {

@@ -41,7 +41,7 @@ export async function readBookmarkFileAsync(input: string | Uint8Array): Promise
   return reader.end()
 }
 
-/** What a bookmark file holds. */
+/** The contents of a bookmark file. */
 export interface BookmarkFile {
   bookmarks: PlaintextBookmark[]
   /** The number of links that the file seems to have besides those that were read: 0, unless it is badly damaged. */
@@ -50,7 +50,8 @@ export interface BookmarkFile {
 
 /** Makes bookmarks of the tags and texts of a file. */
 class Reader implements TagReader {
-  readonly #html: string
+  /** The links that a reader of lines finds. */
+  readonly #links: number
   /** A file without DT has its links and folders at the beginning of lines. */
   readonly #hasItems: boolean
   #sawList: boolean
@@ -67,10 +68,10 @@ class Reader implements TagReader {
   #listsInside = 0
 
   constructor(html: string) {
-    this.#html = html
+    this.#links = countLinks(html)
     this.#hasItems = /<dt[\s>]/i.test(html)
     // Old ones have no list around their items.
-    this.#sawList = /^\s*<!DOCTYPE NETSCAPE/i.test(html) || countLinks(html) > 0
+    this.#sawList = /^\s*<!DOCTYPE NETSCAPE/i.test(html) || this.#links > 0
   }
 
   get isReading(): boolean {
@@ -89,7 +90,7 @@ class Reader implements TagReader {
     else if (name === 'dd') this.#startDescription()
   }
 
-  /** Whether a tag is a part of the title or description in which it stands. */
+  /** True if a tag is a part of the title or description in which it stands. */
   #isText(name: string, { href }: Attributes, begins: boolean): boolean {
     const isItem = name === 'a' || name === 'h3'
     if (this.#reading === 'dd') {
@@ -116,7 +117,7 @@ class Reader implements TagReader {
     this.#finish()
     if (!this.#sawList) throw new BookmarkFileError('unknown', 'This is not a bookmark file')
     const links = this.#bookmarks.filter(({ url }) => url !== undefined).length
-    return { bookmarks: this.#bookmarks, unread: Math.max(0, countLinks(this.#html) - links) }
+    return { bookmarks: this.#bookmarks, unread: Math.max(0, this.#links - links) }
   }
 
   get #level(): Level {

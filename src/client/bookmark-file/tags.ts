@@ -1,7 +1,7 @@
 import { decodeHTML, decodeHTMLAttribute } from 'entities/decode'
 import type { Attributes } from './attributes.ts'
 
-/** What is done with the tags and texts of a file, in their order. */
+/** Gets the tags and texts of a file, in their order. */
 export interface TagReader {
   /** In a title or description, where a comment is text. */
   readonly isReading: boolean
@@ -23,10 +23,10 @@ const headLength = 4096
 
 /** As much is read without a turn of the page in between. */
 const pieceLength = 16_384
-/** In one tag, or in one value: an unclosed tag is looked at again and again. */
+/** The limits of one tag and of one value: an unclosed tag is looked at again and again. */
 const [mostAttributes, mostQuotes] = [256, 8]
 
-/** What an item of a bookmark file starts with, whatever was left open before it. */
+/** An item of a bookmark file starts with this, whatever was left open before it. */
 const itemStart = /[\n\r][ \t]*<dt[\s>]/gi
 const startsLine = /(?:^|[\n\r])[ \t]*$/
 const itemFollows = /\s*<(?:a|h3|hr)[\s>]/iy
@@ -79,7 +79,7 @@ export function* readTags(html: string, reader: TagReader): Generator<void> {
 
   function begins(name: string, at: number, end: number): boolean {
     const isItem = name === 'dt' && matchAt(itemFollows, html, end) !== null
-    // Whoever indents by more than this does not read it either.
+    // A line that is indented by more counts as another one.
     return isItem || startsLine.test(html.slice(Math.max(0, at - 256), at))
   }
 
@@ -151,7 +151,7 @@ function valueAt(html: string, start: number, nextItem: Finder): [value: string,
   return first === -1 ? wordAt(start + 1) : [html.slice(start + 1, first), first + 1]
 }
 
-/** Where the next match begins, from a place on; beyond all places if there is none. */
+/** Finds where the next match begins, from a place on; beyond all places if there is none. */
 type Finder = (from: number) => number
 
 /** Looks at no part of the text again and again, as unclosed tags and comments would have it do. */
@@ -170,7 +170,7 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text)
 }
 
-/** Where a match that begins there ends. */
+/** The end of a match that begins there. */
 function endOf(pattern: RegExp, text: string, at: number): number {
   return matchAt(pattern, text, at) ? pattern.lastIndex : at
 }

@@ -1,6 +1,6 @@
 import type { PlaintextBookmark } from '../bookmark.ts'
 
-/** What a decoder writes for bytes that are no text in its charset. */
+/** A decoder writes this for bytes that are no text in its charset. */
 const replacement = '\uFFFD'
 
 function isGarbled(value: unknown): boolean {

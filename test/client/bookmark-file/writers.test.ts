@@ -6,7 +6,7 @@ import { writeBookmarkFile } from '../../../src/client/bookmark-file/write.ts'
 import { depth } from '../../support/depth.ts'
 import { bookmarksIn, sequenceOf } from './samples.ts'
 
-/** What a person has saved. */
+/** A link or folder that a person has saved. */
 interface Item {
   title: string
   /** Undefined for a folder. */
@@ -45,7 +45,7 @@ const style: fc.Arbitrary<Style> = fc.record({
   describesInAttribute: fc.boolean(),
 })
 
-/** What has swallowed the rest of a file, or was lost, in one reader or another. */
+/** Some reader has lost each of these, or what came after it. */
 const odd = [
   '<script>',
   '<textarea>',
@@ -144,7 +144,7 @@ function encode(text: string, charset: string): Uint8Array {
   if (charset === 'utf-16le') return Buffer.from(`\uFEFF${text}`, 'utf16le')
   if (charset === 'utf-16be') return Buffer.from(`\uFEFF${text}`, 'utf16le').swap16()
   const all = new TextDecoder(charset).decode(Uint8Array.from({ length: 256 }, (_, byte) => byte))
-  // What the charset does not have is written as a reference.
+  // A character that the charset lacks is written as a reference.
   return Buffer.from(
     [...text].flatMap((character) => {
       const byte = all.indexOf(character)

@@ -1,11 +1,21 @@
+import type { Role } from '../marks.ts'
 import type { BookmarkFile } from '../read.ts'
-import { attributesOf, isObject, type JsonObject, listOf, readTree, type TreeItem, textOf } from './json-tree.ts'
+import {
+  attributesOf,
+  isObject,
+  type JsonObject,
+  listOf,
+  readTree,
+  type TreeItem,
+  textOf,
+  withMark,
+} from './json-tree.ts'
 
-const marks: Readonly<Record<string, string>> = {
-  bookmark_bar: 'personal_toolbar_folder',
-  other: 'unfiled_bookmarks_folder',
-  synced: 'mobile_bookmarks_folder',
-}
+const roles = new Map<string, Role>([
+  ['bookmark_bar', 'toolbar'],
+  ['other', 'other'],
+  ['synced', 'mobile'],
+])
 
 /** Reads the file `Bookmarks` in a profile of Chrome, Edge, Brave, Vivaldi or Opera, but for what is in the trash. */
 export function readChrome({ roots }: JsonObject): Promise<BookmarkFile> {
@@ -15,8 +25,8 @@ export function readChrome({ roots }: JsonObject): Promise<BookmarkFile> {
   const folders = Object.entries(all).flatMap(([name, folder]): TreeItem[] => {
     const item = name === 'trash' || !isObject(folder) ? undefined : toItem(folder)
     if (!item?.children?.length) return []
-    const mark = Object.hasOwn(marks, name) ? marks[name] : undefined
-    return [{ ...item, attributes: { ...item.attributes, ...(mark && { [mark]: 'true' }) } }]
+    const role = roles.get(name)
+    return [role ? withMark(item, role) : item]
   })
   return readTree(folders, toItem)
 }

@@ -137,7 +137,7 @@ function toCell(value: unknown): string {
   return text.replace(/(^|[;\t\r\n])(?= *[=+\-@＝＋－＠])/g, "$1'")
 }
 
-/** What this does not bring back, `more` has. */
+/** `more` has what this does not bring back. */
 function fromCell(cell: string): string {
   return cell.replace(/(^|[;\t\r\n])'(?= *[=+\-@＝＋－＠])/g, '$1')
 }

@@ -1,17 +1,27 @@
+import type { Role } from '../marks.ts'
 import type { BookmarkFile } from '../read.ts'
-import { attributesOf, isObject, type JsonObject, listOf, readTree, type TreeItem, textOf } from './json-tree.ts'
+import {
+  attributesOf,
+  isObject,
+  type JsonObject,
+  listOf,
+  readTree,
+  type TreeItem,
+  textOf,
+  withMark,
+} from './json-tree.ts'
 
-const marks: Readonly<Record<string, string>> = {
-  toolbarFolder: 'personal_toolbar_folder',
-  unfiledBookmarksFolder: 'unfiled_bookmarks_folder',
-  mobileFolder: 'mobile_bookmarks_folder',
-}
-/** What Firefox shows instead of the names in its backups. */
-const titles: Readonly<Record<string, string>> = {
-  toolbar: 'Bookmarks Toolbar',
-  unfiled: 'Other Bookmarks',
-  mobile: 'Mobile Bookmarks',
-}
+const roles = new Map<string, Role>([
+  ['toolbarFolder', 'toolbar'],
+  ['unfiledBookmarksFolder', 'other'],
+  ['mobileFolder', 'mobile'],
+])
+/** Firefox shows these titles instead of the names in its backups. */
+const titles = new Map([
+  ['toolbar', 'Bookmarks Toolbar'],
+  ['unfiled', 'Other Bookmarks'],
+  ['mobile', 'Mobile Bookmarks'],
+])
 
 /** Reads a backup of Firefox (JSON). As in its HTML files, the bookmarks menu is the top level. */
 export async function readFirefox(backup: JsonObject): Promise<BookmarkFile> {
@@ -23,11 +33,10 @@ export async function readFirefox(backup: JsonObject): Promise<BookmarkFile> {
   })
   const items = nodes.flatMap((node): TreeItem[] => {
     const item = toItem(node)
-    const name = textOf(node.root)
-    if (!item || !Object.hasOwn(marks, name)) return item ? [item] : []
+    const role = roles.get(textOf(node.root))
+    if (!item || !role) return item ? [item] : []
     if (!item.children?.length) return []
-    const title = Object.hasOwn(titles, item.title) ? (titles[item.title] as string) : item.title
-    return [{ ...item, title, attributes: { ...item.attributes, [marks[name] as string]: 'true' } }]
+    return [withMark({ ...item, title: titles.get(item.title) ?? item.title }, role)]
   })
   const { bookmarks, unread } = await readTree(items, toItem)
   return { bookmarks, unread: unread + nodes.filter((node) => !toItem(node)).length }

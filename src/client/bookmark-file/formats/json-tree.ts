@@ -1,6 +1,7 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Attributes } from '../attributes.ts'
+import { markOf, otherMark, type Role } from '../marks.ts'
 import { addItem, type Item, inside, topLevel } from '../place.ts'
 import type { BookmarkFile } from '../read.ts'
 
@@ -33,6 +34,12 @@ export function attributesOf(values: JsonObject): Attributes {
     ([, value]) => (typeof value === 'string' && value) || typeof value === 'number',
   )
   return Object.fromEntries(usable.map(([name, value]) => [name, String(value)]))
+}
+
+/** A folder with the mark that a browser's own has in a bookmark file. */
+export function withMark(folder: TreeItem, role: Role): TreeItem {
+  const mark = role === 'other' ? otherMark : markOf[role]
+  return { ...folder, attributes: { ...folder.attributes, [mark]: 'true' } }
 }
 
 /**

@@ -1,4 +1,4 @@
-/** What is used of it. @types/papaparse would bring the globals of Node and of pages into the client. */
+/** The part that is used. @types/papaparse would bring the globals of Node and of pages into the client. */
 declare module 'papaparse' {
   interface ParseOptions {
     delimiter: string

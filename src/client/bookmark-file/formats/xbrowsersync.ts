@@ -1,3 +1,4 @@
+import type { Role } from '../marks.ts'
 import type { BookmarkFile } from '../read.ts'
 import {
   attributesOf,
@@ -8,26 +9,21 @@ import {
   type TreeItem,
   textOf,
   textsOf,
+  withMark,
 } from './json-tree.ts'
 
-/** By the titles of its own folders, which were written `_other_` at first. */
-const marks: Readonly<Record<string, string>> = {
-  toolbar: 'personal_toolbar_folder',
-  other: 'unfiled_bookmarks_folder',
-  mobile: 'mobile_bookmarks_folder',
-  menu: 'bookmarks_menu_folder',
-}
+/** The titles of its own folders, which were written `_other_` at first. */
+const ownTitle = /^(?:\[xbs\] |_)(toolbar|other|mobile|menu)_?$/i
 
 /** Reads a backup of xBrowserSync, in which the bookmarks lay at the top at first. */
 export async function readXBrowserSync({ data, ...older }: JsonObject): Promise<BookmarkFile> {
   const all = listOf((isObject(data) ? data : older).bookmarks)
   const items = all.flatMap((node): TreeItem[] => {
     const item = isObject(node) ? toItem(node) : undefined
-    const [, title = ''] = /^(?:\[xbs\] |_)(toolbar|other|mobile|menu)_?$/i.exec(item?.title ?? '') ?? []
-    if (!item || title === '') return item ? [item] : []
-    const name = title.toLowerCase()
-    const attributes = { ...item.attributes, [marks[name] as string]: 'true' }
-    return [{ ...item, title: name.charAt(0).toUpperCase() + name.slice(1), attributes }]
+    const [, title] = ownTitle.exec(item?.title ?? '') ?? []
+    if (!item || title === undefined) return item ? [item] : []
+    const role = title.toLowerCase() as Role
+    return [withMark({ ...item, title: role.charAt(0).toUpperCase() + role.slice(1) }, role)]
   })
   const { bookmarks, unread } = await readTree(items, toItem)
   return { bookmarks, unread: unread + all.length - items.length }

@@ -358,7 +358,7 @@ interface Place {
   hasSeparator: boolean
   /** The folders there by title, however its letters are composed: the id of the first one, and what is in all of them. */
   folders: Map<string, { id: string; place: Place }>
-  /** Those with an illegible title, by date. */
+  /** The folders with an illegible title, by date. */
   garbled: Map<string, { id: string; place: Place }>
 }
 
