@@ -2,14 +2,19 @@ import type { PlaintextBookmark } from '../bookmark.ts'
 
 /** A decoder writes this for bytes that are no text in its charset. */
 const replacement = '\uFFFD'
+const texts = ['title', 'description', 'tags', 'folder', 'path'] as const
 
 function isGarbled(value: unknown): boolean {
-  const texts = Array.isArray(value) ? value : [value]
-  return texts.some((text) => typeof text === 'string' && text.includes(replacement))
+  const all = Array.isArray(value) ? value : [value]
+  return all.some((text) => typeof text === 'string' && text.includes(replacement))
 }
 
 export function hasGarbledTitle({ title }: Readonly<PlaintextBookmark>): boolean {
   return isGarbled(title)
+}
+
+export function hasGarbledText(bookmark: Readonly<PlaintextBookmark>): boolean {
+  return texts.some((name) => isGarbled(bookmark[name]))
 }
 
 /**
@@ -21,7 +26,7 @@ export function withLegibleText(
   legible: Readonly<PlaintextBookmark>,
 ): PlaintextBookmark | undefined {
   if (garbled.dateAdded !== legible.dateAdded) return undefined
-  const names = (['title', 'description', 'tags', 'folder', 'path'] as const).filter(
+  const names = texts.filter(
     (name) => isGarbled(garbled[name]) && legible[name] !== undefined && !isGarbled(legible[name]),
   )
   if (names.length === 0) return undefined

@@ -38,6 +38,18 @@ t.test('what was imported in the wrong charset is repaired by the file that is r
   t.equal(other.repaired.size, 1, 'another date, another bookmark')
 })
 
+t.test('each of two equal links that were imported in the wrong charset is repaired', async (t) => {
+  const file = (...titles: string[]) =>
+    bookmarksIn(`<DL>${titles.map((title) => `<DT><A HREF="u" ADD_DATE="1">${title}</A>`).join('')}</DL>`)
+  const garbled = file('\uFFFD', 'legible', '\uFFFD\uFFFD')
+  const { added, changed, repaired } = await planImport(file('ü', 'öö'), buildTree(garbled), 'device')
+  t.same([added.size, repaired.size], [0, 2])
+  t.same(
+    [...changed.values()].map(({ title }) => title),
+    ['ü', 'öö'],
+  )
+})
+
 t.test('folders are the same however their letters are composed', async (t) => {
   const file = (name: string) => bookmarksIn(`<DL><DT><H3>${name}</H3><DL><DT><A HREF="u">x</A></DL></DL>`)
   const [composed, decomposed] = ['Bücher'.normalize('NFC'), 'Bücher'.normalize('NFD')]

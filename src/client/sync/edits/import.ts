@@ -1,5 +1,5 @@
 import { demandForm } from '../../bookmark/form.ts'
-import { hasGarbledTitle, withLegibleText } from '../../bookmark/garbled.ts'
+import { hasGarbledText, hasGarbledTitle, withLegibleText } from '../../bookmark/garbled.ts'
 import { isPosition, positionsBetween } from '../../bookmark/positions.ts'
 import { kindOf, type TreeNode } from '../../bookmark/tree.ts'
 import type { OpenedExport, PlaintextBookmark } from '../../bookmark.ts'
@@ -294,11 +294,19 @@ function repair(item: PlaintextBookmark, place: Place, existing: PathIndex, { ch
   if (!legible) return
   changed.set(legible.id, legible)
   repaired.add(item)
+  place.garbledLinks.get(keyOf(item))?.delete(legible.id)
 }
 
 /** The id of the bookmark of a place that an item is. */
-function sameIn({ urls, folders, garbled }: Place, { url, title, dateAdded }: PlaintextBookmark): string | undefined {
-  return url === undefined ? (folders.get(title.normalize()) ?? garbled.get(dateAdded ?? ''))?.id : urls.get(url)
+function sameIn({ urls, folders, garbled, garbledLinks }: Place, item: PlaintextBookmark): string | undefined {
+  const { url, title, dateAdded } = item
+  if (url === undefined) return (folders.get(title.normalize()) ?? garbled.get(dateAdded ?? ''))?.id
+  const [illegible] = garbledLinks.get(keyOf(item)) ?? []
+  return illegible ?? urls.get(url)
+}
+
+function keyOf({ url, dateAdded = '' }: Readonly<PlaintextBookmark>): string {
+  return `${dateAdded} ${url}`
 }
 
 function withParent({ parentId: _, ...bookmark }: PlaintextBookmark, parentId: string | undefined): PlaintextBookmark {
@@ -360,6 +368,8 @@ interface Place {
   folders: Map<string, { id: string; place: Place }>
   /** The folders with an illegible title, by date. */
   garbled: Map<string, { id: string; place: Place }>
+  /** The ids of the links with an illegible text, by date and address. */
+  garbledLinks: Map<string, Set<string>>
 }
 
 /** The existing bookmarks, to look up by id and by path. */
@@ -393,7 +403,7 @@ async function indexPaths(tree: readonly TreeNode[], signal: AbortSignal | undef
 }
 
 function emptyPlace(): Place {
-  return { urls: new Map(), hasSeparator: false, folders: new Map(), garbled: new Map() }
+  return { urls: new Map(), hasSeparator: false, folders: new Map(), garbled: new Map(), garbledLinks: new Map() }
 }
 
 /** Adds a bookmark to what is there; returns the place inside if it is a folder. */
@@ -401,6 +411,10 @@ function enter(place: Place, bookmark: Readonly<PlaintextBookmark>): Place | und
   const kind = kindOf(bookmark)
   const { id, url = '', title, dateAdded } = bookmark
   if (kind === 'link' && !place.urls.has(url)) place.urls.set(url, id)
+  if (kind === 'link' && hasGarbledText(bookmark)) {
+    const key = keyOf(bookmark)
+    place.garbledLinks.set(key, (place.garbledLinks.get(key) ?? new Set()).add(id))
+  }
   if (kind === 'separator') place.hasSeparator = true
   if (kind !== 'folder') return undefined
   const name = title.normalize()
