@@ -82,7 +82,9 @@ export type ExportFault =
  * - `unknown`: none of the formats that can be read
  * - `damaged`: one of them, but cut off or altered
  * - `empty`: has no bytes
+ * - `no-bookmarks`: one of the formats, with no bookmark in it
  * - `own-backup`: an encrypted backup of this service, which `openBackup` opens
+ * - `encrypted`: JSON of this service whose bookmarks nobody has decrypted
  * - `safari`, `firefox`, `opera`: a format of that browser which only it reads: a property list, `.jsonlz4`, a hotlist
  * - `database`: a browser's database, such as `places.sqlite`
  * - `compressed`: a ZIP or gzip file
@@ -92,7 +94,9 @@ export type BookmarkFileFault =
   | 'unknown'
   | 'damaged'
   | 'empty'
+  | 'no-bookmarks'
   | 'own-backup'
+  | 'encrypted'
   | 'safari'
   | 'firefox'
   | 'opera'

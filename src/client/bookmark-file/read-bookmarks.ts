@@ -1,6 +1,7 @@
 import type { PlaintextBookmark } from '../bookmark.ts'
 import { BookmarkFileError, type BookmarkFileFault } from '../errors.ts'
 import { decodeFile } from './decode.ts'
+import { isCiphertext, readExport } from './formats/export.ts'
 import { isObject, listOf } from './formats/json-tree.ts'
 import { type BookmarkFile, readBookmarkFileAsync } from './read.ts'
 import { countLinks, isReadingList } from './tags.ts'
@@ -37,6 +38,8 @@ const messages: Readonly<Record<BookmarkFileFault, string>> = {
   unknown: 'This is not a bookmark file',
   damaged: 'The file is damaged or cut off. Export it again',
   empty: 'The file is empty. Export it again',
+  'no-bookmarks': 'There are no bookmarks in this file',
+  encrypted: 'The bookmarks in this file are encrypted. Open the backup that it was taken from with openBackup',
   'own-backup': 'This is an encrypted backup of this service. Open it with openBackup',
   safari: 'This is a Safari backup. In Safari, choose File > Export > Bookmarks and import that file',
   firefox:
@@ -57,6 +60,12 @@ const messages: Readonly<Record<BookmarkFileFault, string>> = {
  * @throws BookmarkFileError the file is of another kind, which `fault` names
  */
 export async function readBookmarks(input: Uint8Array): Promise<ReadBookmarks> {
+  const read = await readAny(input)
+  if (read.bookmarks.length === 0) throw refusal(read.unread > 0 ? 'damaged' : 'no-bookmarks')
+  return read
+}
+
+async function readAny(input: Uint8Array): Promise<ReadBookmarks> {
   if (input.length === 0) throw refusal('empty')
   const start = String.fromCharCode(...input.subarray(0, 16))
   const [, fault] = signatures.find(([signature]) => start.startsWith(signature)) ?? []
@@ -67,7 +76,7 @@ export async function readBookmarks(input: Uint8Array): Promise<ReadBookmarks> {
   if (/^\s*Opera Hotlist/.test(head)) throw refusal('opera')
   if (hasAddresses(head)) {
     const { readCsv } = await import('./formats/csv.ts')
-    return { format: 'csv', isOrdinaryPage: false, ...readCsv(text) }
+    return { format: 'csv', isOrdinaryPage: false, ...(await readCsv(text)) }
   }
   const [, element = ''] = /<(plist|opml|xbel|html|meta|title|h1|dl|dt)[\s>]/i.exec(head) ?? []
   const other = faultsOfElements[element.toLowerCase()]
@@ -91,8 +100,11 @@ function isOrdinaryPage(html: string, bookmarks: readonly PlaintextBookmark[]): 
 
 /** True of CSV with a column `url`. Pocket closed, and gave its people this last. */
 function hasAddresses(head: string): boolean {
-  const [header = ''] = head.trimStart().split(/[\n\r]/, 1)
-  return header.split(/[,;\t]/).some((name) => /^"?url"?$/i.test(name.trim()))
+  const [header = ''] = head
+    .trimStart()
+    .replace(/^sep=.[\t ]*[\n\r]+/i, '')
+    .split(/[\n\r]/, 1)
+  return header.split(/[,;\t|]/).some((name) => /^"?url"?$/i.test(name.trim()))
 }
 
 async function readJson(text: string): Promise<BookmarkFile & Pick<ReadBookmarks, 'format'>> {
@@ -111,8 +123,9 @@ function formatOf(json: unknown): [BookmarkFormat, () => Promise<BookmarkFile>] 
   const { xbrowsersync = json.xBrowserSync, exported_at, bookmarks } = json
   if (isObject(xbrowsersync))
     return ['xbrowsersync', async () => (await import('./formats/xbrowsersync.ts')).readXBrowserSync(xbrowsersync)]
+  if (listOf(bookmarks).some(isCiphertext)) throw refusal('encrypted')
   if (typeof exported_at !== 'string' || !Array.isArray(bookmarks)) return undefined
-  return ['export', async () => (await import('./formats/export.ts')).readExport(bookmarks)]
+  return ['export', async () => readExport(bookmarks)]
 }
 
 /** A file that is cut off still shows what it is by one of these. */

@@ -46,6 +46,8 @@ export interface BookmarkFile {
   bookmarks: PlaintextBookmark[]
   /** The number of links that the file seems to have besides those that were read: 0, unless it is badly damaged. */
   unread: number
+  /** The beginnings of damaged rows of CSV, which were left out or, perhaps, not read as they were meant. */
+  damaged?: string[]
 }
 
 /** Makes bookmarks of the tags and texts of a file. */

@@ -23,6 +23,8 @@ export interface ImportJob {
   failed?: readonly { bookmark: PlaintextBookmark | undefined; why: string }[]
   /** Links of the file that could not be read, because it is damaged. */
   unread?: number
+  /** The beginnings of its damaged rows. */
+  damaged?: readonly string[] | undefined
   failure?: string
   /** True if what is not sent yet waits for a network. */
   isOffline?: boolean
@@ -58,7 +60,7 @@ export async function importFile(
 async function importAll(
   { sync, userId }: Importer,
   name: string,
-  { bookmarks, unread }: ReadBookmarks,
+  { bookmarks, unread, damaged }: ReadBookmarks,
 ): Promise<void> {
   try {
     const edits = undoable(sync)
@@ -75,7 +77,7 @@ async function importAll(
     const byId = new Map(bookmarks.map((bookmark) => [bookmark.id, bookmark]))
     const failed = report.failed.map(({ id, error }) => ({ bookmark: byId.get(id), why: messageOf(error) }))
     const isOffline = await untilSent(sync, report.imported)
-    job.set(isTakenBack ? undefined : { what: 'Done', share: 1, report, failed, unread, isOffline })
+    job.set(isTakenBack ? undefined : { what: 'Done', share: 1, report, failed, unread, damaged, isOffline })
   } catch (error) {
     fail(messageOf(error))
   }

@@ -64,27 +64,42 @@ function askAboutPage(count: number, go: () => void): void {
 
 /** One bar from the file to the service; then what was added, skipped, failed. */
 function Import({ job }: { job: ImportJob }) {
-  const { report, failed = [], unread = 0, failure, isOffline } = job
+  const { report, failed = [], unread = 0, damaged = [], failure, isOffline } = job
   if (failure !== undefined) return <p role="alert">{later.settings.nothingImported(failure)}</p>
   if (!report) return <Progress {...job} what={later.settings.steps[job.what]} />
   const { imported, existing } = report
   return (
     <div class="report" role="status">
       <p>{later.settings.imported(imported, existing.length, failed.length)}</p>
-      {failed.length > 0 && (
-        <ul>
-          {failed.map(({ bookmark, why }) => (
-            <li key={bookmark?.id}>
-              {later.settings.failedOne(bookmark ? nameOf(bookmark) : later.settings.noValidId, why)}
-            </li>
-          ))}
-        </ul>
-      )}
+      <Lines
+        of={failed}
+        textOf={({ bookmark, why }) =>
+          later.settings.failedOne(bookmark ? nameOf(bookmark) : later.settings.noValidId, why)
+        }
+      />
       {report.repaired.length > 0 && <p>{later.settings.repaired(report.repaired.length)}</p>}
       {unread > 0 && <p>{later.settings.unread(unread)}</p>}
+      {damaged.length > 0 && <p>{later.settings.damaged(damaged.length)}</p>}
+      <Lines of={damaged} textOf={(line) => line} />
       {report.reduced.length > 0 && <p>{later.settings.reduced(report.reduced.length)}</p>}
       {isOffline && <p>{later.settings.sentLater}</p>}
     </div>
+  )
+}
+
+/** Lines of a report, at most. A page with thousands would stand still. */
+const mostLines = 100
+
+function Lines<T>({ of: all, textOf }: { of: readonly T[]; textOf: (one: T) => string }) {
+  if (all.length === 0) return null
+  const others = all.length - mostLines
+  return (
+    <ul>
+      {[...new Set(all.slice(0, mostLines).map(textOf))].map((text) => (
+        <li key={text}>{text}</li>
+      ))}
+      {others > 0 && <li>{later.settings.andMore(others)}</li>}
+    </ul>
   )
 }
 

@@ -842,7 +842,10 @@ export const deLater: LaterWords = {
         'Das ist keine Lesezeichen-Datei. Suchen Sie dort, wo Ihre Lesezeichen sind, nach einem Export als HTML, und importieren Sie die gespeicherte Datei.',
       damaged: 'Die Datei ist beschädigt oder abgeschnitten. Exportieren Sie sie noch einmal, wenn es geht.',
       empty: 'Die Datei ist leer. Exportieren Sie sie noch einmal.',
+      'no-bookmarks': 'In dieser Datei sind keine Lesezeichen.',
       'own-backup': 'Das ist eine verschlüsselte Sicherung. Öffnen Sie sie unten, unter „Sicherungen“.',
+      encrypted:
+        'Die Lesezeichen in dieser Datei sind verschlüsselt. Öffnen Sie die Sicherung, aus der sie stammt (eine .dat-Datei), unten, unter „Sicherungen“.',
       safari:
         'Das ist eine Sicherung von Safari. Wählen Sie in Safari Ablage > Exportieren > Lesezeichen und importieren Sie diese Datei.',
       firefox:
@@ -885,6 +888,13 @@ export const deLater: LaterWords = {
         other:
           'Die Datei ist beschädigt: # Links darin waren nicht lesbar. Exportieren Sie sie noch einmal, wenn es geht.',
       }),
+    damaged: (count) =>
+      plural(count, {
+        one: 'In # Zeile der Datei stehen Anführungszeichen oder Kommas nicht, wie es sich für CSV gehört. Sehen Sie nach, ob sie richtig ankam:',
+        other:
+          'In # Zeilen der Datei stehen Anführungszeichen oder Kommas nicht, wie es sich für CSV gehört. Sehen Sie nach, ob sie richtig ankamen:',
+      }),
+    andMore: (count) => plural(count, { one: 'und # weitere', other: 'und # weitere' }),
     reduced: (count) =>
       plural(count, {
         one: '# war mit seinem Symbol oder mit weiteren Angaben des Browsers zu groß und kam ohne diese.',

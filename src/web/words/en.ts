@@ -789,7 +789,10 @@ export const enLater = {
         'This is not a bookmark file. Where your bookmarks are, look for an export as HTML, and import the file that it saves.',
       damaged: 'The file is damaged or cut off. Export it again, if you can.',
       empty: 'The file is empty. Export it again.',
+      'no-bookmarks': 'There are no bookmarks in this file.',
       'own-backup': 'This is an encrypted backup. Open it below, under “Backups”.',
+      encrypted:
+        'The bookmarks in this file are encrypted. Open the backup that it was taken from (a .dat file) below, under “Backups”.',
       safari: 'This is a Safari backup. In Safari, choose File > Export > Bookmarks and import that file.',
       firefox:
         'This is a compressed backup of Firefox. In Firefox, press Ctrl+Shift+O (⇧⌘O), choose Import and Backup > Backup, and import that file.',
@@ -822,6 +825,13 @@ export const enLater = {
         one: 'The file is damaged: # link in it could not be read. Export it again if you can.',
         other: 'The file is damaged: # links in it could not be read. Export it again if you can.',
       }),
+    damaged: (count: number) =>
+      plural(count, {
+        one: 'In # row of the file, quotation marks or commas are not as CSV has them. See whether it came as it should:',
+        other:
+          'In # rows of the file, quotation marks or commas are not as CSV has them. See whether they came as they should:',
+      }),
+    andMore: (count: number) => plural(count, { one: 'and # more', other: 'and # more' }),
     reduced: (count: number) =>
       plural(count, {
         one: '# was too large with its icon, or with what the browser notes beside it, and came without.',

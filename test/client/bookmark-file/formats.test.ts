@@ -33,6 +33,12 @@ t.test('A file that cannot be read is named, with what to do', async (t) => {
     ['empty', '', /Export it again/],
     ['own-backup', 'EBSB\x01', /openBackup/],
     ['own-backup', 'EBSX\x01', /openBackup/],
+    ['encrypted', '{"exported_at":"x","bookmarks":[{"id":"a","encrypted_data":"AQ=="}]}', /openBackup/],
+    ['no-bookmarks', '<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p></DL>', /^There are no bookmarks in this file$/],
+    ['no-bookmarks', 'url,title\n', /no bookmarks/],
+    ['no-bookmarks', '{"roots":{"other":{"children":[]}}}', /no bookmarks/],
+    ['no-bookmarks', writeBookmarkJson([]), /no bookmarks/],
+    ['damaged', 'url,title\n,lost\n', /damaged/],
     [
       'safari',
       'bplist00',
@@ -119,7 +125,9 @@ const bookmark = fc
     { requiredKeys: [] },
   )
   .chain((fields) => text.map((title) => ({ ...fields, title, source: 'bookmarks' as const })))
-const list = fc.array(bookmark, { maxLength: 12 }).map((all) => all.map((fields, id) => ({ id: `${id}`, ...fields })))
+const list = fc
+  .array(bookmark, { minLength: 1, maxLength: 12 })
+  .map((all) => all.map((fields, id) => ({ id: `${id}`, ...fields })))
 
 for (const [name, write] of Object.entries({
   JSON: async (all: PlaintextBookmark[]) => writeBookmarkJson(all),
@@ -144,12 +152,72 @@ t.test('A damaged CSV loses no row without a word', async (t) => {
   const urls = ['https://a.example/', 'https://b.example/', 'https://c.example/']
   t.same(await read(`url,title\r\n${rows.join('\n')}\n`), { urls, unread: 0 }, 'line breaks of two kinds')
   t.same(await read(`url,title\n${rows.join('\r\n')}\r\n`), { urls, unread: 0 })
-  const unclosed = ['https://x.example/,"X', ...rows].join('\n')
+  const stray = ['https://x.example/,"X', ...rows].join('\n')
+  const all = ['https://x.example/', ...urls]
+  t.same(await read(`url,title\n${stray}\n`), { urls: all, unread: 0 }, 'a quote that nobody closes')
+  const quoted = [...rows, '"https://d.example/","D, quoted"'].join('\n')
   t.same(
-    await read(`url,title\n${unclosed}\n`),
-    { urls: ['https://x.example/'], unread: 3 },
-    'a quote that nobody closes',
+    await read(`url,title\nhttps://x.example/,"X\n${quoted}\n`),
+    { urls: [...all, 'https://d.example/'], unread: 0 },
+    'nor if another row has quotes',
   )
+})
+
+t.test(
+  'Rows of CSV that may not be read as they were meant are named; one that can only mean one thing is mended',
+  async (t) => {
+    const read = async (...rows: string[]) => {
+      const { bookmarks, unread, damaged } = await readBookmarks(
+        bytesOf(`url,title,note,created\n${rows.join('\n')}\n`),
+      )
+      return { titles: bookmarks.map(({ title }) => title), unread, damaged }
+    }
+    const right = [
+      'https://a.example/,Hello, World,,',
+      'https://b.example/,"said ""so""",,,,',
+      '" https://c.example/" , "C",',
+    ]
+    t.same(await read(...right), { titles: ['Hello, World', 'said "so"', 'C'], unread: 0, damaged: [] })
+    const doubtful = ['https://a.example/,A,b,c,', 'https://b.example/,"B', 'https://c.example/,"C "c" c",,']
+    t.same(await read(...doubtful, 'https://d.example/,"D\n,d",,'), {
+      titles: ['A', '"B', 'C "c" c', 'D\n,d'],
+      unread: 0,
+      damaged: doubtful,
+    })
+    t.same(await read('https://a.example/,A', ',lost,,'), { titles: ['A'], unread: 1, damaged: [',lost,,'] })
+    const title = await readBookmarks(bytesOf('title,url,time_added\nOne, two,https://a.example/x,1466009412\n'))
+    t.match(title, { bookmarks: [{ title: 'One, two', url: 'https://a.example/x' }], damaged: [] })
+  },
+)
+
+t.test('Stray quotes do not make a CSV slow', async (t) => {
+  for (const row of ['"x', '""x', '"x""y', '"', '""', '"""x', 'x"']) {
+    const { bookmarks } = await readBookmarks(bytesOf(`title,url\n${`${row},u\n`.repeat(50_000)}`))
+    t.ok(bookmarks.length >= 25_000, row)
+  }
+})
+
+t.test('A spreadsheet’s own first line tells the separator', async (t) => {
+  for (const separator of [';', ',', '\t', '|']) {
+    const text = `\uFEFFsep=${separator}\r\nurl${separator}title\r\nhttps://one.example/${separator}One\r\n`
+    const { bookmarks } = await readBookmarks(bytesOf(text))
+    t.match(bookmarks, [{ url: 'https://one.example/', title: 'One' }])
+  }
+})
+
+t.test('Two different bookmarks with one id are both read; an equal one is the same', async (t) => {
+  const own = [link('a', { title: 'One' }), link('a', { title: 'Two' }), link('a', { title: 'One' })]
+  for (const written of [writeBookmarkJson(own), await writeBookmarkCsv(own)]) {
+    const { bookmarks } = await readBookmarks(bytesOf(written))
+    t.same(
+      bookmarks.map(({ title, id }) => [title, id === 'a']),
+      [
+        ['One', true],
+        ['Two', false],
+        ['One', true],
+      ],
+    )
+  }
 })
 
 t.test('A few wrong bytes do not make a file one of another charset', async (t) => {
@@ -167,10 +235,10 @@ t.test('A few wrong bytes do not make a file one of another charset', async (t) 
 })
 
 t.test('A spreadsheet that separates by semicolons or at line breaks runs nothing of a CSV either', async (t) => {
-  const titles = ['a;=cmd()', 'b\n=cmd()', ' =cmd()', '＝cmd()', "c;'=cmd()"]
+  const titles = ['a;=cmd()', 'b\n=cmd()', ' =cmd()', '＝cmd()', "c;'=cmd()", 'd;"=cmd();', 'e;\u00a0" =cmd()']
   const all = titles.map((title, at) => link(`link-${at}`, { title, attributes: { note: `x;${title}` } }))
   const written = await writeBookmarkCsv(all)
-  t.notMatch(written, /(?:^|[,;"\r\n]) *[=＝]/m)
+  t.notMatch(written, /(?:^|[,;\r\n])[ \u00a0"]*[=＝]/m)
   t.same((await readBookmarks(bytesOf(written))).bookmarks, all)
 })
 

@@ -1,14 +1,21 @@
-import papa from 'papaparse'
 import { isEqual } from '../../bookmark/equal.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
+import { paced } from '../../timing/paced.ts'
 import { arrange } from '../arrange.ts'
 import { addItem, inside, type Level, topLevel } from '../place.ts'
 import type { BookmarkFile } from '../read.ts'
-import { isBookmark } from './export.ts'
+import { type CsvRow, readRows } from './csv-rows.ts'
+import { idKeeper, isBookmark } from './export.ts'
 import { attributesOf, isObject, textsOf } from './json-tree.ts'
 
 /** The columns of our own files. Raindrop and others read the first six; `more` has what they cannot hold, as JSON. */
 const header = ['url', 'title', 'note', 'folder', 'tags', 'created', 'modified', 'more']
+
+const dateColumns = new Set(['created', 'modified', 'time_added', 'timestamp'])
+/** Cells of a row that are put together, at most. */
+const mostJoined = 8
+/** Characters of a damaged row by which people find it in the file. */
+const longestLine = 200
 
 /** The value of a column, or '' if there is no such column. */
 type Row = (column: string) => string
@@ -18,38 +25,70 @@ type Row = (column: string) => string
  *
  * `folder` may be a path (`Reading/Web`), `tags` are separated by commas.
  */
-export function readCsv(text: string): BookmarkFile {
-  const [first = ''] = text.trimStart().split(/[\n\r]/, 1)
-  const delimiter = [';', '\t'].find((delimiter) => first.includes(delimiter)) ?? ','
-  // Our own cells may have any line break in them; other files have had different ones in one.
-  const isOwn = /(?:^|,)more$/.test(first)
-  const trimmed = isOwn ? text.trimStart() : text.trimStart().replace(/\r\n?/g, '\n')
-  const newline = isOwn ? '\r\n' : '\n'
-  const { data, errors } = papa.parse(trimmed, { delimiter, newline, skipEmptyLines: 'greedy' })
-  const damaged = new Set(errors.filter(({ type }) => type === 'Quotes').map(({ row }) => data[row]))
-  const [names = [], ...rows] = data
-  const columns = new Map(names.map((name, index) => [name.trim().toLowerCase(), index]))
+export async function readCsv(text: string): Promise<BookmarkFile> {
+  const { rows, names, delimiter } = openRows(text.trimStart())
+  const columns = new Map(names.map((name, index) => [name, index]))
   const has = (column: string) => columns.has(column)
   const bookmarks: PlaintextBookmark[] = []
   const levelAt = folderFinder(bookmarks)
+  const [damaged, distinct]: [string[], ReturnType<typeof idKeeper>] = [[], idKeeper()]
   let unread = 0
-  for (const cells of rows) {
-    if (damaged.has(cells)) unread += countSwallowed(cells)
-    const row: Row = (column) => cells[columns.get(column) ?? -1] ?? ''
+  const add = ({ cells, line, isDamaged }: CsvRow) => {
+    const whole = isDamaged ? undefined : withJoinedCells(cells, names, delimiter)
+    const row: Row = (column) => (whole ?? cells)[columns.get(column) ?? -1] ?? ''
     const own = ownBookmark(row)
     const url = row('url').trim()
-    if (own) bookmarks.push(own)
+    if (!whole || (!own && url === '')) damaged.push(line.slice(0, longestLine))
+    if (own) bookmarks.push(distinct(own))
     else if (url === '') unread++
     else
       bookmarks.push(addItem(levelAt(pathOf(row, has)), { title: row('title'), url, attributes: detailsOf(row, has) }))
   }
-  return { bookmarks, unread }
+  await paced(rows, add)
+  return { bookmarks, unread, damaged }
 }
 
-/** Rows in a cell whose quote nobody closes. */
-function countSwallowed(cells: readonly string[]): number {
-  const lines = cells.flatMap((cell) => cell.split('\n').slice(1))
-  return Math.max(1, lines.filter((line) => line.includes('://')).length)
+/** The names of the columns, in lower case, and the rows below them. */
+function openRows(text: string): { rows: Iterable<CsvRow>; names: string[]; delimiter: string } {
+  // Excel's own first line.
+  const [mark = '', separator] = /^sep=([,;\t|])[ \t]*[\r\n]+/i.exec(text) ?? []
+  const table = text.slice(mark.length)
+  const [first = ''] = table.split(/[\n\r]/, 1)
+  const delimiter = separator ?? [';', '\t'].find((delimiter) => first.includes(delimiter)) ?? ','
+  // Our own cells may have any line break in them.
+  const isOwn = /[,;\t|]"?more"?$/.test(first)
+  const rows = readRows(isOwn ? table : table.replace(/\r\n?/g, '\n'), delimiter)
+  const { value: header } = rows.next()
+  return { rows, names: (header?.cells ?? []).map((name) => name.trim().toLowerCase()), delimiter }
+}
+
+/**
+ * A row with as many cells as there are columns. If it has more, one of its cells has a comma that nobody quoted, or there are
+ * commas behind it: it is put together again where it can be meant in one way only.
+ *
+ * @returns undefined if it can be meant in several
+ */
+function withJoinedCells(cells: string[], names: readonly string[], delimiter: string): string[] | undefined {
+  const surplus = cells.length - names.length
+  if (surplus <= 0) return cells
+  if (surplus > mostJoined) return undefined
+  const isBlank = (cell: string) => cell.trim() === ''
+  const candidates = names.flatMap((_, at) => {
+    const parts = cells.slice(at, at + surplus + 1)
+    return parts.some(isBlank) ? [] : [{ row: cells.toSpliced(at, parts.length, parts.join(delimiter)), at }]
+  })
+  if (cells.slice(names.length).every(isBlank)) candidates.push({ row: cells.slice(0, names.length), at: -1 })
+  const [only, ...others] = candidates.filter(({ row, at }) => isLikely(row, at, names))
+  return others.length === 0 ? only?.row : undefined
+}
+
+/** @param joinedAt the cell that was put together, which alone may have a space behind a comma */
+function isLikely(row: readonly string[], joinedAt: number, names: readonly string[]): boolean {
+  return row.every((cell, at) => {
+    if (at !== joinedAt && cell.startsWith(' ')) return false
+    if (names[at] === 'url') return !/\s/.test(cell) && URL.canParse(cell)
+    return !dateColumns.has(names[at] ?? '') || /^[\d:.TZ+ -]*$/.test(cell)
+  })
 }
 
 function detailsOf(row: Row, has: (column: string) => boolean) {
@@ -116,7 +155,11 @@ export function writeCsv(bookmarks: readonly PlaintextBookmark[]): string {
     for (const child of children.toReversed()) pending.push({ bookmark: child, path: inner })
     contents.delete(bookmark)
   }
-  return `\uFEFF${papa.unparse(rows)}\r\n`
+  return `\uFEFF${rows.map((cells) => `${cells.map(quoted).join(',')}\r\n`).join('')}`
+}
+
+function quoted(cell: string): string {
+  return /[",\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
 }
 
 function writeRow(bookmark: PlaintextBookmark, path: string): string[] {
@@ -130,16 +173,16 @@ function writeRow(bookmark: PlaintextBookmark, path: string): string[] {
 
 /**
  * A spreadsheet would run text that begins like a formula, also behind what it takes for the end of a cell: in some countries
- * that is a semicolon. UTF-8 has no half characters.
+ * that is a semicolon, and a quote behind it is none of the text. UTF-8 has no half characters.
  */
 function toCell(value: unknown): string {
   const text = typeof value === 'string' && value.isWellFormed() ? value : ''
-  return text.replace(/(^|[;\t\r\n])(?= *[=+\-@＝＋－＠])/g, "$1'")
+  return text.replace(/(^|[;\t\r\n])(?=[ \u00a0"]*[=+\-@＝＋－＠])/g, "$1'")
 }
 
 /** `more` has what this does not bring back. */
 function fromCell(cell: string): string {
-  return cell.replace(/(^|[;\t\r\n])'(?= *[=+\-@＝＋－＠])/g, '$1')
+  return cell.replace(/(^|[;\t\r\n])'(?=[ \u00a0"]*[=+\-@＝＋－＠])/g, '$1')
 }
 
 /** A bookmark from our own file, in which `more` has its id. */
@@ -162,6 +205,8 @@ function fieldsOf(row: Row): Partial<PlaintextBookmark> {
 }
 
 function parse(json: string): unknown {
+  // An error for each row of a foreign file would take longer than all else.
+  if (!/^\s*[[{]/.test(json)) return undefined
   try {
     return JSON.parse(json)
   } catch {

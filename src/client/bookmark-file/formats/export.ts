@@ -1,4 +1,6 @@
+import { isEqual } from '../../bookmark/equal.ts'
 import type { OpenedExport, PlaintextBookmark } from '../../bookmark.ts'
+import { uuidv7 } from '../../ids.ts'
 import type { BookmarkFile } from '../read.ts'
 import { isObject } from './json-tree.ts'
 
@@ -15,11 +17,29 @@ export function writeBookmarkJson(bookmarks: readonly PlaintextBookmark[]): stri
 
 /** The bookmarks of such a JSON. */
 export function readExport(listed: readonly unknown[]): BookmarkFile {
-  const bookmarks = listed.filter(isBookmark)
+  const bookmarks = listed.filter(isBookmark).map(idKeeper())
   return { bookmarks, unread: listed.length - bookmarks.length }
 }
 
-/** An import says of each bookmark which of its fields is malformed. Those of an export that nobody opened are ciphertext. */
+/**
+ * Gives a bookmark with the id of an earlier one that differs an id of its own: somebody has copied a row or an entry and
+ * changed it into another bookmark.
+ */
+export function idKeeper(): (bookmark: PlaintextBookmark) => PlaintextBookmark {
+  const known = new Map<string, PlaintextBookmark>()
+  return (bookmark) => {
+    const first = known.get(bookmark.id) ?? bookmark
+    known.set(bookmark.id, first)
+    return first === bookmark || isEqual(first, bookmark) ? bookmark : { ...bookmark, id: uuidv7() }
+  }
+}
+
+/** An import says of each bookmark which of its fields is malformed. */
 export function isBookmark(value: unknown): value is PlaintextBookmark {
-  return isObject(value) && typeof value.id === 'string' && !('encrypted_data' in value)
+  return isObject(value) && typeof value.id === 'string' && !isCiphertext(value)
+}
+
+/** True of a bookmark of an export that nobody has opened. */
+export function isCiphertext(value: unknown): boolean {
+  return isObject(value) && 'encrypted_data' in value
 }
