@@ -1,5 +1,8 @@
 import type { Contract } from '../openapi.ts'
-import { component, type Fact, type Facts, factsOf, keyOf, listOf } from './facts.ts'
+import { type Fact, type Facts, factsOf, keyOf } from './facts.ts'
+import { unratedIn } from './net.ts'
+import { listOf } from './nodes.ts'
+import { component } from './schema.ts'
 
 /** One difference of two contracts. */
 export interface Change {
@@ -16,13 +19,20 @@ export interface Change {
 
 export type Direction = 'request' | 'response'
 
+export interface Changes {
+  changes: Change[]
+  /** JSON pointers of differences that no change holds. */
+  unrated: string[]
+}
+
 /** All differences of two contracts in their normal form. What is within something new or gone is not told. */
-export function changesOf(base: Contract, revision: Contract): Change[] {
+export function changesOf(base: Contract, revision: Contract): Changes {
   const after = factsOf(revision)
   const plain = factsOf(base)
   const renamed = twinsOf(plain, after, (steps) => steps.length === 2 && steps[0] === 'types')
   const types = new Map([...renamed].map(([was, is]) => [was.steps[1] ?? '', is.steps[1] ?? '']))
   const before = types.size > 0 ? factsOf(base, types) : plain
+  const unrated = unratedIn([base, before], [revision, after])
   writeOut(before, after)
   writeOut(after, before)
   const twins = twinsOf(
@@ -41,7 +51,7 @@ export function changesOf(base: Contract, revision: Contract): Change[] {
     return [{ was, is: is ?? twin, ...reachOf(steps), before, after }]
   })
   const names = [...renamed].map(([was, is]) => ({ was, is, ...reachOf(is.steps), before, after }))
-  return [...names, ...found]
+  return { changes: [...names, ...found], unrated }
 
   function isOneSided(key: string): boolean {
     return before.has(key) !== after.has(key)

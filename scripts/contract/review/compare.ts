@@ -4,6 +4,8 @@ import { contractsIn, type Documents, readBoth } from './base.ts'
 import { changesOf } from './changes.ts'
 import { type Finding, highest, type Impact } from './impact.ts'
 import { judge } from './judge.ts'
+import { stepsOf } from './nodes.ts'
+import { component } from './schema.ts'
 
 export interface Comparison {
   /** Undefined if nothing changed. */
@@ -43,8 +45,9 @@ export async function compareContracts(base: URL, revision: URL): Promise<Compar
 /** Each change once, however many operations it reaches, and those of a type that several contracts have. */
 export function compareDocuments(...all: Documents[]): Finding[] {
   const findings = new Map<string, Finding>()
-  for (const { file, before, after } of all)
-    for (const change of changesOf(before, after)) {
+  for (const { file, before, after } of all) {
+    const { changes, unrated } = changesOf(before, after)
+    for (const change of changes) {
       const verdict = judge(change)
       const fact = change.is ?? change.was
       if (!verdict || !fact) continue
@@ -61,8 +64,19 @@ export function compareDocuments(...all: Documents[]): Finding[] {
         operations: [...new Set([...(known?.operations ?? []), ...change.operations])],
       })
     }
+    for (const at of unrated)
+      findings.set(`${file} ${at}`, { ...whole(file, 'major', unratedMessage), at, place: stepsOf(at).join(' › ') })
+    const isUntold = changes.some(({ was, is }) => !isNothing.includes((is ?? was)?.steps.at(-1) ?? ''))
+    if (findings.size === 0 && isUntold) findings.set(file, whole(file, 'major', unratedMessage))
+  }
   return [...findings.values()]
 }
+
+/** Of facts that other facts repeat. */
+const isNothing = ['(order)', component, 'const']
+
+/** The rules know no such change. It may break, until somebody has looked. */
+const unratedMessage = 'The contract differs here in a way that this review cannot rate.'
 
 const isOfType = /^#\/components\/schemas\//
 const unsaid = ['content', 'application/json', 'schema', 'properties', 'payload']
@@ -90,11 +104,7 @@ async function located(findings: Finding[], revision: URL): Promise<Finding[]> {
 }
 
 function at(tree: unknown, pointer: string): unknown {
-  const steps = pointer
-    .slice(2)
-    .split('/')
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-  return steps.reduce<unknown>((node, step) => (node as Record<string, unknown> | undefined)?.[step], tree)
+  return stepsOf(pointer).reduce<unknown>((node, step) => (node as Record<string, unknown> | undefined)?.[step], tree)
 }
 
 function whole(file: string, impact: Impact, message: string): Finding {

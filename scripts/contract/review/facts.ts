@@ -1,5 +1,7 @@
 import { type Contract, methods, nameOf, type Operation } from '../openapi.ts'
 import { errorTextsOf } from './error-texts.ts'
+import { byUniqueName, escaped, fieldsIn, isObject, type Json, listOf, type Spot } from './nodes.ts'
+import { component, type Keywords, schemasOf } from './schema.ts'
 
 /**
  * A contract as facts: what it says of each operation, type and limit, in the one form that all documents have which mean
@@ -11,24 +13,6 @@ export interface Fact extends Spot {
   /** A scalar or a list; undefined of what has facts within it. */
   value: unknown
 }
-
-interface Spot {
-  /** From the operation, type or part of the document down to its own name. */
-  steps: string[]
-  /** What it is a field of. */
-  of: string
-  /** Where it is written: a JSON pointer in the bundled contract. */
-  at: string
-  /** The same for people: from the component in which it is written. */
-  place: string[]
-}
-
-type Json = Record<string, unknown>
-/** The keywords of a schema, each with its place. Those that hold schemas by name have a map of these. */
-type Keywords = Map<string, { value: unknown; at: string; place: string[] }>
-
-/** The name of the component in which something is written that is no type. */
-export const component = '(component)'
 
 export const keyOf = (steps: string[]) => steps.join('\n')
 
@@ -60,8 +44,6 @@ const grammar: Record<string, Record<string, string>> = {
 /** After whose components generators name code. */
 const namedKinds = ['response', 'body', 'parameter']
 const schemaHolders = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames']
-const deepest = 40
-const schemaMaps = ['properties', 'patternProperties', 'dependentSchemas', 'oneOf', 'anyOf']
 
 /** What is so without being written. */
 const defaults: Record<string, Json> = {
@@ -79,21 +61,22 @@ const defaults: Record<string, Json> = {
 export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string> = new Map()): Facts {
   const facts: Facts = new Map()
   const document = contract as unknown as Json
+  const { followed, keywordsOf } = schemasOf(document, renamed)
   const { paths, components, channels, operations, security, info, ...rest } = document
-  const { schemas, securitySchemes } = fieldsOf(components)
-  const { version: _, ...about } = fieldsOf(info)
+  const { schemas, securitySchemes } = fieldsIn(components)
+  const { version: _, ...about } = fieldsIn(info)
 
   walk('info', about, root('info', '#/info'))
   for (const [key, value] of Object.entries(rest))
     if (!isDefault('document', key, value)) walk(key, value, { ...root(key, `#/${escaped(key)}`), of: 'document' })
-  for (const [path, item] of Object.entries(fieldsOf(paths))) ofPath(path, item)
-  for (const [name, channel] of Object.entries(fieldsOf(channels))) {
-    const { messages: _, ...own } = fieldsOf(channel)
+  for (const [path, item] of Object.entries(fieldsIn(paths))) ofPath(path, item)
+  for (const [name, channel] of Object.entries(fieldsIn(channels))) {
+    const { messages: _, ...own } = fieldsIn(channel)
     walk('channel', own, root(name, `#/channels/${escaped(name)}`))
   }
-  for (const [name, operation] of Object.entries(fieldsOf(operations))) ofSocket(name, fieldsOf(operation))
-  walk('credentials', fieldsOf(securitySchemes), { ...root('credentials', '#/components/securitySchemes'), place: [] })
-  for (const [name, schema] of Object.entries(fieldsOf(schemas))) {
+  for (const [name, operation] of Object.entries(fieldsIn(operations))) ofSocket(name, fieldsIn(operation))
+  walk('credentials', fieldsIn(securitySchemes), { ...root('credentials', '#/components/securitySchemes'), place: [] })
+  for (const [name, schema] of Object.entries(fieldsIn(schemas))) {
     const shown = renamed.get(name) ?? name
     ofSchema(schema, {
       steps: ['types', shown],
@@ -113,7 +96,7 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
   }
 
   function putComponent(of: string, raw: unknown, { steps, at, place }: Spot): void {
-    const { $ref } = fieldsOf(raw)
+    const { $ref } = fieldsIn(raw)
     if ($ref && namedKinds.includes(of)) put({ steps: [...steps, component], of, at, place }, nameOf($ref))
   }
 
@@ -123,7 +106,7 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
       return
     }
     if (kind === 'security') {
-      put(where, alternatives(listOf(raw).map((one) => ({ [nameOf(fieldsOf(one).$ref)]: [] }))))
+      put(where, alternatives(listOf(raw).map((one) => ({ [nameOf(fieldsIn(one).$ref)]: [] }))))
       return
     }
     const { value, spot } = kind === 'any' ? { value: raw, spot: where } : followed(raw, where)
@@ -153,9 +136,9 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
 
   function ofPath(path: string, raw: unknown): void {
     const { value, spot } = followed(raw, root(path, `#/paths/${escaped(path)}`))
-    const item = fieldsOf(value)
+    const item = fieldsIn(value)
     for (const method of methods.filter((name) => isObject(item[name]))) {
-      const { parameters, security: wanted, responses, requestBody, ...fields } = fieldsOf(item[method])
+      const { parameters, security: wanted, responses, requestBody, ...fields } = fieldsIn(item[method])
       if (item.servers) fields.servers ??= item.servers
       const name = method.toUpperCase()
       // A client does not see what a parameter of the path is called where the path is told apart.
@@ -185,7 +168,7 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
       }
       if (requestBody) {
         walk('body', requestBody, below(own, 'operation', 'requestBody'))
-        order.set('the body', fieldsOf(followed(requestBody, own).value).required)
+        order.set('the body', fieldsIn(followed(requestBody, own).value).required)
       }
       // The arguments of a generated function: first those that are required.
       const sorted = [...order].sort(([, one], [, other]) => Number(other === true) - Number(one === true))
@@ -203,7 +186,7 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
   function parametersOf(all: unknown, owner: Spot) {
     return (Array.isArray(all) ? all : []).map((one, index) => {
       const { value, spot } = followed(one, { ...owner, at: `${owner.at}/parameters/${index}` })
-      const parameter = fieldsOf(value)
+      const parameter = fieldsIn(value)
       const place = spot.place === owner.place ? [...owner.place, 'parameters', String(parameter.name)] : spot.place
       return { raw: one, parameter, spot: { ...spot, place } }
     })
@@ -211,12 +194,12 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
 
   function ofSocket(name: string, { channel, messages, security: wanted, ...fields }: Json): void {
     const own = { ...root(name, `#/operations/${escaped(name)}`), of: 'calls' }
-    const target = String(fieldsOf(channel).$ref)
+    const target = String(fieldsIn(channel).$ref)
     walk('operation', fields, own)
     put(below(own, 'operation', 'channel'), nameOf(target))
     walk('security', wanted, below(own, 'operation', 'security'))
-    const carried = fieldsOf(fieldsOf(followed(channel, own).value).messages)
-    const listed = listOf(messages).map((one) => nameOf(fieldsOf(one).$ref))
+    const carried = fieldsIn(fieldsIn(followed(channel, own).value).messages)
+    const listed = listOf(messages).map((one) => nameOf(fieldsIn(one).$ref))
     const all = messages ? listed : Object.keys(carried)
     walk('messages', Object.fromEntries(all.map((one) => [one, carried[one]])), below(own, 'operation', 'messages'))
   }
@@ -224,9 +207,9 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
   function ofSchema(raw: unknown, where: Spot): void {
     const { keywords, spot } = keywordsOf(raw, where)
     put(spot)
-    for (const [key, { value, at, place }] of keywords) {
+    for (const [key, { value, at, also = [], place }] of keywords) {
       if (isDefault('schema', key, value)) continue
-      const own = { steps: [...spot.steps, key], of: 'schema', at, place }
+      const own = { steps: [...spot.steps, key], of: 'schema', at, also, place }
       if (value instanceof Map) {
         put(own)
         putOrder(own, key, [...value.keys()])
@@ -236,67 +219,6 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
       else put(own, setLike.includes(key) ? sorted(value) : leaf(value))
       if (key === 'enum') putOrder(own, key, listOf(value).map(String))
     }
-  }
-
-  /** The keywords of a schema, with those that `allOf` and a reference to what is no type bring. */
-  function keywordsOf(raw: unknown, where: Spot): { keywords: Keywords; spot: Spot } {
-    const { $ref, allOf, ...own } = fieldsOf(raw)
-    const parts = listOf(allOf)
-    const isWrapper = parts.length === 1 && Object.keys(own).every((key) => key === 'description')
-    const only = $ref ?? (isWrapper ? fieldsOf(parts[0]).$ref : undefined)
-    const written: Keywords = new Map()
-    for (const [key, value] of Object.entries(own)) written.set(key, { value: schemasIn(key, value), ...shownAt(key) })
-    if (raw === false) written.set('not', { value: {}, ...shownAt('not') })
-    if (only === undefined) {
-      const merged: Keywords = new Map()
-      parts.forEach((part, index) => {
-        const { title, description, ...of } = fieldsOf(followed(part, where).value)
-        const { spot } = followed(part, { ...where, at: `${where.at}/allOf/${index}` })
-        merge(merged, keywordsOf({ ...of }, spot).keywords)
-      })
-      merge(merged, written)
-      return { keywords: normal(merged), spot: where }
-    }
-    const target = followed({ $ref: only }, where)
-    const name = nameOf(only)
-    // A list of itself has no end.
-    if (isType(target.value) || where.steps.length > deepest)
-      return {
-        keywords: new Map([['$ref', { value: renamed.get(name) ?? name, ...shownAt('$ref') }], ...written]),
-        spot: where,
-      }
-    const found = keywordsOf(target.value, target.spot)
-    merge(found.keywords, written)
-    found.keywords.set(component, { value: renamed.get(name) ?? name, ...shownAt('$ref') })
-    return { keywords: found.keywords, spot: { ...found.spot, steps: where.steps, of: where.of } }
-
-    function shownAt(key: string) {
-      return { at: `${where.at}/${escaped(key)}`, place: [...where.place, key] }
-    }
-
-    function schemasIn(key: string, value: unknown): unknown {
-      if (!schemaMaps.includes(key)) return value
-      const all = Array.isArray(value) ? alternativesByName(value) : fieldsOf(value)
-      return new Map(
-        Object.entries(all).map(([name, one], index) => {
-          const step = Array.isArray(value) ? String(index) : escaped(name)
-          return [name, { value: one, at: `${where.at}/${key}/${step}`, place: [...where.place, name] }]
-        }),
-      )
-    }
-  }
-
-  function followed(raw: unknown, spot: Spot): { value: unknown; spot: Spot } {
-    const { $ref, ...words } = fieldsOf(raw)
-    if (typeof $ref !== 'string' || !$ref.startsWith('#/')) return { value: raw, spot }
-    const steps = $ref
-      .slice(2)
-      .split('/')
-      .map((one) => one.replaceAll('~1', '/').replaceAll('~0', '~'))
-    const target = steps.reduce<unknown>((node, name) => fieldsOf(node)[name], document)
-    if (target === undefined) throw new Error(`${$ref} is not in the contract`)
-    const { value, spot: found } = followed(target, { ...spot, at: $ref, place: [steps.at(-1) ?? ''] })
-    return { value: Object.keys(words).length > 0 ? { ...fieldsOf(value), ...words } : value, spot: found }
   }
 }
 
@@ -314,77 +236,21 @@ function keyOfParameter({ in: where, name }: Json, path: string): string {
   return `path ${[...path.matchAll(/\{([^}]*)\}/g)].findIndex(([, one]) => one === name) + 1}`
 }
 
-/** The sufficient credentials, each alternative in one text. */
+/** The sufficient credentials, each alternative in one text. A scope is one more that it takes. */
 function alternatives(security: unknown): string[] {
-  const all = listOf(security).map((one) => Object.keys(fieldsOf(one)).sort().join(' and ') || 'no credentials')
+  const all = listOf(security).map((one) => {
+    const schemes = Object.entries(fieldsIn(one))
+    const scopes = schemes.flatMap(([name, scopes]) => listOf(scopes).map((scope) => `${scope} of ${name}`))
+    return [...schemes.map(([name]) => name), ...scopes].sort().join(' and ') || 'no credentials'
+  })
   return all.length > 0 ? all.sort() : ['no credentials']
-}
-
-/** True if generators make a type of its own of it. */
-function isType(schema: unknown): boolean {
-  return ['properties', 'enum', 'const', 'oneOf', 'anyOf', 'allOf'].some((key) => key in fieldsOf(schema))
-}
-
-function alternativesByName(all: unknown[]): Json {
-  return Object.fromEntries(
-    all.map((one, index) => {
-      const { $ref, title, type, const: only } = fieldsOf(one)
-      return [$ref ? nameOf($ref) : String(title ?? only ?? type ?? index), one]
-    }),
-  )
-}
-
-function merge(into: Keywords, from: Keywords): void {
-  for (const [key, field] of from) {
-    const known = into.get(key)
-    if (known?.value instanceof Map && field.value instanceof Map)
-      for (const [name, one] of field.value) known.value.set(name, one)
-    else if (key === 'required' && known) known.value = [...listOf(known.value), ...listOf(field.value)]
-    else into.set(key, field)
-  }
 }
 
 const setLike = ['required', 'enum', 'type', 'x-enum-varnames']
 
-/** One way to write what can be written in several. */
-function normal(keywords: Keywords): Keywords {
-  const {
-    const: only,
-    type,
-    exclusiveMinimum,
-    exclusiveMaximum,
-    nullable,
-  } = Object.fromEntries([...keywords].map(([key, { value }]) => [key, value]))
-  const constant = keywords.get('const')
-  if (constant) keywords.set('enum', { ...constant, value: [only] }).set('const', { ...constant, value: true })
-  const rest = keywords.get('additionalProperties')
-  if (rest && isObject(rest.value) && Object.keys(rest.value).length === 0) rest.value = true
-  const types = new Set(listOf(type ?? []))
-  if (type === undefined && keywords.has('enum'))
-    for (const one of listOf(keywords.get('enum')?.value)) types.add(typeOfValue(one))
-  if (nullable === true) types.add('null')
-  const where = keywords.get('type') ?? keywords.get('enum') ?? keywords.get('nullable')
-  if (where && types.size > 0) keywords.set('type', { ...where, value: [...types] })
-  const isWhole = types.has('integer') && !types.has('number')
-  rename('exclusiveMinimum', 'minimum', Number(exclusiveMinimum) + 1, isWhole && typeof exclusiveMinimum === 'number')
-  rename('exclusiveMaximum', 'maximum', Number(exclusiveMaximum) - 1, isWhole && typeof exclusiveMaximum === 'number')
-  keywords.delete('nullable')
-  const constants = keywords.get('x-enum-varnames')
-  const values = listOf(keywords.get('enum')?.value)
-  if (constants) constants.value = listOf(constants.value).map((name, index) => `${values[index]}: ${name}`)
-  return keywords
-
-  function rename(from: string, to: string, value: unknown, applies: boolean): void {
-    const field = keywords.get(from)
-    if (!applies || !field) return
-    keywords.delete(from)
-    keywords.set(to, { ...field, value })
-  }
-}
-
-function typeOfValue(value: unknown): string {
-  if (value === null) return 'null'
-  return Number.isInteger(value) ? 'integer' : typeof value
+/** True of what some object has without its being written. */
+export function isUsual(key: string, value: unknown): boolean {
+  return Object.keys(defaults).some((kind) => isDefault(kind, key, value))
 }
 
 function isDefault(kind: string, key: string, value: unknown): boolean {
@@ -396,16 +262,16 @@ function isDefault(kind: string, key: string, value: unknown): boolean {
 function isUsualStyle(parameter: Json, key: string, schema: unknown): boolean {
   const usual = ['query', 'cookie'].includes(String(parameter.in)) ? 'form' : 'simple'
   if (key === 'style') return parameter.style === usual
-  const isOne = listOf(fieldsOf(schema).type ?? 'object').every((type) => type !== 'array' && type !== 'object')
+  const isOne = listOf(fieldsIn(schema).type ?? 'object').every((type) => type !== 'array' && type !== 'object')
   return key === 'explode' && (isOne || parameter.explode === ((parameter.style ?? usual) === 'form'))
 }
 
 /** A list of objects by what they are told apart by. */
 function byName(all: unknown[]): Json {
   const key = ['name', 'url', 'workflowId', 'stepId', 'condition'].find((key) =>
-    all.every((one) => key in fieldsOf(one)),
+    all.every((one) => key in fieldsIn(one)),
   )
-  return Object.fromEntries(all.map((one, index) => [key ? String(fieldsOf(one)[key]) : String(index), one]))
+  return Object.fromEntries(byUniqueName(all, (one, index) => String(key ? fieldsIn(one)[key] : index)))
 }
 
 /** Lines are broken as the source happens to break them. */
@@ -416,20 +282,4 @@ function leaf(value: unknown): unknown {
 
 function sorted(value: unknown): unknown[] {
   return [...new Set(listOf(value))].sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1))
-}
-
-export function listOf(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : value === undefined ? [] : [value]
-}
-
-function fieldsOf(value: unknown): Json {
-  return isObject(value) ? value : {}
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function escaped(step: string): string {
-  return step.replaceAll('~', '~0').replaceAll('/', '~1')
 }

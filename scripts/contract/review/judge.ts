@@ -1,7 +1,9 @@
 import { type Change, missing, within } from './changes.ts'
-import { component, type Fact, keyOf, listOf } from './facts.ts'
+import { type Fact, keyOf } from './facts.ts'
 import type { Impact, Ruling, Verdict } from './impact.ts'
 import { by, commonBodyLimit, isRequired, largest, ofKeyword } from './keywords.ts'
+import { listOf } from './nodes.ts'
+import { component } from './schema.ts'
 import { happened, key, named, ownerOf, quoted, renaming, sentence, shownIn } from './sentences.ts'
 
 /** What a change does to those who use the contract as it was; undefined if another finding tells it. */
@@ -22,7 +24,7 @@ export function judge(change: Change): Verdict | undefined {
   if (condition) return { impact: 'major', message: `A condition changed. ${sentence(change)}` }
   if (key(fact) === component) return ofComponent(was, is)
   if (was && is && keyOf(was.steps) !== keyOf(is.steps)) return ofName(was, is)
-  const verdict = key(fact) === '(order)' ? ofOrder(change) : (rules[fact.of]?.(change) ?? 'minor')
+  const verdict = key(fact) === '(order)' ? ofOrder(change) : (rules[fact.of]?.(change) ?? ofUnknown(fact))
   if (verdict === 'told') return undefined
   return typeof verdict === 'string' ? { impact: verdict, message: sentence(change) } : verdict
 }
@@ -41,6 +43,7 @@ const rules: Record<string, Rule> = {
     return { impact: 'major', message }
   },
   ...Object.fromEntries(['oneOf', 'anyOf'].map((name) => [name, ofAlternative])),
+  allOf: ({ was, directions }) => by(was ? 'wider' : 'narrower', directions),
   types: ({ was, is }) => {
     if (!was) return { impact: 'minor', message: `The type ${named(is)} is new.` }
     return { impact: 'major', message: `The type ${named(was)} is gone.` }
@@ -53,7 +56,10 @@ const rules: Record<string, Rule> = {
     if (was) return { impact: 'major', message: `The parameter ${name} is gone.` }
     const isDemanded = is && after.get(keyOf([...is.steps, 'required']))?.value === true
     if (!isDemanded && isEarly(change)) return 'told'
-    const message = `The ${isDemanded ? 'required ' : ''}parameter ${name} is new.`
+    // Seen when `Idempotency-Key` came.
+    const more =
+      'methods that openapi-generator makes for Java and Rust, and oapi-codegen for Go, take one more argument'
+    const message = isDemanded ? `The required parameter ${name} is new.` : `The parameter ${name} is new: ${more}.`
     return { impact: isDemanded ? 'major' : 'minor', message }
   },
   parameter: ({ was, is, directions }) => {
@@ -106,7 +112,8 @@ const rules: Record<string, Rule> = {
   variable: ({ was, is }) => {
     const name = key((is ?? was) as Fact)
     if (name === 'default') return 'major'
-    if (name !== 'enum' || !is) return undefined
+    if (name !== 'enum') return undefined
+    if (!is) return 'minor'
     return !was || missing(was.value, is.value).length > 0 ? 'major' : 'minor'
   },
   codes: ({ was }) => (was ? 'major' : 'minor'),
@@ -134,6 +141,12 @@ const rules: Record<string, Rule> = {
   workflows: ({ was }) => (was ? 'major' : 'minor'),
   workflow: ({ was, is }) => (was && !is && key(was) === 'outputs' ? 'major' : 'minor'),
   outputs: ({ was, is }) => (was && !is ? 'major' : 'minor'),
+}
+
+/** No rule names it: it breaks, unless nobody generates code from it. */
+function ofUnknown({ steps }: Fact): Impact {
+  if (['workflows', 'sourceDescriptions'].includes(steps[0] ?? '')) return 'minor'
+  return steps.some((step) => step.startsWith('x-') || ['deprecated', 'links'].includes(step)) ? 'minor' : 'major'
 }
 
 const recentSignIns: unknown[] = ['never', 'sometimes', 'always']

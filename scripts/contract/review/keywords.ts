@@ -1,31 +1,51 @@
 import { type Change, type Direction, missing } from './changes.ts'
-import { type Fact, type Facts, keyOf, listOf } from './facts.ts'
+import { type Fact, type Facts, keyOf } from './facts.ts'
 import { highest, type Impact, type Ruling } from './impact.ts'
+import { listOf } from './nodes.ts'
+import { type Width, widthOfPattern } from './patterns.ts'
 import { happened, key, ownerOf, sentence, written } from './sentences.ts'
-
-type Width = 'narrower' | 'wider' | 'other'
 
 export function by(width: Width, directions: Set<Direction>): Impact {
   if (directions.size === 0 || width === 'other') return 'major'
   return directions.has(width === 'narrower' ? 'request' : 'response') ? 'major' : 'minor'
 }
 
-const mostly = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties']
+const mostly = ['maximum', 'maxLength', 'maxItems', 'maxProperties', 'maxContains']
 
-const leastly = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties']
+const leastly = ['minimum', 'minLength', 'minItems', 'minProperties', 'minContains']
 
 /** If a keyword now allows less or more. */
 function widthOf(name: string, { was, is }: Change): Width | undefined {
   const [old, now] = [was?.value, is?.value]
-  if (mostly.includes(name)) return Number(now ?? Infinity) < Number(old ?? Infinity) ? 'narrower' : 'wider'
-  if (leastly.includes(name)) return Number(now ?? -Infinity) > Number(old ?? -Infinity) ? 'narrower' : 'wider'
+  if (mostly.includes(name)) return isBelow(now ?? Infinity, old ?? Infinity) ? 'narrower' : 'wider'
+  if (leastly.includes(name)) return isBelow(negative(now), negative(old)) ? 'narrower' : 'wider'
+  if (name === 'multipleOf' && was && is) {
+    if (isMultiple(old, now)) return 'wider'
+    return isMultiple(now, old) ? 'narrower' : 'other'
+  }
+  if (name === 'pattern') return widthOfPattern(old, now)
   if (['enum', 'type'].includes(name) && was && is) {
     const [lost, gained] = [remaining(old, now), remaining(now, old)]
     if (lost.length > 0 && gained.length > 0) return 'other'
     return gained.length > 0 ? 'wider' : 'narrower'
   }
-  if (/^(x-|\$)|^(deprecated|xml)$/.test(name)) return undefined
+  if (/^x-|^(deprecated|\$comment|\$id|\$schema)$/.test(name)) return undefined
   return was ? (is ? 'other' : 'wider') : 'narrower'
+}
+
+/** A limit below another one; `5, exclusive` is below 5. */
+function isBelow(one: unknown, other: unknown): boolean {
+  const [value, limit] = [one, other].map((text) => Number.parseFloat(String(text)))
+  return value === limit ? typeof one === 'string' && typeof other !== 'string' : Number(value) < Number(limit)
+}
+
+function negative(limit: unknown): unknown {
+  const value = -Number.parseFloat(String(limit ?? -Infinity))
+  return typeof limit === 'string' ? `${value}, exclusive` : value
+}
+
+function isMultiple(value: unknown, of: unknown): boolean {
+  return Number.isInteger(Number((Number(value) / Number(of)).toFixed(9)))
 }
 
 /** Every integer is a number. */

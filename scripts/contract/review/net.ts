@@ -1,0 +1,38 @@
+import type { Contract } from '../openapi.ts'
+import { type Facts, isUsual } from './facts.ts'
+import { escaped } from './nodes.ts'
+import { component } from './schema.ts'
+
+/** JSON pointers at which two contracts differ although no fact of either holds what is there. */
+export function unratedIn(base: [Contract, Facts], revision: [Contract, Facts]): string[] {
+  const [before, after] = [leavesOf(...base), leavesOf(...revision)]
+  // What one side alone does not read is out of use there, or new: that is a change of its own.
+  const isRead = (at: string) => before.get(at)?.isRead || after.get(at)?.isRead
+  return [...new Set([...before.keys(), ...after.keys()])].filter(
+    (at) => !isRead(at) && before.get(at)?.text !== after.get(at)?.text,
+  )
+}
+
+/** Versions are compared apart, references by what they lead to, and texts of errors by operation. */
+const isRatedElsewhere = /^#\/info\/version$|\/\$ref$|^#\/components\/examples\/|\/(description|summary)$/
+
+function leavesOf(contract: Contract, facts: Facts): Map<string, { text: string; isRead: boolean }> {
+  const [read, opened] = [new Set<string>(), new Set<string>()]
+  for (const { at, also = [], value, steps, of } of facts.values()) {
+    // These tell of what is within, and do not hold it.
+    const isAbout = of === 'errors' || ['(order)', component].includes(steps.at(-1) ?? '')
+    const places = value === undefined || isAbout ? opened : read
+    for (const place of [at, ...also]) places.add(place)
+  }
+  const found = new Map<string, { text: string; isRead: boolean }>()
+  collect(contract, '#', '', false)
+  return found
+
+  function collect(node: unknown, at: string, name: string, isWithin: boolean): void {
+    if (isRatedElsewhere.test(at) || isUsual(name, node)) return
+    const isRead = isWithin || read.has(at)
+    const children = typeof node === 'object' && node !== null ? Object.entries(node) : []
+    if (children.length === 0) found.set(at, { text: JSON.stringify(node), isRead: isRead || opened.has(at) })
+    for (const [key, child] of children) collect(child, `${at}/${escaped(key)}`, key, isRead)
+  }
+}

@@ -1,0 +1,53 @@
+/** The nodes of a parsed contract. */
+export type Json = Record<string, unknown>
+
+/** Where something is said. */
+export interface Spot {
+  /** From the operation, type or part of the document down to its own name. */
+  steps: string[]
+  /** What it is a field of. */
+  of: string
+  /** Where it is written: a JSON pointer in the bundled contract. */
+  at: string
+  /** The same for people: from the component in which it is written. */
+  place: string[]
+  /** Where other parts of `allOf` say the same. */
+  also?: string[]
+}
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function fieldsIn(value: unknown): Json {
+  return isObject(value) ? value : {}
+}
+
+export function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : value === undefined ? [] : [value]
+}
+
+/** A step of a JSON pointer (RFC 6901, section 3). */
+export function escaped(step: string): string {
+  return step.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+export function stepsOf(pointer: string): string[] {
+  return pointer
+    .slice(2)
+    .split('/')
+    .map((one) => one.replaceAll('~1', '/').replaceAll('~0', '~'))
+}
+
+/** Each element under its name. A name that is taken gets the position: no element hides another. */
+export function byUniqueName<Element>(
+  all: Element[],
+  nameOf: (one: Element, index: number) => string,
+): Map<string, Element> {
+  const found = new Map<string, Element>()
+  all.forEach((one, index) => {
+    const name = nameOf(one, index)
+    found.set(found.has(name) ? `${name} (${index + 1})` : name, one)
+  })
+  return found
+}
