@@ -31,7 +31,7 @@ export function mergeBookmarks(
 }
 
 /** The names of the fields in which two bookmarks differ, as in `lost`. */
-export function differingFields(one: PlaintextBookmark, other: PlaintextBookmark): string[] {
+export function differingFields(one: Partial<PlaintextBookmark>, other: Partial<PlaintextBookmark>): string[] {
   const [fields, others] = [toFields(one), toFields(other)]
   return [...new Set([...fields.keys(), ...others.keys()])].filter(
     (name) => !isEqual(fields.get(name), others.get(name)),
@@ -39,17 +39,17 @@ export function differingFields(one: PlaintextBookmark, other: PlaintextBookmark
 }
 
 /** The bookmark with these fields, as named in `lost`, as the other one has them. */
-export function withFieldsOf(
-  other: PlaintextBookmark,
+export function withFieldsOf<B extends Partial<PlaintextBookmark>>(
+  other: Partial<PlaintextBookmark>,
   names: readonly string[],
-  bookmark: PlaintextBookmark,
-): PlaintextBookmark {
+  bookmark: B,
+): B {
   const [fields, others] = [toFields(bookmark), toFields(other)]
   for (const name of names) {
     if (others.has(name)) fields.set(name, others.get(name))
     else fields.delete(name)
   }
-  return toBookmark(fields)
+  return toBookmark(fields) as B
 }
 
 type Fields = Map<string, unknown>
@@ -101,7 +101,7 @@ function isStrings(value: unknown): value is string[] {
 }
 
 /** The place is one field: a position means nothing in another folder. */
-function toFields(bookmark: PlaintextBookmark): Fields {
+function toFields(bookmark: Partial<PlaintextBookmark>): Fields {
   const fields = asFields(bookmark)
   const place = ['parentId', 'position'].flatMap((name) => (fields.has(name) ? [[name, fields.get(name)]] : []))
   fields.delete('position')

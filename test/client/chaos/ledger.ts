@@ -44,6 +44,8 @@ export class Ledger {
   readonly #kept = new Set<string>()
   /** Bookmarks that were put back as they had been, so that their values occur twice. */
   readonly #repeated = new Set<string>()
+  /** Bookmarks that an earlier version of the client has sent, over what it had not seen. */
+  readonly #overwritten = new Set<string>()
   readonly #wrong: unknown[] = []
   /** All members that were ever given. */
   readonly #members = new Set<Field>()
@@ -131,9 +133,9 @@ export class Ledger {
   }
 
   /** A device tells that an edit lost. */
-  tell({ id, mine, theirs }: SyncEvents['conflict']): void {
-    if (!mine || !theirs || mine.position !== theirs.position) return
-    if (this.#isMadeOn(id, contentOf(mine), contentOf(theirs))) this.#wrong.push({ id, mine, theirs })
+  tell({ id, mine, theirs, fields: names }: SyncEvents['conflict']): void {
+    const undone = mine && theirs ? this.#undone(id, contentOf(mine), contentOf(theirs), names) : []
+    if (undone.length > 0) this.#wrong.push({ id, undone, mine, theirs })
   }
 
   /** Somebody calls for an edit that puts back what had lost. */
@@ -145,6 +147,11 @@ export class Ledger {
   ): (outcome: 'kept' | 'refused') => void {
     this.#repeated.add(id)
     return this.begin(device, id, mine, saw)
+  }
+
+  /** An earlier version of the client has sent its whole bookmark. */
+  overwrite(id: string): void {
+    this.#overwritten.add(id)
   }
 
   /** Somebody gives up what the service refused. */
@@ -202,9 +209,18 @@ export class Ledger {
     return this.#forgotten.some((one) => one.device === device && one.from <= order && order < one.to)
   }
 
-  /** The faults in the end: edits that are unaccounted for, and conflicts between an edit and what it was made on. */
+  /** The faults in the end: edits that are unaccounted for, and fields that lost to nobody. */
   faults(final: ReadonlyMap<string, PlaintextBookmark>): unknown[] {
-    return [...this.#unaccounted((entry) => this.#isThere(entry, final.get(entry.id))), ...this.#wrong]
+    const undone = this.#entries.filter(({ id, field, value, outcome }) => {
+      const bookmark = final.get(id)
+      if (outcome !== 'kept' || !field || !bookmark) return false
+      return this.#undone(id, { [field]: value }, contentOf(bookmark)).includes(field)
+    })
+    return [
+      ...this.#unaccounted((entry) => this.#isThere(entry, final.get(entry.id))),
+      ...this.#wrong,
+      ...undone.map((e) => ({ undoneInTheEnd: true, ...e, saw: undefined })),
+    ]
   }
 
   /** True if it reached the service from its device, which may have made the same edit before. */
@@ -245,28 +261,39 @@ export class Ledger {
     return unique.every((name) => saw?.[name] == null || saw[name] !== final[name])
   }
 
-  #isMadeOn(id: string, mine: Content, theirs: Content): boolean {
-    if (this.#repeated.has(id)) return false
-    const own = this.#entries.filter((entry) => entry.id === id)
-    // Several may move it into the same folder, or give it tags, without having seen each other.
-    if (own.some(({ field }) => field === 'parentId' || (field && isMember(field) && field !== ownMember))) return false
-    // A store that went back does not know that what it has forgotten was made on what it has, and the older may win.
-    const known = own.filter((entry) => !this.#isForgotten(entry))
-    const descends = (field: Field): boolean => {
+  /** A field may lose only to somebody who set that field: not to what the losing value was made on. */
+  #undone(id: string, lost: Content, won: Content, names: readonly string[] = []): Field[] {
+    if (this.#repeated.has(id) || this.#overwritten.has(id)) return []
+    const own = this.#entries.filter((entry) => entry.id === id && entry.outcome !== 'refused')
+    const creations = new Set(own.flatMap(({ saw, order }) => (saw ? [] : order))).size
+    const isUndone = (field: Field): boolean => {
+      const [from, to] = [lost[field] ?? null, won[field] ?? null]
+      const set = own.filter((entry) => entry.field === field)
+      const first = set.find(({ value }) => value === from)
+      // Others may have put it into the same folder, and a tag may be taken off that somebody gave.
+      // Whoever deletes it gives the field up, even if the delete loses.
+      if (own.some((entry) => entry.field === null && (entry.saw?.[field] ?? null) === from)) return false
+      if (
+        from === to ||
+        !first ||
+        (to === null && creations > 1) ||
+        set.some(({ value, order }) => value === to && order > first.order)
+      )
+        return false
       const seen = new Set<string | null>()
-      for (let value = mine[field] ?? null; !seen.has(value); ) {
-        if (value === (theirs[field] ?? null)) return true
-        seen.add(value)
-        value = known.find((entry) => entry.field === field && entry.value === value)?.saw?.[field] ?? null
+      for (let entry: Entry | undefined = first; entry && !seen.has(entry.value); ) {
+        const { excuse, saw }: Entry = entry
+        if (excuse || this.#isForgotten(entry)) return false
+        if (saw && (saw[field] ?? null) === to) return true
+        seen.add(entry.value)
+        entry = saw ? set.find(({ value }) => value === (saw[field] ?? null)) : undefined
       }
       return false
     }
-    return mine.title !== theirs.title && unique.every(descends)
+    const all = [...fields, ...this.#members].filter((field) => names.length === 0 || names.includes(nameOf(field)))
+    return all.filter((field) => field !== 'parentId' && isUndone(field))
   }
 }
-
-/** Comes with each new bookmark, and no edit changes it by itself. */
-const ownMember = 'newer one'
 
 /** Fields whose values are unique. */
 const unique = ['title', 'url', 'description'] as const

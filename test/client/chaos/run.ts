@@ -56,6 +56,7 @@ export class Run {
       dice: new Dice(~seed),
       onSend: ({ changes }: PushBody) => {
         for (const change of changes) this.#checkStamp(change)
+        for (const { entity_id, if_unseen } of changes) if (!if_unseen) this.ledger.overwrite(entity_id)
       },
       onPush: ({ changes }: PushBody, { conflicts }: PushAnswer, by: Device) => {
         const why = new Map(conflicts.map(({ event_id, reason }) => [event_id, reason]))

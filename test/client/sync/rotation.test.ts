@@ -37,6 +37,25 @@ t.test('a rotation encrypts everything anew, and no device takes it for an edit'
   t.same([a, b].map(heard), before)
 })
 
+t.test('what was changed here is still known after a rotation: another device keeps its fields', async (t) => {
+  const { vault, world, device, a, b } = await openVault(t)
+  const c = device('c')
+  await send(a, bookmark('x', 'ex', { description: 'old' }), b)
+  await update(b, 'x', { parentId: 'f' })
+  await world.pass(1000)
+  await a.sync.update('x', { description: 'new', parentId: 'g' })
+  const keys = await vault.rotate()
+  await c.sync.adoptKeys(keys)
+  await b.sync.adoptKeys(keys)
+  await sync(c, b)
+  await world.pass(1000)
+  await b.sync.update('x', { parentId: 'h' })
+  await a.sync.adoptKeys(keys)
+  await sync(a, b, a)
+  for (const { sync } of [a, b]) t.match(sync.get('x'), { description: 'new', parentId: 'h' })
+  t.same([a.conflicts.map(({ fields }) => fields), b.conflicts], [[['parentId']], []])
+})
+
 t.test('edits that wait for the network are sent under the new key, and win over the rotation', async (t) => {
   const { vault, a, b, sealed } = await openVault(t)
   await send(a, [bookmark('x', 'ex'), bookmark('y', 'why'), bookmark('z', 'zed')], b)

@@ -55,9 +55,10 @@ export async function markSent(parts: Engine, batch: readonly Waiting[]): Promis
       const place = row.waiting.indexOf(next)
       // It takes the place of the refused ones before it, of which the service may have one nevertheless.
       const sent = row.waiting.slice(0, place + 1).some((one) => one.sent)
+      const { operation } = place > 0 ? insteadOf(row.waiting[0] as Waiting, next).change : next.change
       const before = next.sent
         ? next
-        : { ...next, sent, change: { ...restamped(draft, row, underNewest(keys, next), clock), device_id } }
+        : { ...next, sent, change: { ...restamped(draft, row, underNewest(keys, next), clock), device_id, operation } }
       if (place > 0 || !next.sent) {
         draft.set({ ...row, waiting: [{ ...before, sent: true }, ...row.waiting.slice(place + 1)] })
       }
@@ -99,14 +100,21 @@ export async function returnBatch(
       const place = row.waiting.findIndex(({ change }) => change.id === waiting.change.id)
       if (place === -1) continue
       found++
-      const behind = row.waiting.slice(place + 1)
+      const behind = row.waiting.slice(place + 1).map((one) => insteadOf(waiting, one))
       const returned = refusal ? { ...waiting, refusal } : waiting
       // An edit made in the meantime replaces it.
-      draft.set({ ...row, waiting: behind.length > 0 && !waiting.sent ? behind : [returned, ...behind] })
+      const isReplaced = behind.length > 0 && !waiting.sent
+      draft.set({ ...row, waiting: isReplaced ? behind : [returned, ...row.waiting.slice(place + 1)] })
       if (error && behind.length === 0) draft.errors.push({ error, id: row.id })
     }
     return found
   })
+}
+
+/** An edit that takes the place of a create makes the bookmark: other devices are to know that its maker knew of none. */
+function insteadOf({ change: { operation } }: Waiting, { change, ...edit }: Waiting): Waiting {
+  const isCreate = operation === 'create' && change.operation === 'update'
+  return { ...edit, change: isCreate ? { ...change, operation } : change }
 }
 
 export function idsOf(batch: readonly Waiting[]): string[] {

@@ -1,5 +1,5 @@
 import { compareVersions, isSameContent } from '../../../protocol/order.ts'
-import { differingFields, mergeBookmarks } from '../../bookmark/merge.ts'
+import { differingFields, mergeBookmarks, withFieldsOf } from '../../bookmark/merge.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { fieldsLost } from '../store/conflicts.ts'
 import type { Conflict } from '../store/emitter.ts'
@@ -39,7 +39,7 @@ export type Merged =
   | { kind: 'known' }
   /** Older than `than`, which the service had sent or accepted before. */
   | { kind: 'older'; than: Version }
-  | { kind: 'taken'; row: Row; lost?: Lost | undefined; edit?: MergedEdit | undefined }
+  | { kind: 'taken'; row: Row; lost?: readonly Lost[]; edit?: MergedEdit | undefined }
 
 /** `theirs`: if it is not the version that the service sent. */
 type Lost = Pick<Conflict, 'fields' | 'mine'> & Partial<Pick<Conflict, 'theirs'>>
@@ -64,7 +64,8 @@ export function mergeVersion(row: Row, version: Version, circumstances: Circumst
 
   if (isEncryptedAnew(row.version, version)) {
     const unreadable = unreadableAfter(row, version)
-    const anew = { ...row, version: { ...version, changed: row.version?.changed }, unreadable }
+    const { changed, before } = row.version ?? {}
+    const anew = { ...row, version: { ...version, changed, before }, unreadable }
     return { kind: 'taken', row: withSeen(anew, circumstances.cursor) }
   }
   const last = row.waiting.at(-1)
@@ -77,24 +78,26 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   const isLater = compareVersions(mine, version) > 0
   const winning = row.waiting.filter((one) => compareVersions(versionOf(one), version) > 0)
   const kept = { ...row, version, waiting: winning, held: null, unreadable: unreadableAfter(row, version) }
-  const [loser, winner] = isLater ? [version.bookmark, mine.bookmark] : [mine.bookmark, version.bookmark]
   // One that this store has forgotten. The service tells no device of what it has done to its own versions.
   const isOwn = version.device_id === circumstances.deviceId
   // Nor may a copy that has made it still be there.
-  const isToldHere = circumstances.ownIds.has(version.device_id) || !isLater
-  const losing = (fields: string[]) => ({ fields, mine: loser, theirs: winner })
-  if (!loser || !winner) {
+  const isToldHere = circumstances.ownIds.has(version.device_id)
+  if (!mine.bookmark || !version.bookmark) {
+    const [loser, winner] = isLater ? [version.bookmark, mine.bookmark] : [mine.bookmark, version.bookmark]
     const after = isOwn ? kept : overwriting(kept)
-    const lost = isToldHere && !isSameContent(mine, version) ? losing([]) : undefined
+    const isLost = (isToldHere || !isLater) && !isSameContent(mine, version)
+    const lost = isLost ? [{ fields: [], mine: loser, theirs: winner }] : []
     return { kind: 'taken', row: isLater ? after : taking(row, version, circumstances), lost }
   }
-  const { bookmark, lost: names } = mergeBookmarks(baseOf(row, version, circumstances), loser, winner)
-  const lost = isToldHere && names.length > 0 ? losing(names) : undefined
-  const overwrites = last.overwrites === true || (isLater && !isOwn && names.length > 0)
+  const { bookmark, ours, theirs } = mergeEdits(row, version, version.bookmark, circumstances)
+  const lost: Lost[] = []
+  if (ours.length > 0) lost.push({ fields: ours, mine: mine.bookmark })
+  if (theirs.length > 0 && isToldHere) lost.push({ fields: theirs, mine: version.bookmark, theirs: mine.bookmark })
+  const overwrites = last.overwrites === true || (theirs.length > 0 && !isOwn)
   const isNew = overwrites && row.waiting[0]?.change.operation === 'create'
   // If the last one was made on a first that was made unseen, it is to say so.
   const isSaid = !isNew || last.sent || last.change.operation === 'create'
-  if (isLater && (overwrites || isOwn) && isSaid && isSame(bookmark, winner)) {
+  if (isLater && (overwrites || isOwn) && isSaid && isSame(bookmark, mine.bookmark)) {
     return { kind: 'taken', row: overwrites ? overwriting(kept) : kept, lost }
   }
   const cursor = overwrites ? last.change.base : circumstances.cursor
@@ -102,19 +105,62 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
     kind: 'taken',
     row: taking(row, version, circumstances),
     lost,
-    edit: isSame(bookmark, isLater ? loser : winner)
+    edit: isSame(bookmark, version.bookmark)
       ? undefined
       : { bookmark, basis: { cursor, overwrites, isNew, above: mine.timestamp } },
   }
 }
 
 /**
- * The version that both have seen. Of an edit whose answer was lost, another device may have sent on the same content under
- * newer keys: the content shows it, while anybody can give an event the id of such a one.
+ * Merges the edits of this device, one after the other, with another version, so that each of its fields has the time when it
+ * was set. `ours` and `theirs` are the fields that these and that lose.
  */
-function baseOf({ version: known, waiting: [first] }: Row, version: Version, circumstances: Circumstances) {
-  if (first?.bookmark && version.bookmark && isSame(first.bookmark, version.bookmark)) return first.bookmark
-  return known && circumstances.descendsFrom(known) ? known.bookmark : null
+function mergeEdits(row: Row, version: Version, content: PlaintextBookmark, circumstances: Circumstances) {
+  const { version: known, waiting } = row
+  const [ours, theirs]: [string[], string[]] = [[], []]
+  let bookmark = content
+  const merge = (base: PlaintextBookmark | null, mine: PlaintextBookmark, isLater: boolean) => {
+    const merged = isLater ? mergeBookmarks(base, bookmark, mine) : mergeBookmarks(base, mine, bookmark)
+    bookmark = merged.bookmark
+    const losing = isLater ? theirs : ours
+    losing.push(...merged.lost)
+  }
+  let base = known?.bookmark ?? null
+  if (known?.bookmark && !isMadeOnAll(row, content, known, circumstances)) {
+    merge(beforeEdits(known, version, circumstances), known.bookmark, false)
+  }
+  for (const one of waiting) {
+    if (one.bookmark) merge(base, one.bookmark, compareVersions(versionOf(one), version) > 0)
+    base = one.bookmark
+  }
+  const lostBy = (names: string[], loser: PlaintextBookmark | null) => {
+    const differing = differingFields(bookmark, loser ?? {})
+    return [...new Set(names)].filter((name) => differing.includes(name))
+  }
+  return { bookmark, ours: lostBy(ours, base), theirs: lostBy(theirs, content) }
+}
+
+/**
+ * True if a version was certainly made on top of the known one. Of an edit whose answer was lost, another device may have sent
+ * on the same content under newer keys: the content shows it, while anybody can give an event the id of such a one.
+ */
+function isMadeOnAll(
+  { waiting: [first] }: Row,
+  content: PlaintextBookmark,
+  known: Version,
+  { descendsFrom }: Circumstances,
+) {
+  return (first?.bookmark && isSame(first.bookmark, content)) || descendsFrom(known)
+}
+
+/**
+ * A known version as it was before this device's edits, which another one may have been made without; the rest of it somebody
+ * else answers for. Null if this device made the bookmark, or the other one: then all fields are of the one that did.
+ */
+function beforeEdits(known: Version, { operation }: Version, { ownIds }: Circumstances): PlaintextBookmark | null {
+  const { device_id, bookmark, changed, before = {} } = known
+  if (!ownIds.has(device_id)) return bookmark
+  return bookmark && changed && operation !== 'create' ? withFieldsOf(before, changed, bookmark) : null
 }
 
 /** The row with the version instead of all pending edits. A delete of a visible bookmark is held until their number is known. */
@@ -130,22 +176,21 @@ export function overwriting(row: Row): Row {
 }
 
 /**
- * An edit of this device, which the service had accepted, may lose to a device that had not seen it. That may not have
- * seen what the edit was made on either, so all fields that differ may be lost; those that the edit changed are the ones
- * to name, and all if it knew of no bookmark, or not of another device's edit before. If they are there, it had perhaps seen
- * the edit.
+ * An edit of this device, which the service had accepted, may lose to a device that had not seen it. The fields that it changed
+ * are the ones to name: all if it made the bookmark, and all that differ if the other had not seen another device's edit
+ * before either. If they are there, the other had perhaps seen the edit.
  */
-function overwrittenBy(theirs: Version, { version: mine }: Row, circumstances: Circumstances): Lost | undefined {
+function overwrittenBy(theirs: Version, { version: mine }: Row, circumstances: Circumstances): Lost[] {
   const { deviceId, ownIds, overwrites } = circumstances
-  if (!mine || !ownIds.has(mine.device_id) || theirs.device_id === deviceId) return undefined
+  if (!mine || !ownIds.has(mine.device_id) || theirs.device_id === deviceId) return []
   const unseen = overwrites(mine)
-  if (!unseen || isSameContent(mine, theirs)) return undefined
-  if (!mine.bookmark || !theirs.bookmark) return { fields: [], mine: mine.bookmark }
-  const fields = fieldsLost(mine.bookmark, theirs.bookmark)
-  const isWhole = theirs.operation === 'create' || unseen.made_on_unseen
-  const own = fields.filter((name) => isWhole || mine.changed?.includes(name))
-  if (fields.length === 0 || (unseen.isCertain === false && mine.changed && own.length === 0)) return undefined
-  return { fields: own.length > 0 ? own : fields, mine: mine.bookmark }
+  if (!unseen || isSameContent(mine, theirs)) return []
+  if (!mine.bookmark || !theirs.bookmark) return [{ fields: [], mine: mine.bookmark }]
+  const { bookmark, lost } = mergeBookmarks(beforeEdits(mine, theirs, circumstances), mine.bookmark, theirs.bookmark)
+  const all = fieldsLost(mine.bookmark, theirs.bookmark)
+  const missing = differingFields(bookmark, theirs.bookmark)
+  const fields = unseen.made_on_unseen ? all : all.filter((name) => lost.includes(name) || missing.includes(name))
+  return fields.length > 0 ? [{ fields, mine: mine.bookmark }] : []
 }
 
 function isSame(one: PlaintextBookmark, other: PlaintextBookmark): boolean {
@@ -161,7 +206,7 @@ function isEncryptedAnew(known: Version | null, version: Version): boolean {
 /** The pending edit, if none of it can be kept. */
 export function lostWhole(row: Row, { bookmark: theirs }: Pick<Version, 'bookmark'>): Omit<Conflict, 'id'> {
   const mine = viewOf(row).bookmark
-  return { fields: fieldsLost(mine, theirs), mine, theirs }
+  return { fields: fieldsLost(mine, theirs, row.version?.bookmark), mine, theirs }
 }
 
 /** Records a version whose content is not known. What was there stays, and a later edit gets a higher timestamp. */
@@ -182,22 +227,20 @@ export function settleFirst(row: Row, version: Version): Row {
   const { version: before } = row
   // Whoever replaces it unseen may have seen none of the edits that were made here since another device's version.
   // Only what was made here has `changed`, under whatever id this store had. What was deleted was made anew, with all fields.
-  const changed =
-    before && version.bookmark
-      ? [
-          ...new Set([
-            ...(before.changed ?? []),
-            ...differingFields(before.bookmark ?? ({} as PlaintextBookmark), version.bookmark),
-          ]),
-        ]
-      : undefined
+  const edits = before && version.bookmark ? withChanges(before, version.bookmark) : {}
   return {
     ...row,
-    version: { ...version, ...(changed && { changed }) },
+    version: { ...version, ...edits },
     waiting,
     held: null,
     unreadable: unreadableAfter(row, version),
   }
+}
+
+function withChanges({ bookmark, changed = [], before = {} }: Version, next: PlaintextBookmark) {
+  const was: Partial<PlaintextBookmark> = bookmark ?? {}
+  const others = differingFields(was, next).filter((name) => !changed.includes(name))
+  return { changed: [...changed, ...others], before: withFieldsOf(was, others, before) }
 }
 
 /** Whoever made the pending edits had seen this version, even if it has a new sequence number (after a recovery). */

@@ -145,8 +145,10 @@ function takeEvent(
   draft.set(merged.row)
   const { version: mine } = row
   if (mine && own.has(mine.device_id) && overwrittenAs(event, mine)) markTold(draft, [mine.event_id])
-  const lost = merged.edit && !makeEdit(parts, draft, merged.row, merged.edit) ? lostWhole(row, version) : merged.lost
-  if (lost) draft.lose(draft.get(row.id), { theirs: version.bookmark, ...lost })
+  const isLost = merged.edit && !makeEdit(parts, draft, merged.row, merged.edit)
+  for (const lost of isLost ? [lostWhole(row, version)] : (merged.lost ?? [])) {
+    draft.lose(draft.get(row.id), { theirs: version.bookmark, ...lost })
+  }
   return undefined
 }
 

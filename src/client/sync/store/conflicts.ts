@@ -20,9 +20,18 @@ export function withoutEnded(row: Row): Row {
   return { ...row, conflicts: row.conflicts.filter((conflict) => !hasMine(bookmark, conflict)) }
 }
 
-/** The fields that a version without a common base loses to another one; none if either is a delete. */
-export function fieldsLost(mine: PlaintextBookmark | null, theirs: PlaintextBookmark | null): string[] {
-  return mine && theirs ? mergeBookmarks(null, mine, theirs).lost : []
+/**
+ * The fields that a version loses to another one, of those in which it differs from what it was made on; none if either is a
+ * delete.
+ */
+export function fieldsLost(
+  mine: PlaintextBookmark | null,
+  theirs: PlaintextBookmark | null,
+  base?: PlaintextBookmark | null,
+): string[] {
+  const lost = mine && theirs ? mergeBookmarks(null, mine, theirs).lost : []
+  const changed = mine && base ? differingFields(base, mine) : lost
+  return lost.filter((name) => changed.includes(name))
 }
 
 function hasMine(bookmark: PlaintextBookmark | null, { mine, fields }: Conflict): boolean {
@@ -59,10 +68,10 @@ export function rejoinRow(copy: Row, stored: Row | undefined, meta: Meta | undef
 }
 
 /** The conflict of this copy's last edit, if the edit is not part of the row. */
-function conflictOf({ id, waiting }: Row, row: Row): Conflict | undefined {
+function conflictOf({ id, waiting, version }: Row, row: Row): Conflict | undefined {
   const last = waiting.at(-1)
   const { bookmark: theirs, data_hash } = viewOf(row)
   if (!last || (last.change.data_hash ?? null) === data_hash) return undefined
-  const fields = fieldsLost(last.bookmark, theirs)
+  const fields = fieldsLost(last.bookmark, theirs, version?.bookmark)
   return last.bookmark && theirs && fields.length === 0 ? undefined : { id, fields, mine: last.bookmark, theirs }
 }

@@ -17,6 +17,8 @@ export interface Version {
   confirmed: boolean
   /** Of an edit made here: the fields that it changed, named as in `Conflict`. */
   changed?: readonly string[] | undefined
+  /** Their values before, of those that were there. Stores of version 2 lack it. */
+  before?: Partial<PlaintextBookmark> | undefined
   /** Of an edit made here that is not confirmed: the cursor up to which its maker had seen the service's changes. */
   base?: number | undefined
   /** Once keys were rotated: what its ciphertext begins with, which names its key. */
