@@ -235,7 +235,7 @@ export interface components {
         DataHash: string;
         /**
          * Change
-         * @description A change made by a device. The fields of a sync event that the server sets (`conflict_resolved`, `resolution_strategy`) may be present and are ignored.
+         * @description A change made by a device. The fields of a sync event that the server sets (`conflict_resolved`, `resolution_strategy`) may be present and are ignored. A create or an update needs `encrypted_data` and `data_hash`; a delete needs neither.
          */
         Change: {
             id: components["schemas"]["Id"];

@@ -810,7 +810,7 @@ export interface paths {
         };
         /**
          * Get the health report
-         * @description Always returns 200; see `status`. The database is probed every 2 s, the other components every 30 s.
+         * @description Returns 200 whatever it reports; see `status`. The database is probed every 2 s, the other components every 30 s.
          */
         get: operations["getHealth"];
         put?: never;
@@ -1241,7 +1241,7 @@ export interface components {
         Operation: "create" | "update" | "delete";
         /**
          * Change
-         * @description A change made by a device. The fields of a sync event that the server sets (`conflict_resolved`, `resolution_strategy`) may be present and are ignored.
+         * @description A change made by a device. The fields of a sync event that the server sets (`conflict_resolved`, `resolution_strategy`) may be present and are ignored. A create or an update needs `encrypted_data` and `data_hash`; a delete needs neither.
          */
         Change: {
             id: components["schemas"]["Id"];

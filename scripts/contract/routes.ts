@@ -3,7 +3,7 @@ import openapiGlue from 'fastify-openapi-glue'
 import type { Contract } from './openapi.ts'
 
 /** Keywords that only document a schema. */
-const annotations = new Set(['description', 'summary', 'title', 'examples', 'tags'])
+const annotations = new Set(['description', 'summary', 'title', 'examples', 'tags', 'x-displayName'])
 
 /** The operations as Fastify's routes, one a line: the service needs neither the contract's parser nor its check. */
 export async function routeList(contract: Contract): Promise<string> {

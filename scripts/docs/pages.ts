@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
-import { type Contract, type Cost, operationsOf, resolve } from '../contract/openapi.ts'
+import { type Contract, type Cost, type Operation, operationsOf, resolve } from '../contract/openapi.ts'
 import type { Prebuilt } from '../package/licences.ts'
 import { apiPage, readApi } from './api.ts'
 import { languageOf, linksBetween, plainFiles, readGuides, withLinks } from './guides.ts'
@@ -47,7 +47,7 @@ export async function writePages(): Promise<Site> {
     /^docs\/(start|sync|sessions|errors|limits|versioning)\.md$/.test(path),
   )
   const description = `${contract.info.description}\n**Guides.** ${guidesToHttp.map(({ title, page }) => `[${title}](${page})`).join(', ')}.`
-  const http = { ...withCosts(withBodyErrors(withSamples(contract))), info: { ...contract.info, description } }
+  const http = { ...withSentences(withBodyErrors(withSamples(contract))), info: { ...contract.info, description } }
   const connect = operationsOf(contract).find(({ operationId }) => operationId === 'openRealtime')
   if (!connect) throw new Error('The contract has no openRealtime')
   const changelog = await readFile(new URL('CHANGELOG.md', root), 'utf8')
@@ -121,12 +121,24 @@ function withBodyErrors(contract: Contract): Contract {
   return copy
 }
 
-/** The contract with each operation's `x-cost` as the last sentence of its description. */
-function withCosts(contract: Contract): Contract {
+/** The contract with what each operation's `x-recent-sign-in` and `x-cost` say as the last sentences of its description. */
+function withSentences(contract: Contract): Contract {
   const copy = structuredClone(contract)
-  for (const { path, method, description = '', 'x-cost': cost } of operationsOf(copy))
-    Object.assign(copy.paths?.[path]?.[method] ?? {}, { description: `${description}\n\n${costText(cost)}` })
+  for (const { path, method, description = '', 'x-cost': cost, 'x-recent-sign-in': signIn } of operationsOf(copy)) {
+    const sentences = [description, ...(signIn ? [recentSignInText(signIn)] : []), costText(cost)]
+    Object.assign(copy.paths?.[path]?.[method] ?? {}, { description: sentences.join('\n\n') })
+  }
   return copy
+}
+
+const recentSignInNeeds = {
+  always: 'Needs a recent sign-in.',
+  sometimes: 'Sometimes needs a recent sign-in.',
+  never: 'Needs no recent sign-in.',
+}
+
+function recentSignInText({ required, because }: NonNullable<Operation['x-recent-sign-in']>): string {
+  return `${recentSignInNeeds[required]} ${because}`
 }
 
 function costText({ request, per, every, unless, more }: Cost = { request: 0 }): string {

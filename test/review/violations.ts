@@ -179,6 +179,14 @@ export const openapiViolations = listed({
     ),
   },
   'house/plain-booleans': { 'a boolean with one value': within(field('Session', 'authenticated'), 'const', true) },
+  'house/named-cases': {
+    'a condition whose case has no name': within([...schema('Change')], 'else'),
+    'a condition that has no name': put(
+      [...schema('KeyringContent'), 'if', 'x-displayName'],
+      undefined,
+      schema('KeyringContent'),
+    ),
+  },
   'house/integer-width': {
     'a whole number without a width': within(field('Bookmark', 'updated_at'), 'format'),
     'a time in 32 bits': put([...field('Version', 'settled_at'), 'format'], 'int32'),

@@ -5,7 +5,7 @@ import { byUniqueName, escaped, fieldsIn, isObject, type Json, listOf, type Spot
 /** The keywords of a schema, each with its place. Those that hold schemas by name have a map of these. */
 export type Keywords = Map<string, Keyword>
 
-export interface Keyword {
+interface Keyword {
   value: unknown
   at: string
   place: string[]

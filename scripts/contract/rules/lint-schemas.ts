@@ -85,6 +85,20 @@ function naming(isNamed: (schema: Schema, pointer: string) => boolean, message: 
   })
 }
 
+/** The reference shows both cases of a condition side by side, as "case 1" and "case 2" if nobody names them. */
+function namedCases() {
+  return {
+    Schema(
+      schema: Schema & Partial<Record<'if' | 'else', { 'x-displayName'?: string }>>,
+      { report, location }: Context,
+    ) {
+      for (const keyword of ['if', 'else'] as const)
+        if (schema.if && !schema[keyword]?.['x-displayName'])
+          report({ message: `\`${keyword}\` of a condition has no \`x-displayName\`.`, location })
+    },
+  }
+}
+
 /** Classes of the Kotlin clients of openapi-generator, whatever the contract. */
 const taken = ['ApiResponse', 'ClientError', 'Informational', 'Redirection', 'ServerError', 'Success']
 
@@ -230,6 +244,7 @@ function integerWidth() {
 export const schemaRules = {
   described,
   timeUnit,
+  namedCases,
   namedSchemas,
   titledSchemas,
   freeNames,
