@@ -89,13 +89,15 @@ function refusal(fault: BookmarkFileFault): BookmarkFileError {
   return new BookmarkFileError(fault, messages[fault])
 }
 
-/** In their documentations, lists have items with links, too: those are to other pages of the same place. */
+/** Web pages have lists of links, too. Bookmarks are dated, or else the file has nothing but them. */
 function isOrdinaryPage(html: string, bookmarks: readonly PlaintextBookmark[]): boolean {
   const head = html.slice(0, headLength)
   if (/<!DOCTYPE NETSCAPE/i.test(head) || isReadingList.test(head)) return false
   const links = bookmarks.flatMap(({ url }) => url ?? [])
   const absolute = links.filter((url) => URL.canParse(url))
-  return countLinks(html) === 0 || absolute.length < links.length / 2
+  const isPage =
+    !/\sadd_date\s*=/i.test(html) && /<(?:!doctype html|body|div|img|link|nav|script|span|style)[\s>]/i.test(html)
+  return isPage || countLinks(html) === 0 || absolute.length < links.length / 2
 }
 
 /** True of CSV with a column `url`. Pocket closed, and gave its people this last. */

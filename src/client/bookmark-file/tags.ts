@@ -21,10 +21,13 @@ export const isReadingList = /<title>(?:pocket export|instapaper: export)<\/titl
 /** Characters within which a file has its title. */
 const headLength = 4096
 
+/** In a title or description, these are text if they stand between words: “the <p> element”. */
+const nameable = new Set(['dd', 'dl', 'dt', 'h1', 'h3', 'hr', 'p'])
+
 /** As much is read without a turn of the page in between. */
 const pieceLength = 16_384
 /** The limits of one tag and of one value: an unclosed tag is looked at again and again. */
-const [mostAttributes, mostQuotes] = [256, 8]
+const [mostAttributes, mostQuotes, longestProgram] = [256, 8, 65_536]
 
 /** An item of a bookmark file starts with this, whatever was left open before it. */
 const itemStart = /[\n\r][ \t]*<dt[\s>]/gi
@@ -37,6 +40,11 @@ const betweenAttributes = /[\s/"']*/y
 const attributeName = /[^\s"'<>/=]+/y
 const equalsSign = /\s*=\s*/y
 const unquoted = /[^\s<>]*/y
+const beforeName = /[\s("'“„‘`]/
+const afterName = /[.,;:!?)"'”’`]|[ \t]+[^\s<]|[ \t]*<\/(?:a|h3)>/iy
+const linkEnd = /<\/a>[ \t]*(?=$|[\n\r]|<\/?(?:d[dlt]|p|hr|br)[\s>])/gi
+const program = /(["'])\s*(?:javascript|data):/iy
+const restOfTag = /(?:\s+[\w-]+\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'>]+)){0,32}\s*>/y
 const nextAttribute = /[\s/>]|$|[a-z_-]+=/iy
 const attributeBegins = /\s[a-z_-]+\s*=\s*$/i
 
@@ -51,6 +59,7 @@ export function* readTags(html: string, reader: TagReader): Generator<void> {
   const aliases = isReadingList.test(html.slice(0, headLength)) ? ofReadingLists : {}
   const nextItem = finderOf(itemStart, html)
   const nextCommentEnd = finderOf(commentEnd, html)
+  const readProgram = programReader(html, nextItem)
   for (let at = html.indexOf('<'); at !== -1; at = html.indexOf('<', at)) {
     if (at > pieceEnd) {
       yield
@@ -68,8 +77,8 @@ export function* readTags(html: string, reader: TagReader): Generator<void> {
     const lower = name.toLowerCase()
     const element = Object.hasOwn(aliases, lower) ? (aliases[lower] as string) : lower
     if (!elements.has(element) && !(isHead && headElements.has(element))) return undefined
-    const tag = closed ? { end: at + whole.length } : attributesAt(html, at + whole.length, nextItem)
-    if (!tag) return undefined
+    const tag = closed ? { end: at + whole.length } : attributesAt(html, at + whole.length, nextItem, readProgram)
+    if (!tag || (reader.isReading && isNamed(element, at, tag.end, closed !== null))) return undefined
     if (element === 'dl' || element === 'dt') isHead = false
     reader.text(html.slice(textStart, at))
     if ('attributes' in tag) reader.open(element, tag.attributes, begins(element, at, tag.end))
@@ -77,10 +86,18 @@ export function* readTags(html: string, reader: TagReader): Generator<void> {
     return tag.end
   }
 
+  function isNamed(name: string, at: number, end: number, isEnd: boolean): boolean {
+    const isWord = beforeName.test(html.charAt(at - 1)) && matchAt(afterName, html, end) !== null
+    return isWord && nameable.has(name) && !(isEnd ? name === 'h3' || startsLineAt(at) : begins(name, at, end))
+  }
+
   function begins(name: string, at: number, end: number): boolean {
-    const isItem = name === 'dt' && matchAt(itemFollows, html, end) !== null
+    return (name === 'dt' && matchAt(itemFollows, html, end) !== null) || startsLineAt(at)
+  }
+
+  function startsLineAt(at: number): boolean {
     // A line that is indented by more counts as another one.
-    return isItem || startsLine.test(html.slice(Math.max(0, at - 256), at))
+    return startsLine.test(html.slice(Math.max(0, at - 256), at))
   }
 
   function readComment(at: number): number | undefined {
@@ -109,6 +126,7 @@ function attributesAt(
   html: string,
   start: number,
   nextItem: Finder,
+  readProgram: ValueReader,
 ): { attributes: Attributes; end: number } | undefined {
   const attributes: Attributes = {}
   let at = start
@@ -122,10 +140,42 @@ function attributesAt(
     const valueStart = endOf(equalsSign, html, nameEnd)
     at = Math.max(valueStart, at + 1)
     let value = ''
-    if (valueStart > nameEnd) [value, at] = valueAt(html, valueStart, nextItem)
+    if (valueStart > nameEnd) [value, at] = readProgram(valueStart) ?? valueAt(html, valueStart, nextItem)
     if (name && !Object.hasOwn(attributes, name)) attributes[name] = decodeHTMLAttribute(toLines(value))
   }
   return undefined
+}
+
+/** A value that begins there, and where it ends. */
+type ValueReader = (start: number) => [value: string, end: number] | undefined
+
+/** Reads the address of a bookmarklet. It is a program, in which anything may follow a quote that nobody escaped. */
+function programReader(html: string, nextItem: Finder): ValueReader {
+  const nextLinkEnd = finderOf(linkEnd, html)
+  // The end of what was searched in vain, by quote, so that no part of the text is searched again and again.
+  const searched: Record<string, number> = {}
+  return (start) => {
+    const [, quote] = matchAt(program, html, start) ?? []
+    if (quote === undefined) return undefined
+    const end = nextLinkEnd(start)
+    if (end >= Math.min(nextItem(start), start + longestProgram)) return undefined
+    const first = html.indexOf(quote, start + 1)
+    if (matchAt(restOfTag, html, first + 1) && !/["']/.test(html.charAt(restOfTag.lastIndex)))
+      return [html.slice(start + 1, first), first + 1]
+    if (searched[quote] === end) return undefined
+    const title = lastTitle(start, end)
+    for (let at = first; at !== -1 && at < title; at = html.indexOf(quote, at + 1))
+      if (matchAt(restOfTag, html, at + 1) && restOfTag.lastIndex === title) return [html.slice(start + 1, at), at + 1]
+    searched[quote] = end
+    return undefined
+  }
+
+  /** Behind the last tag that ends with a quote. */
+  function lastTitle(start: number, end: number): number {
+    let at = html.lastIndexOf('>', end - 1)
+    while (at > start && !/["']/.test(html.slice(start, at).trimEnd().slice(-1))) at = html.lastIndexOf('>', at - 1)
+    return at + 1
+  }
 }
 
 /** A value and where it ends. Quotes that nobody escaped are part of it; one that nobody closes ends with its word. */

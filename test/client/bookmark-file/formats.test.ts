@@ -71,6 +71,14 @@ t.test('Of a web page with a list it is said that it may be none', async (t) => 
   t.equal(await isOrdinary(documentation), true)
   t.equal(await isOrdinary(documentation.replace('html', 'NETSCAPE-Bookmark-file-1')), false)
   t.equal(await isOrdinary('<dl><dt><a href="https://one.example/">x</a></dl>'), false)
+  const absolute = '<dl><dt><a href="https://one.example/" class="x">x</a><dd>About it</dl>'
+  t.equal(
+    await isOrdinary(`<!DOCTYPE html><title>Links</title>${absolute}`),
+    true,
+    'with addresses of other places, too',
+  )
+  t.equal(await isOrdinary(`<title>Links</title>\n<div>${absolute}</div>`), true)
+  t.equal(await isOrdinary(`<!DOCTYPE html><body>${absolute.replace('class="x"', 'ADD_DATE="1"')}`), false)
   t.equal(await isOrdinary('<title>Pocket Export</title><h1>Unread</h1><ul><li><a href="u">x</a></li></ul>'), false)
   t.equal(await isOrdinary(readSample('firefox_nested.htm')), false)
 })

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { buildTree } from '../../../src/client/bookmark/build-tree.ts'
+import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { readBookmarkFile } from '../../../src/client/bookmark-file/read.ts'
 import { planImport } from '../../../src/client/sync/edits/import.ts'
 import { bookmarksIn, linesOf } from './samples.ts'
@@ -17,6 +18,62 @@ t.test('5,000 links after an unescaped tag are there', async (t) => {
   const file = `<DL><p>\n<DT><A HREF="u">One</A>\n<DD>use <script> tags\n${links.join('')}</DL><p>`
   const { bookmarks, unread } = readBookmarkFile(file)
   t.same([bookmarks.length, unread, bookmarks[0]?.description], [5001, 0, 'use <script> tags'])
+})
+
+t.test('a bookmarklet with quotes that nobody escaped is whole', async (t) => {
+  const programs = [
+    'alert("x" + "y")',
+    'var a="b", c ="d" ;e("f")',
+    `document.write('<a href="'+u+'">link</a>')`,
+    '(function(){if(a>"b">c){d("<b>")}})()',
+    "alert('it')",
+    'a.replace(">", "x")',
+    `b('<div class="x" id="y">')`,
+    'void(0)',
+  ]
+  for (const program of programs)
+    for (const attributes of ['', ' ADD_DATE="1"', ' LAST_CHARSET="UTF-8" TAGS="x"'])
+      for (const [before, between] of [
+        ['\n    ', '\n    '],
+        ['', ''],
+      ]) {
+        const item = `<DT><A HREF="javascript:${program}"${attributes}>Title "so"</A>`
+        const other = '<DT><A HREF="https://one.example/">One</A><DD>see <a href="u">it</a>'
+        const { bookmarks } = readBookmarkFile(`<DL><p>${before}${[item, other, item].join(between)}</DL><p>`)
+        const own = [`javascript:${program}`, 'Title "so"', undefined]
+        t.same(linksOf(bookmarks), [own, ['https://one.example/', 'One', 'see it'], own], item)
+      }
+  const escaped = '<DT><A HREF="javascript:a(&quot;b&quot;)">say "<b class="x">"</A>'
+  t.same(linksOf(readBookmarkFile(`<DL>${escaped}</DL>`).bookmarks), [
+    ['javascript:a("b")', 'say "<b class="x">"', undefined],
+  ])
+})
+
+function linksOf(bookmarks: PlaintextBookmark[]) {
+  return bookmarks.map(({ url, title, description }) => [url, title, description])
+}
+
+t.test('a tag that a title or description names between its words is text', async (t) => {
+  const texts = [
+    'the <p> element',
+    'What is <dd>?',
+    'use <dl> and </dl> and </dd> here',
+    '“<hr>”, or <H3> too',
+    'a (</p>)',
+  ]
+  const items = texts.map(
+    (text) => `<DT><A HREF="u">${text}</A>\n<DD>${text}\n<DT><H3>${text}</H3>\n<DL><p>\n</DL><p>\n`,
+  )
+  for (const lines of [items.join(''), items.join('').replaceAll('\n', '')]) {
+    const { bookmarks } = readBookmarkFile(`<DL><p>\n${lines}</DL><p>`)
+    t.same(
+      bookmarks.map(({ title, description, parentId }) => [title, description, parentId]),
+      texts.flatMap((text) => [
+        [text, text, undefined],
+        [text, undefined, undefined],
+      ]),
+    )
+  }
 })
 
 t.test('what was imported in the wrong charset is repaired by the file that is read right', async (t) => {
