@@ -36,7 +36,7 @@ export async function runTests({ processes, recorded }: Plan, depth: 'quick' | '
   const built = buildForTests('web', 'docs').then(() => bundleForTests())
   // Reported below, once the servers can be stopped.
   built.catch(() => {})
-  await using servers = await startServers(processes, all)
+  await using servers = await startServers(processes, depth, all)
   await built
   // Many tests mostly wait: for a process to stop, a socket to close, a store to answer.
   t.jobs = availableParallelism() * 4

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { type MinioServer, startMinio } from '../servers/minio.ts'
 import { builtMinio, NoMinioError } from '../servers/minio-binary.ts'
-import { startPostgres } from '../servers/postgres.ts'
+import { inMemory, startPostgres } from '../servers/postgres.ts'
 import type { TestProcess } from './plan.ts'
 
 /** The servers that all tests share. */
@@ -12,7 +12,11 @@ export interface TestServers extends AsyncDisposable {
   env(process: TestProcess): Promise<Record<string, string>>
 }
 
-export async function startServers(processes: TestProcess[], isAll: boolean): Promise<TestServers> {
+export async function startServers(
+  processes: TestProcess[],
+  depth: 'quick' | 'deep',
+  isAll: boolean,
+): Promise<TestServers> {
   const stack = new AsyncDisposableStack()
   const needsPostgres = processes.some(({ database }) => database === 'Postgres')
   const isMinioBuilt = !isAll || (await builtMinio()) !== undefined
@@ -23,7 +27,7 @@ export async function startServers(processes: TestProcess[], isAll: boolean): Pr
     const minio = await starting?.catch(() => undefined)
     if (typeof minio === 'object') await minio.close()
   })
-  const postgres = needsPostgres ? stack.adopt(await startForgetfulPostgres(), (it) => it.close()) : undefined
+  const postgres = needsPostgres ? stack.adopt(await startForgetfulPostgres(depth), (it) => it.close()) : undefined
   if (isMinioBuilt) await starting
   return {
     isMinioBuilt,
@@ -50,8 +54,8 @@ async function startSharedMinio(): Promise<MinioServer | string> {
 }
 
 /** A server that neither waits for the disk nor tidies up hundreds of databases, because its data need not outlive the tests. */
-async function startForgetfulPostgres() {
-  const postgres = await startPostgres()
+async function startForgetfulPostgres(depth: 'quick' | 'deep') {
+  const postgres = await startPostgres(depth === 'quick' ? await inMemory() : undefined)
   const client = new pg.Client({ connectionString: `${postgres.url}/postgres` })
   await client.connect()
   for (const setting of ['fsync', 'full_page_writes', 'autovacuum'])

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { freePort } from '../../scripts/servers/free-port.ts'
-import { startPostgres } from '../../scripts/servers/postgres.ts'
+import { inMemory, startPostgres } from '../../scripts/servers/postgres.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { pullAll, pushEntities } from '../support/changes.ts'
 import { databaseUrl } from '../support/database-url.ts'
@@ -18,7 +18,7 @@ const rounds = depth(1, 10)
 const count = depth(2, 3)
 
 t.test(`Postgres is stopped at once and started again under load ${rounds} times: 503, then all goes on`, async (t) => {
-  const postgres = await startPostgres()
+  const postgres = await startPostgres(await inMemory())
   t.teardown(() => postgres.close())
   const dataDir = await folder(t)
   const env = { DATABASE_URL: `${postgres.url}/postgres`, ...(await provider(t)) }

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { type PostgresServer, startPostgres } from '../../scripts/servers/postgres.ts'
+import { inMemory, type PostgresServer, startPostgres } from '../../scripts/servers/postgres.ts'
 import { type Place, runDrill } from '../client/sync/drill.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { runCommand } from '../support/command.ts'
@@ -96,7 +96,7 @@ async function onStandby(t: Test, beginsEpoch: boolean): Promise<Place> {
 }
 
 async function startServer(t: Test): Promise<PostgresServer> {
-  const server = await startPostgres()
+  const server = await startPostgres(await inMemory())
   t.teardown(() => server.close())
   await withClient(`${server.url}/postgres`, (client) => client.query(`create database ${name}`))
   return server

@@ -23,7 +23,9 @@ export async function createDatabase(folder: string, template?: string): Promise
   const client = new pg.Client({ connectionString: `${server}/postgres` })
   await client.connect()
   try {
-    await client.query(`CREATE DATABASE ${nameOf(folder)} ${template ? `TEMPLATE ${nameOf(template)}` : ''}`)
+    await client.query(
+      `CREATE DATABASE ${nameOf(folder)} ${template ? `TEMPLATE ${nameOf(template)} STRATEGY FILE_COPY` : ''}`,
+    )
   } catch (error) {
     const duplicate = ['42P04', '23505']
     if (!duplicate.includes((error as { code?: string }).code ?? '')) throw error
