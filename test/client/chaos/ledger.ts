@@ -23,6 +23,8 @@ interface Entry {
   excuse?: string
   /** A delete of what its device had made, and not sent. */
   takesBack?: true
+  /** Out of an export, or a conflict. */
+  isRestored?: true
 }
 
 /** Every edit of a run, as the callers of the methods know it. */
@@ -75,8 +77,8 @@ export class Ledger {
     if (!patch && this.#takenForUnsent.has(ownKey(device, id)))
       for (const one of entries) one.excuse = 'not sent, it seems'
     const made = this.#entries.filter((one) => one.device === device && one.id === id && one.saw === null)
-    // Somebody may have put it back elsewhere, out of an export of this device.
-    if (!patch && made.length > 0 && !made.some((one) => this.#isHeld(one)))
+    // Somebody may have put it back elsewhere, out of an export of this device. What comes out of one is deleted for all.
+    if (!patch && made.length > 0 && !made.some((one) => this.#isHeld(one) || one.isRestored))
       for (const one of entries) one.takesBack = true
     for (const { field } of entries) if (field && isMember(field)) this.#members.add(field)
     this.#entries.push(...entries)
@@ -146,7 +148,10 @@ export class Ledger {
     saw: PlaintextBookmark | undefined,
   ): (outcome: 'kept' | 'refused') => void {
     this.#repeated.add(id)
-    return this.begin(device, id, mine, saw)
+    const { length } = this
+    const answer = this.begin(device, id, mine, saw)
+    for (const entry of this.#entries.slice(length)) entry.isRestored = true
+    return answer
   }
 
   /** An earlier version of the client has sent its whole bookmark. */

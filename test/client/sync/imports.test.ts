@@ -11,7 +11,7 @@ import { type ImportRules, planImport } from '../../../src/client/sync/edits/imp
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import { depth } from '../../support/depth.ts'
 import { bookmarksIn } from '../bookmark-file/samples.ts'
-import { bookmark, numbered, openPeople, remove, send, shown, sync } from './device.ts'
+import { bookmark, type Device, numbered, openPeople, remove, send, shown, sync } from './device.ts'
 import { down, up } from './network.ts'
 
 const people = await openPeople()
@@ -201,6 +201,31 @@ for (const kind of ['restored', 'imported']) {
       a.conflicts,
       Object.keys(left).map((id) => ({ id, mine: null })),
     )
+  })
+}
+
+for (const [how, bring] of [
+  ['restored', ({ sync }: Device, bookmarks: PlaintextBookmark[]) => sync.restoreExport({ bookmarks })],
+  ['imported', ({ sync }: Device, bookmarks: PlaintextBookmark[]) => sync.importBookmarks(bookmarks)],
+  ['put', ({ sync }: Device, bookmarks: PlaintextBookmark[]) => sync.put(bookmarks)],
+] as const) {
+  t.test(`what was ${how} before others have been heard of, and deleted, is deleted there, too`, async (t) => {
+    const { person, a, b, c } = await people.open(t, { b: { skew: -3_600_000 } })
+    await send(a, [bookmark('gone', 'gone'), bookmark('kept', 'kept')])
+    const backup = [...a.sync.bookmarks().values()]
+    await person.world.pass(1000)
+    await bring(b, backup)
+    if (how !== 'put') await b.sync.update('gone', { title: 'edited before that' })
+    await remove(b, 'gone')
+    await sync(a, c)
+    t.same([a, b, c].map(shown), Array(3).fill({ kept: 'kept' }))
+    t.same([await person.stored(), a.conflicts, b.conflicts], [{ kept: 'kept' }, [], []])
+    if (how === 'put') return
+    await send(c, bookmark('later', 'later'))
+    await bring(b, [...c.sync.bookmarks().values()])
+    await remove(b, 'later')
+    await sync(c)
+    t.same([b, c].map(shown), Array(2).fill({ kept: 'kept' }), 'nor does one come back that was sent since')
   })
 }
 

@@ -211,7 +211,7 @@ t.test('without its second file, a device shows and edits what it has, and syncs
   await t.rejects(a.sync.move('new', { before: 'old' }), { name: 'OfflineError' })
   await t.rejects(a.sync.search('edited'), { name: 'OfflineError' })
   await t.rejects(a.sync.syncNow(), { name: 'OfflineError' })
-  t.match(a.sync.status(), { state: 'offline', reason: 'network', waiting: 2 })
+  t.match(a.sync.status(), { state: 'offline', reason: 'network', waiting: 3 })
   t.same(a.errors, [])
 
   isThere = true

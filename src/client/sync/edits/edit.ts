@@ -26,6 +26,8 @@ interface Basis {
   isNew?: boolean | undefined
   /** A timestamp that the edit must exceed, besides those in the row. */
   above?: number | undefined
+  /** True if the bookmark comes from a file. */
+  isImported?: boolean | undefined
 }
 
 /**
@@ -34,7 +36,8 @@ interface Basis {
  */
 export function applyEdit(draft: Draft, row: Row, edit: Edit, author: Engine, basis: Basis): void {
   const tick = nextTick(author.clock, draft.meta)
-  const edited = editRow(row, edit, { ...author, ...basis, tick })
+  const isFirst = draft.meta.lastSync === 0
+  const edited = editRow(row, edit, { ...author, ...basis, tick, isFirst })
   if (edited === row) return
   draft.set(edited)
   draft.setMeta({ lastTick: tick })
@@ -42,6 +45,8 @@ export function applyEdit(draft: Draft, row: Row, edit: Edit, author: Engine, ba
 
 interface EditContext extends Pick<Engine, 'userId' | 'deviceId'>, Basis {
   tick: number
+  /** True if nothing was pulled yet, so that others may have whatever is here. */
+  isFirst: boolean
 }
 
 /**
@@ -56,14 +61,15 @@ function editRow(row: Row, edit: Edit, context: EditContext): Row {
   if (edit.sealed ? view.data_hash === edit.sealed.data_hash : view.bookmark === null) return row
   const released = releaseHeld(row)
   const sent = row.waiting.filter((waiting) => waiting.sent)
-  const isUnknownThere = sent.length === 0 && !row.held && !row.version?.bookmark && !row.unreadable
+  const mayBeThere = context.isFirst || row.waiting.some(({ imported }) => imported)
+  const isUnknownThere = !mayBeThere && sent.length === 0 && !row.held && !row.version?.bookmark && !row.unreadable
   if (edit.bookmark === null && isUnknownThere) return { ...released, waiting: [] }
   // A delete of what is held goes on top of that one: somebody else may say no to it.
   return { ...released, waiting: [...sent, toWaiting(edit.bookmark ? row : released, edit, context)] }
 }
 
 function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
-  const { userId, deviceId, tick, cursor, above = 0 } = context
+  const { userId, deviceId, tick, cursor, above = 0, isImported } = context
   const last = row.waiting.at(-1)
   const change = {
     // With the letter, it is no id that the service gives (see `isOfSecondLife`).
@@ -77,7 +83,9 @@ function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
   }
   // Whoever made the delete that is held here is told, too.
   const overwrites = context.overwrites || last?.overwrites || row.held
-  const state = { sent: false, ...(overwrites && { overwrites: true }) }
+  const deleted = edit.bookmark === null && context.isFirst ? last?.bookmark : undefined
+  const imported = isImported ? edit.bookmark : (last?.imported ?? deleted)
+  const state = { sent: false, ...(overwrites && { overwrites: true }), ...(imported && { imported }) }
   if (edit.bookmark === null) return { change: { ...change, operation: 'delete' }, bookmark: null, ...state }
   const there = row.waiting.findLast(({ sent }) => sent) ?? releaseHeld(row).version
   const isNew = context.isNew || (last?.overwrites && last.change.operation === 'create')
@@ -112,13 +120,14 @@ export async function queueEdits(
   edits: readonly Edit[],
   cursor: number,
   accepts: (row: Row, edit: Edit) => boolean = () => true,
+  isImported: (edit: Edit) => boolean = () => false,
 ): Promise<void> {
   if (edits.length === 0) return
   const ids = edits.map(({ id }) => id)
   await parts.replica.commit(ids, 'local', (draft) =>
     paced(edits, (edit) => {
       const row = draft.get(edit.id)
-      if (accepts(row, edit)) applyEdit(draft, row, edit, parts, { cursor })
+      if (accepts(row, edit)) applyEdit(draft, row, edit, parts, { cursor, isImported: isImported(edit) })
     }),
   )
 }

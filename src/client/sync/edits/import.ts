@@ -159,7 +159,7 @@ async function queueAccepted(
     }
     return isAccepted
   }
-  await queueEdits(parts, [...changes, ...edits.values()], cursor, accepted)
+  await queueEdits(parts, [...changes, ...edits.values()], cursor, accepted, ({ id }) => edits.has(id))
   const imported = bookmarks.length - existing.length - repaired.size - dissolved.size - failed.length
   const mended = [...repaired].map(({ id }) => id)
   return { imported, existing, repaired: mended, failed: [...malformed, ...failed], reduced: [...reduced], edited }

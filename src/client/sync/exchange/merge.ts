@@ -30,7 +30,8 @@ export interface Unseen {
 
 /** The edit that holds what both sides have changed. */
 export interface MergedEdit {
-  bookmark: PlaintextBookmark
+  /** Null: a delete. */
+  bookmark: PlaintextBookmark | null
   basis: { cursor: number; overwrites: boolean; isNew: boolean; above: number }
 }
 
@@ -82,6 +83,10 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   const isOwn = version.device_id === circumstances.deviceId
   // Nor may a copy that has made it still be there.
   const isToldHere = circumstances.ownIds.has(version.device_id)
+  if (!mine.bookmark && version.bookmark && last.imported && isSameElsewhere(last.imported, version.bookmark)) {
+    const basis = { cursor: circumstances.cursor, overwrites: false, isNew: false, above: mine.timestamp }
+    return { kind: 'taken', row: taking(row, version, circumstances), edit: { bookmark: null, basis } }
+  }
   if (!mine.bookmark || !version.bookmark) {
     const [loser, winner] = isLater ? [version.bookmark, mine.bookmark] : [mine.bookmark, version.bookmark]
     const after = isOwn ? kept : overwriting(kept)
@@ -195,6 +200,11 @@ function overwrittenBy(theirs: Version, { version: mine }: Row, circumstances: C
 
 function isSame(one: PlaintextBookmark, other: PlaintextBookmark): boolean {
   return differingFields(one, other).length === 0
+}
+
+/** True of what came from the same place, wherever it was put: whoever has one of them has seen the other. */
+function isSameElsewhere(one: PlaintextBookmark, other: PlaintextBookmark): boolean {
+  return differingFields(one, other).every((name) => name === 'parentId')
 }
 
 /** True of the same version under other keys: nobody has edited anything. */

@@ -155,7 +155,8 @@ function takeEvent(
 /** Returns false if the merged bookmark is too large. */
 function makeEdit(parts: Connected, draft: Draft, row: Row, { bookmark, basis }: MergedEdit): boolean {
   try {
-    applyEdit(draft, row, sealOne(parts.keys, bookmark), parts, basis)
+    const edit = bookmark ? sealOne(parts.keys, bookmark) : { id: row.id, bookmark, sealed: null }
+    applyEdit(draft, row, edit, parts, basis)
     return true
   } catch (error) {
     if (error instanceof RecordError) return false

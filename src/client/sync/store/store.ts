@@ -49,6 +49,8 @@ export interface Waiting {
   refusal?: Refusal
   /** Another device's version lost fields to it: its `base` stays below that version, so that the device is told. */
   overwrites?: boolean | undefined
+  /** What an import or a restore has brought, or was deleted before the first pull: other devices may have it, too. */
+  imported?: PlaintextBookmark | undefined
 }
 
 /** Another device's delete, held until the pull that brought it has ended or the user approves it. */
