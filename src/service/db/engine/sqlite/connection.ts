@@ -1,5 +1,5 @@
 import type Sqlite from 'better-sqlite3'
-import { SqliteAdapter, type SqliteDatabase, SqliteDialect, SqliteQueryCompiler } from 'kysely'
+import { SqliteAdapter, type SqliteDatabase, SqliteDialect, SqliteDriver, SqliteQueryCompiler } from 'kysely'
 import type { Db, QueryTimes } from '../database.ts'
 import { type Compiled, countQuery, type Method, type Result, type Runner } from '../query.ts'
 import type { RowWriter } from '../table.ts'
@@ -27,6 +27,10 @@ export class ServiceDialect extends SqliteDialect {
     this.#parts = parts
   }
 
+  override createDriver() {
+    return new SynchronousDriver(this.#parts)
+  }
+
   override createQueryCompiler() {
     return new ServiceQueryCompiler()
   }
@@ -43,6 +47,28 @@ class ServiceQueryCompiler extends SqliteQueryCompiler {
   /** For a bare `?`, SQLite prepares a join again whenever it runs, in case another plan suits the value. */
   protected override getCurrentParameterPlaceholder() {
     return '+?'
+  }
+}
+
+/** Begins and ends transactions without compiling a query for each. */
+class SynchronousDriver extends SqliteDriver {
+  readonly #run: (sql: string) => void
+
+  constructor(parts: Connections) {
+    super({ database: timed(parts) })
+    this.#run = (sql) => void measured(parts.times, () => parts.connection.prepare(sql).run())
+  }
+
+  override async beginTransaction() {
+    this.#run('begin')
+  }
+
+  override async commitTransaction() {
+    this.#run('commit')
+  }
+
+  override async rollbackTransaction() {
+    this.#run('rollback')
   }
 }
 
@@ -67,12 +93,17 @@ class SynchronousAdapter extends SqliteAdapter implements Runner, RowWriter {
     const isOpen = connection.inTransaction
     if (db.isTransaction && !isOpen) throw new Error('the transaction has ended')
     const statement = (isOpen && !db.isTransaction ? reader : connection).prepare(sql)
-    const began = performance.now()
-    try {
-      return runAtOnce<Row>(statement, method, parameters)
-    } finally {
-      countQuery(times, began)
-    }
+    return measured(times, () => runAtOnce<Row>(statement, method, parameters))
+  }
+}
+
+/** Counts a query, even if it fails. */
+function measured<T>(times: QueryTimes, run: () => T): T {
+  const began = performance.now()
+  try {
+    return run()
+  } finally {
+    countQuery(times, began)
   }
 }
 
@@ -89,16 +120,10 @@ function timed({ connection, times }: Omit<Connections, 'reader'>): SqliteDataba
     close: () => connection.close(),
     prepare(sql) {
       const statement = connection.prepare(sql)
-      const measured = <T>(run: () => T): T => {
-        const began = performance.now()
-        const result = run()
-        countQuery(times, began)
-        return result
-      }
       return {
         reader: statement.reader,
-        all: (parameters) => measured(() => statement.all(parameters)),
-        run: (parameters) => measured(() => statement.run(parameters)),
+        all: (parameters) => measured(times, () => statement.all(parameters)),
+        run: (parameters) => measured(times, () => statement.run(parameters)),
         iterate: (parameters) => statement.iterate(parameters) as IterableIterator<unknown>,
       }
     },
