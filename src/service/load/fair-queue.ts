@@ -33,7 +33,7 @@ export class FairQueue<T extends Waiter> {
   readonly #onImpatient: (owner: string) => void
   /** Items of all owners. */
   size = 0
-  /** Runs while something waits. */
+  /** Runs while something waits, and until the check after that: a timer for each item would cost more than its turn. */
   #timer: NodeJS.Timeout | undefined
 
   constructor({ refusal = () => new ServiceError('Overloaded'), onImpatient = () => {} }: Options = {}) {
@@ -52,7 +52,7 @@ export class FairQueue<T extends Waiter> {
     items.push({ item, since, impatientAt: since + patienceMs })
     this.#waiting.set(owner, items)
     this.size++
-    this.#timer ??= setInterval(() => this.#check(), checkMs)
+    this.#timer ??= setInterval(() => this.#check(), checkMs).unref()
   }
 
   /** The next item of an owner whose turn it may be with it. */
@@ -70,14 +70,15 @@ export class FairQueue<T extends Waiter> {
   #shift(owner: string, items: Waiting<T>[]): T {
     const { item } = items.shift() as Waiting<T>
     if (items.length === 0) this.#waiting.delete(owner)
-    if (--this.size === 0) {
-      clearInterval(this.#timer)
-      this.#timer = undefined
-    }
+    this.size--
     return item
   }
 
   #check(): void {
+    if (this.size === 0) {
+      clearInterval(this.#timer)
+      this.#timer = undefined
+    }
     const now = performance.now()
     for (const [owner, items] of this.#waiting) {
       while (items[0] && now - items[0].since >= maxWaitMs) this.#shift(owner, items).refuse(this.#refusal())
