@@ -1,11 +1,10 @@
-import { v7 as uuidv7 } from 'uuid'
 import { BookmarkExists } from '../../../generated/errors.ts'
 import { decide, keep } from '../../protocol/decide.ts'
 import { isFarAhead } from '../../protocol/order.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import { faultFinderOf } from '../contract/validation.ts'
 import { entityKey, type Stored } from '../db/tables/records.ts'
-import type { Caller, Change, Decided } from './change.ts'
+import { type Caller, type Change, type Decided, newEventId } from './change.ts'
 import { isLive } from './rows.ts'
 import { baseOf, type WriteParts, writeRecords } from './write.ts'
 
@@ -82,7 +81,7 @@ function toChange(bookmark: ImportBookmark, stored: Stored | undefined, deviceId
   const modifiedAt = bookmark.date_modified === undefined ? addedAt(bookmark, now) : bookmark.date_modified * 1000
   return {
     ...keyOf(bookmark),
-    id: uuidv7(),
+    id: newEventId(),
     operation: 'create',
     timestamp: Math.max(modifiedAt, stored ? stored.timestamp + 1 : 0),
     device_id: deviceId,

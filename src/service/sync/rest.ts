@@ -5,7 +5,7 @@ import { ServiceError } from '../contract/errors.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { BookmarkRow } from '../db/tables/bookmarks.ts'
 import { entityKey, type Stored } from '../db/tables/records.ts'
-import type { Caller } from './change.ts'
+import { type Caller, newEventId } from './change.ts'
 import { baseOf, type WriteParts, writeRecords } from './write.ts'
 
 type Content = Schemas['BookmarkContent']
@@ -70,7 +70,7 @@ async function writeRecord(
   operation: Schemas['Operation'],
   content: Content | undefined,
   check: (stored: Stored | undefined) => void,
-  eventId = uuidv7(),
+  eventId = newEventId(),
 ): Promise<BookmarkRow> {
   const { deviceId } = caller
   const now = parts.clock()

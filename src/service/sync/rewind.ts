@@ -1,11 +1,10 @@
-import { v7 as uuidv7 } from 'uuid'
 import { replace } from '../../protocol/decide.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Database, Db } from '../db/engine/database.ts'
 import { type EntityKey, entityKey, listStored, type Stored } from '../db/tables/records.ts'
 import { findCurrentAt, type VersionRow } from '../db/tables/versions.ts'
 import type { Gate } from '../load/gate.ts'
-import type { Caller, Change, Decided } from './change.ts'
+import { type Caller, type Change, type Decided, newEventId } from './change.ts'
 import { numberAt } from './numbers.ts'
 import { isLive } from './rows.ts'
 import { changeRecords, type WriteParts } from './write.ts'
@@ -107,7 +106,7 @@ function fateOf(stored: Stored, version: VersionRow | undefined, until: number):
 function rewound(stored: Stored, version: VersionRow | undefined, device_id: string, now: number): Decided {
   const { entity_type, entity_id } = stored
   const timestamp = Math.max(now, stored.timestamp + 1)
-  const made = { entity_type, entity_id, id: uuidv7(), timestamp, device_id }
+  const made = { entity_type, entity_id, id: newEventId(), timestamp, device_id }
   if (!version) return replace(stored, { ...made, operation: 'delete' })
   const { data_hash, data_sequence, bytes, sequence } = version
   const change: Change = { ...made, operation: 'update', ...(data_hash !== null && { data_hash }) }
