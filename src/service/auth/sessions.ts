@@ -89,7 +89,7 @@ export function createSecurity(parts: SessionParts) {
     return (request, reply, next) => {
       const found = findLoginsOf(parts.database.db, request.headers, parts.clock())
       const admitted = onceAnswered(found, (logins) => {
-        const isOfOne = new Set(logins.map(({ userId }) => userId)).size <= 1
+        const isOfOne = logins.every(({ userId }) => userId === logins[0]?.userId)
         // Another host of the domain may have set one of them, and nobody can tell which.
         if (!isOfOne)
           for (const { name, value, options } of clearedCookies(parts.config)) reply.setCookie(name, value, options)
@@ -125,7 +125,7 @@ function sentValues({ cookie, authorization }: TokenHeaders, kind: TokenKind): s
 /** All values of a cookie: a stale one from another domain or path may come first, so each is tried. */
 export function cookieValues(header: string | undefined, name: CookieName): string[] {
   const values: string[] = []
-  if (header === undefined) return values
+  if (!header?.includes(name)) return values
   for (const pair of header.split(';')) {
     const text = pair.trim()
     if (text.startsWith(name) && text[name.length] === '=') values.push(text.slice(name.length + 1))
