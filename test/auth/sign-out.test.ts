@@ -188,7 +188,7 @@ t.test("The end of a login does not wait behind the user's own writes", async (t
   for (const [name, end] of Object.entries(ends)) {
     const [owner, other] = [await app.user(name), await app.user(name)]
     const goOn = Promise.withResolvers<void>()
-    const isThere = (trx: Trx) => holdLogin(trx, other).then((login) => login !== undefined)
+    const isThere = async (trx: Trx) => (await holdLogin(trx, other)) !== undefined
     const held = Array.from({ length: places }, () => database.write(() => goOn.promise, owner.userId))
     await until(() => database.load().busy >= places && database.load().waiting === 0)
     const waiting = Array.from({ length: places + 1 }, () => database.write(isThere, owner.userId))

@@ -21,7 +21,7 @@ export async function restoreRecord(
   const { rows, result } = await changeRecords(parts, caller, async (trx, user, now) => {
     const [stored] = await findStored(trx, userId, [bookmark])
     if (!stored) throw new ServiceError('BookmarkNotFound')
-    const kept = await findKept(trx, userId, bookmark)
+    const kept = await findKept(trx, { userId, ...bookmark })
     const source = choose(kept, stored, versionId)
     const encrypted_data = source && (await findCiphertext(trx, userId, source.data_sequence))
     if (!source || encrypted_data === undefined) throw new ServiceError('VersionNotFound')

@@ -91,7 +91,7 @@ export async function changeRecords<T>(
     if (isLarge) await eventLoopTurn()
     await inOrder(trx, [
       () => store(trx, effects, surplusAfter(config, growth), isLarge),
-      () => (settled.length > 0 ? settleRestored(trx, userId, settled, commit.at) : undefined),
+      () => (settled.length > 0 ? settleRestored(trx, { userId, sequences: settled, now: commit.at }) : undefined),
       () =>
         syncedBy === undefined || syncedBy === unknownDevice
           ? undefined

@@ -72,11 +72,7 @@ const settled = query(
 )
 
 /** Settles the conflicts about versions that were restored, if they are open. */
-export async function settleRestored(trx: Trx, userId: string, sequences: number[], now: number): Promise<void> {
-  await settledRestored.run(trx, { userId, sequences, now })
-}
-
-const settledRestored = query(
+export const { run: settleRestored } = query(
   (db, { userId, sequences, now }: Placeholders<{ userId: string; sequences: number[]; now: number }>) =>
     db
       .updateTable('versions')

@@ -172,7 +172,7 @@ export async function versionsBefore(
 
 /** Erases what is kept of a deleted record: all its versions, of which one has its ciphertext. */
 export async function purge(trx: Trx, userId: string, key: EntityKey): Promise<Erased> {
-  const kept = await findKept(trx, userId, key)
+  const kept = await findKept(trx, { userId, ...key })
   return eraseVersions(
     trx,
     userId,

@@ -91,11 +91,7 @@ export async function isLoginAlive(db: Db, login: LoginKey, now: number): Promis
 }
 
 /** Keeps the login from ending before the transaction does, so that no write follows a sign-out. Undefined if it has. */
-export async function holdLogin(trx: Trx, { userId, loginId }: LoginKey) {
-  return heldLogin.first(trx, { userId, loginId })
-}
-
-const heldLogin = query((db, { userId, loginId }: Placeholders<LoginKey>) =>
+export const { first: holdLogin } = query((db, { userId, loginId }: Placeholders<LoginKey>) =>
   db.selectFrom('logins').select('ends_at').where('user_id', '=', userId).where('id', '=', loginId).forKeyShare(),
 )
 

@@ -96,11 +96,7 @@ function ciphertextOf(userId: RawBuilder<string>) {
 }
 
 /** All kept versions of an entity. */
-export async function findKept(trx: Trx, userId: string, { entity_type, entity_id }: EntityKey): Promise<VersionRow[]> {
-  return kept.all(trx, { userId, entity_type, entity_id })
-}
-
-const kept = query((db, key: Placeholders<EntityKey & { userId: string }>) =>
+export const { all: findKept } = query((db, key: Placeholders<EntityKey & { userId: string }>) =>
   db.selectFrom('versions').select(columns).where(isOf(key)),
 )
 
