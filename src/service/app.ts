@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import cookie from '@fastify/cookie'
 import websocket from '@fastify/websocket'
 import fastify, { type FastifyInstance, LogController } from 'fastify'
@@ -14,7 +15,7 @@ import { registerHeads, responseHeaders } from './http/head.ts'
 import { maxHeadBytes } from './http/overflow.ts'
 import { lostPage, registerPages } from './http/pages.ts'
 import { isRealtimeUpgrade } from './http/realtime.ts'
-import { newRequestId, registerRequests } from './http/requests.ts'
+import { registerRequests } from './http/requests.ts'
 import { serializerCompiler } from './http/responses.ts'
 import { createTrust } from './load/addresses.ts'
 import { accountOperations } from './operations/account.ts'
@@ -39,7 +40,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   const app: FastifyInstance = fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
-    genReqId: newRequestId,
+    genReqId: () => randomUUID(),
     trustProxy: config.trustProxy !== false && trust,
     bodyLimit: quotas.bodyBytes,
     requestTimeout: 120_000,

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { operations } from '../../../generated/operations.ts'
@@ -29,8 +28,6 @@ interface RequestParts {
 
 /** Bytes of a response that count as a request: reading is many times cheaper than writing. */
 const responseUnit = 1024 * 1024
-
-export const newRequestId = () => randomUUID()
 
 /**
  * Logs one line per request, with its route: a URL may contain codes and ids, so none is ever logged. Counts each once:

@@ -29,25 +29,24 @@ interface Waiting<T> {
 export class FairQueue<T extends Waiter> {
   /** The owner whose turn was longest ago comes first. */
   readonly #waiting = new Map<string, Waiting<T>[]>()
-  readonly #refusal: () => Error
-  readonly #onImpatient: (owner: string) => void
+  readonly #options: Options
   /** Items of all owners. */
   size = 0
   /** Runs while something waits, and until the check after that: a timer for each item would cost more than its turn. */
   #timer: NodeJS.Timeout | undefined
 
-  constructor({ refusal = () => new ServiceError('Overloaded'), onImpatient = () => {} }: Options = {}) {
-    this.#refusal = refusal
-    this.#onImpatient = onImpatient
+  constructor(options: Options = {}) {
+    this.#options = options
+  }
+
+  #refuse(item: T): void {
+    item.refuse(this.#options.refusal?.() ?? new ServiceError('Overloaded'))
   }
 
   /** Refuses the item at once if the owner has too many waiting. */
   add(owner: string, item: T): void {
     const items = this.#waiting.get(owner) ?? []
-    if (items.length >= maxWaiting) {
-      item.refuse(this.#refusal())
-      return
-    }
+    if (items.length >= maxWaiting) return void this.#refuse(item)
     const since = performance.now()
     items.push({ item, since, impatientAt: since + patienceMs })
     this.#waiting.set(owner, items)
@@ -81,12 +80,12 @@ export class FairQueue<T extends Waiter> {
     }
     const now = performance.now()
     for (const [owner, items] of this.#waiting) {
-      while (items[0] && now - items[0].since >= maxWaitMs) this.#shift(owner, items).refuse(this.#refusal())
+      while (items[0] && now - items[0].since >= maxWaitMs) this.#refuse(this.#shift(owner, items))
     }
     for (const [owner, [first]] of [...this.#waiting]) {
       if (!first || now < first.impatientAt) continue
       first.impatientAt = now + patienceMs
-      this.#onImpatient(owner)
+      this.#options.onImpatient?.(owner)
     }
   }
 }

@@ -26,10 +26,8 @@ export async function push(parts: PushParts, caller: Caller, changes: Change[]):
   })
   const { verdicts, epoch } = written
 
-  for (const { lost, heldBack } of verdicts) {
-    if (lost.size > 0) for (const [change, reason] of lost) reasons.set(change, reason)
-    if (heldBack.size > 0) for (const [change, reason] of heldBack) reasons.set(change, reason)
-  }
+  for (const { lost, heldBack } of verdicts)
+    for (const [change, reason] of [...lost, ...heldBack]) reasons.set(change, reason)
   const accepted_ids = changes.filter((change) => !reasons.has(change)).map(({ id }) => id)
   const conflicts = changes
     .filter((change) => reasons.has(change))

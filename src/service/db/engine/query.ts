@@ -123,10 +123,7 @@ type Steps<Results extends unknown[]> = { [Index in keyof Results]: () => Answer
 export async function inOrder<Results extends unknown[] | []>(trx: Trx, steps: Steps<Results>): Promise<Results> {
   if (runnerOf(trx)?.pipelines) return atOnce(steps)
   const results: unknown[] = []
-  for (const step of steps) {
-    const result = step()
-    results.push(result instanceof Promise ? await result : result)
-  }
+  for (const step of steps) results.push(await step())
   return results as Results
 }
 

@@ -72,11 +72,7 @@ export async function lockUser(trx: Trx, id: string): Promise<LockedUser> {
 
 const countersToUpdate = query((db, { id }: Placeholders<{ id: string }>) => selectCounters(db, id).forNoKeyUpdate())
 
-export async function saveCounters(trx: Trx, user: Counters): Promise<void> {
-  await savedCounters.run(trx, user)
-}
-
-const savedCounters = query((db, values: Placeholders<Counters>) => {
+export const { run: saveCounters } = query((db, values: Placeholders<Counters>) => {
   const { id, ...set } = Object.fromEntries(counters.map((name) => [name, values[name]])) as typeof values
   return db.updateTable('users').set(set).where('id', '=', id)
 })

@@ -52,23 +52,17 @@ class ServiceQueryCompiler extends SqliteQueryCompiler {
 
 /** Begins and ends transactions without compiling a query for each. */
 class SynchronousDriver extends SqliteDriver {
-  readonly #run: (sql: string) => void
+  override beginTransaction: () => Promise<void>
+  override commitTransaction: () => Promise<void>
+  override rollbackTransaction: () => Promise<void>
 
   constructor(parts: Connections) {
     super({ database: timed(parts) })
-    this.#run = (sql) => void measured(parts.times, () => parts.connection.prepare(sql).run())
-  }
-
-  override async beginTransaction() {
-    this.#run('begin')
-  }
-
-  override async commitTransaction() {
-    this.#run('commit')
-  }
-
-  override async rollbackTransaction() {
-    this.#run('rollback')
+    const { connection, times } = parts
+    const runs = (sql: string) => async () => void measured(times, () => connection.prepare(sql).run())
+    this.beginTransaction = runs('begin')
+    this.commitTransaction = runs('commit')
+    this.rollbackTransaction = runs('rollback')
   }
 }
 
