@@ -1,5 +1,5 @@
 import type Sqlite from 'better-sqlite3'
-import { SqliteAdapter, type SqliteDatabase, SqliteDialect, SqliteDriver, SqliteQueryCompiler } from 'kysely'
+import { SqliteAdapter, type SqliteDatabase, SqliteDialect, SqliteQueryCompiler } from 'kysely'
 import type { Db, QueryTimes } from '../database.ts'
 import { type Compiled, countQuery, type Method, type Result, type Runner } from '../query.ts'
 import type { RowWriter } from '../table.ts'
@@ -27,8 +27,12 @@ export class ServiceDialect extends SqliteDialect {
     this.#parts = parts
   }
 
+  /** Begins and ends transactions without compiling a query for each. */
   override createDriver() {
-    return new SynchronousDriver(this.#parts)
+    const { connection, times } = this.#parts
+    const runs = (sql: string) => async () => void measured(times, () => connection.prepare(sql).run())
+    const ends = { commitTransaction: runs('commit'), rollbackTransaction: runs('rollback') }
+    return Object.assign(super.createDriver(), { beginTransaction: runs('begin'), ...ends })
   }
 
   override createQueryCompiler() {
@@ -47,22 +51,6 @@ class ServiceQueryCompiler extends SqliteQueryCompiler {
   /** For a bare `?`, SQLite prepares a join again whenever it runs, in case another plan suits the value. */
   protected override getCurrentParameterPlaceholder() {
     return '+?'
-  }
-}
-
-/** Begins and ends transactions without compiling a query for each. */
-class SynchronousDriver extends SqliteDriver {
-  override beginTransaction: () => Promise<void>
-  override commitTransaction: () => Promise<void>
-  override rollbackTransaction: () => Promise<void>
-
-  constructor(parts: Connections) {
-    super({ database: timed(parts) })
-    const { connection, times } = parts
-    const runs = (sql: string) => async () => void measured(times, () => connection.prepare(sql).run())
-    this.beginTransaction = runs('begin')
-    this.commitTransaction = runs('commit')
-    this.rollbackTransaction = runs('rollback')
   }
 }
 
