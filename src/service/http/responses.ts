@@ -29,10 +29,11 @@ export interface Answered {
   finish?: (() => Answer<void>) | undefined
 }
 
-/** Bytes that are handed to a connection at once. It waits for its client after each slice, so a slow client is seen to make progress. */
+/**
+ * Bytes that are handed to a connection at once. It waits for its client after each slice, so a slow client is seen to make
+ * progress. A shorter response is one text.
+ */
 const sliceBytes = 64 * 1024
-/** A response of up to this is one text. The default page of a list has 83 KiB: a stream and its place take longer than reading it. */
-const wholeBytes = 2 * sliceBytes
 /** Time to read a response while others wait for its place: a page of a pull, of 2 MiB, in 30 s takes 560 kbit/s. */
 const readWithinMs = 30_000
 const json = 'application/json; charset=utf-8'
@@ -185,7 +186,7 @@ function toPayload(texts: string[], reply: FastifyReply): string | Readable {
   reply.type(json)
   let [characters, bytes] = [0, 0]
   for (const text of texts) characters += text.length
-  if (characters <= wholeBytes) return texts.join('')
+  if (characters <= sliceBytes) return texts.join('')
   for (const text of texts) bytes += Buffer.byteLength(text)
   reply.header('content-length', bytes)
   return inSlices(texts)
