@@ -2,9 +2,10 @@
  * `encrypted-bookmark-sync-client/crypto`: encryption and decryption on the user's devices, without network requests. Each
  * function documents its byte layout; test vectors for other implementations are in the service's `test/vectors/`.
  */
+
+import { onDemand } from './api/unwrap.ts'
 import type { PassphraseStrength } from './crypto/judge.ts'
 import type { Credentials, NewKeyring, NewOwner, PassphraseRules } from './crypto/keyring.ts'
-import { onDemand } from './timing/on-demand.ts'
 
 export type { EntityType, ExportSummary, OpenedExport, PlaintextBookmark } from './bookmark.ts'
 export type { PassphraseStrength } from './crypto/judge.ts'

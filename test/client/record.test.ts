@@ -5,11 +5,12 @@ import fc from 'fast-check'
 import t from 'tap'
 import { form } from '../../generated/bookmark-form.ts'
 import type { EntityType, PlaintextBookmark } from '../../src/client/bookmark.ts'
-import { openByLibrary, openWith, seal as sealBytes } from '../../src/client/crypto/aead.ts'
+import { open as openByLibrary, seal as sealBytes } from '../../src/client/crypto/aead.ts'
 import { base64ToBytes, bytesToBase64 } from '../../src/client/crypto/base64.ts'
 import { deriveKeys } from '../../src/client/crypto/keys.ts'
 import { decryptBookmarkAside, recordSealer } from '../../src/client/crypto/many-records.ts'
 import type { NodeCrypto } from '../../src/client/crypto/node-crypto.ts'
+import { openWith } from '../../src/client/crypto/open-chunk.ts'
 import { decryptBookmark, encryptBookmark, type SealedRecord, toJson } from '../../src/client/crypto/record.ts'
 import { depth } from '../support/depth.ts'
 import { fromHex, openRecord, sealRecord, subKeys } from './second-implementation.ts'
@@ -233,18 +234,17 @@ const ofLength = (length: number) => fc.uint8Array({ minLength: length, maxLengt
 
 const ways = { 'the client alone': openByLibrary, "with Node's cipher": openWith(nodeCrypto as NodeCrypto) }
 
-t.test("opens also where Node's own module lacks the cipher, as in Bun and Electron", async (t) => {
+t.test("a file's chunks open also where Node's own module lacks the cipher, as in Bun and Electron", async (t) => {
   const node = process.getBuiltinModule('node:crypto')
   t.intercept(node, 'getCiphers', { value: () => ['aes-256-gcm'] })
   const createDecipheriv = () => {
     throw new Error('Unknown cipher')
   }
   t.intercept(node, 'createDecipheriv', { value: createDecipheriv })
-  const { open } = (await import(`${new URL('../../src/client/crypto/aead.ts', import.meta.url)}?as-in-bun`)) as {
-    open: typeof openByLibrary
-  }
+  const chunks = new URL('../../src/client/crypto/open-chunk.ts', import.meta.url)
+  const { openChunk } = (await import(`${chunks}?as-in-bun`)) as { openChunk: typeof openByLibrary }
   const [key, nonce, text] = [new Uint8Array(32), new Uint8Array(24), Uint8Array.of(1, 2, 3)]
-  t.same(open(key, nonce, new Uint8Array(0), sealBytes(key, nonce, new Uint8Array(0), text)), text)
+  t.same(openChunk(key, nonce, new Uint8Array(0), sealBytes(key, nonce, new Uint8Array(0), text)), text)
 })
 
 for (const [name, open] of Object.entries(ways)) {

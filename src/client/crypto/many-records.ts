@@ -3,7 +3,7 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import type { EntityType, PlaintextBookmark } from '../bookmark.ts'
 import { RecordError } from '../errors.ts'
-import { NONCE_BYTES } from './aead.ts'
+import { NONCE_BYTES, TAG_BYTES } from './aead.ts'
 import { hmacSha256 } from './hashes.ts'
 import type { Keys } from './keys.ts'
 import { nodeCrypto } from './node-crypto.ts'
@@ -11,6 +11,7 @@ import {
   bindTo,
   encrypt,
   openRecord,
+  PADDING,
   readBookmark,
   SALT_BYTES,
   type SealedRecord,
@@ -59,6 +60,13 @@ export async function recordSealer({ ...keys }: Keys, entityType: EntityType = '
 export async function decryptBookmarkAside(keys: Keys, record: StoredRecord): Promise<PlaintextBookmark> {
   const plaintext = openRecord(keys, record, 'bookmark')
   return readBookmark(record, plaintext, new Uint8Array(await sha256Aside(plaintext)))
+}
+
+/** The length of `encrypted_data` once the bookmark is sealed under the vault's first key; 12 more under later ones. */
+export function sealedLength(bookmark: PlaintextBookmark): number {
+  const { length } = new TextEncoder().encode(JSON.stringify(bookmark))
+  const bytes = 1 + NONCE_BYTES + SALT_BYTES + Math.ceil(length / PADDING) * PADDING + TAG_BYTES
+  return Math.ceil(bytes / 3) * 4
 }
 
 /**

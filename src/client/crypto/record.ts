@@ -30,7 +30,7 @@ export interface StoredRecord extends SealedRecord {
 }
 
 export const SALT_BYTES = 32
-const PADDING = 256
+export const PADDING = 256
 /** The longest padded JSON whose record still fits: 196,352 bytes. */
 const MAX_JSON =
   Math.floor(((limits.EncryptedData.maxLength / 4) * 3 - 9 - NONCE_BYTES - TAG_BYTES - SALT_BYTES) / PADDING) * PADDING
@@ -63,13 +63,6 @@ export function sealJson(keys: Keys, id: string, json: string, entityType: Entit
   const plaintext = unsalted(id, json)
   plaintext.set(hmacSha256(keys.hashKey, plaintext.subarray(SALT_BYTES)))
   return { encrypted_data: encrypt(keys, associatedData, plaintext), data_hash: bytesToHex(sha256(plaintext)) }
-}
-
-/** The length of `encrypted_data` once the bookmark is sealed under the vault's first key; 12 more under later ones. */
-export function sealedLength(bookmark: PlaintextBookmark): number {
-  const { length } = new TextEncoder().encode(JSON.stringify(bookmark))
-  const bytes = 1 + NONCE_BYTES + SALT_BYTES + Math.ceil(length / PADDING) * PADDING + TAG_BYTES
-  return Math.ceil(bytes / 3) * 4
 }
 
 /** Two devices that build the same bookmark in different ways must get the same data_hash. */
@@ -165,10 +158,9 @@ function parseEnvelope(keys: Keys, { id, encrypted_data }: StoredRecord) {
     const fault = bytes[0] === 2 ? 'unknown-key' : 'unknown-version'
     throw new RecordError(fault, `Record ${id} has an unknown key, or the unknown version ${bytes[0]}`)
   }
-  const start = key.prefix.length
-  // A copy, because the cipher needs aligned words.
-  const nonce = bytes.slice(start, start + NONCE_BYTES)
-  const sealed = bytes.subarray(start + NONCE_BYTES)
+  const start = key.prefix.length + NONCE_BYTES
+  const nonce = bytes.subarray(key.prefix.length, start)
+  const sealed = bytes.subarray(start)
   if (sealed.length < SALT_BYTES + TAG_BYTES) throw new RecordError('malformed', `Record ${id} is too short`)
   return { key, nonce, sealed }
 }

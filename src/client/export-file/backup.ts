@@ -1,10 +1,9 @@
 import type { Client } from '../api/client.ts'
-import { answer, unwrap } from '../api/unwrap.ts'
+import { answer, onDemand, unwrap } from '../api/unwrap.ts'
 import type { OpenedExport } from '../bookmark.ts'
 import { deriveKeys, type Keys } from '../crypto/keys.ts'
 import { BackupFailedError, ExportError, RecordError } from '../errors.ts'
 import { systemClock } from '../timing/clock.ts'
-import { onDemand } from '../timing/on-demand.ts'
 import { openExport, streamExport, streamed } from './export-file.ts'
 import { joinBackup, splitBackup } from './saved-backup.ts'
 

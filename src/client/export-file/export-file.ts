@@ -2,9 +2,9 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { abytes, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { exportFile } from '../../protocol/export-file.ts'
 import type { ExportSummary, OpenedExport, PlaintextBookmark } from '../bookmark.ts'
-import { open } from '../crypto/aead.ts'
 import type { Keys } from '../crypto/keys.ts'
 import { decryptBookmarkAside } from '../crypto/many-records.ts'
+import { openChunk } from '../crypto/open-chunk.ts'
 import type { StoredRecord } from '../crypto/record.ts'
 import { ExportError } from '../errors.ts'
 import { ExportJson } from './json.ts'
@@ -95,7 +95,7 @@ export async function* openChunks(
       if (last) throw new ExportError('damaged', 'The export file ends after its header')
       continue
     }
-    const chunk = open(exportKey, chunkNonce(header, counter, last), header, bytes)
+    const chunk = openChunk(exportKey, chunkNonce(header, counter, last), header, bytes)
     if (chunk === undefined || chunk.length === 0) throw diagnose(exportKey, header, counter, bytes, last)
     yield chunk
     counter++
@@ -135,7 +135,7 @@ function startsWith(bytes: Uint8Array, start: Uint8Array): boolean {
 
 // If bytes follow a full last chunk, it opens under the other flag. The end of a shorter last chunk cannot be found.
 function diagnose(key: Uint8Array, header: Uint8Array, counter: number, bytes: Uint8Array, last: boolean) {
-  if (!last && open(key, chunkNonce(header, counter, true), header, bytes)) {
+  if (!last && openChunk(key, chunkNonce(header, counter, true), header, bytes)) {
     return new ExportError('trailing-bytes', 'The export file has bytes after its end')
   }
   const reasons = 'the file is damaged, truncated, reordered, or has bytes after its end'

@@ -1,8 +1,8 @@
 import type { Client } from '../api/client.ts'
 import { unwrapOurs } from '../api/ours.ts'
+import { onDemand } from '../api/unwrap.ts'
 import type { Credentials, NewOwner, PassphraseRules } from '../crypto/keyring.ts'
 import { VaultExistsError } from '../errors.ts'
-import { onDemand } from '../timing/on-demand.ts'
 import type { EarlierKeyring, RecoveryCodeDraft, Vault, VaultDraft, VaultRepair, VaultUser } from './operations.ts'
 
 /**

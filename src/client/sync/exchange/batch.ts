@@ -1,7 +1,7 @@
 import { QuotaExceeded } from '../../../../generated/errors.ts'
 import { PushRequest } from '../../../../generated/limits.ts'
 import type { Keys } from '../../crypto/keys.ts'
-import { sealedLength } from '../../crypto/record.ts'
+import { sealedLength } from '../../crypto/many-records.ts'
 import { ApiError } from '../../errors.ts'
 import type { Clock } from '../../timing/clock.ts'
 import { sealOne } from '../edits/edit.ts'

@@ -1,7 +1,7 @@
 import { editOf } from '../../../protocol/encrypted-anew.ts'
 import { bytesToBase64 } from '../../crypto/base64.ts'
 import type { Keys } from '../../crypto/keys.ts'
-import { sealedLength } from '../../crypto/record.ts'
+import { sealedLength } from '../../crypto/many-records.ts'
 import { uuidv7 } from '../../ids.ts'
 import { sealList } from '../edits/seal-list.ts'
 import type { Connected } from '../engine.ts'
