@@ -1,55 +1,108 @@
-import { StoreVersionError } from './errors.ts'
+import { StoreBlockedError, StoreVersionError } from './errors.ts'
 
 /** IndexedDB by promises. A transaction ends by itself once none of its requests is pending. */
+
+/** How long opening may take without a sign (ms): behind a blocked request there is no event, and Safari has lost requests. */
+const silentMs = 5000
 
 interface DatabaseOptions {
   version?: number
   /** Makes or changes the object stores; requests of the transaction may be awaited. `before` is 0 for a new database. */
-  upgrade(database: IDBDatabase, transaction: IDBTransaction, before: number): void | Promise<void>
+  upgrade(database: IDBDatabase, transaction: IDBTransaction, before: number): Promise<void>
+  /** Called when another tab has taken it over with a newer version of this package. */
+  onOutdated?(): void
+}
+
+/** A database that is opened when it is used, and again when its connection was lost. */
+export class Database {
+  readonly #name: string
+  readonly #options: DatabaseOptions
+  /** Null once `close` was called. */
+  #opened: Promise<IDBDatabase> | undefined | null
+
+  constructor(name: string, options: DatabaseOptions) {
+    this.#name = name
+    this.#options = options
+  }
+
   /**
-   * Called when another tab or the browser has closed it, or when it could not be opened.
+   * Runs the work. If its connection was lost, which browsers do not always tell, runs it once more over a new one.
    *
-   * @param isNewer true if another tab has taken it over with a newer version of this package
+   * @throws StoreVersionError it is of a newer version of this package
+   * @throws StoreBlockedError another tab keeps it from being opened
    */
-  onClosed?(isNewer: boolean): void
-}
-
-/** @throws StoreVersionError it is of a newer version of this package */
-export async function openDatabase(
-  name: string,
-  { version = 1, upgrade, onClosed = () => {} }: DatabaseOptions,
-): Promise<IDBDatabase> {
-  const opening = indexedDB.open(name, version)
-  opening.onupgradeneeded = async ({ oldVersion }) => {
-    const transaction = opening.transaction as IDBTransaction
+  async use<T>(work: (database: IDBDatabase) => Promise<T>): Promise<T> {
+    const opened = this.#open()
+    const database = await opened
     try {
-      await upgrade(opening.result, transaction, oldVersion)
-    } catch {
-      // A request that fails has aborted the transaction, which rejects `opening`.
-    }
-  }
-  try {
-    const database = await resultOf(opening)
-    // Another tab is deleting the database, or has a newer version of this package.
-    database.onversionchange = ({ newVersion }) => {
+      return await work(database)
+    } catch (error) {
+      if (this.#opened === null || !/InvalidState|Unknown|Abort/.test((error as Error).name)) throw error
       database.close()
-      onClosed(newVersion !== null)
+      this.#forget(opened)
+      return work(await this.#open())
     }
-    database.onclose = () => onClosed(false)
-    return database
-  } catch (cause) {
-    onClosed(false)
-    throw (cause as Error).name === 'VersionError' ? new StoreVersionError({ cause }) : cause
   }
-}
 
-/** Does not wait for a tab that still has the database open: it is deleted once that tab closes it. */
-export async function deleteDatabase(name: string): Promise<void> {
-  const deleting = indexedDB.deleteDatabase(name)
-  await new Promise<void>((resolve, reject) => {
-    deleting.onblocked = () => resolve()
-    resultOf(deleting).then(() => resolve(), reject)
-  })
+  close(): void {
+    this.#opened?.then((database) => database.close()).catch(() => {})
+    this.#opened = null
+  }
+
+  /** Does not wait for a tab that still has the database open: it is deleted once that tab closes it. */
+  async delete(): Promise<void> {
+    this.close()
+    const deleting = indexedDB.deleteDatabase(this.#name)
+    const blocked = new Promise((resolve) => {
+      deleting.onblocked = resolve
+    })
+    await Promise.race([resultOf(deleting), blocked])
+  }
+
+  #open(): Promise<IDBDatabase> {
+    if (this.#opened) return this.#opened
+    const forget = () => this.#forget(opened)
+    const opened = this.#connect(forget)
+    opened.catch(forget)
+    this.#opened = opened
+    return opened
+  }
+
+  #forget(opened: Promise<IDBDatabase>): void {
+    if (this.#opened === opened) this.#opened = undefined
+  }
+
+  async #connect(onClosed: () => void): Promise<IDBDatabase> {
+    const { version = 1, upgrade, onOutdated } = this.#options
+    const opening = indexedDB.open(this.#name, version)
+    const opened = resultOf(opening)
+    const { promise: blocked, reject } = Promise.withResolvers<never>()
+    const block = () => reject(new StoreBlockedError())
+    const timer = setTimeout(block, silentMs)
+    opening.onblocked = block
+    opening.onupgradeneeded = ({ oldVersion }) => {
+      clearTimeout(timer)
+      // A request that fails has aborted the transaction, which rejects `opened`.
+      upgrade(opening.result, opening.transaction as IDBTransaction, oldVersion).catch(() => {})
+    }
+    try {
+      const database = await Promise.race([opened, blocked])
+      // Another tab is deleting the database, or has a newer version of this package.
+      database.onversionchange = ({ newVersion }) => {
+        database.close()
+        onClosed()
+        if (newVersion !== null) onOutdated?.()
+      }
+      database.onclose = onClosed
+      return database
+    } catch (cause) {
+      // It may open yet, and would be in the way of others.
+      opened.then((database) => database.close()).catch(() => {})
+      throw (cause as Error).name === 'VersionError' ? new StoreVersionError({ cause }) : cause
+    } finally {
+      clearTimeout(timer)
+    }
+  }
 }
 
 export function resultOf<T>(request: IDBRequest<T>): Promise<T> {

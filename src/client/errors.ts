@@ -260,6 +260,15 @@ export class StoreVersionError extends Error {
   }
 }
 
+/** Another tab, or the browser, keeps the store on this device from being opened. Closing the other tabs of the app helps. */
+export class StoreBlockedError extends Error {
+  override readonly name = 'StoreBlockedError'
+
+  constructor() {
+    super('Another tab blocks the store on this device')
+  }
+}
+
 /** Another process, or another store in this one, uses the file. */
 export class StoreInUseError extends Error {
   override readonly name = 'StoreInUseError'

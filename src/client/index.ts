@@ -16,6 +16,7 @@ export {
   SignedOutError,
   SignInAgainError,
   StorageFullError,
+  StoreBlockedError,
   StoreVersionError,
   UnsentChangesError,
   VaultExistsError,

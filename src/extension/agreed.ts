@@ -1,6 +1,6 @@
 /** The agreed tree: its form, its store, what of it could still be lost, and what a restart of the browser makes of that. */
 import type { PlaintextBookmark } from '../client/bookmark.ts'
-import { deleteDatabase, endOf, openDatabase, resultOf } from '../client/database.ts'
+import { Database, endOf, resultOf } from '../client/database.ts'
 import { StorageFullError } from '../client/errors.ts'
 import { type BrowserEntry, type BrowserTree, type Content, isSameContent, type Kind, rootKey } from './trees.ts'
 
@@ -75,50 +75,42 @@ export interface AgreedStore {
  * @param userId the service's `user_id`
  */
 export function indexedDbAgreedStore(userId: string): AgreedStore {
-  const name = `encrypted-bookmark-sync-browser-${userId}`
-  let opened: Promise<IDBDatabase> | undefined
-  const open = () => {
-    opened ??= openDatabase(name, {
-      upgrade(database) {
-        database.createObjectStore('rows')
-        database.createObjectStore('orders')
-      },
-      onClosed: () => (opened = undefined),
-    })
-    return opened
-  }
+  const database = new Database(`encrypted-bookmark-sync-browser-${userId}`, {
+    async upgrade(created) {
+      created.createObjectStore('rows')
+      created.createObjectStore('orders')
+    },
+  })
   return {
-    async load() {
-      const transaction = (await open()).transaction(['rows', 'orders'])
-      const orders = transaction.objectStore('orders')
-      const [rows, keys, lists] = await Promise.all([
-        resultOf<AgreedRow[]>(transaction.objectStore('rows').getAll()),
-        resultOf(orders.getAllKeys()),
-        resultOf<string[][]>(orders.getAll()),
-      ])
-      return {
-        rows: new Map(rows.map((row) => [row.id, row])),
-        orders: new Map(keys.map((key, index) => [key as string, lists[index] as string[]])),
-      }
-    },
-    async write(change) {
-      const transaction = (await open()).transaction(['rows', 'orders'], 'readwrite', { durability: 'strict' })
-      for (const [name, values] of Object.entries(change)) {
-        const store = transaction.objectStore(name)
-        for (const [key, value] of values) {
-          if (value === null) store.delete(key)
-          else store.put(value, key)
+    load: () =>
+      database.use(async (connection) => {
+        const transaction = connection.transaction(['rows', 'orders'])
+        const orders = transaction.objectStore('orders')
+        const [rows, keys, lists] = await Promise.all([
+          resultOf<AgreedRow[]>(transaction.objectStore('rows').getAll()),
+          resultOf(orders.getAllKeys()),
+          resultOf<string[][]>(orders.getAll()),
+        ])
+        return {
+          rows: new Map(rows.map((row) => [row.id, row])),
+          orders: new Map(keys.map((key, index) => [key as string, lists[index] as string[]])),
         }
-      }
-      await endOf(transaction).catch((cause) => {
-        throw cause?.name === 'QuotaExceededError' ? new StorageFullError({ cause }) : cause
-      })
-    },
-    async wipe() {
-      await opened?.then((database) => database.close()).catch(() => {})
-      opened = undefined
-      await deleteDatabase(name)
-    },
+      }),
+    write: (change) =>
+      database.use(async (connection) => {
+        const transaction = connection.transaction(['rows', 'orders'], 'readwrite', { durability: 'strict' })
+        for (const [name, values] of Object.entries(change)) {
+          const store = transaction.objectStore(name)
+          for (const [key, value] of values) {
+            if (value === null) store.delete(key)
+            else store.put(value, key)
+          }
+        }
+        await endOf(transaction).catch((cause) => {
+          throw cause?.name === 'QuotaExceededError' ? new StorageFullError({ cause }) : cause
+        })
+      }),
+    wipe: () => database.delete(),
   }
 }
 

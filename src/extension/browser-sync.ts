@@ -1,3 +1,4 @@
+import { StoreBlockedError } from '../client/errors.ts'
 import { uuidv7 } from '../client/ids.ts'
 import { Emitter, type SyncProgress } from '../client/sync/store/emitter.ts'
 import type { Sync } from '../client/sync/sync.ts'
@@ -308,6 +309,8 @@ class InStep implements BrowserSync {
       this.#mirror.forget()
       this.#error = error instanceof Error ? error : new Error(String(error))
       this.#show('failed')
+      // The next attempt waits, too, for what blocks the store.
+      if (error instanceof StoreBlockedError) this.#changed.ring()
     }
   }
 

@@ -111,8 +111,8 @@ async function install(t: Test): Promise<Installed> {
   return installed
 }
 
-/** Until then, what is stored with such a name does not open. */
-function breakStores(t: Test, prefix: string, error: Error): () => void {
+/** Until then, what is stored with such a name does not open: with an error, or without any answer. */
+function breakStores(t: Test, prefix: string, error?: Error): () => void {
   const { indexedDB } = globalThis
   const open = indexedDB.open.bind(indexedDB)
   const mend = () => {
@@ -120,8 +120,8 @@ function breakStores(t: Test, prefix: string, error: Error): () => void {
   }
   indexedDB.open = (name, version) => {
     if (!name.startsWith(prefix)) return open(name, version)
-    const request = { error } as { error: Error; onerror?: () => void }
-    queueMicrotask(() => request.onerror?.())
+    const request = { error } as { error?: Error; onerror?: () => void }
+    if (error) queueMicrotask(() => request.onerror?.())
     return request as unknown as IDBOpenDBRequest
   }
   t.teardown(mend)
@@ -142,6 +142,24 @@ for (const place of ['keys', 'bookmarks', 'browser']) {
     await until(() => installed.badge === '1')
     mend()
     if (place === 'browser') installed.happens('alarm')
+    await installed.shows('In step')
+    await until(() => installed.badge === '')
+  })
+}
+
+for (const place of ['keys', 'bookmarks', 'browser']) {
+  t.test(`A worker whose browser does not open a store says so, and goes on once it does: ${place}`, async (t) => {
+    const { setTimeout: later } = globalThis
+    // The silence after which it gives an open up.
+    const value = (work: () => void, ms?: number) => later(work, ms === 5000 ? 50 : ms)
+    t.intercept(globalThis, 'setTimeout', { value })
+    const installed = await install(t)
+    const store = place === 'bookmarks' ? installed.connection.userId : place
+    const mend = breakStores(t, `encrypted-bookmark-sync-${store}`)
+    installed.run()
+    await installed.shows('The storage of this browser does not answer')
+    await until(() => installed.badge === '1')
+    mend()
     await installed.shows('In step')
     await until(() => installed.badge === '')
   })

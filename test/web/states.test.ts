@@ -267,6 +267,57 @@ else {
       t.equal(await page.getByText('There is still no room').count(), 0)
     })
 
+    await t.test('a connection to the storage that is lost without an event is opened again', async () => {
+      await page.evaluate(() => {
+        const fresh = new WeakSet()
+        const { transaction } = IDBDatabase.prototype
+        const { open } = IDBFactory.prototype
+        IDBFactory.prototype.open = function (...args) {
+          const opening = open.apply(this, args)
+          opening.addEventListener('success', () => fresh.add(opening.result))
+          return opening
+        }
+        IDBDatabase.prototype.transaction = function (...args) {
+          if (!fresh.has(this)) throw new DOMException('The database connection is closing.', 'InvalidStateError')
+          return transaction.apply(this, args)
+        }
+      })
+      const rename = async (before: string, after: string) => {
+        await page.getByRole('button', { name: `Edit ${before}` }).click()
+        await page.getByRole('textbox', { name: 'Title' }).fill(after)
+        await page.getByRole('button', { name: 'Save', exact: true }).click()
+        await page.getByRole('link', { name: after, exact: true }).waitFor()
+        await live(page)
+      }
+      await rename('Made offline', 'Made anew')
+      await page.reload()
+      await rename('Made anew', 'Made offline')
+    })
+
+    await t.test('a frozen tab with an older store is named, and the page goes on without it', async (t) => {
+      const frozen = await context.newPage()
+      await frozen.goto(`${origin}/api/v1/auth/session`)
+      await page.goto('about:blank')
+      await frozen.evaluate(async () => {
+        const done = (request: IDBRequest) => new Promise((resolve) => request.addEventListener('success', resolve))
+        for (const { name = '' } of await indexedDB.databases()) {
+          if (name.endsWith('-keys')) continue
+          await done(indexedDB.deleteDatabase(name))
+          const opening = indexedDB.open(name, 1)
+          opening.onupgradeneeded = () => {
+            for (const store of ['rows', 'meta']) opening.result.createObjectStore(store)
+          }
+          await done(opening)
+        }
+      })
+      await page.goto(origin)
+      await page.getByRole('heading', { name: 'Another tab is in the way' }).waitFor()
+      t.same(await faultsIn(page, 'blocked'), [])
+      await frozen.close()
+      await page.getByRole('link', { name: 'Made offline' }).waitFor()
+      await live(page)
+    })
+
     await t.test('a clock that is wrong is named until it is right, and makes no time wrong', async (t) => {
       const tab = await context.newPage()
       await tab.addInitScript(() => {

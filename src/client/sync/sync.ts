@@ -234,7 +234,8 @@ export interface Sync {
    *   StorageFullError, or ApiError without an id, which is retried later; RecordError `unknown-key` without an id, if another
    *   device has rotated the keys: the status has the reason `keys`; SignedOutError, if the session is another user's than
    *   `userId`. Emitted in the tab that talks to the service. StoreVersionError, in every tab: a newer version of the app has
-   *   changed the store, and this sync has stopped
+   *   changed the store, and this sync has stopped. StoreBlockedError, in the tab: another one keeps the store from being opened,
+   *   which is tried again
    */
   on<Name extends keyof SyncEvents>(event: Name, listener: (event: SyncEvents[Name]) => void): () => void
 

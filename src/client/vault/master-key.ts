@@ -1,6 +1,5 @@
-import { endOf, openDatabase, resultOf } from '../database.ts'
+import { Database, endOf, resultOf } from '../database.ts'
 
-const databaseName = 'encrypted-bookmark-sync-keys'
 const storeName = 'master-keys'
 
 /** A stored master key: AES-GCM under a key that the browser can use but not export. */
@@ -16,6 +15,7 @@ interface Kept {
  * browser stores it in the files of the profile: whoever can read those has the master key.
  *
  * @param masterKey 32 bytes, from `createVault` or `openVault`
+ * @throws StoreBlockedError the browser does not open its store
  */
 export async function keepMasterKey(userId: string, masterKey: Uint8Array): Promise<void> {
   const wrappingKey = await crypto.subtle.generateKey({ name: 'AES-GCM', length: 256 }, false, ['encrypt', 'decrypt'])
@@ -24,7 +24,11 @@ export async function keepMasterKey(userId: string, masterKey: Uint8Array): Prom
   await inStore('readwrite', (store) => store.put({ wrappingKey, iv, wrapped } satisfies Kept, userId))
 }
 
-/** The master key that this browser stores for a user; undefined if there is none or it cannot be decrypted. */
+/**
+ * The master key that this browser stores for a user; undefined if there is none or it cannot be decrypted.
+ *
+ * @throws StoreBlockedError the browser does not open its store
+ */
 export async function loadMasterKey(userId: string): Promise<Uint8Array | undefined> {
   const kept: Kept | undefined = await inStore('readonly', (store) => store.get(userId))
   if (!kept) return undefined
@@ -45,15 +49,17 @@ function algorithm(iv: Uint8Array<ArrayBuffer>, userId: string): AesGcmParams {
 }
 
 async function inStore<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore) => IDBRequest<T>): Promise<T> {
-  const database = await openDatabase(databaseName, {
-    upgrade(created) {
+  const database = new Database('encrypted-bookmark-sync-keys', {
+    async upgrade(created) {
       created.createObjectStore(storeName)
     },
   })
   try {
-    const transaction = database.transaction(storeName, mode)
-    const [result] = await Promise.all([resultOf(work(transaction.objectStore(storeName))), endOf(transaction)])
-    return result
+    return await database.use(async (connection) => {
+      const transaction = connection.transaction(storeName, mode)
+      const [result] = await Promise.all([resultOf(work(transaction.objectStore(storeName))), endOf(transaction)])
+      return result
+    })
   } finally {
     database.close()
   }

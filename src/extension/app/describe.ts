@@ -27,6 +27,7 @@ export function describe(state: WorkerState): Situation {
   }
   if (sync?.reason === 'keys') return { headline: text('keysHeadline'), detail: text('keysDetail'), mood: 'needs' }
   if (sync?.reason === 'storage') return describeFault({ kind: 'full', message: '' })
+  if (sync?.reason === 'blocked') return describeFault({ kind: 'blocked', message: '' })
   if (sync?.reason === 'outdated') return describeFault({ kind: 'newer', message: '' })
   if (browser?.state === 'failed' && fault) return describeFault(fault)
   if (sync?.heldDeletions || browser?.heldRemovals) return { headline: text('heldHeadline'), mood: 'needs' }
@@ -43,6 +44,7 @@ export function describe(state: WorkerState): Situation {
 
 function describeFault({ kind, message }: Fault): Situation {
   if (kind === 'full') return { headline: text('fullHeadline'), detail: text('fullDetail'), mood: 'needs' }
+  if (kind === 'blocked') return { headline: text('blockedHeadline'), detail: text('blockedDetail'), mood: 'needs' }
   if (kind === 'newer') return { headline: text('newerHeadline'), detail: text('newerDetail'), mood: 'needs' }
   const detail = text('stoppedDetail', shortened(message).replace(/\.$/, ''))
   return { headline: text('stoppedHeadline'), detail, mood: 'needs' }

@@ -72,7 +72,7 @@ interface ShownConflict {
  * - `newer`: what is stored here is of a newer version of the extension
  */
 export interface Fault {
-  kind: 'full' | 'newer' | 'other'
+  kind: 'full' | 'newer' | 'blocked' | 'other'
   message: string
 }
 

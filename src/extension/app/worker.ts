@@ -9,6 +9,7 @@ import {
   type PlaintextBookmark,
   SignedOutError,
   StorageFullError,
+  StoreBlockedError,
   StoreVersionError,
   type Sync,
 } from '../../client/index.ts'
@@ -61,9 +62,12 @@ async function open(): Promise<Device | undefined> {
     device?.sync.on('status', show)
     device?.sync.on('conflict', show)
     device?.browserSync.on('status', show)
-    if (device && hasFailed) await startDevice(device, settings)
-    // Not waited for: it may have much to compare.
-    else if (device) startDevice(device, settings).catch(fail)
+    if (device) {
+      const starting = startDevice(device, settings)
+      // Otherwise not waited for: it may have much to compare.
+      if (hasFailed) await Promise.race([starting, untilBlocked(device.sync)])
+      starting.catch(fail)
+    }
     show()
     return device
   } catch (error) {
@@ -71,6 +75,13 @@ async function open(): Promise<Device | undefined> {
     await fail(error)
     return undefined
   }
+}
+
+/** Until the status says that the store is waited for, which may last. */
+function untilBlocked(sync: Sync): Promise<void> {
+  return new Promise((resolve) => {
+    sync.on('status', ({ reason }) => reason === 'blocked' && resolve())
+  })
 }
 
 /** One after the other: two pages may ask at once, and two devices in one worker would bring everything twice. */
@@ -94,6 +105,8 @@ async function fail(error: unknown): Promise<void> {
   // A device that is stopped says so.
   if (isTold || (error instanceof Error && error.name === 'AbortError')) return
   fault = error
+  // The next attempt waits, too, for what blocks it.
+  if (error instanceof StoreBlockedError) void reopen(() => fault === error)
   await showBadge(await readState(undefined))
 }
 
@@ -212,7 +225,9 @@ function toFault(error: unknown): Fault {
   const { name, message, cause } = error instanceof Error ? error : new Error(String(error))
   const names = [name, cause instanceof Error && cause.name]
   const isFull = names.includes('QuotaExceededError') || error instanceof StorageFullError
-  return { kind: isFull ? 'full' : error instanceof StoreVersionError ? 'newer' : 'other', message }
+  const isNewer = error instanceof StoreVersionError
+  const isBlocked = error instanceof StoreBlockedError
+  return { kind: isFull ? 'full' : isNewer ? 'newer' : isBlocked ? 'blocked' : 'other', message }
 }
 
 /** This browser as one of the user's devices. */
@@ -309,10 +324,10 @@ function isOrder({ fields, mine, theirs }: Conflict): boolean {
 function countWishes({ setup, fault, forbidden, sync, browser, refused, conflicts }: WorkerState): number {
   const isOut = forbidden !== undefined || setup === 'locked' || sync?.state === 'signed-out'
   const lacksKeys = sync?.reason === 'keys'
-  const isFull = sync?.reason === 'storage' || fault !== undefined
+  const fails = sync?.reason === 'storage' || sync?.reason === 'blocked' || fault !== undefined
   const held = [sync?.heldDeletions, browser?.heldRemovals].filter((one) => one !== undefined).length
   const quarantined = sync?.quarantined ? 1 : 0
-  const stopped = Number(isOut) + Number(lacksKeys) + Number(isFull)
+  const stopped = Number(isOut) + Number(lacksKeys) + Number(fails)
   return stopped + held + quarantined + Math.min(1, refused.length) + conflicts.length
 }
 

@@ -51,6 +51,13 @@ function Connection() {
       </Notice>
     )
   }
+  if (reason === 'blocked') {
+    return (
+      <Notice isAlert title={say.app.blocked}>
+        {say.failure.blocked}
+      </Notice>
+    )
+  }
   const again = retryAt === undefined ? say.app.triesAgain : say.app.triesAgainAt(timeOf(retryAt))
   if (reason === 'limited') {
     return (

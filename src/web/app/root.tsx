@@ -8,6 +8,7 @@ import {
   loadMasterKey,
   OfflineError,
   StorageFullError,
+  StoreBlockedError,
   StoreVersionError,
   type Sync,
   type Vault,
@@ -36,12 +37,13 @@ import { Waiting } from '../ui/waiting.tsx'
 import { say } from '../words/words.ts'
 import { type Departure, watchSession, watchSync } from './handover.ts'
 
-/** How far the page is: nobody signed in, the vault locked, the store of a newer version, open, or its person has left. */
+/** How far the page is: nobody signed in, the vault locked, the store in use or of a newer version, open, or its person has left. */
 type Stage =
   | { name: 'starting' }
   | { name: 'failed'; error: unknown }
   | { name: 'signed-out' }
   | { name: 'locked'; user: User }
+  | { name: 'blocked' }
   | { name: 'outdated'; sync: Sync; userId: string }
   | { name: 'open'; app: App }
   | { name: 'left'; departure: Departure }
@@ -63,7 +65,6 @@ export function Root({ client, device }: RootProps) {
   }
 
   const start = async () => {
-    setStage({ name: 'starting' })
     const user = await findUser(client)
     if (!user) return setStage({ name: 'signed-out' })
     reportFailedSignIn()
@@ -105,8 +106,9 @@ export function Root({ client, device }: RootProps) {
       if (device.keepsKey) noteReplacedKeys(userId)
       location.reload()
     })
+    const endWait = sync.on('status', ({ reason }) => reason === 'blocked' && setStage({ name: 'blocked' }))
     try {
-      await sync.start()
+      await sync.start().finally(endWait)
     } catch (error) {
       if (!(error instanceof StoreVersionError)) throw error
       return setStage({ name: 'outdated', sync, userId })
@@ -120,7 +122,15 @@ export function Root({ client, device }: RootProps) {
   }
 
   const attempt = (work: Promise<unknown>): Promise<unknown> =>
-    work.catch((error: unknown) => setStage({ name: 'failed', error }))
+    work.catch((error: unknown) => {
+      if (!(error instanceof StoreBlockedError)) return setStage({ name: 'failed', error })
+      setStage({ name: 'blocked' })
+      return attempt(start())
+    })
+  const again = () => {
+    setStage({ name: 'starting' })
+    attempt(start())
+  }
 
   useEffect(() => void attempt(start()), [])
   useEffect(() => keepFocus(document.body), [])
@@ -128,7 +138,7 @@ export function Root({ client, device }: RootProps) {
   return (
     <>
       {stage.name === 'starting' && <Waiting again={() => location.reload()} />}
-      {stage.name === 'failed' && <StartFailure error={stage.error} again={() => attempt(start())} />}
+      {stage.name === 'failed' && <StartFailure error={stage.error} again={again} />}
       {stage.name === 'signed-out' && <SignIn client={client} />}
       {stage.name === 'locked' && (
         <VaultDoor
@@ -137,6 +147,7 @@ export function Root({ client, device }: RootProps) {
           opened={(vault) => attempt(unlock(stage.user, vault))}
         />
       )}
+      {stage.name === 'blocked' && <StartFailure error={new StoreBlockedError()} again={() => location.reload()} />}
       {stage.name === 'outdated' && <OutOfDate sync={stage.sync} userId={stage.userId} />}
       {stage.name === 'open' && <Shell app={stage.app} />}
       {stage.name === 'left' && <Left client={client} departure={stage.departure} />}
@@ -196,6 +207,7 @@ function OutOfDate({ sync, userId }: { sync: Sync; userId: string }) {
 function titleOf(error: unknown): string {
   if (error instanceof OfflineError) return say.app.noConnection
   if (error instanceof StorageFullError) return say.app.noRoom
+  if (error instanceof StoreBlockedError) return say.app.blocked
   return say.app.notOpened
 }
 

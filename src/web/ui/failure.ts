@@ -13,6 +13,7 @@ import {
   SignedOutError,
   SignInAgainError,
   StorageFullError,
+  StoreBlockedError,
   StoreVersionError,
   UnsentChangesError,
   VaultExistsError,
@@ -66,6 +67,7 @@ function knownText(error: unknown): string | undefined {
   if (error instanceof SignedOutError) return say.failure.signedOut
   if (error instanceof SignInAgainError) return say.failure.signInAgain
   if (error instanceof StorageFullError) return say.failure.storageFull
+  if (error instanceof StoreBlockedError) return say.failure.blocked
   if (error instanceof StoreVersionError) return say.failure.tabOutdated
   if (error instanceof BackupFailedError) return say.failure.backupFailed
   if (error instanceof KeyringError) return say.failure.keyring[error.fault]

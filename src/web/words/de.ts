@@ -57,6 +57,8 @@ export const de: Words = {
       'Dieser Browser lässt diese Seite nichts speichern. Erlauben Sie ihr Cookies und andere Daten, und versuchen Sie es noch einmal.',
     fileUnreadable:
       'Die Datei lässt sich nicht lesen. Sehen Sie nach, ob sie noch da ist, und wählen Sie sie noch einmal.',
+    blocked:
+      'Meistens ist eine ältere Version dieser Seite in einem anderen Tab offen. Schließen Sie ihn, dann geht es hier von selbst weiter. Wenn es keinen gibt, schließen Sie den Browser und öffnen Sie ihn neu.',
     tabOutdated: 'Dieser Tab ist veraltet, deshalb wurde nichts gespeichert. Laden Sie die Seite neu.',
     foreignOrigin: (origin) =>
       `Der Dienst nimmt nichts von Seiten unter ${origin} an. Öffnen Sie die Adresse, die Sie von seinem Betreiber haben, oder bitten Sie darum, diese zuzulassen.`,
@@ -171,6 +173,7 @@ export const de: Words = {
       service: 'der Dienst hat ein Problem',
       limited: 'der Dienst bittet zu warten',
       storage: 'der Speicher dieses Browsers ist voll oder versagt',
+      blocked: 'ein anderer Tab ist im Weg',
       outdated: 'eine neuere Version dieser Seite hat übernommen',
       keys: 'die Schlüssel wurden auf einem anderen Gerät ersetzt',
       deletions: 'Löschungen warten auf Sie',
@@ -191,6 +194,7 @@ export const de: Words = {
     storageFull: 'Der Speicher dieses Browsers ist voll',
     storageFullMore:
       'Was andere Geräte ändern, lässt sich hier nicht speichern, und Änderungen schlagen fehl. Schaffen Sie Platz auf dem Gerät.',
+    blocked: 'Ein anderer Tab ist im Weg',
     storageFails: 'Der Speicher dieses Browsers versagt',
     storageFailsMore:
       'Was andere Geräte ändern, lässt sich hier nicht speichern, und Änderungen schlagen fehl. Schließen Sie den Browser und öffnen Sie ihn neu.',

@@ -55,6 +55,8 @@ export const en = {
       'The storage of this browser is full, so nothing was saved. Free some space on the device, then try again.',
     storageRefused: 'This browser lets this page store nothing. Allow cookies and other data for it, then try again.',
     fileUnreadable: 'The file cannot be read. Look whether it is still there, then choose it again.',
+    blocked:
+      'Usually an older version of this page is open in another tab. Close that tab, and this page goes on by itself. If there is none, close the browser and open it again.',
     tabOutdated: 'This tab is out of date, so nothing was saved. Reload the page.',
     foreignOrigin: (origin: string) =>
       `The service refuses pages from ${origin}. Open the address that its operator gave you, or ask for this one to be allowed.`,
@@ -150,6 +152,7 @@ export const en = {
       service: 'the service has a problem',
       limited: 'the service asks to wait',
       storage: 'this browser’s storage is full or fails',
+      blocked: 'another tab is in the way',
       outdated: 'a newer version of this page has taken over',
       keys: 'the keys were replaced on another device',
       deletions: 'deletions wait for you',
@@ -169,6 +172,7 @@ export const en = {
     stillAway: 'Still no connection',
     storageFull: 'The storage of this browser is full',
     storageFullMore: 'What other devices change cannot be saved here, and edits fail. Free some space on the device.',
+    blocked: 'Another tab is in the way',
     storageFails: 'The storage of this browser fails',
     storageFailsMore:
       'What other devices change cannot be saved here, and edits fail. Close the browser and open it again.',

@@ -59,8 +59,6 @@ t.test('the state follows the network and the session, with the reason', async (
     [down, ['offline', 'network']],
     [failing(new ApiError(500, 'Internal server error')), ['offline', 'service']],
     [failing(new ApiError(429, 'Too many requests')), ['offline', 'limited']],
-    [failing(new StorageFullError()), ['offline', 'storage']],
-    [failing(new DOMException('Internal error', 'UnknownError')), ['offline', 'storage']],
     [up, ['polling', undefined]],
     [failing(new SignedOutError()), ['signed-out', undefined]],
   ] as const) {

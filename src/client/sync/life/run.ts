@@ -1,6 +1,6 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { eraseKeys } from '../../crypto/keys.ts'
-import { SignedOutError, StoreVersionError } from '../../errors.ts'
+import { SignedOutError, StoreBlockedError, StoreVersionError } from '../../errors.ts'
 import { abortable, pause } from '../../timing/clock.ts'
 import { forgetMasterKey } from '../../vault/master-key.ts'
 import type { Turn } from '../edits/edit.ts'
@@ -229,16 +229,31 @@ export class Run {
   }
 
   async #load(): Promise<void> {
-    const { tabs, replica } = this.#engine
+    const { tabs } = this.#engine
     await this.#untilSignedOut()
-    await replica.load()
+    await this.#read()
     followNetwork(this.#engine, this.#ended.signal)
     tabs.post({ type: 'hello' })
   }
 
+  /** Reads the store, as often as it takes: the next attempt waits, too, for what blocks it. */
+  async #read(): Promise<void> {
+    const { replica, status } = this.#engine
+    for (;;) {
+      try {
+        await replica.load()
+        if (status.report.reason === 'blocked') status.hear({ state: 'offline' })
+        return
+      } catch (error) {
+        if (this.#ended.signal.aborted || !(error instanceof StoreBlockedError)) throw error
+        status.fail(error)
+      }
+    }
+  }
+
   async #lead(): Promise<void> {
     const { signal } = this.#ended
-    const { tabs, replica, status } = this.#engine
+    const { tabs, status } = this.#engine
     this.#isLeader = false
     status.begin()
     // This tab may have found out something else by itself, and a tab that leads tells only what changes.
@@ -246,7 +261,7 @@ export class Run {
     const task = async () => {
       this.#isLeader = true
       // A sleeping tab may have missed messages of other tabs.
-      await replica.load()
+      await this.#read()
       const { deferred, connected } = await this.#untilReached()
       await deferred.lead(connected)
     }

@@ -1,4 +1,11 @@
-import { ApiError, OfflineError, RecordError, SignedOutError, StoreVersionError } from '../../errors.ts'
+import {
+  ApiError,
+  OfflineError,
+  RecordError,
+  SignedOutError,
+  StoreBlockedError,
+  StoreVersionError,
+} from '../../errors.ts'
 import type { Clock } from '../../timing/clock.ts'
 import type { Emitter, SyncProgress, SyncReason, SyncState, SyncStatus } from '../store/emitter.ts'
 import type { Replica } from '../store/replica.ts'
@@ -61,7 +68,7 @@ export class StatusBoard {
     if (before.reason === 'outdated') return
     const progress = state === 'offline' ? undefined : before.progress
     const isNew = state !== before.state || reason !== before.reason || retryAt !== before.retryAt
-    this.#change({ state, reason, progress, retryAt }, isNew && reason !== 'outdated')
+    this.#change({ state, reason, progress, retryAt }, isNew && reason !== 'outdated' && reason !== 'blocked')
   }
 
   /** There are more changes to decrypt or to push. */
@@ -121,7 +128,7 @@ export class StatusBoard {
 
   /** Shows why nothing can be exchanged, and until when, if the service asks to wait. */
   stop(error: unknown): SyncReason {
-    const reason = reasonOf(error)
+    const reason = reasonOf(error, this.#parts.replica)
     const { retryAfterMs } = error as Partial<ApiError>
     this.set('offline', reason, retryAfterMs === undefined ? undefined : this.#parts.clock.now() + retryAfterMs)
     return reason
@@ -152,10 +159,10 @@ export class StatusBoard {
   }
 }
 
-function reasonOf(error: unknown): SyncReason {
+function reasonOf(error: unknown, { faults }: Replica): SyncReason {
   if (error instanceof RecordError && error.fault === 'unknown-key') return 'keys'
   if (error instanceof StoreVersionError) return 'outdated'
+  if (error instanceof StoreBlockedError) return 'blocked'
   if (error instanceof ApiError) return error.status === 429 ? 'limited' : 'service'
-  // StorageFullError, and UnknownError, as browsers call an internal error of their database.
-  return /Storage|Unknown/.test((error as Error).name) ? 'storage' : 'network'
+  return faults.has(error as object) ? 'storage' : 'network'
 }

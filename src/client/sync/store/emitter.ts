@@ -26,11 +26,13 @@ export interface Conflict {
 export type SyncState = 'connecting' | 'syncing' | 'online' | 'polling' | 'offline' | 'signed-out'
 
 /**
- * Why something waits. The first six make the state `offline`; with the others, everything else continues.
+ * Why something waits. The first seven make the state `offline`; with the others, everything else continues.
  * - `network`: nothing responds: no network, or no service
  * - `service`: it responds, but with an error (`error`): the service is at fault or busy, or what responds is not the service
  * - `limited`: the service has had too many requests from here (429), and is asked again at `retryAt`
  * - `storage`: this device's storage is full, or a browser's fails (`error`)
+ * - `blocked`: another tab keeps the store from being opened (`error`): an older version of the app that the browser has frozen.
+ *   It goes on once that tab is closed
  * - `outdated`: a newer version of the app has changed the store, and this one has stopped: start the newer one
  * - `keys`: another device has rotated the keys: open the vault again and call `adoptKeys`, then `start`. Edits are kept
  * - `deletions`: deletes wait for approval (`heldDeletions`)
@@ -42,6 +44,7 @@ export type SyncReason =
   | 'service'
   | 'limited'
   | 'storage'
+  | 'blocked'
   | 'outdated'
   | 'keys'
   | 'deletions'

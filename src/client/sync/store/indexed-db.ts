@@ -1,4 +1,4 @@
-import { deleteDatabase, endOf, openDatabase, resultOf } from '../../database.ts'
+import { Database, endOf, resultOf } from '../../database.ts'
 import { StorageFullError, StoreVersionError } from '../../errors.ts'
 import { isBlank } from './row.ts'
 import { type Meta, type Row, type Store, type Stored, StoreEmptiedError } from './store.ts'
@@ -15,31 +15,36 @@ const metaKey = 'meta'
  * @param userId the service's `user_id`
  */
 export function indexedDbStore(userId: string): Store {
-  const name = `encrypted-bookmark-sync-${userId}`
-  let opened: Promise<IDBDatabase> | undefined
   let isWiped = false
   let tellOutdated = () => {}
-  /** The database that was read last, and its rows. */
+  const database = new Database(`encrypted-bookmark-sync-${userId}`, {
+    version,
+    upgrade,
+    onOutdated: () => tellOutdated(),
+  })
+  /** The connection over which it was read last, and its rows. */
   let known: IDBDatabase | undefined
   const log = new RowLog()
   /** True if it held something when it was last read or written. */
   let wasStored = false
-  const onClosed = (isNewer: boolean) => {
-    opened = undefined
-    if (isNewer) tellOutdated()
+  /** What is over another connection may be another database. */
+  const begin = (connection: IDBDatabase, mode: IDBTransactionMode, options?: IDBTransactionOptions) => {
+    if (known !== connection) log.reset()
+    known = connection
+    return connection.transaction(['rows', 'meta'], mode, options)
   }
-  const open = async () => {
+  const use = async <T>(work: (connection: IDBDatabase) => Promise<T>): Promise<T> => {
     // Opening it would create it again.
     if (isWiped) throw new DOMException('The store was wiped', 'InvalidStateError')
-    opened ??= openDatabase(name, { version, upgrade, onClosed })
-    return opened
+    try {
+      return await database.use(work)
+    } catch (cause) {
+      throw isFull(cause) ? new StorageFullError({ cause }) : cause
+    }
   }
   const read = (rowsOf: (rows: ReadonlyMap<string, Row>) => Row[]): Promise<Stored> =>
-    translated(async () => {
-      const database = await open()
-      if (known !== database) log.reset()
-      known = database
-      const transaction = database.transaction(['rows', 'meta'])
+    use(async (connection) => {
+      const transaction = begin(connection, 'readonly')
       const meta = await readMeta(transaction)
       await log.catchUp(transaction.objectStore('rows'))
       wasStored = meta !== undefined
@@ -54,13 +59,8 @@ export function indexedDbStore(userId: string): Store {
     load: () => read((rows) => [...rows.values()]),
     read: (ids) => read((rows) => ids.flatMap((id) => rows.get(id) ?? [])),
     write: (rows, meta) =>
-      translated(async () => {
-        const database = await open()
-        // It was closed meanwhile, and may be another one that holds nothing: what was read must be read again.
-        if (known && known !== database)
-          throw new DOMException('The browser closed the store meanwhile', 'InvalidStateError')
-        known = database
-        const transaction = database.transaction(['rows', 'meta'], 'readwrite', { durability: 'strict' })
+      use(async (connection) => {
+        const transaction = begin(connection, 'readwrite', { durability: 'strict' })
         const store = transaction.objectStore('rows')
         const appended = await allOrNothing(transaction, async () => {
           const isEmptied = wasStored && (await readMeta(transaction)) === undefined
@@ -74,24 +74,20 @@ export function indexedDbStore(userId: string): Store {
         appended()
       }),
     async wipe() {
-      const database = await open().catch((error) => {
+      await use(async (connection) => {
+        const transaction = begin(connection, 'readwrite')
+        for (const store of ['rows', 'meta']) transaction.objectStore(store).clear()
+        await endOf(transaction)
+      }).catch((error) => {
         if (!(error instanceof StoreVersionError)) throw error
       })
       isWiped = true
       log.reset()
-      if (database) {
-        const transaction = database.transaction(['rows', 'meta'], 'readwrite')
-        for (const store of ['rows', 'meta']) transaction.objectStore(store).clear()
-        await endOf(transaction)
-        database.close()
-      }
-      opened = undefined
-      await deleteDatabase(name)
+      await database.delete()
     },
     close() {
       log.reset()
-      opened?.then((database) => database.close()).catch(() => {})
-      opened = undefined
+      database.close()
     },
   }
 }
@@ -134,14 +130,6 @@ function abort(transaction: IDBTransaction): void {
   try {
     transaction.abort()
   } catch {}
-}
-
-async function translated<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (cause) {
-    throw isFull(cause) ? new StorageFullError({ cause }) : cause
-  }
 }
 
 function isFull(error: unknown): boolean {

@@ -39,6 +39,8 @@ export class Replica {
   readonly unreadable = new Set<string>()
   /** Ids with conflicts that nobody has resolved. */
   readonly conflicted = new Set<string>()
+  /** Errors that came from the store: browsers have a dozen names for its faults. */
+  readonly faults = new WeakSet<object>()
   meta: Readonly<Meta>
   readonly #parts: Parts
   readonly #closed = new AbortController()
@@ -145,11 +147,16 @@ export class Replica {
   }
 
   /** Runs the task while no other one uses the store. What waited for its turn while the sync was stopped is refused. */
-  #inTurn<T>(task: () => Promise<T>): Promise<T> {
-    return this.#parts.tabs.exclusively('store', async () => {
-      this.#closed.signal.throwIfAborted()
-      return task()
-    })
+  async #inTurn<T>(task: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#parts.tabs.exclusively('store', async () => {
+        this.#closed.signal.throwIfAborted()
+        return task()
+      })
+    } catch (error) {
+      this.faults.add(error as object)
+      throw error
+    }
   }
 
   /** Runs the task on what `read` finds in the store, which is filled again first if the browser has emptied it. */

@@ -137,7 +137,7 @@ export class StoreEmptiedError extends Error {
 /**
  * Where the engine keeps one user's bookmarks on this device, in plaintext, and the changes that have not been sent yet.
  * All methods throw StorageFullError if there is no room, and those that read or write StoreVersionError if a newer version of
- * the app has changed it.
+ * the app has changed it, and StoreBlockedError if they have waited in vain for it to be opened: then the engine tries again.
  */
 export interface Store {
   /** True if other tabs may use the same store: the engine then takes turns with them. */
