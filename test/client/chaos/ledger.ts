@@ -276,15 +276,12 @@ export class Ledger {
       const set = own.filter((entry) => entry.field === field)
       const first = set.find(({ value }) => value === from)
       // Others may have put it into the same folder, and a tag may be taken off that somebody gave.
-      // Whoever deletes it gives the field up, even if the delete loses.
-      if (own.some((entry) => entry.field === null && (entry.saw?.[field] ?? null) === from)) return false
-      if (
-        from === to ||
-        !first ||
-        (to === null && creations > 1) ||
-        set.some(({ value, order }) => value === to && order > first.order)
-      )
-        return false
+      if (from === to || !first || (to === null && creations > 1)) return false
+      // What came after it lost, or others have put it into the same folder, or taken off a tag that somebody gave.
+      if (own.some((later) => follows(later, first))) return false
+      if (set.some(({ value, order }) => value === to && order > first.order)) return false
+      // Whoever brings back what was deleted sets all fields.
+      if (own.some(({ field: deleted, saw }) => deleted === null && (saw?.[field] ?? null) === to)) return false
       const seen = new Set<string | null>()
       for (let entry: Entry | undefined = first; entry && !seen.has(entry.value); ) {
         const { excuse, saw }: Entry = entry

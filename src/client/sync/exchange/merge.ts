@@ -162,10 +162,13 @@ function isMadeOnAll(
  * A known version as it was before this device's edits, which another one may have been made without; the rest of it somebody
  * else answers for. Null if this device made the bookmark, or the other one: then all fields are of the one that did.
  */
-function beforeEdits(known: Version, { operation }: Version, { ownIds }: Circumstances): PlaintextBookmark | null {
+function beforeEdits(known: Version, { operation }: Version, { ownIds, overwrites }: Circumstances) {
   const { device_id, bookmark, changed, before = {} } = known
-  if (!ownIds.has(device_id)) return bookmark
-  return bookmark && changed && operation !== 'create' ? withFieldsOf(before, changed, bookmark) : null
+  if (!bookmark || !ownIds.has(device_id)) return bookmark
+  if (operation === 'create') return null
+  if (changed) return withFieldsOf(before, changed, bookmark)
+  const unseen = overwrites(known)
+  return unseen && unseen.isCertain !== false ? null : bookmark
 }
 
 /** The row with the version instead of all pending edits. A delete of a visible bookmark is held until their number is known. */
