@@ -33,7 +33,10 @@ export async function buildWeb(): Promise<void> {
     // The hooks of the client package are written for React.
     alias: { react: 'preact/compat' },
   })
-  const files = Object.keys(metafile.outputs).filter((path) => !path.endsWith('.map'))
+  // By itself, so that the files of the page stay as few as they are.
+  const reading = await build({ ...options, entryPoints: { reading: pathOf('settings/reading-worker.ts') } })
+  const outputs = [...Object.keys(metafile.outputs), ...Object.keys(reading.metafile.outputs)]
+  const files = outputs.filter((path) => !path.endsWith('.map'))
   const serviceWorker = await build({
     ...options,
     entryPoints: { 'service-worker': pathOf('offline/service-worker.ts') },
@@ -48,7 +51,7 @@ export async function buildWeb(): Promise<void> {
     entryPoints: { strength: pathOf('vault/strength-worker.ts') },
     sourcemap: false,
   })
-  const modules = modulesOf(metafile, serviceWorker.metafile, strength.metafile)
+  const modules = modulesOf(metafile, reading.metafile, serviceWorker.metafile, strength.metafile)
   await writeFile(new URL(thirdPartyFile, folder), thirdPartyText(modules))
   await copyFile(new URL('app.webmanifest', source), new URL('app.webmanifest', folder))
   const icon = await readFile(new URL('../../docs/assets/icon.svg', import.meta.url), 'utf8')

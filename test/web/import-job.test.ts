@@ -1,13 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { readBookmarks } from '../../src/client/bookmark-file.ts'
 import { createClient, createSync, deriveKeys, memoryStore } from '../../src/client/index.ts'
 import { startService } from '../../src/service/testing.ts'
 import { importFile } from '../../src/web/settings/import-job.ts'
 
 const file = new File(['<DL><p><DT><A HREF="https://example.org/">One</A></DL><p>'], 'bookmarks.html')
 
+/** Reads in this thread. */
+class Reader extends EventTarget {
+  async postMessage(file: File): Promise<void> {
+    const { bookmarks, ...read } = await readBookmarks(new Uint8Array(await file.arrayBuffer()))
+    for (const data of [{ part: bookmarks }, { read }]) this.dispatchEvent(new MessageEvent('message', { data }))
+  }
+
+  terminate() {}
+}
+
 // Where the page notes that an import runs.
 Object.assign(globalThis, {
+  Worker: Reader,
   localStorage: { setItem() {}, removeItem() {} },
   addEventListener() {},
   removeEventListener() {},

@@ -1,5 +1,4 @@
 import type { ReadBookmarks } from '../../client/bookmark-file.ts'
-import { BookmarkFileError } from '../../client/errors.ts'
 import type { ImportReport, PlaintextBookmark, Sync } from '../../client/index.ts'
 import { undoable } from '../../client/undo.ts'
 import type { App } from '../session/context.ts'
@@ -9,6 +8,7 @@ import { messageOf } from '../ui/failure.ts'
 import { sharedValue } from '../ui/shared-value.ts'
 import { tell } from '../ui/tell.ts'
 import { later } from '../words/later.ts'
+import { readFile } from './read-file.ts'
 
 /** An import from the file to the service. It goes on while the person looks at something else. */
 export interface ImportJob {
@@ -47,13 +47,12 @@ export async function importFile(
 ): Promise<void> {
   try {
     job.set({ what: 'Reading', share: 0 })
-    const { readBookmarks } = await import('../../client/bookmark-file.ts')
-    const read = await readBookmarks(new Uint8Array(await file.arrayBuffer()))
+    const read = await readFile(file)
     if (!read.isOrdinaryPage) return importAll(app, file.name, read)
     job.set(undefined)
     ask(read.bookmarks.length, () => importAll(app, file.name, read))
   } catch (error) {
-    fail(error instanceof BookmarkFileError ? later.settings.unreadable[error.fault] : messageOf(error))
+    fail(messageOf(error))
   }
 }
 

@@ -1,0 +1,29 @@
+import type { PlaintextBookmark } from '../../client/bookmark.ts'
+import type { ReadBookmarks } from '../../client/bookmark-file.ts'
+import { ToldError } from '../ui/failure.ts'
+import { later } from '../words/later.ts'
+import { say } from '../words/words.ts'
+import type { FromReader } from './reading-worker.ts'
+
+/**
+ * Reads a bookmark file, however large, while the page responds to its user.
+ *
+ * @throws ToldError it has no bookmarks that can be read, or the reader could not be loaded
+ */
+export async function readFile(file: Blob): Promise<ReadBookmarks> {
+  const thread = new Worker('/demo/reading.js', { type: 'module' })
+  const { promise, resolve, reject } = Promise.withResolvers<ReadBookmarks>()
+  const bookmarks: PlaintextBookmark[] = []
+  thread.addEventListener('message', ({ data }: MessageEvent<FromReader>) => {
+    if ('part' in data) bookmarks.push(...data.part)
+    else if ('read' in data) resolve({ ...data.read, bookmarks })
+    else reject('fault' in data ? new ToldError(later.settings.unreadable[data.fault]) : data.error)
+  })
+  thread.addEventListener('error', () => reject(new ToldError(say.failure.noAnswer)))
+  thread.postMessage(file)
+  try {
+    return await promise
+  } finally {
+    thread.terminate()
+  }
+}
