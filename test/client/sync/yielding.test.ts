@@ -22,7 +22,7 @@ t.test('no step of an import, an edit or delete of all, a first sync, a start or
   const b = person.device('b', { clock: counting(person.world.clock()) })
   const again = person.device('a', { store: readCounting(store), clock: counting(person.world.clock()) })
   const found: Record<string, number> = {}
-  found.import = await mostInATurn(a, () => a.sync.importBookmarks(list))
+  found.import = await mostInATurn(a, () => a.sync.importBookmarks(list.map(titleCounting)))
   found.edit = await mostInATurn(a, () => a.sync.put(list.map((one) => ({ ...one, title: `${one.title}!` }))))
   await sync(a)
   found.firstSync = await mostInATurn(b, () => b.sync.syncNow())
@@ -106,6 +106,15 @@ function timeCounting(row: Row): Row {
     return timestamp
   }
   return { ...row, version: Object.defineProperty({ ...row.version }, 'timestamp', { enumerable: true, get }) }
+}
+
+/** Counts how often a title is looked at, as by whatever copies the bookmark. */
+function titleCounting(bookmark: PlaintextBookmark): PlaintextBookmark {
+  const get = () => {
+    readings++
+    return bookmark.title
+  }
+  return Object.defineProperty({ ...bookmark }, 'title', { enumerable: true, get })
 }
 
 function folderCounting(bookmark: PlaintextBookmark): PlaintextBookmark {

@@ -221,23 +221,28 @@ export async function planImport(
   const byFolder = new Map<string | undefined, PlaintextBookmark[]>()
   const plan: ImportPlan = { added: new Map(), changed: new Map(), repaired: new Set(), dissolved: new Set() }
   const pending = findTopLevel(list, contents, existing, into)
-  const planGroup = ({ items, place, folder, parentId }: Group) => {
-    const comers = byFolder.get(folder) ?? []
-    byFolder.set(folder, comers)
-    for (const item of findComers(items, place, existing, duplicates)) {
-      const comer = withParent(item, parentId)
-      plan.added.set(item, comer)
-      comers.push(comer)
-    }
-    for (const item of items) {
-      if (!plan.added.has(item)) repair(item, place, existing, plan)
-      const inside = contents.get(item)
-      const target = findFolder(item, place, existing)
-      if (target.parentId === undefined && !plan.added.has(item)) plan.dissolved.add(item)
-      if (inside) pending.push({ items: inside, ...target })
+  // A folder may have all of the list in it.
+  function* planAll(): Generator<void> {
+    for (const { items, place, folder, parentId } of pending) {
+      const comers = byFolder.get(folder) ?? []
+      byFolder.set(folder, comers)
+      for (const item of yield* findComers(items, place, existing, duplicates)) {
+        const comer = withParent(item, parentId)
+        plan.added.set(item, comer)
+        comers.push(comer)
+        yield
+      }
+      for (const item of items) {
+        if (!plan.added.has(item)) repair(item, place, existing, plan)
+        const inside = contents.get(item)
+        const target = findFolder(item, place, existing)
+        if (target.parentId === undefined && !plan.added.has(item)) plan.dissolved.add(item)
+        if (inside) pending.push({ items: inside, ...target })
+        yield
+      }
     }
   }
-  await paced(pending, planGroup, signal)
+  await paced(planAll(), () => {}, signal)
   const placeComers = ([folder, comers]: [string | undefined, PlaintextBookmark[]]) => {
     const siblings = (folder === undefined ? tree : existing.nodes.get(folder)?.children) ?? []
     if (comers.length > 0) placeAfter(siblings, comers, deviceId, plan.changed)
@@ -269,19 +274,23 @@ function findTopLevel(
   return [...groups].map(([parentId, items]) => ({ items, ...targetAt(parentId, existing) }))
 }
 
-function findComers(
+function* findComers(
   items: readonly PlaintextBookmark[],
   place: Place,
   existing: PathIndex,
   duplicates: ImportRules['duplicates'],
-): PlaintextBookmark[] {
+): Generator<void, PlaintextBookmark[]> {
   const { urls, hasSeparator } = place
   const isThere = {
     link: ({ url = '' }: PlaintextBookmark) => duplicates === 'skip' && urls.has(url),
     folder: (item: PlaintextBookmark) => findFolder(item, place, existing).parentId !== item.id,
     separator: () => false,
   }
-  const coming = items.filter((item) => !existing.nodes.has(item.id) && !isThere[kindOf(item)](item))
+  const coming: PlaintextBookmark[] = []
+  for (const item of items) {
+    if (!existing.nodes.has(item.id) && !isThere[kindOf(item)](item)) coming.push(item)
+    yield
+  }
   const leavesSeparators = duplicates === 'skip' && hasSeparator
   return leavesSeparators && coming.every((item) => kindOf(item) === 'separator') ? [] : coming
 }
