@@ -1,88 +1,17 @@
-import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { v7 as uuidv7 } from 'uuid'
 import { saveUser } from '../../src/service/db/tables/users.ts'
-import { buildApp, type TestApp } from '../support/app.ts'
-import { type Browser, openBrowser } from '../support/browser.ts'
 import { startCommand } from '../support/command.ts'
 import { snapshot } from '../support/database.ts'
 import { databaseUrl } from '../support/database-url.ts'
 import { replaceKeyring } from '../support/keyrings.ts'
-import type { MockProvider } from '../support/providers.ts'
-import { relyingParty, startMock } from '../support/relying-party.ts'
-import { folder } from '../support/service.ts'
+import { addBookmark, countBookmarks, openChange } from './issuer-change.ts'
 
 /** A change of the identity provider, and `ebs admin move-issuer`. */
 
 const unmoved = `/login?error=${encodeURIComponent('Accounts have not been moved to this identity provider')}`
 const minute = 60_000
-
-/** Two providers, and a service on one database that can be restarted at either. */
-async function openChange(t: Test) {
-  const dataDir = await folder(t)
-  const database = { DATA_DIR: dataDir, DATABASE_URL: await databaseUrl(dataDir) }
-  const [old, next] = [await startMock(t), await startMock(t)]
-  let running: { app: TestApp; mock: MockProvider } | undefined
-  const current = () => {
-    if (!running) throw new Error('no service is running')
-    return running
-  }
-  const settings = ({ issuer }: MockProvider) => ({
-    OIDC_ISSUER: issuer,
-    OIDC_CLIENT_ID: relyingParty.clientId,
-    OIDC_CLIENT_SECRET: relyingParty.clientSecret,
-  })
-  const command = async (mock: MockProvider, name: string, args: string[]) => {
-    const { code, stdout, stderr } = await startCommand(t, name, args, { ...database, ...settings(mock) }).result
-    return { code, stdout, stderr }
-  }
-  return {
-    old,
-    next,
-    dataDir,
-    context: () => current().app.context,
-    log: () => current().app.log.map((line) => JSON.parse(line)),
-    setClock: (now: number) => current().app.setClock(now),
-    async start(mock: MockProvider, env: Record<string, string> = {}) {
-      await running?.app.close()
-      running = { app: await buildApp(t, { ...settings(mock), ...env }, { dataDir }), mock }
-      return running.app
-    },
-    /** Signs a person in at the running service's provider. */
-    async signIn(sub: string, claims: Partial<MockProvider['person']> = {}, browser = newBrowser(current)) {
-      current().mock.person = { sub, email: `${sub}@example.org`, email_verified: true, ...claims }
-      const { headers } = await browser.signIn('', '/in')
-      const { body } = await browser.call('GET', '/api/v1/auth/session')
-      return { browser, location: headers.location, userId: body.user?.user_id as string, body }
-    },
-    doctor: async () => {
-      const { stdout } = await command(current().mock, 'doctor', ['--json'])
-      return (JSON.parse(stdout) as { about: string; state: string; says: string; todo?: string }[]).filter(
-        ({ about }) => about === 'users',
-      )
-    },
-    move: (...args: string[]) => command(next, 'admin', ['move-issuer', old.issuer, next.issuer, ...args]),
-    async map(lines: string[]): Promise<string> {
-      const path = join(dataDir, 'map.csv')
-      await writeFile(path, `${lines.join('\n')}\n`)
-      return path
-    },
-  }
-}
-
-function newBrowser(current: () => { app: TestApp }): Browser {
-  return openBrowser((...request) => current().app.call(...request))
-}
-
-async function addBookmark({ call }: Pick<Browser, 'call'>): Promise<void> {
-  const { status } = await call('POST', '/api/v1/bookmarks', { body: { encrypted_data: 'AAAA', data_hash: 'h' } })
-  if (status !== 201) throw new Error(`the bookmark got ${status}`)
-}
-
-async function countBookmarks({ call }: Pick<Browser, 'call'>): Promise<number> {
-  return (await call('GET', '/api/v1/bookmarks')).body.meta.total
-}
 
 t.test('Another issuer makes nobody a new, empty user; start and doctor tell, and one command moves all', async (t) => {
   const change = await openChange(t)
@@ -164,35 +93,6 @@ t.test("A provider is not sent another one's refresh tokens: such logins end wit
   next.requests.length = 0
   t.equal((await later.browser.call('POST', '/api/v1/auth/refresh')).status, 200)
   t.equal(next.requests.filter(({ endpoint }) => endpoint === 'token').length, 1, 'a new login is checked')
-})
-
-t.test('A refresh that is under way at the old provider does not bring its token back', async (t) => {
-  const change = await openChange(t)
-  const { old, next } = change
-  await change.start(old)
-  const { browser } = await change.signIn('ada')
-  const started = Date.now()
-  change.setClock(started + 2 * minute)
-  const moved = Promise.withResolvers<void>()
-  const asked = new Promise<void>((resolve) => {
-    old.before = (endpoint) => {
-      if (endpoint !== 'token') return
-      resolve()
-      return moved.promise
-    }
-  })
-  const refreshed = browser.call('POST', '/api/v1/auth/refresh')
-  await asked
-  t.match(await change.move(), { code: 0, stdout: /^moved 1 user / })
-  moved.resolve()
-  t.equal((await refreshed).status, 200)
-  await change.start(next)
-  change.setClock(started + 4 * minute)
-  t.equal((await browser.call('POST', '/api/v1/auth/refresh')).status, 200)
-  const tokens = next.requests.filter(({ endpoint }) => endpoint === 'token')
-  t.same(tokens, [])
-  change.setClock(Date.now() + 24 * 60 * minute)
-  t.equal((await browser.call('POST', '/api/v1/auth/refresh')).status, 401)
 })
 
 t.test('While sign-up is closed, a moved user is recognized, and a stranger is not let in', async (t) => {
@@ -349,49 +249,6 @@ t.test('If all users of before are disabled or deleted, a new provider begins wi
     DATABASE_URL: await databaseUrl(change.dataDir),
   }).result
   t.equal((await change.signIn('eve')).location, '/in')
-})
-
-t.test('Hundreds of users are moved while one of them goes on writing; also those known at both issuers', async (t) => {
-  const change = await openChange(t)
-  const { old, next } = change
-  await change.start(old)
-  const ada = await change.signIn('ada')
-  await change.start(next)
-  const { database } = change.context()
-  const profile = { email: '', name: '', avatar_url: '', email_verified: 0, created_at: 1, export_key_sealed: '' }
-  const users = Array.from({ length: 320 }, (_, n) => ({
-    id: `user ${n}`,
-    issuer: old.issuer,
-    subject: `s${n}`,
-    ...profile,
-  }))
-  await database.db.insertInto('users').values(users).execute()
-  const identities = users.map(({ id, subject }) => ({ issuer: old.issuer, subject, user_id: id }))
-  await database.db.insertInto('identities').values(identities).execute()
-  const both = identities.slice(0, 20).map((identity) => ({ ...identity, issuer: next.issuer }))
-  await database.db.insertInto('identities').values(both).execute()
-  t.match(await change.doctor(), [{ says: `321 users, 20 of ${next.issuer}, but 301 of ${old.issuer}` }])
-
-  let [over, writes] = [false, 0]
-  const writing = (async () => {
-    for (; !over; writes += 1) await addBookmark(ada.browser)
-  })()
-  const [one, other] = await Promise.all([change.move(), change.move()])
-  over = true
-  await writing
-  t.same([one?.code, other?.code], [0, 0], `${one?.stderr}${other?.stderr}`)
-  t.ok(writes > 0)
-  const left = (table: 'users' | 'identities') =>
-    database.db.selectFrom(table).select('subject').where('issuer', '=', old.issuer).execute()
-  t.same([await left('users'), await left('identities')], [[], []])
-  const rows = await database.db.selectFrom('identities').selectAll().where('issuer', '=', next.issuer).execute()
-  t.equal(rows.length, 321)
-  t.same(
-    rows.filter(({ user_id, subject }) => user_id !== ada.userId && user_id !== subject.replace('s', 'user ')),
-    [],
-  )
-  t.equal((await change.signIn('ada')).userId, ada.userId)
-  t.equal(await countBookmarks(ada.browser), writes)
 })
 
 t.test('An issuer that is misspelt, or whose users are gone, is told with what there is', async (t) => {

@@ -1,0 +1,76 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { buildApp, type TestApp } from '../support/app.ts'
+import { type Browser, openBrowser } from '../support/browser.ts'
+import { startCommand } from '../support/command.ts'
+import { databaseUrl } from '../support/database-url.ts'
+import type { MockProvider } from '../support/providers.ts'
+import { relyingParty, startMock } from '../support/relying-party.ts'
+import { folder } from '../support/service.ts'
+
+/** Two providers, and a service on one database that can be restarted at either. */
+export async function openChange(t: Test) {
+  const dataDir = await folder(t)
+  const database = { DATA_DIR: dataDir, DATABASE_URL: await databaseUrl(dataDir) }
+  const [old, next] = [await startMock(t), await startMock(t)]
+  let running: { app: TestApp; mock: MockProvider } | undefined
+  const current = () => {
+    if (!running) throw new Error('no service is running')
+    return running
+  }
+  const settings = ({ issuer }: MockProvider) => ({
+    OIDC_ISSUER: issuer,
+    OIDC_CLIENT_ID: relyingParty.clientId,
+    OIDC_CLIENT_SECRET: relyingParty.clientSecret,
+  })
+  const command = async (mock: MockProvider, name: string, args: string[]) => {
+    const { code, stdout, stderr } = await startCommand(t, name, args, { ...database, ...settings(mock) }).result
+    return { code, stdout, stderr }
+  }
+  return {
+    old,
+    next,
+    dataDir,
+    context: () => current().app.context,
+    log: () => current().app.log.map((line) => JSON.parse(line)),
+    setClock: (now: number) => current().app.setClock(now),
+    async start(mock: MockProvider, env: Record<string, string> = {}) {
+      await running?.app.close()
+      running = { app: await buildApp(t, { ...settings(mock), ...env }, { dataDir }), mock }
+      return running.app
+    },
+    /** Signs a person in at the running service's provider. */
+    async signIn(sub: string, claims: Partial<MockProvider['person']> = {}, browser = newBrowser(current)) {
+      current().mock.person = { sub, email: `${sub}@example.org`, email_verified: true, ...claims }
+      const { headers } = await browser.signIn('', '/in')
+      const { body } = await browser.call('GET', '/api/v1/auth/session')
+      return { browser, location: headers.location, userId: body.user?.user_id as string, body }
+    },
+    doctor: async () => {
+      const { stdout } = await command(current().mock, 'doctor', ['--json'])
+      return (JSON.parse(stdout) as { about: string; state: string; says: string; todo?: string }[]).filter(
+        ({ about }) => about === 'users',
+      )
+    },
+    move: (...args: string[]) => command(next, 'admin', ['move-issuer', old.issuer, next.issuer, ...args]),
+    async map(lines: string[]): Promise<string> {
+      const path = join(dataDir, 'map.csv')
+      await writeFile(path, `${lines.join('\n')}\n`)
+      return path
+    },
+  }
+}
+
+function newBrowser(current: () => { app: TestApp }): Browser {
+  return openBrowser((...request) => current().app.call(...request))
+}
+
+export async function addBookmark({ call }: Pick<Browser, 'call'>): Promise<void> {
+  const { status } = await call('POST', '/api/v1/bookmarks', { body: { encrypted_data: 'AAAA', data_hash: 'h' } })
+  if (status !== 201) throw new Error(`the bookmark got ${status}`)
+}
+
+export async function countBookmarks({ call }: Pick<Browser, 'call'>): Promise<number> {
+  return (await call('GET', '/api/v1/bookmarks')).body.meta.total
+}
