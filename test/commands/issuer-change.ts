@@ -19,6 +19,7 @@ export async function openChange(t: Test) {
     if (!running) throw new Error('no service is running')
     return running
   }
+  const newBrowser = () => openBrowser((...request) => current().app.call(...request))
   const settings = ({ issuer }: MockProvider) => ({
     OIDC_ISSUER: issuer,
     OIDC_CLIENT_ID: relyingParty.clientId,
@@ -41,7 +42,7 @@ export async function openChange(t: Test) {
       return running.app
     },
     /** Signs a person in at the running service's provider. */
-    async signIn(sub: string, claims: Partial<MockProvider['person']> = {}, browser = newBrowser(current)) {
+    async signIn(sub: string, claims: Partial<MockProvider['person']> = {}, browser = newBrowser()) {
       current().mock.person = { sub, email: `${sub}@example.org`, email_verified: true, ...claims }
       const { headers } = await browser.signIn('', '/in')
       const { body } = await browser.call('GET', '/api/v1/auth/session')
@@ -60,10 +61,6 @@ export async function openChange(t: Test) {
       return path
     },
   }
-}
-
-function newBrowser(current: () => { app: TestApp }): Browser {
-  return openBrowser((...request) => current().app.call(...request))
 }
 
 export async function addBookmark({ call }: Pick<Browser, 'call'>): Promise<void> {

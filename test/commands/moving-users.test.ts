@@ -3,15 +3,13 @@ import { addBookmark, countBookmarks, openChange } from './issuer-change.ts'
 
 /** `ebs admin move-issuer` beside what else happens at that moment, which the database orders. */
 
-const minute = 60_000
-
 t.test('A refresh that is under way at the old provider does not bring its token back', async (t) => {
   const change = await openChange(t)
   const { old, next } = change
   await change.start(old)
   const { browser } = await change.signIn('ada')
   const started = Date.now()
-  change.setClock(started + 2 * minute)
+  change.setClock(started + 120_000)
   const moved = Promise.withResolvers<void>()
   const asked = new Promise<void>((resolve) => {
     old.before = (endpoint) => {
@@ -26,11 +24,10 @@ t.test('A refresh that is under way at the old provider does not bring its token
   moved.resolve()
   t.equal((await refreshed).status, 200)
   await change.start(next)
-  change.setClock(started + 4 * minute)
+  change.setClock(started + 240_000)
   t.equal((await browser.call('POST', '/api/v1/auth/refresh')).status, 200)
-  const tokens = next.requests.filter(({ endpoint }) => endpoint === 'token')
-  t.same(tokens, [])
-  change.setClock(Date.now() + 24 * 60 * minute)
+  t.notOk(next.requests.some(({ endpoint }) => endpoint === 'token'))
+  change.setClock(Date.now() + 86_400_000)
   t.equal((await browser.call('POST', '/api/v1/auth/refresh')).status, 401)
 })
 
@@ -43,10 +40,10 @@ t.test('Hundreds of users are moved while one of them goes on writing; also thos
   const { database } = change.context()
   const profile = { email: '', name: '', avatar_url: '', email_verified: 0, created_at: 1, export_key_sealed: '' }
   const users = Array.from({ length: 320 }, (_, n) => ({
+    ...profile,
     id: `user ${n}`,
     issuer: old.issuer,
     subject: `s${n}`,
-    ...profile,
   }))
   await database.db.insertInto('users').values(users).execute()
   const identities = users.map(({ id, subject }) => ({ issuer: old.issuer, subject, user_id: id }))

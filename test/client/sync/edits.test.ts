@@ -217,6 +217,13 @@ t.test('a form that was open while another device changed the bookmark: that dev
   t.match(a.conflicts, [{ mine: { title: 'two' }, theirs: { title: 'form' } }])
 })
 
+t.test('what a form showed of one bookmark is not what its user saw of the others', async (t) => {
+  const { a } = await people.open(t)
+  await a.sync.put([bookmark('x', 'one'), bookmark('y', 'another')])
+  await a.sync.put([bookmark('x', 'two'), bookmark('y', 'two')], { seen: a.sync.get('x') })
+  t.same([shown(a), a.sync.conflicts()], [{ x: 'two', y: 'two' }, []])
+})
+
 function order(nodes: readonly TreeNode[] = []): string[] {
   return nodes.map(({ bookmark }) => bookmark.id)
 }

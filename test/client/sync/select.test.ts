@@ -177,11 +177,12 @@ t.test('a readable calls at once, then with each new value, until it is ended; a
 
 t.test('a listener of `change` already reads new values', async (t) => {
   const { sync } = (await people.person(t)).device('a')
+  await sync.put(bookmark('x', 'one'))
   const count = sync.select(({ bookmarks }) => bookmarks().size)
   const read: number[] = [count.read()]
   sync.on('change', () => read.push(count.read()))
-  await sync.put(bookmark('x', 'one'))
-  t.same(read, [0, 1])
+  await sync.put(bookmark('y', 'one'))
+  t.same(read, [1, 2])
 })
 
 t.test('after signing out, selections show nothing', async (t) => {
@@ -303,14 +304,9 @@ function tellers(selected: Record<string, Selection<unknown>>): () => string[] {
   }
 }
 
-const topFolder = (id: string, title: string, parentId?: string): PlaintextBookmark => ({
-  ...{ id, title, source: 'bookmarks' },
-  ...(parentId !== undefined && { parentId }),
-})
-
 const library: PlaintextBookmark[] = [
-  topFolder('recipes', 'Rezepte für Gäste'),
-  topFolder('cakes', 'Kuchen', 'recipes'),
+  folder('recipes', { title: 'Rezepte für Gäste' }),
+  folder('cakes', { title: 'Kuchen', parentId: 'recipes' }),
   bookmark('gugelhupf', 'Gugelhupf', { parentId: 'cakes', url: 'https://backen.example/gugelhupf' }),
   bookmark('cafe', 'Café in der Straße', { url: 'https://cafe.example/', tags: ['Zürich', 'Kaffee'] }),
   bookmark('wiki', 'Encyclopedia', { url: 'https://de.wikipedia.example/wiki/Z%C3%BCrich' }),
@@ -356,7 +352,7 @@ t.test('the best come first: title before tags, address, description and folder;
   const { sync } = (await people.person(t)).device('a')
   const other = { url: 'https://example.org/' }
   await sync.put([
-    topFolder('in-folder', 'Go'),
+    folder('in-folder', { title: 'Go' }),
     bookmark('6 in its folder', 'Other', { ...other, parentId: 'in-folder' }),
     bookmark('5 in the note', 'Other', { ...other, description: 'about go' }),
     bookmark('4 in the address', 'Other', { url: 'https://go.example/' }),
@@ -382,7 +378,7 @@ t.test('an address and a tag find all that have them, the newest first, and foll
     bookmark('old', 'Old', { url: 'http://www.cafe.example/?', ...dated(1) }),
     bookmark('new', 'New', { url: 'https://cafe.example', ...tagged, ...dated(2) }),
     bookmark('inside', 'https://cafe.example/', { url: 'https://cafe.example/menu', tags: ['Kaffeehaus'] }),
-    topFolder('folder', 'cafe.example'),
+    folder('folder', { title: 'cafe.example' }),
     bookmark('odd', 'Odd', { url: '' }),
   ])
   const found = async (query: SearchQuery, limit?: number) => {
@@ -408,7 +404,7 @@ t.test('what is found follows every change: of this device, of another one, and 
   await a.syncNow()
   await b.syncNow()
   t.same(await find(b, 'gaste hupf'), ['gugelhupf'])
-  await b.put([topFolder('recipes', 'Baking'), topFolder('new', 'New')])
+  await b.put([folder('recipes', { title: 'Baking' }), folder('new', { title: 'New' })])
   await b.remove('cafe')
   await b.syncNow()
   await a.syncNow()
@@ -418,11 +414,13 @@ t.test('what is found follows every change: of this device, of another one, and 
 
 t.test('folders deeper than any call stack, the deepest first, are searched', async (t) => {
   const depth = 20_000
-  const folders = Array.from({ length: depth }, (_, level) => topFolder(`f${level}`, `level ${level}`, `f${level - 1}`))
+  const folders = Array.from({ length: depth }, (_, level) =>
+    folder(`f${level}`, { title: `level ${level}`, parentId: `f${level - 1}` }),
+  )
   const bookmarks = [
     bookmark('leaf', 'Leaf', { parentId: `f${depth - 1}` }),
     ...folders.toReversed(),
-    topFolder('f-1', 'Top'),
+    folder('f-1', { title: 'Top' }),
   ]
   const live = new Map(bookmarks.map((one) => [one.id, one]))
   const search = new Search({ live } as Replica, new Emitter())

@@ -29,6 +29,11 @@ t.test('one talks with the service, both edit, and each shows what the other did
   t.same(two.network.sockets, [])
   await until(() => two.sync.status().state === 'online')
   t.same(two.sync.status(), one.sync.status())
+  one.network.fate = down
+  one.network.socket?.close()
+  while (one.sync.status().state !== 'offline') await person.world.pass(1000)
+  await turns()
+  t.equal(two.sync.status().state, 'offline', 'it hears what becomes of the other')
 })
 
 t.test('both change the same field at once: what is replaced unseen is told, unless by the tab itself', async (t) => {
