@@ -2791,12 +2791,13 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description Not signed in, or the session has ended. Unlike in other operations, the body has no error text, and there is no `X-Error-Code`. */
+            /** @description Not signed in, or the session has ended. Unlike in other operations, the body has no error text; `X-Error-Code` says which it is. */
             401: {
                 headers: {
                     "Set-Cookie": components["headers"]["ClearedCookies"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Error-Code": components["headers"]["X-Error-Code"];
                     [name: string]: unknown;
                 };
                 content: {

@@ -1,4 +1,13 @@
-import { type Contract, type Located, type Operation, operationsOf, type Referable, type Schema } from './openapi.ts'
+import {
+  type Contract,
+  type Located,
+  type Operation,
+  operationsOf,
+  type Referable,
+  type Response,
+  resolve,
+  type Schema,
+} from './openapi.ts'
 import { listedErrors, loginFailuresOf } from './texts.ts'
 
 /** A TypeScript module of the operationIds, with method, path, security, cost, and whether they require a recent sign-in. */
@@ -82,6 +91,27 @@ export function errorList(contract: Contract): string {
   return listedErrors(contract)
     .map(({ code, status, text }) => `export const ${code} = [${status}, ${JSON.stringify(text)}] as const\n`)
     .join('')
+}
+
+/** What others answer with least often comes first. */
+const telling = ['array', 'object', 'string', 'boolean']
+
+/** Each operation that answers in JSON, with a field of its response and its type: how a client without a validator knows it. */
+export function answerList(contract: Contract): string {
+  const fields = operationsOf(contract).flatMap(({ method, path, responses = {} }) => {
+    const [success] = Object.entries(responses).flatMap(([status, response]) =>
+      status.startsWith('2') ? response : [],
+    )
+    const { schema = {} } = (success && resolve<Response>(contract, success).content?.['application/json']) ?? {}
+    const { required = [], properties = {} } = resolve<Schema>(contract, schema)
+    const typed = required.map(
+      (name) => [name, String(resolve<Schema>(contract, properties[name] ?? {}).type)] as const,
+    )
+    const [field] = telling.flatMap((type) => typed.filter(([, one]) => one === type))
+    return field ? [`${method.toUpperCase()}${path} ${field.join(' ')}`] : []
+  })
+  const lines = ['', ...fields].map((line) => `  ${JSON.stringify(`${line}\n`)}`)
+  return `/** One operation to a line: a string is smaller than a list. */\nexport const answerFields =\n${lines.join(' +\n')}\n`
 }
 
 /** The messages of a failed sign-in, by name. */

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { bundle, createConfig } from '@redocly/openapi-core'
 import openapiTS, { astToString, type OpenAPI3, type OpenAPITSOptions } from 'openapi-typescript'
 import {
+  answerList,
   channelList,
   errorList,
   formOf,
@@ -32,6 +33,7 @@ export async function generatedFiles(root: URL): Promise<Record<string, string>>
     'generated/channel.ts': banner + channelList(asyncapi as unknown as Parameters<typeof channelList>[0]),
     'generated/operations.ts': banner + operationList(openapi),
     'generated/errors.ts': banner + errorList(openapi),
+    'generated/answers.ts': banner + answerList(openapi),
     'generated/login-failures.ts': banner + loginFailureList(openapi),
     'generated/routes.json': await routeList(openapi),
     'generated/limits.ts': banner + limitList(openapi),

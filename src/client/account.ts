@@ -1,8 +1,7 @@
 /** `encrypted-bookmark-sync-client/account`: what the user stores, their devices and sessions, deleting the account. */
 import type { components } from '../../generated/client.ts'
 import type { Client } from './api/client.ts'
-import { unwrapOurs } from './api/ours.ts'
-import { answer, type CallResult } from './api/unwrap.ts'
+import { answer, type CallResult, unwrap } from './api/unwrap.ts'
 import { ApiError, OfflineError } from './errors.ts'
 import type { Sync } from './sync/sync.ts'
 
@@ -113,24 +112,24 @@ export function openAccount(options: AccountOptions): Account {
   const { sync } = options
   const client = options.client.as(options.userId)
   const done = async (call: Promise<CallResult<Schemas['Done']>>): Promise<void> => {
-    unwrapOurs(await answer(call), ({ success }) => success)
+    unwrap(await answer(call))
   }
 
   return {
     async account() {
       const found = await answer(client.GET('/api/v1/account'))
-      const { user, usage, limits } = unwrapOurs(found, ({ user }) => typeof user === 'object')
+      const { user, usage, limits } = unwrap(found)
       return { user: camelCased(user), usage: camelCased(usage), limits: camelCased(limits) }
     },
     async devices() {
       const list = await answer(client.GET('/api/v1/account/devices', everything))
-      const { devices } = unwrapOurs(list, ({ devices }) => Array.isArray(devices))
+      const { devices } = unwrap(list)
       return devices.map(camelCased)
     },
     forgetDevice: (id) => done(client.DELETE('/api/v1/account/devices/{id}', { params: { path: { id } } })),
     async sessions() {
       const list = await answer(client.GET('/api/v1/account/sessions', everything))
-      const { sessions } = unwrapOurs(list, ({ sessions }) => Array.isArray(sessions))
+      const { sessions } = unwrap(list)
       return sessions.map(camelCased)
     },
     endSession: (id) => done(client.DELETE('/api/v1/account/sessions/{id}', { params: { path: { id } } })),
@@ -154,7 +153,7 @@ function camelCased<T extends object>(object: T): CamelCased<T> {
 async function eraseAccount(client: Client, sync: Pick<Sync, 'signOut' | 'stop'>): Promise<void> {
   let isDeleted = false
   const first = async () => {
-    unwrapOurs(await answer(client.DELETE('/api/v1/account')), ({ success }) => success)
+    unwrap(await answer(client.DELETE('/api/v1/account')))
     isDeleted = true
   }
   try {

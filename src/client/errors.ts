@@ -147,13 +147,27 @@ export class ExportError extends Faulty<ExportFault> {
   override readonly name = 'ExportError'
 }
 
-/** No response arrived, or only a part of one: no network, no service, or a timeout. `cause` is the platform's error, if it reports one. */
+/**
+ * The service did not respond, or only a part arrived: no network, no service, a timeout, or something else responded in its
+ * place. `cause` is the platform's error, if it reports one.
+ */
 export class OfflineError extends Error {
   override readonly name = 'OfflineError'
+  /** The HTTP status of what did respond, such as a proxy; undefined if nothing did. */
+  readonly status: number | undefined
+  /** How long that asks to wait before the next call (`Retry-After`), if it does. */
+  readonly retryAfterMs: number | undefined
 
-  constructor(message = 'The service did not respond', options?: ErrorOptions) {
+  constructor(message = 'The service did not respond', options: OfflineErrorOptions = {}) {
     super(message, options)
+    this.status = options.status
+    this.retryAfterMs = options.retryAfterMs
   }
+}
+
+interface OfflineErrorOptions extends ErrorOptions {
+  status?: number
+  retryAfterMs?: number | undefined
 }
 
 /** The user has already created a vault on another device: open that one. */
@@ -173,7 +187,7 @@ export class BookmarkFileError extends Faulty<BookmarkFileFault> {
 /** The contract's word for an error. `BadRequest` is one whose text names a fault of the request. */
 export type ErrorCode = keyof typeof listed | 'BadRequest'
 
-/** The service returned an error. */
+/** The service returned an error. What a proxy, or another server, returns in its place is an OfflineError. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   /** HTTP status. */

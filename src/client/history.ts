@@ -2,7 +2,6 @@
 import type { components } from '../../generated/client.ts'
 import { isEncryptedAnew } from '../protocol/encrypted-anew.ts'
 import type { Client } from './api/client.ts'
-import { unwrapOurs } from './api/ours.ts'
 import { answer, unwrap } from './api/unwrap.ts'
 import { differingFields } from './bookmark/merge.ts'
 import type { PlaintextBookmark } from './bookmark.ts'
@@ -165,7 +164,7 @@ export function createHistory({ client: anybody, keys, userId, sync }: HistoryOp
         const params = { path: { id }, query: { limit: mostVersions, ...(after && { after }) } }
         const page = await answer(client.GET('/api/v1/bookmarks/{id}/versions', { params, signal: signal ?? null }))
         if (page.response.status === 404) return []
-        const { versions, next } = unwrapOurs(page, ({ versions }) => Array.isArray(versions))
+        const { versions, next } = unwrap(page)
         kept.push(...versions)
         after = next
       }
@@ -187,7 +186,7 @@ export function createHistory({ client: anybody, keys, userId, sync }: HistoryOp
     async trash({ after, signal } = {}) {
       const params = { query: after === undefined ? {} : { after } }
       const page = await answer(client.GET('/api/v1/trash', { params, signal: signal ?? null }))
-      const { bookmarks, next } = unwrapOurs(page, ({ bookmarks }) => Array.isArray(bookmarks))
+      const { bookmarks, next } = unwrap(page)
       return { bookmarks: await openDeleted(keys, bookmarks), next }
     },
 
@@ -201,7 +200,7 @@ export function createHistory({ client: anybody, keys, userId, sync }: HistoryOp
     async serverConflicts({ after, signal } = {}) {
       const params = { query: after === undefined ? {} : { after } }
       const page = await answer(client.GET('/api/v1/sync/conflicts', { params, signal: signal ?? null }))
-      const { conflicts, next } = unwrapOurs(page, ({ conflicts }) => Array.isArray(conflicts))
+      const { conflicts, next } = unwrap(page)
       return { conflicts: await openVersions(keys, conflicts), next }
     },
 

@@ -52,8 +52,8 @@ t.test('JSON that is not the service’s is told as such, wherever it comes; an 
       sync.on('error', (event) => errors.push(event))
       await sync.put(bookmark('x', 'mine'))
       bent.set(`/api/v1/${path}`, () => foreign)
-      await t.rejects(sync.syncNow(), { name: 'ApiError', status: 200 })
-      t.match(errors, [{ error: { name: 'ApiError', status: 200 } }])
+      await t.rejects(sync.syncNow(), { name: 'OfflineError', status: 200 })
+      t.match(errors, [{ error: { name: 'OfflineError', status: 200 } }])
       t.match(sync.status(), { state: 'offline', reason: 'service', waiting: 1 })
       bent.clear()
       await sync.syncNow()
@@ -64,7 +64,7 @@ t.test('JSON that is not the service’s is told as such, wherever it comes; an 
   await sync.put(bookmark('x', 'mine'))
   await sync.syncNow()
   bent.set('/api/v1/bookmarks/x/versions', () => ({ hello: 1 }))
-  await t.rejects(history.history('x'), { name: 'ApiError', status: 200 })
+  await t.rejects(history.history('x'), { name: 'OfflineError', status: 200 })
 })
 
 t.test("Another bookmark's versions do not open as those of the one that was asked for", async (t) => {

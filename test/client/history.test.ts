@@ -348,7 +348,12 @@ t.test('Without a network or a session nothing is done, and the error says why',
   laptop.session = {
     ...ann,
     cookie: 'none',
-    call: async () => ({ status: 401, headers: {}, body: {}, raw: Buffer.alloc(0) }),
+    call: async () => ({
+      status: 401,
+      headers: {},
+      body: { error: 'Invalid or expired session' },
+      raw: Buffer.alloc(0),
+    }),
   }
   t.same(await errors(), new Set(['SignedOutError']))
 

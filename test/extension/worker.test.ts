@@ -221,7 +221,7 @@ t.test('A server that is busy, at fault or away is told apart, and the wait is t
   installed.refuse = ({ url }) => {
     if (!refusal.status || !url.endsWith('/sync/pull')) return undefined
     const headers = { ...(refusal.after && { 'retry-after': refusal.after }) }
-    return Response.json({ error: 'Refused' }, { status: refusal.status, headers })
+    return Response.json({ error: 'Service unavailable' }, { status: refusal.status, headers })
   }
   Object.assign(refusal, { status: 429, after: '50' })
   const before = Date.now()

@@ -1,11 +1,13 @@
 import createOpenApiClient, { type Middleware, type Client as OpenApiClient } from 'openapi-fetch'
 import type { paths } from '../../../generated/client.ts'
 import { getSession, startLogin, takeDeviceId } from '../../../generated/paths.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError, OfflineError } from '../errors.ts'
 import { assertId } from '../ids.ts'
+import { isOurs, notOurs } from './ours.ts'
 import { withRefresh } from './refresh.ts'
 import type { SendRequest } from './retry.ts'
 import { withRetries } from './retry.ts'
+import type { CallResult } from './unwrap.ts'
 
 /** The service, and this device. */
 export interface ClientOptions {
@@ -49,8 +51,9 @@ export interface Client extends OpenApiClient<paths> {
  * - waits for the time in `Retry-After` after a 429 or 503, at most three times and 60 s in all.
  *
  * A call rejects with `fetch`'s TypeError if no response arrived, with its signal's reason if it was aborted, and with
- * ApiError if a web page arrived: `baseUrl` is then that of another server, or the network wants its user to sign in first.
- * So it does if the page to sign in at (`authorizationUrl`) has no `http:` or `https:` address, where it would not be safe to go.
+ * OfflineError if something else than the service responded, whatever the status: a proxy, the page of a network that wants its
+ * user to sign in first, or another server, whose address `baseUrl` is. It rejects with ApiError if the page to sign in at
+ * (`authorizationUrl`) has no `http:` or `https:` address, where it would not be safe to go.
  *
  * @throws RangeError `baseUrl` or `deviceId` is not valid
  */
@@ -70,7 +73,7 @@ export function createClient({ baseUrl, deviceId, fetch: send = (request) => fet
     return own
   }
   const own = () => (known === undefined ? undefined : as(known))
-  const client: Client = Object.assign(calls, {
+  const client: Client = Object.assign(calls, believingOurs(calls), {
     ...{ baseUrl, sendOnce, as },
     deviceId: () => own()?.deviceId() ?? deviceId,
   })
@@ -89,7 +92,27 @@ export function createClient({ baseUrl, deviceId, fetch: send = (request) => fet
 }
 
 const verbs = ['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'TRACE'] as const
-type Init = { middleware?: Middleware[] }
+type Init = { middleware?: Middleware[]; parseAs?: string }
+type Send = (verb: string, path: string, init?: Init) => Promise<CallResult<unknown>>
+
+/** The client's calls, which reject if something else than the service has responded. @throws OfflineError */
+function believingOurs(calls: OpenApiClient<paths>): Partial<OpenApiClient<paths>> {
+  const send = calls.request as unknown as Send
+  const request: Send = async (verb, path, init) => {
+    const result = await send(verb, path, init).catch((cause) => {
+      throw cause instanceof SyntaxError ? new OfflineError(undefined, { cause }) : cause
+    })
+    const { response, data, error } = result
+    const isJson = (init?.parseAs ?? 'json') === 'json'
+    if (!isOurs(response, response.ok ? data : error, isJson ? verb.toUpperCase() + path : '')) throw notOurs(response)
+    return result
+  }
+  return { ...callsOf((verb) => (path, init) => request(verb, path, init)), request: request as never }
+}
+
+function callsOf(callOf: (verb: (typeof verbs)[number]) => (path: string, init?: Init) => unknown): object {
+  return Object.fromEntries(verbs.map((verb) => [verb, callOf(verb)]))
+}
 
 /** The same client, with the middleware that the app adds to it. */
 function actingFor(client: Client, userId: string, deviceId: string): Client {
@@ -100,15 +123,12 @@ function actingFor(client: Client, userId: string, deviceId: string): Client {
     },
   }
   const withUser = (init: Init = {}) => ({ ...init, middleware: [named, ...(init.middleware ?? [])] })
-  const calls = verbs.map((verb) => {
-    const call = client[verb] as unknown as (path: string, init: Init) => unknown
-    return [verb, (path: string, init?: Init) => call(path, withUser(init))]
-  })
-  const request = client.request as unknown as (verb: string, path: string, init: Init) => unknown
+  const send = client.request as unknown as Send
+  const request: Send = (verb, path, init) => send(verb, path, withUser(init))
   const own: Client = {
     ...client,
-    ...Object.fromEntries(calls),
-    request: ((verb: string, path: string, init?: Init) => request(verb, path, withUser(init))) as never,
+    ...callsOf((verb) => (path, init) => request(verb, path, init)),
+    request: request as never,
     deviceId: () => deviceId,
   }
   return own
@@ -119,34 +139,24 @@ function nameDevice(request: Request, path: string, { deviceId }: Pick<Client, '
   if (takeDeviceId.includes(request.method + path)) request.headers.set('x-device-id', deviceId())
 }
 
-/** Adds the headers of the contract, and refuses answers that are not the service's. */
+/** Adds the headers of the contract, and refuses web pages, which would be read as JSON otherwise. */
 function headersAndChecks(client: Client, userFor: (path: string) => string | undefined): Middleware {
-  const { baseUrl } = client
   return {
     onRequest({ request, schemaPath }) {
       const userId = userFor(schemaPath)
       if (userId !== undefined) request.headers.set('x-user-id', userId)
       nameDevice(request, schemaPath, client)
     },
-    // A server of pages may answer every path with 200, or with a 404 that looks like the service's own. What a proxy of the
-    // service refuses in HTML, such as a large body with 413, is told by its status.
     async onResponse({ response, schemaPath }) {
-      const { status, headers } = response
-      if (/2..|40[1345]/.test(`${status}`) && headers.get('content-type')?.includes('html'))
-        throw pageSent(status, baseUrl)
+      const { ok, status, headers } = response
+      if (ok && headers.get('content-type')?.includes('html')) throw notOurs(response)
+      if (schemaPath !== startLogin || !ok) return
       // Where an app goes to a `javascript:` address, the service would run code among its keys.
-      if (
-        schemaPath === startLogin &&
-        response.ok &&
-        !/^https?:/.test((await response.clone().json()).authorizationUrl)
-      )
-        throw new ApiError(status, 'Not a web address')
+      const { authorizationUrl = 'http:' } = await response.clone().json()
+      if (!/^https?:/.test(authorizationUrl)) throw new ApiError(status, 'Not a web address')
     },
   }
 }
-
-const pageSent = (status: number, baseUrl: string) =>
-  new ApiError(status, `${baseUrl} sent a web page: wrong address, or the network wants a sign-in`)
 
 function assertOrigin(baseUrl: string): void {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined

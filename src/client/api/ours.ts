@@ -1,23 +1,54 @@
-import { ApiError } from '../errors.ts'
-import type { Client } from './client.ts'
-import type { SendRequest } from './retry.ts'
-import { answer, type CallResult, unwrap } from './unwrap.ts'
+import { answerFields } from '../../../generated/answers.ts'
+import { OfflineError } from '../errors.ts'
 
-/** Like `unwrap`, of what a portal or another server may answer in JSON of its own. @throws ApiError then */
-export function unwrapOurs<Data>(
-  result: CallResult<Data>,
-  isOurs: (body: NonNullable<Data>) => boolean,
-): NonNullable<Data> {
-  const body = unwrap(result)
-  if (!isOurs(body)) throw new ApiError(result.response.status, 'What came is not from the service')
-  return body
+/**
+ * Whether the service made this answer, or something else did: a proxy, a captive portal, another server. A status alone is
+ * nobody's word.
+ *
+ * @param body as JSON
+ * @param operation method and path as in the contract, of an answer that is no refusal
+ */
+export function isOurs(response: Response, body: unknown, operation = ''): boolean {
+  const fields: Fields = Object(body)
+  if (!response.ok) return isOurRefusal(response, fields)
+  const [field, type] = answerFields.split(`\n${operation} `)[1]?.split(/[ \n]/, 2) ?? []
+  if (field === undefined) return true
+  const value = fields[field] ?? undefined
+  return value !== false && (Array.isArray(value) ? 'array' : typeof value) === type
 }
 
-/** The `user_id` of whose session it is. */
-export async function askUserId(
-  client: Client,
-  init: { signal: AbortSignal | null; fetch?: SendRequest },
-): Promise<string> {
-  const session = await answer(client.GET('/api/v1/auth/session', init))
-  return unwrapOurs(session, ({ user }) => typeof user?.user_id === 'string').user.user_id
+/** The same of a response that is still to be read. */
+export async function isOurResponse(response: Response, operation?: string): Promise<boolean> {
+  const body = await response
+    .clone()
+    .json()
+    .catch(() => undefined)
+  return isOurs(response, body, operation)
+}
+
+type Fields = Record<string, unknown>
+
+function isOurRefusal({ type, status, headers }: Response, body: Fields): boolean {
+  if (/^[a-z]+$/i.test(headers.get('x-error-code') ?? '')) return true
+  // From another origin, a proxy may keep a page from reading headers: it may then have kept back this one.
+  if (type === 'basic' || headers.has('x-request-id')) return false
+  if (status === 401 && body.authenticated === false) return true
+  return /^error(,details)?$/.test(Object.keys(body).join()) && ourSentence.test(`${body.error}`)
+}
+
+/** An error of the contract, or the fault of a field. Others write HTTP's words, such as `Bad Request`. */
+const ourSentence = /^[A-Z]\S*( [a-z]\S*)+$| must (be|have) /
+
+/** The error of what something else than the service answered: as if nothing had. */
+export function notOurs(response: Response, cause?: unknown): OfflineError {
+  const { status, url } = response
+  const from = url ? new URL(url).origin : 'What responded'
+  const message = `${from} is not the service (status ${status}): wrong address, a proxy, or the network wants a sign-in`
+  return new OfflineError(message, { cause, status, retryAfterMs: retryAfterMs(response) })
+}
+
+/** The service always sends seconds, never a date. */
+export function retryAfterMs({ headers }: Response): number | undefined {
+  const seconds = headers.get('retry-after')
+  return seconds !== null && /^\d+$/.test(seconds) ? Number(seconds) * 1000 : undefined
 }

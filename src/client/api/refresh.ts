@@ -1,8 +1,12 @@
 import { logout, refreshSession, startLogin } from '../../../generated/paths.ts'
+import { OfflineError } from '../errors.ts'
 import { abortable } from '../timing/clock.ts'
+import { isOurResponse, notOurs } from './ours.ts'
 import type { SendRequest } from './retry.ts'
 
 const lockName = 'encrypted-bookmark-sync:refresh'
+/** All calls wait for a refresh, and other tabs, too. */
+const patienceMs = 60_000
 /** Operations whose 401 a refreshed session would not change. */
 const withoutSession = [startLogin, logout, refreshSession]
 
@@ -17,9 +21,18 @@ export function withRefresh(send: SendRequest): SendRequest {
 
   async function refresh(request: Request): Promise<Response> {
     const url = new URL(refreshSession, request.url)
-    const response = await send(new Request(url, { method: 'POST', credentials: 'include', headers: userOf(request) }))
-    if (response.ok) refreshes++
-    return response
+    const limit = new AbortController()
+    const timer = setTimeout(() => limit.abort(new OfflineError('The refresh took too long')), patienceMs)
+    const init = { method: 'POST', credentials: 'include', headers: userOf(request), signal: limit.signal } as const
+    try {
+      const response = await abortable(send(new Request(url, init)), limit.signal)
+      const isService = await abortable(isOurResponse(response, `POST${refreshSession}`), limit.signal)
+      if (!isService) throw notOurs(response)
+      if (response.ok) refreshes++
+      return response
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   /** Undefined: another tab was refreshing, and the cookie is new unless that failed. */
@@ -33,7 +46,7 @@ export function withRefresh(send: SendRequest): SendRequest {
   return async (request) => {
     const before = refreshes
     const first = await send(request.clone())
-    if (first.status !== 401 || isWithoutSession(request)) return first
+    if (isWithoutSession(request) || !(await isEnded(first))) return first
     if (refreshes === before) {
       const answer = await abortable(refreshOnce(request), request.signal)
       if (answer === undefined) return sendAgain(request, first)
@@ -45,11 +58,16 @@ export function withRefresh(send: SendRequest): SendRequest {
 
   async function sendAgain(request: Request, first: Response): Promise<Response> {
     const second = await send(request.clone())
-    if (second.status !== 401) return second
+    if (!(await isEnded(second))) return second
     const answer = await refresh(request)
     if (!answer.ok) return answer.status === 401 ? first : answer
     return send(request)
   }
+}
+
+/** A proxy's 401 says nothing about the session. */
+async function isEnded(response: Response): Promise<boolean> {
+  return response.status === 401 && isOurResponse(response)
 }
 
 function userOf({ headers }: Request): Record<string, string> {

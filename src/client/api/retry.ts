@@ -1,5 +1,5 @@
 import { systemClock } from '../timing/clock.ts'
-import { retryAfterMs } from './unwrap.ts'
+import { retryAfterMs } from './ours.ts'
 
 /** A `fetch` function that takes a Request. */
 export type SendRequest = (request: Request) => Promise<Response>

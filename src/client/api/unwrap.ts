@@ -1,5 +1,6 @@
 import { ForbiddenUser, SignInAgain } from '../../../generated/errors.ts'
 import { ApiError, type ErrorCode, OfflineError, SignedOutError, SignInAgainError } from '../errors.ts'
+import { isOurs, notOurs, retryAfterMs } from './ours.ts'
 
 /** A call with openapi-fetch resolves to this. */
 export interface CallResult<Data> {
@@ -14,9 +15,11 @@ export interface CallResult<Data> {
  * @throws SignedOutError the session has ended and could not be refreshed, or is another user's
  * @throws SignInAgainError the call requires a more recent sign-in
  * @throws ApiError the service returned another error
+ * @throws OfflineError something else than the service responded
  */
 export function unwrap<Data>({ data, error, response }: CallResult<Data>): NonNullable<Data> {
   if (response.ok && data !== undefined && data !== null) return data
+  if (response.ok || !isOurs(response, error)) throw notOurs(response)
   const text = (error as { error?: unknown } | null | undefined)?.error
   const message = typeof text === 'string' ? text : `The service responded with status ${response.status}`
   if (response.status === 401) throw new SignedOutError()
@@ -39,12 +42,6 @@ export async function answer<T>(call: Promise<T>): Promise<T> {
   } catch (cause) {
     throw cause instanceof TypeError || cause instanceof SyntaxError ? new OfflineError(undefined, { cause }) : cause
   }
-}
-
-/** The service always sends seconds, never a date. */
-export function retryAfterMs({ headers }: Response): number | undefined {
-  const seconds = headers.get('retry-after')
-  return seconds !== null && /^\d+$/.test(seconds) ? Number(seconds) * 1000 : undefined
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Client } from '../api/client.ts'
+import { notOurs } from '../api/ours.ts'
 import { answer, onDemand, unwrap } from '../api/unwrap.ts'
 import type { OpenedExport } from '../bookmark.ts'
 import { deriveKeys, type Keys } from '../crypto/keys.ts'
@@ -205,8 +206,12 @@ async function download(
 ): Promise<Blob> {
   const init = { params: { path: { id } }, parseAs: 'stream', signal } as const
   const result = await answer(client.GET('/api/v1/exports/{id}', init))
-  const reader = (unwrap(result) as ReadableStream<Uint8Array<ArrayBuffer>>).getReader()
-  const total = Number(result.response.headers.get('content-length') ?? 0)
+  const { response } = result
+  const body = unwrap(result)
+  // Not a portal's page, nor a proxy's text.
+  if (!/octet-stream|^$/.test(response.headers.get('content-type') ?? '')) throw notOurs(response)
+  const reader = (body as ReadableStream<Uint8Array<ArrayBuffer>>).getReader()
+  const total = Number(response.headers.get('content-length') ?? 0)
   const pieces: Uint8Array<ArrayBuffer>[] = []
   let done = 0
   try {

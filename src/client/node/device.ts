@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Client, createClient } from '../api/client.ts'
-import { askUserId } from '../api/ours.ts'
+import { answer, unwrap } from '../api/unwrap.ts'
 import { base64ToBytes, bytesToBase64 } from '../crypto/base64.ts'
 import { deriveKeys, type Keys } from '../crypto/keys.ts'
 import { OfflineError, SignedOutError } from '../errors.ts'
@@ -69,10 +69,13 @@ export function openDevice(path: string, { baseUrl, cookie }: DeviceOptions): De
 
   /** Undefined: nobody is signed in. */
   async function readUserId(signal: AbortSignal | undefined): Promise<string | undefined> {
-    return askUserId(client, { signal: signal ?? null }).catch((error: unknown) => {
+    try {
+      const session = await answer(client.GET('/api/v1/auth/session', { signal: signal ?? null }))
+      return unwrap(session).user.user_id
+    } catch (error) {
       if (error instanceof SignedOutError) return undefined
       throw error
-    })
+    }
   }
 
   const keepMasterKey = (masterKey: Uint8Array) => file.writeSetting('master-key', bytesToBase64(masterKey))

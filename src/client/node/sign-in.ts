@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { completeLogin } from '../../../generated/paths.ts'
 import type { Client } from '../api/client.ts'
+import { isOurResponse, notOurs } from '../api/ours.ts'
 import type { SendRequest } from '../api/retry.ts'
 import { answer, unwrap } from '../api/unwrap.ts'
 
@@ -55,10 +56,14 @@ function failureOf(task: () => Promise<unknown>): Promise<never> {
 
 /** Returns why the service refused the code. */
 async function redeem(send: SendRequest, callback: URL, returnTo: string): Promise<string | undefined> {
-  const { status, headers } = await answer(send(new Request(callback)))
+  const arrived = await answer(send(new Request(callback)))
+  const { status, headers } = arrived
   const location = headers.get('location') ?? ''
   if (location === returnTo) return undefined
-  const error = new URL(location, callback).searchParams.get('error')
+  const { pathname, searchParams } = new URL(location, callback)
+  const error = pathname === '/login' ? searchParams.get('error') : null
+  // A portal redirects, too.
+  if (error === null && !(await isOurResponse(arrived))) throw notOurs(arrived)
   return error ?? `The sign-in has expired, or the service refused it (status ${status})`
 }
 

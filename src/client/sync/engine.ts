@@ -2,6 +2,7 @@ import type { Keys } from '../crypto/keys.ts'
 import { StoreVersionError } from '../errors.ts'
 import { Alarm, type Clock } from '../timing/clock.ts'
 import type { ExchangeNote } from './exchange/journal.ts'
+import type { Passage } from './exchange/passage.ts'
 import type { Transport } from './exchange/transport.ts'
 import { StatusBoard } from './life/status.ts'
 import { Emitter } from './store/emitter.ts'
@@ -48,17 +49,29 @@ export interface Connected extends Engine {
 class Outbox extends Alarm {
   /** The service refuses one change after the other: sending more would bring the same response. */
   isRefused = false
-  /** Edits that exceeded the quota are to be sent again. */
-  triesQuota = false
+  /** Edits that exceeded the quota, or were too large for a proxy, are to be sent again. */
+  triesAll = false
+  /** Once it has sent something. */
+  passage: Passage | undefined
+  /** Rings when the user edits something or asks for an exchange: a call then stops waiting for `Retry-After`. */
+  readonly hurry = new Alarm()
 
   /** The user asks for it: everything is sent again, including what exceeded the quota. */
   reopen(): void {
     this.isRefused = false
-    this.triesQuota = true
+    this.triesAll = true
+    this.press()
+  }
+
+  /** Only waits that have begun end. */
+  press(): void {
+    this.hurry.ring()
+    this.hurry.reset()
   }
 
   override ring(): void {
     this.isRefused = false
+    this.press()
     super.ring()
   }
 }

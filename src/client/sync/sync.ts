@@ -206,7 +206,8 @@ export interface Sync {
 
   /**
    * The edits that the service refused, and why. They stay on this device and hold up nothing else. An edit of such a
-   * bookmark takes the refused one's place and is sent; `start` and `syncNow` try again those that exceeded the quota.
+   * bookmark takes the refused one's place and is sent; `start` and `syncNow` try again those that exceeded the quota, or were
+   * too large for a proxy, which are also tried again by themselves.
    */
   quarantined(): Quarantined[]
   /** Sends refused edits again. Default: all of them. */
@@ -231,7 +232,7 @@ export interface Sync {
    * - `status`: the result of `status()` has changed
    * - `error` {error, id}: RecordError, a bookmark that could not be decrypted and was skipped; RollbackError, a bookmark
    *   that the service sent in an older version; ApiError with an id, an edit that the service refused (`quarantined`);
-   *   StorageFullError, or ApiError without an id, which is retried later; RecordError `unknown-key` without an id, if another
+   *   StorageFullError, ApiError without an id, or OfflineError, if something else than the service responded: each is retried later; RecordError `unknown-key` without an id, if another
    *   device has rotated the keys: the status has the reason `keys`; SignedOutError, if the session is another user's than
    *   `userId`. Emitted in the tab that talks to the service. StoreVersionError, in every tab: a newer version of the app has
    *   changed the store, and this sync has stopped. StoreBlockedError, in the tab: another one keeps the store from being opened,

@@ -6,12 +6,15 @@ export interface Clock {
   sleep(ms: number, signal: AbortSignal): Promise<void>
 }
 
+/** A timer for longer would be due at once. */
+const longestTimerMs = 2 ** 31 - 1
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   async sleep(ms, signal) {
     let timer: ReturnType<typeof setTimeout> | undefined
     const elapsed = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, ms)
+      timer = setTimeout(resolve, Math.min(ms, longestTimerMs))
     })
     await abortable(elapsed, signal).finally(() => clearTimeout(timer))
   },
@@ -40,6 +43,9 @@ export async function pause(clock: Clock, ms: number, alarms: Promise<void>[], s
   await Promise.race([elapsed, ...alarms])
   over.abort('over')
 }
+
+/** Attempts that fail are this far apart (ms), at least, whatever rings. */
+export const leastWaitMs = 1000
 
 /** A signal that can be awaited repeatedly. A ring since the last `reset` is never missed. */
 export class Alarm {

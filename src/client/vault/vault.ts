@@ -1,6 +1,5 @@
 import type { Client } from '../api/client.ts'
-import { unwrapOurs } from '../api/ours.ts'
-import { onDemand } from '../api/unwrap.ts'
+import { onDemand, unwrap } from '../api/unwrap.ts'
 import type { Credentials, NewOwner, PassphraseRules } from '../crypto/keyring.ts'
 import { VaultExistsError } from '../errors.ts'
 import type { EarlierKeyring, RecoveryCodeDraft, Vault, VaultDraft, VaultRepair, VaultUser } from './operations.ts'
@@ -14,7 +13,7 @@ import type { EarlierKeyring, RecoveryCodeDraft, Vault, VaultDraft, VaultRepair,
  */
 export async function hasVault(client: Client, { userId }: VaultUser): Promise<boolean> {
   const session = await client.as(userId).GET('/api/v1/auth/session')
-  return unwrapOurs(session, ({ has_keyring }) => typeof has_keyring === 'boolean').has_keyring
+  return unwrap(session).has_keyring
 }
 
 /**

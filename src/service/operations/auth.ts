@@ -100,8 +100,8 @@ export const authOperations: Operations<
       }
     }
     const isSent = sendsToken({ cookie, authorization }, 'session')
-    const { headers } = new ServiceError(isSent ? 'InvalidSession' : 'AuthenticationRequired')
-    return { status: 401, headers, body: { authenticated: false } }
+    const { code, headers } = new ServiceError(isSent ? 'InvalidSession' : 'AuthenticationRequired')
+    return { status: 401, headers: { ...headers, 'x-error-code': code }, body: { authenticated: false } }
   },
 
   async refreshSession({ session }, parts) {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
-import { ApiError, type Quarantined, StorageFullError, type Sync } from '../../client/index.ts'
+import { type Quarantined, StorageFullError, type Sync } from '../../client/index.ts'
 import { useSync, useSyncStatus } from '../../client/react.ts'
 import { quoted } from '../library/kind.ts'
 import { useOutdated } from '../offline/register.ts'
@@ -72,7 +72,7 @@ function Connection() {
   if (reason === 'service') {
     return (
       <Notice title={say.app.serviceCannotSync} isAlert>
-        {trouble instanceof ApiError ? messageOf(trouble) : again} {edits}
+        {trouble ? messageOf(trouble) : again} {edits}
       </Notice>
     )
   }

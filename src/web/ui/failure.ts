@@ -63,7 +63,7 @@ export function messageOf(error: unknown): string {
 
 function knownText(error: unknown): string | undefined {
   if (error instanceof ToldError) return sentence(error.message)
-  if (error instanceof OfflineError) return say.failure.noAnswer
+  if (error instanceof OfflineError) return noAnswerText(error)
   if (error instanceof SignedOutError) return say.failure.signedOut
   if (error instanceof SignInAgainError) return say.failure.signInAgain
   if (error instanceof StorageFullError) return say.failure.storageFull
@@ -81,6 +81,13 @@ function knownText(error: unknown): string | undefined {
   return /^Not(Found|Readable)Error$/.test(error.name) ? say.failure.fileUnreadable : undefined
 }
 
+/** What responds in the service's place may only say that the service is away. */
+function noAnswerText({ status }: OfflineError): string {
+  if (status === undefined) return say.failure.noAnswer
+  if (status === 429) return say.failure.refused.TooManyRequests ?? ''
+  return status >= 500 ? say.failure.serviceFault(undefined) : say.failure.otherAnswered
+}
+
 /** Of a file that cannot be decrypted, it says nothing how. */
 function backupFault({ fault }: ExportError): string {
   const faults: Partial<Record<ExportFault, string>> = say.failure.backup
@@ -91,9 +98,7 @@ function backupFault({ fault }: ExportError): string {
 function refusalOf({ code, message, status, requestId }: ApiError): string {
   if (message === ForbiddenOrigin[1]) return say.failure.foreignOrigin(location.origin)
   if (status >= 500) return say.failure.serviceFault(requestId)
-  // A proxy in between names no code.
-  const known = code ?? (status === 429 ? 'TooManyRequests' : '')
-  return say.failure.refused[known] ?? say.failure.refusedOtherwise(sentence(message))
+  return say.failure.refused[code ?? ''] ?? say.failure.refusedOtherwise(sentence(message))
 }
 
 export function sentence(text: string): string {

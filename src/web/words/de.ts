@@ -48,6 +48,8 @@ export const de: Words = {
 
   failure: {
     noAnswer: 'Der Dienst hat nicht geantwortet. Prüfen Sie das Netz, und versuchen Sie es noch einmal.',
+    otherAnswered:
+      'Etwas anderes hat anstelle des Dienstes geantwortet. Sehen Sie in einem neuen Tab nach, ob das Netz eine Anmeldung verlangt, und versuchen Sie es dann noch einmal.',
     signedOut: 'Sie sind abgemeldet. Laden Sie die Seite neu, um sich wieder anzumelden.',
     signInAgain:
       'Nichts wurde geändert: Weil sich das nicht rückgängig machen lässt, verlangt der Dienst eine neue Anmeldung. Melden Sie sich ab und wieder an.',

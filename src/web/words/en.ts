@@ -48,6 +48,8 @@ export const en = {
   /** Why something did not work, and what to do. */
   failure: {
     noAnswer: 'The service did not answer. Check the network, then try again.',
+    otherAnswered:
+      'Something else answered in place of the service. See in a new tab whether the network wants you to sign in, then try again.',
     signedOut: 'You are signed out. Reload the page to sign in again.',
     signInAgain:
       'Nothing was changed: because this cannot be taken back, the service wants a new sign-in. Sign out and in again.',

@@ -11,9 +11,10 @@ function open() {
     fetch: async ({ url, headers }) => {
       named.push([new URL(url).pathname, headers.get('x-user-id')])
       const session = { authenticated: true, user: { user_id: service.user }, has_keyring: true }
+      const lists = { data: [], bookmarks: [], success: true }
       return service.user === undefined
         ? Response.json({ authenticated: false }, { status: 401 })
-        : Response.json(session)
+        : Response.json({ ...session, ...lists })
     },
   })
   const lastNamed = async (call: Promise<unknown>) => {
@@ -61,7 +62,7 @@ t.test('The device id that a sync takes is named in the calls of its user alone'
     deviceId: 'laptop',
     fetch: async ({ headers }) => {
       devices.push(headers.get('x-device-id'))
-      return Response.json({ authenticated: true, user: { user_id: 'ann' }, has_keyring: true })
+      return Response.json({ user_id: 'ann', authenticated: true, user: { user_id: 'ann' }, has_keyring: true })
     },
   })
   const keys = () => deriveKeys(new Uint8Array(32))

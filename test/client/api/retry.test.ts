@@ -25,7 +25,7 @@ for (const status of [429, 503]) {
 
 t.test('waits for as many seconds as Retry-After says, and up to a quarter more', async (t) => {
   let calls = 0
-  const tab = await openTab(() => async () => (calls++ === 0 ? busy(503, '1') : Response.json({})))
+  const tab = await openTab(() => async () => (calls++ === 0 ? busy(503, '1') : Response.json({ user_id: 'ann' })))
   mockTimers(t)
   const answer = tab.client.GET('/api/v1/sync/status')
   await turns()

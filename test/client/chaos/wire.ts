@@ -137,7 +137,7 @@ export class Wire {
     const { dice, world } = this.#line
     const { signal } = request
     if (fate === 'cut') throw new TypeError('fetch failed')
-    if (fate === 'busy') return { ...page, status: dice.pick([502, 503, 504]) }
+    if (fate === 'busy') return { ...page, status: dice.pick([400, 401, 404, 413, 502, 503, 504]) }
     if (fate === 'portal') return { ...page, status: dice.pick([200, 200, 403, 511]) }
     if (fate === 'held') await new Promise<void>((resolve) => this.#held.push(resolve))
     if (fate === 'slow') {
@@ -167,7 +167,7 @@ export class Wire {
       return { status, headers: json, text: JSON.stringify({ error }) }
     }
     if (!changes.some(({ entity_id }) => refused.has(entity_id))) return undefined
-    return { status: 400, headers: json, text: '{"error":"Validation failed"}' }
+    return { status: 400, headers: { ...json, 'x-error-code': 'BadRequest' }, text: '{"error":"Validation failed"}' }
   }
 
   async #arrive(request: Request, body: string | undefined): Promise<Answer> {

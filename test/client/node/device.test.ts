@@ -71,7 +71,8 @@ t.test('JSON of another server is told as such at the sign-in', async (t) => {
   t.teardown(() => other.close())
   const { port } = other.address() as AddressInfo
   const device = openDevice(join(t.testdir(), 'a.db'), { baseUrl: `http://127.0.0.1:${port}` })
-  await t.rejects(device.signIn(never), { name: 'ApiError', message: 'What came is not from the service' })
+  const message = `http://127.0.0.1:${port} is not the service (status 200): wrong address, a proxy, or the network wants a sign-in`
+  await t.rejects(device.signIn(never), { name: 'OfflineError', status: 200, message })
 })
 
 t.test('Signing out ends the session and leaves no file', async (t) => {

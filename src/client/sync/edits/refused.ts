@@ -1,21 +1,23 @@
 import { paced } from '../../timing/paced.ts'
 import type { Engine } from '../engine.ts'
+import { passageOf } from '../exchange/passage.ts'
 import type { Replica } from '../store/replica.ts'
 import { isQuarantined } from '../store/row.ts'
-import type { Row } from '../store/store.ts'
+import type { Refusal, Row } from '../store/store.ts'
 import { listRefused } from './quarantine.ts'
 
 /** The user tries refused edits again. */
 export async function retryRefused(
-  { replica }: Engine,
-  ids: string | readonly string[] = [...replica.quarantined],
+  parts: Engine,
+  ids: string | readonly string[] = [...parts.replica.quarantined],
 ): Promise<void> {
-  await changeRefused(replica, [ids].flat(), 'local', released)
+  passageOf(parts).widen(true)
+  await changeRefused(parts.replica, [ids].flat(), 'local', released)
 }
 
-/** Tries again what exceeded the quota, which may have room by now. */
-export async function retryOverQuota({ replica }: Engine): Promise<void> {
-  const ids = listRefused(replica).flatMap(({ id, reason }) => (reason === 'quota' ? id : []))
+/** Tries again what was refused for these reasons, such as the quota, which may have room by now. */
+export async function retryHeldBack({ replica }: Engine, reasons: readonly Refusal['reason'][]): Promise<void> {
+  const ids = listRefused(replica).flatMap(({ id, reason }) => (reasons.includes(reason) ? id : []))
   await changeRefused(replica, ids, 'remote', released)
 }
 

@@ -2,7 +2,7 @@ import { QuotaExceeded } from '../../../../generated/errors.ts'
 import { PushRequest } from '../../../../generated/limits.ts'
 import type { Keys } from '../../crypto/keys.ts'
 import { sealedLength } from '../../crypto/many-records.ts'
-import { ApiError } from '../../errors.ts'
+import { ApiError, OfflineError } from '../../errors.ts'
 import type { Clock } from '../../timing/clock.ts'
 import { sealOne } from '../edits/edit.ts'
 import type { Engine } from '../engine.ts'
@@ -12,23 +12,22 @@ import { correctedNow, isAhead, nextTick } from '../store/service-clock.ts'
 import type { Refusal, Row, Waiting } from '../store/store.ts'
 import { isClockTrusted } from './correct-clock.ts'
 import { demandNewest, keysOf } from './key-marks.ts'
+import { bytesOf, passageOf } from './passage.ts'
 import { presentId } from './second-life.ts'
 
 const mostChanges = PushRequest.changes.maxItems
-/** The contract's `batchBodyBytes`, without the other quotas, which would add 200 bytes to every app. */
-const mostBytes = 4 * 1024 * 1024
-/** Bytes of a change beside its ciphertext, at most. */
-const overheadBytes = 1024
 
 /** The next changes to push, one of each bookmark. */
-export function nextBatch({ replica, userId }: Engine): Waiting[] {
+export function nextBatch(parts: Engine): Waiting[] {
+  const { replica, userId } = parts
+  const { mostBytes } = passageOf(parts)
   const batch: Waiting[] = []
   let bytes = 0
   for (const id of replica.waiting) {
     const next = nextOf(replica.rows.get(id))
     if (next?.change.user_id !== userId) continue
-    bytes += overheadBytes + (next.change.encrypted_data?.length ?? 0)
-    if (batch.length === mostChanges || bytes > mostBytes) break
+    bytes += bytesOf(next)
+    if (batch.length === mostChanges || (batch.length > 0 && bytes > mostBytes)) break
     batch.push(next)
   }
   return batch
@@ -130,16 +129,26 @@ function nextOf(row: Row | undefined): Waiting | undefined {
 const mostInARow = 100
 const [quotaStatus, quotaText] = QuotaExceeded
 export const overQuota: Refusal = { reason: 'quota', status: quotaStatus, message: quotaText }
+export const tooLarge: Refusal = { reason: 'too-large', status: 413, message: 'Too large for a proxy of the service' }
+/** Each takes a second. */
+const mostTooLarge = 10
 
 /** The service's refusals during one push of the queue. */
 export class Refusals {
   /** By operation, by how many bytes the smallest change grew that exceeded the quota. */
   readonly #overQuota = new Map<string, number>()
   #inARow = 0
+  #tooLarge = 0
 
   /** The service took something. */
   reset(): void {
     this.#inARow = 0
+    this.#tooLarge = 0
+  }
+
+  /** @throws OfflineError the proxy lets nothing through, however small it is */
+  addTooLarge(error: OfflineError): void {
+    if (++this.#tooLarge === mostTooLarge) throw error
   }
 
   /** @throws ApiError the service refuses everything */
@@ -159,6 +168,11 @@ export class Refusals {
     }
     return { sendable: batch.filter((one) => !isHopeless(one)), hopeless: batch.filter(isHopeless) }
   }
+}
+
+/** True if something before the service refused a push for its size. */
+export function isTooLarge(error: unknown): error is OfflineError {
+  return error instanceof OfflineError && error.status === 413
 }
 
 /** True if the service refused the content of a push. It then stored nothing of it. */

@@ -1,5 +1,5 @@
 import { hexValue, toDigest } from '../../../protocol/digest.ts'
-import { ApiError } from '../../errors.ts'
+import { ApiError, OfflineError } from '../../errors.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Connected } from '../engine.ts'
 import type { Replica } from '../store/replica.ts'
@@ -71,12 +71,12 @@ function isIdle(parts: Connected): boolean {
   return !parts.replica.meta.isIncomplete && nextBatch(parts).length === 0
 }
 
-/** Not a digest if the service refuses: that is no reason to stop syncing. */
+/** Not a digest if the service refuses, or a proxy does: that is no reason to stop syncing. */
 async function askDigest({ transport, signal }: Connected): Promise<string> {
   try {
     return (await transport.getStatus({ signal })).digest
   } catch (error) {
-    if (error instanceof ApiError) return ''
+    if (error instanceof ApiError || (error instanceof OfflineError && error.status !== undefined)) return ''
     throw error
   }
 }

@@ -1,15 +1,28 @@
 import { compareVersions, isFarAhead } from '../../../protocol/order.ts'
 import { isEqual } from '../../bookmark/equal.ts'
-import type { ApiError } from '../../errors.ts'
+import type { ApiError, OfflineError } from '../../errors.ts'
 import { uuidv7 } from '../../ids.ts'
-import { retryOverQuota } from '../edits/refused.ts'
+import { leastWaitMs } from '../../timing/clock.ts'
+import { retryHeldBack } from '../edits/refused.ts'
 import type { Connected } from '../engine.ts'
 import { latestTimestamp, versionOf, viewOf } from '../store/row.ts'
 import type { Row, Waiting } from '../store/store.ts'
-import { idsOf, isRefusal, markSent, nextBatch, overQuota, Refusals, returnBatch, toRefusal } from './batch.ts'
+import {
+  idsOf,
+  isRefusal,
+  isTooLarge,
+  markSent,
+  nextBatch,
+  overQuota,
+  Refusals,
+  returnBatch,
+  tooLarge,
+  toRefusal,
+} from './batch.ts'
 import { correctClock, isClockTrusted, isTime, type TimeAnswer } from './correct-clock.ts'
 import { keyMarkOf } from './key-marks.ts'
 import { lostWhole, overwriting, settleFirst } from './merge.ts'
+import { passageOf } from './passage.ts'
 import { pullAll } from './pull.ts'
 import { markTold } from './told.ts'
 import type { Change, PushResponse } from './transport.ts'
@@ -23,11 +36,14 @@ const longMs = 3_600_000
  * stays here (`quarantined`), and holds up no other.
  */
 export async function pushAll(parts: Connected): Promise<void> {
-  const { outbox } = parts
+  const { outbox, clock } = parts
   if (outbox.isRefused) return
-  if (outbox.triesQuota) {
-    outbox.triesQuota = false
-    await retryOverQuota(parts)
+  const { triesAll } = outbox
+  const passage = passageOf(parts)
+  if (triesAll || passage.untilWide(clock) <= 0) {
+    outbox.triesAll = false
+    passage.widen(triesAll)
+    await retryHeldBack(parts, triesAll ? ['quota', 'too-large'] : ['too-large'])
   }
   parts.status.expectChanges(parts.replica.waiting.size - parts.replica.quarantined.size)
   const refusals = new Refusals()
@@ -65,39 +81,69 @@ async function compareClocks(parts: Connected): Promise<void> {
 
 /** Returns whether anything could be sent or decided. */
 async function pushBatch(parts: Connected, next: readonly Waiting[], refusals: Refusals): Promise<boolean> {
-  const { sendable, hopeless } = refusals.sort(parts.replica, next)
-  const decided = await returnBatch(parts.replica, hopeless, overQuota)
+  const { replica, clock } = parts
+  const passage = passageOf(parts)
+  const { sendable, hopeless } = refusals.sort(replica, next)
+  const overlarge = sendable.filter((one) => passage.isTooLarge(one))
+  const decided = (await returnBatch(replica, hopeless, overQuota)) + (await returnBatch(replica, overlarge, tooLarge))
   if (decided > 0) parts.status.countChanges(decided)
-  const batch = await markSent(parts, sendable)
+  const batch = await markSent(
+    parts,
+    sendable.filter((one) => !overlarge.includes(one)),
+  )
   // All were edited meanwhile, or sent by another tab: what waits now is looked at anew.
   if (batch.length === 0) return decided > 0 || sendable.length > 0
-  const sentAt = parts.clock.now()
+  const sentAt = clock.now()
   const answer = await send(parts, batch)
-  const heardAt = parts.clock.now()
+  const heardAt = clock.now()
   parts.signal.throwIfAborted()
-  if (isRefusal(answer)) {
+  if (isTooLarge(answer)) {
+    await narrow(parts, batch, answer, refusals)
+  } else if (isRefusal(answer)) {
     await split(parts, batch, answer, refusals)
   } else {
     refusals.reset()
+    passage.passed(batch)
     parts.status.countChanges(batch.length)
     const rejected = await settle(parts, batch, answer, { serverTime: answer.timestamp, sentAt, heardAt })
     if (rejected.length > 0) await resolveRejected(parts, rejected, answer.timestamp)
-    else if (answer.epoch !== parts.replica.meta.epoch) await pullAll(parts)
+    else if (answer.epoch !== replica.meta.epoch) await pullAll(parts)
   }
   return true
 }
 
 /** A change that another device has made since is to be merged with the edit first, unless it is to lose to it. */
-async function send({ transport, signal }: Connected, batch: readonly Waiting[]): Promise<PushResponse | ApiError> {
+async function send(
+  { transport, signal }: Connected,
+  batch: readonly Waiting[],
+): Promise<PushResponse | ApiError | OfflineError> {
   const changes = batch.map(({ change, overwrites }): Change => {
     return { ...change, if_unseen: overwrites ? 'overwrite' : 'reject' }
   })
   try {
     return await transport.push({ changes }, { signal })
   } catch (error) {
-    if (isRefusal(error)) return error
+    if (isRefusal(error) || isTooLarge(error)) return error
     throw error
   }
+}
+
+/** After a proxy refused a batch: the next one is smaller, or the change waits that is too large alone. */
+async function narrow(
+  parts: Connected,
+  batch: readonly Waiting[],
+  error: OfflineError,
+  refusals: Refusals,
+): Promise<void> {
+  const { replica, clock, status, signal } = parts
+  const isAlone = batch.length === 1
+  passageOf(parts).narrow(batch, clock)
+  await returnBatch(replica, batch, isAlone ? tooLarge : undefined)
+  if (isAlone) {
+    status.countChanges(1)
+    refusals.addTooLarge(error)
+  }
+  await clock.sleep(leastWaitMs, signal)
 }
 
 /** After a batch was refused as a whole: sends its halves, until the refused change is alone. */

@@ -1,7 +1,6 @@
 import type { components } from '../../../../generated/client.ts'
 import { openRealtime } from '../../../../generated/paths.ts'
 import type { Client } from '../../api/client.ts'
-import { unwrapOurs } from '../../api/ours.ts'
 import { answer, unwrap } from '../../api/unwrap.ts'
 
 type Schemas = components['schemas']
@@ -23,7 +22,7 @@ export interface CallOptions {
 
 /**
  * Everything that the engine needs from the network. A call rejects with ApiError, with SignedOutError if the session is
- * another user's, or has ended and could not be refreshed, with OfflineError if no response arrived, or with the signal's reason.
+ * another user's, or has ended and could not be refreshed, with OfflineError if the service did not respond, or with the signal's reason.
  */
 export interface Transport {
   getStatus(options: CallOptions): Promise<Pick<Schemas['SyncStatus'], 'digest'>>
@@ -49,14 +48,8 @@ export function clientTransport(
   const { sendOnce: fetch } = client
   return {
     getStatus: async ({ signal }) => unwrap(await answer(client.GET('/api/v1/sync/status', { signal, fetch }))),
-    pull: async (body, { signal }) => {
-      const page = await answer(client.POST('/api/v1/sync/pull', { body, signal, fetch }))
-      return unwrapOurs(page, ({ changes }) => Array.isArray(changes))
-    },
-    push: async (body, { signal }) => {
-      const outcome = await answer(client.POST('/api/v1/sync/push', { body, signal, fetch }))
-      return unwrapOurs(outcome, ({ accepted_ids }) => Array.isArray(accepted_ids))
-    },
+    pull: async (body, { signal }) => unwrap(await answer(client.POST('/api/v1/sync/pull', { body, signal, fetch }))),
+    push: async (body, { signal }) => unwrap(await answer(client.POST('/api/v1/sync/push', { body, signal, fetch }))),
     getKeyring: async ({ signal }) =>
       unwrap(await answer(client.GET('/api/v1/account/keyring', { signal, fetch }))).keyring,
     settleConflict: async (id, { signal }) => {

@@ -1,7 +1,8 @@
-import { ApiError, OfflineError, SignedOutError } from '../../errors.ts'
-import { abortable } from '../../timing/clock.ts'
+import { OfflineError, SignedOutError } from '../../errors.ts'
+import { abortable, leastWaitMs, pause } from '../../timing/clock.ts'
 import type { Connected, Engine } from '../engine.ts'
 import type { CallOptions, Transport } from '../exchange/transport.ts'
+import { askedWaitMs } from './status.ts'
 
 /** Long enough for a page of 2 MiB over a slow connection, including a busy service's delays. */
 const patienceMs = 120_000
@@ -15,10 +16,10 @@ const jitterMs = 250
 
 /**
  * Gives the engine the transport, with calls that end: without a response in time, they reject with OfflineError. They wait if
- * the service asks for it, and the status says so.
+ * the service asks for it, unless the user edits something or asks for an exchange, and the status says so.
  */
 export function connected(engine: Engine, transport: Transport, signal: AbortSignal): Connected {
-  const { clock, random, status } = engine
+  const { clock, random, status, outbox } = engine
 
   async function inTime<T>({ signal }: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
     const over = new AbortController()
@@ -46,11 +47,14 @@ export function connected(engine: Engine, transport: Transport, signal: AbortSig
         } catch (error) {
           // The status does not tell it from the end of the session.
           if (error instanceof SignedOutError && error.isOtherUser) engine.emitter.emit('error', { error })
-          const isBusy = error instanceof ApiError && (error.status === 429 || error.status === 503)
-          const askedMs = isBusy ? error.retryAfterMs : undefined
+          const isBusy = [429, 503].includes((error as { status?: number }).status ?? 0)
+          const askedMs = isBusy ? askedWaitMs(error) : undefined
           if (askedMs === undefined || waits === mostWaits || waitedMs + askedMs > mostWaitMs) throw error
           status.stop(error)
-          await clock.sleep(askedMs + random() * jitterMs, options.signal)
+          const { rung } = outbox.hurry
+          await clock.sleep(leastWaitMs, options.signal)
+          await pause(clock, askedMs - leastWaitMs + random() * jitterMs, [rung], options.signal)
+          options.signal.throwIfAborted()
           waitedMs += askedMs
         }
       }

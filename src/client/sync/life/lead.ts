@@ -1,17 +1,18 @@
-import { ApiError } from '../../errors.ts'
-import { pause } from '../../timing/clock.ts'
+import { leastWaitMs, pause } from '../../timing/clock.ts'
 import { settleDeletions } from '../edits/deletions.ts'
 import type { Connected } from '../engine.ts'
 import { checkDigest, untilCheck } from '../exchange/check-digest.ts'
 import { correctClock } from '../exchange/correct-clock.ts'
 import { exchange } from '../exchange/exchange.ts'
 import { noted } from '../exchange/journal.ts'
+import { passageOf } from '../exchange/passage.ts'
 import { pullAll } from '../exchange/pull.ts'
 import { pushAll } from '../exchange/push.ts'
 import { type NumberedEvent, takeMessages } from '../exchange/take.ts'
 import { settleTold } from '../exchange/told.ts'
 import { encryptAnew } from '../rotation/rotation.ts'
 import { Channel } from './channel.ts'
+import { askedWaitMs } from './status.ts'
 
 const pollMs = 30_000
 /** After this many refused handshakes in a row, the client polls for changes and tries a handshake only now and then. */
@@ -66,11 +67,14 @@ export async function lead(engine: Connected): Promise<void> {
         await pause(clock, pollMs * (0.75 + random() / 2), [network.rung, outbox.rung], signal)
       }
     } catch (error) {
-      const askedMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0
+      const askedMs = askedWaitMs(error) ?? 0
       const isHopeless = signal.aborted || !status.fail(error)
       status.endExchange()
       if (isHopeless) return
-      await pause(clock, Math.max(backoff(), askedMs), [network.rung], signal)
+      await pause(clock, leastWaitMs, [network.rung], signal)
+      const alarms = askedMs > 0 ? [network.rung, outbox.rung] : [network.rung]
+      const moreMs = Math.min(backoff(), longestMs - leastWaitMs)
+      await pause(clock, Math.max(moreMs, askedMs - leastWaitMs), alarms, signal)
     }
   }
 }
@@ -115,7 +119,7 @@ async function follow(engine: Connected, channel: Channel, epoch: string, since:
     await tabs.exclusively('exchange', () => noted(engine, 'live', task), signal)
     // It falls when the browser has emptied the store, but the channel goes on from where it was.
     cursor = Math.max(cursor, replica.meta.cursor)
-    const checkAt = clock.now() + untilCheck(engine)
+    const checkAt = clock.now() + Math.min(untilCheck(engine), passageOf(engine).untilWide(clock))
     await pause(clock, checkAt - clock.now(), [channel.activity.rung, outbox.rung], signal)
     if (clock.now() >= checkAt && channel.isOpen) await checkDigest(engine)
   }

@@ -116,9 +116,10 @@ export class Run {
 
   async syncNow(caller: AbortSignal | undefined): Promise<void> {
     await this.load()
-    const { outbox, status, network } = this.#engine
+    const { outbox, status, network, tabs } = this.#engine
     const signal = this.#signalFor(caller)
     outbox.reopen()
+    tabs.post({ type: 'hurry' })
     try {
       const { deferred, connected } = await abortable(this.#reach(signal), signal)
       const exchanging = deferred.exchange(connected)
@@ -294,7 +295,8 @@ export class Run {
 
   #hear(message: TabMessage): void {
     if (!this.#loaded || this.#ended.signal.aborted) return
-    const { replica, status, tabs } = this.#engine
+    const { replica, status, tabs, outbox } = this.#engine
+    if (message.type === 'hurry') outbox.press()
     // A tab that has just been opened knows nothing of what is left in this one alone, if the browser has emptied the store.
     if (message.type === 'rows' || message.type === 'hello') {
       const { ids, origin, conflicts } = message.type === 'rows' ? message : nothingNew

@@ -120,17 +120,17 @@ export class StatusBoard {
       return false
     }
     const reason = this.stop(error)
-    if (!(error instanceof OfflineError)) {
+    if (!(error instanceof OfflineError) || error.status !== undefined) {
       this.#parts.emitter.emit('error', { error: error instanceof Error ? error : new Error(String(error)) })
     }
     return reason !== 'keys' && reason !== 'outdated'
   }
 
-  /** Shows why nothing can be exchanged, and until when, if the service asks to wait. */
+  /** Shows why nothing can be exchanged, and until when, if that was asked for. */
   stop(error: unknown): SyncReason {
     const reason = reasonOf(error, this.#parts.replica)
-    const { retryAfterMs } = error as Partial<ApiError>
-    this.set('offline', reason, retryAfterMs === undefined ? undefined : this.#parts.clock.now() + retryAfterMs)
+    const waitMs = askedWaitMs(error)
+    this.set('offline', reason, waitMs === undefined ? undefined : this.#parts.clock.now() + waitMs)
     return reason
   }
 
@@ -159,10 +159,21 @@ export class StatusBoard {
   }
 }
 
+/** The longest wait (ms) that is heeded of the service, which asks a sync for no longer, and of a proxy. */
+const longestWaitMs = { service: 600_000, proxy: 60_000 }
+
+/** How long the service, or what responded in its place, asks to wait (ms). */
+export function askedWaitMs(error: unknown): number | undefined {
+  const asked = error instanceof ApiError || error instanceof OfflineError ? error.retryAfterMs : undefined
+  const longest = longestWaitMs[error instanceof ApiError ? 'service' : 'proxy']
+  return asked === undefined ? undefined : Math.min(asked, longest)
+}
+
 function reasonOf(error: unknown, { faults }: Replica): SyncReason {
   if (error instanceof RecordError && error.fault === 'unknown-key') return 'keys'
   if (error instanceof StoreVersionError) return 'outdated'
   if (error instanceof StoreBlockedError) return 'blocked'
-  if (error instanceof ApiError) return error.status === 429 ? 'limited' : 'service'
+  const { status } = error as Partial<ApiError>
+  if (status !== undefined) return status === 429 ? 'limited' : 'service'
   return faults.has(error as object) ? 'storage' : 'network'
 }

@@ -2,11 +2,15 @@ import { editOf } from '../../../protocol/encrypted-anew.ts'
 import { bytesToBase64 } from '../../crypto/base64.ts'
 import type { Keys } from '../../crypto/keys.ts'
 import { sealedLength } from '../../crypto/many-records.ts'
+import type { OfflineError } from '../../errors.ts'
 import { uuidv7 } from '../../ids.ts'
+import { leastWaitMs } from '../../timing/clock.ts'
 import { sealList } from '../edits/seal-list.ts'
 import type { Connected } from '../engine.ts'
+import { isTooLarge } from '../exchange/batch.ts'
 import { exchange } from '../exchange/exchange.ts'
 import { keyMarkOf, takeKeys } from '../exchange/key-marks.ts'
+import { overheadBytes, passageOf } from '../exchange/passage.ts'
 import { pullAll } from '../exchange/pull.ts'
 import type { Change } from '../exchange/transport.ts'
 import type { Row, Version } from '../store/store.ts'
@@ -14,7 +18,6 @@ import type { Row, Version } from '../store/store.ts'
 type OnProgress = ((done: number, total: number) => void) | undefined
 
 const mostRows = 500
-const mostCharacters = 4 * 1024 * 1024
 /** The service's limit. */
 const longestId = 128
 
@@ -65,25 +68,41 @@ function isStale({ version, held, unreadable, waiting }: Row, newest: string, gi
 }
 
 async function encryptBatch(parts: Connected, stale: readonly Row[], given: Set<string>): Promise<void> {
-  const { replica, keys } = parts
+  const { replica, keys, clock, signal } = parts
+  const passage = passageOf(parts)
   // Another tab may have newer keys by now.
   await takeKeys(replica, keys)
-  const rows = firstOf(stale)
+  const rows = firstOf(stale, passage.mostBytes)
   const { prefix } = keys
   const changes = await encryptRows(parts, rows)
   // Newer keys have come meanwhile: nothing is sent under those before them.
   if (keys.prefix !== prefix) return
-  if (changes.length > 0) await push(parts, changes)
+  const refusal = changes.length > 0 ? await push(parts, changes).catch(unlessTooLarge) : undefined
+  if (refusal) {
+    passage.narrow(
+      changes.map((change) => ({ change })),
+      clock,
+    )
+    await clock.sleep(leastWaitMs, signal)
+    // One that is too large alone is left to the next start.
+    if (changes.length > 1) return
+  }
   for (const { id, version } of rows) {
     if (version && replica.rows.get(id)?.version?.event_id === version.event_id) given.add(version.event_id)
   }
 }
 
-function firstOf(stale: readonly Row[]): Row[] {
-  let characters = 0
+/** A proxy of the service may let only smaller requests through. */
+function unlessTooLarge(error: unknown): OfflineError {
+  if (isTooLarge(error)) return error
+  throw error
+}
+
+function firstOf(stale: readonly Row[], mostBytes: number): Row[] {
+  let bytes = 0
   const fits = ({ version }: Row, index: number) => {
-    characters += version?.bookmark ? sealedLength(version.bookmark) : 0
-    return index === 0 || characters <= mostCharacters
+    bytes += overheadBytes + (version?.bookmark ? sealedLength(version.bookmark) : 0)
+    return index === 0 || bytes <= mostBytes
   }
   return stale.slice(0, mostRows).filter(fits)
 }

@@ -29,7 +29,7 @@ export type SyncState = 'connecting' | 'syncing' | 'online' | 'polling' | 'offli
  * Why something waits. The first seven make the state `offline`; with the others, everything else continues.
  * - `network`: nothing responds: no network, or no service
  * - `service`: it responds, but with an error (`error`): the service is at fault or busy, or what responds is not the service
- * - `limited`: the service has had too many requests from here (429), and is asked again at `retryAt`
+ * - `limited`: the service, or a proxy, has had too many requests from here (429), and is asked again at `retryAt`
  * - `storage`: this device's storage is full, or a browser's fails (`error`)
  * - `blocked`: another tab keeps the store from being opened (`error`): an older version of the app that the browser has frozen.
  *   It goes on once that tab is closed
@@ -37,7 +37,7 @@ export type SyncState = 'connecting' | 'syncing' | 'online' | 'polling' | 'offli
  * - `keys`: another device has rotated the keys: open the vault again and call `adoptKeys`, then `start`. Edits are kept
  * - `deletions`: deletes wait for approval (`heldDeletions`)
  * - `quota`: edits would exceed the user's quota (`quarantined`)
- * - `refused`: the service refused edits (`quarantined`)
+ * - `refused`: the service refused edits, or a proxy did for their size (`quarantined`)
  */
 export type SyncReason =
   | 'network'

@@ -27,13 +27,17 @@ export interface Version {
   overwritten?: components['schemas']['SyncEvent']['overwritten'] | undefined
 }
 
-/** Why the service did not take a change. It stored nothing of it. */
+/** Why a change was not taken. The service stored nothing of it. */
 export interface Refusal {
-  /** `quota`: it would exceed the user's quota; `refused`: it is malformed or too large */
-  reason: 'quota' | 'refused'
+  /**
+   * - `quota`: it would exceed the user's quota
+   * - `refused`: the service calls it malformed or too large
+   * - `too-large`: a proxy before the service did not let it through; it is tried again by itself
+   */
+  reason: 'quota' | 'refused' | 'too-large'
   /** HTTP status. */
   status: number
-  /** The service's text. */
+  /** The service's text, if it has refused it. */
   message: string
 }
 

@@ -6,6 +6,7 @@ export type TabMessage =
   | { type: 'rows'; ids: string[]; origin: 'local' | 'remote'; conflicts: Conflict[] }
   | ({ type: 'state' } & TabReport)
   | { type: 'hello' }
+  | { type: 'hurry' }
   | { type: 'signed-out' }
 
 /** How the exchange of a tab with the service stands: see `SyncStatus`. */

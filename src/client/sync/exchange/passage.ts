@@ -1,0 +1,74 @@
+import type { Clock } from '../../timing/clock.ts'
+import type { Change } from './transport.ts'
+
+/** The contract's `batchBodyBytes`, without the other quotas, which would add 200 bytes to every app. */
+const mostBytes = 4 * 1024 * 1024
+/** Bytes of a change beside its ciphertext, at most. */
+export const overheadBytes = 1024
+/** A proxy that is at fault is soon well again; one with a limit of its own keeps it. */
+const [firstWaitMs, longestWaitMs] = [60_000, 3_600_000]
+
+/** A change, as it waits. */
+interface Waiting {
+  change: Change
+}
+
+export function bytesOf({ change }: Waiting): number {
+  return overheadBytes + (change.encrypted_data?.length ?? 0)
+}
+
+function sizeOf(batch: readonly Waiting[]): number {
+  return batch.reduce((sum, one) => sum + bytesOf(one), 0)
+}
+
+export function passageOf({ outbox }: { outbox: { passage: Passage | undefined } }): Passage {
+  outbox.passage ??= new Passage()
+  return outbox.passage
+}
+
+/** How much passes a proxy before the service that answers 413 itself, as far as this tab has found out. */
+export class Passage {
+  /** Of one push. */
+  mostBytes = mostBytes
+  /** A change of so many bytes did not pass, although it was alone. */
+  #tooLarge = Number.POSITIVE_INFINITY
+  /** The smallest push that has not passed, until one of its size does. */
+  #refused = Number.POSITIVE_INFINITY
+  #waitMs = firstWaitMs
+  /** When everything is tried again (Unix ms); undefined while nothing is known to be held back. */
+  #widenAt: number | undefined
+
+  /** A push of these did not pass: the next one is half as large. */
+  narrow(batch: readonly Waiting[], clock: Clock): void {
+    const bytes = sizeOf(batch)
+    this.#refused = Math.min(this.#refused, bytes)
+    if (batch.length === 1) this.#tooLarge = Math.min(this.#tooLarge, bytes)
+    else this.mostBytes = bytes / 2
+    this.#widenAt ??= clock.now() + this.#waitMs
+  }
+
+  /** A push of these has passed. */
+  passed(batch: readonly Waiting[]): void {
+    if (sizeOf(batch) < this.#refused) return
+    this.#refused = Number.POSITIVE_INFINITY
+    this.#waitMs = firstWaitMs
+  }
+
+  isTooLarge(waiting: Waiting): boolean {
+    return bytesOf(waiting) >= this.#tooLarge
+  }
+
+  /** How long until everything is tried again (ms). */
+  untilWide(clock: Clock): number {
+    // Also if the clock was put back.
+    return this.#widenAt === undefined ? longestWaitMs : Math.min(this.#waitMs, this.#widenAt - clock.now())
+  }
+
+  /** @param isAsked the user asks for it: else the next wait is longer */
+  widen(isAsked = false): void {
+    this.#waitMs = isAsked ? firstWaitMs : Math.min(2 * this.#waitMs, longestWaitMs)
+    this.mostBytes = mostBytes
+    this.#tooLarge = Number.POSITIVE_INFINITY
+    this.#widenAt = undefined
+  }
+}

@@ -1,0 +1,330 @@
+/**
+ * Something between a device and its service answers in its place: a proxy, a captive portal, a firewall. Whatever it says is
+ * nobody's word: once it is gone, everything has arrived by itself, nothing is quarantined and nobody is signed out.
+ */
+import fc from 'fast-check'
+import t from 'tap'
+import { createClient } from '../../../src/client/api/client.ts'
+import type { SendRequest } from '../../../src/client/api/retry.ts'
+import * as deferred from '../../../src/client/sync/deferred.ts'
+import { memoryStore } from '../../../src/client/sync/store/memory.ts'
+import { createSyncOver, type Sync } from '../../../src/client/sync/sync.ts'
+import { depth, isDeep } from '../../support/depth.ts'
+import { type CookieJar, cookieOf, jarOf, setCookies } from '../connection.ts'
+import { counted, until } from './clock.ts'
+import { bookmark, openPeople, type Person } from './device.ts'
+import { TestSocket } from './network.ts'
+
+const people = await openPeople()
+
+/** What is answered in the service's place; undefined: the request goes on to it. */
+type Middlebox = (request: Request, body: string) => Response | undefined
+
+interface Behind {
+  sync: Sync
+  box: Middlebox | undefined
+  cookies: CookieJar
+  /** When the middlebox has answered (Unix ms). */
+  answers: number[]
+  /** Ids that it has emitted errors about. */
+  errors: (string | undefined)[]
+  sockets: TestSocket[]
+}
+
+/** A device with the real client, whose requests meet the middlebox. Its socket is open while there is none. */
+function openBehind(person: Person, id: string): Behind {
+  const { user, world } = person
+  const behind = { cookies: jarOf(user), answers: [], errors: [], sockets: [], box: undefined } as unknown as Behind
+  const fetch: SendRequest = (request) =>
+    counted(async () => {
+      request.signal.throwIfAborted()
+      const payload = request.body ? await request.text() : undefined
+      const made = behind.box?.(request, payload ?? '')
+      if (made) {
+        behind.answers.push(world.time)
+        return made
+      }
+      const headers = { ...Object.fromEntries(request.headers), cookie: cookieOf(behind.cookies) }
+      const { pathname: url } = new URL(request.url)
+      const method = request.method as 'GET'
+      const answer = await people.app.app.inject({ method, url, headers, ...(payload && { payload }) })
+      setCookies(behind.cookies, [answer.headers['set-cookie'] ?? []].flat())
+      const text = answer.rawPayload.length > 0 ? answer.payload : null
+      return asFetched(new Response(text, { status: answer.statusCode, headers: answer.headers as HeadersInit }))
+    })
+  const client = createClient({ baseUrl: 'http://localhost', deviceId: id, fetch })
+  let epoch = ''
+  const webSocket = (url: string) => {
+    const socket = new TestSocket(Number(new URL(url).searchParams.get('since')), () => epoch)
+    behind.sockets.push(socket)
+    queueMicrotask(() => (behind.box ? socket.close(1006) : socket.greet(world.time)))
+    return socket
+  }
+  behind.sync = createSyncOver(
+    ({ clientTransport }) => {
+      const transport = clientTransport(client, user.userId, webSocket)
+      const pull: typeof transport.pull = async (body, options) => {
+        const page = await transport.pull(body, options)
+        epoch = page.epoch
+        return page
+      }
+      return { ...transport, pull }
+    },
+    {
+      keys: structuredClone(person.keys),
+      userId: user.userId,
+      deviceId: id,
+      store: memoryStore(),
+      clock: world.clock(),
+      random: Math.random,
+      loadDeferred: async () => deferred,
+    },
+  )
+  behind.sync.on('error', ({ id }) => behind.errors.push(id))
+  return behind
+}
+
+/** Of the page's own origin, as in Node: a program can read all headers. */
+function asFetched(response: Response): Response {
+  return Object.defineProperty(response, 'type', { value: 'basic' })
+}
+
+type Form = keyof typeof forms
+const forms = {
+  html: ['text/html; charset=utf-8', '<html><head><title>Bad request</title></head></html>'],
+  json: ['application/json', '{"message":"Forbidden"}'],
+  'the text of an error': ['application/json', '{"error":"Authentication required"}'],
+  'no session': ['application/json', '{"authenticated":false,"success":false}'],
+  text: ['text/plain; charset=utf-8', 'Nope'],
+  empty: ['', ''],
+  truncated: ['application/json', '{"error":"Request body too large"}'],
+  slow: ['application/json', '{"error":"Request body too large"}'],
+} as const
+const allForms = Object.keys(forms) as Form[]
+
+function answerOf(status: number, form: Form, retryAfter: string | undefined, signal: AbortSignal): Response {
+  // `fetch` makes no response of it.
+  if (status === 0) throw new TypeError('fetch failed')
+  const [type, text] = forms[form]
+  const headers = { ...(type && { 'content-type': type }), ...(retryAfter && { 'retry-after': retryAfter }) }
+  const hasBody = ![204, 205, 304].includes(status) && form !== 'empty'
+  if (!hasBody) return asFetched(new Response(null, { status, headers }))
+  if (form !== 'truncated' && form !== 'slow') return asFetched(new Response(text, { status, headers }))
+  const half = new TextEncoder().encode(text.slice(0, text.length / 2))
+  const body = new ReadableStream({
+    start(controller) {
+      controller.enqueue(half)
+      signal.addEventListener('abort', () => controller.error(signal.reason))
+    },
+    pull(controller) {
+      if (form === 'truncated') controller.error(new TypeError('terminated'))
+    },
+  })
+  return asFetched(new Response(body, { status, headers }))
+}
+
+const operations = ['push', 'pull', 'refresh', 'status', 'all'] as const
+const retryAfters = [undefined, '0', '7', '86400', '999999999999', 'Wed, 21 Oct 2026 07:28:00 GMT'] as const
+
+interface Fault {
+  status: number
+  form: Form
+  operation: (typeof operations)[number]
+  retryAfter?: (typeof retryAfters)[number]
+  seconds: number
+}
+
+const person = await people.person(t)
+const { world } = person
+let count = 0
+
+/** Returns what is wrong; undefined if all has arrived. */
+async function meet(
+  device: Behind,
+  { status, form, operation, retryAfter, seconds }: Fault,
+): Promise<string | undefined> {
+  const { sync, answers, cookies } = device
+  const ids = [0, 1, 2, 3].map((edit) => `e${count}-${edit}`)
+  count++
+  answers.length = 0
+  // Real time limits a refresh, which all tabs wait for.
+  if (operation === 'refresh' && form === 'slow') return undefined
+  if (operation === 'refresh') cookies.service_session = 'gone'
+  device.box = ({ url, signal }) =>
+    operation === 'all' || new URL(url).pathname.endsWith(`/${operation}`)
+      ? answerOf(status, form, retryAfter, signal)
+      : undefined
+  if (operation === 'all') for (const socket of device.sockets) socket.close(1006)
+  await sync.put(ids.slice(0, 3).map((id) => bookmark(id, 'new')))
+  await world.pass((seconds * 1000) / 2)
+  await sync.put(bookmark(ids[3] as string, 'later'))
+  await world.pass((seconds * 1000) / 2)
+  const gaps = answers.slice(1).map((at, index) => at - (answers[index] as number))
+  device.box = undefined
+  // A fault that was slow, or asked to wait, is followed by a wait.
+  for (let waits = 0; waits < 90 && sync.status().waiting > 0; waits++) await world.pass(10_000)
+  const { state, waiting, quarantined = 0 } = sync.status()
+  if (waiting > 0 || quarantined > 0) return `${waiting} wait, ${quarantined} are quarantined, ${state}`
+  if (state === 'signed-out') return state
+  const nearest = Math.min(...gaps)
+  return nearest < 1000 ? `two requests in ${nearest} ms, ${answers.length} in ${seconds} s` : undefined
+}
+
+async function startBehind(): Promise<Behind> {
+  const device = openBehind(person, `d${count}`)
+  await device.sync.start()
+  await until(() => device.sync.status().state === 'online')
+  return device
+}
+
+/** 1xx are none that `fetch` returns. */
+const statuses = [0, ...Array.from({ length: 400 }, (_, index) => 200 + index)]
+/** By these alone, programs decide. */
+const telling = [
+  200, 204, 302, 400, 401, 403, 404, 405, 408, 409, 410, 412, 413, 426, 429, 431, 500, 502, 503, 504, 511,
+]
+
+for (const [place, operation] of operations.entries()) {
+  t.test(`whatever a middlebox answers to ${operation}, all arrives by itself once it is gone`, async (t) => {
+    let device = await startBehind()
+    const failures: string[] = []
+    for (const fault of faultsOf(operation, place)) {
+      const wrong = await meet(device, fault)
+      if (wrong === undefined) continue
+      failures.push(`${fault.status} ${fault.form}, Retry-After ${fault.retryAfter}: ${wrong}`)
+      await device.sync.stop()
+      device = await startBehind()
+    }
+    t.same(failures, [])
+    t.same(
+      device.errors.filter((id) => id !== undefined),
+      [],
+    )
+    await device.sync.stop()
+  })
+}
+
+/** In depth, all of them; else each status at one of the operations, and at pushes in each form what programs decide by. */
+function faultsOf(operation: Fault['operation'], place: number): Fault[] {
+  const isTried = (status: number) =>
+    isDeep || status % operations.length === place || (operation === 'push' && telling.includes(status))
+  return statuses.filter(isTried).flatMap((status) => {
+    const isTelling = isDeep || (operation === 'push' && telling.includes(status))
+    const tried = isTelling ? allForms : allForms.slice(status % allForms.length).slice(0, 1)
+    return tried.map((form, which): Fault => {
+      const retryAfter = retryAfters[(status + which) % retryAfters.length]
+      return { status, form, operation, retryAfter, seconds: 30 }
+    })
+  })
+}
+
+const faults = fc.record({
+  status: fc.oneof(fc.constantFrom(...telling), fc.constantFrom(...statuses)),
+  form: fc.constantFrom(...allForms),
+  operation: fc.constantFrom(...operations),
+  retryAfter: fc.constantFrom(...retryAfters),
+  seconds: fc.integer({ min: 1, max: 200 }),
+})
+
+t.test('so it does after several in a row, however long each stays', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(faults, { minLength: 1, maxLength: 4 }), async (several) => {
+      const device = await startBehind()
+      try {
+        for (const fault of several) {
+          const wrong = await meet(device, fault)
+          if (wrong !== undefined) throw new Error(wrong)
+        }
+      } finally {
+        await device.sync.stop()
+      }
+    }),
+    { numRuns: depth(15, 500) },
+  )
+  t.pass()
+})
+
+/** As the service refuses; without the header, as a page of another origin may read it behind a proxy. */
+function refusal(status: number, error: string, code: string | undefined): Response {
+  const response = Response.json({ error }, { status, headers: code ? { 'x-error-code': code } : {} })
+  return code ? asFetched(response) : Object.defineProperty(response, 'type', { value: 'cors' })
+}
+
+for (const isMarked of [true, false]) {
+  const marked = isMarked ? 'by X-Error-Code' : 'by its sentence, where a page reads no header'
+  t.test(`the service's own refusals count: ${marked}`, async (t) => {
+    const code = (name: string) => (isMarked ? name : undefined)
+    for (const [path, status, error, name, expected] of [
+      ['/push', 400, 'changes[0].base must be an integer', 'BadRequest', { quarantined: 1, reason: 'refused' }],
+      ['/push', 413, 'Request body too large', 'TooLarge', { quarantined: 1, reason: 'refused' }],
+      ['/push', 413, 'Storage quota exceeded', 'QuotaExceeded', { quarantined: 1, reason: 'quota' }],
+      ['', 401, 'Invalid or expired session', 'InvalidSession', { state: 'signed-out' }],
+      ['', 403, 'Forbidden user', 'ForbiddenUser', { state: 'signed-out' }],
+    ] as const) {
+      const device = await startBehind()
+      device.box = ({ url }) => (new URL(url).pathname.endsWith(path) ? refusal(status, error, code(name)) : undefined)
+      await device.sync.put(bookmark(`own${count++}`, 'new'))
+      await world.pass(5000)
+      t.match(device.sync.status(), { waiting: 1, ...expected }, `${status} ${error}`)
+      await device.sync.stop()
+    }
+  })
+}
+
+t.test(
+  'an edit or a click ends a wait that was asked for, and no more than one request a second follows',
+  async (t) => {
+    for (const [status, seconds, most] of [
+      [429, 86_400, 60],
+      [503, 999_999_999_999, 60],
+    ] as const) {
+      const device = await startBehind()
+      device.box = () => answerOf(status, 'text', `${seconds}`, new AbortController().signal)
+      await device.sync.put(bookmark(`asked${count++}`, 'one'))
+      await world.pass(2000)
+      const { retryAt = 0 } = device.sync.status()
+      t.ok(retryAt > world.time && retryAt <= world.time + most * 1000, 'it waits for a minute at most')
+      const before = device.answers.length
+      for (let edit = 0; edit < 50; edit++) {
+        await device.sync.put(bookmark(`asked${count++}`, 'more'))
+        await world.pass(100)
+      }
+      t.ok(device.answers.length - before >= 2, `${device.answers.length - before} attempts in 5 s of edits`)
+      const gaps = device.answers.slice(1).map((at, index) => at - (device.answers[index] as number))
+      t.ok(Math.min(...gaps) >= 1000, `${Math.min(...gaps)} ms`)
+      device.box = undefined
+      const asking = device.sync.syncNow()
+      await world.pass(2000)
+      await asking
+      t.match(device.sync.status(), { waiting: 0 })
+      await device.sync.stop()
+    }
+  },
+)
+
+t.test(
+  'what a proxy takes for too large is sent in parts; one edit that is too large alone waits, and is tried again',
+  async (t) => {
+    const device = await startBehind()
+    const limit = 20_000
+    let isLimited = true
+    device.box = ({ url }, body) =>
+      isLimited && url.endsWith('/push') && body.length > limit
+        ? answerOf(413, 'html', undefined, new AbortController().signal)
+        : undefined
+    const description = 'd'.repeat(40_000)
+    const ids = Array.from({ length: 100 }, () => `part${count++}`)
+    await device.sync.put([bookmark('large', 'large', { description }), ...ids.map((id) => bookmark(id, 'small'))])
+    await world.pass(30_000)
+    t.match(device.sync.status(), { state: 'online', waiting: 1, quarantined: 1 })
+    t.match(device.sync.quarantined(), [{ id: 'large', reason: 'too-large', status: 413 }])
+    t.notOk(ids.some((id) => device.sync.isWaiting(id)))
+    const before = device.answers.length
+    await world.pass(3_600_000)
+    t.ok(device.answers.length - before <= 8, `${device.answers.length - before} attempts in an hour`)
+    isLimited = false
+    await world.pass(3_600_000)
+    t.match(device.sync.status(), { waiting: 0 })
+    await device.sync.stop()
+  },
+)
