@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import type { Report } from '../../src/service/terminal/progress.ts'
 import { buildExtension } from '../package/extension.ts'
-import { launchChromium } from '../servers/chromium.ts'
+import { launchChromium, pressAtOnce } from '../servers/chromium.ts'
 import { serveOwn } from '../servers/service.ts'
 import { openExtensionPage } from './extension-page.ts'
 import { library } from './library.ts'
@@ -20,6 +20,7 @@ export async function drawPictures(report: Report): Promise<string> {
   opened.defer(() => browser.close())
   const wide = { width: 1440, height: 780 }
   const page = await browser.newPage({ viewport: wide, reducedMotion: 'reduce' })
+  await pressAtOnce(page)
   const draw = (of: Page, name: string) => of.screenshot({ path: fileURLToPath(new URL(`${name}.png`, folder)) })
 
   report('signing in', 1, 5)

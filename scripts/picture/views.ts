@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import type { Report } from '../../src/service/terminal/progress.ts'
-import { launchChromium } from '../servers/chromium.ts'
+import { launchChromium, pressAtOnce } from '../servers/chromium.ts'
 import { serveOwn } from '../servers/service.ts'
 import { library } from './library.ts'
 import { choosePassphrase, comeToDoor, confirmCode, goTo, importBookmarks, openVault, upToDate } from './person.ts'
@@ -89,6 +89,7 @@ async function openStudio(
 ): Promise<Studio> {
   const [usual = null] = sizes
   const page = await browser.newPage({ ...options, locale, reducedMotion: 'reduce', viewport: usual })
+  await pressAtOnce(page)
   const drawAll = async (name: string, scene?: Scene) => {
     for (const size of sizes) {
       await page.setViewportSize(size)

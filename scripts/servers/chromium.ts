@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { basename } from 'node:path'
 import { promisify } from 'node:util'
-import { type Browser, chromium } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { isProgram } from './program.ts'
 
 const run = promisify(execFile)
@@ -48,4 +48,13 @@ export const chromiumArguments = [
 /** Headless. */
 export async function launchChromium(...options: string[]): Promise<Browser> {
   return chromium.launch({ executablePath: await find(['shell', 'browser']), args: [...chromiumArguments, ...options] })
+}
+
+/** Lets a program press without the time that `ui/press.ts` gives people to see what has changed. */
+export async function pressAtOnce(opened: BrowserContext | Page): Promise<void> {
+  await opened.addInitScript(() => {
+    const { setTimeout: later } = window
+    const run = (work: () => void, ms = 0, ...args: []) => (ms === 400 ? work() : later(work, ms, ...args))
+    Object.assign(window, { setTimeout: run })
+  })
 }

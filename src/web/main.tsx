@@ -8,6 +8,7 @@ import { thisDevice } from './session/device.ts'
 import { watchEntries } from './session/entries.ts'
 import { send } from './session/network.ts'
 import { comeBack, lockWithOtherTabs } from './session/session.ts'
+import { watchPresses } from './ui/press.ts'
 import { language } from './words/language.ts'
 
 const page = document.querySelector('#page') as HTMLElement
@@ -23,6 +24,7 @@ function start(): void {
   document.documentElement.lang = language
   const device = thisDevice()
   const client = createClient({ baseUrl: location.origin, deviceId: device.id, fetch: seen(send) })
+  watchPresses()
   keepScanned()
   comeBack()
   watchEntries()

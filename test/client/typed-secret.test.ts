@@ -38,5 +38,8 @@ t.test('What is typed opens as what it is, and what is wrong with it is told as 
     t.equal(await tryTyped('ada', typed, openBy(spaced)), 'code', typed)
   for (const typed of [spaced, short]) t.equal(await tryTyped('ada', typed, openBy(typed)), 'passphrase', typed)
   await t.rejects(tryTyped('ada', spaced.trim(), openBy(spaced)), fault('wrong-passphrase'))
+  // A phone's keyboard adds a space after a suggestion.
+  t.equal(await tryTyped('ada', spaced, openBy(spaced.trim())), 'passphrase')
+  await t.rejects(tryTyped('ada', spaced, openBy('another')), fault('wrong-passphrase'))
   await t.rejects(tryTyped('ada', code.slice(1), openBy(spaced)), fault('mistyped-recovery-code'))
 })

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import packageJson from '../../package.json' with { type: 'json' }
 import { makeCertificate } from '../../scripts/servers/certificate.ts'
-import { launchChromium } from '../../scripts/servers/chromium.ts'
+import { launchChromium, pressAtOnce } from '../../scripts/servers/chromium.ts'
 import { freePort } from '../../scripts/servers/free-port.ts'
 import { isDeep } from '../support/depth.ts'
 import { debian, type Machine } from '../support/machine.ts'
@@ -126,6 +126,7 @@ async function debianPackage(t: Test, boot: () => Promise<Machine>, released: st
   const device = async () => {
     const context = await browser.newContext()
     context.setDefaultTimeout(300_000)
+    await pressAtOnce(context)
     const page = await context.newPage()
     await page.goto(`https://${site}`)
     await page.getByRole('button', { name: 'Sign in' }).click()

@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Browser, BrowserContext, FrameLocator, Locator, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, FrameLocator, Locator, Page } from 'playwright-core'
 import root, { type Test } from 'tap'
-import { launchChromium, NoChromiumError } from '../../scripts/servers/chromium.ts'
+import { launchChromium, NoChromiumError, pressAtOnce } from '../../scripts/servers/chromium.ts'
 import { freePort } from '../../scripts/servers/free-port.ts'
 import { createKeyring } from '../../src/client/crypto/keyring.ts'
 import { folder, type Service, startService } from '../support/service.ts'
@@ -56,11 +56,17 @@ const patienceMs = 300_000
 export const keepsPage = { serviceWorkers: 'allow' } as const
 
 /** A browser of its own, whose pages must stay on this machine and must not complain, except of what is expected. */
-export async function openContext(t: Test, browser: Browser, options = {}, expected?: RegExp): Promise<BrowserContext> {
+export async function openContext(
+  t: Test,
+  browser: Browser,
+  options: BrowserContextOptions = {},
+  expected?: RegExp,
+): Promise<BrowserContext> {
   const usual = { viewport: { width: 1200, height: 800 }, serviceWorkers: 'block' } as const
   const context = await browser.newContext({ ...usual, ...options })
   context.setDefaultTimeout(patienceMs)
   await context.addInitScript(lengthen, patienceMs)
+  await pressAtOnce(context)
   t.teardown(() => context.close())
   describeFailure(t, context)
   context.on('request', (request) => {
@@ -192,8 +198,9 @@ export async function openPage(t: Test, browser: Browser, name: string, options 
 }
 
 export async function openVault(page: Page | FrameLocator, secret = passphrase): Promise<void> {
-  await page.getByLabel('Passphrase or recovery code').fill(secret)
-  await page.getByRole('button', { name: 'Open', exact: true }).click()
+  const field = page.getByLabel('Passphrase or recovery code')
+  await field.fill(secret)
+  await field.press('Enter')
   await live(page)
 }
 

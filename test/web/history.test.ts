@@ -34,7 +34,7 @@ if (typeof browser === 'string') t.plan(0, browser)
 else {
   t.test('earlier versions, the trash, going back in time, devices, and German', async (t) => {
     const origin = await demoOrigin()
-    const look = { ...keepsPage, viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' }
+    const look = { ...keepsPage, viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' } as const
     const page = await (await openContext(t, browser, look)).newPage()
     await enterVault(page, origin, 'Lamarr')
     await addBookmark(page, 'Frequency hopping', 'https://example.org/patents/2292387')

@@ -149,6 +149,8 @@ else {
       await page.keyboard.press('Enter')
       const chips = dialog.getByRole('button', { name: /^Remove tag/ })
       t.same(await chips.allTextContents(), ['recipe', 'rec', 'us', 'museum'])
+      await type('RECIPE,#recipe,#Rec,')
+      t.same(await chips.allTextContents(), ['recipe', 'rec', 'us', 'museum'], 'a tag has one spelling')
       await page.keyboard.press('Enter')
       await gone()
     })
@@ -173,6 +175,63 @@ else {
       await page.getByRole('dialog', { name: 'Edit Soup' }).waitFor()
       await page.keyboard.press('Escape')
       await gone()
+    })
+
+    t.test('shortcuts are known by Caps Lock and other alphabets, and Backspace deletes on Macs', async (t) => {
+      const keys = await page.context().newCDPSession(page)
+      const control = async (key: string, code: string) => {
+        await keys.send('Input.dispatchKeyEvent', { type: 'keyDown', key, code, modifiers: 2 })
+        await page.waitForTimeout(pressMs)
+        await keys.send('Input.dispatchKeyEvent', { type: 'keyUp', key, code })
+      }
+      for (const [key, code] of [
+        ['Z', 'KeyZ'],
+        ['я', 'KeyZ'],
+      ] as const) {
+        await link(page, 'Soup').press('Delete')
+        await link(page, 'Soup').waitFor({ state: 'detached' })
+        await control(key, code)
+        await link(page, 'Soup').waitFor()
+      }
+      for (const key of ['K', 'л']) {
+        await control(key, 'KeyK')
+        await page.getByRole('dialog').waitFor()
+        await page.keyboard.press('Escape')
+        await gone()
+      }
+      await link(page, 'Soup').press('Backspace')
+      await page.evaluate(() => Object.defineProperty(navigator, 'userAgent', { get: () => 'Mac OS X' }))
+      t.equal(await link(page, 'Soup').count(), 1, 'elsewhere it does nothing')
+      await link(page, 'Soup').press('Backspace')
+      await link(page, 'Soup').waitFor({ state: 'detached' })
+      await page.keyboard.press('Meta+z')
+      await link(page, 'Soup').waitFor()
+    })
+
+    t.test('rows are selected as in a list of files', async (t) => {
+      const rows = page.getByRole('main').locator('[data-main]')
+      const selected = async () => page.locator('.row.selected').count()
+      await rows.first().focus()
+      for (const key of ['Down', 'Down', 'Up']) await page.keyboard.press(`Shift+Arrow${key}`)
+      t.equal(await selected(), 2)
+      t.ok(await page.getByText('2 selected').isVisible())
+      await page.keyboard.press('Escape')
+      await page
+        .locator('.row-sub')
+        .nth(1)
+        .click({ modifiers: ['Control'] })
+      t.equal(await selected(), 1)
+      await page
+        .locator('.row-sub')
+        .last()
+        .click({ modifiers: ['Shift'] })
+      t.equal(await selected(), (await rows.count()) - 1)
+      await page.getByRole('searchbox').fill('soup')
+      await page.getByText('1 found for “soup”').waitFor()
+      await link(page, 'Soup').press('x')
+      t.ok(await page.getByText('1 selected').isVisible(), 'also among what was found')
+      await page.keyboard.press('Escape')
+      await show(page, 'folder')
     })
 
     t.test('what the field at the top finds is opened by keys alone', async () => {

@@ -24,7 +24,16 @@ export async function tryTyped<T>(
   typed: string,
   open: (credentials: Credentials) => Promise<T>,
 ): Promise<T> {
-  const asPassphrase = () => open({ userId, passphrase: typed })
+  const asPassphrase = async () => {
+    try {
+      return await open({ userId, passphrase: typed })
+    } catch (error) {
+      // The keyboards of phones add a space after a word that they suggest.
+      const trimmed = typed.trim()
+      if (trimmed === typed || !isWrongSecret(error)) throw error
+      return open({ userId, passphrase: trimmed })
+    }
+  }
   if (!isCodeLike(typed)) return asPassphrase()
   try {
     return await open({ userId, recoveryCode: typed })

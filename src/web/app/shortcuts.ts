@@ -5,6 +5,7 @@ import { addressIn } from '../library/links.ts'
 import { go } from '../session/route.ts'
 import { areSingleKeysOn } from '../settings/single-keys.ts'
 import { tellFailure } from '../ui/failure.ts'
+import { shortcutOf } from '../ui/keyboard.ts'
 import { undoLast } from '../ui/tell.ts'
 
 /** Keys that work wherever nobody types; Ctrl+K also there. */
@@ -19,10 +20,11 @@ export function useShortcuts(sync: Sync, openCommandBar: () => void): void {
     const commands: Record<string, () => void> = { k: openCommandBar, z: () => undoLast().catch(tellFailure) }
     const press = (event: KeyboardEvent) => {
       const isCommand = event.ctrlKey || event.metaKey
-      const isTaken = isIn(event, layers) || (isIn(event, fields) && !(isCommand && event.key === 'k'))
+      const key = shortcutOf(event)
+      const isTaken = isIn(event, layers) || (isIn(event, fields) && !(isCommand && key === 'k'))
       if (isTaken || event.altKey || event.defaultPrevented) return
       if (!isCommand && !areSingleKeysOn()) return
-      const action = isCommand ? commands[event.key] : actions[event.key]
+      const action = isCommand ? commands[key] : actions[key]
       if (!action) return
       event.preventDefault()
       action()

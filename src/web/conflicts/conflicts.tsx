@@ -105,10 +105,10 @@ interface FieldTexts {
 function textsOf(sync: Sync, { fields, mine, theirs }: Conflict): FieldTexts[] {
   const textOf = (bookmark: PlaintextBookmark | null, field: string): string => {
     if (!bookmark) return later.history.deleted
-    if (field === '') return quotedName(bookmark)
+    if (field === '') return nameOf(bookmark)
     if (field !== 'parentId') return valueText(bookmark[field as keyof PlaintextBookmark])
     const folder = bookmark.parentId === undefined ? undefined : sync.get(bookmark.parentId)
-    return folder ? quotedName(folder) : say.ui.topLevel
+    return folder ? nameOf(folder) : say.ui.topLevel
   }
   return (fields.length > 0 ? fields : ['']).map((field) => ({
     field,

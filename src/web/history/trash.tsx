@@ -34,6 +34,7 @@ export function Trash({ rest }: { rest: string }) {
   const sync = useSync()
   const found = useMemo(() => trash.search(query), [trash.value, query])
   const selected = useSelected(useMemo(() => found.map(({ id }) => id), [found]))
+  const isAllSelected = selected.ids.size > 0 && selected.ids.size === found.length
   const restoreSelected = async () => {
     const wanted = found.flatMap(({ id, bookmark }) => (bookmark && selected.ids.has(id) ? bookmark : []))
     await restoreAll(sync, [...new Set(wanted.flatMap((one) => [one, ...trash.inside(one.id)]))])
@@ -75,14 +76,13 @@ export function Trash({ rest }: { rest: string }) {
                 <p class="hint" role="status">
                   {countText(found.length, next !== null, query !== '')}
                 </p>
-                {selected.ids.size < found.length && <Button onClick={selected.all}>{say.ui.selectAll}</Button>}
+                <Button onClick={isAllSelected ? selected.clear : selected.all}>
+                  {isAllSelected ? say.ui.selectNone : say.ui.selectAll}
+                </Button>
                 {selected.ids.size > 0 && (
-                  <>
-                    <Button onClick={selected.clear}>{later.history.selectNone}</Button>
-                    <Button look="primary" onClick={restoreSelected}>
-                      {later.history.restoreSelected(selected.ids.size)}
-                    </Button>
-                  </>
+                  <Button look="primary" onClick={restoreSelected}>
+                    {later.history.restoreSelected(selected.ids.size)}
+                  </Button>
                 )}
               </div>
               <ul class="plain trash-list" aria-label={later.history.trashList}>

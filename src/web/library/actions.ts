@@ -1,18 +1,87 @@
 /** The actions of a person on bookmarks. Each tells what it did, and can be taken back. */
 import { v7 as uuidv7 } from 'uuid'
 import type { Sync } from '../../client/index.ts'
+import { confirmFirst } from '../ui/dialogs.tsx'
 import { ToldError } from '../ui/failure.ts'
 import { serviceNow } from '../ui/service-time.ts'
-import { tell } from '../ui/tell.ts'
+import { isLastUndo, tell } from '../ui/tell.ts'
 import { say } from '../words/words.ts'
 import { type Bookmark, isFolder, quoted } from './kind.ts'
 
-/** Deletes bookmarks, and what is in the folders among them. */
-export async function remove(sync: Sync, ids: readonly string[]): Promise<void> {
+/** A page of bookmarks. More than a person can see at once is deleted only on a second word. */
+const mostUnasked = 100
+
+/** Deletes bookmarks, and what is in the folders among them. Afterwards, `done` is called. */
+export async function remove(sync: Sync, ids: readonly string[], done = () => {}): Promise<void> {
   const removed = withContents(sync, ids)
   if (removed.length === 0) return
-  await sync.remove(removed.map(({ id }) => id))
-  tell(say.library.deleted(countOf(removed)), { undo: () => sync.put(removed) })
+  await askIfMany(removed, done, async () => {
+    await sync.remove(removed.map(({ id }) => id))
+    tellRemoved(sync, removed)
+  })
+}
+
+/** Keeps the first of each group, with the tags of all and the notes and icon that it lacks, and deletes the others. */
+export async function merge(sync: Sync, groups: readonly (readonly string[])[]): Promise<void> {
+  const found = groups.map((ids) => existing(sync, ids))
+  const removed = found.flatMap(([, ...others]) => others)
+  const before = found.flatMap(([first]) => first ?? [])
+  if (removed.length === 0) return
+  await askIfMany(
+    removed,
+    () => {},
+    async () => {
+      await sync.put(found.flatMap(merged))
+      await sync.remove(removed.map(({ id }) => id))
+      const undo = async () => {
+        await putBack(sync, before, ['tags', 'description', 'favicon'])
+        await sync.put(removed)
+      }
+      tell(say.library.deleted(countOf(removed)), { undo })
+    },
+  )
+}
+
+function merged([first, ...others]: readonly Bookmark[]): Bookmark[] {
+  if (!first) return []
+  const all = [first, ...others]
+  const tags = [...new Set(all.flatMap(({ tags = [] }) => tags))]
+  const notes = [...new Set(all.flatMap(({ description }) => description || []))]
+  const favicon = all.find((one) => one.favicon)?.favicon
+  return [
+    {
+      ...first,
+      ...(tags.length > 0 && { tags }),
+      ...(notes.length > 0 && { description: notes.join('\n\n') }),
+      ...(favicon !== undefined && { favicon }),
+    },
+  ]
+}
+
+async function askIfMany(removed: readonly Bookmark[], done: () => void, run: () => Promise<void>): Promise<void> {
+  if (removed.length <= mostUnasked) return run().then(done)
+  confirmFirst({
+    title: say.library.deleteMany(countOf(removed)),
+    text: say.library.deleteManyMore,
+    action: say.ui.delete,
+    run,
+    ran: done,
+  })
+}
+
+/** Milliseconds after a deletion in which the next one joins it: one message, and one Undo. */
+const joinMs = 5000
+let joined: { removed: readonly Bookmark[]; toast: number | undefined } | undefined
+
+function tellRemoved(sync: Sync, removed: readonly Bookmark[]): void {
+  const before = joined && isLastUndo(joined.toast) ? joined : undefined
+  const all = [...new Map([...(before?.removed ?? []), ...removed].map((one) => [one.id, one])).values()]
+  const undo = () => sync.put(all)
+  const toast = tell(say.library.deleted(countOf(all)), { undo, replaces: before?.toast })
+  joined = { removed: all, toast }
+  setTimeout(() => {
+    if (joined?.toast === toast) joined = undefined
+  }, joinMs)
 }
 
 /** Of now, at the top level, without an address. */

@@ -78,9 +78,7 @@ export function Collection(props: CollectionProps) {
   }
   const removeHere = useCallback(
     async (removed: readonly string[]) => {
-      const left = leaving(removed)
-      await remove(sync, removed)
-      left()
+      await remove(sync, removed, leaving(removed))
     },
     [sync],
   )
@@ -94,8 +92,9 @@ export function Collection(props: CollectionProps) {
     <section
       ref={section}
       class={`collection${selected.ids.size > 0 ? ' selecting' : ''}`}
-      onClick={({ target }) => {
-        if (isOnIcon(target)) target.closest('li')?.querySelector<HTMLElement>('[data-main]')?.click()
+      onClick={({ target, ctrlKey, metaKey, shiftKey }) => {
+        if (ctrlKey || metaKey || shiftKey) selectAt(target, toggle, shiftKey)
+        else if (isOnIcon(target)) target.closest('li')?.querySelector<HTMLElement>('[data-main]')?.click()
       }}
       onKeyDown={(event) =>
         pressed(event, { sync, ids, selected, folder: ownOrder, remove: removeHere, move: moveHere })
@@ -131,6 +130,13 @@ export function Collection(props: CollectionProps) {
       )}
     </section>
   )
+}
+
+/** A link opens where the person wants it. */
+function selectAt(target: EventTarget | null, toggle: Selected['toggle'], isRange: boolean): void {
+  if (!(target instanceof Element) || target.closest('a, button, input')) return
+  const id = target.closest<HTMLElement>('li[data-id]')?.dataset.id
+  if (id !== undefined) toggle(id, isRange)
 }
 
 /** For a finger, the icon is a part of the link. A mouse finds the box to select by there. */
@@ -216,16 +222,20 @@ function SelectionBar({ selected, count, remove, move }: SelectionBarProps) {
       <Button icon={TagIcon} class="compact" onClick={() => openTags(sync, ids)}>
         {say.library.tag}
       </Button>
-      <Button look="danger" icon={TrashIcon} class="compact" onClick={() => remove(ids)}>
-        {say.ui.delete}
+      <Button
+        look="quiet"
+        icon={SelectAllIcon}
+        class="compact"
+        onClick={ids.length < count ? selected.all : selected.clear}
+      >
+        {ids.length < count ? say.ui.selectAll : say.ui.selectNone}
       </Button>
-      {ids.length < count && (
-        <Button look="quiet" icon={SelectAllIcon} class="compact" onClick={selected.all}>
-          {say.ui.selectAll}
-        </Button>
-      )}
       <Button look="quiet" icon={CloseIcon} class="compact" onClick={selected.clear}>
         {say.ui.cancel}
+      </Button>
+      {/* The last, so that no other button moves it. */}
+      <Button look="danger" icon={TrashIcon} class="compact" onClick={() => remove(ids)}>
+        {say.ui.delete}
       </Button>
     </div>
   )

@@ -2,6 +2,7 @@ import type { RefObject } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
 import { tellFailure } from '../ui/failure.ts'
+import { isSettled } from '../ui/press.ts'
 import { say } from '../words/words.ts'
 import { moveBefore, moveInto } from './actions.ts'
 import { nameOf } from './kind.ts'
@@ -47,7 +48,7 @@ function usePress(
     const press = (event: PointerEvent) => {
       const target = event.target as HTMLElement
       const item = target.closest<HTMLElement>('li[data-id]')
-      if (item) latest.current(event, target, item)
+      if (item && isSettled(item)) latest.current(event, target, item)
     }
     element.addEventListener('pointerdown', press)
     return () => element.removeEventListener('pointerdown', press)

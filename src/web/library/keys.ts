@@ -2,6 +2,7 @@ import type { TargetedKeyboardEvent } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
 import { tellFailure } from '../ui/failure.ts'
+import { isApple, shortcutOf } from '../ui/keyboard.ts'
 import { moveBefore } from './actions.ts'
 import { openEditor } from './editor.tsx'
 import { openTags } from './tags.tsx'
@@ -32,14 +33,14 @@ type Action = (() => unknown) | undefined
 
 function actionOf(event: KeyEvent, parts: KeyParts, id: string | undefined): Action {
   const { selected, ids } = parts
-  if (event.ctrlKey || event.metaKey) return event.key === 'a' ? selected.all : undefined
+  if (event.ctrlKey || event.metaKey) return shortcutOf(event) === 'a' ? selected.all : undefined
   if (event.key === 'Escape') return selected.ids.size > 0 ? selected.clear : undefined
   if (id === undefined) return undefined
   const index = ids.indexOf(id)
   const step = stepOf(event)
   if (event.altKey) return step === undefined ? undefined : () => moveBy(event.currentTarget, parts, index, step)
   if (step !== undefined) return () => walk(event, parts, index, step)
-  return keyActions(parts, id)[event.key]
+  return keyActions(parts, id)[shortcutOf(event)]
 }
 
 function keyActions({ sync, selected, remove, move }: KeyParts, id: string): Record<string, Action> {
@@ -51,6 +52,8 @@ function keyActions({ sync, selected, remove, move }: KeyParts, id: string): Rec
     m: () => move(ids),
     t: () => openTags(sync, ids),
     Delete: () => remove(ids),
+    // Their portable computers have no other key for it.
+    ...(isApple() && { Backspace: () => remove(ids) }),
   }
 }
 
@@ -61,11 +64,10 @@ function stepOf({ key, currentTarget }: KeyEvent): number | undefined {
   return steps[key]
 }
 
-/** To another row; with Shift, both are selected. */
+/** To another row; with Shift, all from where that began are selected. */
 function walk({ shiftKey, currentTarget }: KeyEvent, { ids, selected }: KeyParts, index: number, step: number): void {
   const next = Math.max(0, Math.min(ids.length - 1, index + step))
-  const ends = [ids[index] as string, ids[next] as string]
-  for (const id of shiftKey ? ends : []) if (!selected.ids.has(id)) selected.toggle(id)
+  if (shiftKey) selected.reach(ids[index] as string, ids[next] as string)
   focusRow(currentTarget, ids[next] as string)
 }
 
@@ -83,6 +85,8 @@ export interface Selected {
   ids: ReadonlySet<string>
   /** @param isRange everything from the last one that was toggled up to this one */
   toggle(id: string, isRange?: boolean): void
+  /** Everything from where the first of such steps began up to the second id, instead of up to the first. */
+  reach(from: string, to: string): void
   all(): void
   clear(): void
 }
@@ -93,6 +97,7 @@ export function useSelected(ids: readonly string[]): Selected {
   const latest = useRef(ids)
   latest.current = ids
   const anchor = useRef<string>(undefined)
+  const walked = useRef({ start: '', end: '' })
   const actions = useMemo(
     () => ({
       toggle(id: string, isRange = false) {
@@ -107,8 +112,23 @@ export function useSelected(ids: readonly string[]): Selected {
         })
         anchor.current = id
       },
+      reach(from: string, to: string) {
+        const { current: ids } = latest
+        const { start: first, end: last } = walked.current
+        const start = last === from ? first : from
+        const range = (end: string) => {
+          const [low = 0, high = 0] = [ids.indexOf(start), ids.indexOf(end)].sort((one, other) => one - other)
+          return ids.slice(low, high + 1)
+        }
+        const given = new Set(range(from))
+        walked.current = { start, end: to }
+        setChosen((before) => new Set([...[...before].filter((id) => !given.has(id)), ...range(to)]))
+      },
       all: () => setChosen(new Set(latest.current)),
-      clear: () => setChosen(none),
+      clear() {
+        walked.current = { start: '', end: '' }
+        setChosen(none)
+      },
     }),
     [],
   )

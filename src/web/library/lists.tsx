@@ -7,7 +7,7 @@ import { Button } from '../ui/button.tsx'
 import { BookmarkIcon, DuplicatesIcon, FolderOpenIcon, type IconShapes, SearchIcon, TagIcon } from '../ui/icons.tsx'
 import { Empty } from '../ui/waiting.tsx'
 import { fill, say } from '../words/words.ts'
-import { remove } from './actions.ts'
+import { merge } from './actions.ts'
 import { Collection, useOrder } from './collection.tsx'
 import { useSearched, wordsOf } from './found.tsx'
 import { type Bookmark, nameOf } from './kind.ts'
@@ -195,17 +195,18 @@ function NoBookmarks({ icon, isFolderMissing = false }: NoBookmarksProps) {
 export function Duplicates() {
   const ids = useSelection(useMemo(() => byTree(findDuplicates), []))
   const sync = useSync()
-  const later = ids.filter((id, index) => index > 0 && isSame(sync, id, ids[index - 1]))
+  const groups = Object.values(Object.groupBy(ids, (id) => bareAddress(sync.get(id)?.url) ?? id)) as string[][]
+  const later = ids.length - groups.length
   return (
     <Collection
       label={say.app.views.duplicates}
       heading={
         <div class="heading">
           <h1>{say.app.views.duplicates}</h1>
-          {later.length > 0 && (
+          {later > 0 && (
             <div class="bar">
               <p>{say.library.duplicatesMore}</p>
-              <Button onClick={() => remove(sync, later)}>{say.library.keepOldest(later.length)}</Button>
+              <Button onClick={() => merge(sync, groups)}>{say.library.keepOldest(later)}</Button>
             </div>
           )}
         </div>
@@ -233,11 +234,6 @@ function findDuplicates(sync: SyncReader): string[] {
   return [...byAddress.values()]
     .filter((same) => same.length > 1)
     .flatMap((same) => same.sort(byAge).map(({ id }) => id))
-}
-
-function isSame(sync: SyncReader, one: string | undefined, other: string | undefined): boolean {
-  const [first, second] = [sync.get(one ?? ''), sync.get(other ?? '')]
-  return first !== undefined && second !== undefined && bareAddress(first.url) === bareAddress(second.url)
 }
 
 function byAge(one: Bookmark, other: Bookmark): number {

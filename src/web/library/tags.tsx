@@ -63,23 +63,23 @@ const maxShown = 8
 
 /** Tags as chips, with those that exist already to complete what is typed. A comma or Enter ends a tag. */
 export function TagsField({ sync, label, tags, onChange, guesses = [], autofocus = false }: TagsFieldProps) {
-  const known = useMemo(() => countTags(sync), [sync])
   const [text, setText] = useState('')
-  const typed = text.trim().toLowerCase()
+  const known = useMemo(() => countTags(sync), [sync])
+  const spell = (word: string) => spelled(word, [...tags, ...known.keys()])
+  const typed = text.trim().replace(/^#+/, '').toLowerCase()
   const rank = (tag: string) => (known.get(tag) ?? 0) + (fold(tag).startsWith(fold(typed)) ? 1e6 : 0)
   const chosen = new Set(tags)
   const fitting = [...known.keys()]
     .filter((tag) => !chosen.has(tag) && (typed === '' || fold(tag).includes(fold(typed))))
     .sort((one, other) => rank(other) - rank(one))
   // First what was typed, known or new: another tag is taken only by whoever points at it.
-  const same = fitting.find((tag) => tag.toLowerCase() === typed)
-  const first = same ?? text.trim()
+  const first = spell(text)
   const options = [first, ...fitting.filter((tag) => tag !== first)]
     .filter(Boolean)
     .slice(0, maxShown)
     .map((tag) => ({ value: tag, label: known.has(tag) ? tag : say.library.newTag(tag) }))
   const add = (words: readonly string[]) => {
-    onChange([...new Set([...tags, ...words.map((word) => word.trim()).filter(Boolean)])])
+    onChange([...new Set([...tags, ...words.map(spell).filter(Boolean)])])
     setText('')
   }
   return (
@@ -91,7 +91,7 @@ export function TagsField({ sync, label, tags, onChange, guesses = [], autofocus
         onText={(next) => (next.includes(',') ? add(next.split(',')) : setText(next))}
         options={options}
         onChoose={({ value }) => add([value])}
-        onKeyDown={({ key }) => key === 'Backspace' && text === '' && onChange(tags.slice(0, -1))}
+        onKeyDown={({ key, repeat }) => key === 'Backspace' && !repeat && text === '' && onChange(tags.slice(0, -1))}
         placeholder={tags.length === 0 ? say.library.typeTag : ''}
         autofocus={autofocus}
       >
@@ -127,9 +127,16 @@ export function TagsField({ sync, label, tags, onChange, guesses = [], autofocus
         </div>
       )}
       {/* A tag that was typed and not ended counts, too. */}
-      <input type="hidden" name="tags" value={JSON.stringify(typed === '' ? tags : [...tags, text.trim()])} />
+      <input type="hidden" name="tags" value={JSON.stringify(typed === '' ? tags : [...tags, spell(text)])} />
     </>
   )
+}
+
+/** A tag as it is spelled already, whatever way somebody types it: with another case, or with the # before it. */
+export function spelled(word: string, known: readonly string[]): string {
+  const bare = word.trim().replace(/^#+\s*/, '')
+  if (known.includes(bare)) return bare
+  return known.find((tag) => tag.toLowerCase() === bare.toLowerCase()) ?? bare
 }
 
 /** The tags of a form with a `TagsField`. */

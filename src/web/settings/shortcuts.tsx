@@ -1,3 +1,4 @@
+import { isApple } from '../ui/keyboard.ts'
 import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
 import { setSingleKeys, useSingleKeys } from './single-keys.ts'
@@ -23,6 +24,8 @@ const keys: Readonly<Record<keyof typeof later.settings.keysDo, readonly string[
   moveUp: ['Alt', '↑ ↓'],
   undo: ['Ctrl', 'Z'],
 }
+
+const ofApple: Partial<Record<string, string>> = { Ctrl: '⌘', Alt: '⌥', Shift: '⇧', Delete: '⌫' }
 
 export function Shortcuts() {
   const isOn = useSingleKeys()
@@ -57,7 +60,7 @@ export function Shortcuts() {
             <tr key={name}>
               <td>
                 {keys[name].map((key) => (
-                  <kbd key={key}>{later.settings.keyNames[key] ?? key}</kbd>
+                  <kbd key={key}>{(isApple() && ofApple[key]) || later.settings.keyNames[key] || key}</kbd>
                 ))}
               </td>
               <td>{later.settings.keysDo[name]}</td>

@@ -78,6 +78,8 @@ interface Question {
   /** The name of the button that does it. */
   action: string
   run: () => unknown
+  /** Called once it is done and the dialog is gone. */
+  ran?: () => void
 }
 
 /** Asks before something that cannot be taken back. What fails is shown in the dialog, which stays. */
@@ -85,9 +87,10 @@ export function confirmFirst(question: Question): void {
   showDialog((close) => <Confirmation {...question} close={close} />)
 }
 
-export function Confirmation({ title, text, action, run, close }: Question & { close: () => void }) {
+export function Confirmation({ title, text, action, run, ran, close }: Question & { close: () => void }) {
+  const gone = useRef(() => {})
   return (
-    <Dialog title={title} close={close}>
+    <Dialog title={title} close={close} gone={gone}>
       <div class="form">
         <p>{text}</p>
         <div class="bar end">
@@ -98,6 +101,7 @@ export function Confirmation({ title, text, action, run, close }: Question & { c
             look="danger"
             onClick={async () => {
               await run()
+              gone.current = ran ?? gone.current
               close()
             }}
           >

@@ -119,6 +119,8 @@ interface FieldProps {
   autofocus?: boolean
   autocomplete?: 'off' | 'current-password' | 'new-password'
   inputMode?: 'url'
+  /** Keyboards must not change what is typed, also where it is shown. */
+  isSecret?: boolean
   /** For text of several lines. */
   rows?: number
   onInput?: (event: TargetedInputEvent<HTMLInputElement>) => void
@@ -130,7 +132,7 @@ interface FieldProps {
 }
 
 /** An input with its label above it, its hint and its error below it. */
-export function Field({ label, hint, error: own, rows, onInput, ...input }: FieldProps) {
+export function Field({ label, hint, error: own, rows, onInput, isSecret, ...input }: FieldProps) {
   const id = useId()
   const { faults, forget } = useContext(FieldFaultsContext)
   const error = own ?? faults[input.name]
@@ -145,7 +147,8 @@ export function Field({ label, hint, error: own, rows, onInput, ...input }: Fiel
   }, [])
   const described = { 'aria-invalid': error !== undefined, 'aria-describedby': `${id}-hint ${id}-error` }
   // Preact's type of an input knows one type at a time.
-  const common: unknown = { id, ref: field, dir: 'auto', ...input, ...described, onInput: change }
+  const exact = isSecret && { autocapitalize: 'none', autocorrect: 'off', spellcheck: false }
+  const common: unknown = { id, ref: field, dir: 'auto', ...input, ...exact, ...described, onInput: change }
   return (
     <div class="field">
       <label for={id}>{label}</label>

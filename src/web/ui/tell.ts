@@ -14,6 +14,8 @@ interface ToastOptions {
   isTakenBack?: boolean
   /** The ids of the bookmarks that it is about. */
   about?: readonly string[]
+  /** The id of the message in whose place it is shown: its Undo takes back both. */
+  replaces?: number | undefined
 }
 
 interface Toast extends ToastOptions {
@@ -45,9 +47,9 @@ function mayName({ undo, isTakenBack, about }: ToastOptions): boolean {
   return undo !== undefined || isTakenBack === true || about !== undefined
 }
 
-/** Shows a message at the bottom of the page and announces it to screen readers. */
-export function tell(text: string, options: ToastOptions = {}): void {
-  if (hasLeft() && mayName(options)) return
+/** Shows a message at the bottom of the page and announces it to screen readers. Returns its id. */
+export function tell(text: string, options: ToastOptions = {}): number | undefined {
+  if (hasLeft() && mayName(options)) return undefined
   const toast = { id: ++lastId, text, ...options }
   // The key for Undo takes back what was done before.
   const isStep = (one: ToastOptions) => one.undo !== undefined || one.isTakenBack === true
@@ -55,8 +57,15 @@ export function tell(text: string, options: ToastOptions = {}): void {
   toasts.set([...toasts.get().filter((other) => !isReplaced(other)), toast].slice(-maxShown))
   // What ended too late to be shown where it was begun must be read.
   if (!options.isAlert && !hasLeft()) setTimeout(() => dismiss(toast.id), options.undo ? undoShownMs : shownMs)
+  if (isLastUndo(options.replaces)) undos.pop()
   if (options.undo) undos.push({ id: toast.id, text, undo: options.undo })
   if (undos.length > maxUndos) undos.shift()
+  return toast.id
+}
+
+/** True if what the message tells of is the last that can be taken back. */
+export function isLastUndo(id: number | undefined): boolean {
+  return id !== undefined && undos.at(-1)?.id === id
 }
 
 /** Reports the outcome of a step whose dialog or view was closed because the page has left its person meanwhile. */

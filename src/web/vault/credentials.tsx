@@ -18,6 +18,7 @@ export function CredentialFields({ owner }: { owner?: VaultOwner }) {
       <Field
         label={later.vault.secret}
         name="secret"
+        isSecret
         type={isShown ? 'text' : 'password'}
         required
         autocomplete={owner ? 'current-password' : 'off'}

@@ -46,6 +46,7 @@ export function NewPassphraseField({ person, autofocus = false }: { person: stri
       <Field
         label={later.vault.newPassphrase}
         name="passphrase"
+        isSecret
         type={type}
         required
         minLength={8}
@@ -62,6 +63,7 @@ export function NewPassphraseField({ person, autofocus = false }: { person: stri
       <Field
         label={later.vault.onceMore}
         name="repeated"
+        isSecret
         type={type}
         required
         autocomplete="new-password"

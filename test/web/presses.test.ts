@@ -1,0 +1,182 @@
+import type { Browser, Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { isDeep } from '../support/depth.ts'
+import { demoOrigin, enterVault, importFile, link, live, openChromium, openContext, show } from './fixture.ts'
+import { holdTime, inPage } from './presses/held.ts'
+import { Sweep } from './presses/sweep.ts'
+
+/** What one press or key does, and two presses or a held key must not exceed. Everything else must change no bookmark. */
+const effects = [
+  [/^Delete$/, { gone: 1 }],
+  [/^Delete Shelf$/, { gone: 5 }],
+  [/^Delete ./, { gone: 1 }],
+  [/^Restore Shelf$/, { back: 5 }],
+  [/^Restore 2 selected$/, { back: 2 }],
+  [/^Restore/, { back: 1 }],
+  [/^Erase for good$/, { erased: 1 }],
+  [/^Erase everything$/, { erased: 100 }],
+  [/^Undo$/, { back: 5, gone: 1, moved: 1 }],
+  [/^Merge into the oldest of each, delete 2$/, { gone: 2 }],
+  [/^Alt\+Arrow/, { moved: 1 }],
+] as const
+
+/** Views to which no link leads. */
+const hidden = ['tag/kept', 'search/row', 'add']
+const keys = ['Delete', 'Backspace', 'Alt+ArrowDown', 'x', 'e', 'm', 't', 'n', 'f', '/']
+
+function fileOf(origin: string, rows: number): string {
+  const links = Array.from({ length: rows }, (_, index) => {
+    return `<DT><A HREF="${origin}/x/${index}" TAGS="kept">Row ${index + 1}</A>`
+  })
+  const twins = ['', '', ' TAGS="newer"', ''].map((tags, index) => {
+    return `<DT><A HREF="${origin}/x/${index % 2 === 0 ? 'one' : 'two'}"${tags}>Twin</A>`
+  })
+  return `<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><p><DT><H3>Shelf</H3><DL><p>${twins.join('')}</DL><p>${links.join('')}</DL><p>`
+}
+
+/** A person's page with bookmarks, of which two are in the trash. */
+async function openFilled(t: Test, browser: Browser, name: string, rows: number, isReal = false): Promise<Page> {
+  const context = await openContext(t, browser)
+  await context.addInitScript(holdTime, isReal)
+  // Links lead nowhere.
+  await context.route(/\/(x|docs)\/|\.txt$/, (route) => route.fulfill({ status: 204 }))
+  const origin = await demoOrigin()
+  const page = await context.newPage()
+  await enterVault(page, origin, name)
+  context.on('page', (opened) => opened.close())
+  const buffer = Buffer.from(fileOf(origin, rows))
+  await importFile(page, { name: 'bookmarks.html', mimeType: 'text/html', buffer })
+  await show(page, 'all')
+  for (const title of ['Row 1', 'Row 2']) {
+    await link(page, title).press('Delete')
+    await link(page, title).waitFor({ state: 'detached' })
+  }
+  await live(page)
+  // From here on, nothing before can be taken back.
+  await page.reload()
+  await live(page)
+  return page
+}
+
+const browser = await openChromium()
+if (typeof browser === 'string') t.plan(0, browser)
+else {
+  t.test('two presses of a control, and a held key, do no more than one', async (t) => {
+    const page = await openFilled(t, browser, 'Presses', 9)
+    const sweep = new Sweep(page, await page.context().newCDPSession(page), effects)
+    for (const view of ['all', ...hidden]) await sweep.view(view)
+    for (const view of isDeep ? ['all', 'folder', ...hidden] : ['all']) await sweep.holdKeys(view, keys)
+    t.same(sweep.faults, [])
+    t.ok(sweep.seen.size > 90, `${sweep.seen.size} kinds of controls`)
+  })
+
+  t.test('deletions', async (t) => {
+    const page = await openFilled(t, browser, 'Many', 110)
+    const all = Object.keys(await inPage(page, 'stored')).length
+    const gone = async () =>
+      all - Object.values(await inPage(page, 'stored')).filter((place) => place !== 'trash').length
+    const before = await gone()
+    const press = async (name: string) => {
+      const button = page.getByRole('button', { name, exact: true })
+      await button.waitFor()
+      await live(page)
+      await inPage(page, 'pass')
+      await button.click()
+    }
+
+    t.test('more than a hundred are deleted only when the question is answered', async (t) => {
+      await link(page, 'Row 3').press('Control+a')
+      await press('Delete')
+      const question = page.getByRole('dialog', { name: 'Delete 112 bookmarks?' })
+      await question.waitFor()
+      t.equal(await gone(), before)
+      await page.keyboard.press('Escape')
+      await question.waitFor({ state: 'detached' })
+      t.equal(await gone(), before)
+      await press('Delete')
+      await question.waitFor()
+      await inPage(page, 'pass')
+      await question.getByRole('button', { name: 'Delete', exact: true }).click()
+      await page.getByText('112 bookmarks deleted').waitFor()
+      await press('Undo')
+      await link(page, 'Row 3').waitFor()
+      t.equal(await gone(), before)
+    })
+
+    t.test('those of a few seconds share a message and an Undo', async (t) => {
+      for (const title of ['Row 4', 'Row 5', 'Row 6']) await link(page, title).press('Delete')
+      await page.locator('.toast', { hasText: '3 bookmarks deleted' }).waitFor()
+      t.equal(await page.locator('.toast').count(), 1)
+      await press('Undo')
+      await link(page, 'Row 6').waitFor()
+      t.equal(await gone(), before)
+    })
+
+    t.test('merging duplicates keeps what only the newer ones have', async (t) => {
+      await show(page, 'duplicates')
+      await press('Merge into the oldest of each, delete 2')
+      await page.getByText('2 bookmarks deleted').waitFor()
+      t.equal(await gone(), before + 2)
+      const tagged = page.getByRole('list', { name: 'Bookmarks tagged newer' }).locator('[data-main]')
+      await show(page, 'tag/newer')
+      await tagged.waitFor()
+      await press('Undo')
+      await show(page, 'duplicates')
+      await page.getByText('Merge into the oldest of each, delete 2').waitFor()
+      t.equal(await gone(), before)
+      await show(page, 'all')
+      await link(page, 'Row 4').waitFor()
+    })
+
+    t.test('what a dialog has covered is not pressed by the press that follows', async (t) => {
+      const bin = page.getByRole('button', { name: 'Delete Row 4', exact: true })
+      const { x = 0, y = 0, width = 0, height = 0 } = (await bin.boundingBox()) ?? {}
+      await link(page, 'Row 5').press('e')
+      const cancel = page.getByRole('dialog').getByRole('button', { name: 'Cancel' })
+      await cancel.evaluate((button, place) => Object.assign(button.style, place), {
+        ...{ position: 'fixed', left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` },
+      })
+      await page.mouse.move(x + width / 2, y + height / 2)
+      await inPage(page, 'pass')
+      for (let times = 0; times < 2; times++) {
+        await page.mouse.down()
+        await page.mouse.up()
+        await page.getByRole('dialog').waitFor({ state: 'detached' })
+        await inPage(page, 'frames', 2)
+      }
+      await inPage(page, 'frames', 12)
+      t.equal(await gone(), before)
+      await inPage(page, 'pass')
+      await page.mouse.down()
+      await page.mouse.up()
+      await link(page, 'Row 4').waitFor({ state: 'detached' })
+    })
+  })
+
+  if (isDeep) {
+    t.test('as quickly as people double-click', async (t) => {
+      const page = await openFilled(t, browser, 'Quick', 30, true)
+      let left = Object.keys(await inPage(page, 'stored')).length
+      for (let gap = 80; gap <= 360; gap += 40) {
+        for (const clickCount of [1, 2]) {
+          const { x = 0, y = 0 } =
+            (await page
+              .getByRole('button', { name: /^Delete Row/ })
+              .nth(2)
+              .boundingBox()) ?? {}
+          await page.mouse.move(x + 9, y + 9)
+          await page.waitForTimeout(600)
+          await page.mouse.down()
+          await page.mouse.up()
+          await page.waitForTimeout(gap)
+          await page.mouse.down({ clickCount })
+          await page.mouse.up({ clickCount })
+          await page.waitForTimeout(400)
+          const now = Object.values(await inPage(page, 'stored')).filter((place) => place !== 'trash').length
+          if (left - now < 10) t.equal(left - now, 1, `${gap} ms, ${clickCount}`)
+          left = now
+        }
+      }
+    })
+  }
+}
