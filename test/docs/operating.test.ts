@@ -135,6 +135,7 @@ async function debianPackage(t: Test, boot: () => Promise<Machine>, released: st
   }
   const laptop = await device()
   await makeVault(laptop)
+  t.equal(await laptop.getByRole('button', { name: 'Try a second device here' }).count(), 0)
   const phone = await device()
   await openVault(phone)
   await addBookmark(laptop, 'Of the laptop')

@@ -468,7 +468,7 @@ else {
 
       t.test('a second device alongside edits while its switch takes it offline, and sends it then', async () => {
         await show(page, 'folder')
-        await page.getByRole('button', { name: 'Second device alongside' }).click()
+        await page.getByRole('button', { name: 'Try a second device here' }).click()
         const beside = page.frameLocator('#beside iframe')
         await openVault(beside, code)
         await screenshot(page, `beside-${width}`)

@@ -5,6 +5,7 @@ import { useSync, useSyncStatus } from '../../client/react.ts'
 import { openBookmark } from '../library/editor.tsx'
 import { showPairing } from '../pairing/show.tsx'
 import { type App, useApp } from '../session/context.ts'
+import { closeDevice, hasSecondDevice } from '../session/device.ts'
 import { takeOffline, unsentOf, useIsCut } from '../session/network.ts'
 import { go, hrefOf, readRoute, useRoute } from '../session/route.ts'
 import { lock, signOut } from '../session/session.ts'
@@ -12,6 +13,7 @@ import { useSingleKeys } from '../settings/single-keys.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { showDialog } from '../ui/dialogs.tsx'
 import {
+  CloseIcon,
   DevicesIcon,
   HistoryIcon,
   Icon,
@@ -62,7 +64,7 @@ export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
       <SearchBox />
       {(isFramed || beside.isOpen) && <NetworkSwitch />}
       <Status />
-      {!isFramed && (
+      {!isFramed && hasSecondDevice() && (
         <Button
           look="quiet"
           icon={TwoDevicesIcon}
@@ -94,7 +96,9 @@ export function ownMenu(app: App): MenuItem[] {
       action: () => showDialog((close) => <Seen sync={sync} close={close} />),
     },
     { label: say.app.syncDetails, icon: HistoryIcon, action: () => showDetails(sync) },
-    { label: say.app.signOut, icon: SignOutIcon, action: () => signOut(sync, userId) },
+    device.keepsKey
+      ? { label: say.app.signOut, icon: SignOutIcon, action: () => signOut(sync, userId) }
+      : { label: say.app.closeDevice, icon: CloseIcon, action: closeDevice },
   ]
 }
 

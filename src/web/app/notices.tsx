@@ -8,6 +8,7 @@ import { useApp } from '../session/context.ts'
 import { stillText, unsentOf, useIsCut, useTrouble } from '../session/network.ts'
 import { go, hrefOf, useRoute } from '../session/route.ts'
 import { findInterrupted, forgetImport } from '../session/running-import.ts'
+import { StoredBookmarks } from '../session/stored.tsx'
 import { Button, CopyButton } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { messageOf, sentence } from '../ui/failure.ts'
@@ -29,6 +30,7 @@ export function SyncTrouble() {
       <Refused />
       <ConflictNotice />
       <InterruptedImport />
+      <OthersStored />
     </>
   )
 }
@@ -165,6 +167,12 @@ function HeldDeletions() {
       </div>
     </section>
   )
+}
+
+/** The second device is in the same browser. */
+function OthersStored() {
+  const { device, userId } = useApp()
+  return device.keepsKey ? <StoredBookmarks signedIn={userId} /> : null
 }
 
 /** Of an earlier load of the page, which has stored nothing of it. */

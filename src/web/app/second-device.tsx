@@ -1,4 +1,5 @@
-import { useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
+import { deviceClosed } from '../session/device.ts'
 import { say } from '../words/words.ts'
 
 /** Says if a second device is shown beside this one and, where there is room for one alone, which of them. */
@@ -16,6 +17,15 @@ export function useBeside(): Beside {
     setOpen(!isOpen)
     show(isOpen ? 'first' : 'second')
   }
+  useLayoutEffect(() => {
+    const hear = ({ data, origin }: MessageEvent) => {
+      if (origin !== location.origin || data !== deviceClosed) return
+      setOpen(false)
+      show('first')
+    }
+    addEventListener('message', hear)
+    return () => removeEventListener('message', hear)
+  }, [])
   return { isOpen, shown, toggle, show }
 }
 

@@ -12,9 +12,23 @@ export interface Device {
   keepsKey: boolean
 }
 
-/** This browser or, with `?device=NAME`, a second device alongside it, which forgets everything when it is closed. */
+/** A second device in the same browser shows how the sync works. Production is served by HTTPS alone. */
+export function hasSecondDevice(): boolean {
+  return location.protocol === 'http:'
+}
+
+/** What the second device posts to the page that it is a part of. */
+export const deviceClosed = 'device-closed'
+
+/** Closes the second device, which forgets everything. The person stays signed in, because the browser has one session. */
+export function closeDevice(): void {
+  if (window === window.top) location.assign('/')
+  else window.parent.postMessage(deviceClosed, location.origin)
+}
+
+/** This browser or, with `?device=NAME`, a second device alongside it. */
 export function thisDevice(): Device {
-  const name = new URLSearchParams(location.search).get('device')
+  const name = hasSecondDevice() ? new URLSearchParams(location.search).get('device') : null
   if (name !== null) {
     return { id: `demo-${uuidv4()}`, name, keepsKey: false, open: () => ({ store: memoryStore() }) }
   }

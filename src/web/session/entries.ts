@@ -23,6 +23,11 @@ export function takeEntries(userId: string): boolean {
   return leaveIfOthers()
 }
 
+/** Hides the user's entries, and whose they were. */
+export function forgetEntriesOf(userId: string): void {
+  if (owner()?.userId === userId) forgetEntries()
+}
+
 /** Hides all entries up to now, also from the same person. */
 export function forgetEntries(): void {
   isTaken = false

@@ -5,6 +5,7 @@ import {
   createSync,
   deriveKeys,
   forgetMasterKey,
+  indexedDbStore,
   OfflineError,
   SignedOutError,
   type SignOutOptions,
@@ -19,7 +20,7 @@ import { tell } from '../ui/tell.ts'
 import { say } from '../words/words.ts'
 import type { Device } from './device.ts'
 import { dropDraft } from './draft.ts'
-import { forgetEntries, leaveUnmarkedView, leaveView, takeEntries } from './entries.ts'
+import { forgetEntries, forgetEntriesOf, leaveUnmarkedView, leaveView, takeEntries } from './entries.ts'
 import { forgetImport } from './running-import.ts'
 
 export interface User {
@@ -222,11 +223,33 @@ export function forgetDeletedUser(userId: string): boolean {
 }
 
 function forgetOwn(userId: string): void {
-  dropDraft(userId)
   forgetEntries()
+  forgetNotes(userId)
+}
+
+function forgetNotes(userId: string): void {
+  dropDraft(userId)
   forgetImport(userId)
   if (areKeysReplaced(userId)) localStorage.removeItem(replacedKey)
   if (findPlaceBefore(userId) !== undefined) localStorage.removeItem(placeBefore)
+}
+
+/** The databases of bookmarks, one for each user; that of the keys is for all. */
+const databaseOf = /^encrypted-bookmark-sync-(?!keys$)(.+)/
+
+/** The users whose bookmarks this browser stores. */
+export async function storedUsers(): Promise<string[]> {
+  const databases = await indexedDB.databases()
+  return databases.flatMap(({ name = '' }) => databaseOf.exec(name)?.[1] ?? [])
+}
+
+/** Deletes what this browser stores of a user who is not signed in. */
+export async function eraseStored(userId: string): Promise<void> {
+  await indexedDbStore(userId).wipe()
+  await forgetMasterKey(userId)
+  forgetNotes(userId)
+  forgetEntriesOf(userId)
+  if (isUser(localStorage.getItem(remembered), userId)) localStorage.removeItem(remembered)
 }
 
 /** Notes the time before which the user had not gone back. */

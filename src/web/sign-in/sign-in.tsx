@@ -5,6 +5,7 @@ import type { Client } from '../../client/index.ts'
 import { isScanned } from '../pairing/code.ts'
 import { useRoute } from '../session/route.ts'
 import { beginAnew, endLeftSession, signIn } from '../session/session.ts'
+import { StoredBookmarks } from '../session/stored.tsx'
 import { Button } from '../ui/button.tsx'
 import { Form } from '../ui/form.tsx'
 import { Logo } from '../ui/icons.tsx'
@@ -49,6 +50,7 @@ export function SignIn({ client, waiting }: SignInProps) {
           {say.signIn.ended} {unsentText(waiting)}
         </p>
       )}
+      <StoredBookmarks />
       {isScanned() && <p role="status">{say.signIn.scanned}</p>}
       <Form onSubmit={() => signIn(client, isDeleted ? { to: '' } : { again: isBarred(failure) })}>
         <Button type="submit" look="primary" class="large">

@@ -11,8 +11,9 @@ import {
 } from '../../client/index.ts'
 import { confirmDeletion, isDeletionAsked } from '../account/delete-account.tsx'
 import { takeScanned } from '../pairing/code.ts'
-import type { Device } from '../session/device.ts'
+import { closeDevice, type Device } from '../session/device.ts'
 import { lockedSync, signOutLocked } from '../session/session.ts'
+import { StoredBookmarks } from '../session/stored.tsx'
 import { Button } from '../ui/button.tsx'
 import { messageOf, tellFailure } from '../ui/failure.ts'
 import { Form, Submit } from '../ui/form.tsx'
@@ -93,7 +94,8 @@ export function VaultDoor({ owner, device, opened }: DoorProps) {
       )}
       <SignedInAs {...owner} device={device} />
       {exists === true && <OpenedBefore owner={owner} />}
-      {exists === true && <LostBoth owner={owner} device={device} />}
+      {exists === true && device.keepsKey && <LostBoth owner={owner} device={device} />}
+      {device.keepsKey && <StoredBookmarks signedIn={owner.userId} />}
     </Front>
   )
 }
@@ -143,7 +145,11 @@ function SignedInAs({ client, device, userId, person }: SignedInAsProps) {
   return (
     <p class="bar signed-in-as">
       <span>{later.vault.signedInAs(person)}</span>
-      <Button onClick={() => signOutLocked(client, device, userId)}>{say.app.signOut}</Button>
+      {device.keepsKey ? (
+        <Button onClick={() => signOutLocked(client, device, userId)}>{say.app.signOut}</Button>
+      ) : (
+        <Button onClick={closeDevice}>{say.app.closeDevice}</Button>
+      )}
     </p>
   )
 }

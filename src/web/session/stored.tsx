@@ -1,0 +1,29 @@
+import { useEffect, useState } from 'preact/hooks'
+import { Button } from '../ui/button.tsx'
+import { confirmFirst } from '../ui/dialogs.tsx'
+import { say } from '../words/words.ts'
+import { eraseStored, storedUsers } from './session.ts'
+
+/** Says that this browser stores bookmarks of people who are not signed in, and offers to delete them. */
+export function StoredBookmarks({ signedIn }: { signedIn?: string }) {
+  const [users, setUsers] = useState<readonly string[]>([])
+  const look = async () => setUsers((await storedUsers()).filter((userId) => userId !== signedIn))
+  // A browser that stores nothing for the page has none.
+  useEffect(() => void look().catch(() => {}), [signedIn])
+  if (users.length === 0) return null
+  const erase = async () => {
+    for (const userId of users) await eraseStored(userId)
+    await look()
+  }
+  const question = {
+    title: say.signIn.eraseStoredTitle,
+    text: say.signIn.eraseStoredMore,
+    action: say.signIn.eraseStored,
+  }
+  return (
+    <section class="notice calm" id="stored" aria-label={say.signIn.storedLabel}>
+      <p role="status">{signedIn === undefined ? say.signIn.stillStored : say.signIn.othersStored}</p>
+      <Button onClick={() => confirmFirst({ ...question, run: erase })}>{say.signIn.eraseStored}</Button>
+    </section>
+  )
+}
