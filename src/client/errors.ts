@@ -158,16 +158,14 @@ export class OfflineError extends Error {
   /** How long that asks to wait before the next call (`Retry-After`), if it does. */
   readonly retryAfterMs: number | undefined
 
-  constructor(message = 'The service did not respond', options: OfflineErrorOptions = {}) {
+  constructor(
+    message = 'The service did not respond',
+    { status, retryAfterMs, ...options }: ErrorOptions & { status?: number; retryAfterMs?: number | undefined } = {},
+  ) {
     super(message, options)
-    this.status = options.status
-    this.retryAfterMs = options.retryAfterMs
+    this.status = status
+    this.retryAfterMs = retryAfterMs
   }
-}
-
-interface OfflineErrorOptions extends ErrorOptions {
-  status?: number
-  retryAfterMs?: number | undefined
 }
 
 /** The user has already created a vault on another device: open that one. */
