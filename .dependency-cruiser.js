@@ -28,7 +28,7 @@ const rooms = {
     ...['context.ts', 'app.ts', 'printed.ts', 'start.ts', 'commands', 'main.ts', 'testing.ts'],
   ],
   client: [
-    ...['errors.ts', 'ids.ts', 'database.ts', 'timing', 'bookmark.ts', 'bookmark', 'extra.ts'],
+    ...['errors.ts', 'ids.ts', 'feature.ts', 'database.ts', 'timing', 'bookmark.ts', 'bookmark', 'extra.ts'],
     ...['api', 'calls.ts', 'crypto', 'bookmark-file', 'bookmark-file.ts', 'export-file', 'crypto.ts'],
     ...['vault', 'pair.ts', 'sync', 'undo.ts', 'account.ts', 'history.ts', 'react.ts', 'worker.ts', 'index.ts'],
     ...['node', 'node.ts', 'testing', 'testing.ts'],

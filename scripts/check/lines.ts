@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 
 /** The most lines of TypeScript and JavaScript in these folders. */
 const bounds = [
-  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 66_750 },
-  { what: 'test', folders: ['test'], most: 63_520 },
+  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 66_790 },
+  { what: 'test', folders: ['test'], most: 63_560 },
 ]
 
 for (const { what, folders, most } of bounds) {

@@ -277,7 +277,19 @@ export class StoreBlockedError extends Error {
   override readonly name = 'StoreBlockedError'
 
   constructor() {
-    super('Another tab blocks the store on this device')
+    super('Another tab blocks the store')
+  }
+}
+
+/** A part of the platform that the package needs. */
+export type Feature = 'IndexedDB' | 'Web Locks' | 'WebAssembly' | 'WebCrypto'
+
+/** The platform lacks the part that `fault` names, and nothing was done. Browsers have some of them over HTTPS and on localhost only. */
+export class UnsupportedError extends Faulty<Feature> {
+  override readonly name = 'UnsupportedError'
+
+  constructor(feature: Feature) {
+    super(feature, `No ${feature} here, or only over HTTPS`)
   }
 }
 

@@ -11,6 +11,7 @@ export {
   ApiError,
   BackupFailedError,
   type ErrorCode,
+  type Feature,
   OfflineError,
   RollbackError,
   SignedOutError,
@@ -19,6 +20,7 @@ export {
   StoreBlockedError,
   StoreVersionError,
   UnsentChangesError,
+  UnsupportedError,
   VaultExistsError,
 } from './errors.ts'
 export {

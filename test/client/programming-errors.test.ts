@@ -1,12 +1,16 @@
 /** Mistakes of an app's developer are told at once, and never look like a missing network. */
 import { randomBytes } from 'node:crypto'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { deriveInFull } from '../../scripts/test/argon2id.ts'
 import { createClient } from '../../src/client/api/client.ts'
+import { createKeyring } from '../../src/client/crypto/keyring.ts'
 import { deriveKeys } from '../../src/client/crypto/keys.ts'
+import { type Feature, UnsupportedError } from '../../src/client/errors.ts'
+import { indexedDbStore } from '../../src/client/sync/store/indexed-db.ts'
 import { memoryStore } from '../../src/client/sync/store/memory.ts'
 import type { Store } from '../../src/client/sync/store/store.ts'
-import { createTabs } from '../../src/client/sync/store/tabs.ts'
 import { createSync, type SyncOptions } from '../../src/client/sync/sync.ts'
+import { forgetMasterKey, keepMasterKey } from '../../src/client/vault/master-key.ts'
 import { hasVault } from '../../src/client/vault/vault.ts'
 
 const valid = { baseUrl: 'https://sync.example.org', deviceId: 'laptop' }
@@ -70,16 +74,65 @@ t.test('an answer that was cut off is as none', async (t) => {
   await cut.stop()
 })
 
-t.test('on a page without Web Locks, as over plain HTTP, createSync says what is missing', async (t) => {
+t.test('on a page without Web Locks, as over plain HTTP, the first call says what is missing', async (t) => {
   const { navigator } = globalThis
   Object.defineProperty(globalThis, 'navigator', { value: {}, configurable: true })
   t.teardown(() => Object.defineProperty(globalThis, 'navigator', { value: navigator, configurable: true }))
-  const wanted = { name: 'SecurityError', message: /serve the page over HTTPS/ }
-  t.throws(() => createTabs('ann'), wanted)
+  const wanted = new UnsupportedError('Web Locks')
+  t.match(wanted, { fault: 'Web Locks', message: /or only over HTTPS/ })
   const shared: Store = { ...memoryStore(), shared: true }
-  t.throws(() => sync({ store: shared }), wanted)
-  t.doesNotThrow(() => sync({}), 'a store that is not shared needs none')
+  const made = sync({ store: shared })
+  await t.rejects(made.start(), wanted)
+  await t.rejects(made.put([]), wanted)
+  await made.stop()
+  const alone = sync({})
+  await alone.put([])
+  await alone.stop()
 })
+
+t.test(
+  'a sync that is only created, as while a server renders, opens nothing, and needs no part of a browser',
+  async (t) => {
+    const names = ['BroadcastChannel', 'indexedDB', 'navigator'] as const
+    for (const name of names) without(t, name)
+    const shared = { ...memoryStore(), shared: true }
+    for (const store of [indexedDbStore('ann'), shared]) {
+      const created = sync({ store })
+      t.same([created.tree(), created.status().state], [[], 'offline'])
+      await created.stop()
+    }
+  },
+)
+
+t.test('a part that the platform lacks is named', async (t) => {
+  const lacks = (feature: Feature) => new UnsupportedError(feature)
+  without(t, 'indexedDB')
+  await t.rejects(indexedDbStore('ann').load(), lacks('IndexedDB'))
+  await t.rejects(forgetMasterKey('ann'), lacks('IndexedDB'))
+  await t.test('as in React Native', async (t) => {
+    without(t, 'crypto')
+    await t.rejects(keepMasterKey('ann', new Uint8Array(32)), lacks('WebCrypto'))
+  })
+  await t.test('as in Node 22', async (t) => {
+    without(t, 'navigator')
+    await t.rejects(sync({ store: indexedDbStore('ann') }).start(), lacks('Web Locks'))
+  })
+  await t.test('as in workerd', async (t) => {
+    deriveInFull(t)
+    const { compile } = WebAssembly
+    t.teardown(() => Object.assign(WebAssembly, { compile }))
+    WebAssembly.compile = async () => {
+      throw new WebAssembly.CompileError('Wasm code generation disallowed by embedder')
+    }
+    await t.rejects(createKeyring({ userId: 'ann', passphrase: 'tinsel walrus oboe fjord' }), lacks('WebAssembly'))
+  })
+})
+
+function without(t: Test, name: keyof typeof globalThis): void {
+  const had = Object.getOwnPropertyDescriptor(globalThis, name)
+  Object.defineProperty(globalThis, name, { value: undefined, configurable: true })
+  t.teardown(() => (had ? Object.defineProperty(globalThis, name, had) : Reflect.deleteProperty(globalThis, name)))
+}
 
 function sync(options: Partial<SyncOptions>) {
   const keys = deriveKeys(randomBytes(32))

@@ -16,10 +16,13 @@ export function seal(
   plaintext: Uint8Array,
   prefix?: Uint8Array,
 ) {
-  const header = prefix ? [...prefix, ...nonce] : []
-  const bytes = new Uint8Array(header.length + plaintext.length + TAG_BYTES)
-  bytes.set(header)
-  xchacha20poly1305(key, nonce, associatedData).encrypt(plaintext, bytes.subarray(header.length))
+  const start = prefix ? prefix.length + nonce.length : 0
+  const bytes = new Uint8Array(start + plaintext.length + TAG_BYTES)
+  if (prefix) {
+    bytes.set(prefix)
+    bytes.set(nonce, prefix.length)
+  }
+  xchacha20poly1305(key, nonce, associatedData).encrypt(plaintext, bytes.subarray(start))
   return bytes
 }
 

@@ -1,7 +1,7 @@
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import * as limits from '../../../generated/keyring-limits.ts'
 import { onDemand } from '../api/unwrap.ts'
-import { KeyringError, WeakPassphraseError, WrongKeyError } from '../errors.ts'
+import { KeyringError, UnsupportedError, WeakPassphraseError, WrongKeyError } from '../errors.ts'
 import { idForm, isId } from '../ids.ts'
 import { NONCE_BYTES, open, seal } from './aead.ts'
 import { base64ToBytes, bytesToBase64 } from './base64.ts'
@@ -281,7 +281,7 @@ async function demandStrength({ passphrase, known = [], fewestGuesses }: NewOwne
 async function stretchPassphrase(passphrase: string, salt: Uint8Array, parameters: KdfParameters) {
   if (passphrase === '') throw new KeyringError('empty-passphrase', 'The passphrase is empty')
   const { argon2id } = await onDemand(import('./argon2id.ts'))
-  return argon2id({
+  const derived = argon2id({
     password: utf8ToBytes(passphrase.normalize('NFKC')),
     salt,
     memorySize: parameters.memory_kib,
@@ -289,6 +289,10 @@ async function stretchPassphrase(passphrase: string, salt: Uint8Array, parameter
     parallelism: parameters.parallelism,
     hashLength: 32,
     outputType: 'binary',
+  })
+  return derived.catch((cause) => {
+    const isForbidden = cause instanceof (globalThis.WebAssembly?.CompileError ?? Error)
+    throw isForbidden ? new UnsupportedError('WebAssembly') : cause
   })
 }
 

@@ -63,7 +63,7 @@ export interface AdoptKeysOptions {
  * same field, the later one wins, and the other one is kept among the `conflicts` of its device.
  *
  * All methods that return a promise read the store first. They reject with the store's error if that fails
- * (StorageFullError, for example), or with an AbortError after `stop`.
+ * (StorageFullError, for example), with UnsupportedError if the platform lacks a part, or with an AbortError after `stop`.
  */
 export interface Sync {
   /** This device's id: the option's, or the one taken instead because another store, such as a copy, makes edits under that. */
@@ -271,8 +271,6 @@ export type SyncReader = Pick<Sync, 'get' | 'bookmarks' | 'tree' | 'contents' | 
  * Creates the sync of one user's bookmarks on this device. Reads and sends nothing until a method is called.
  *
  * @throws RangeError `userId` or `deviceId` is not valid
- * @throws DOMException `SecurityError`: tabs share the store, and the page has no Web Locks, because it is not served over
- *   HTTPS
  */
 export function createSync({ client, webSocket, ...options }: SyncOptions): Sync {
   const sync = createSyncOver(({ clientTransport }) => clientTransport(client, options.userId, webSocket), options)

@@ -16,6 +16,7 @@ import {
   StoreBlockedError,
   StoreVersionError,
   UnsentChangesError,
+  UnsupportedError,
   VaultExistsError,
 } from '../../client/errors.ts'
 import { say } from '../words/words.ts'
@@ -67,6 +68,7 @@ function knownText(error: unknown): string | undefined {
   if (error instanceof SignedOutError) return say.failure.signedOut
   if (error instanceof SignInAgainError) return say.failure.signInAgain
   if (error instanceof StorageFullError) return say.failure.storageFull
+  if (error instanceof UnsupportedError) return say.failure.unsupported
   if (error instanceof StoreBlockedError) return say.failure.blocked
   if (error instanceof StoreVersionError) return say.failure.tabOutdated
   if (error instanceof BackupFailedError) return say.failure.backupFailed

@@ -56,6 +56,8 @@ export const de: Words = {
       'Nichts wurde geändert: Weil sich das nicht rückgängig machen lässt, verlangt der Dienst eine neue Anmeldung. Melden Sie sich ab und wieder an.',
     storageFull:
       'Der Speicher dieses Browsers ist voll, deshalb wurde nichts gespeichert. Schaffen Sie Platz auf dem Gerät, und versuchen Sie es noch einmal.',
+    unsupported:
+      'Diesem Browser fehlt etwas, das diese Seite braucht. Aktualisieren Sie ihn, oder öffnen Sie die Seite über HTTPS.',
     storageRefused:
       'Dieser Browser lässt diese Seite nichts speichern. Erlauben Sie ihr Cookies und andere Daten, und versuchen Sie es noch einmal.',
     fileUnreadable:

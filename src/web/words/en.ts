@@ -56,6 +56,7 @@ export const en = {
       'Nothing was changed: because this cannot be taken back, the service wants a new sign-in. Sign out and in again.',
     storageFull:
       'The storage of this browser is full, so nothing was saved. Free some space on the device, then try again.',
+    unsupported: 'This browser lacks something that this page needs. Update it, or open the page over HTTPS.',
     storageRefused: 'This browser lets this page store nothing. Allow cookies and other data for it, then try again.',
     fileUnreadable: 'The file cannot be read. Look whether it is still there, then choose it again.',
     blocked:

@@ -44,6 +44,7 @@ export class Run {
   /** The exchanges that `syncNow` has begun: its callers do not wait for the end of what they have aborted. */
   #exchanges = this.#edits
   #admitsEdits = true
+  #isListening = false
   #search: Search | undefined
   #loaded: Promise<void> | undefined
   #leading: Promise<void> | undefined
@@ -54,7 +55,6 @@ export class Run {
     this.#engine = engine
     this.#loadDeferred = loadDeferred
     this.#connect = connect
-    engine.tabs.listen((message) => this.#hear(message))
     // It gives the lead to the newer version, and hears nothing of it that would not be true here.
     engine.emitter.on('error', ({ error }) => {
       if (error instanceof StoreVersionError) this.#ended.abort(error)
@@ -232,6 +232,8 @@ export class Run {
   async #load(): Promise<void> {
     const { tabs } = this.#engine
     await this.#untilSignedOut()
+    if (!this.#isListening) tabs.listen((message) => this.#hear(message))
+    this.#isListening = true
     await this.#read()
     followNetwork(this.#engine, this.#ended.signal)
     tabs.post({ type: 'hello' })

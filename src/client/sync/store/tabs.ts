@@ -1,3 +1,4 @@
+import { demandFeature } from '../../feature.ts'
 import { abortable } from '../../timing/clock.ts'
 import type { Conflict, SyncProgress, SyncReason, SyncState } from './emitter.ts'
 
@@ -41,7 +42,7 @@ export interface Tabs {
 /** The part of the platform that `createTabs` uses: Web Locks and a BroadcastChannel. Tests pass their own. */
 export interface TabsPlatform {
   locks?: {
-    request<T>(name: string, options: { signal?: AbortSignal }, task: () => Promise<T>): Promise<Awaited<T>>
+    request<T>(name: string, options: { signal?: AbortSignal | undefined }, task: () => Promise<T>): Promise<Awaited<T>>
   }
   channel?: {
     postMessage(message: unknown): void
@@ -54,24 +55,22 @@ export interface TabsPlatform {
  * Tabs that share one user's store. One of them talks to the service: the one that holds a Web Lock, which passes to
  * another tab when it closes. All of them can edit, and they tell each other about changes by BroadcastChannel.
  *
+ * Opens nothing before it is used: an app that is rendered on a server creates a sync there, and leaves it.
+ *
  * @param userId the service's `user_id`
- * @throws DOMException `SecurityError`: the page has no Web Locks, because it is not served over HTTPS
  */
-export function createTabs(userId: string, platform: TabsPlatform = {}): Tabs {
-  const locks = platform.locks ?? globalThis.navigator?.locks
-  if (!locks) {
-    throw new DOMException(
-      'Tabs share the bookmarks by Web Locks: serve the page over HTTPS or localhost',
-      'SecurityError',
-    )
+export function createTabs(userId: string, { locks = globalThis.navigator?.locks, channel }: TabsPlatform = {}): Tabs {
+  const open = () => {
+    channel ??= new BroadcastChannel(`ebs-${userId}`)
+    return channel
   }
-  const { channel = new BroadcastChannel(`ebs-${userId}`) } = platform
   return {
-    exclusively: async (name, task, signal) => locks.request(`ebs-${name}-${userId}`, signal ? { signal } : {}, task),
-    post: (message) => channel.postMessage(message),
+    exclusively: async (name, task, signal) =>
+      demandFeature(locks, 'Web Locks').request(`ebs-${name}-${userId}`, { signal }, task),
+    post: (message) => open().postMessage(message),
     listen: (listener) =>
-      channel.addEventListener('message', (event) => listener((event as MessageEvent<TabMessage>).data)),
-    close: () => channel.close(),
+      open().addEventListener('message', (event) => listener((event as MessageEvent<TabMessage>).data)),
+    close: () => channel?.close(),
   }
 }
 
