@@ -9,6 +9,7 @@ import {
   openBackup,
   openVault,
   type PlaintextBookmark,
+  type TreeNode,
 } from '../../src/client/index.ts'
 import { Device } from './device.ts'
 import { signIn } from './sign-in.ts'
@@ -42,21 +43,24 @@ export async function playStory({ baseUrl, file, copy }: Story, step: StoryStep)
     laptop.open((await confirm()).keys)
     note(`recovery code ${recoveryCode.slice(0, 4)}…`)
   })
-  const bookmarks = await step('It reads the file', async (note) => {
-    const { bookmarks: read, unread } = readBookmarkFile(await readFile(file))
-    if (read.length === 0) throw new Error(`${file} has no bookmark in it`)
-    note(countKinds(read) + (unread > 0 ? `, not readable: ${unread}` : ''))
-    return read
+  const read = await step('It reads the file', async (note) => {
+    const { bookmarks, unread } = readBookmarkFile(await readFile(file))
+    if (bookmarks.length === 0) throw new Error(`${file} has no bookmark in it`)
+    note(countKinds(bookmarks) + (unread > 0 ? `, not readable: ${unread}` : ''))
+    return bookmarks
   })
-  await step('It encrypts and imports', async (note) => {
-    const { imported } = await laptop.sync.importBookmarks(bookmarks)
-    expectEqual('The number of imported bookmarks', imported, bookmarks.length)
+  const bookmarks = await step('It encrypts and imports', async (note) => {
+    const { imported } = await laptop.sync.importBookmarks(read)
+    expectEqual('The number of imported bookmarks', imported, read.length)
+    const stored = flatten(laptop.sync.tree())
+    compareSequences('On the laptop', stored, read)
     await laptop.syncNow()
     expectEqual('The number of unconfirmed bookmarks', laptop.sync.status().waiting, 0)
     const { pushes } = laptop
     const records = pushes.flatMap(({ changes }) => changes)
     const characters = records.reduce((sum, { encrypted_data = '' }) => sum + encrypted_data.length, 0)
     note(`records: ${records.length}, characters of ciphertext: ${characters}, requests: ${pushes.length}`)
+    return stored
   })
 
   await step('The phone signs in, with cookies of its own', async (note) => {
@@ -147,6 +151,11 @@ function countKinds(bookmarks: PlaintextBookmark[]): string {
   return kinds.map(([kind, items = []]) => `${kind}: ${items.length}`).join(', ')
 }
 
+/** Folders before their contents, as in a bookmark file. */
+function flatten(nodes: readonly TreeNode[]): PlaintextBookmark[] {
+  return nodes.flatMap(({ bookmark, children }) => [bookmark, ...flatten(children)])
+}
+
 type Edits = Record<'lost' | 'won', PlaintextBookmark>
 
 /** Both edit one bookmark, and neither hears of the other. The phone's edit is the older one: it must lose. */
@@ -215,7 +224,7 @@ function withRanks(items: Iterable<Item>): Item[] {
   )
 }
 
-/** The items of a bookmark file in their order; on each reading they get other ids. */
+/** The items in the order of a bookmark file; on each reading they get other ids, and others again by an import. */
 function compareSequences(where: string, actual: PlaintextBookmark[], expected: PlaintextBookmark[]): void {
   expectEqual(`${where}: the number of items`, actual.length, expected.length)
   const ids = new Map(actual.map(({ id }, index) => [id, expected[index]?.id ?? id]))

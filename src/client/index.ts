@@ -32,6 +32,7 @@ export {
   type OpenBackupOptions,
   openBackup,
 } from './export-file/backup.ts'
+export type { RemoveOptions } from './sync/edits/edit.ts'
 export type { ImportOptions, ImportReport, ImportRules, RestoreOptions } from './sync/edits/import.ts'
 export type { Place } from './sync/edits/move.ts'
 export type { Patch, PutOptions, Update } from './sync/edits/put.ts'

@@ -157,9 +157,9 @@ export function undoable(sync: Sync): UndoableEdits {
         () => ['parentId'],
       )
     },
-    remove(ids) {
+    remove(ids, options) {
       const list = [ids].flat()
-      return edit(list, () => sync.remove(list))
+      return edit(list, () => sync.remove(list, options))
     },
     importBookmarks: (bookmarks, options) => bring(() => sync.importBookmarks(bookmarks, options)),
     restoreExport: (opened, options) => bring(() => sync.restoreExport(opened, options)),
@@ -191,6 +191,6 @@ async function revert(sync: Sync, step: readonly Edited[]): Promise<string[]> {
     const removed = Object.keys(current).map((name) => [name, undefined])
     return { ...Object.fromEntries(removed), ...bookmark }
   })
-  await sync.remove(added)
+  await sync.remove(added, { takesBack: true })
   return [...changed]
 }

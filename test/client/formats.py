@@ -18,6 +18,7 @@ import sys
 import time
 import unicodedata
 import urllib.request
+import uuid
 from decimal import Decimal
 
 import argon2.low_level as argon2
@@ -41,6 +42,21 @@ def unseal(key, nonce, associated, sealed):
 def hkdf(secret, info):
     extracted = hmac.digest(bytes(32), secret, "sha256")
     return hmac.digest(extracted, info.encode() + b"\x01", "sha256")
+
+
+# Ids of imported bookmarks
+
+
+def utf8(text):
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def imported_id(masters, place, kind, ordinal, name):
+    fields = [utf8(field) for field in (place, kind, str(ordinal), unicodedata.normalize("NFC", name))]
+    text = b"".join(len(field).to_bytes(4, "big") + field for field in fields)
+    id = bytearray(hmac.digest(hkdf(masters[-1], "ebs/id/1"), text, "sha256")[:16])
+    id[6], id[8] = id[6] & 0x0F | 0x80, id[8] & 0x3F | 0x80
+    return str(uuid.UUID(bytes=bytes(id)))
 
 
 # JSON in a record
@@ -359,7 +375,11 @@ def check_vectors():
         assert open_record(keys, bookmark["id"], case, type) == bookmark, case["label"]
     for case in vectors("keys")["cases"]:
         master = bytes.fromhex(case["master_key"])
-        assert all(hkdf(master, f"ebs/{name}/1").hex() == case[f"{name}_key"] for name in ("record", "hash", "export", "keyring"))
+        assert all(hkdf(master, f"ebs/{name}/1").hex() == case[f"{name}_key"] for name in ("record", "hash", "export", "keyring", "id"))
+    imported = vectors("keys")["imported"]
+    for case in imported["cases"]:
+        masters = [bytes.fromhex(imported["master_key"])[:32], bytes.fromhex(imported["master_key"])[32:]]
+        assert imported_id(masters, *(case[name] for name in ("place", "kind", "ordinal", "name"))) == case["id"], case["label"]
     keyring = vectors("keyring")
     for credential in (keyring["passphrase"], keyring["passphrase_nfd"], keyring["recovery_code"]):
         assert open_keyring(keyring["keyring"], keyring["user_id"], credential)[0].hex() == keyring["master_key"]

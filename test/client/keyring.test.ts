@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { deriveInFull } from '../../scripts/test/argon2id.ts'
+import { deriveId, type Likeness } from '../../src/client/crypto/derived-id.ts'
 import {
   changePassphrase,
   createKeyring,
@@ -371,15 +372,30 @@ t.test('a number above 128 bits with a right check symbol is no recovery code', 
   t.throws(() => parseRecoveryCode(`8${'0'.repeat(25)}${check}`), mistyped)
 })
 
-const vectors = readVectors<{ cases: (SubKeys & { label: string; master_key: string })[] }>('keys')
+const vectors = readVectors<{
+  cases: (SubKeys & { label: string; master_key: string })[]
+  imported: { master_key: string; cases: (Likeness & { label: string; id: string })[] }
+}>('keys')
+
+for (const { label, id, ...likeness } of vectors.imported.cases) {
+  t.test(`the id of an imported bookmark: ${label}`, async (t) => {
+    t.equal(deriveId(deriveKeys(fromHex(vectors.imported.master_key)), likeness), id)
+    t.equal(
+      deriveId(deriveKeys(fromHex(vectors.imported.master_key).subarray(32)), likeness),
+      id,
+      'before the rotation',
+    )
+  })
+}
 
 for (const { label, master_key, ...expected } of vectors.cases) {
   t.test(`subkeys of the master key ${label}`, async (t) => {
-    const { recordKey, hashKey, exportKey, keyringKey } = deriveKeys(fromHex(master_key))
-    const hex = [recordKey, hashKey, exportKey, keyringKey].map((key) => Buffer.from(key).toString('hex'))
-    t.same(hex, [expected.record_key, expected.hash_key, expected.export_key, expected.keyring_key])
+    const { recordKey, hashKey, exportKey, keyringKey, idKey } = deriveKeys(fromHex(master_key))
+    const hex = [recordKey, hashKey, exportKey, keyringKey, idKey].map((key) => Buffer.from(key).toString('hex'))
+    const { record_key, hash_key, export_key, keyring_key, id_key } = expected
+    t.same(hex, [record_key, hash_key, export_key, keyring_key, id_key])
     t.same(subKeys(fromHex(master_key)), expected, 'OpenSSL derives the same')
-    t.equal(new Set(hex).size, 4)
+    t.equal(new Set(hex).size, 5)
   })
 }
 

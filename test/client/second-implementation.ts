@@ -9,6 +9,7 @@ export interface SubKeys {
   hash_key: string
   export_key: string
   keyring_key: string
+  id_key: string
 }
 
 export function fromHex(hex: string): Buffer {
@@ -44,6 +45,7 @@ export function subKeys(masterKey: Uint8Array): SubKeys {
     hash_key: hex('ebs/hash/1'),
     export_key: hex('ebs/export/1'),
     keyring_key: hex('ebs/keyring/1'),
+    id_key: hex('ebs/id/1'),
   }
 }
 

@@ -1,7 +1,7 @@
 import { generateKeyBetween } from 'fractional-indexing'
 import type { PlaintextBookmark } from '../bookmark.ts'
-import { uuidv7 } from '../ids.ts'
 import { type Attributes, readAddress, readAttributes } from './attributes.ts'
+import { fileId } from './file-id.ts'
 
 /** A folder or the top level, while its items are added in their order. */
 export interface Level {
@@ -27,7 +27,7 @@ export function topLevel(): Level {
 export function addItem(level: Level, { title, url, type, attributes = {} }: Item): PlaintextBookmark {
   level.last = generateKeyBetween(level.last, null)
   return {
-    id: uuidv7(),
+    id: fileId(),
     title,
     ...(type && { type }),
     ...(url !== undefined && addressFields(readAddress(url))),

@@ -18,7 +18,7 @@ import { countLinks, decodeText, readTags, type TagReader } from './tags.ts'
  * - Separators (HR) become `{type: 'separator', title: ''}` without `url`.
  * - Attributes without a field of their own that browsers and services use (PERSONAL_TOOLBAR_FOLDER, SHORTCUTURL, PRIVATE,
  *   LAST_VISIT, DATA-…) are kept in `attributes`, by lower-case name. Others are left out: in a page, they may be code.
- * - `id` is a new UUIDv7 on each reading, `source` is `bookmarks`.
+ * - `id` is `file-` and a new UUIDv7 on each reading, and `importBookmarks` replaces it. `source` is `bookmarks`.
  *
  * Accepts unclosed tags and quotes, any case, CRLF. Other elements than those of bookmark files are text, such as a `<script>`
  * that a title has unescaped, and so is a link in a description. Reads the pages that Pocket and Instapaper exported, too.

@@ -2,7 +2,7 @@ import { abytes } from '@noble/hashes/utils.js'
 import { bytesToBase64 } from './base64.ts'
 import { hkdfSha256 } from './hashes.ts'
 
-/** The four subkeys of the newest master key, 32 bytes each. None of them reveals the master key or another subkey. */
+/** The five subkeys of the newest master key, 32 bytes each. None of them reveals the master key or another subkey. */
 export interface Keys {
   /** Encrypts records (XChaCha20-Poly1305). */
   readonly recordKey: Uint8Array
@@ -12,6 +12,8 @@ export interface Keys {
   readonly exportKey: Uint8Array
   /** Authenticates the vault's keyring (HMAC-SHA-256), so that a device knows one that was made with its keys. */
   readonly keyringKey: Uint8Array
+  /** Computes ids of what several devices may add at the same time (HMAC-SHA-256). Those of the vault's first key are used. */
+  readonly idKey: Uint8Array
   /** The first bytes of records under these keys: 1 under the vault's first master key, else 2 and the key's id (8 bytes). */
   readonly prefix: Uint8Array
   /** The keys before the last rotation. They open what was encrypted until then; nothing is encrypted under them any more. */
@@ -20,7 +22,7 @@ export interface Keys {
 
 /**
  * Derives the subkeys with HKDF-SHA256 (RFC 5869) without salt, and the infos `ebs/record/1`, `ebs/hash/1`,
- * `ebs/export/1` and `ebs/keyring/1`. The id of a master key is the first 8 bytes with the info `ebs/key-id/1`.
+ * `ebs/export/1`, `ebs/keyring/1` and `ebs/id/1`. The id of a master key is the first 8 bytes with the info `ebs/key-id/1`.
  *
  * @param masterKey 32 bytes, from `createKeyring` or `openKeyring`; after rotations all master keys, the newest first
  */
@@ -32,6 +34,7 @@ export function deriveKeys(masterKey: Uint8Array): Keys {
     hashKey: hkdfSha256(newest, 'ebs/hash/1'),
     exportKey: hkdfSha256(newest, 'ebs/export/1'),
     keyringKey: hkdfSha256(newest, 'ebs/keyring/1'),
+    idKey: hkdfSha256(newest, 'ebs/id/1'),
     ...(masterKey.length > 32
       ? { prefix: Uint8Array.of(2, ...keyIdOf(newest)), older: deriveKeys(masterKey.subarray(32)) }
       : { prefix: Uint8Array.of(1) }),
@@ -62,6 +65,6 @@ export function areErased({ recordKey }: Keys): boolean {
 /** Overwrites the keys in memory, the older ones too. */
 export function eraseKeys(keys: Keys): void {
   for (let all: Keys | undefined = keys; all; all = all.older) {
-    for (const key of [all.recordKey, all.hashKey, all.exportKey, all.keyringKey]) key.fill(0)
+    for (const key of [all.recordKey, all.hashKey, all.exportKey, all.keyringKey, all.idKey]) key.fill(0)
   }
 }

@@ -5,7 +5,7 @@ import type { OpenedExport, PlaintextBookmark } from '../bookmark.ts'
 import type { Keys } from '../crypto/keys.ts'
 import { assertId } from '../ids.ts'
 import { type Clock, systemClock } from '../timing/clock.ts'
-import { removeBookmarks } from './edits/edit.ts'
+import { type RemoveOptions, removeBookmarks } from './edits/edit.ts'
 import type { ImportOptions, ImportReport, RestoreOptions } from './edits/import.ts'
 import type { Place } from './edits/move.ts'
 import { type PutOptions, putBookmarks, type Update, updateBookmarks } from './edits/put.ts'
@@ -145,7 +145,7 @@ export interface Sync {
    *
    * @throws StorageFullError nothing was deleted
    */
-  remove(ids: string | readonly string[]): Promise<void>
+  remove(ids: string | readonly string[], options?: RemoveOptions): Promise<void>
   /**
    * Moves bookmarks into a folder, either before one of the bookmarks there or to the end, in the order of the list; all or
    * none. Siblings without a position may get one.
@@ -160,7 +160,8 @@ export interface Sync {
    * there, in the order of the list. Existing bookmarks stay as they are, but siblings without a position may get one.
    * Importing a file twice adds nothing twice: existing folders with the same titles are used again, and of the bookmarks
    * in them those with the same `url` are left out (unless `duplicates` is `keep`). What the list itself contains twice is
-   * added twice. A bookmark that is too large is imported without its icon, or else without its `attributes` too (`reduced`).
+   * added twice. What `readBookmarkFile` has read gets other ids, which are the same on every device: a file that two of them
+   * import before they have synced is there once. An app's own ids stay. A bookmark that is too large is imported without its icon, or else without its `attributes` too (`reduced`).
    * Without `into`, a browser's own folders go where an extension has them: its toolbar into the folder that is marked as
    * the toolbar, whatever its title, and Firefox's Other Bookmarks to the top level if an extension has
    * made folders.
@@ -329,7 +330,7 @@ export function createSyncOver(
       const list = [ids].flat()
       return run.edit((turn) => updateBookmarks(engine, turn, list, copy, options))
     },
-    remove: (ids) => run.edit((turn) => removeBookmarks(engine, turn, [ids].flat())),
+    remove: (ids, options) => run.edit((turn) => removeBookmarks(engine, turn, [ids].flat(), options)),
     move: (ids, place, list = [ids].flat()) => run.editWith((deferred) => deferred.moveBookmarks(engine, list, place)),
     importBookmarks: (bookmarks, options = {}) =>
       run.editWith(({ importList }, connected) => importList(connected, bookmarks, options), options),

@@ -4,7 +4,7 @@ import { buildTree } from '../../../src/client/bookmark/build-tree.ts'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { readBookmarkFile } from '../../../src/client/bookmark-file/read.ts'
 import { planImport } from '../../../src/client/sync/edits/import.ts'
-import { bookmarksIn, linesOf } from './samples.ts'
+import { bookmarksIn, idsBeside, linesOf } from './samples.ts'
 
 const folder = new URL('../../fixtures/odd-bookmarks/', import.meta.url)
 const bytesOf = (name: string) => readFileSync(new URL(name, folder))
@@ -82,16 +82,17 @@ t.test('what was imported in the wrong charset is repaired by the file that is r
   const inWrongCharset = file(2).replace(/[^ -~]/g, '\uFFFD')
   const garbled = readBookmarkFile(inWrongCharset).bookmarks
   t.match(garbled, [{ title: '\uFFFD'.repeat(7) }, { title: '\uFFFD'.repeat(6) }])
-  const { added, changed, repaired } = await planImport(bookmarksIn(file(2)), buildTree(garbled), 'device')
+  const { added, changed, repaired } = await planImport(bookmarksIn(file(2)), buildTree(garbled), idsBeside(garbled))
   t.equal(added.size, 0)
   t.equal(repaired.size, 2)
   const [ofFolder, ofLink] = garbled.map(({ id }) => changed.get(id))
   t.match(ofFolder, { title: 'Новости' })
   const where = { parentId: ofFolder?.id, folder: 'Новости', path: 'Новости' }
   t.match(ofLink, { title: 'Погода', tags: ['газета'], description: 'Описание', ...where })
-  const again = await planImport(bookmarksIn(file(2)), buildTree([...changed.values()]), 'device')
+  const mended = [...changed.values()]
+  const again = await planImport(bookmarksIn(file(2)), buildTree(mended), idsBeside(mended))
   t.same([again.added.size, again.changed.size], [0, 0], 'once')
-  const other = await planImport(bookmarksIn(file(3)), buildTree(garbled), 'device')
+  const other = await planImport(bookmarksIn(file(3)), buildTree(garbled), idsBeside(garbled))
   t.equal(other.repaired.size, 1, 'another date, another bookmark')
 })
 
@@ -99,7 +100,7 @@ t.test('each of two equal links that were imported in the wrong charset is repai
   const file = (...titles: string[]) =>
     bookmarksIn(`<DL>${titles.map((title) => `<DT><A HREF="u" ADD_DATE="1">${title}</A>`).join('')}</DL>`)
   const garbled = file('\uFFFD', 'legible', '\uFFFD\uFFFD')
-  const { added, changed, repaired } = await planImport(file('ü', 'öö'), buildTree(garbled), 'device')
+  const { added, changed, repaired } = await planImport(file('ü', 'öö'), buildTree(garbled), idsBeside(garbled))
   t.same([added.size, repaired.size], [0, 2])
   t.same(
     [...changed.values()].map(({ title }) => title),
@@ -111,7 +112,8 @@ t.test('folders are the same however their letters are composed', async (t) => {
   const file = (name: string) => bookmarksIn(`<DL><DT><H3>${name}</H3><DL><DT><A HREF="u">x</A></DL></DL>`)
   const [composed, decomposed] = ['Bücher'.normalize('NFC'), 'Bücher'.normalize('NFD')]
   t.not(composed, decomposed)
-  const { added } = await planImport(file(decomposed), buildTree(file(composed)), 'device')
+  const existing = file(composed)
+  const { added } = await planImport(file(decomposed), buildTree(existing), idsBeside(existing))
   t.equal(added.size, 0)
 })
 

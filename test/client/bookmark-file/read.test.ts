@@ -103,9 +103,9 @@ t.test('nesting and order, folders after folders, links after folders', async (t
   ])
 })
 
-t.test('each reading makes its own UUIDv7 ids, rising in the order of the file', async (t) => {
+t.test('each reading makes its own ids, of file- and a UUIDv7, rising in the order of the file', async (t) => {
   const ids = bookmarksIn(readSample('delicious.htm')).map(({ id }) => id)
-  for (const id of ids) t.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  for (const id of ids) t.match(id, /^file-[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
   t.same(ids.toSorted(), ids)
   t.equal(new Set([...ids, ...bookmarksIn(readSample('delicious.htm')).map(({ id }) => id)]).size, 10)
 })

@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { type BookmarkFile, readBookmarkFile } from '../../../src/client/bookmark-file/read.ts'
+import { deriveId } from '../../../src/client/crypto/derived-id.ts'
+import { deriveKeys } from '../../../src/client/crypto/keys.ts'
+import type { IdSource } from '../../../src/client/sync/edits/import.ts'
 
 const FOLDER = new URL('../../fixtures/bookmarks/', import.meta.url)
 
@@ -17,6 +20,14 @@ export function bookmarksIn(input: string | Uint8Array): PlaintextBookmark[] {
   const { bookmarks, unread } = readBookmarkFile(input)
   assert.equal(unread, 0)
   return bookmarks
+}
+
+const keys = deriveKeys(new Uint8Array(32))
+
+/** For an import into a vault that has these. */
+export function idsBeside(existing: readonly PlaintextBookmark[]): IdSource {
+  const taken = new Set(existing.map(({ id }) => id))
+  return { derive: (likeness) => deriveId(keys, likeness), isTaken: (id) => taken.has(id) }
 }
 
 /** An item a line, indented by depth. */

@@ -35,7 +35,7 @@ export const edits = {
       return { id, source: 'bookmarks', ...newContent(run) }
     })
     run.note(`${list.length}`)
-    const answers = new Map(list.map((one) => [one, ledger.begin(device.id, one.id, one, undefined)]))
+    const answers = new Map(list.map((one) => [one, ledger.begin(device.id, one.id, one, undefined, { yields: true })]))
     const imported = tab.sync.importBookmarks(list).then(({ existing }) => {
       for (const [{ id }, answer] of answers) answer(existing.includes(id) ? 'refused' : 'kept')
     })
@@ -55,7 +55,8 @@ export const edits = {
     const bookmarks = (backup ?? []).filter(() => dice.happens(0.3))
     const overwrite = dice.happens(0.5)
     run.note(`${bookmarks.map(({ id }) => id).join(' ')}${overwrite ? ' over all' : ''}`)
-    const begin = (one: PlaintextBookmark) => ledger.repeat(device.id, one.id, whole(one), tab.sync.get(one.id))
+    const traits = overwrite ? {} : { yields: true as const }
+    const begin = (one: PlaintextBookmark) => ledger.repeat(device.id, one.id, whole(one), tab.sync.get(one.id), traits)
     const answers = bookmarks.map((one) => [one.id, begin(one)] as const)
     const restored = tab.sync.restoreExport({ bookmarks }, { overwrite }).then(({ existing }) => {
       for (const [id, answer] of answers) answer(existing.includes(id) ? 'refused' : 'kept')
@@ -294,7 +295,7 @@ async function importIn(run: Run, device: Device, tab: Tab, list: PlaintextBookm
   const before = places(tab.sync)
   const answers = new Map(
     // Folders that are there already are used again, so nobody counts on those that are listed.
-    list.map(({ parentId: _, ...one }) => [one.id, ledger.begin(device.id, one.id, one, undefined)]),
+    list.map(({ parentId: _, ...one }) => [one.id, ledger.begin(device.id, one.id, one, undefined, { yields: true })]),
   )
   const imported = tab.sync.importBookmarks(list)
   const accounted = imported.then(({ existing }) => {

@@ -25,6 +25,8 @@ interface Entry {
   takesBack?: true
   /** Out of an export, or a conflict. */
   isRestored?: true
+  /** Out of a file: it yields to what others have made. */
+  yields?: true
 }
 
 /** Every edit of a run, as the callers of the methods know it. */
@@ -62,8 +64,10 @@ export class Ledger {
     id: string,
     patch: Partial<PlaintextBookmark> | null,
     saw: PlaintextBookmark | undefined,
+    traits: Pick<Entry, 'isRestored' | 'yields'> = {},
   ): (outcome: 'kept' | 'refused') => void {
     const common = {
+      ...traits,
       order: this.#entries.length,
       id,
       device,
@@ -146,12 +150,10 @@ export class Ledger {
     id: string,
     mine: Partial<PlaintextBookmark> | null,
     saw: PlaintextBookmark | undefined,
+    traits: Pick<Entry, 'yields'> = {},
   ): (outcome: 'kept' | 'refused') => void {
     this.#repeated.add(id)
-    const { length } = this
-    const answer = this.begin(device, id, mine, saw)
-    for (const entry of this.#entries.slice(length)) entry.isRestored = true
-    return answer
+    return this.begin(device, id, mine, saw, { ...traits, isRestored: true })
   }
 
   /** An earlier version of the client has sent its whole bookmark. */
@@ -236,7 +238,9 @@ export class Ledger {
   #unaccounted(isThere: (entry: Entry) => boolean): Entry[] {
     const counted = this.#entries.filter(({ outcome }) => outcome !== 'refused')
     const byId = Map.groupBy(counted, ({ id }) => id)
-    const isExcused = ({ excuse, takesBack, id }: Entry) => excuse || (takesBack && this.#repeated.has(id))
+    const isOthers = (one: Entry) => byId.get(one.id)?.some(({ device }) => device !== one.device)
+    const isExcused = (one: Entry) =>
+      one.excuse || (one.takesBack && this.#repeated.has(one.id)) || (one.yields && isOthers(one))
     const isKept = (entry: Entry) => isThere(entry) || this.#kept.has(keyOf(entry))
     const accounted = new Set(counted.filter((entry) => isExcused(entry) || isKept(entry)))
     const isFollowed = (entry: Entry) =>

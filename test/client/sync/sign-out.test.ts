@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { getEventListeners } from 'node:events'
 import t, { type Test } from 'tap'
-import { deriveKeys } from '../../../src/client/crypto/keys.ts'
+import { deriveKeys, type Keys } from '../../../src/client/crypto/keys.ts'
 import { decryptBookmark } from '../../../src/client/crypto/record.ts'
 import { OfflineError, UnsentChangesError } from '../../../src/client/errors.ts'
 import type { Change } from '../../../src/client/sync/exchange/transport.ts'
@@ -152,7 +152,8 @@ t.test('signing out erases the keys from before a rotation, too', async (t) => {
   await sync.signOut()
   const { older } = keys
   for (const all of [keys, older]) {
-    t.same([all?.recordKey, all?.hashKey, all?.exportKey, all?.keyringKey], Array(4).fill(new Uint8Array(32)))
+    const { recordKey, hashKey, exportKey, keyringKey, idKey } = all as Keys
+    t.same([recordKey, hashKey, exportKey, keyringKey, idKey], Array(5).fill(new Uint8Array(32)))
   }
 })
 

@@ -26,8 +26,8 @@ interface Basis {
   isNew?: boolean | undefined
   /** A timestamp that the edit must exceed, besides those in the row. */
   above?: number | undefined
-  /** True if the bookmark comes from a file. */
-  isImported?: boolean | undefined
+  /** If the bookmark comes from a file; an `import` yields to what others have. `undo`: what was never sent is taken back. */
+  source?: 'import' | 'restore' | 'undo' | undefined
 }
 
 /**
@@ -61,7 +61,7 @@ function editRow(row: Row, edit: Edit, context: EditContext): Row {
   if (edit.sealed ? view.data_hash === edit.sealed.data_hash : view.bookmark === null) return row
   const released = releaseHeld(row)
   const sent = row.waiting.filter((waiting) => waiting.sent)
-  const mayBeThere = context.isFirst || row.waiting.some(({ imported }) => imported)
+  const mayBeThere = context.source !== 'undo' && (context.isFirst || row.waiting.some(({ imported }) => imported))
   const isUnknownThere = !mayBeThere && sent.length === 0 && !row.held && !row.version?.bookmark && !row.unreadable
   if (edit.bookmark === null && isUnknownThere) return { ...released, waiting: [] }
   // A delete of what is held goes on top of that one: somebody else may say no to it.
@@ -69,7 +69,7 @@ function editRow(row: Row, edit: Edit, context: EditContext): Row {
 }
 
 function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
-  const { userId, deviceId, tick, cursor, above = 0, isImported } = context
+  const { userId, deviceId, tick, cursor, above = 0, source } = context
   const last = row.waiting.at(-1)
   const change = {
     // With the letter, it is no id that the service gives (see `isOfSecondLife`).
@@ -84,8 +84,10 @@ function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
   // Whoever made the delete that is held here is told, too.
   const overwrites = context.overwrites || last?.overwrites || row.held
   const deleted = edit.bookmark === null && context.isFirst ? last?.bookmark : undefined
-  const imported = isImported ? edit.bookmark : (last?.imported ?? deleted)
-  const state = { sent: false, ...(overwrites && { overwrites: true }), ...(imported && { imported }) }
+  const imported = source && edit.bookmark ? edit.bookmark : (last?.imported ?? deleted)
+  const yields = source ? source === 'import' : last?.yields
+  const origin = imported && { imported, ...(yields && { yields }) }
+  const state = { sent: false, ...(overwrites && { overwrites: true }), ...origin }
   if (edit.bookmark === null) return { change: { ...change, operation: 'delete' }, bookmark: null, ...state }
   const there = row.waiting.findLast(({ sent }) => sent) ?? releaseHeld(row).version
   const isNew = context.isNew || (last?.overwrites && last.change.operation === 'create')
@@ -101,11 +103,28 @@ function baseOf({ waiting, held, unreadable }: Row, cursor: number): number {
 /** Over once the edits that were called for before have been made. False: nothing is waited for. */
 export type Turn = Promise<unknown> | false
 
-export async function removeBookmarks(parts: Engine, turn: Turn, ids: readonly string[]): Promise<void> {
+/** How `remove` proceeds. */
+export interface RemoveOptions {
+  /** True: what was never sent is taken back on this device, and other devices keep what a file has brought to them, too. */
+  takesBack?: boolean | undefined
+}
+
+export async function removeBookmarks(
+  parts: Engine,
+  turn: Turn,
+  ids: readonly string[],
+  { takesBack = false }: RemoveOptions = {},
+): Promise<void> {
   const edits = ids.map((id) => ({ id, bookmark: null, sealed: null }))
   const { cursor } = parts.replica.meta
   await turn
-  await queueEdits(parts, edits, cursor)
+  await queueEdits(
+    parts,
+    edits,
+    cursor,
+    () => true,
+    () => (takesBack ? 'undo' : undefined),
+  )
 }
 
 /**
@@ -120,14 +139,14 @@ export async function queueEdits(
   edits: readonly Edit[],
   cursor: number,
   accepts: (row: Row, edit: Edit) => boolean = () => true,
-  isImported: (edit: Edit) => boolean = () => false,
+  sourceOf: (edit: Edit) => Basis['source'] = () => undefined,
 ): Promise<void> {
   if (edits.length === 0) return
   const ids = edits.map(({ id }) => id)
   await parts.replica.commit(ids, 'local', (draft) =>
     paced(edits, (edit) => {
       const row = draft.get(edit.id)
-      if (accepts(row, edit)) applyEdit(draft, row, edit, parts, { cursor, isImported: isImported(edit) })
+      if (accepts(row, edit)) applyEdit(draft, row, edit, parts, { cursor, source: sourceOf(edit) })
     }),
   )
 }

@@ -4,7 +4,9 @@ import { isPosition, positionsBetween } from '../../bookmark/positions.ts'
 import { kindOf, type TreeNode } from '../../bookmark/tree.ts'
 import type { OpenedExport, PlaintextBookmark } from '../../bookmark.ts'
 import { arrange, type Contents } from '../../bookmark-file/arrange.ts'
+import { isFileId } from '../../bookmark-file/file-id.ts'
 import { isMarked, markedId, markedRoles, noteMarked, type Role, roleOf } from '../../bookmark-file/marks.ts'
+import { deriveId, type Likeness } from '../../crypto/derived-id.ts'
 import type { Keys } from '../../crypto/keys.ts'
 import { RecordError } from '../../errors.ts'
 import { nextTurn, paced } from '../../timing/paced.ts'
@@ -61,13 +63,18 @@ export async function importList(
   bookmarks: readonly PlaintextBookmark[],
   options: ImportOptions,
 ): Promise<ImportReport> {
-  const { replica, tabs, tree, deviceId, signal } = parts
+  const { replica, tabs, tree, keys, signal } = parts
   const importNow = async () => {
     // Another tab may just have imported the same file.
     await replica.load()
     const { formed, failed } = await sortByForm(bookmarks, signal)
-    const plan = await planImport(formed, tree.read(), deviceId, options, signal)
-    return queueAccepted(parts, formed, options, isMissing, plan, failed)
+    const ids: IdSource = {
+      derive: (likeness) => deriveId(keys, likeness),
+      // What was deleted comes back. What cannot be read must not be replaced.
+      isTaken: (id) => viewOf(replica.rows.get(id)).bookmark !== null || !!replica.rows.get(id)?.unreadable,
+    }
+    const plan = await planImport(formed, tree.read(), ids, options, signal)
+    return queueAccepted(parts, formed, options, plan, failed)
   }
   return tabs.exclusively('import', importNow, signal)
 }
@@ -81,7 +88,7 @@ export async function restoreList(
   const { formed, failed } = await sortByForm(bookmarks, parts.signal)
   const added = new Map(formed.map((bookmark) => [bookmark, bookmark]))
   const inTheirPlaces: ImportPlan = { added, changed: new Map(), repaired: new Set(), dissolved: new Set() }
-  return queueAccepted(parts, formed, options, overwrite ? differs : isMissing, inTheirPlaces, failed)
+  return queueAccepted(parts, formed, options, inTheirPlaces, failed, overwrite)
 }
 
 /** What one bookmark of a list has in a wrong form must not keep the others out. */
@@ -113,36 +120,39 @@ async function queueAccepted(
   parts: Connected,
   bookmarks: readonly PlaintextBookmark[],
   { onProgress }: Pick<ImportOptions, 'onProgress'>,
-  accepts: (row: Row, edit: Edit) => boolean,
   { added, changed, repaired, dissolved }: ImportPlan,
   malformed: ImportReport['failed'],
+  overwrites = false,
 ): Promise<ImportReport> {
+  const accepts = overwrites ? differs : isMissing
   const { replica, keys, signal } = parts
   const { rows, meta } = replica
   const { cursor } = meta
   const hashes = new Map([...changed.keys()].map((id) => [id, viewOf(rows.get(id)).data_hash]))
   let done = 0
   const advance = () => onProgress?.(++done, bookmarks.length)
-  const comers = bookmarks.flatMap((bookmark) => added.get(bookmark) ?? [])
+  const additions = bookmarks.flatMap((bookmark) => added.get(bookmark) ?? [])
+  const listedIds = new Map([...added].map(([listed, { id }]) => [id, listed.id]))
+  const listedId = (id: string) => listedIds.get(id) as string
   const others = bookmarks.filter((bookmark) => !added.has(bookmark))
   const existing = others.filter((bookmark) => !repaired.has(bookmark) && !dissolved.has(bookmark)).map(({ id }) => id)
   others.forEach(advance)
-  const sealed = await sealList(keys, comers, signal, advance)
+  const sealed = await sealList(keys, additions, signal, advance)
   const edits = new Map<string, SealedEdit>()
   const failed: ImportReport['failed'] = []
   const reduced = new Set<string>()
-  const sort = ([index, comer]: [number, PlaintextBookmark]) => {
-    const { id } = comer
+  const sort = ([index, addition]: [number, PlaintextBookmark]) => {
+    const { id } = addition
     const whole = sealed[index] as SealedEdit | RecordError
-    const edit = orReduced(keys, comer, whole)
-    if (edits.has(id)) existing.push(id)
-    else if (edit instanceof RecordError) failed.push({ id, error: edit })
+    const edit = orReduced(keys, addition, whole)
+    if (edits.has(id)) existing.push(listedId(id))
+    else if (edit instanceof RecordError) failed.push({ id: listedId(id), error: edit })
     else {
       edits.set(id, edit)
       if (edit !== whole) reduced.add(id)
     }
   }
-  await paced(comers.entries(), sort, signal)
+  await paced(additions.entries(), sort, signal)
   const resealed = await sealList(keys, [...changed.values()], signal, () => {})
   // An import must not fail because something that exists already has no room left for what it gets.
   const changes = resealed.filter((edit): edit is SealedEdit => !(edit instanceof RecordError))
@@ -154,12 +164,14 @@ async function queueAccepted(
     const isAccepted = isChange ? hashes.get(id) === viewOf(row).data_hash : accepts(row, edit)
     if (isAccepted) edited.push(id)
     else if (!isChange) {
-      existing.push(id)
+      existing.push(listedId(id))
       reduced.delete(id)
     }
     return isAccepted
   }
-  await queueEdits(parts, [...changes, ...edits.values()], cursor, accepted, ({ id }) => edits.has(id))
+  await queueEdits(parts, [...changes, ...edits.values()], cursor, accepted, ({ id }) =>
+    edits.has(id) ? (overwrites ? 'restore' : 'import') : undefined,
+  )
   const imported = bookmarks.length - existing.length - repaired.size - dissolved.size - failed.length
   const mended = [...repaired].map(({ id }) => id)
   return { imported, existing, repaired: mended, failed: [...malformed, ...failed], reduced: [...reduced], edited }
@@ -203,6 +215,9 @@ interface ImportPlan {
  * folders with the same titles are used again. What is listed twice is added twice, so the list loses nothing. Folders at
  * the top level that are marked as a browser's own go into the existing ones with the same mark, whatever their titles.
  *
+ * What was read from a file gets ids and positions that are the same on a device that imports the same file before both have
+ * synced.
+ *
  * @param list of bookmarks with the same id, the first is the one to add
  * @param tree what exists, as sorted by `buildTree`
  * @throws RangeError `into` is not a folder
@@ -210,11 +225,14 @@ interface ImportPlan {
 export async function planImport(
   list: readonly PlaintextBookmark[],
   tree: readonly TreeNode[],
-  deviceId: string,
+  ids: IdSource,
   { into, duplicates = 'skip' }: ImportRules = {},
   signal?: AbortSignal | undefined,
 ): Promise<ImportPlan> {
-  const existing = await indexPaths(tree, signal)
+  const existing = await indexPaths(tree, ids, signal)
+  // A deleted folder must not take back what was left of its contents: the file has that, too.
+  const left = new Set(tree.map(({ bookmark }) => bookmark.parentId))
+  const idFor = idGiver({ ...ids, isTaken: (id) => left.has(id) || ids.isTaken(id) })
   if (!existing.places.has(into)) throw new RangeError(`There is no folder ${into}`)
   const contents = arrange(list)
   await nextTurn()
@@ -224,30 +242,31 @@ export async function planImport(
   // A folder may have all of the list in it.
   function* planAll(): Generator<void> {
     for (const { items, place, folder, parentId } of pending) {
-      const comers = byFolder.get(folder) ?? []
-      byFolder.set(folder, comers)
-      for (const item of yield* findComers(items, place, existing, duplicates)) {
-        const comer = withParent(item, parentId)
-        plan.added.set(item, comer)
-        comers.push(comer)
+      const additions = byFolder.get(folder) ?? []
+      byFolder.set(folder, additions)
+      for (const item of yield* findMissing(items, place, existing, duplicates)) {
+        const addition = { ...withParent(item, parentId), id: idFor(item, place) }
+        plan.added.set(item, addition)
+        additions.push(addition)
         yield
       }
       for (const item of items) {
-        if (!plan.added.has(item)) repair(item, place, existing, plan)
+        const addition = plan.added.get(item)
+        if (!addition) repair(item, place, existing, plan)
         const inside = contents.get(item)
-        const target = findFolder(item, place, existing)
-        if (target.parentId === undefined && !plan.added.has(item)) plan.dissolved.add(item)
-        if (inside) pending.push({ items: inside, ...target })
+        const target = addition ? newFolder(addition, place, ids) : existingFolder(item, place, existing)
+        if (target && target.parentId === undefined) plan.dissolved.add(item)
+        if (inside && target) pending.push({ items: inside, ...target })
         yield
       }
     }
   }
   await paced(planAll(), () => {}, signal)
-  const placeComers = ([folder, comers]: [string | undefined, PlaintextBookmark[]]) => {
+  const placeAdditions = ([folder, additions]: [string | undefined, PlaintextBookmark[]]) => {
     const siblings = (folder === undefined ? tree : existing.nodes.get(folder)?.children) ?? []
-    if (comers.length > 0) placeAfter(siblings, comers, deviceId, plan.changed)
+    if (additions.length > 0) placeAfter(siblings, additions, plan.changed)
   }
-  await paced(byFolder, placeComers, signal)
+  await paced(byFolder, placeAdditions, signal)
   return plan
 }
 
@@ -274,7 +293,7 @@ function findTopLevel(
   return [...groups].map(([parentId, items]) => ({ items, ...targetAt(parentId, existing) }))
 }
 
-function* findComers(
+function* findMissing(
   items: readonly PlaintextBookmark[],
   place: Place,
   existing: PathIndex,
@@ -283,16 +302,16 @@ function* findComers(
   const { urls, hasSeparator } = place
   const isThere = {
     link: ({ url = '' }: PlaintextBookmark) => duplicates === 'skip' && urls.has(url),
-    folder: (item: PlaintextBookmark) => findFolder(item, place, existing).parentId !== item.id,
+    folder: (item: PlaintextBookmark) => existingFolder(item, place, existing) !== undefined,
     separator: () => false,
   }
-  const coming: PlaintextBookmark[] = []
+  const missing: PlaintextBookmark[] = []
   for (const item of items) {
-    if (!existing.nodes.has(item.id) && !isThere[kindOf(item)](item)) coming.push(item)
+    if (!existing.nodes.has(item.id) && !isThere[kindOf(item)](item)) missing.push(item)
     yield
   }
   const leavesSeparators = duplicates === 'skip' && hasSeparator
-  return leavesSeparators && coming.every((item) => kindOf(item) === 'separator') ? [] : coming
+  return leavesSeparators && missing.every((item) => kindOf(item) === 'separator') ? [] : missing
 }
 
 /** If a file comes again that was read in the wrong charset, what it says now is what it said then. */
@@ -322,17 +341,18 @@ function withParent({ parentId: _, ...bookmark }: PlaintextBookmark, parentId: s
   return { ...bookmark, ...(parentId !== undefined && { parentId }) }
 }
 
-/** Gives positions to what comes, and to the siblings that had no usable one, which would come last. */
+/** Gives positions to additions, and to the siblings that had no usable one, which would come last. */
 function placeAfter(
   siblings: readonly TreeNode[],
-  comers: readonly PlaintextBookmark[],
-  deviceId: string,
+  additions: readonly PlaintextBookmark[],
   changed: ImportPlan['changed'],
 ): void {
   const last = siblings.findLastIndex(({ bookmark }) => isPosition(bookmark.position))
   const unplaced = siblings.slice(last + 1).map(({ bookmark }) => ({ ...(changed.get(bookmark.id) ?? bookmark) }))
-  const all = [...unplaced, ...comers]
-  const positions = positionsBetween(siblings[last]?.bookmark.position ?? null, null, all.length, deviceId)
+  const all = [...unplaced, ...additions]
+  // Whoever adds the same at the same place gives the same positions.
+  const maker = all.map(({ id }) => id).join()
+  const positions = positionsBetween(siblings[last]?.bookmark.position ?? null, null, all.length, maker)
   for (const [index, bookmark] of all.entries()) bookmark.position = positions[index] as string
   for (const sibling of unplaced) changed.set(sibling.id, sibling)
 }
@@ -352,10 +372,10 @@ function targetAt(parentId: string | undefined, { places }: PathIndex): Target {
 }
 
 /**
- * An existing folder with the same id or title, or a new one. A browser's own folder, which the list has at its top level, is
- * the existing one with the same mark, whatever its title.
+ * The existing folder with the same id or title. A browser's own folder, which the list has at its top level, is the existing
+ * one with the same mark, whatever its title.
  */
-function findFolder(item: PlaintextBookmark, around: Place, existing: PathIndex): Target {
+function existingFolder(item: PlaintextBookmark, around: Place, existing: PathIndex): Target | undefined {
   const { id, title, dateAdded = '' } = item
   const { nodes, places, marked } = existing
   if (nodes.has(id)) return targetAt(id, existing)
@@ -363,13 +383,17 @@ function findFolder(item: PlaintextBookmark, around: Place, existing: PathIndex)
   const role = around === places.get(undefined) ? roleOf(item) : undefined
   const isSame = same && roleOf(nodes.get(same.id)?.bookmark) === role
   if (role && !isSame && marked.has(role)) return targetAt(marked.get(role), existing)
-  return same
-    ? { place: same.place, folder: same.id, parentId: same.id }
-    : { place: emptyPlace(), folder: id, parentId: id }
+  return same && { place: same.place, folder: same.id, parentId: same.id }
+}
+
+function newFolder(folder: PlaintextBookmark, around: Place, ids: IdSource): Target {
+  return { place: placeInside(folder, around, ids), folder: folder.id, parentId: folder.id }
 }
 
 /** The contents of the folders of one path, that is, with the same titles from the top level on. */
 interface Place {
+  /** The id of a folder with this path that comes from a file. Empty at the top level. */
+  key: string
   /** The id of the first link with each address. */
   urls: Map<string, string>
   hasSeparator: boolean
@@ -390,9 +414,13 @@ interface PathIndex {
   marked: Map<Role, string | undefined>
 }
 
-async function indexPaths(tree: readonly TreeNode[], signal: AbortSignal | undefined): Promise<PathIndex> {
+async function indexPaths(
+  tree: readonly TreeNode[],
+  ids: IdSource,
+  signal: AbortSignal | undefined,
+): Promise<PathIndex> {
   const nodes = new Map<string, TreeNode>()
-  const top = emptyPlace()
+  const top = emptyPlace('')
   const places = new Map<string | undefined, Place>([[undefined, top]])
   const marked: PathIndex['marked'] = new Map()
   const pending = tree.map((node) => ({ node, place: top }))
@@ -401,7 +429,7 @@ async function indexPaths(tree: readonly TreeNode[], signal: AbortSignal | undef
     nodes.set(id, node)
     noteMarked(marked, node.bookmark)
     if (place === top && roleOf(node.bookmark) === 'other' && !marked.has('other')) marked.set('other', id)
-    const inside = enter(place, node.bookmark)
+    const inside = enter(place, node.bookmark, ids)
     if (!inside) return
     places.set(id, inside)
     for (const child of node.children) pending.push({ node: child, place: inside })
@@ -411,12 +439,12 @@ async function indexPaths(tree: readonly TreeNode[], signal: AbortSignal | undef
   return { nodes, places, marked }
 }
 
-function emptyPlace(): Place {
-  return { urls: new Map(), hasSeparator: false, folders: new Map(), garbled: new Map(), garbledLinks: new Map() }
+function emptyPlace(key: string): Place {
+  return { key, urls: new Map(), hasSeparator: false, folders: new Map(), garbled: new Map(), garbledLinks: new Map() }
 }
 
 /** Adds a bookmark to what is there; returns the place inside if it is a folder. */
-function enter(place: Place, bookmark: Readonly<PlaintextBookmark>): Place | undefined {
+function enter(place: Place, bookmark: Readonly<PlaintextBookmark>, ids: IdSource): Place | undefined {
   const kind = kindOf(bookmark)
   const { id, url = '', title, dateAdded } = bookmark
   if (kind === 'link' && !place.urls.has(url)) place.urls.set(url, id)
@@ -427,8 +455,43 @@ function enter(place: Place, bookmark: Readonly<PlaintextBookmark>): Place | und
   if (kind === 'separator') place.hasSeparator = true
   if (kind !== 'folder') return undefined
   const name = title.normalize()
-  const same = place.folders.get(name) ?? { id, place: emptyPlace() }
+  const same = place.folders.get(name) ?? { id, place: placeInside(bookmark, place, ids) }
   place.folders.set(name, same)
   if (dateAdded && hasGarbledTitle(bookmark)) place.garbled.set(dateAdded, same)
   return same.place
+}
+
+function placeInside(folder: Readonly<PlaintextBookmark>, around: Place, { derive }: IdSource): Place {
+  return emptyPlace(derive({ ...likenessOf(folder, around), ordinal: 0 }))
+}
+
+/** Where ids come from, and which are in use. */
+export interface IdSource {
+  derive(likeness: Likeness): string
+  isTaken(id: string): boolean
+}
+
+/** Gives additions their ids. A caller's own ids stay. */
+function idGiver({ derive, isTaken }: IdSource) {
+  const ordinals = new Map<string, number>()
+  return (item: PlaintextBookmark, place: Place): string => {
+    if (!isFileId(item.id)) return item.id
+    const likeness = likenessOf(item, place)
+    const first = derive({ ...likeness, ordinal: 0 })
+    let ordinal = ordinals.get(first) ?? 0
+    let id = first
+    do id = ordinal === 0 ? first : derive({ ...likeness, ordinal })
+    while (isTaken(id) && ++ordinal)
+    ordinals.set(first, ordinal + 1)
+    return id
+  }
+}
+
+function likenessOf(item: Readonly<PlaintextBookmark>, { key }: Place): Omit<Likeness, 'ordinal'> {
+  const kind = kindOf(item)
+  // Browsers give their own folders a title in the user's language.
+  const role = key === '' ? roleOf(item) : undefined
+  if (role) return { place: key, kind: 'browser', name: role }
+  const names = { link: item.url ?? '', folder: item.title, separator: '' }
+  return { place: key, kind, name: names[kind] }
 }

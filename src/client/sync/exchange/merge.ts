@@ -1,4 +1,5 @@
 import { compareVersions, isSameContent } from '../../../protocol/order.ts'
+import { isEqual } from '../../bookmark/equal.ts'
 import { differingFields, mergeBookmarks, withFieldsOf } from '../../bookmark/merge.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { fieldsLost } from '../store/conflicts.ts'
@@ -32,7 +33,9 @@ export interface Unseen {
 export interface MergedEdit {
   /** Null: a delete. */
   bookmark: PlaintextBookmark | null
-  basis: { cursor: number; overwrites: boolean; isNew: boolean; above: number }
+  basis: { cursor: number; overwrites: boolean; isNew: boolean; above: number; source?: 'import' }
+  /** True if nobody is to be told if there is no room for it. */
+  isOptional?: boolean
 }
 
 export type Merged =
@@ -87,6 +90,20 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
     const basis = { cursor: circumstances.cursor, overwrites: false, isNew: false, above: mine.timestamp }
     return { kind: 'taken', row: taking(row, version, circumstances), edit: { bookmark: null, basis } }
   }
+  // What a file has brought is there, or is back, or is gone: nobody need be told.
+  const isImport = last.yields && !row.version?.bookmark
+  const isUnedited = isImport && isEqual(mine.bookmark, last.imported)
+  if (isUnedited && mine.bookmark && !version.bookmark) {
+    const basis = {
+      cursor: circumstances.cursor,
+      overwrites: false,
+      isNew: true,
+      above: mine.timestamp,
+      source: 'import' as const,
+    }
+    const edit = isLater ? { bookmark: mine.bookmark, basis } : undefined
+    return { kind: 'taken', row: taking(row, version, circumstances), edit }
+  }
   if (!mine.bookmark || !version.bookmark) {
     const [loser, winner] = isLater ? [version.bookmark, mine.bookmark] : [mine.bookmark, version.bookmark]
     const after = isOwn ? kept : overwriting(kept)
@@ -99,10 +116,10 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   if (ours.length > 0) lost.push({ fields: ours, mine: mine.bookmark })
   if (theirs.length > 0 && isToldHere) lost.push({ fields: theirs, mine: version.bookmark, theirs: mine.bookmark })
   const overwrites = last.overwrites === true || (theirs.length > 0 && !isOwn)
-  const isNew = overwrites && row.waiting[0]?.change.operation === 'create'
+  const isNew = overwrites && !isImport && row.waiting[0]?.change.operation === 'create'
   // If the last one was made on a first that was made unseen, it is to say so.
   const isSaid = !isNew || last.sent || last.change.operation === 'create'
-  if (isLater && (overwrites || isOwn) && isSaid && isSame(bookmark, mine.bookmark)) {
+  if (isLater && !isImport && (overwrites || isOwn) && isSaid && isSame(bookmark, mine.bookmark)) {
     return { kind: 'taken', row: overwrites ? overwriting(kept) : kept, lost }
   }
   const cursor = overwrites ? last.change.base : circumstances.cursor
@@ -112,7 +129,7 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
     lost,
     edit: isSame(bookmark, version.bookmark)
       ? undefined
-      : { bookmark, basis: { cursor, overwrites, isNew, above: mine.timestamp } },
+      : { bookmark, basis: { cursor, overwrites, isNew, above: mine.timestamp }, isOptional: !!isUnedited },
   }
 }
 
@@ -123,26 +140,44 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
 function mergeEdits(row: Row, version: Version, content: PlaintextBookmark, circumstances: Circumstances) {
   const { version: known, waiting } = row
   const [ours, theirs]: [string[], string[]] = [[], []]
-  let bookmark = content
-  const merge = (base: PlaintextBookmark | null, mine: PlaintextBookmark, isLater: boolean) => {
+  const last = waiting.at(-1)
+  const imported = !known?.bookmark && last?.yields ? last.imported : undefined
+  let bookmark = imported ? filled(content, imported) : content
+  const merge = (before: PlaintextBookmark | null, edited: PlaintextBookmark, isLater: boolean) => {
+    const [base, mine] = imported && before ? placedAs(bookmark, before, edited) : [before, edited]
     const merged = isLater ? mergeBookmarks(base, bookmark, mine) : mergeBookmarks(base, mine, bookmark)
     bookmark = merged.bookmark
     const losing = isLater ? theirs : ours
     losing.push(...merged.lost)
   }
-  let base = known?.bookmark ?? null
+  let base = imported ?? known?.bookmark ?? null
   if (known?.bookmark && !isMadeOnAll(row, content, known, circumstances)) {
     merge(beforeEdits(known, version, circumstances), known.bookmark, false)
   }
   for (const one of waiting) {
     if (one.bookmark) merge(base, one.bookmark, compareVersions(versionOf(one), version) > 0)
-    base = one.bookmark
+    base = one.bookmark ?? imported ?? null
   }
   const lostBy = (names: string[], loser: PlaintextBookmark | null) => {
     const differing = differingFields(bookmark, loser ?? {})
     return [...new Set(names)].filter((name) => differing.includes(name))
   }
   return { bookmark, ours: lostBy(ours, base), theirs: lostBy(theirs, content) }
+}
+
+/** What a file has brought fills gaps of what is there already. */
+function filled(there: PlaintextBookmark, { description, tags }: PlaintextBookmark): PlaintextBookmark {
+  const { tags: _, ...untagged } = there
+  const united = mergeBookmarks(untagged, { ...untagged, ...(tags && { tags }) }, there).bookmark
+  return there.description || !description ? united : { ...united, description }
+}
+
+/** Where a file has put something in its folder is no move: that is where it is there. */
+function placedAs(there: PlaintextBookmark, before: PlaintextBookmark, edited: PlaintextBookmark) {
+  const place = (one: PlaintextBookmark) => withFieldsOf(there, ['parentId'], one)
+  const isMoved = differingFields(before, edited).includes('parentId')
+  if (!isMoved) return [place(before), place(edited)] as const
+  return [before.parentId === there.parentId ? place(before) : before, edited] as const
 }
 
 /**
@@ -234,13 +269,15 @@ export function unreadableAfter({ unreadable }: Row, { timestamp }: Version): Ro
 
 /** Removes the first pending change, which has become this version. */
 export function settleFirst(row: Row, version: Version): Row {
-  const waiting = row.waiting.slice(1)
+  const [first, ...waiting] = row.waiting
   const known = newestOf(row)
   if (known && compareVersions(known, version) > 0) return { ...row, waiting }
   const { version: before } = row
   // Whoever replaces it unseen may have seen none of the edits that were made here since another device's version.
   // Only what was made here has `changed`, under whatever id this store had. What was deleted was made anew, with all fields.
-  const edits = before && version.bookmark ? withChanges(before, version.bookmark) : {}
+  // What came out of a file nobody has set.
+  const made = first?.yields && first.imported && !before?.bookmark ? { bookmark: first.imported } : before
+  const edits = made && version.bookmark ? withChanges(made, version.bookmark) : {}
   return {
     ...row,
     version: { ...version, ...edits },
@@ -250,7 +287,7 @@ export function settleFirst(row: Row, version: Version): Row {
   }
 }
 
-function withChanges({ bookmark, changed = [], before = {} }: Version, next: PlaintextBookmark) {
+function withChanges({ bookmark, changed = [], before = {} }: Partial<Version>, next: PlaintextBookmark) {
   const was: Partial<PlaintextBookmark> = bookmark ?? {}
   const others = differingFields(was, next).filter((name) => !changed.includes(name))
   return { changed: [...changed, ...others], before: withFieldsOf(was, others, before) }

@@ -145,7 +145,7 @@ function takeEvent(
   draft.set(merged.row)
   const { version: mine } = row
   if (mine && own.has(mine.device_id) && overwrittenAs(event, mine)) markTold(draft, [mine.event_id])
-  const isLost = merged.edit && !makeEdit(parts, draft, merged.row, merged.edit)
+  const isLost = merged.edit && !makeEdit(parts, draft, merged.row, merged.edit) && !merged.edit.isOptional
   for (const lost of isLost ? [lostWhole(row, version)] : (merged.lost ?? [])) {
     draft.lose(draft.get(row.id), { theirs: version.bookmark, ...lost })
   }

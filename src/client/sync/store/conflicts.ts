@@ -52,7 +52,9 @@ export interface Joined {
  */
 export function rejoinRow(copy: Row, stored: Row | undefined, meta: Meta | undefined): Joined[] {
   const isWithdrawn = copy.waiting.at(-1)?.change.id === meta?.withdrawn?.[copy.id]
-  const own = isWithdrawn ? { ...copy, waiting: [] } : copy
+  const last = copy.waiting.at(-1)
+  const hasYielded = last?.yields && stored?.version?.bookmark && isEqual(last.bookmark, last.imported)
+  const own = isWithdrawn || hasYielded ? { ...copy, waiting: [] } : copy
   if (!stored) return isBlank(own) ? [] : [{ row: own }]
   const isOwnNewer = own.version && (!stored.version || compareVersions(own.version, stored.version) > 0)
   const version = isOwnNewer ? own.version : stored.version

@@ -55,6 +55,8 @@ export interface Waiting {
   overwrites?: boolean | undefined
   /** What an import or a restore has brought, or was deleted before the first pull: other devices may have it, too. */
   imported?: PlaintextBookmark | undefined
+  /** True if it is not to change what others have set: it fills gaps, and edits of the user are merged as made on `imported`. */
+  yields?: boolean | undefined
 }
 
 /** Another device's delete, held until the pull that brought it has ended or the user approves it. */

@@ -1,0 +1,37 @@
+import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { hmacSha256 } from './hashes.ts'
+import type { Keys } from './keys.ts'
+
+/** What makes a bookmark the same on devices that have not synced yet. */
+export interface Likeness {
+  /** The id that `deriveId` gives the first folder of this path; empty at the top level. */
+  place: string
+  /** `browser`: a folder of a browser's own. */
+  kind: 'link' | 'folder' | 'browser' | 'separator'
+  /** A link's address, a folder's title, or the role of a browser's own folder. */
+  name: string
+  /** Counts equal ones from 0. */
+  ordinal: number
+}
+
+/**
+ * A UUID of version 8 (RFC 9562), the same on all devices that have the vault's keys. To everyone else it is random. Rotations
+ * do not change it, because every device has the vault's first key, too.
+ */
+export function deriveId(keys: Keys, { place, kind, name, ordinal }: Likeness): string {
+  let first = keys
+  while (first.older) first = first.older
+  const fields = [place, kind, `${ordinal}`, name.normalize()].map(withLength)
+  const hash = hmacSha256(first.idKey, concatBytes(...fields)).subarray(0, 16)
+  hash[6] = ((hash[6] as number) & 0x0f) | 0x80
+  hash[8] = ((hash[8] as number) & 0x3f) | 0x80
+  return bytesToHex(hash).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}
+
+/** In UTF-8, after its length in bytes. Where there is half a character, U+FFFD. */
+function withLength(text: string): Uint8Array {
+  const bytes = utf8ToBytes(text)
+  const length = new Uint8Array(4)
+  new DataView(length.buffer).setUint32(0, bytes.length)
+  return concatBytes(length, bytes)
+}
