@@ -142,7 +142,7 @@ export async function answerProvider(page: Page, name: string): Promise<void> {
 /** As far as the recovery code, which it returns. */
 export async function startVault(page: Page): Promise<string> {
   await page.getByLabel('New passphrase').fill(passphrase)
-  await page.getByLabel('The same once more').fill(passphrase)
+  await page.getByLabel('Repeat the passphrase').fill(passphrase)
   await page.getByRole('button', { name: 'Create my vault' }).click()
   return (await page.locator('#recovery-code').textContent()) ?? ''
 }

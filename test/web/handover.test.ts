@@ -55,7 +55,7 @@ else {
     const fill = async (values: Record<string, string>) => {
       for (const [label, value] of Object.entries(values)) await dialog.getByLabel(label).fill(value)
     }
-    const chosen = { 'New passphrase': 'another horse battery', 'The same once more': 'another horse battery' }
+    const chosen = { 'New passphrase': 'another horse battery', 'Repeat the passphrase': 'another horse battery' }
     const shown = () => dialog.locator('#recovery-code').waitFor()
     const ready = (name: string) => dialog.getByRole('button', { name, exact: true }).waitFor()
 
@@ -132,7 +132,7 @@ else {
     const begin = async (secret: string) => {
       await show(page, 'account/keys')
       await dialog.getByLabel('Passphrase or recovery code').fill(secret)
-      for (const label of ['New passphrase', 'The same once more']) await dialog.getByLabel(label).fill(passphrase)
+      for (const label of ['New passphrase', 'Repeat the passphrase']) await dialog.getByLabel(label).fill(passphrase)
       await dialog.getByRole('button', { name: 'Continue' }).click()
       await dialog.locator('#recovery-code').waitFor()
     }

@@ -113,7 +113,7 @@ else {
       await gone()
       await said('“Soup” moved to “Papers”')
       await page.keyboard.press('Control+z')
-      await said('Taken back: “Soup” moved to “Papers”')
+      await said('Undone: “Soup” moved to “Papers”')
       // What is pointed at is where it goes: no more has to be pressed.
       await focus(page, 'Soup')
       await page.keyboard.press('m')

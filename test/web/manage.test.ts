@@ -295,7 +295,7 @@ else {
         await turn()
         await page.locator('.main').focus()
         await page.keyboard.press('/')
-        await page.getByRole('dialog', { name: 'Find or do' }).waitFor()
+        await page.getByRole('dialog', { name: 'Search or run a command' }).waitFor()
         await page.keyboard.press('Escape')
         await page.getByRole('dialog').waitFor({ state: 'detached' })
       })
@@ -303,7 +303,7 @@ else {
       t.test('from the command bar: hits, tags, folders, an address, an edit, a view, all by keyboard', async (t) => {
         await show(page, 'folder')
         await row(page, 'Wikipedia').waitFor()
-        const bar = page.getByRole('dialog', { name: 'Find or do' })
+        const bar = page.getByRole('dialog', { name: 'Search or run a command' })
         const choices = bar.getByRole('option')
         const open = async () => {
           await page.keyboard.press('Control+k')

@@ -54,7 +54,7 @@ else {
     }
     const choose = async (next: string) => {
       await dialog.getByLabel('New passphrase').fill(next)
-      await dialog.getByLabel('The same once more').fill(next)
+      await dialog.getByLabel('Repeat the passphrase').fill(next)
     }
 
     await t.test('the passphrase is changed after the sign-in that the dialog asks for first', async () => {
@@ -111,7 +111,7 @@ else {
       await dialog.getByText('Repair the vault on the device where you changed them').waitFor()
       await dialog.getByRole('button', { name: 'Cancel' }).click()
       await show(page, 'security')
-      await page.getByRole('button', { name: 'Earlier keyrings…' }).click()
+      await page.getByRole('button', { name: 'Earlier passphrases…' }).click()
       await dialog.getByText('this one opens less').first().waitFor()
       await dialog
         .getByRole('listitem')
@@ -126,8 +126,8 @@ else {
       await putJunk(page)
       await lock(page)
       growOld()
-      await page.getByText('It has opened them before').click()
-      await page.getByRole('button', { name: 'Earlier keyrings…' }).click()
+      await page.getByText('My passphrase used to work').click()
+      await page.getByRole('button', { name: 'Earlier passphrases…' }).click()
       await signInAgain()
       await dialog
         .getByRole('button', { name: /^Restore keyring/ })
@@ -147,7 +147,7 @@ else {
       await page.evaluate(() => fetch('/api/v1/account/keyring/versions', { method: 'DELETE' }))
       await page.reload()
       growOld()
-      await page.getByText('It has opened them before').click()
+      await page.getByText('My passphrase used to work').click()
       await page.getByRole('button', { name: 'Repair the vault…' }).click()
       await signInAgain()
       current = 'a correct horse repaired again'
@@ -188,7 +188,7 @@ else {
       await dialog.getByRole('button', { name: 'Go on' }).click()
       await page.getByText('The keys are changed.').waitFor()
       await show(page, 'security')
-      await page.getByRole('button', { name: 'Earlier keyrings…' }).click()
+      await page.getByRole('button', { name: 'Earlier passphrases…' }).click()
       await dialog.getByText('There are none').waitFor()
       await dialog.getByRole('button', { name: 'Close' }).last().click()
     })

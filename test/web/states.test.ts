@@ -39,7 +39,7 @@ else {
     const page = await context.newPage()
     await enter(page, origin, 'Ada')
     await page.getByLabel('New passphrase').fill(passphrase)
-    await page.getByLabel('The same once more').fill(`${passphrase}!`)
+    await page.getByLabel('Repeat the passphrase').fill(`${passphrase}!`)
     await page.getByText('The two passphrases differ').waitFor()
     const code = await startVault(page)
     const download = page.waitForEvent('download')

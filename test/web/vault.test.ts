@@ -72,7 +72,7 @@ else {
       }
       await judged('password1', /^Too easy to guess\. This is a commonly used password\./)
       await page.getByRole('status').getByText('Passphrase strength: Too easy to guess').waitFor()
-      await page.getByLabel('The same once more').fill('password1')
+      await page.getByLabel('Repeat the passphrase').fill('password1')
       await page.getByRole('button', { name: 'Create my vault' }).click()
       await page.getByRole('alert').getByText('This is too easy to guess').waitFor()
       await page.locator('[name=passphrase]:focus[aria-invalid=true]').waitFor()
@@ -90,7 +90,7 @@ else {
     })
 
     await t.test('the recovery code is printed without the page', async (t) => {
-      for (const label of ['New passphrase', 'The same once more']) await page.getByLabel(label).fill(passphrase)
+      for (const label of ['New passphrase', 'Repeat the passphrase']) await page.getByLabel(label).fill(passphrase)
       const shown = page.locator('#recovery-code')
       const made = await callsOfMany('GET /api/v1/auth/session', 'Create my vault', () => shown.waitFor())
       t.equal(made, 1, 'it is made once')

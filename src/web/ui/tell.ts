@@ -86,7 +86,7 @@ export async function undo(id: number): Promise<string | undefined> {
 /** Takes back the last action that has not been taken back, which may be out of sight by now. */
 export async function undoLast(): Promise<void> {
   const text = await undo(undos.at(-1)?.id ?? 0)
-  tell(text === undefined ? say.ui.nothingToTakeBack : say.ui.takenBack(text), { isTakenBack: true })
+  tell(text === undefined ? say.ui.nothingToTakeBack : say.ui.undone(text), { isTakenBack: true })
 }
 
 export function dismiss(id: number): void {

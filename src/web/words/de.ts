@@ -15,7 +15,7 @@ export const de: Words = {
     copy: 'Kopieren',
     copied: 'Kopiert',
     undo: 'Rückgängig',
-    takenBack: (what) => `Zurückgenommen: ${what}`,
+    undone: (what) => `Rückgängig gemacht: ${what}`,
     nothingToTakeBack: 'Es gibt nichts mehr zurückzunehmen',
     dismiss: 'Ausblenden',
     tryAgain: 'Erneut versuchen',
@@ -261,8 +261,8 @@ export const de: Words = {
     andMore: (count) => `Und ${number(count)} weitere.`,
     editsLost: (count) =>
       plural(count, {
-        one: 'Eine Änderung von Ihnen ist der eines anderen Geräts unterlegen. <a>Entscheiden</a>',
-        other: '# Änderungen von Ihnen sind denen anderer Geräte unterlegen. <a>Entscheiden</a>',
+        one: 'Zwei Geräte haben dasselbe Lesezeichen geändert. <a>Version auswählen</a>',
+        other: 'Zwei Geräte haben dieselben # Lesezeichen geändert. <a>Versionen auswählen</a>',
       }),
     openAlready: 'Ihre Lesezeichen sind hier schon offen.',
     outOfDate: 'Dieser Tab ist veraltet',
@@ -296,7 +296,7 @@ export const de: Words = {
       duplicates: 'Duplikate',
       conflicts: 'Konflikte',
       trash: 'Papierkorb',
-      'go-back': 'Zurück in der Zeit',
+      'go-back': 'Früherer Stand',
       history: 'Verlauf',
       account: 'Geräte und Konto',
       settings: 'Import und Sicherung',
@@ -350,7 +350,7 @@ export const de: Words = {
     eraseStored: 'Aus diesem Browser löschen',
     eraseStoredTitle: 'Die Lesezeichen aus diesem Browser löschen?',
     eraseStoredMore: 'Änderungen, die noch nicht gesendet sind, gehen verloren. Alles andere bleibt beim Dienst.',
-    howItWorks: 'So geht es',
+    howItWorks: 'So funktioniert es',
     picture: 'Zwei Geräte zeigen dieselben Lesezeichen. Dazwischen hat der Server nur verschlüsselte Blöcke.',
   },
 
@@ -388,7 +388,7 @@ export const de: Words = {
     tagLabel: (tag) => `Lesezeichen mit dem Schlagwort ${tag}`,
     noTagged: 'Kein Lesezeichen hat dieses Schlagwort',
     foundLabel: 'Gefundene Lesezeichen',
-    bestFor: (count, query) => `Die besten ${number(count)} für „${query}“`,
+    bestFor: (count, query) => `Die ersten ${number(count)} für „${query}“`,
     foundFor: (count, query) => `${number(count)} gefunden für „${query}“`,
     nothingFound: 'Nichts gefunden',
     searchesIn:
@@ -460,7 +460,7 @@ export const de: Words = {
   },
 
   commandBar: {
-    label: 'Finden oder tun',
+    label: 'Suchen oder Befehl eingeben',
     remove: (name) => `${name} entfernen`,
     hint: 'Lesezeichen finden, oder > für Befehle tippen',
     found: 'Gefunden',
@@ -502,13 +502,13 @@ export const deLater: LaterWords = {
     repaired: 'Der Tresor ist repariert: Die neue Passphrase und der neue Wiederherstellungscode öffnen ihn',
     repairTitle: 'Tresor reparieren',
     printCode: 'Diesen Code drucken',
-    makeNewKeys: 'Neue Schlüssel machen',
+    makeNewKeys: 'Neue Schlüssel erzeugen',
     sameKeys:
       'Die Schlüssel, die dieser Browser hat, bleiben dieselben, und ebenso Ihre Lesezeichen. Sie bekommen eine neue Passphrase und einen neuen Wiederherstellungscode; die bisherigen öffnen nur noch Sicherungen, die Sie gespeichert haben, solange sie galten.',
     otherDeviceFirst:
       'Die Schlüssel wurden auf einem anderen Gerät geändert, und dieser Browser hat die von vorher. Reparieren Sie den Tresor auf dem Gerät, auf dem Sie sie geändert haben, oder auf einem, auf dem Sie ihn seitdem geöffnet haben.',
     otherDeviceElse:
-      'Nur wenn Sie keines haben oder sie nie geändert haben: Dieser Browser kann neue Schlüssel machen, für die Lesezeichen, die er hat. Was nur unter den geänderten Schlüsseln gespeichert wurde, öffnet sich danach nicht mehr.',
+      'Nur wenn Sie keines haben oder sie nie geändert haben: Dieser Browser kann neue Schlüssel erzeugen, für die Lesezeichen, die er hat. Was nur unter den geänderten Schlüsseln gespeichert wurde, öffnet sich danach nicht mehr.',
     openTitle: 'Lesezeichen öffnen',
     open: 'Öffnen',
     choosePassphrase: 'Passphrase wählen',
@@ -516,7 +516,7 @@ export const deLater: LaterWords = {
       'Sie verschlüsselt Ihre Lesezeichen, bevor sie dieses Gerät verlassen. Niemand kann sie zurücksetzen.',
     create: 'Meinen Tresor anlegen',
     signedInAs: (person) => (person === '' ? 'Sie sind angemeldet.' : `Sie sind als ${person} angemeldet.`),
-    openedBefore: 'Früher ging es',
+    openedBefore: 'Meine Passphrase hat früher funktioniert',
     openedBeforeMore:
       'Wenn nicht Sie die Passphrase geändert haben, war es etwas anderes: Was sie geöffnet hat, wird eine Zeit lang aufbewahrt und lässt sich wiederherstellen.',
     hasKeysStill:
@@ -528,7 +528,7 @@ export const deLater: LaterWords = {
     tooEasy: 'Das ist zu leicht zu erraten, und nur das schützt Ihre Lesezeichen. Wählen Sie eine andere.',
     newPassphrase: 'Neue Passphrase',
     passphraseHint: 'Mindestens acht Zeichen; am besten mehrere Wörter, die nicht zusammengehören.',
-    onceMore: 'Noch einmal dieselbe',
+    onceMore: 'Passphrase wiederholen',
     showPassphrase: 'Passphrase zeigen',
     verdicts: { refused: 'Zu leicht zu erraten', weak: 'Schwach', good: 'Gut', strong: 'Stark' },
     addWords: 'Fügen Sie ein oder zwei Wörter hinzu.',
@@ -693,7 +693,7 @@ export const deLater: LaterWords = {
     happened: 'Was geschehen ist',
     done: (time) => `Fertig: Ihre Lesezeichen sind auf dem Stand vom ${time}`,
     doneMore:
-      'Andere Geräte fragen vielleicht, bevor sie viele Lesezeichen löschen. Um das später rückgängig zu machen, öffnen Sie in diesem Browser wieder „Zurück in der Zeit“, und wählen Sie „Bevor ich zuletzt zurückging“.',
+      'Andere Geräte fragen vielleicht, bevor sie viele Lesezeichen löschen. Um das später rückgängig zu machen, öffnen Sie in diesem Browser wieder „Früherer Stand“, und wählen Sie „Bevor ich zuletzt zurückging“.',
     takeBack: 'Rückgängig machen',
     showBookmarks: 'Meine Lesezeichen zeigen',
     trashMore:
@@ -770,7 +770,7 @@ export const deLater: LaterWords = {
     lastUsedNow: 'In den letzten zwei Stunden benutzt',
     signOutOf: (name) => `${name} abmelden`,
     isSignedOut: (name) => `${name} ist abgemeldet`,
-    namelessProgram: 'Ein Browser oder Programm, das seinen Namen nicht gesagt hat',
+    namelessProgram: 'Unbekanntes Programm',
     program: (name) => `Das Programm ${name}`,
     forgotten: (name) => `${name} ist von der Liste. Wenn es wieder synchronisiert, steht es wieder darauf.`,
     devicesMore: 'Jedes bewahrt eine Kopie Ihrer Lesezeichen auf.',
@@ -778,8 +778,8 @@ export const deLater: LaterWords = {
     lastSeen: 'Zuletzt gesehen <time/>',
     forget: 'Vergessen',
     forgetName: (name) => `${name} vergessen`,
-    hasEverything: 'Es hat alles',
-    waiting: (count) => plural(count, { one: '# Änderung wartet darauf', other: '# Änderungen warten darauf' }),
+    hasEverything: 'Auf dem neuesten Stand',
+    waiting: (count) => plural(count, { one: '# Änderung im Rückstand', other: '# Änderungen im Rückstand' }),
     storage: 'Speicher',
     storedBytes: 'Lesezeichen und ihr Verlauf',
     versionBytes: (size) =>
@@ -823,8 +823,8 @@ export const deLater: LaterWords = {
     keepIt: 'Behalten',
     keep: (text) => `„${text}“ behalten`,
     keepAsItIs: 'Lassen, wie es ist',
-    lostEdit: 'Die unterlegene Änderung',
-    keptEdit: 'Die geltende Änderung',
+    lostEdit: 'Verworfen',
+    keptEdit: 'Aktuell',
     field: 'Feld',
     bookmark: 'Lesezeichen',
     noName: 'gelöscht',
@@ -924,7 +924,7 @@ export const deLater: LaterWords = {
       'Was noch nicht gesendet ist, bleibt in diesem Browser und wird gesendet, sobald der Dienst erreichbar ist.',
     bookmarklet: 'Von jeder Seite aus hinzufügen',
     bookmarkletMore:
-      'Ziehen Sie diesen Knopf in die Lesezeichenleiste Ihres Browsers. Auf einer Seite gedrückt, speichert er diese hier.',
+      'Ziehen Sie diese Schaltfläche in die Lesezeichenleiste Ihres Browsers. Auf einer Seite gedrückt, speichert sie diese hier.',
     dragIt: 'Ziehen Sie ihn in die Lesezeichenleiste Ihres Browsers, und drücken Sie ihn dort',
     onPhone:
       'Das Menü des Browsers legt diese Seite auf den Startbildschirm. Um eine Seite zu speichern: dort die Adresse kopieren, dann hier „Lesezeichen hinzufügen“ drücken.',
@@ -1008,7 +1008,7 @@ export const deLater: LaterWords = {
     whatTheyDo: 'Was sie tun',
     keyNames: { Ctrl: 'Strg', Shift: 'Umschalt', Delete: 'Entf', Enter: 'Enter' },
     keysDo: {
-      find: 'Ein Lesezeichen finden, oder alles durch Tippen tun',
+      find: 'Suchen oder Befehl eingeben',
       findTyping: 'Dasselbe, auch beim Tippen',
       add: 'Ein Lesezeichen in diesem Ordner hinzufügen',
       paste: 'Die kopierte Adresse in diesem Ordner speichern',

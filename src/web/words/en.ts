@@ -15,7 +15,7 @@ export const en = {
     copy: 'Copy',
     copied: 'Copied',
     undo: 'Undo',
-    takenBack: (what: string) => `Taken back: ${what}`,
+    undone: (what: string) => `Undone: ${what}`,
     nothingToTakeBack: 'There is nothing more to take back',
     dismiss: 'Dismiss',
     tryAgain: 'Try again',
@@ -231,8 +231,8 @@ export const en = {
     andMore: (count: number) => `And ${number(count)} more.`,
     editsLost: (count: number) =>
       plural(count, {
-        one: 'An edit of yours lost to another device’s. <a>Decide</a>',
-        other: '# edits of yours lost to those of other devices. <a>Decide</a>',
+        one: 'Two devices changed the same bookmark. <a>Choose which version to keep</a>',
+        other: 'Two devices changed the same # bookmarks. <a>Choose which versions to keep</a>',
       }),
     openAlready: 'Your bookmarks are open here already.',
     outOfDate: 'This tab is out of date',
@@ -293,7 +293,7 @@ export const en = {
       unavailable: 'Identity provider is not available. Try again in a moment.',
       failed: 'Login failed. Sign in once more.',
     },
-    scanned: 'Sign in as on the device that shows the code. Then that one lets you in.',
+    scanned: 'Sign in with the same account as on your computer, then confirm there.',
     otherTitle: 'Somebody else has signed in',
     otherMore: (name: string) =>
       `${name || 'Another account'} is now signed in in this browser, so this page stopped working for you.`,
@@ -350,7 +350,7 @@ export const en = {
     tagLabel: (tag: string) => `Bookmarks tagged ${tag}`,
     noTagged: 'No bookmark has this tag',
     foundLabel: 'Found bookmarks',
-    bestFor: (count: number, query: string) => `The best ${number(count)} for “${query}”`,
+    bestFor: (count: number, query: string) => `First ${number(count)} for “${query}”`,
     foundFor: (count: number, query: string) => `${number(count)} found for “${query}”`,
     nothingFound: 'Nothing found',
     searchesIn: 'Each word may be part of a title, an address, a tag, a description or the name of a folder.',
@@ -418,7 +418,7 @@ export const en = {
   },
 
   commandBar: {
-    label: 'Find or do',
+    label: 'Search or run a command',
     remove: (name: string) => `Remove ${name}`,
     hint: 'Find a bookmark, or type > for commands',
     found: 'Found',
@@ -441,12 +441,12 @@ export const enLater = {
     showTyped: 'Show what I type',
     codeLength: (count: number, whole: number) =>
       `The recovery code has a typing mistake: it has ${plural(count, { one: '# character', other: '# characters' })} instead of ${whole}.`,
-    earlierKeyrings: 'Earlier keyrings',
-    showEarlierKeyrings: 'Earlier keyrings…',
+    earlierKeyrings: 'Earlier passphrases',
+    showEarlierKeyrings: 'Earlier passphrases…',
     keyringRestored: 'Restored. The passphrase and the recovery code of that time count again.',
     keyringsErased: 'The earlier keyrings are erased',
     keyringsMore:
-      'What your passphrase and your recovery code open is kept for a while when it is replaced. If they stopped to open your bookmarks, restore what they opened last; the one that counts now is kept in its place. If the keys were changed since, an earlier keyring opens what was encrypted until then, and nothing that came later.',
+      'If a change went wrong, you can go back to an earlier passphrase. If they no longer open your bookmarks, restore what they opened last; the one that counts now is kept in its place. If the keys were changed since, an earlier keyring opens what was encrypted until then, and nothing that came later.',
     noKeyrings: 'There are none: nothing was replaced lately.',
     keyring: (revision: number) => `Keyring ${revision}`,
     keyringTimes: 'Replaced <replaced/>, erased <erased/>',
@@ -454,7 +454,7 @@ export const enLater = {
     restoreKeyring: (revision: number) => `Restore keyring ${revision}`,
     eraseAll: 'Erase them all',
     repairOffer:
-      'Nothing opens it although it should? This browser has the keys, so you can choose a new passphrase for them.',
+      'Neither passphrase nor code works? This browser has the keys, so you can choose a new passphrase for them.',
     repair: 'Repair the vault…',
     noKeysHere: 'This browser does not keep the keys. Try it in the one that you use most.',
     repaired: 'The vault is repaired: the new passphrase and the new recovery code open it',
@@ -473,7 +473,7 @@ export const enLater = {
     encryptsFirst: 'It encrypts your bookmarks before they leave this device. Nobody can reset it.',
     create: 'Create my vault',
     signedInAs: (person: string) => (person === '' ? 'You are signed in.' : `You are signed in as ${person}.`),
-    openedBefore: 'It has opened them before',
+    openedBefore: 'My passphrase used to work',
     openedBeforeMore:
       'If you did not change the passphrase, something else did: what it opened is kept for a while, and can be restored.',
     hasKeysStill:
@@ -485,7 +485,7 @@ export const enLater = {
     tooEasy: 'This is too easy to guess, and it is all that protects your bookmarks. Choose another one.',
     newPassphrase: 'New passphrase',
     passphraseHint: 'At least eight characters; several words that do not belong together are best.',
-    onceMore: 'The same once more',
+    onceMore: 'Repeat the passphrase',
     showPassphrase: 'Show the passphrase',
     verdicts: { refused: 'Too easy to guess', weak: 'Weak', good: 'Good', strong: 'Strong' },
     addWords: 'Add another word or two.',
@@ -726,8 +726,8 @@ export const enLater = {
     lastSeen: 'Last seen <time/>',
     forget: 'Forget',
     forgetName: (name: string) => `Forget ${name}`,
-    hasEverything: 'It has everything',
-    waiting: (count: number) => plural(count, { one: '# change waits for it', other: '# changes wait for it' }),
+    hasEverything: 'Up to date',
+    waiting: (count: number) => plural(count, { one: '# change behind', other: '# changes behind' }),
     storage: 'Storage',
     storedBytes: 'Bookmarks and their history',
     versionBytes: (size: number) =>
@@ -769,8 +769,8 @@ export const enLater = {
     keepIt: 'Keep it',
     keep: (text: string) => `Keep “${text}”`,
     keepAsItIs: 'Keep it as it is',
-    lostEdit: 'The edit that lost',
-    keptEdit: 'The one that was kept',
+    lostEdit: 'Not used',
+    keptEdit: 'Used now',
     field: 'Field',
     bookmark: 'Bookmark',
     noName: 'deleted',
@@ -941,7 +941,7 @@ export const enLater = {
     whatTheyDo: 'What they do',
     keyNames: { Ctrl: 'Ctrl', Shift: 'Shift', Delete: 'Delete', Enter: 'Enter' } as Partial<Record<string, string>>,
     keysDo: {
-      find: 'Find a bookmark, or do anything by typing',
+      find: 'Search or run a command',
       findTyping: 'The same, also while you type',
       add: 'Add a bookmark to this folder',
       paste: 'Save the address that was copied, to this folder',
