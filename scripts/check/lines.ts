@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 
 /** The most lines of TypeScript and JavaScript in these folders. */
 const bounds = [
-  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 66_960 },
-  { what: 'test', folders: ['test'], most: 63_980 },
+  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 67_024 },
+  { what: 'test', folders: ['test'], most: 64_021 },
 ]
 
 for (const { what, folders, most } of bounds) {

@@ -151,6 +151,29 @@ else {
       await page.mouse.up()
       await link(page, 'Row 4').waitFor({ state: 'detached' })
     })
+
+    t.test('what has just moved is not pressed by a pointer that comes to it', async (t) => {
+      const now = await gone()
+      const bin = page.getByRole('button', { name: 'Delete Row 7', exact: true })
+      const { x = 0, y = 0, width = 0, height = 0 } = (await bin.boundingBox()) ?? {}
+      await page.mouse.move(0, 0)
+      await live(page)
+      await inPage(page, 'pass')
+      await link(page, 'Row 5').press('Delete')
+      await link(page, 'Row 5').waitFor({ state: 'detached' })
+      await inPage(page, 'frames', 2)
+      await page.mouse.move(x + width / 2, y + height / 2)
+      const press = async () => {
+        await page.mouse.down()
+        await page.mouse.up()
+        await inPage(page, 'frames', 12)
+      }
+      await press()
+      t.equal(await gone(), now + 1)
+      await inPage(page, 'pass')
+      await press()
+      await link(page, 'Row 8').waitFor({ state: 'detached' })
+    })
   })
 
   if (isDeep) {

@@ -7,6 +7,8 @@ import { inPage } from './held.ts'
 interface Control {
   role: string
   name: string
+  /** The toolbar that it is in. */
+  within: string
 }
 
 /** A view, and what is pressed there one after another. */
@@ -27,7 +29,7 @@ const roles = new Set([
 const leaving =
   /^(Sign out.*|Go back to.*|Lock|Sign in.*|Reload.*|Automatic|Deutsch|English|Help|Choose.*file.*|Encrypted Bookmark Sync|Try a second device.*|Close this device)$/
 
-const kindOf = ({ role, name }: Control) => `${role} ${name.replaceAll(/\d+/g, '#')}`
+const kindOf = ({ role, name, within }: Control) => `${within} ${role} ${name}`.replaceAll(/\d+/g, '#')
 
 /** Presses every control of the places that can be reached from a view: each kind once. */
 export class Sweep {
@@ -74,8 +76,12 @@ export class Sweep {
 
   async #controls(): Promise<Control[]> {
     const { nodes } = await this.#tree.send('Accessibility.getFullAXTree')
-    return nodes.flatMap(({ ignored, role, name }) => {
-      const control = { role: String(role?.value), name: String(name?.value ?? '') }
+    const byId = new Map(nodes.map((node) => [node.nodeId, node]))
+    return nodes.flatMap(({ ignored, role, name, parentId = '' }) => {
+      let around = byId.get(parentId)
+      while (around && around.role?.value !== 'toolbar') around = byId.get(around.parentId ?? '')
+      const within = String(around?.name?.value ?? '')
+      const control = { role: String(role?.value), name: String(name?.value ?? ''), within }
       return ignored || !roles.has(control.role) ? [] : [control]
     })
   }
@@ -117,8 +123,13 @@ export class Sweep {
   async #aim(control: Control): Promise<boolean> {
     const found = this.#find(control)
     if (!(await found.isVisible())) return false
-    await found.scrollIntoViewIfNeeded()
-    const { x = 0, y = 0, width = 0, height = 0 } = (await found.boundingBox()) ?? {}
+    // A list that was loaded anew may have taken it away.
+    const box = await found
+      .scrollIntoViewIfNeeded()
+      .then(() => found.boundingBox({ timeout: 5000 }))
+      .catch(() => null)
+    if (!box) return false
+    const { x, y, width, height } = box
     this.#at = [x + width / 2, y + height / 2]
     await this.#page.mouse.move(...this.#at)
     await inPage(this.#page, 'pass')
@@ -193,7 +204,7 @@ export class Sweep {
       await this.#page.locator('main [data-main]').nth(1).focus()
       const before = await inPage(this.#page, 'stored')
       await this.#hold(key)
-      await this.#check({ view, steps: [] }, { role: 'key', name: key }, 'held', before)
+      await this.#check({ view, steps: [] }, { role: 'key', name: key, within: '' }, 'held', before)
     }
   }
 
