@@ -48,7 +48,7 @@ export class Ledger {
   readonly #kept = new Set<string>()
   /** Bookmarks that were put back as they had been, so that their values occur twice. */
   readonly #repeated = new Set<string>()
-  /** Bookmarks that an earlier version of the client has sent, over what it had not seen. */
+  /** Bookmarks that may have been overwritten as a whole: by an earlier version of the client, or after the service went back. */
   readonly #overwritten = new Set<string>()
   readonly #wrong: unknown[] = []
   /** All members that were ever given. */
@@ -202,6 +202,8 @@ export class Ledger {
   /** The service goes back to its backup. What stores have forgotten they cannot send again. */
   restore(): void {
     this.#held = new Map(this.#backup)
+    // It does not know of whom it has forgotten something.
+    for (const { id } of this.#entries) this.#overwritten.add(id)
     this.#excuse('gone with the service')
   }
 
@@ -283,6 +285,8 @@ export class Ledger {
       if (from === to || !first || (to === null && creations > 1)) return false
       // What came after it lost, or others have put it into the same folder, or taken off a tag that somebody gave.
       if (own.some((later) => follows(later, first))) return false
+      // A store that went back has sent it in another life.
+      if (this.#forgotten.some(({ device }) => device === first.device)) return false
       if (set.some(({ value, order }) => value === to && order > first.order)) return false
       // Whoever brings back what was deleted sets all fields.
       if (own.some(({ field: deleted, saw }) => deleted === null && (saw?.[field] ?? null) === to)) return false

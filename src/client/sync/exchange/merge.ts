@@ -203,7 +203,9 @@ function beforeEdits(known: Version, { operation }: Version, { ownIds, overwrite
   if (operation === 'create') return null
   if (changed) return withFieldsOf(before, changed, bookmark)
   const unseen = overwrites(known)
-  return unseen && unseen.isCertain !== false ? null : bookmark
+  // Whoever updates what was made here has seen it. Of an update, what it was made on may be lost with a service's history.
+  const isSeen = known.operation === 'create' && (!unseen || unseen.isCertain === false)
+  return isSeen ? bookmark : null
 }
 
 /** The row with the version instead of all pending edits. A delete of a visible bookmark is held until their number is known. */
