@@ -230,6 +230,7 @@ const compilerOptions = {
   // Checking the libraries takes as long as everything else.
   skipLibCheck: !isDeep,
   noEmit: true,
+  allowImportingTsExtensions: true,
   target: 'ES2022',
   module: 'NodeNext',
   jsx: 'react-jsx',
