@@ -217,7 +217,8 @@ else {
     }
 
     await t.test('an error of the service is shown with its request, until the service works again', async () => {
-      const answer = { status: 500, headers: { 'x-request-id': 'req-7' }, json: { error: 'Internal server error' } }
+      const headers = { 'x-request-id': 'req-7', 'x-error-code': 'Internal' }
+      const answer = { status: 500, headers, json: { error: 'Internal server error' } }
       await context.route('**/api/v1/sync/**', (route) => route.fulfill(answer))
       await reconnect()
       await page.getByText('The service has a problem (request req-7).').waitFor()
@@ -226,17 +227,19 @@ else {
 
     await t.test('a service that asks to wait, or refuses the page, is told from one that is away', async (t) => {
       const answers = [
-        { status: 429, error: 'Too many requests', says: 'asks this device to wait' },
-        { status: 403, error: 'Forbidden origin', says: `refuses pages from ${origin}` },
+        { status: 429, code: 'TooManyRequests', error: 'Too many requests', says: 'asks this device to wait' },
+        { status: 403, code: 'ForbiddenOrigin', error: 'Forbidden origin', says: `refuses pages from ${origin}` },
       ]
-      for (const { status, error, says } of answers) {
-        await context.route('**/api/v1/sync/**', (route) => route.fulfill({ status, json: { error } }))
+      for (const { status, code, error, says } of answers) {
+        const answer = { status, headers: { 'x-error-code': code }, json: { error } }
+        await context.route('**/api/v1/sync/**', (route) => route.fulfill(answer))
         await reconnect()
         await page.locator('#connection').getByText(says).waitFor()
         t.same(await faultsIn(page, `refused-${status}`), [])
         await worksAgain()
       }
-      const problem = { status: 503, json: { error: 'Service unavailable' } }
+      const headers = { 'x-error-code': 'Unavailable' }
+      const problem = { status: 503, headers, json: { error: 'Service unavailable' } }
       await context.route('**/api/v1/auth/session', (route) => route.fulfill(problem))
       await page.reload()
       await page.getByRole('link', { name: 'Made offline' }).waitFor()

@@ -186,7 +186,11 @@ else {
       if (isDeep) t.same(await faultsIn(page, 'passphrase-wrong', looks), [])
       t.match(await refused('00N-5GQ-00N-5GQ-00N-5GQ-00N-5GQ-0', 'typing mistake'), ['true', /it has 25 characters/])
       await context.route('**/api/v1/account/keyring', (route) =>
-        route.fulfill({ status: 429, json: { error: 'Too many requests' } }),
+        route.fulfill({
+          status: 429,
+          headers: { 'x-error-code': 'TooManyRequests' },
+          json: { error: 'Too many requests' },
+        }),
       )
       await secret.fill(passphrase)
       await page.getByRole('button', { name: 'Open', exact: true }).click()
