@@ -37,13 +37,16 @@ export async function buildWeb(): Promise<void> {
   const reading = await build({ ...options, entryPoints: { reading: pathOf('settings/reading-worker.ts') } })
   const outputs = [...Object.keys(metafile.outputs), ...Object.keys(reading.metafile.outputs)]
   const files = outputs.filter((path) => !path.endsWith('.map'))
+  const page = await readFile(new URL('index.html', source), 'utf8')
+  const filled = page
+    .replace('</head>', `${preloads(metafile)}</head>`)
+    .replace(/(?<=<div id="page">\n).*(?=\n<\/div>)/, await firstWords())
+  const contents = files.map(async (path) => [`/demo/${nameOf(path)}`, hashOf(await readFile(path))])
+  const builtFiles = JSON.stringify([['/', hashOf(filled)], ...(await Promise.all(contents))])
   const serviceWorker = await build({
     ...options,
     entryPoints: { 'service-worker': pathOf('offline/service-worker.ts') },
-    define: {
-      builtFiles: JSON.stringify(files.map(nameOf)),
-      buildHash: JSON.stringify(await hashOf(files)),
-    },
+    define: { builtFiles, buildHash: JSON.stringify(hashOf(builtFiles)) },
   })
   // By itself, and not among what is kept for offline: few need it, and it is large.
   const strength = await build({
@@ -58,10 +61,6 @@ export async function buildWeb(): Promise<void> {
   await writeFile(new URL('icon.svg', folder), icon)
   // Systems cut it to their own shape.
   await writeFile(new URL('icon-maskable.svg', folder), icon.replace(' rx="7"', ''))
-  const page = await readFile(new URL('index.html', source), 'utf8')
-  const filled = page
-    .replace('</head>', `${preloads(metafile)}</head>`)
-    .replace(/(?<=<div id="page">\n).*(?=\n<\/div>)/, await firstWords())
   await writeFile(new URL('index.html', folder), filled)
 }
 
@@ -99,8 +98,6 @@ async function firstWords(): Promise<string> {
   return lines.join('\n')
 }
 
-async function hashOf(files: string[]): Promise<string> {
-  const hash = createHash('sha256')
-  for (const path of files) hash.update(await readFile(path))
-  return hash.digest('hex').slice(0, 16)
+function hashOf(content: string | Buffer): string {
+  return createHash('sha256').update(content).digest('base64')
 }

@@ -126,6 +126,39 @@ else {
       await keptForOffline(second)
     })
 
+    await t.test(
+      'what a proxy or another build answers for a file is not kept, and not run while one is kept',
+      async (t) => {
+        const context = await openContext(t, browser, keepsPage)
+        const html = { contentType: 'text/html', body: '<h1>Sign in to this network</h1>' }
+        const script = { contentType: 'text/javascript; charset=utf-8', body: 'export {}' }
+        const asked: string[] = []
+        await context.route(/\/(demo\/(app|trash|style).*)?$/, (route) => {
+          const url = route.request().url()
+          if (!route.request().serviceWorker()) return route.fallback()
+          const tries = asked.push(url) && asked.filter((it) => it === url).length
+          return tries === 3 ? route.fallback() : route.fulfill(tries === 1 ? html : script)
+        })
+        const tab = await context.newPage()
+        await tab.goto(origin)
+        await keptForOffline(tab)
+        t.equal(asked.length, 3 * 4)
+        const kept = await tab.evaluate(async () => {
+          const cache = await caches.open((await caches.keys())[0] as string)
+          const texts = (await cache.keys()).map(
+            async (key) => [key.url, await (await cache.match(key))?.text()] as const,
+          )
+          return Promise.all(texts)
+        })
+        for (const [url, text] of kept) t.equal(text, await (await fetch(url)).text(), url)
+
+        await context.unrouteAll()
+        await context.route(/\/demo\//, (route) => route.fulfill(html))
+        await tab.reload()
+        await tab.locator('#page').getByRole('heading').first().waitFor()
+      },
+    )
+
     await t.test('locking asks for the passphrase again, in all tabs', async (t) => {
       const tab = await context.newPage()
       await tab.goto(origin)

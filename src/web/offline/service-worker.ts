@@ -1,9 +1,10 @@
 /** Keeps the files of the page, and shows them where there is no network. Bookmarks and calls are none of its business. */
 import { withRetries } from '../../client/api/retry.ts'
+import { bytesToBase64 } from '../../client/crypto/base64.ts'
 
-/** The names of the files that the build has written. */
-declare const builtFiles: readonly string[]
-/** A hash of what is in them. */
+/** The page and its files, each with the SHA-256 of its content. */
+declare const builtFiles: readonly (readonly [path: string, hash: string])[]
+/** The hash of that list. */
 declare const buildHash: string
 
 interface WorkerEvent extends Event {
@@ -36,7 +37,7 @@ worker.addEventListener('message', (event) => event.waitUntil(worker.clients.cla
 worker.addEventListener('fetch', (event) => {
   const { origin, pathname } = new URL(event.request.url)
   if (event.request.method !== 'GET' || origin !== location.origin) return
-  if (pathname === '/') event.respondWith(fromNetwork(event.request, '/'))
+  if (pathname === '/') event.respondWith(page(event.request))
   else if (pathname.startsWith('/demo/')) event.respondWith(file(event.request))
 })
 
@@ -44,21 +45,22 @@ worker.addEventListener('fetch', (event) => {
 async function keep(): Promise<void> {
   const wasThere = await caches.has(cacheName)
   const cache = await caches.open(cacheName)
-  const files = ['/', ...builtFiles.map((name) => `/demo/${name}`)]
   try {
-    await Promise.all(files.map((path) => keepFile(cache, path)))
+    await Promise.all(builtFiles.map(([path, hash]) => keepFile(cache, path, hash)))
   } catch (error) {
     if (!wasThere) await caches.delete(cacheName)
     throw error
   }
 }
 
-/** The service may be busy, the network gone for a moment, or an instance not upgraded yet. */
-async function keepFile(cache: Cache, path: string): Promise<void> {
+/** The service may be busy, the network gone for a moment, an instance not upgraded yet, or a proxy answers in its place. */
+async function keepFile(cache: Cache, path: string, hash: string): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
-      const response = await sendPatiently(new Request(path))
-      if (!response.ok) throw new Error(`${path} was answered with ${response.status}`)
+      // The browser's HTTP cache may have what a proxy answered.
+      const response = await sendPatiently(new Request(path, { cache: 'reload' }))
+      const content = await crypto.subtle.digest('SHA-256', await response.clone().arrayBuffer())
+      if (bytesToBase64(new Uint8Array(content)) !== hash) throw new Error(`${path} is not the one of this build`)
       return await cache.put(path, response)
     } catch (error) {
       if (tries === mostTries) throw error
@@ -74,18 +76,26 @@ async function forgetOthers(): Promise<void> {
 }
 
 async function file(request: Request): Promise<Response> {
-  const kept = hashed.test(request.url) ? await findKept(request) : undefined
-  return kept ?? fromNetwork(request, request)
+  const kept = await findKept(request)
+  if (!kept) return fetch(request)
+  if (hashed.test(request.url)) return kept
+  // A proxy or a captive portal answers scripts with a page.
+  const answer = await fetch(request).catch(() => kept)
+  return answer.ok && typeOf(answer) === typeOf(kept) ? answer : kept
 }
 
-/** The file as the service has it now; without an answer from it, the kept one. */
-async function fromNetwork(request: Request, kept: RequestInfo): Promise<Response> {
+function typeOf({ headers }: Response): string | null {
+  return headers.get('content-type')
+}
+
+/** The page as the service has it now, or what a network shows that wants a sign-in; without an answer, the kept one. */
+async function page(request: Request): Promise<Response> {
   try {
     return await fetch(request)
   } catch (error) {
-    const found = await findKept(kept)
-    if (!found) throw error
-    return found
+    const kept = await findKept('/')
+    if (!kept) throw error
+    return kept
   }
 }
 
