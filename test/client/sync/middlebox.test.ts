@@ -328,3 +328,36 @@ t.test(
     await device.sync.stop()
   },
 )
+
+for (const [what, answerTo] of [
+  ['takes too long for the service', () => refusal(408, 'Request timeout', 'RequestTimeout')],
+  ['takes too long for a proxy', (signal) => answerOf(408, 'html', undefined, signal)],
+  ['is cut off', (signal) => answerOf(0, 'empty', undefined, signal)],
+  ['is refused by a firewall', (signal) => answerOf(403, 'html', undefined, signal)],
+] as [string, (signal: AbortSignal) => Response][]) {
+  t.test(`what ${what} is sent in parts, and nothing is put aside for it`, async (t) => {
+    const device = await startBehind()
+    const sizes: number[] = []
+    let limit = 20_000
+    device.box = ({ url, signal }, body) => {
+      if (!url.endsWith('/push')) return undefined
+      sizes.push(body.length)
+      return body.length > limit ? answerTo(signal) : undefined
+    }
+    const quarantined: unknown[] = []
+    device.sync.on('status', (status) => quarantined.push(...(status.quarantined ? [status] : [])))
+    const send = (length: number) => device.sync.put(Array.from({ length }, () => bookmark(`slow${count++}`, 'small')))
+    await send(300)
+    await world.pass(200_000)
+    t.match(device.sync.status(), { waiting: 0 })
+    limit = Number.POSITIVE_INFINITY
+    await world.pass(3_600_000)
+    sizes.length = 0
+    await send(200)
+    await world.pass(5000)
+    t.match(device.sync.status(), { waiting: 0 })
+    t.ok(Math.max(...sizes) > 20_000, 'later, everything is tried again')
+    t.same(quarantined, [])
+    await device.sync.stop()
+  })
+}

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import type { RecordError } from '../../../src/client/errors.ts'
+import { RequestTimeout } from '../../../generated/errors.ts'
+import { ApiError, OfflineError, type RecordError } from '../../../src/client/errors.ts'
 import { deriveKeys, type Keys, type Meta, memoryStore } from '../../../src/client/index.ts'
 import { pullAll } from '../../support/changes.ts'
 import { settled } from './clock.ts'
 import { bookmark, type Device, numbered, openVault, type Person, send, shown, sync, update } from './device.ts'
-import { answerLost, changesOf, down, type Fate, up } from './network.ts'
+import { answerLost, changesOf, down, type Fate, failing, up } from './network.ts'
 import { markOf } from './vault-keys.ts'
 
 /** The keys are rotated on one device, while others have edits. */
@@ -128,6 +129,27 @@ t.test('an edit that only has the event id of one encrypted anew is an edit: wha
   t.same(shown(a), { x: "b's" })
   t.match(a.conflicts, [{ id: 'x', fields: ['title'], mine: { title: "a's" }, theirs: { title: "b's" } }])
 })
+
+for (const error of [new ApiError(...RequestTimeout), new OfflineError()]) {
+  t.test(`a rotation whose pushes are too large for the connection goes on in parts: ${error.message}`, async (t) => {
+    const { world, vault, a, sealed } = await openVault(t)
+    await send(
+      a,
+      Array.from({ length: 40 }, (_, index) => bookmark(`b${index}`, 'one')),
+    )
+    const keys = await vault.rotate()
+    a.network.fate = (call) => (changesOf(call).length > 15 ? failing(error)(call) : up(call))
+    for (let attempt = 0; attempt < 3; attempt++) {
+      let isOver = false
+      const end = () => {
+        isOver = true
+      }
+      a.sync.adoptKeys(keys).then(end, end)
+      while (!isOver) await world.pass(1000)
+    }
+    t.same(await sealed(keys), [40, 0])
+  })
+}
 
 t.test('a rotation that is cut off goes on where it was, on this device or another', async (t) => {
   const { user, vault, a, b, sealed, device } = await openVault(t)

@@ -175,6 +175,11 @@ export function isTooLarge(error: unknown): error is OfflineError {
   return error instanceof OfflineError && error.status === 413
 }
 
+/** True if a push did not arrive in the time that the service gives it. */
+export function isTooSlow(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.status === 408
+}
+
 /** True if the service refused the content of a push. It then stored nothing of it. */
 export function isRefusal(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.status === 400 || error.status === 413)

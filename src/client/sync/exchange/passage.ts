@@ -26,7 +26,7 @@ export function passageOf({ outbox }: { outbox: { passage: Passage | undefined }
   return outbox.passage
 }
 
-/** How much passes a proxy before the service that answers 413 itself, as far as this tab has found out. */
+/** How much passes a slow connection, and a proxy before the service that answers 413 itself, as far as this tab has found out. */
 export class Passage {
   /** Of one push. */
   mostBytes = mostBytes
@@ -44,7 +44,8 @@ export class Passage {
     this.#refused = Math.min(this.#refused, bytes)
     if (batch.length === 1) this.#tooLarge = Math.min(this.#tooLarge, bytes)
     else this.mostBytes = bytes / 2
-    this.#widenAt ??= clock.now() + this.#waitMs
+    // From the last one on: each may take minutes to fail.
+    this.#widenAt = clock.now() + this.#waitMs
   }
 
   /** A push of these has passed. */

@@ -1,6 +1,6 @@
 import { compareVersions, isFarAhead } from '../../../protocol/order.ts'
 import { isEqual } from '../../bookmark/equal.ts'
-import type { ApiError, OfflineError } from '../../errors.ts'
+import { type ApiError, OfflineError } from '../../errors.ts'
 import { uuidv7 } from '../../ids.ts'
 import { leastWaitMs } from '../../timing/clock.ts'
 import { retryHeldBack } from '../edits/refused.ts'
@@ -11,6 +11,7 @@ import {
   idsOf,
   isRefusal,
   isTooLarge,
+  isTooSlow,
   markSent,
   nextBatch,
   overQuota,
@@ -99,6 +100,9 @@ async function pushBatch(parts: Connected, next: readonly Waiting[], refusals: R
   parts.signal.throwIfAborted()
   if (isTooLarge(answer)) {
     await narrow(parts, batch, answer, refusals)
+  } else if (isTooSlow(answer)) {
+    passage.narrow(batch, clock)
+    await clock.sleep(leastWaitMs, parts.signal)
   } else if (isRefusal(answer)) {
     await split(parts, batch, answer, refusals)
   } else {
@@ -113,10 +117,8 @@ async function pushBatch(parts: Connected, next: readonly Waiting[], refusals: R
 }
 
 /** A change that another device has made since is to be merged with the edit first, unless it is to lose to it. */
-async function send(
-  { transport, signal }: Connected,
-  batch: readonly Waiting[],
-): Promise<PushResponse | ApiError | OfflineError> {
+async function send(parts: Connected, batch: readonly Waiting[]): Promise<PushResponse | ApiError | OfflineError> {
+  const { transport, clock, signal } = parts
   const changes = batch.map(({ change, overwrites }): Change => {
     return { ...change, if_unseen: overwrites ? 'overwrite' : 'reject' }
   })
@@ -124,6 +126,10 @@ async function send(
     return await transport.push({ changes }, { signal })
   } catch (error) {
     if (isRefusal(error) || isTooLarge(error)) return error
+    const isAlone = batch.length === 1
+    if (isTooSlow(error) && !isAlone) return error
+    // The pull before it passed, or the channel is open: it may be the size. The service may have it nevertheless.
+    if (error instanceof OfflineError && !isAlone) passageOf(parts).narrow(batch, clock)
     throw error
   }
 }

@@ -2,12 +2,12 @@ import { editOf } from '../../../protocol/encrypted-anew.ts'
 import { bytesToBase64 } from '../../crypto/base64.ts'
 import type { Keys } from '../../crypto/keys.ts'
 import { sealedLength } from '../../crypto/many-records.ts'
-import type { OfflineError } from '../../errors.ts'
+import { type ApiError, OfflineError } from '../../errors.ts'
 import { uuidv7 } from '../../ids.ts'
 import { leastWaitMs } from '../../timing/clock.ts'
 import { sealList } from '../edits/seal-list.ts'
 import type { Connected } from '../engine.ts'
-import { isTooLarge } from '../exchange/batch.ts'
+import { isTooLarge, isTooSlow } from '../exchange/batch.ts'
 import { exchange } from '../exchange/exchange.ts'
 import { keyMarkOf, takeKeys } from '../exchange/key-marks.ts'
 import { overheadBytes, passageOf } from '../exchange/passage.ts'
@@ -77,12 +77,11 @@ async function encryptBatch(parts: Connected, stale: readonly Row[], given: Set<
   const changes = await encryptRows(parts, rows)
   // Newer keys have come meanwhile: nothing is sent under those before them.
   if (keys.prefix !== prefix) return
-  const refusal = changes.length > 0 ? await push(parts, changes).catch(unlessTooLarge) : undefined
-  if (refusal) {
-    passage.narrow(
-      changes.map((change) => ({ change })),
-      clock,
-    )
+  const failure = changes.length > 0 ? await push(parts, changes).catch(unlessRefused) : undefined
+  if (failure) {
+    const batch = changes.map((change) => ({ change }))
+    if (isTooLarge(failure) || batch.length > 1) passage.narrow(batch, clock)
+    if (!isTooLarge(failure) && !isTooSlow(failure)) throw failure
     await clock.sleep(leastWaitMs, signal)
     // One that is too large alone is left to the next start.
     if (changes.length > 1) return
@@ -92,9 +91,9 @@ async function encryptBatch(parts: Connected, stale: readonly Row[], given: Set<
   }
 }
 
-/** A proxy of the service may let only smaller requests through. */
-function unlessTooLarge(error: unknown): OfflineError {
-  if (isTooLarge(error)) return error
+/** A slow connection or a proxy of the service may let only smaller requests through. */
+function unlessRefused(error: unknown): ApiError | OfflineError {
+  if (error instanceof OfflineError || isTooSlow(error)) return error
   throw error
 }
 
