@@ -235,6 +235,35 @@ t.test('what was merged into a version is told with it, if that is overwritten i
   t.same([told?.fields.toSorted(), b.conflicts.length], [['description', 'url'], 1])
 })
 
+for (const [waits, isAnswered] of [
+  ['is made', true],
+  ['waits for its answer', false],
+] as const) {
+  t.test(
+    `what an edit was made on is told with it, if that is overwritten unseen while another ${waits}`,
+    async (t) => {
+      const { person, a, b, c } = await people.open(t)
+      await send(a, original, b, c)
+      await update(a, 'x', { title: "a's" }, b)
+      if (!isAnswered) b.network.fate = (call) => (changesOf(call).length > 0 ? answerLost(call) : up(call))
+      const sent = update(b, 'x', { description: "b's" })
+      await (isAnswered ? sent : t.rejects(sent, OfflineError))
+      b.network.fate = up
+      await person.world.pass(1000)
+      await update(c, 'x', { title: "c's" })
+      await b.sync.update('x', { tags: ['b'] })
+      await sync(b, a, c)
+      const shown = [a, b, c].map(({ sync }) => sync.get('x'))
+      t.match(shown, Array(3).fill({ title: "c's", description: "b's", tags: ['b'] }))
+      t.match(b.conflicts, [{ fields: ['title'], mine: { title: "a's" }, theirs: { title: "c's" } }])
+      t.same([a.conflicts, b.conflicts.length, c.conflicts], [[], 1, []])
+      await b.sync.resolve('x', 'mine')
+      await sync(b, c)
+      t.match(c.sync.get('x'), { title: "a's", description: "b's", tags: ['b'] })
+    },
+  )
+}
+
 for (const isAnswered of [true, false]) {
   const before = isAnswered ? '' : ', and edited before that was answered'
   t.test(`what was made here loses all its fields to another that was made unseen under its id${before}`, async (t) => {
@@ -367,6 +396,23 @@ t.test('a merged bookmark that is too large: the sync goes on, and what lost is 
   t.same([a.sync.status().waiting, a.sync.get('x')?.favicon?.length], [0, 120_000])
   t.match(a.sync.conflicts(), [{ mine: { description: /^x{100}/ } }])
   t.same(a.sync.conflicts()[0]?.fields, ['description'])
+})
+
+t.test('what it was made on is kept, too, if that was overwritten unseen with it', async (t) => {
+  const { person, a, b } = await edited(t, { title: "a's" }, { url: 'https://example.com/' })
+  const c = person.device('c')
+  await sync(c)
+  await person.world.pass(1000)
+  c.network.fate = async (call) => {
+    if (changesOf(call).length > 0) await sync(a, b)
+    return older(call)
+  }
+  await update(c, 'x', { favicon: 'y'.repeat(120_000) })
+  await b.sync.update('x', { description: 'x'.repeat(120_000) })
+  await sync(b)
+  const lost = b.conflicts.map(({ fields, mine }) => [fields.toSorted(), mine?.title, mine?.url])
+  t.same(lost, [[['description', 'favicon', 'title', 'url'], "a's", 'https://example.com/']])
+  t.match(b.sync.get('x'), { title: 'original', favicon: /^y{100}/ })
 })
 
 t.test('a form that passes what it showed: other fields are merged, the same field is a conflict here', async (t) => {

@@ -34,8 +34,8 @@ export interface MergedEdit {
   /** Null: a delete. */
   bookmark: PlaintextBookmark | null
   basis: { cursor: number; overwrites: boolean; isNew: boolean; above: number; source?: 'import' }
-  /** True if nobody is to be told if there is no room for it. */
-  isOptional?: boolean
+  /** What is lost if there is no room for it. */
+  orLost?: readonly Lost[]
 }
 
 export type Merged =
@@ -113,7 +113,9 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   }
   const { bookmark, ours, theirs } = mergeEdits(row, version, version.bookmark, circumstances)
   const lost: Lost[] = []
-  if (ours.length > 0) lost.push({ fields: ours, mine: mine.bookmark })
+  const isUnseen = !isImport && !isOwn && isMadeOnUnseen(row, circumstances)
+  const fields = isUnseen ? fieldsLost(mine.bookmark, bookmark) : ours
+  if (fields.length > 0) lost.push({ fields, mine: mine.bookmark })
   if (theirs.length > 0 && isToldHere) lost.push({ fields: theirs, mine: version.bookmark, theirs: mine.bookmark })
   const overwrites = last.overwrites === true || (theirs.length > 0 && !isOwn)
   const isNew = overwrites && !isImport && row.waiting[0]?.change.operation === 'create'
@@ -123,13 +125,15 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
     return { kind: 'taken', row: overwrites ? overwriting(kept) : kept, lost }
   }
   const cursor = overwrites ? last.change.base : circumstances.cursor
+  const isWhole = isUnseen || (row.version && unseenOf(row.version, circumstances))
+  const whole = lostWhole(isWhole ? { ...row, version: null } : row, version)
   return {
     kind: 'taken',
     row: taking(row, version, circumstances),
     lost,
     edit: isSame(bookmark, version.bookmark)
       ? undefined
-      : { bookmark, basis: { cursor, overwrites, isNew, above: mine.timestamp }, isOptional: !!isUnedited },
+      : { bookmark, basis: { cursor, overwrites, isNew, above: mine.timestamp }, orLost: isUnedited ? [] : [whole] },
   }
 }
 
@@ -163,6 +167,17 @@ function mergeEdits(row: Row, version: Version, content: PlaintextBookmark, circ
     return [...new Set(names)].filter((name) => differing.includes(name))
   }
   return { bookmark, ours: lostBy(ours, base), theirs: lostBy(theirs, content) }
+}
+
+/** True if what another device had changed is lost with an edit of this one: nobody else tells of it. */
+function isMadeOnUnseen({ version, waiting }: Row, circumstances: Circumstances): boolean {
+  const all = [...waiting.map(versionOf), ...(version ? [version] : [])]
+  return all.some((one) => unseenOf(one, circumstances)?.made_on_unseen)
+}
+
+/** If the version was made here, and replaced by a device that had not seen it. */
+function unseenOf(mine: Version, { ownIds, overwrites }: Circumstances): Unseen | undefined {
+  return (ownIds.has(mine.device_id) && overwrites(mine)) || undefined
 }
 
 /** What a file has brought fills gaps of what is there already. */
@@ -226,9 +241,8 @@ export function overwriting(row: Row): Row {
  * before either. If they are there, the other had perhaps seen the edit.
  */
 function overwrittenBy(theirs: Version, { version: mine }: Row, circumstances: Circumstances): Lost[] {
-  const { deviceId, ownIds, overwrites } = circumstances
-  if (!mine || !ownIds.has(mine.device_id) || theirs.device_id === deviceId) return []
-  const unseen = overwrites(mine)
+  if (!mine || theirs.device_id === circumstances.deviceId) return []
+  const unseen = unseenOf(mine, circumstances)
   if (!unseen || isSameContent(mine, theirs)) return []
   if (!mine.bookmark || !theirs.bookmark) return [{ fields: [], mine: mine.bookmark }]
   const { bookmark, lost } = mergeBookmarks(beforeEdits(mine, theirs, circumstances), mine.bookmark, theirs.bookmark)

@@ -9,7 +9,7 @@ import { versionOf } from '../store/row.ts'
 import type { Meta, Row, Version } from '../store/store.ts'
 import { demandTimes } from './correct-clock.ts'
 import { keyMarkOf, keyNamedBy, missesKeys } from './key-marks.ts'
-import { lostWhole, type MergedEdit, mergeUnreadable, mergeVersion, type Unseen } from './merge.ts'
+import { type MergedEdit, mergeUnreadable, mergeVersion, type Unseen } from './merge.ts'
 import { isOfSecondLife, ownIds, presentId, withNewId } from './second-life.ts'
 import { markTold } from './told.ts'
 import type { SyncEvent } from './transport.ts'
@@ -145,9 +145,10 @@ function takeEvent(
   draft.set(merged.row)
   const { version: mine } = row
   if (mine && own.has(mine.device_id) && overwrittenAs(event, mine)) markTold(draft, [mine.event_id])
-  const isLost = merged.edit && !makeEdit(parts, draft, merged.row, merged.edit) && !merged.edit.isOptional
-  for (const lost of isLost ? [lostWhole(row, version)] : (merged.lost ?? [])) {
-    draft.lose(draft.get(row.id), { theirs: version.bookmark, ...lost })
+  const { edit } = merged
+  const lost = edit && !makeEdit(parts, draft, merged.row, edit) ? edit.orLost : merged.lost
+  for (const one of lost ?? []) {
+    draft.lose(draft.get(row.id), { theirs: version.bookmark, ...one })
   }
   return undefined
 }
