@@ -264,6 +264,23 @@ for (const [waits, isAnswered] of [
   )
 }
 
+for (const isDelete of [true, false]) {
+  const what = isDelete ? 'a delete' : 'an edit of the same field'
+  t.test(`a merge is nobody's edit: ${what} after both edits wins, also if it was before the merge`, async (t) => {
+    const { person, a, b } = await edited(t, { description: "a's" }, { title: "b's" })
+    const c = person.device('c')
+    await sync(c)
+    await person.world.pass(1000)
+    if (isDelete) await c.sync.remove('x')
+    else await c.sync.update('x', { title: "c's" })
+    await person.world.pass(1000)
+    await sync(b, a, c, b, a)
+    const expected = isDelete ? undefined : { title: "c's", description: "a's" }
+    for (const { sync } of [a, b, c]) t.match(sync.get('x'), expected)
+    t.same(c.conflicts, [])
+  })
+}
+
 for (const isAnswered of [true, false]) {
   const before = isAnswered ? '' : ', and edited before that was answered'
   t.test(`what was made here loses all its fields to another that was made unseen under its id${before}`, async (t) => {

@@ -24,23 +24,24 @@ interface Basis {
   overwrites?: boolean | undefined
   /** True if its maker knew of no bookmark under this id. */
   isNew?: boolean | undefined
-  /** A timestamp that the edit must exceed, besides those in the row. */
+  /** Of a merge: the timestamp that it must just exceed, besides those in the row. A person's later edit is later than it. */
   above?: number | undefined
   /** If the bookmark comes from a file; an `import` yields to what others have. `undo`: what was never sent is taken back. */
   source?: 'import' | 'restore' | 'undo' | undefined
 }
 
 /**
- * Puts the edited row into the draft, unless the edit changes nothing. The edit's timestamp is a reading of the corrected
- * clock, higher than all earlier readings.
+ * Puts the edited row into the draft, unless the edit changes nothing. The timestamp of a person's edit is a reading of the
+ * corrected clock, higher than all earlier readings.
  */
 export function applyEdit(draft: Draft, row: Row, edit: Edit, author: Engine, basis: Basis): void {
-  const tick = nextTick(author.clock, draft.meta)
+  const { above } = basis
+  const tick = above === undefined ? nextTick(author.clock, draft.meta) : above + 1
   const isFirst = draft.meta.lastSync === 0
   const edited = editRow(row, edit, { ...author, ...basis, tick, isFirst })
   if (edited === row) return
   draft.set(edited)
-  draft.setMeta({ lastTick: tick })
+  if (above === undefined) draft.setMeta({ lastTick: tick })
 }
 
 interface EditContext extends Pick<Engine, 'userId' | 'deviceId'>, Basis {
@@ -69,7 +70,7 @@ function editRow(row: Row, edit: Edit, context: EditContext): Row {
 }
 
 function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
-  const { userId, deviceId, tick, cursor, above = 0, source } = context
+  const { userId, deviceId, tick, cursor, source } = context
   const last = row.waiting.at(-1)
   const change = {
     // With the letter, it is no id that the service gives (see `isOfSecondLife`).
@@ -77,7 +78,7 @@ function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
     user_id: userId,
     entity_type: 'bookmark' as const,
     entity_id: edit.id,
-    timestamp: Math.max(tick, above + 1, latestTimestamp(row, last ? [last.change] : []) + 1),
+    timestamp: Math.max(tick, latestTimestamp(row, last ? [last.change] : []) + 1),
     device_id: deviceId,
     base: baseOf(row, cursor),
   }
