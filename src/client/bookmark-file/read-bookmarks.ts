@@ -1,6 +1,7 @@
 import type { PlaintextBookmark } from '../bookmark.ts'
 import { BookmarkFileError, type BookmarkFileFault } from '../errors.ts'
 import { decodeFile } from './decode.ts'
+import { openTable } from './formats/csv-table.ts'
 import { isCiphertext, readExport } from './formats/export.ts'
 import { isObject, listOf } from './formats/json-tree.ts'
 import { type BookmarkFile, readBookmarkFileAsync } from './read.ts'
@@ -74,7 +75,8 @@ async function readAny(input: Uint8Array): Promise<ReadBookmarks> {
   const head = text.slice(0, headLength)
   if (/^\s*[[{]/.test(head)) return { isOrdinaryPage: false, ...(await readJson(text)) }
   if (/^\s*Opera Hotlist/.test(head)) throw refusal('opera')
-  if (hasAddresses(head)) {
+  // CSV with a column `url`. Pocket closed, and gave its people this last.
+  if (openTable(head).delimiter !== undefined) {
     const { readCsv } = await import('./formats/csv.ts')
     return { format: 'csv', isOrdinaryPage: false, ...(await readCsv(text)) }
   }
@@ -98,15 +100,6 @@ function isOrdinaryPage(html: string, bookmarks: readonly PlaintextBookmark[]): 
   const isPage =
     !/\sadd_date\s*=/i.test(html) && /<(?:!doctype html|body|div|img|link|nav|script|span|style)[\s>]/i.test(html)
   return isPage || countLinks(html) === 0 || absolute.length < links.length / 2
-}
-
-/** True of CSV with a column `url`. Pocket closed, and gave its people this last. */
-function hasAddresses(head: string): boolean {
-  const [header = ''] = head
-    .trimStart()
-    .replace(/^sep=.[\t ]*[\n\r]+/i, '')
-    .split(/[\n\r]/, 1)
-  return header.split(/[,;\t|]/).some((name) => /^"?url"?$/i.test(name.trim()))
 }
 
 async function readJson(text: string): Promise<BookmarkFile & Pick<ReadBookmarks, 'format'>> {

@@ -1,3 +1,5 @@
+import { isUrlColumn } from './csv-table.ts'
+
 /** A row of CSV. */
 export interface CsvRow {
   cells: string[]
@@ -7,36 +9,84 @@ export interface CsvRow {
   isDamaged: boolean
 }
 
+const lineBreaks = /\r\n?|\n/
+
 /**
  * Reads CSV (RFC 4180) with line breaks of any kind. Blank rows are left out.
  *
  * A quote that nobody doubled is a part of its cell. An opening quote that nobody closes is one, too, so that it does not
- * swallow the rows behind it: a cell has several lines only if all of its quotes are as they should be.
+ * swallow the rows behind it: a cell has several lines only if all of its quotes are as they should be and none of its lines
+ * looks like a row.
+ *
+ * @param isWhole whether a row is certainly meant as it is, even if a line of it looks like a row
  */
-export function* readRows(text: string, delimiter: string): Generator<CsvRow, undefined> {
+export function* readRows(
+  text: string,
+  delimiter: string,
+  isWhole?: (cells: readonly string[]) => boolean,
+): Generator<CsvRow, undefined> {
   const openingQuote = / *"/y
   const unquoted = new RegExp(`[^${delimiter}\\r\\n]*`, 'y')
-  const restOfCell = new RegExp(`[ \\t]*(?=[${delimiter}\\r\\n]|$)`, 'y')
-  const lineBreak = /\r\n?|\n/y
-  let [at, lineEnd, isDamaged] = [0, -1, false]
+  const blanks = delimiter === '\t' ? ' *' : '[ \\t]*'
+  const restOfCell = new RegExp(`${blanks}(?=[${delimiter}\\r\\n]|$)`, 'y')
+  const lineBreak = new RegExp(lineBreaks, 'y')
+  // No quote behind a stray one closes a cell in the line up to `searchedTo`: nothing is searched twice.
+  let [at, lineEnd, searchedTo, isDamaged] = [0, -1, -1, false]
+  // Of the header.
+  let [width, urlColumn] = [0, -1]
 
   while (at < text.length) {
     const start = at
     isDamaged = false
-    const cells = [readCell()]
-    while (text[at] === delimiter) {
-      at++
-      cells.push(readCell())
-    }
+    const cells = readCells()
     const line = text.slice(start, at)
     at = endOf(lineBreak, at)
-    if (cells.some((cell) => cell.trim() !== '')) yield { cells, line, isDamaged }
+    if (!cells.some((cell) => cell.trim() !== '')) continue
+    if (width === 0) [width, urlColumn] = [cells.length, cells.findIndex(isUrlColumn)]
+    yield { cells, line, isDamaged }
+  }
+
+  function readCells(): string[] {
+    const cells: string[] = []
+    let doubtful: { start: number; index: number } | undefined
+    for (; ; at++) {
+      const start = at
+      const cell = readCell()
+      if (!doubtful && holdsRow(cell, start, cells.length)) doubtful = { start, index: cells.length }
+      cells.push(cell)
+      if (doubtful && (!isWhole || cells.length >= width || text[at] !== delimiter)) {
+        if (!isWhole?.(cells)) {
+          ;[lineEnd, searchedTo, isDamaged] = [-1, -1, true]
+          cells.splice(doubtful.index, cells.length, readText(doubtful.start))
+        }
+        doubtful = undefined
+      }
+      if (text[at] !== delimiter) return cells
+    }
+  }
+
+  /** True if a line of the cell that was read has an absolute address where a row has it, and as many cells. */
+  function holdsRow(cell: string, start: number, index: number): boolean {
+    if (urlColumn === -1 || !/[\r\n]/.test(cell)) return false
+    const lines = text.slice(start, at).split(lineBreaks)
+    const behind = text.slice(at, nextLineEnd(at)).split(delimiter).slice(1)
+    // Then the row has its own address, and too many cells.
+    const hasTwo = index > urlColumn && index + 1 + behind.length > width
+    return lines.some((line, number) => {
+      const before = number === 0 ? index : 0
+      const parts = line.split(delimiter)
+      const rest = number === lines.length - 1 ? behind : []
+      const address = [...parts, ...(hasTwo ? rest : [])][urlColumn - before] ?? ''
+      return /^"?[a-z][a-z\d+.-]*:\/\/\S+$/i.test(address) && before + parts.length + rest.length >= width
+    })
   }
 
   function readCell(): string {
     const start = at
-    const quoted = readQuoted(endOf(openingQuote, at))
-    if (quoted !== undefined) return quoted
+    return readQuoted(endOf(openingQuote, at)) ?? readText(start)
+  }
+
+  function readText(start: number): string {
     at = endOf(unquoted, start)
     return text.slice(start, at)
   }
@@ -55,10 +105,12 @@ export function* readRows(text: string, delimiter: string): Generator<CsvRow, un
         return text.slice(start, quote).replaceAll('""', '"')
       } else {
         hasStrayQuote = true
+        if (quote <= searchedTo) break
         if (lineEnd < start) lineEnd = nextLineEnd(start)
         if (quote > lineEnd) break
       }
     }
+    if (hasStrayQuote) searchedTo = lineEnd
     isDamaged = true
     return undefined
   }

@@ -5,6 +5,7 @@ import { arrange } from '../arrange.ts'
 import { addItem, inside, type Level, topLevel } from '../place.ts'
 import type { BookmarkFile } from '../read.ts'
 import { type CsvRow, readRows } from './csv-rows.ts'
+import { openTable } from './csv-table.ts'
 import { idKeeper, isBookmark } from './export.ts'
 import { attributesOf, isObject, textsOf } from './json-tree.ts'
 
@@ -26,7 +27,7 @@ type Row = (column: string) => string
  * `folder` may be a path (`Reading/Web`), `tags` are separated by commas.
  */
 export async function readCsv(text: string): Promise<BookmarkFile> {
-  const { rows, names, delimiter } = openRows(text.trimStart())
+  const { rows, names, delimiter } = openRows(text)
   const columns = new Map(names.map((name, index) => [name, index]))
   const has = (column: string) => columns.has(column)
   const bookmarks: PlaintextBookmark[] = []
@@ -37,7 +38,8 @@ export async function readCsv(text: string): Promise<BookmarkFile> {
     const whole = isDamaged ? undefined : withJoinedCells(cells, names, delimiter)
     const row: Row = (column) => (whole ?? cells)[columns.get(column) ?? -1] ?? ''
     const own = ownBookmark(row)
-    const url = row('url').trim()
+    // Without a quote that nobody closed.
+    const url = row('url').trim().replace(/^"/, '')
     if (!whole || (!own && url === '')) damaged.push(line.slice(0, longestLine))
     if (own) bookmarks.push(distinct(own))
     else if (url === '') unread++
@@ -49,17 +51,16 @@ export async function readCsv(text: string): Promise<BookmarkFile> {
 }
 
 /** The names of the columns, in lower case, and the rows below them. */
-function openRows(text: string): { rows: Iterable<CsvRow>; names: string[]; delimiter: string } {
-  // Excel's own first line.
-  const [mark = '', separator] = /^sep=([,;\t|])[ \t]*[\r\n]+/i.exec(text) ?? []
-  const table = text.slice(mark.length)
-  const [first = ''] = table.split(/[\n\r]/, 1)
-  const delimiter = separator ?? [';', '\t'].find((delimiter) => first.includes(delimiter)) ?? ','
-  // Our own cells may have any line break in them.
-  const isOwn = /[,;\t|]"?more"?$/.test(first)
-  const rows = readRows(isOwn ? table : table.replace(/\r\n?/g, '\n'), delimiter)
-  const { value: header } = rows.next()
-  return { rows, names: (header?.cells ?? []).map((name) => name.trim().toLowerCase()), delimiter }
+function openRows(file: string): { rows: Iterable<CsvRow>; names: string[]; delimiter: string } {
+  const { text, header, delimiter = ',' } = openTable(file)
+  // Our own cells may have any line break in them, and lines that look like a row.
+  const isOwn = /[,;\t|]"?more"?$/.test(header)
+  const isWhole = (cells: readonly string[]) => !!ownBookmark((column) => cells[names.indexOf(column)] ?? '')
+  const rows: Generator<CsvRow, undefined> = isOwn
+    ? readRows(text, delimiter, isWhole)
+    : readRows(text.replace(/\r\n?/g, '\n'), delimiter)
+  const names: string[] = (rows.next().value?.cells ?? []).map((name) => name.trim().toLowerCase())
+  return { rows, names, delimiter }
 }
 
 /**

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import { readBookmarks, writeBookmarkCsv } from '../../../src/client/bookmark-file.ts'
+import { depth } from '../../support/depth.ts'
+
+async function read(csv: string) {
+  const { bookmarks, damaged, unread } = await readBookmarks(new TextEncoder().encode(csv))
+  const links = bookmarks.map(({ url, title, description = '' }) => ({ url, title, note: description }))
+  return { links, damaged, unread }
+}
+
+const text = fc.string({ unit: fc.constantFrom('a', 'ü', ' ', '"', ',', ';', '\t', '|', "'", '\n'), maxLength: 12 })
+const written = fc.record({
+  delimiter: fc.constantFrom(',', ';', '\t'),
+  lineEnd: fc.constantFrom('\n', '\r\n', '\r'),
+  quotesAll: fc.boolean(),
+  start: fc.constantFrom('', '\uFEFF', '\r\n', 'sep'),
+  names: fc
+    .shuffledSubarray(['url', 'title', 'note', '', 'other'], { minLength: 2 })
+    .filter((all) => all.includes('url')),
+  rows: fc.array(fc.record({ title: text, note: text, other: text }), { minLength: 1, maxLength: 8 }),
+})
+
+t.test('What any writer of CSV has quoted as it should is read as it was', async () => {
+  const property = fc.asyncProperty(written, async ({ delimiter, lineEnd, quotesAll, start, names, rows }) => {
+    const quoted = (cell: string) => (quotesAll || /[",;\t|\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)
+    const lineOf = (cells: string[]) => cells.map(quoted).join(delimiter) + lineEnd
+    const links = rows.map((row, at) => ({ ...row, '': '', url: `https://example.org/${at}?a,b;c` }))
+    const lines = links.map((row) => lineOf(names.map((name) => row[name as keyof typeof row])))
+    const head = start === 'sep' ? `sep=${delimiter}${lineEnd}` : start
+    const result = await read(head + lineOf(names) + lines.join(''))
+    const expected = links.map(({ url, title, note }) => ({
+      url,
+      title: names.includes('title') ? title : '',
+      note: names.includes('note') ? note.trim() : '',
+    }))
+    assert.deepEqual(result, { links: expected, damaged: [], unread: 0 })
+  })
+  await fc.assert(property, { numRuns: depth(500, 5000) })
+})
+
+t.test('A quote that nobody closed swallows no rows, wherever another one ends a cell', async (t) => {
+  const plain = Array.from({ length: 500 }, (_, at) => ['https://a.example/', `${at}`, 'n'])
+  for (const order of [
+    [0, 1, 2],
+    [1, 0, 2],
+    [2, 1, 0],
+  ])
+    for (const count of [0, 1, 500])
+      for (const opened of [0, 1, 2]) {
+        const lineOf = (cells: string[]) => order.map((column) => cells[column]).join(',')
+        const first = ['https://first.example/', 'Foo', 'n'].map((cell, at) => (at === opened ? `"${cell}` : cell))
+        const rows = [first, ...plain.slice(0, count), ['https://last.example/', 'Dell 24"', 'n']]
+        const { links, damaged } = await read(['url,title,note'.split(','), ...rows].map(lineOf).join('\n'))
+        t.equal(links.length, count + 2, `${order} ${opened}`)
+        t.match(links.slice(-1), [{ url: 'https://last.example/', title: 'Dell 24"' }])
+        t.same(damaged, [lineOf(first)])
+      }
+})
+
+t.test('A line that looks like a row is a part of its cell in a row of our own', async (t) => {
+  const description = 'url,title,note\nhttps://b.example/,B,n,,,,,\nhttps://c.example/,C,n,,,,,{}'
+  const own = { id: 'a', source: 'bookmarks' as const, title: 'A', url: 'https://a.example/', description }
+  const typed = 'https://d.example/,"D,,,,,,\r\nhttps://e.example/,"E"" 24",,,,,,\r\n'
+  const { links, damaged } = await read(`${await writeBookmarkCsv([own])}${typed}`)
+  t.match(links, [{ note: description }, { url: 'https://d.example/', title: '"D' }, { url: 'https://e.example/' }])
+  t.same(damaged, ['https://d.example/,"D,,,,,,'])
+})
+
+t.test('The separator is the one that has `url` as a column of its own', async (t) => {
+  const links = [{ url: 'https://a.example/', title: '', note: 'A' }]
+  for (const header of ['url,title; or name,note', 'url|title; or, name|note', 'url\ttitle, or; name\tnote'])
+    t.same((await read(`${header}\nhttps://a.example/${header[3]}${header[3]}A\n`)).links, links, header)
+})
+
+t.test('Quotes in a long line, or in many, do not make a CSV slow', async (t) => {
+  for (const part of ['""x,', '"x,', '" ,', '"""x,', '""x,"', '"""x"",', '"\nhttps://a,\nx",', '"a\nb",']) {
+    const csv = `title,url\n${part.repeat(50_000)}""\nTitle,https://a.example/\n`
+    const { links } = await read(csv)
+    t.match(links.slice(-1), [{ url: 'https://a.example/', title: 'Title' }], part)
+  }
+})
