@@ -47,7 +47,7 @@ else {
           ['put', z, 'folder top,totals,z', '4 bookmarks, 1 folders, 4 to send Folder x2 y z'],
           ['move', toTop, 'folder f,folder top,totals,y', '4 bookmarks, 1 folders, 4 to send Folder x2 z y'],
           ['put', { ...folder, title: 'Named' }, 'f,totals', '4 bookmarks, 1 folders, 4 to send Named x2 z y'],
-          ['remove', x, 'folder f,totals', '3 bookmarks, 1 folders, 3 to send Named z y'],
+          ['remove', x, 'folder f,totals', '3 bookmarks, 1 folders, 4 to send Named z y'],
         ] as const) {
           t.same(await afterEdit(edit, bookmark), [rendered, text])
         }

@@ -6,6 +6,7 @@ import { ToldError } from '../ui/failure.ts'
 import { serviceNow } from '../ui/service-time.ts'
 import { isLastUndo, tell } from '../ui/tell.ts'
 import { say } from '../words/words.ts'
+import { withContents } from './contents.ts'
 import { type Bookmark, isFolder, quoted } from './kind.ts'
 
 /** A page of bookmarks. More than a person can see at once is deleted only on a second word. */
@@ -171,20 +172,6 @@ function savedText(sync: Sync, bookmark: Bookmark, opened: Bookmark | undefined)
   if (parentId === undefined) return say.library.savedAtTop(name)
   const folder = folderText(sync, parentId)
   return opened ? say.library.savedIn(name, folder) : say.library.addedIn(name, folder)
-}
-
-/** The bookmarks with these ids and everything in them, each once, folders before what is in them. */
-export function withContents(sync: Sync, ids: readonly string[]): Bookmark[] {
-  const found = new Map<string, Bookmark>()
-  const pending = [...ids].reverse()
-  for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
-    const bookmark = sync.get(id)
-    if (!bookmark || found.has(id)) continue
-    found.set(id, bookmark)
-    // One by one: a call takes no more than some 120,000 arguments.
-    if (isFolder(bookmark)) for (const child of sync.contents(id).toReversed()) pending.push(child)
-  }
-  return [...found.values()]
 }
 
 function existing(sync: Sync, ids: readonly string[]): Bookmark[] {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Sync } from '../../src/client/index.ts'
-import { withContents } from '../../src/web/library/actions.ts'
+import { withContents } from '../../src/web/library/contents.ts'
 import { pick } from '../support/pick.ts'
 
 t.test('A folder of any length is deleted and moved with what is in it', async (t) => {
