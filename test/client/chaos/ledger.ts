@@ -140,7 +140,9 @@ export class Ledger {
 
   /** A device tells that an edit lost. */
   tell({ id, mine, theirs, fields: names }: SyncEvents['conflict']): void {
-    const undone = mine && theirs ? this.#undone(id, contentOf(mine), contentOf(theirs), names) : []
+    const all = mine && theirs ? this.#undone(id, contentOf(mine), contentOf(theirs), names) : []
+    // Of a field with members, others of them may have lost.
+    const undone = all.filter((field) => !isMember(field))
     if (undone.length > 0) this.#wrong.push({ id, undone, mine, theirs })
   }
 

@@ -116,7 +116,7 @@ t.test('an edit of what was imported counts alone, whoever is first', async (t) 
   }
 })
 
-t.test('of a delete and an import that have not seen each other the later wins, and nobody is told', async (t) => {
+t.test('of a delete and an import, neither of which was seen, the later wins, and a lost delete is told', async (t) => {
   const { person, a, b, c } = await people.open(t)
   await c.sync.importBookmarks(bookmarksIn(first))
   await person.world.pass(1000)
@@ -132,7 +132,8 @@ t.test('of a delete and an import that have not seen each other the later wins, 
     [a, b, c].map(({ sync }) => outline(sync.tree())),
     Array(3).fill('f[x y]'),
   )
-  t.same([a.conflicts, b.conflicts, c.conflicts], [[], [], []])
+  t.match([a.conflicts, b.conflicts, c.conflicts], [[{ mine: null, theirs: { url: urlOf('x') } }], [], []])
+  t.equal(a.conflicts.length, 1)
 })
 
 t.test('an import that is undone before the first pull deletes nothing elsewhere', async (t) => {

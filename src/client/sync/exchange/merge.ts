@@ -33,7 +33,7 @@ export interface Unseen {
 export interface MergedEdit {
   /** Null: a delete. */
   bookmark: PlaintextBookmark | null
-  basis: { cursor: number; overwrites: boolean; isNew: boolean; above: number; source?: 'import' }
+  basis: { cursor: number; overwrites: boolean; isNew: boolean; above: number }
   /** What is lost if there is no room for it. */
   orLost?: readonly Lost[]
 }
@@ -90,20 +90,10 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
     const basis = { cursor: circumstances.cursor, overwrites: false, isNew: false, above: mine.timestamp }
     return { kind: 'taken', row: taking(row, version, circumstances), edit: { bookmark: null, basis } }
   }
-  // What a file has brought is there, or is back, or is gone: nobody need be told.
   const isImport = last.yields && !row.version?.bookmark
   const isUnedited = isImport && isEqual(mine.bookmark, last.imported)
-  if (isUnedited && mine.bookmark && !version.bookmark) {
-    const basis = {
-      cursor: circumstances.cursor,
-      overwrites: false,
-      isNew: true,
-      above: mine.timestamp,
-      source: 'import' as const,
-    }
-    const edit = isLater ? { bookmark: mine.bookmark, basis } : undefined
-    return { kind: 'taken', row: taking(row, version, circumstances), edit }
-  }
+  // It was deleted after the file was imported.
+  if (isUnedited && !version.bookmark && !isLater) return { kind: 'taken', row: taking(row, version, circumstances) }
   if (!mine.bookmark || !version.bookmark) {
     const [loser, winner] = isLater ? [version.bookmark, mine.bookmark] : [mine.bookmark, version.bookmark]
     const after = isOwn ? kept : overwriting(kept)
