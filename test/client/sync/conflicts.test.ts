@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import {
   type Conflict,
@@ -11,7 +12,9 @@ import {
 import { keepConflict } from '../../../src/client/sync/store/conflicts.ts'
 import { blankRow } from '../../../src/client/sync/store/row.ts'
 import { undoable } from '../../../src/client/undo.ts'
+import { depth } from '../../support/depth.ts'
 import { pick } from '../../support/pick.ts'
+import { Ledger } from '../chaos/ledger.ts'
 import { bookmark, type Device, openPeople, type Person, remove, send, shown, sync, update } from './device.ts'
 import { answerLost, changesOf, down, older, up } from './network.ts'
 import { disks } from './stores.ts'
@@ -583,6 +586,50 @@ t.test('of devices that edit against each other without end, the last hundred co
     turn,
   }))
   t.same(all.reduce(keepConflict, blankRow('x')).conflicts, all.slice(-100))
+})
+
+const step = fc.record({
+  on: fc.constantFrom('a', 'b', 'c'),
+  what: fc.constantFrom('sync', 'sync', 'title', 'description', 'tag', 'remove'),
+})
+
+t.test('whatever three devices edit, none of it is lost untold, and a last delete wins', async (t) => {
+  const property = fc.asyncProperty(fc.array(step, { maxLength: 16 }), async (steps) => {
+    const person = await people.person(t)
+    const devices = { a: person.device('a'), b: person.device('b'), c: person.device('c') }
+    const ledger = new Ledger(() => undefined)
+    const { a, b, c } = devices
+    ledger.begin('a', 'x', original, undefined)('kept')
+    await send(a, original, b, c)
+    for (const { sync } of [a, b, c]) sync.on('conflict', (conflict) => ledger.keep(conflict))
+    const exchange = async (device: Device) => {
+      await person.world.pass(1000)
+      await device.sync.syncNow()
+      await device.sync.approveDeletions(device.sync.status().heldDeletions?.count ?? 0)
+    }
+    let isGone = false
+    for (const [index, { on, what }] of steps.entries()) {
+      await person.world.pass(1000)
+      const device = devices[on]
+      const saw = device.sync.get('x')
+      if (what === 'sync') await exchange(device)
+      else if (saw) {
+        const value = `${what} ${index}`
+        const patch = what === 'tag' ? { tags: [...(saw.tags ?? []), value] } : { [what]: value }
+        isGone = what === 'remove'
+        ledger.begin(on, 'x', isGone ? null : patch, saw)('kept')
+        await (isGone ? device.sync.remove('x') : device.sync.update('x', patch))
+      }
+    }
+    for (const device of [a, b, c, a, b, c, a, b, c]) await exchange(device)
+    const final = [a, b, c].map(({ sync }) => new Map(sync.bookmarks()))
+    t.same([final[1], final[2]], [final[0], final[0]])
+    if (isGone && final[0]?.size !== 0) throw new Error('a last delete has lost')
+    // Who brings back what was deleted brings all fields, as the ledger cannot know them.
+    const faults = steps.some(({ what }) => what === 'remove') ? [] : ledger.faults(final[0] ?? new Map())
+    if (faults.length > 0) throw new Error(JSON.stringify(faults))
+  })
+  await t.resolves(fc.assert(property, { numRuns: depth(60, 3000) }))
 })
 
 /** Two devices that have both edited the same bookmark, a before b, and have not sent it. */
