@@ -43,6 +43,7 @@ export interface Client extends OpenApiClient<paths> {
  *
  * In addition to what openapi-fetch does, each call
  * - sends the cookies, also to another origin (`credentials: 'include'`), and `X-Device-ID` if the operation accepts it;
+ * - follows no redirect: the contract has none, and another server would get the body;
  * - names the user that it acts for in `X-User-ID`: the first one whom `GET /api/v1/auth/session` has reported, or for whom a
  *   function of this package was called, for as long as the client exists. That call itself names nobody, so it reports somebody else who has signed in since; for them, create
  *   another client. Calls before it act for whoever is signed in: if you know the user's id, call through `as(userId)`;
@@ -65,7 +66,8 @@ export function createClient({ baseUrl, deviceId, fetch: send = (request) => fet
   /** The first user whom the service or the app has named. Somebody who signs in later is not whom the app had in mind. */
   let known: string | undefined
   const acting = new Map<string, Client>()
-  const calls = createOpenApiClient<paths>({ baseUrl, credentials: 'include', fetch: withRetries(sendOnce) })
+  const init = { credentials: 'include', redirect: 'error' } as const
+  const calls = createOpenApiClient<paths>({ ...init, baseUrl, fetch: withRetries(sendOnce) })
   const as = (userId: string) => {
     const own = acting.get(userId) ?? actingFor(client, userId, deviceId)
     acting.set(userId, own)

@@ -1,4 +1,5 @@
 import { answerFields } from '../../../generated/answers.ts'
+import { AuthenticationRequired, InvalidSession, NoRefreshToken, RefreshFailed } from '../../../generated/errors.ts'
 import { OfflineError } from '../errors.ts'
 
 /**
@@ -28,16 +29,20 @@ export async function isOurResponse(response: Response, operation?: string): Pro
 
 type Fields = Record<string, unknown>
 
+/** By mark and form: other products have either. A list of codes would not know those of a later service. */
 function isOurRefusal({ type, status, headers }: Response, body: Fields): boolean {
-  if (/^[a-z]+$/i.test(headers.get('x-error-code') ?? '')) return true
+  const code = headers.get('x-error-code')
   // From another origin, a proxy may keep a page from reading headers: it may then have kept back this one.
-  if (type === 'basic' || headers.has('x-request-id')) return false
+  if (code === null ? type === 'basic' || headers.has('x-request-id') : !/^[a-z]+$/i.test(code)) return false
   if (status === 401 && body.authenticated === false) return true
-  return /^error(,details)?$/.test(Object.keys(body).join()) && ourSentence.test(`${body.error}`)
+  const sentence = /^error(,details)?$/.test(Object.keys(body).join()) ? `${body.error}` : ''
+  if (code !== null) return / [a-z]| URL$/.test(sentence)
+  return status === 401 ? ended.includes(sentence) : ourSentence.test(sentence)
 }
 
 /** An error of the contract, or the fault of a field. Others write HTTP's words, such as `Bad Request`. */
 const ourSentence = /^[A-Z]\S*( [a-z]\S*)+$| must (be|have) /
+const ended: string[] = [AuthenticationRequired[1], InvalidSession[1], NoRefreshToken[1], RefreshFailed[1]]
 
 /** The error of what something else than the service answered: as if nothing had. */
 export function notOurs(response: Response, cause?: unknown): OfflineError {

@@ -23,7 +23,8 @@ export function withRefresh(send: SendRequest): SendRequest {
     const url = new URL(refreshSession, request.url)
     const limit = new AbortController()
     const timer = setTimeout(() => limit.abort(new OfflineError('The refresh took too long')), patienceMs)
-    const init = { method: 'POST', credentials: 'include', headers: userOf(request), signal: limit.signal } as const
+    const options = { method: 'POST', credentials: 'include', redirect: 'error' } as const
+    const init = { ...options, headers: userOf(request), signal: limit.signal }
     try {
       const response = await abortable(send(new Request(url, init)), limit.signal)
       const isService = await abortable(isOurResponse(response, `POST${refreshSession}`), limit.signal)

@@ -86,7 +86,7 @@ function openBehind(person: Person, id: string): Behind {
 
 /** Of the page's own origin, as in Node: a program can read all headers. */
 function asFetched(response: Response): Response {
-  return Object.defineProperty(response, 'type', { value: 'basic' })
+  return withType(response, 'basic')
 }
 
 type Form = keyof typeof forms
@@ -247,7 +247,7 @@ t.test('so it does after several in a row, however long each stays', async (t) =
 /** As the service refuses; without the header, as a page of another origin may read it behind a proxy. */
 function refusal(status: number, error: string, code: string | undefined): Response {
   const response = Response.json({ error }, { status, headers: code ? { 'x-error-code': code } : {} })
-  return code ? asFetched(response) : Object.defineProperty(response, 'type', { value: 'cors' })
+  return code ? asFetched(response) : withType(response, 'cors')
 }
 
 for (const isMarked of [true, false]) {
@@ -270,6 +270,58 @@ for (const isMarked of [true, false]) {
     }
   })
 }
+
+for (const [what, answer] of [
+  ['a code, and no sentence', () => asFetched(foreign({ message: 'Denied by policy' }, 'InvalidRequest'))],
+  ["a code, and HTTP's words", () => asFetched(foreign({ error: 'Unauthorized' }, 'Unauthorized'))],
+  ["a sentence that is not the contract's", () => withType(foreign({ error: 'Access denied' }), 'cors')],
+] as [string, () => Response][]) {
+  t.test(`a 401 of another product is not believed: ${what}`, async (t) => {
+    const device = await startBehind()
+    device.box = answer
+    await device.sync.put(bookmark(`foreign${count++}`, 'new'))
+    await world.pass(10_000)
+    t.match(device.sync.status(), { state: 'offline', waiting: 1 })
+    device.box = undefined
+    await world.pass(60_000)
+    t.match(device.sync.status(), { waiting: 0 })
+    await device.sync.stop()
+  })
+}
+
+function foreign(body: object, code?: string): Response {
+  return Response.json(body, { status: 401, headers: code ? { 'x-error-code': code } : {} })
+}
+
+function withType(response: Response, value: ResponseType): Response {
+  return Object.defineProperty(response, 'type', { value })
+}
+
+t.test('the kept answer to another push settles nothing', async (t) => {
+  const device = await startBehind()
+  const conflicts: unknown[] = []
+  device.sync.on('conflict', (event) => conflicts.push(event))
+  const kept = { accepted: 1, accepted_ids: ['of-another'], conflicts: [], timestamp: world.time, epoch: 'of-another' }
+  device.box = ({ url }) => (url.endsWith('/push') ? asFetched(Response.json(kept)) : undefined)
+  const id = `kept${count++}`
+  await device.sync.put(bookmark(id, 'mine'))
+  await world.pass(5000)
+  t.match([device.sync.status(), device.sync.get(id)], [{ state: 'offline', waiting: 1 }, { title: 'mine' }])
+  device.box = undefined
+  await world.pass(60_000)
+  t.match([device.sync.status(), conflicts], [{ waiting: 0 }, []])
+  await device.sync.stop()
+})
+
+t.test('no call follows a redirect: another server would get what it sends', async (t) => {
+  const redirects: string[] = []
+  const fetch: SendRequest = async ({ redirect }) => {
+    redirects.push(redirect)
+    return asFetched(refusal(401, 'Invalid or expired session', 'InvalidSession'))
+  }
+  await createClient({ baseUrl: 'http://localhost', deviceId: 'd', fetch }).GET('/api/v1/account')
+  t.same(redirects, ['error', 'error'], 'nor does the refresh')
+})
 
 t.test(
   'an edit or a click ends a wait that was asked for, and no more than one request a second follows',

@@ -123,7 +123,11 @@ async function send(parts: Connected, batch: readonly Waiting[]): Promise<PushRe
     return { ...change, if_unseen: overwrites ? 'overwrite' : 'reject' }
   })
   try {
-    return await transport.push({ changes }, { signal })
+    const answer = await transport.push({ changes }, { signal })
+    const settled = new Set([...answer.accepted_ids, ...answer.conflicts.map((one) => one.event_id)])
+    // Something has kept the answer to another push.
+    if (changes.some(({ id }) => !settled.has(id))) throw new OfflineError(undefined, { status: 200 })
+    return answer
   } catch (error) {
     if (isRefusal(error) || isTooLarge(error)) return error
     const isAlone = batch.length === 1
