@@ -28,6 +28,11 @@ export function deriveId(keys: Keys, { place, kind, name, ordinal }: Likeness): 
   return bytesToHex(hash).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
+/** True of the form of these ids: no other id that this package makes has it. */
+export function isDerivedId(id: string): boolean {
+  return /^.{8}-.{4}-8.{3}-[89ab].{3}-.{12}$/.test(id)
+}
+
 /** In UTF-8, after its length in bytes. Where there is half a character, U+FFFD. */
 function withLength(text: string): Uint8Array {
   const bytes = utf8ToBytes(text)

@@ -82,19 +82,62 @@ function named({ sync }: Device, name: string): PlaintextBookmark {
 
 const urlOf = (name: string) => `https://example.org/${name}`
 
-t.test('an import on a device that has not pulled fills gaps, and changes nothing that somebody has set', async (t) => {
-  const { person, a, b } = await people.open(t)
+t.test('what is there stays as it is when a device that has not pulled imports or restores it', async (t) => {
+  const { person, a, b, c } = await people.open(t)
+  await c.sync.importBookmarks(bookmarksIn(second))
+  const backup = { bookmarks: [...c.sync.bookmarks().values()] }
   await a.sync.importBookmarks(bookmarksIn(first))
   await sync(a)
   const { id } = named(a, urlOf('x'))
   await a.sync.update(id, { title: 'edited', parentId: 'elsewhere' })
   await sync(a)
+  const there = a.sync.bookmarks()
   await person.world.pass(1000)
   await b.sync.importBookmarks(bookmarksIn(second))
-  await sync(b, a)
-  t.match(b.sync.get(id), { title: 'edited', parentId: 'elsewhere', tags: ['t'], description: 'described' })
+  const d = person.device('d')
+  await d.sync.restoreExport(backup)
+  await sync(b, c, d, a)
+  for (const { sync, conflicts } of [a, b, c, d]) t.same([sync.bookmarks(), conflicts], [there, []])
+  t.equal(b.network.count('push'), 0, 'nothing was sent')
+})
+
+t.test('what an edit has removed stays removed when an older import arrives', async (t) => {
+  const { person, a, b } = await people.open(t)
+  await b.sync.importBookmarks(bookmarksIn(second))
+  await person.world.pass(1000)
+  await a.sync.importBookmarks(bookmarksIn(second))
+  await sync(a)
+  const { id } = named(a, urlOf('x'))
+  await a.sync.update(id, { tags: [], description: undefined })
+  await sync(a, b, a)
+  t.match(b.sync.get(id), { tags: [], description: undefined })
+  t.same([b.sync.bookmarks(), a.conflicts, b.conflicts], [a.sync.bookmarks(), [], []])
+})
+
+t.test('an edit of what was imported here wins over an import elsewhere, whenever that was', async (t) => {
+  const { person, a, b } = await people.open(t)
+  await b.sync.importBookmarks(bookmarksIn(first))
+  const { id } = named(b, urlOf('x'))
+  await b.sync.update(id, { title: 'mine', description: 'mine' })
+  await person.world.pass(1000)
+  await a.sync.importBookmarks(bookmarksIn(second))
+  await sync(a, b, a)
+  t.match(a.sync.get(id), { title: 'mine', description: 'mine', tags: ['t'] })
+  t.same([b.sync.bookmarks(), a.conflicts, b.conflicts], [a.sync.bookmarks(), [], []])
+})
+
+t.test('of what two have edited since they imported it, one is told', async (t) => {
+  const { person, a, b } = await people.open(t)
+  await b.sync.importBookmarks(bookmarksIn(first))
+  const { id } = named(b, urlOf('x'))
+  await b.sync.update(id, { title: 'mine' })
+  await person.world.pass(1000)
+  await a.sync.importBookmarks(bookmarksIn(second))
+  await a.sync.update(id, { title: "a's" })
+  await sync(a, b, a)
   t.same(b.sync.bookmarks(), a.sync.bookmarks())
-  t.same([a.conflicts, b.conflicts, a.sync.bookmarks().size], [[], [], 3])
+  t.match([...a.conflicts, ...b.conflicts], [{ id, fields: ['title'] }])
+  t.equal([...a.conflicts, ...b.conflicts].length, 1)
 })
 
 t.test('an edit of what was imported counts alone, whoever is first', async (t) => {
@@ -109,7 +152,7 @@ t.test('an edit of what was imported counts alone, whoever is first', async (t) 
     await person.world.pass(1000)
     await a.sync.update(id, { title: "a's" })
     await sync(...(isFirst ? [b, a, b] : [a, b, a]))
-    t.match(a.sync.get(id), { title: "a's", url: 'https://example.com/', tags: ['t'] })
+    t.match(a.sync.get(id), { title: "a's", url: 'https://example.com/' })
     t.equal(named(a, urlOf('y')).parentId, undefined)
     t.same(b.sync.bookmarks(), a.sync.bookmarks())
     t.same([a.conflicts, b.conflicts, a.sync.bookmarks().size], [[], [], 3])
@@ -134,6 +177,47 @@ t.test('of a delete and an import, neither of which was seen, the later wins, an
   )
   t.match([a.conflicts, b.conflicts, c.conflicts], [[{ mine: null, theirs: { url: urlOf('x') } }], [], []])
   t.equal(a.conflicts.length, 1)
+})
+
+t.test('of an import elsewhere and the delete of one that was not sent the later wins', async (t) => {
+  for (const isDeleteLater of [true, false]) {
+    const { person, a, b } = await people.open(t)
+    await b.sync.importBookmarks(bookmarksIn(first))
+    const bring = async () => {
+      await person.world.pass(1000)
+      await a.sync.importBookmarks(bookmarksIn(first))
+      await sync(a)
+    }
+    if (isDeleteLater) await bring()
+    await person.world.pass(1000)
+    await b.sync.remove(named(b, urlOf('x')).id)
+    if (!isDeleteLater) await bring()
+    await person.world.pass(1000)
+    await sync(b, a)
+    const wanted = isDeleteLater ? 'f[y]' : 'f[x y]'
+    t.same([outline(a.sync.tree()), outline(b.sync.tree())], [wanted, wanted])
+    t.same([a.conflicts.length, b.conflicts.length], [0, isDeleteLater ? 0 : 1])
+  }
+})
+
+t.test('a later edit or move wins over the delete of an import that was not sent', async (t) => {
+  const patches: Partial<PlaintextBookmark>[] = [{ title: 'later' }, { parentId: 'elsewhere' }]
+  for (const [index, patch] of [...patches, ...patches].entries()) {
+    const { person, a, b } = await people.open(t)
+    await b.sync.importBookmarks(bookmarksIn(first))
+    const { id } = named(b, urlOf('x'))
+    await b.sync.remove(id)
+    await person.world.pass(1000)
+    await a.sync.importBookmarks(bookmarksIn(first))
+    await sync(a)
+    await person.world.pass(1000)
+    await a.sync.update(id, patch)
+    await person.world.pass(1000)
+    // The delete is not made later by what it meets on its way.
+    if (index < patches.length) await sync(a, b)
+    else await sync(b, a, b)
+    t.match([a.sync.get(id), b.sync.get(id)], [patch, patch])
+  }
 })
 
 t.test('an import that is undone before the first pull deletes nothing elsewhere', async (t) => {

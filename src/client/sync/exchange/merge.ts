@@ -2,6 +2,7 @@ import { compareVersions, isSameContent } from '../../../protocol/order.ts'
 import { isEqual } from '../../bookmark/equal.ts'
 import { differingFields, mergeBookmarks, withFieldsOf } from '../../bookmark/merge.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
+import { isDerivedId } from '../../crypto/derived-id.ts'
 import { fieldsLost } from '../store/conflicts.ts'
 import type { Conflict } from '../store/emitter.ts'
 import { newestOf, versionOf, viewOf } from '../store/row.ts'
@@ -86,7 +87,16 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   const isOwn = version.device_id === circumstances.deviceId
   // Nor may a copy that has made it still be there.
   const isToldHere = circumstances.ownIds.has(version.device_id)
-  if (!mine.bookmark && version.bookmark && last.imported && isSameElsewhere(last.imported, version.bookmark)) {
+  // What is in a backup was there before. The same file may be imported elsewhere at any time.
+  const isBefore = isLater || !isDerivedId(row.id)
+  if (
+    !mine.bookmark &&
+    version.bookmark &&
+    isBefore &&
+    last.imported &&
+    isSameInFolder(last.imported, version.bookmark)
+  ) {
+    if (isLater) return { kind: 'taken', row: withSeen(kept, circumstances.cursor) }
     const basis = { cursor: circumstances.cursor, overwrites: false, isNew: false, above: mine.timestamp }
     return { kind: 'taken', row: taking(row, version, circumstances), edit: { bookmark: null, basis } }
   }
@@ -123,7 +133,7 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
     lost,
     edit: isSame(bookmark, version.bookmark)
       ? undefined
-      : { bookmark, basis: { cursor, overwrites, isNew, above: mine.timestamp }, orLost: isUnedited ? [] : [whole] },
+      : { bookmark, basis: { cursor, overwrites, isNew, above: mine.timestamp }, orLost: [whole] },
   }
 }
 
@@ -136,7 +146,9 @@ function mergeEdits(row: Row, version: Version, content: PlaintextBookmark, circ
   const [ours, theirs]: [string[], string[]] = [[], []]
   const last = waiting.at(-1)
   const imported = !known?.bookmark && last?.yields ? last.imported : undefined
-  let bookmark = imported ? filled(content, imported) : content
+  // What another import says nobody has set. If somebody has edited it before it was sent, that device knows and tells it.
+  const isOnlyImported = imported && version.operation === 'create' && isDerivedId(row.id)
+  let bookmark = content
   const merge = (before: PlaintextBookmark | null, edited: PlaintextBookmark, isLater: boolean) => {
     const [base, mine] = imported && before ? placedAs(bookmark, before, edited) : [before, edited]
     const merged = isLater ? mergeBookmarks(base, bookmark, mine) : mergeBookmarks(base, mine, bookmark)
@@ -149,7 +161,7 @@ function mergeEdits(row: Row, version: Version, content: PlaintextBookmark, circ
     merge(beforeEdits(known, version, circumstances), known.bookmark, false)
   }
   for (const one of waiting) {
-    if (one.bookmark) merge(base, one.bookmark, compareVersions(versionOf(one), version) > 0)
+    if (one.bookmark) merge(base, one.bookmark, isOnlyImported || compareVersions(versionOf(one), version) > 0)
     base = one.bookmark ?? imported ?? null
   }
   const lostBy = (names: string[], loser: PlaintextBookmark | null) => {
@@ -168,13 +180,6 @@ function isMadeOnUnseen({ version, waiting }: Row, circumstances: Circumstances)
 /** If the version was made here, and replaced by a device that had not seen it. */
 function unseenOf(mine: Version, { ownIds, overwrites }: Circumstances): Unseen | undefined {
   return (ownIds.has(mine.device_id) && overwrites(mine)) || undefined
-}
-
-/** What a file has brought fills gaps of what is there already. */
-function filled(there: PlaintextBookmark, { description, tags }: PlaintextBookmark): PlaintextBookmark {
-  const { tags: _, ...untagged } = there
-  const united = mergeBookmarks(untagged, { ...untagged, ...(tags && { tags }) }, there).bookmark
-  return there.description || !description ? united : { ...united, description }
 }
 
 /** Where a file has put something in its folder is no move: that is where it is there. */
@@ -246,9 +251,9 @@ function isSame(one: PlaintextBookmark, other: PlaintextBookmark): boolean {
   return differingFields(one, other).length === 0
 }
 
-/** True of what came from the same place, wherever it was put: whoever has one of them has seen the other. */
-function isSameElsewhere(one: PlaintextBookmark, other: PlaintextBookmark): boolean {
-  return differingFields(one, other).every((name) => name === 'parentId')
+/** Imports of the same folder may have different positions. */
+function isSameInFolder(one: PlaintextBookmark, other: PlaintextBookmark): boolean {
+  return one.parentId === other.parentId && isSame(withFieldsOf(other, ['parentId'], one), other)
 }
 
 /** True of the same version under other keys: nobody has edited anything. */

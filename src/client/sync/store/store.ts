@@ -55,7 +55,7 @@ export interface Waiting {
   overwrites?: boolean | undefined
   /** What an import or a restore has brought, or was deleted before the first pull: other devices may have it, too. */
   imported?: PlaintextBookmark | undefined
-  /** True if it is not to change what others have set: it fills gaps, and edits of the user are merged as made on `imported`. */
+  /** True if it is not to change what others have set: edits of the user are merged as made on `imported`. */
   yields?: boolean | undefined
 }
 
