@@ -39,6 +39,8 @@ interface Edited {
   id: string
   before: PlaintextBookmark | null
   after: PlaintextBookmark | null
+  /** True if it came with an import or a restore. */
+  isBrought?: boolean
 }
 
 /** The fields that an edit asked to set, named as in `Conflict`. */
@@ -106,7 +108,7 @@ export function undoable(sync: Sync): UndoableEdits {
     const report = await run()
     const stepOf = (id: string): Edited | [] => {
       const after = sync.get(id)
-      return after ? { id, before: all.get(id) ?? null, after } : []
+      return after ? { id, before: all.get(id) ?? null, after, isBrought: true } : []
     }
     add(report.edited.flatMap(stepOf))
     return report
@@ -121,7 +123,7 @@ export function undoable(sync: Sync): UndoableEdits {
       // An import may have ended meanwhile.
       const others = stacks[from].filter((one) => one !== step)
       keep(from, others)
-      keep(to, [...stacks[to], step.map(({ id, before, after }) => ({ id, before: after, after: before }))])
+      keep(to, [...stacks[to], step.map((one) => ({ ...one, before: one.after, after: one.before }))])
       return { changed }
     })
     last = taking.catch(() => {})
@@ -173,16 +175,18 @@ export function undoable(sync: Sync): UndoableEdits {
 async function revert(sync: Sync, step: readonly Edited[]): Promise<string[]> {
   const changed = new Set<string>()
   const edited = new Map<string, Edited>()
-  const [gone, added]: [PlaintextBookmark[], string[]] = [[], []]
+  const [gone, brought, added]: [PlaintextBookmark[], PlaintextBookmark[], string[]] = [[], [], []]
   for (const one of step) {
     const { id, before, after } = one
     const current = sync.get(id)
     if (before && after && current) edited.set(id, one)
-    else if (before && !after && !current) gone.push(before)
+    else if (before && !after && !current) (one.isBrought ? brought : gone).push(before)
     else if (after && !before && current && differingFields(after, current).length === 0) added.push(id)
     else if (before || current) changed.add(id)
   }
   await sync.put(gone)
+  // It yields to what others have, as it did the first time.
+  if (brought.length > 0) await sync.restoreExport({ bookmarks: brought })
   await sync.update([...edited.keys()], (current) => {
     const { before, after } = edited.get(current.id) as Edited
     // What somebody has set since counts as the later edit.
@@ -192,5 +196,6 @@ async function revert(sync: Sync, step: readonly Edited[]): Promise<string[]> {
     return { ...Object.fromEntries(removed), ...bookmark }
   })
   await sync.remove(added, { takesBack: true })
+  for (const id of added) if (sync.get(id)) changed.add(id)
   return [...changed]
 }

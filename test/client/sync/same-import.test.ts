@@ -232,6 +232,34 @@ t.test('an import that is undone before the first pull deletes nothing elsewhere
   t.same([outline(b.sync.tree()), outline(a.sync.tree())], ['f[x y]', 'f[x y]'])
 })
 
+t.test('an import that is undone leaves what another device had brought before', async (t) => {
+  const { a, b } = await people.open(t)
+  await a.sync.importBookmarks(bookmarksIn(list(folder('f', link('x')))))
+  await sync(a)
+  const edits = undoable(b.sync)
+  await edits.importBookmarks(bookmarksIn(first))
+  await sync(b)
+  const { changed } = (await edits.undo()) ?? {}
+  await sync(b, a)
+  t.same([outline(b.sync.tree()), outline(a.sync.tree()), changed?.length], ['f[x]', 'f[x]', 2])
+})
+
+t.test('an import that is done again yields, too', async (t) => {
+  const { person, a, b } = await people.open(t)
+  await a.sync.importBookmarks(bookmarksIn(first))
+  await a.sync.update(named(a, urlOf('x')).id, { title: 'edited' })
+  await sync(a)
+  await person.world.pass(1000)
+  const edits = undoable(b.sync)
+  await edits.importBookmarks(bookmarksIn(first))
+  await edits.undo()
+  await edits.redo()
+  t.equal(b.sync.bookmarks().size, 3)
+  await sync(b, a)
+  t.same([outline(b.sync.tree()), outline(a.sync.tree())], ['f[edited y]', 'f[edited y]'])
+  t.same([a.conflicts, b.conflicts], [[], []])
+})
+
 t.test('a restored backup yields to later edits, and what it is to reset overwrites them, told', async (t) => {
   const { person, a, b, c } = await people.open(t)
   await a.sync.put(bookmark('x', 'backed up', { tags: ['old'] }))

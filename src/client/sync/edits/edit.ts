@@ -6,7 +6,7 @@ import { uuidv7 } from '../../ids.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Engine } from '../engine.ts'
 import type { Draft } from '../store/replica.ts'
-import { latestTimestamp, releaseHeld, viewOf } from '../store/row.ts'
+import { latestTimestamp, ownIds, releaseHeld, viewOf } from '../store/row.ts'
 import { nextTick } from '../store/service-clock.ts'
 import type { Row, Waiting } from '../store/store.ts'
 
@@ -106,7 +106,7 @@ export type Turn = Promise<unknown> | false
 
 /** How `remove` proceeds. */
 export interface RemoveOptions {
-  /** True: what was never sent is taken back on this device, and other devices keep what a file has brought to them, too. */
+  /** True: only what this device has brought is removed, and what was never sent, on this device alone. */
   takesBack?: boolean | undefined
 }
 
@@ -119,11 +119,12 @@ export async function removeBookmarks(
   const edits = ids.map((id) => ({ id, bookmark: null, sealed: null }))
   const { cursor } = parts.replica.meta
   await turn
+  const own = ownIds(parts.replica.meta, parts.deviceId)
   await queueEdits(
     parts,
     edits,
     cursor,
-    () => true,
+    ({ waiting, version }) => !takesBack || waiting.length > 0 || own.has(version?.device_id ?? ''),
     () => (takesBack ? 'undo' : undefined),
   )
 }

@@ -1,17 +1,12 @@
 import { editOf } from '../../../protocol/encrypted-anew.ts'
 import { compareVersions } from '../../../protocol/order.ts'
 import { uuidv7 } from '../../ids.ts'
-import { newestOf } from '../store/row.ts'
+import { newestOf, ownIds } from '../store/row.ts'
 import type { Meta, Row, Version } from '../store/store.ts'
 
 /** The id under which a store makes edits, given one that it has had or has. */
 export function presentId({ deviceIds }: Readonly<Meta>, id: string): string {
   return deviceIds?.[id] ?? id
-}
-
-/** All ids under which this store has made edits. */
-export function ownIds({ deviceIds = {} }: Readonly<Meta>, present: string): Set<string> {
-  return new Set([present, ...Object.entries(deviceIds).flat()])
 }
 
 /**

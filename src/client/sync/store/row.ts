@@ -40,6 +40,11 @@ export function blankMeta(userId: string): Meta {
   return { userId, cursor: 0, clockOffset: 0, lastTick: 0, lastSync: 0, guarding: false }
 }
 
+/** All ids under which this store has made edits. */
+export function ownIds({ deviceIds = {} }: Readonly<Meta>, present: string): Set<string> {
+  return new Set([present, ...Object.entries(deviceIds).flat()])
+}
+
 /** True if the row's last edit was refused, so that nothing of it is sent. */
 export function isQuarantined({ waiting }: Row): boolean {
   return waiting.at(-1)?.refusal !== undefined
