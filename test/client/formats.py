@@ -52,7 +52,8 @@ def utf8(text):
 
 
 def imported_id(masters, place, kind, ordinal, name):
-    fields = [utf8(field) for field in (place, kind, str(ordinal), unicodedata.normalize("NFC", name))]
+    name = unicodedata.normalize("NFC", name) if kind == "folder" else name
+    fields = [utf8(field) for field in (place, kind, str(ordinal), name)]
     text = b"".join(len(field).to_bytes(4, "big") + field for field in fields)
     id = bytearray(hmac.digest(hkdf(masters[-1], "ebs/id/1"), text, "sha256")[:16])
     id[6], id[8] = id[6] & 0x0F | 0x80, id[8] & 0x3F | 0x80

@@ -21,7 +21,7 @@ export interface Likeness {
 export function deriveId(keys: Keys, { place, kind, name, ordinal }: Likeness): string {
   let first = keys
   while (first.older) first = first.older
-  const fields = [place, kind, `${ordinal}`, name.normalize()].map(withLength)
+  const fields = [place, kind, `${ordinal}`, kind === 'folder' ? name.normalize() : name].map(withLength)
   const hash = hmacSha256(first.idKey, concatBytes(...fields)).subarray(0, 16)
   hash[6] = ((hash[6] as number) & 0x0f) | 0x80
   hash[8] = ((hash[8] as number) & 0x3f) | 0x80

@@ -260,6 +260,22 @@ t.test('an import that is done again yields, too', async (t) => {
   t.same([a.conflicts, b.conflicts], [[], []])
 })
 
+t.test(
+  'two addresses whose letters are composed differently are two bookmarks, and such titles are one folder',
+  async (t) => {
+    const { a, b } = await people.open(t)
+    const [composed, decomposed] = ['\u00e9', 'e\u0301']
+    for (const [device, letter] of [
+      [a, composed],
+      [b, decomposed],
+    ] as const) {
+      await device.sync.importBookmarks(bookmarksIn(list(folder(letter, link(letter)))))
+    }
+    await sync(a, b, a)
+    t.match(outline(a.sync.tree()).normalize('NFC'), /^\u00e9\[\u00e9 \u00e9\]$/)
+  },
+)
+
 t.test('a restored backup yields to later edits, and what it is to reset overwrites them, told', async (t) => {
   const { person, a, b, c } = await people.open(t)
   await a.sync.put(bookmark('x', 'backed up', { tags: ['old'] }))
