@@ -123,7 +123,8 @@ t.test('an edit that only has the event id of one encrypted anew is an edit: wha
     for (const change of changesOf(call)) change.id = `${a.network.sent.at(-1)?.id}~001`
     return up(call)
   }
-  await update(b, 'x', { title: "b's" })
+  // Its answer has another id than b sent.
+  await t.rejects(update(b, 'x', { title: "b's" }), { name: 'OfflineError', status: 200 })
   a.network.fate = up
   await sync(a)
   t.same(shown(a), { x: "b's" })
