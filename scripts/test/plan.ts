@@ -63,6 +63,7 @@ const alone = [
   'test/demo.test.ts',
   'test/docs/operating.test.ts',
   'test/client/package.test.ts',
+  'test/web/presses.test.ts',
 ]
 
 /** Half of the time of the pages' tests, beside the others: each mostly waits for its browser. */
@@ -90,6 +91,7 @@ const togetherOnPostgres = [
 const longest = [
   'test/web on SQLite',
   'test/web, the other half on SQLite',
+  'test/web/presses.test.ts on SQLite',
   'test/sync on Postgres',
   'test, test/backup, test/contract, test/deploy, test/docs, test/protocol on SQLite',
   'test/commands on SQLite',
