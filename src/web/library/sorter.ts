@@ -29,7 +29,10 @@ export function sorter<Reader extends Pick<SyncReader, 'get'>>(
   const keyOf = keysOf[order]
   const sign = order === 'newest' ? -1 : 1
   const inOrder = (one: Entry, other: Entry) =>
-    one.rank - other.rank || sign * compare(one.key, other.key) || compare(one.id, other.id)
+    one.rank - other.rank ||
+    sign * compare(one.key, other.key) ||
+    compare(one.bookmark.position ?? '', other.bookmark.position ?? '') ||
+    compare(one.id, other.id)
   let sorted: readonly Entry[] = []
   let shown: Ids = []
   return (sync) => {
