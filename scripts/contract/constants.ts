@@ -93,7 +93,7 @@ export function errorList(contract: Contract): string {
     .join('')
 }
 
-/** What others answer with least often comes first. */
+/** The field that other servers answer with least often comes first. */
 const telling = ['array', 'object', 'string', 'boolean']
 
 /** Each operation that answers in JSON, with a field of its response and its type: how a client without a validator knows it. */

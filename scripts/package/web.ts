@@ -33,7 +33,7 @@ export async function buildWeb(): Promise<void> {
     // The hooks of the client package are written for React.
     alias: { react: 'preact/compat' },
   })
-  // By itself, so that the files of the page stay as few as they are.
+  // A build of its own, so that the files of the page stay as few as they are.
   const reading = await build({ ...options, entryPoints: { reading: pathOf('settings/reading-worker.ts') } })
   const outputs = [...Object.keys(metafile.outputs), ...Object.keys(reading.metafile.outputs)]
   const files = outputs.filter((path) => !path.endsWith('.map'))

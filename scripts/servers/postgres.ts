@@ -48,7 +48,7 @@ export async function startPostgres(parent = tmpdir()): Promise<PostgresServer> 
   return serve(installation, folder, password)
 }
 
-/** Where Linux keeps files in memory, if there is room: a database is 300 files, which cost ten times the CPU time on a disk. */
+/** A folder in memory if there is room: a database is 300 files, which cost ten times the CPU time on a disk. */
 export async function inMemory(): Promise<string> {
   const folder = '/dev/shm'
   // The databases of all quick tests take 2 GB.

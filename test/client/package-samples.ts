@@ -1,4 +1,23 @@
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const packageName = 'encrypted-bookmark-sync-client'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const source = (file: string) => join(root, 'src/client', file)
+
+/** Options of esbuild for an app of the samples: the package from its sources, and React 19. */
+export const withPackage = {
+  nodePaths: [join(root, 'node_modules')],
+  alias: {
+    [packageName]: source('index.ts'),
+    [`${packageName}/react`]: source('react.ts'),
+    [`${packageName}/bookmark-file`]: source('bookmark-file.ts'),
+    react: join(root, 'node_modules/react-19'),
+    'react-dom': join(root, 'node_modules/react-dom-19'),
+  },
+}
 
 const front = new URL('../../README.md', import.meta.url)
 const start = new URL('../../src/client/README.md', import.meta.url)

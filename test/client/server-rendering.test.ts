@@ -2,15 +2,12 @@
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import t from 'tap'
 import { folder } from '../support/service.ts'
-import { readSamples } from './package-samples.ts'
+import { packageName as name, readSamples, withPackage } from './package-samples.ts'
 
-const root = fileURLToPath(new URL('../../', import.meta.url))
-const name = 'encrypted-bookmark-sync-client'
 const page = `
 import { createClient, createSync, deriveKeys, indexedDbStore } from '${name}'
 import { createElement, StrictMode } from 'react'
@@ -31,21 +28,13 @@ t.test("The guide's app is rendered on a server, whose process then ends by itse
   for (const file of ['start.ts', 'react.tsx', '1-react.tsx'])
     await writeFile(join(at, file), `import * as React from 'react'\n${samples[file]}`)
   await writeFile(join(at, 'page.js'), page)
-  const source = (file: string) => join(root, 'src/client', file)
   await build({
     entryPoints: [join(at, 'page.js')],
     bundle: true,
     platform: 'node',
     format: 'cjs',
     outfile: join(at, 'page.cjs'),
-    nodePaths: [join(root, 'node_modules')],
-    alias: {
-      [name]: source('index.ts'),
-      [`${name}/react`]: source('react.ts'),
-      [`${name}/bookmark-file`]: source('bookmark-file.ts'),
-      react: join(root, 'node_modules/react-19'),
-      'react-dom': join(root, 'node_modules/react-dom-19'),
-    },
+    ...withPackage,
   })
   const { stdout } = await promisify(execFile)(process.execPath, [join(at, 'page.cjs')])
   t.match(stdout, /^<p>Opening…<\/p>\n<p>offline<!-- -->, <!-- -->0<!-- --> to send<\/p>/)

@@ -1,15 +1,12 @@
 /** The guide's React app from its first sign-in on, under StrictMode, which runs effects twice. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import t from 'tap'
-import { readSamples } from '../client/package-samples.ts'
+import { readSamples, withPackage } from '../client/package-samples.ts'
 import { folder, startService } from '../support/service.ts'
 import { developmentProvider, enter, openChromium, openContext } from './fixture.ts'
 
-const root = fileURLToPath(new URL('../../', import.meta.url))
-const name = 'encrypted-bookmark-sync-client'
 const entry = `
 import { createElement, StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
@@ -53,19 +50,11 @@ async function bundle(at: string, origin: string): Promise<string> {
   const own = (file: string) => (samples[file] ?? '').replace('https://sync.example.org', origin)
   for (const file of ['start.ts', 'react.tsx', '1-react.tsx']) await writeFile(join(at, file), own(file))
   await writeFile(join(at, 'entry.js'), entry)
-  const source = (file: string) => join(root, 'src/client', file)
   const { outputFiles } = await build({
     entryPoints: [join(at, 'entry.js')],
     ...{ bundle: true, format: 'iife', write: false, jsx: 'automatic' },
-    nodePaths: [join(root, 'node_modules')],
+    ...withPackage,
     define: { 'process.env.NODE_ENV': '"development"' },
-    alias: {
-      [name]: source('index.ts'),
-      [`${name}/react`]: source('react.ts'),
-      [`${name}/bookmark-file`]: source('bookmark-file.ts'),
-      react: join(root, 'node_modules/react-19'),
-      'react-dom': join(root, 'node_modules/react-dom-19'),
-    },
   })
   return outputFiles[0]?.text ?? ''
 }

@@ -72,7 +72,7 @@ export function compareDocuments(...all: Documents[]): Finding[] {
   return [...findings.values()]
 }
 
-/** Of facts that other facts repeat. */
+/** Other facts repeat what these say. */
 const isNothing = ['(order)', component, 'const']
 
 /** The rules know no such change. It may break, until somebody has looked. */

@@ -6,7 +6,7 @@ import { component } from './schema.ts'
 /** JSON pointers at which two contracts differ although no fact of either holds what is there. */
 export function unratedIn(base: [Contract, Facts], revision: [Contract, Facts]): string[] {
   const [before, after] = [leavesOf(...base), leavesOf(...revision)]
-  // What one side alone does not read is out of use there, or new: that is a change of its own.
+  // A leaf that one side alone does not read is out of use there, or new: that is a change of its own.
   const isRead = (at: string) => before.get(at)?.isRead || after.get(at)?.isRead
   return [...new Set([...before.keys(), ...after.keys()])].filter(
     (at) => !isRead(at) && before.get(at)?.text !== after.get(at)?.text,

@@ -1,17 +1,17 @@
 /** The nodes of a parsed contract. */
 export type Json = Record<string, unknown>
 
-/** Where something is said. */
+/** The place at which a contract says something. */
 export interface Spot {
   /** From the operation, type or part of the document down to its own name. */
   steps: string[]
-  /** What it is a field of. */
+  /** The kind of object that it is a field of. */
   of: string
-  /** Where it is written: a JSON pointer in the bundled contract. */
+  /** A JSON pointer in the bundled contract. */
   at: string
   /** The same for people: from the component in which it is written. */
   place: string[]
-  /** Where other parts of `allOf` say the same. */
+  /** JSON pointers of other parts of `allOf` that say the same. */
   also?: string[]
 }
 

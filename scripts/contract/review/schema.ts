@@ -9,7 +9,7 @@ interface Keyword {
   value: unknown
   at: string
   place: string[]
-  /** Where other parts of `allOf` say the same. */
+  /** JSON pointers of other parts of `allOf` that say the same. */
   also?: string[]
 }
 

@@ -3,7 +3,7 @@ import { AuthenticationRequired, InvalidSession, NoRefreshToken, RefreshFailed }
 import { OfflineError } from '../errors.ts'
 
 /**
- * Whether the service made this answer, or something else did: a proxy, a captive portal, another server. A status alone is
+ * True if the service made this answer, not a proxy, a captive portal or another server. A status alone is
  * nobody's word.
  *
  * @param body as JSON
@@ -29,7 +29,7 @@ export async function isOurResponse(response: Response, operation?: string): Pro
 
 type Fields = Record<string, unknown>
 
-/** By mark and form: other products have either. A list of codes would not know those of a later service. */
+/** Asks for mark and form, as other products have either. A list of codes would not know those of a later service. */
 function isOurRefusal({ type, status, headers }: Response, body: Fields): boolean {
   const code = headers.get('x-error-code')
   // From another origin, a proxy may keep a page from reading headers: it may then have kept back this one.

@@ -1,11 +1,10 @@
-import { v7 as uuidv7 } from 'uuid'
 import { decide } from '../../protocol/decide.ts'
 import { isEncryptedAnew } from '../../protocol/encrypted-anew.ts'
 import { ServiceError } from '../contract/errors.ts'
 import { findCiphertext } from '../db/tables/ciphertexts.ts'
 import { findStored, type RecordRow, type Stored } from '../db/tables/records.ts'
 import { findKept, type VersionRow } from '../db/tables/versions.ts'
-import type { Caller, SharedData } from './change.ts'
+import { type Caller, newEventId, type SharedData } from './change.ts'
 import { isLive } from './rows.ts'
 import { baseOf, changeRecords, readSeen, type WriteParts } from './write.ts'
 
@@ -30,7 +29,7 @@ export async function restoreRecord(
     const timestamp = Math.max(now, stored.timestamp + 1)
     const made = { device_id: deviceId, operation: 'update', ...baseOf(deviceId, stored) } as const
     const content = { encrypted_data, data_hash: source.data_hash }
-    const change = { ...bookmark, id: uuidv7(), timestamp, ...made, ...content }
+    const change = { ...bookmark, id: newEventId(), timestamp, ...made, ...content }
     const verdict = decide([change], stored, await readSeen(trx, user, [[change]], [stored]))
     return { verdicts: [{ ...verdict, shared: source }], settled, result: encrypted_data }
   })

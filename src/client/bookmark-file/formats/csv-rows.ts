@@ -32,7 +32,7 @@ export function* readRows(
   const lineBreak = new RegExp(lineBreaks, 'y')
   // No quote behind a stray one closes a cell in the line up to `searchedTo`: nothing is searched twice.
   let [at, lineEnd, searchedTo, isDamaged] = [0, -1, -1, false]
-  // Of the header.
+  // The header's.
   let [width, urlColumn] = [0, -1]
 
   while (at < text.length) {
@@ -120,7 +120,7 @@ export function* readRows(
     return found === -1 ? text.length : from + found
   }
 
-  /** Where a match that begins there ends. */
+  /** The end of a match that begins there. */
   function endOf(pattern: RegExp, from: number, none = from): number {
     pattern.lastIndex = from
     return pattern.test(text) ? pattern.lastIndex : none

@@ -38,7 +38,7 @@ export async function readCsv(text: string): Promise<BookmarkFile> {
     const whole = isDamaged ? undefined : withJoinedCells(cells, names, delimiter)
     const row: Row = (column) => (whole ?? cells)[columns.get(column) ?? -1] ?? ''
     const own = ownBookmark(row)
-    // Without a quote that nobody closed.
+    // A quote that nobody closed is no part of an address.
     const url = row('url').trim().replace(/^"/, '')
     if (!whole || (!own && url === '')) damaged.push(line.slice(0, longestLine))
     if (own) bookmarks.push(distinct(own))
