@@ -11,6 +11,8 @@ import { toSyncEvent } from './event.ts'
 import { continueFrom } from './numbers.ts'
 
 const maxBytes = 2 * 1024 * 1024
+/** The first part is read again if the response finds no place, so it is only as long as it takes to know that one is needed. */
+const firstBytes = 64 * 1024
 const cursorAgeMs = 60_000
 
 type PullResponse = Schemas['PullResponse']
@@ -71,16 +73,17 @@ async function* readParts(db: Db, userId: string, range: Range): AsyncGenerator<
   let bytesLeft = maxBytes
   for (;;) {
     const { cursor, left } = range
-    const limits = { rows: Math.min(left + 1, partLimits.rows), bytes: Math.min(bytesLeft, partLimits.bytes) }
+    const bytes = left === limit ? firstBytes : partLimits.bytes
+    const limits = { rows: Math.min(left + 1, partLimits.rows), bytes: Math.min(bytesLeft, bytes) }
     const isBehind = cursor < last_sequence
     const rows = isBehind ? await listChangePage(db, userId, cursor, limits, last_sequence) : []
-    const bytes = bytesOf(rows)
+    const bytesRead = bytesOf(rows)
     const sent = rows.slice(0, left)
     range.cursor = sent.at(-1)?.sequence ?? cursor
     range.left -= sent.length
-    bytesLeft -= bytes
+    bytesLeft -= bytesRead
     const has_more = rows.length > sent.length || bytesLeft <= 0
-    const isPart = !has_more && (rows.length === limits.rows || bytes >= limits.bytes)
+    const isPart = !has_more && (rows.length === limits.rows || bytesRead >= limits.bytes)
     if (!isPart && range.left === limit) range.cursor = last_sequence
     const part = {
       changes: sent.map(toSyncEvent),
