@@ -1,4 +1,12 @@
-import { type Contract, type Located, type Parameter, type Referable, resolve, type Schema } from './openapi.ts'
+import {
+  type Contract,
+  type Example,
+  type Located,
+  type Parameter,
+  type Referable,
+  resolve,
+  type Schema,
+} from './openapi.ts'
 
 /** The request of a sample, made of the contract's examples. */
 export type Call = Located & {
@@ -25,13 +33,14 @@ export function callOf(contract: Contract, operation: Located): Call {
   const [success] = Object.entries(operation.responses ?? {}).flatMap(([status, response]) =>
     /^[23]/.test(status) ? [resolve(contract, response)] : [],
   )
-  const body = operation.requestBody && resolve(contract, operation.requestBody).content['application/json']?.schema
+  const media = operation.requestBody && resolve(contract, operation.requestBody).content['application/json']
+  const [example] = Object.values(media?.examples ?? {})
   return {
     ...operation,
     pathParameters: shown('path', () => true),
     query: shown('query', (parameter) => hasDefault(parameter) || always.includes(parameter.name)),
     headers: shown('header', ({ name }) => name === 'x-device-id' || always.includes(name)),
-    ...(body && { body: bodyOf(contract, operation, body) }),
+    ...(example && { body: resolve<Example>(contract, example).value }),
     setsCookies: Object.keys(success?.headers ?? {}).includes('Set-Cookie'),
   }
 }
@@ -42,28 +51,8 @@ const alwaysShown: Record<string, string[]> = {
   openRealtime: ['upgrade', 'x-user-id', 'since'],
 }
 
-/** All ids of a change share one schema and so one example; those of a sync event differ. */
-function bodyOf(contract: Contract, { operationId }: Located, body: Referable<Schema>): unknown {
-  const example = (name: string) => exampleOf(contract, { $ref: `#/components/schemas/${name}` })
-  if (operationId !== 'pushChanges') return exampleOf(contract, body)
-  const { id, entity_id, device_id } = example('SyncEvent') as Record<string, unknown>
-  return { changes: [{ ...(example('Change') as object), id, entity_id, device_id }] }
-}
-
-/**
- * The contract's example for a value. An object has its required fields and those with a default, which are safe to send;
- * other optional fields are left out.
- */
+/** The contract's example for a parameter. */
 function exampleOf(contract: Contract, schema: Referable<Schema> = {}): unknown {
-  const resolved: Schema & { then?: Schema } = resolve(contract, schema)
-  const { examples, enum: values, type, properties = {}, required = [], then } = resolved
-  if (examples) return examples[0]
-  if (values) return values[0]
-  if ('items' in resolved && resolved.items) return [exampleOf(contract, resolved.items)]
-  if (type !== 'object') throw new Error(`The contract has no example for ${JSON.stringify(schema)}`)
-  const needed = [...required, ...(then?.required ?? [])]
-  const shown = Object.entries(properties).filter(
-    ([name, property]) => needed.includes(name) || resolve(contract, property).default !== undefined,
-  )
-  return Object.fromEntries(shown.map(([name, property]) => [name, exampleOf(contract, property)]))
+  const { examples, enum: values } = resolve<Schema>(contract, schema)
+  return (examples ?? values)?.[0]
 }

@@ -206,9 +206,19 @@ export const openapiViolations = listed({
     'a parameter without an example': within([...list, 'parameters', 0, 'schema'], 'examples'),
     'a header without an example': within(['components', 'headers', 'ETag', 'schema'], 'examples'),
     'a list of texts without an example': within([...field('ImportResponse', 'imported_ids'), 'items'], 'examples'),
+    'a request without a whole example': put(
+      paths('account/keyring', 'put', 'requestBody', ...json, 'examples'),
+      undefined,
+      paths('account/keyring', 'put', 'requestBody'),
+    ),
+    'a success without a whole example': put([...list, 'responses', '200', ...json, 'examples'], undefined, [
+      ...list,
+      'responses',
+      '200',
+    ]),
     'examples of fields that are not valid together': put(
       [...schema('Health'), 'not'],
-      { properties: { status: { const: 'healthy' } } },
+      { properties: { timestamp: { const: openapi.components.schemas.Health.properties.timestamp.examples[0] } } },
       [...health, 'responses', '200', ...json, 'schema'],
     ),
   },

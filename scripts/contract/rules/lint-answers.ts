@@ -195,7 +195,8 @@ addFormats(ajv)
 
 /**
  * Every field must have an example, and the examples of a message's fields must form a valid message, because the
- * documentation builds messages from them. Redocly checks the examples of whole messages.
+ * documentation builds messages from them. Redocly checks the examples of whole messages, and every request and success
+ * must have one: Bruno, Postman and mocks do not read the fields' examples.
  */
 function examples() {
   const field = (name: string) => (node: Record<string, unknown>, context: Context) => {
@@ -208,6 +209,16 @@ function examples() {
     context.report({ message: `The examples of the fields are not valid together: ${ajv.errorsText()}.`, location })
   }
   return {
+    Operation({ operationId, requestBody, responses = {} }: Operation, { report, resolve, location }: Context) {
+      const successes = Object.keys(responses).filter((status) => status.startsWith('2'))
+      const bodies = [['requestBody'], ...successes.map((status) => ['responses', status])]
+      for (const at of bodies) {
+        const body = at[1] === undefined ? requestBody : responses[at[1]]
+        const media = body && resolve<RequestBody>(body).node?.content?.['application/json']
+        if (media && Object.keys(media.examples ?? {}).length === 0)
+          report({ message: `${operationId} shows no whole example of a body.`, location: location.child(at).key() })
+      }
+    },
     MediaType: field('schema'),
     Parameter: field('schema'),
     Header: field('schema'),
