@@ -210,13 +210,18 @@ function examples() {
   }
   return {
     Operation({ operationId, requestBody, responses = {} }: Operation, { report, resolve, location }: Context) {
-      const successes = Object.keys(responses).filter((status) => status.startsWith('2'))
-      const bodies = [['requestBody'], ...successes.map((status) => ['responses', status])]
-      for (const at of bodies) {
-        const body = at[1] === undefined ? requestBody : responses[at[1]]
-        const media = body && resolve<RequestBody>(body).node?.content?.['application/json']
+      const successes = Object.entries(responses).filter(([status]) => status.startsWith('2'))
+      const bodies = [
+        [['requestBody'], requestBody && resolve<RequestBody>(requestBody).node] as const,
+        ...successes.map(([status, response]) => [['responses', status], resolve(response).node] as const),
+      ]
+      for (const [at, body] of bodies) {
+        const media = body?.content?.['application/json']
         if (media && Object.keys(media.examples ?? {}).length === 0)
-          report({ message: `${operationId} shows no whole example of a body.`, location: location.child(at).key() })
+          report({
+            message: `${operationId} shows no whole example of a body.`,
+            location: location.child([...at]).key(),
+          })
       }
     },
     MediaType: field('schema'),
