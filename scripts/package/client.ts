@@ -31,6 +31,7 @@ interface Package {
   version: string
   license: string
   repository: string
+  homepage: string
   dependencies: Record<string, string>
   devDependencies: Record<string, string>
 }
@@ -84,6 +85,7 @@ async function describe(service: Package): Promise<object> {
     description: 'End-to-end encrypted bookmark sync: typed calls, crypto, offline-first sync engine, bookmark files.',
     license: service.license,
     repository: service.repository,
+    homepage: service.homepage,
     type: 'module',
     sideEffects: false,
     engines: { node: '>=22' },

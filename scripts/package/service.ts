@@ -94,7 +94,7 @@ async function copyBuilt(from: URL, to: URL): Promise<void> {
 
 /** npm publishes this folder as it is: `npx encrypted-bookmark-sync` starts it as `npm start` starts the checkout. */
 function describe(): object {
-  const { name, version, description, license, repository, engines, allowScripts, dependencies } = packageJson
+  const { name, version, description, license, repository, homepage, engines, allowScripts, dependencies } = packageJson
   const driver = 'better-sqlite3'
   const provider = 'oidc-provider'
   return {
@@ -103,6 +103,7 @@ function describe(): object {
     description,
     license,
     repository,
+    homepage,
     type: 'module',
     bin: programs,
     exports: { './testing': { types: './testing.d.ts', default: './testing.mjs' } },
