@@ -78,7 +78,7 @@ t.test('The curl samples of all operations run as they stand', async (t) => {
   const { keyring } = await createKeyring({ userId: ada.userId, passphrase: 'correct horse battery' })
   await writeFile(join(folder, 'keyring.json'), JSON.stringify({ keyring, revision: 1 }))
 
-  const ids = { bookmark: '', exported: '' }
+  const ids = { bookmark: '', version: '', exported: '' }
   for (const [operationId, answer] of Object.entries(expected)) {
     if (operationId === 'deleteAccount') await signInAs(bob)
     const { curl = '' } = samples.find((sample) => sample.operationId === operationId) ?? {}
@@ -86,11 +86,13 @@ t.test('The curl samples of all operations run as they stand', async (t) => {
       .replaceAll('http://127.0.0.1:3000', origin)
       .replace(/(\/(?:bookmarks|trash)\/)[\w-]+/, `$1${ids.bookmark}`)
       .replace(/(\/exports\/)[\w-]+/, `$1${ids.exported}`)
+      .replace(/("version_id": ?")[\w-]+/, `$1${ids.version}`)
       .replaceAll(/0199f6a0-1c00-7000-8000-000000000001/g, ada.userId)
       .replace('-m 5 ', '-m 1 ')
     const { stdout } = await run('sh', ['-c', command], { cwd: folder }).catch((error: { stdout: string }) => error)
     t.match(stdout, answer, operationId)
     if (operationId === 'createBookmark') ids.bookmark = JSON.parse(stdout).id
+    if (operationId === 'listVersions') ids.version = JSON.parse(stdout).versions[0].version_id
     if (operationId !== 'createExport') continue
     ids.exported = JSON.parse(stdout).id
     await until(async () => (await ada.call('GET', '/api/v1/exports')).body.exports[0].status === 'completed')
