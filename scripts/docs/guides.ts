@@ -12,6 +12,7 @@ const using = [
   'bring-your-bookmarks',
   'on-your-phone',
   'in-your-browser',
+  'find-and-tidy',
   'lost-passphrase',
   'lost-or-stolen',
   'changed-on-two-devices',

@@ -316,7 +316,7 @@ else {
         await page.keyboard.type('#CRYPTO ')
         await bar.getByRole('button', { name: 'Remove #crypto' }).waitFor()
         await page.keyboard.type('in:read')
-        await choices.filter({ hasText: 'Reading' }).waitFor()
+        await bar.getByRole('option', { name: 'Reading', exact: true }).waitFor()
         await page.keyboard.press('Enter')
         await bar.getByRole('button', { name: 'Remove in Reading' }).waitFor()
         await screenshot(page, `command-bar-${width}`)

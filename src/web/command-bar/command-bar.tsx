@@ -3,7 +3,7 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hook
 import { bareAddress } from '../../client/bookmark/address.ts'
 import type { Sync } from '../../client/index.ts'
 import { addHere, hereOf, openBookmark, openEditor, openNew } from '../library/editor.tsx'
-import { Highlight, useSearched, wordsOf } from '../library/found.tsx'
+import { Highlight, markedIn, quotedQuery, useSearched, wordsOf } from '../library/found.tsx'
 import { Letter } from '../library/icon.tsx'
 import { type Bookmark, hostOf, isFolder, nameOf } from '../library/kind.ts'
 import { addressIn } from '../library/links.ts'
@@ -169,13 +169,14 @@ const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 }
 const maxShown = 40
 const maxLatest = 8
 const maxSuggested = 8
+const quotes = /["“”„«»]/g
 
 /** A tag or a folder that is being typed at the end. Names of folders have spaces. */
 function markIn(text: string): { start: number; tag?: string; folder?: string } | undefined {
   const lastWord = text.lastIndexOf(' ') + 1
   if (text[lastWord] === '#') return { start: lastWord, tag: text.slice(lastWord + 1) }
   const start = ` ${text}`.toLowerCase().lastIndexOf(' in:')
-  return start === -1 ? undefined : { start, folder: text.slice(start + 'in:'.length) }
+  return start === -1 ? undefined : { start, folder: text.slice(start + 'in:'.length).replaceAll(quotes, '') }
 }
 
 function added(chips: readonly Chip[], chip: Chip): readonly Chip[] {
@@ -192,7 +193,7 @@ function endedTag(sync: Sync, typed: string | undefined): Chip | undefined {
   return tag ? { tag } : undefined
 }
 
-/** What has the same address comes first, then what has all words, best first; without words, the latest. */
+/** What has the same address comes first, then what the search finds, best first; without a search, the latest. */
 async function find(sync: Sync, text: string, chips: readonly Chip[], signal: AbortSignal): Promise<Bookmark[]> {
   const fits = (bookmark: Bookmark) =>
     chips.every((chip) =>
@@ -200,13 +201,13 @@ async function find(sync: Sync, text: string, chips: readonly Chip[], signal: Ab
         ? Array.isArray(bookmark.tags) && bookmark.tags.includes(chip.tag)
         : foldersAround(sync, bookmark).some(({ id }) => id === chip.folder.id),
     )
-  if (text.startsWith('>') || markIn(text)) return []
+  if (text.startsWith('>')) return []
   if (text.trim() === '') return latest(sync, chips.length > 0 ? maxShown : maxLatest, fits)
   const url = addressIn(text)
   const same = url === undefined ? [] : await sync.search({ url }, { signal })
   const limit = chips.length > 0 ? Number.POSITIVE_INFINITY : maxShown
-  const words = await sync.search(text, { limit, signal })
-  return [...new Set([...same, ...words])].filter(fits).slice(0, maxShown)
+  const best = await sync.search(text, { limit, signal })
+  return [...new Set([...same, ...best])].filter(fits).slice(0, maxShown)
 }
 
 function latest(sync: Sync, count: number, fits: (bookmark: Bookmark) => boolean): Bookmark[] {
@@ -232,24 +233,21 @@ function choicesFor(
 ): Choice[] {
   if (text.startsWith('>')) return commandsFor(sync, commands, wordsOf(text.slice(1)))
   const { tag, folder } = markIn(text) ?? {}
-  if (tag !== undefined) return tagsFor(sync, tag, add)
-  if (folder !== undefined) return foldersFor(sync, wordsOf(folder), add)
+  const suggested =
+    tag !== undefined ? tagsFor(sync, tag, add) : folder !== undefined ? foldersFor(sync, wordsOf(folder), add) : []
   const url = addressIn(text)
-  const words = wordsOf(text)
+  const words = markedIn(text)
   const hits = found.map((bookmark) => hitOf(sync, bookmark, words))
   const [first, ...others] = hits
-  // The search takes a folder for a word.
-  const query = [...chips.map((chip) => ('tag' in chip ? `#${chip.tag}` : nameOf(chip.folder))), text.trim()]
-    .join(' ')
-    .trim()
+  const query = [...chips.map(termOf), text.trim()].join(' ').trim()
   const all: Choice = {
     key: 'all',
     icon: <Icon of={SearchIcon} />,
-    name: say.commandBar.showAll(query),
+    name: say.commandBar.showAll(quotedQuery(query)),
     choose: () => go('search', query),
   }
-  const end = words.length > 0 && first ? [all] : []
-  if (url === undefined) return [...hits, ...end]
+  const end = text.trim() !== '' && first ? [all] : []
+  if (url === undefined) return [...suggested, ...hits, ...end]
   const save: Choice = {
     key: 'save',
     icon: <Icon of={BookmarkPlusIcon} />,
@@ -260,6 +258,13 @@ function choicesFor(
   if (first && bareAddress(found[0]?.url) === bareAddress(url))
     return [{ ...first, more: say.commandBar.haveAlready(`${first.more}`) }, save, ...others, ...end]
   return [save, ...hits, ...end]
+}
+
+/** As one types it. In quotes nothing can be in quotes: the longest piece of such a name is enough. */
+function termOf(chip: Chip): string {
+  const pieces = ('tag' in chip ? chip.tag : nameOf(chip.folder)).split(quotes)
+  const [name = ''] = pieces.toSorted((one, other) => other.length - one.length)
+  return `${'tag' in chip ? '#' : 'in:'}${/\s/.test(name) ? `"${name}"` : name}`
 }
 
 function hitOf(sync: Sync, bookmark: Bookmark, words: readonly string[]): Choice {

@@ -1,7 +1,8 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { DeletedBookmark, History } from '../../client/history.ts'
 import { useSync, useSyncStatus } from '../../client/react.ts'
-import { wordsOf } from '../library/found.tsx'
+import { parseQuery } from '../../client/sync/search/query.ts'
+import { Search } from '../../client/sync/search/search.ts'
 import { Letter } from '../library/icon.tsx'
 import { type Selected, useSelected } from '../library/keys.ts'
 import { type Bookmark, hostOf, isFolder, nameOf } from '../library/kind.ts'
@@ -32,7 +33,7 @@ export function Trash({ rest }: { rest: string }) {
   const trash = useTrash(isSent)
   const [query, setQuery] = useState('')
   const sync = useSync()
-  const found = useMemo(() => trash.search(query), [trash.value, query])
+  const found = useFound(trash.value?.bookmarks ?? nothing, query)
   const selected = useSelected(useMemo(() => found.map(({ id }) => id), [found]))
   const isAllSelected = selected.ids.size > 0 && selected.ids.size === found.length
   const restoreSelected = async () => {
@@ -257,8 +258,6 @@ interface TrashPart {
 }
 
 interface TrashList extends Loaded<TrashPart> {
-  /** The loaded bookmarks with these words in their titles, addresses, tags and descriptions. */
-  search(query: string): readonly DeletedBookmark[]
   /** The contents of a deleted folder, which are deleted, too; folders before what is in them. */
   inside(folderId: string): Bookmark[]
   mostShown: number
@@ -308,11 +307,6 @@ function useTrash(isSent: boolean): TrashList {
       }
       return [...found.values()]
     },
-    search(query) {
-      const words = wordsOf(query)
-      const all = value?.bookmarks ?? []
-      return words.length === 0 ? all : all.filter((deleted) => words.every((word) => textOf(deleted).includes(word)))
-    },
     async showMore() {
       const wanted = mostShown + rowsOfPage
       await loadTo(wanted)
@@ -327,11 +321,23 @@ function useTrash(isSent: boolean): TrashList {
   }
 }
 
-function textOf({ bookmark }: DeletedBookmark): string {
-  if (!bookmark) return ''
-  const { title, url, description, tags } = bookmark
-  const texts = [title, url, description, ...(Array.isArray(tags) ? tags : [])]
-  return wordsOf(texts.filter(Boolean).join(' ')).join(' ')
+const nothing: readonly DeletedBookmark[] = []
+
+/** What the search finds among the deleted bookmarks, in their order; all of them without a search. */
+function useFound(bookmarks: readonly DeletedBookmark[], query: string): readonly DeletedBookmark[] {
+  const search = useMemo(() => {
+    const live = new Map(bookmarks.flatMap(({ id, bookmark }) => (bookmark ? [[id, bookmark] as const] : [])))
+    return new Search({ live }, { on: () => () => {} })
+  }, [bookmarks])
+  const [ids, setIds] = useState<ReadonlySet<string>>()
+  useEffect(() => {
+    const stop = new AbortController()
+    const take = (found: readonly Bookmark[]) => setIds(new Set(found.map(({ id }) => id)))
+    if (parseQuery(query).length === 0) setIds(undefined)
+    else search.find(query, { limit: Number.POSITIVE_INFINITY, signal: stop.signal }).then(take, () => {})
+    return () => stop.abort()
+  }, [search, query])
+  return useMemo(() => (ids ? bookmarks.filter(({ id }) => ids.has(id)) : bookmarks), [bookmarks, ids])
 }
 
 function groupByFolder(deleted: readonly DeletedBookmark[]): Map<string | undefined, Bookmark[]> {

@@ -23,7 +23,7 @@ import { type FirstEntries, openNew } from './editor.tsx'
 import { focusRow, neighbourOf, pressed, type Selected, useSelected } from './keys.ts'
 import { openMove } from './move.tsx'
 import { CollectionContext, Row } from './row.tsx'
-import { type Order, orders } from './sorter.ts'
+import { type Order, sortedBy } from './sorter.ts'
 import { openTags } from './tags.tsx'
 
 interface CollectionProps {
@@ -32,8 +32,7 @@ interface CollectionProps {
   heading: ComponentChildren
   /** In the order in which they are shown. */
   ids: readonly string[]
-  order?: Order
-  setOrder?: (order: Order) => void
+  sorting?: Sorting
   /** The folder that is shown: there folders can be added, and all be moved up and down in the person's own order. */
   folder?: { id: string | undefined }
   /** What a bookmark has that is added here; without it, none is. */
@@ -50,14 +49,14 @@ const noWords: readonly string[] = []
 
 /** Bookmarks and folders as a list or as cards, to be selected, moved, tagged and deleted. */
 export function Collection(props: CollectionProps) {
-  const { label, heading, ids, order, setOrder, folder, adds, words = noWords, showsPath = false, empty } = props
+  const { label, heading, ids, sorting, folder, adds, words = noWords, showsPath = false, empty } = props
   const sync = useSync()
   const [layout, setLayout] = useRemembered('layout', ['list', 'cards'])
   const isCards = layout === 'cards'
   const selected = useSelected(ids)
   const { toggle } = selected
   const section = useRef<HTMLElement>(null)
-  const ownOrder = order === 'own' ? folder : undefined
+  const ownOrder = sorting?.order === 'own' ? folder : undefined
   useDrag(section, { sync, ids, selected: selected.ids, folder: ownOrder, isCards })
   useLongPress(section, toggle)
   const left = { name: say.ui.delete, run: (id: string) => removeHere([id]) }
@@ -110,7 +109,7 @@ export function Collection(props: CollectionProps) {
           setLayout={setLayout}
           folder={folder}
           adds={adds}
-          {...(order && setOrder && { order, setOrder })}
+          sorting={sorting}
         />
       )}
       {ids.length === 0 ? (
@@ -144,24 +143,31 @@ function isOnIcon(target: EventTarget | null): target is Element {
   return target instanceof Element && target.closest('[data-icon]') !== null && matchMedia('(pointer: coarse)').matches
 }
 
+interface Sorting {
+  order: Order
+  setOrder: (order: Order) => void
+  orders: readonly Order[]
+}
+
 /** The order that this browser remembers for lists of a kind. */
-export function useOrder(kind: 'folder' | 'all' | 'found'): [Order, (order: Order) => void] {
-  return useRemembered(`order-${kind}`, orders)
+export function useOrder(kind: 'folder' | 'all' | 'found'): Sorting {
+  const orders: readonly Order[] = [kind === 'found' ? 'best' : 'own', ...sortedBy]
+  const [order, setOrder] = useRemembered(`order-${kind}`, orders)
+  return { order, setOrder, orders }
 }
 
 interface ToolbarProps {
   count: number
   layout: 'list' | 'cards'
   setLayout: (layout: 'list' | 'cards') => void
-  order?: Order
-  setOrder?: (order: Order) => void
+  sorting: Sorting | undefined
   folder: { id: string | undefined } | undefined
   adds: FirstEntries | undefined
 }
 
-function Toolbar({ count, layout, setLayout, order, setOrder, folder, adds }: ToolbarProps) {
+function Toolbar({ count, layout, setLayout, sorting, folder, adds }: ToolbarProps) {
   const sync = useSync()
-  const label = order ? say.library.orders[order] : ''
+  const label = sorting ? say.library.orders[sorting.order] : ''
   const isList = layout === 'list'
   return (
     <div class="toolbar">
@@ -176,14 +182,14 @@ function Toolbar({ count, layout, setLayout, order, setOrder, folder, adds }: To
         </Button>
       )}
       <span class="toolbar-count">{count > 0 && say.ui.items(count)}</span>
-      {count > 0 && setOrder && (
+      {count > 0 && sorting && (
         <Menu
           label={say.library.sort(label)}
           icon={SortIcon}
-          items={orders.map((one) => ({
+          items={sorting.orders.map((one) => ({
             label: say.library.orders[one],
-            isChecked: one === order,
-            action: () => setOrder(one),
+            isChecked: one === sorting.order,
+            action: () => sorting.setOrder(one),
           }))}
         >
           {label}

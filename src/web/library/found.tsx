@@ -1,6 +1,8 @@
 import { type Inputs, useEffect, useState } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
-import { fold } from '../../client/sync/search/fold.ts'
+import { fold, spellings } from '../../client/sync/search/fold.ts'
+import { parseQuery } from '../../client/sync/search/query.ts'
+import { say } from '../words/words.ts'
 
 /** What the search finds, again after each change; the last result, which may be of other inputs, until the next is there. */
 export function useSearched<T>(sync: Sync, search: (signal: AbortSignal) => Promise<T>, inputs: Inputs): T | undefined {
@@ -25,7 +27,9 @@ export function Highlight({ text, words }: { text: string; words: readonly strin
   if (words.length === 0) return <>{text}</>
   const pieces: { start: number; text: string; isFound: boolean }[] = []
   const letters = [...text]
-  const foundAt = foundLetters(letters.map(fold), words)
+  const foundAt = new Set<number>()
+  for (const folded of [letters.map(fold), letters.map((letter) => spellings(letter).at(-1) ?? '')])
+    for (const index of foundLetters(folded, words)) foundAt.add(index)
   for (const [index, letter] of letters.entries()) {
     const isFound = foundAt.has(index)
     const last = pieces.at(-1)
@@ -35,7 +39,18 @@ export function Highlight({ text, words }: { text: string; words: readonly strin
   return <>{pieces.map((piece) => (piece.isFound ? <mark key={piece.start}>{piece.text}</mark> : piece.text))}</>
 }
 
-/** The words of a search as the page shows them, without differences of case and accents. `#tag` finds the tag's name. */
+/** What stands out in what a search has found. */
+export function markedIn(query: string): string[] {
+  const wanted = parseQuery(query).filter(({ kind, isExcluded }) => !isExcluded && kind !== 'folder')
+  return wanted.flatMap(({ spellings }) => spellings)
+}
+
+/** A search as the page names it. What is in quotes already is not put into another pair. */
+export function quotedQuery(query: string): string {
+  return fold(query).includes('"') ? query : say.ui.quoted(query)
+}
+
+/** The words of a name, without differences of case and accents. */
 export function wordsOf(query: string): string[] {
   return [...query].map(fold).join('').replaceAll('#', '').split(/\s+/).filter(Boolean)
 }

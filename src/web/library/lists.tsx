@@ -1,4 +1,4 @@
-import { useCallback, useMemo } from 'preact/hooks'
+import { useCallback, useMemo, useRef } from 'preact/hooks'
 import { bareAddress } from '../../client/bookmark/address.ts'
 import type { SyncReader } from '../../client/index.ts'
 import { useBookmark, useSelection, useSync, useSyncStatus } from '../../client/react.ts'
@@ -9,22 +9,21 @@ import { Empty } from '../ui/waiting.tsx'
 import { fill, say } from '../words/words.ts'
 import { merge } from './actions.ts'
 import { Collection, useOrder } from './collection.tsx'
-import { useSearched, wordsOf } from './found.tsx'
+import { markedIn, quotedQuery, useSearched } from './found.tsx'
 import { type Bookmark, nameOf } from './kind.ts'
 import { allLinks } from './links.ts'
 import { foldersAround } from './paths.ts'
-import { byTree, useSorted } from './sorter.ts'
+import { byTree, sorter, useSorted } from './sorter.ts'
 
 /** Every bookmark, as the folders have them one after another, or sorted. */
 export function All() {
-  const [order, setOrder] = useOrder('all')
+  const sorting = useOrder('all')
   return (
     <Collection
       label={say.app.views.all}
       heading={<h1>{say.app.views.all}</h1>}
-      ids={useSorted(allLinks, order)}
-      order={order}
-      setOrder={setOrder}
+      ids={useSorted(allLinks, sorting.order)}
+      sorting={sorting}
       adds={{}}
       showsPath
       empty={<NoBookmarks icon={BookmarkIcon} />}
@@ -34,10 +33,10 @@ export function All() {
 
 /** The bookmarks with a tag. */
 export function Tagged({ rest: tag }: { rest: string }) {
-  const [order, setOrder] = useOrder('all')
+  const sorting = useOrder('all')
   const ids = useSorted(
     useCallback((sync: SyncReader) => allLinks(sync).filter((id) => sync.get(id)?.tags?.includes(tag) ?? false), [tag]),
-    order,
+    sorting.order,
   )
   return (
     <Collection
@@ -45,8 +44,7 @@ export function Tagged({ rest: tag }: { rest: string }) {
       label={say.library.tagLabel(tag)}
       heading={<h1>#{tag}</h1>}
       ids={ids}
-      order={order}
-      setOrder={setOrder}
+      sorting={sorting}
       adds={{ tags: [tag] }}
       showsPath
       empty={<Empty icon={TagIcon} title={say.library.noTagged} />}
@@ -54,33 +52,33 @@ export function Tagged({ rest: tag }: { rest: string }) {
   )
 }
 
-const maxFound = 500
 const noIds: readonly string[] = []
 
-/** The bookmarks that have all the words that are searched for, best first. */
+/** The bookmarks that a search finds, best first or sorted. */
 export function Found({ rest: query }: { rest: string }) {
   const sync = useSync()
+  const sorting = useOrder('found')
   const search = async (signal: AbortSignal) => {
-    const bookmarks = await sync.search(query, { limit: maxFound, signal })
+    const bookmarks = await sync.search(query, { limit: Number.POSITIVE_INFINITY, signal })
     return { query, ids: bookmarks.map(({ id }) => id) }
   }
   const found = useSearched(sync, search, [query])
-  const words = useMemo(() => wordsOf(found?.query ?? ''), [found?.query])
-  const count = found?.ids.length ?? 0
+  const words = useMemo(() => markedIn(found?.query ?? ''), [found?.query])
+  const ids = useRef(noIds)
+  ids.current = found?.ids ?? noIds
+  // It keeps what it knows while somebody goes on typing.
+  const sort = useMemo(() => sorter(() => ids.current, sorting.order), [sorting.order])
   return (
     <Collection
       label={say.library.foundLabel}
       heading={
         <div class="heading">
           <h1>{say.app.views.search}</h1>
-          {found && (
-            <p role="status">
-              {count === maxFound ? say.library.bestFor(count, found.query) : say.library.foundFor(count, found.query)}
-            </p>
-          )}
+          {found && <p role="status">{say.library.foundFor(found.ids.length, quotedQuery(found.query))}</p>}
         </div>
       }
-      ids={found?.ids ?? noIds}
+      ids={useMemo(() => sort(sync), [found, sort])}
+      sorting={sorting}
       words={words}
       adds={{}}
       showsPath
@@ -88,6 +86,7 @@ export function Found({ rest: query }: { rest: string }) {
         found && (
           <Empty icon={SearchIcon} title={say.library.nothingFound}>
             <p>{say.library.searchesIn}</p>
+            <p>{fill(say.library.searchSyntax)}</p>
           </Empty>
         )
       }
@@ -98,10 +97,10 @@ export function Found({ rest: query }: { rest: string }) {
 /** The contents of a folder or, without an id, of the top level. */
 export function Folder({ rest }: { rest: string }) {
   const id = rest === '' ? undefined : rest
-  const [order, setOrder] = useOrder('folder')
+  const sorting = useOrder('folder')
   const ids = useSorted(
     useCallback((sync: SyncReader) => sync.contents(id), [id]),
-    order,
+    sorting.order,
   )
   const folder = useBookmark(rest)
   const isMissing = id !== undefined && !folder
@@ -111,8 +110,7 @@ export function Folder({ rest }: { rest: string }) {
       label={say.app.views.folder}
       heading={<Heading id={rest} />}
       ids={ids}
-      order={order}
-      setOrder={setOrder}
+      sorting={sorting}
       {...(!isMissing && { folder: { id }, adds: id === undefined ? {} : { parentId: id } })}
       empty={
         folder ? (

@@ -3,8 +3,10 @@ import type { SyncReader } from '../../client/index.ts'
 import { useSelection } from '../../client/react.ts'
 import { type Bookmark, hostOf, isFolder, nameOf } from './kind.ts'
 
-/** How a list is sorted; `own` is the order that the person has given their bookmarks. */
-export type Order = 'own' | 'title' | 'host' | 'newest' | 'oldest'
+/** How a list is sorted; `own` is the order that the person has given their bookmarks, `best` that of a search. */
+export type Order = 'own' | 'best' | SortedBy
+
+type SortedBy = 'title' | 'host' | 'newest' | 'oldest'
 
 type Ids = readonly string[]
 
@@ -25,7 +27,7 @@ export function sorter<Reader extends Pick<SyncReader, 'get'>>(
   order: Order,
 ): (sync: Reader) => Ids {
   let listed: Ids = []
-  if (order === 'own') return (sync) => (listed = sameIfEqual(listed, idsOf(sync)))
+  if (order === 'own' || order === 'best') return (sync) => (listed = sameIfEqual(listed, idsOf(sync)))
   const keyOf = keysOf[order]
   const sign = order === 'newest' ? -1 : 1
   const inOrder = (one: Entry, other: Entry) =>
@@ -87,26 +89,30 @@ function placeOf<T>(ones: readonly T[], other: T, start: number, inOrder: (one: 
   return from
 }
 
-const keysOf: Record<Exclude<Order, 'own'>, (bookmark: Bookmark) => string> = {
-  title: (bookmark) => folded(nameOf(bookmark)),
-  host: (bookmark) => `${hostOf(bookmark)} ${folded(nameOf(bookmark))}`,
+const keysOf: Record<SortedBy, (bookmark: Bookmark) => string> = {
+  title: titleKey,
+  host: (bookmark) => `${hostOf(bookmark)} ${titleKey(bookmark)}`,
   newest: ({ dateAdded = '' }) => dateAdded,
   oldest: ({ dateAdded = '' }) => dateAdded,
 }
 
+const titleKeys = new WeakMap<Bookmark, string>()
+
 /** For an order, not for a search: ß stays a letter of its own. */
-function folded(text: string): string {
-  return text
-    .normalize('NFKD')
-    .replace(/[\u0300-\u036f]/g, '')
-    .toLowerCase()
+function titleKey(bookmark: Bookmark): string {
+  const known = titleKeys.get(bookmark)
+  if (known !== undefined) return known
+  const name = nameOf(bookmark).normalize('NFKD')
+  const key = name.replace(/[\u0300-\u036f]/g, '').toLowerCase()
+  titleKeys.set(bookmark, key)
+  return key
 }
 
 function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0
 }
 
-export const orders: readonly Order[] = ['own', 'title', 'host', 'newest', 'oldest']
+export const sortedBy: readonly SortedBy[] = ['title', 'host', 'newest', 'oldest']
 
 /** @param idsOf in the person's own order; a function from outside the component, or from `useCallback` */
 export function useSorted(idsOf: (sync: SyncReader) => readonly string[], order: Order): readonly string[] {

@@ -1,8 +1,30 @@
 /** The combining accents of Latin, Greek and Cyrillic. Other scripts' marks, such as vowels, make another word. */
 const accents = /[\u0300-\u036f]/g
+const umlauts = /([aou])\u0308/gi
+/** Dashes, single quotes and apostrophes, double quotes; the rest is not to be seen. */
+const signs = /([‐-―−⁃﹘﹣－])|([‘’‚‛′ʼ‹›´`＇])|([“”„‟«»″〝〞＂])|[\u00ad\u200b\u2060\ufeff]/g
+const letters: Readonly<Record<string, string>> = { ς: 'σ', ø: 'o', ł: 'l', đ: 'd', æ: 'ae', œ: 'oe' }
 
 /** The text without differences of case and accents. */
 export function fold(text: string): string {
+  return withoutAccents(plainSigns(text).normalize('NFKD'))
+}
+
+/** The same, and once more with ae, oe and ue for umlauts if there are any. */
+export function spellings(text: string): string[] {
+  const decomposed = plainSigns(text).normalize('NFKD')
+  const folded = withoutAccents(decomposed)
+  const other = decomposed.replace(umlauts, '$1e')
+  return other === decomposed ? [folded] : [folded, withoutAccents(other)]
+}
+
+/** The text with the dashes and quotes that every keyboard has. */
+export function plainSigns(text: string): string {
+  return text.replace(signs, (_, dash, single, double) => (dash ? '-' : single ? "'" : double ? '"' : ''))
+}
+
+function withoutAccents(decomposed: string): string {
   // In capitals first, because ß then becomes SS and ς becomes Σ, like σ.
-  return text.normalize('NFKD').replace(accents, '').toUpperCase().toLowerCase().replaceAll('ς', 'σ')
+  const folded = decomposed.replace(accents, '').toUpperCase().toLowerCase()
+  return folded.replace(/[ςøłđæœ]/g, (letter) => letters[letter] as string)
 }

@@ -4,16 +4,21 @@ import type { PlaintextBookmark } from '../../bookmark.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Emitter } from '../store/emitter.ts'
 import type { Replica } from '../store/replica.ts'
-import { fold } from './fold.ts'
+import { spellings } from './fold.ts'
+import { nearIndex } from './near.ts'
+import { parseQuery, readable, type Term } from './query.ts'
 
-interface Entry extends SearchText {
+interface Entry {
   bookmark: Readonly<PlaintextBookmark>
   address: string | undefined
+  /** More than one if it has umlauts, which may be written as ae, oe and ue. */
+  texts: readonly SearchText[]
 }
 
 /**
- * Words that are somewhere in a bookmark, or what it must have: an address, not counting `http` or `https`, `www.` and what
- * is empty at its end, or a tag.
+ * What a person types: words that are somewhere in a bookmark, `"words that follow each other"`, `-without`, `#tag`, `in:folder`,
+ * `site:example.com`, `is:untagged`. Or what it must have: an address, not counting `http` or `https`, `www.` and what is empty at
+ * its end, or a tag.
  */
 export type SearchQuery = string | { url: string } | { tag: string }
 
@@ -31,7 +36,7 @@ export class Search {
   /** Ids of bookmarks that have changed since their texts were made. */
   readonly #stale = new Set<string>()
 
-  constructor({ live }: Replica, emitter: Emitter) {
+  constructor({ live }: Pick<Replica, 'live'>, emitter: Pick<Emitter, 'on'>) {
     this.#live = live
     for (const id of live.keys()) this.#stale.add(id)
     emitter.on('change', ({ ids }) => {
@@ -41,17 +46,19 @@ export class Search {
 
   async find(query: SearchQuery, { limit, signal }: SearchOptions): Promise<Readonly<PlaintextBookmark>[]> {
     signal?.throwIfAborted()
-    const words = typeof query === 'string' ? wordsOf(query) : undefined
-    if (words?.length === 0) return []
+    const terms = typeof query === 'string' ? parseQuery(query) : undefined
+    if (terms?.length === 0) return []
     await paced(this.#stale, (id) => this.#update(id), signal)
     for (const id of this.#stale) this.#update(id)
-    const best = new Best(limit ?? (words ? 100 : Number.POSITIVE_INFINITY))
-    const rank = words ? this.#rankBy(words) : fitOf(query as Exclude<SearchQuery, string>)
-    for (const entry of this.#entries.values()) {
-      const found = { bookmark: entry.bookmark, rank: rank(entry) }
-      if (found.rank > 0) best.add(found)
-    }
-    return best.bookmarks()
+    const best = () => new Best(limit ?? (terms ? 100 : Number.POSITIVE_INFINITY))
+    const exact = best()
+    const rank = terms ? this.#rankBy(terms, rankOf) : fitOf(query as Exclude<SearchQuery, string>)
+    for (const entry of this.#entries.values()) exact.add(entry, rank)
+    if (!exact.isEmpty || !terms?.some(mayErr)) return exact.bookmarks()
+    const near = best()
+    const rankNearly = this.#rankBy(terms, rankNear)
+    await paced(this.#entries.values(), (entry) => near.add(entry, rankNearly), signal)
+    return near.bookmarks()
   }
 
   /** Clears the texts from memory. */
@@ -64,28 +71,40 @@ export class Search {
     const bookmark = this.#live.get(id)
     if (bookmark && kindOf(bookmark) !== 'separator') {
       const address = kindOf(bookmark) === 'link' ? bareAddress(bookmark.url) : undefined
-      this.#entries.set(id, { bookmark, address, ...searchText(bookmark) })
+      this.#entries.set(id, { bookmark, address, texts: searchTexts(bookmark) })
     } else this.#entries.delete(id)
     this.#stale.delete(id)
   }
 
-  #rankBy(words: readonly string[]): RankEntry {
-    const folders = words.map((word) => this.#namesWith(word))
+  #rankBy(terms: readonly Term[], rankText: typeof rankOf): RankEntry {
+    const ranks = terms.map((term) => ({ rank: this.#rankOf(term, mayErr(term) ? rankText : rankOf), ...term }))
     return (entry) => {
-      let rank = 0
-      for (let index = 0; index < words.length; index++) {
-        const inName = folders[index]?.(entry.bookmark.parentId) ? inFolder : 0
-        const found = rankOf(entry, words[index] as string) || inName
-        rank = found && rank + found
-        if (!found) break
+      let sum = 0
+      for (const { rank, isExcluded } of ranks) {
+        const found = rank(entry)
+        if (found > 0 === isExcluded) return 0
+        sum += isExcluded ? 0 : found
       }
-      return rank
+      return sum || 1
     }
   }
 
-  /** Tells of a folder whether its name, or that of a folder around it, contains the word. */
-  #namesWith(word: string): (folderId: string | undefined) => boolean {
+  #rankOf({ kind, spellings }: Term, rankText: typeof rankOf): RankEntry {
+    const inText = rankAny(spellings, rankText)
+    if (kind === 'tag') return rankAny(spellings, rankTag)
+    if (kind === 'site') return (entry) => Number(entry.address !== undefined) && rankAny(spellings, rankSite)(entry)
+    if (kind === 'untagged') return ({ bookmark }) => Number(kindOf(bookmark) === 'link' && !tagsOf(bookmark)[0])
+    const isInFolder = this.#namesWith(spellings)
+    const rankFolder: RankEntry = ({ bookmark: { parentId } }) => Number(isInFolder(parentId)) * inFolder
+    if (kind === 'text') return (entry) => inText(entry) || rankFolder(entry)
+    return (entry) => rankFolder(entry) || rankAny(spellings, rankPath)(entry)
+  }
+
+  /** Tells of a folder whether its name, or that of a folder around it, contains one of the words. */
+  #namesWith(words: readonly string[]): (folderId: string | undefined) => boolean {
     const known = new Map<string, boolean>()
+    const isNamed = ({ texts }: Entry) =>
+      texts.some(({ text, starts }) => words.some((word) => text.slice(0, starts[0]).includes(word)))
     return (start) => {
       const way: string[] = []
       let id = start
@@ -96,8 +115,7 @@ export class Search {
         const folder = this.#entries.get(id)
         const isFolder = folder !== undefined && kindOf(folder.bookmark) === 'folder'
         id = isFolder ? folder.bookmark.parentId : undefined
-        answer =
-          (isFolder && folder.text.slice(0, folder.starts[0]).includes(word)) || (id !== undefined && known.get(id))
+        answer = (isFolder && isNamed(folder)) || (id !== undefined && known.get(id))
       }
       for (const id of way) known.set(id, answer === true)
       return answer === true
@@ -130,8 +148,13 @@ class Best {
     this.#limit = limit
   }
 
-  add(one: Found): void {
-    if (this.#last && byRank(one, this.#last) > 0) return
+  get isEmpty(): boolean {
+    return this.#found.length === 0
+  }
+
+  add(entry: Entry, rankOf: RankEntry): void {
+    const one = { bookmark: entry.bookmark, rank: rankOf(entry) }
+    if (one.rank === 0 || (this.#last && byRank(one, this.#last) > 0)) return
     this.#found.push(one)
     if (this.#found.length >= 2 * this.#limit) this.#cut()
   }
@@ -157,11 +180,12 @@ function dateOf({ dateAdded }: { dateAdded?: unknown }): string {
   return typeof dateAdded === 'string' ? dateAdded : ''
 }
 
-/** The weight of a word at the start of a word and inside one, by field: title, tags, address, description. */
+/** The weight of a word at the start of a word and inside one, by field: title, tags, address, description, folder's name. */
 const ranks = [
   { start: 7, inside: 4 },
   { start: 6, inside: 3 },
   { start: 5, inside: 2 },
+  { start: 3, inside: 1 },
   { start: 3, inside: 1 },
 ]
 
@@ -173,14 +197,11 @@ const firstWord = 1
 /** Its weight in the name of a folder around the bookmark. */
 const inFolder = 1
 
-/** How well the word fits; 0 if the text does not contain it. `#word` fits the beginning of a tag, too. */
+/** How well the word fits; 0 if the text does not contain it. */
 function rankOf({ text, starts }: SearchText, word: string): number {
-  const tags = text.slice(starts[0], starts[1])
-  if (word[0] === '#' && ` ${tags}`.includes(` ${word.slice(1)}`)) return (ranks[1] as Rank).start
   const at = text.indexOf(word)
   if (at === -1) return 0
-  let field = 0
-  while (at >= (starts[field] ?? text.length)) field++
+  const field = fieldAt(starts, at)
   const { start, inside } = ranks[field] as Rank
   if (at === 0) return start + firstWord
   const end = starts[field] ?? text.length
@@ -190,45 +211,85 @@ function rankOf({ text, starts }: SearchText, word: string): number {
   return inside
 }
 
+/** The same for a word of which one letter may be wrong. */
+function rankNear(searched: SearchText, word: string): number {
+  const exact = rankOf(searched, word)
+  const at = exact === 0 ? nearIndex(searched.text, word) : -1
+  return at === -1 ? exact : (ranks[fieldAt(searched.starts, at)] as Rank).inside
+}
+
+/** Shorter words and numbers would be near to too much. */
+function mayErr({ kind, isExcluded, isQuoted, spellings: [word = ''] }: Term): boolean {
+  return kind === 'text' && !isExcluded && !isQuoted && /^\D{4,}$/.test(word)
+}
+
+/** A tag, or a word of one, begins with it. */
+function rankTag(searched: SearchText, word: string): number {
+  const tags = `\n${fieldOf(searched, 1)}`
+  const isThere = tags.includes(`\n${word}`) || tags.includes(` ${word}`)
+  return isThere ? (ranks[1] as Rank).start : rankOf(searched, `#${word}`)
+}
+
+/** It is the site or one above it, with the beginning of a path if it has one. */
+function rankSite(searched: SearchText, site: string): number {
+  const address = `.${bareAddress(fieldOf(searched, 2))}`
+  const at = address.indexOf(`.${site}`)
+  return Number(at !== -1 && !address.slice(0, at).includes('/'))
+}
+
+/** The folder's name that a bookmark without a folder has. */
+function rankPath(searched: SearchText, word: string): number {
+  return Number(fieldOf(searched, 4).includes(word))
+}
+
+/** The best of all ways to write the bookmark and the word. */
+function rankAny(words: readonly string[], rankText: typeof rankOf): RankEntry {
+  return ({ texts }) => {
+    let best = 0
+    for (const text of texts) for (const word of words) best = Math.max(best, rankText(text, word))
+    return best
+  }
+}
+
 /** Separates the fields of a text. No word contains it. */
 const separator = '\0'
 
 /** The text that a search looks at: the fields in one, those that count most first. */
 interface SearchText {
   text: string
-  /** Where the fields after the title begin: tags, address, description. */
+  /** Where the fields after the title begin: tags, address, description, folder's name. */
   starts: readonly number[]
 }
 
-/** The words of a query; an address is looked for as it is shown. */
-function wordsOf(query: string): string[] {
-  const words = fold(readable(query)).split(/[\s\0]+/)
-  return [...new Set(words)].filter((word) => word !== '')
+function fieldAt(starts: readonly number[], at: number): number {
+  let field = 0
+  while (at >= (starts[field] ?? Number.POSITIVE_INFINITY)) field++
+  return field
 }
 
-function searchText(bookmark: Readonly<PlaintextBookmark>): SearchText {
+function fieldOf({ text, starts }: SearchText, field: number): string {
+  return text.slice(starts[field - 1], (starts[field] ?? text.length + 1) - 1)
+}
+
+function searchTexts(bookmark: Readonly<PlaintextBookmark>): SearchText[] {
   // Another client may have written anything.
-  const { title, tags, url, description, parentId, path }: Record<string, unknown> = bookmark
+  const { title, url, description, parentId, path }: Record<string, unknown> = bookmark
   // Without a folder of their own, bookmarks have the name of one.
   const folder = parentId === undefined ? path : ''
-  const tagged = Array.isArray(tags) ? tags.map(clean).join(' ') : ''
-  const fields = [clean(title), tagged, readable(clean(url)), `${clean(description)} ${clean(folder)}`]
-  const text = fold(fields.join(separator))
-  const starts: number[] = []
-  for (let at = text.indexOf(separator); at !== -1; at = text.indexOf(separator, at + 1)) starts.push(at + 1)
-  return { text, starts }
+  const tagged = tagsOf(bookmark).map(clean).join('\n')
+  const fields = [clean(title), tagged, readable(clean(url)), clean(description), clean(folder)]
+  return spellings(fields.join(separator)).map((text) => {
+    const starts: number[] = []
+    for (let at = text.indexOf(separator); at !== -1; at = text.indexOf(separator, at + 1)) starts.push(at + 1)
+    return { text, starts }
+  })
 }
 
+function tagsOf({ tags }: { tags?: unknown }): unknown[] {
+  return Array.isArray(tags) ? tags : []
+}
+
+/** Between words is one space. */
 function clean(value: unknown): string {
-  return typeof value === 'string' ? value.replaceAll(separator, ' ') : ''
-}
-
-/** An address with its percent signs decoded. */
-function readable(url: string): string {
-  if (!url.includes('%')) return url
-  try {
-    return decodeURI(url)
-  } catch {
-    return url
-  }
+  return typeof value === 'string' ? value.replaceAll(separator, ' ').replace(/\s+/g, ' ').trim() : ''
 }

@@ -1,0 +1,61 @@
+import { bareAddress } from '../../bookmark/address.ts'
+import { plainSigns, spellings } from './fold.ts'
+
+/** A part of a search: what a bookmark must have, or must not have. */
+export interface Term {
+  /** Where it is looked for; `text` is anywhere. */
+  kind: 'text' | 'tag' | 'folder' | 'site' | 'untagged'
+  /** Folded. The bookmark has one of them: umlauts may be written as ae, oe and ue. */
+  spellings: readonly string[]
+  isExcluded: boolean
+  /** Was in quotes: each letter counts. */
+  isQuoted: boolean
+}
+
+/** A single quote also is an apostrophe: it encloses only what begins and ends with words. */
+const syntax = /(-(?=[^\s-]))?(#|in:|site:|is:)?(?:"([^"]*)"?|'((?:[^']|'(?!\s|$)){1,100})'(?=\s|$)|(\S*))/gi
+const kinds: Readonly<Record<string, Term['kind']>> = { '#': 'tag', 'in:': 'folder', 'site:': 'site' }
+
+/**
+ * Reads what a person types: words, `"words that follow each other"`, `-without`, `#tag`, `in:folder`, `site:example.com` and
+ * `is:untagged`. All kinds of quotes and dashes count.
+ */
+export function parseQuery(query: string): Term[] {
+  const text = plainSigns(query).normalize('NFKC').replaceAll('\0', ' ')
+  const terms = [...text.matchAll(syntax)].flatMap(termsIn)
+  return [...new Map(terms.map((term) => [JSON.stringify(term), term])).values()]
+}
+
+/** None while only the operator is there. */
+function termsIn([, minus, typed = '', double, single, word = '']: RegExpExecArray): Term[] {
+  const operator = typed.toLowerCase()
+  const isQuoted = (double ?? single) !== undefined
+  const value = (double ?? single ?? word).replace(/\s+/g, ' ').trim()
+  const common = { isExcluded: minus !== undefined, isQuoted }
+  if (operator === 'is:' && 'untagged'.startsWith(value.toLowerCase()))
+    return [{ kind: 'untagged', spellings: [], ...common }]
+  const kind = kinds[operator] ?? 'text'
+  const sought = kind === 'site' ? siteIn(value) : kind !== 'text' || isQuoted ? value : asStored(operator + value)
+  const found = sought === '' ? [''] : spellings(sought).map((one) => one.trim())
+  return found.includes('') ? [] : [{ kind, spellings: found, ...common }]
+}
+
+/** A word of the text; nothing for a dash between words. An address is looked for as it is shown. */
+function asStored(word: string): string {
+  const isAddress = /^(?:https?:\/\/|www\.)[^.]+\../i.test(word)
+  return readable(isAddress ? siteIn(word) : word.replace(/^-+$/, ''))
+}
+
+function siteIn(value: string): string {
+  return bareAddress(value.replace(/^(?:https?:\/\/)?(?:www\.|[*.])*/i, 'https://')) ?? ''
+}
+
+/** An address with its percent signs decoded. */
+export function readable(url: string): string {
+  if (!url.includes('%')) return url
+  try {
+    return decodeURI(url)
+  } catch {
+    return url
+  }
+}
