@@ -1,5 +1,6 @@
 import { useLayoutEffect } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
+import { addAll } from '../library/actions.ts'
 import { addHere, capture, hereOf, openNew } from '../library/editor.tsx'
 import { addressIn } from '../library/links.ts'
 import { go } from '../session/route.ts'
@@ -34,15 +35,18 @@ export function useShortcuts(sync: Sync, openCommandBar: () => void): void {
   }, [sync])
 }
 
-/** An address that is pasted where nobody types is saved. */
+/** Addresses that are pasted where nobody types are saved; of a single one, the form is shown. */
 export function useCapture(sync: Sync): void {
   useLayoutEffect(() => {
     const paste = (event: ClipboardEvent) => {
       const isTyping = isIn(event, `${fields}, dialog`)
-      const url = isTyping ? undefined : addressIn(event.clipboardData?.getData('text/plain') ?? '')
-      if (url === undefined) return
+      const text = event.clipboardData?.getData('text/plain').trim() ?? ''
+      const urls = text.split(/\s+/).flatMap((word) => addressIn(word) ?? [])
+      const [url] = urls
+      if (isTyping || url === undefined || urls.length < text.split(/\s+/).length) return
       event.preventDefault()
-      capture(sync, url, hereOf(sync)).catch(tellFailure)
+      const saved = urls.length === 1 ? capture(sync, url, hereOf(sync)) : addAll(sync, urls, hereOf(sync))
+      saved.catch(tellFailure)
     }
     document.addEventListener('paste', paste)
     return () => document.removeEventListener('paste', paste)

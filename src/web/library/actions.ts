@@ -1,13 +1,16 @@
 /** The actions of a person on bookmarks. Each tells what it did, and can be taken back. */
 import { v7 as uuidv7 } from 'uuid'
 import type { Sync } from '../../client/index.ts'
+import { go, readRoute } from '../session/route.ts'
 import { confirmFirst } from '../ui/dialogs.tsx'
 import { ToldError } from '../ui/failure.ts'
 import { serviceNow } from '../ui/service-time.ts'
 import { isLastUndo, tell } from '../ui/tell.ts'
 import { say } from '../words/words.ts'
 import { withContents } from './contents.ts'
-import { type Bookmark, isFolder, quoted } from './kind.ts'
+import { type Bookmark, hostOf, isFolder, quoted } from './kind.ts'
+import { pageOf } from './links.ts'
+import { withTags } from './tag-names.ts'
 
 /** A page of bookmarks. More than a person can see at once is deleted only on a second word. */
 const mostUnasked = 100
@@ -46,7 +49,7 @@ export async function merge(sync: Sync, groups: readonly (readonly string[])[]):
 function merged([first, ...others]: readonly Bookmark[]): Bookmark[] {
   if (!first) return []
   const all = [first, ...others]
-  const tags = [...new Set(all.flatMap(({ tags = [] }) => tags))]
+  const tags = withTags(tagsOf(first), others.flatMap(tagsOf))
   const notes = [...new Set(all.flatMap(({ description }) => description || []))]
   const favicon = all.find((one) => one.favicon)?.favicon
   return [
@@ -142,12 +145,70 @@ export async function moveBefore(
 export async function retag(sync: Sync, ids: readonly string[], added: readonly string[], taken: readonly string[]) {
   const before = existing(sync, ids)
   const gone = new Set(taken)
-  const after = before.map(({ tags = [], ...rest }) => {
-    const next = [...new Set([...tags.filter((tag) => !gone.has(tag)), ...added])]
-    return { ...rest, ...(next.length > 0 && { tags: next }) }
+  const after = before.map((bookmark) => {
+    const kept = tagsOf(bookmark).filter((tag) => !gone.has(tag))
+    return withOnly(withTags(kept, added), bookmark)
   })
   await sync.put(after)
   tell(say.library.tagged(countOf(before)), { undo: () => putBack(sync, before, ['tags']), about: ids })
+}
+
+/** Gives the tag another name in all bookmarks. With the name of another tag, both become one. */
+export async function renameTag(sync: Sync, tag: string, name: string): Promise<void> {
+  if (name === tag) return
+  const isMerge = taggedWith(sync, name).length > 0
+  await replaceTag(sync, tag, name, isMerge ? say.library.tagMerged(tag, name) : say.library.tagRenamed(tag, name))
+}
+
+/** Takes the tag off all bookmarks, which stay. */
+export async function deleteTag(sync: Sync, tag: string): Promise<void> {
+  await replaceTag(sync, tag, undefined, say.library.tagDeleted(tag, countOf(taggedWith(sync, tag))))
+}
+
+async function replaceTag(sync: Sync, tag: string, name: string | undefined, text: string): Promise<void> {
+  const before = taggedWith(sync, tag)
+  const after = before.map((bookmark) => {
+    const tags = tagsOf(bookmark).flatMap((one) => (one === tag ? (name ?? []) : one))
+    return withOnly([...new Set(tags)], bookmark)
+  })
+  await sync.put(after)
+  follow(tag, name)
+  const undo = async () => {
+    await putBack(sync, before, ['tags'])
+    follow(name, tag)
+  }
+  tell(text, { undo, about: before.map(({ id }) => id) })
+}
+
+function taggedWith(sync: Sync, tag: string): Bookmark[] {
+  return [...sync.bookmarks().values()].filter((bookmark) => tagsOf(bookmark).includes(tag))
+}
+
+/** The view of a tag goes on with its new name. */
+function follow(from: string | undefined, to: string | undefined): void {
+  const { view, rest } = readRoute(location.hash)
+  if (view === 'tag' && rest === from && to !== undefined) go('tag', to, { replace: true })
+}
+
+/** Another client may have written anything. */
+function tagsOf({ tags }: Bookmark): readonly string[] {
+  return Array.isArray(tags) ? tags : []
+}
+
+function withOnly(tags: string[], { tags: _, ...rest }: Bookmark): Bookmark {
+  return { ...rest, ...(tags.length > 0 && { tags }) }
+}
+
+/** Saves the addresses that no bookmark has. */
+export async function addAll(sync: Sync, urls: readonly string[], entries: Partial<Bookmark>): Promise<void> {
+  const pages = new Set([...sync.bookmarks().values()].map(({ url }) => pageOf(url)))
+  const fresh = urls.filter((url) => pages.size < pages.add(pageOf(url)).size)
+  const added = fresh.map((url) => newBookmark({ ...entries, url, title: hostOf({ url } as Bookmark) }))
+  await sync.put(added)
+  const ids = added.map(({ id }) => id)
+  const text = say.library.pasted(countOf(added), urls.length - fresh.length)
+  if (added.length === 0) tell(say.library.haveAll)
+  else tell(text, { undo: () => sync.remove(ids), about: ids })
 }
 
 /**

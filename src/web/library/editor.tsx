@@ -1,5 +1,4 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { bareAddress } from '../../client/bookmark/address.ts'
 import type { Sync } from '../../client/index.ts'
 import { useSync } from '../../client/react.ts'
 import type { App } from '../session/context.ts'
@@ -16,7 +15,7 @@ import { say } from '../words/words.ts'
 import { newBookmark, save } from './actions.ts'
 import { guessTags } from './guess-tags.ts'
 import { type Bookmark, hostOf, isBlank, isFolder, isSafe, nameOf, quoted } from './kind.ts'
-import { addressIn, completeAddress } from './links.ts'
+import { addressIn, completeAddress, pageOf } from './links.ts'
 import { type FolderChoice, FolderField } from './move.tsx'
 import { pathText } from './paths.ts'
 import { readTags, TagsField } from './tags.tsx'
@@ -251,11 +250,11 @@ function twinText(sync: Sync, twin: Bookmark): string {
 }
 
 function findTwin(sync: Sync, typed: string, id: string): Bookmark | undefined {
-  const address = bareAddress(typed.trim())
+  const address = pageOf(typed.trim())
   // So that a word does not find an address that is only this word.
   if (address === undefined || !/[.:]/.test(address)) return undefined
   for (const bookmark of sync.bookmarks().values()) {
-    if (bookmark.id !== id && bareAddress(bookmark.url) === address) return bookmark
+    if (bookmark.id !== id && pageOf(bookmark.url) === address) return bookmark
   }
   return undefined
 }

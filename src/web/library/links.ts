@@ -1,3 +1,4 @@
+import { bareAddress } from '../../client/bookmark/address.ts'
 import type { SyncReader, TreeNode } from '../../client/index.ts'
 import { ToldError } from '../ui/failure.ts'
 import { say } from '../words/words.ts'
@@ -33,6 +34,17 @@ function itemsOf(nodes: readonly TreeNode[]): Items {
     if (node.children.length > 0) items.push(node)
   }
   return items
+}
+
+/** What links have so that a site learns where its visitors come from. */
+const tracking = /^(utm_\w+|fbclid|gclid|dclid|msclkid|yclid|igshid|mc_[ce]id)(=|$)/i
+
+/** The page that an address leads to, whatever part of it. Behind #/ and #! some sites have pages of their own. */
+export function pageOf(url: string | undefined): string | undefined {
+  const [path = '', query = '', part = ''] =
+    /^([^?#]*)(?:\?([^#]*))?(#[/!].*)?/.exec(bareAddress(url) ?? '')?.slice(1) ?? []
+  const asked = query.split('&').filter((field) => !tracking.test(field))
+  return bareAddress(`${bareAddress(path) ?? ''}${asked.join('&') && `?${asked.join('&')}`}${part}`)
 }
 
 /** Schemes whose addresses run code or show content of their own in the name of a page. */

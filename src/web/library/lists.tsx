@@ -1,5 +1,4 @@
 import { useCallback, useMemo, useRef } from 'preact/hooks'
-import { bareAddress } from '../../client/bookmark/address.ts'
 import type { SyncReader } from '../../client/index.ts'
 import { useBookmark, useSelection, useSync, useSyncStatus } from '../../client/react.ts'
 import { hrefOf } from '../session/route.ts'
@@ -11,9 +10,10 @@ import { merge } from './actions.ts'
 import { Collection, useOrder } from './collection.tsx'
 import { markedIn, quotedQuery, useSearched } from './found.tsx'
 import { type Bookmark, nameOf } from './kind.ts'
-import { allLinks } from './links.ts'
+import { allLinks, pageOf } from './links.ts'
 import { foldersAround } from './paths.ts'
 import { byTree, sorter, useSorted } from './sorter.ts'
+import { TagMenu } from './tag-menu.tsx'
 
 /** Every bookmark, as the folders have them one after another, or sorted. */
 export function All() {
@@ -42,7 +42,12 @@ export function Tagged({ rest: tag }: { rest: string }) {
     <Collection
       key={tag}
       label={say.library.tagLabel(tag)}
-      heading={<h1>#{tag}</h1>}
+      heading={
+        <div class="bar">
+          <h1>#{tag}</h1>
+          {ids.length > 0 && <TagMenu tag={tag} />}
+        </div>
+      }
       ids={ids}
       sorting={sorting}
       adds={{ tags: [tag] }}
@@ -189,11 +194,11 @@ function NoBookmarks({ icon, isFolderMissing = false }: NoBookmarksProps) {
   )
 }
 
-/** Bookmarks with the same address, one after another. */
+/** Bookmarks of the same page, one after another. */
 export function Duplicates() {
   const ids = useSelection(useMemo(() => byTree(findDuplicates), []))
   const sync = useSync()
-  const groups = Object.values(Object.groupBy(ids, (id) => bareAddress(sync.get(id)?.url) ?? id)) as string[][]
+  const groups = Object.values(Object.groupBy(ids, (id) => pageOf(sync.get(id)?.url) ?? id)) as string[][]
   const later = ids.length - groups.length
   return (
     <Collection
@@ -223,7 +228,7 @@ export function Duplicates() {
 function findDuplicates(sync: SyncReader): string[] {
   const byAddress = new Map<string, Bookmark[]>()
   for (const bookmark of sync.bookmarks().values()) {
-    const address = bareAddress(bookmark.url)
+    const address = pageOf(bookmark.url)
     if (address === undefined) continue
     const same = byAddress.get(address)
     if (same) same.push(bookmark)

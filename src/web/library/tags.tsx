@@ -8,6 +8,7 @@ import { CloseIcon, Icon } from '../ui/icons.tsx'
 import { tell } from '../ui/tell.ts'
 import { say } from '../words/words.ts'
 import { retag } from './actions.ts'
+import { spelled, tagName } from './tag-names.ts'
 
 interface TagsProps {
   sync: Sync
@@ -66,7 +67,7 @@ export function TagsField({ sync, label, tags, onChange, guesses = [], autofocus
   const [text, setText] = useState('')
   const known = useMemo(() => countTags(sync), [sync])
   const spell = (word: string) => spelled(word, [...tags, ...known.keys()])
-  const typed = text.trim().replace(/^#+/, '').toLowerCase()
+  const typed = tagName(text)
   const rank = (tag: string) => (known.get(tag) ?? 0) + (fold(tag).startsWith(fold(typed)) ? 1e6 : 0)
   const chosen = new Set(tags)
   const fitting = [...known.keys()]
@@ -130,13 +131,6 @@ export function TagsField({ sync, label, tags, onChange, guesses = [], autofocus
       <input type="hidden" name="tags" value={JSON.stringify(typed === '' ? tags : [...tags, spell(text)])} />
     </>
   )
-}
-
-/** A tag as it is spelled already, whatever way somebody types it: with another case, or with the # before it. */
-export function spelled(word: string, known: readonly string[]): string {
-  const bare = word.trim().replace(/^#+\s*/, '')
-  if (known.includes(bare)) return bare
-  return known.find((tag) => tag.toLowerCase() === bare.toLowerCase()) ?? bare
 }
 
 /** The tags of a form with a `TagsField`. */
