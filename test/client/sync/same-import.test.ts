@@ -200,6 +200,35 @@ t.test('of an import elsewhere and the delete of one that was not sent the later
   }
 })
 
+t.test('an import brings back what was deleted before it, although the delete arrives after it', async (t) => {
+  const backup = { bookmarks: ['x', 'y', 'z'].map((id) => bookmark(id, id)) }
+  const ways: [string, (device: Device) => Promise<unknown>][] = [
+    ['imported', ({ sync }) => sync.importBookmarks(bookmarksIn(first))],
+    ['restored', ({ sync }) => sync.restoreExport(backup)],
+    ['reset', ({ sync }) => sync.restoreExport(backup, { overwrite: true })],
+  ]
+  for (const [name, bring] of ways)
+    for (const hasPulled of [true, false])
+      for (const isDeleteLater of [true, false]) {
+        const { person, a, b } = await people.open(t)
+        await bring(b)
+        await sync(...(hasPulled ? [b, a] : [b]))
+        const importing = async () => {
+          await person.world.pass(1000)
+          await bring(a)
+        }
+        if (isDeleteLater) await importing()
+        await person.world.pass(1000)
+        await b.sync.remove([...b.sync.bookmarks().keys()])
+        if (!isDeleteLater) await importing()
+        // The import meets what is there, and only then the delete.
+        await sync(a, b, a, b)
+        const sizes = [a, b].map(({ sync }) => sync.bookmarks().size)
+        t.same(sizes, isDeleteLater ? [0, 0] : [3, 3], `${name} ${hasPulled} ${isDeleteLater}`)
+        t.same([a.conflicts.length, b.conflicts.length], [0, isDeleteLater ? 0 : 3], 'the delete that lost is told')
+      }
+})
+
 t.test('a later edit or move wins over the delete of an import that was not sent', async (t) => {
   const patches: Partial<PlaintextBookmark>[] = [{ title: 'later' }, { parentId: 'elsewhere' }]
   for (const [index, patch] of [...patches, ...patches].entries()) {
@@ -242,6 +271,97 @@ t.test('an import that is undone leaves what another device had brought before',
   const { changed } = (await edits.undo()) ?? {}
   await sync(b, a)
   t.same([outline(b.sync.tree()), outline(a.sync.tree()), changed?.length], ['f[x]', 'f[x]', 2])
+})
+
+t.test('an import that is undone leaves what another device has brought, too, whoever was first', async (t) => {
+  for (const order of ['yielded', 'not sent', 'there already', 'later'] as const) {
+    const { person, a, b } = await people.open(t)
+    const edits = undoable(a.sync)
+    const bring = () => b.sync.importBookmarks(bookmarksIn(first))
+    if (order === 'yielded' || order === 'not sent') await bring()
+    await person.world.pass(1000)
+    await edits.importBookmarks(bookmarksIn(second))
+    await sync(a)
+    if (order !== 'not sent' && order !== 'later') await sync(b)
+    if (order === 'there already') await bring()
+    await person.world.pass(1000)
+    await edits.undo()
+    t.equal(a.sync.bookmarks().size, 0)
+    await person.world.pass(1000)
+    if (order === 'later') await bring()
+    await sync(a, b, a)
+    t.same([a.sync.bookmarks().size, b.sync.bookmarks().size], [3, 3], order)
+    t.same([a.conflicts, b.conflicts], [[], []])
+  }
+})
+
+t.test('two devices that undo their imports have deleted what both have brought', async (t) => {
+  const { a, b } = await people.open(t)
+  const [ofA, ofB] = [undoable(a.sync), undoable(b.sync)]
+  await ofB.importBookmarks(bookmarksIn(first))
+  await ofA.importBookmarks(bookmarksIn(first))
+  await sync(a, b)
+  for (const edits of [ofB, ofA]) {
+    await edits.undo()
+    await sync(a, b, a)
+  }
+  t.same([a.sync.bookmarks().size, b.sync.bookmarks().size], [0, 0])
+})
+
+t.test('an import that is undone leaves what another device has edited before it heard of that', async (t) => {
+  const { person, a, b } = await people.open(t)
+  const edits = undoable(a.sync)
+  await edits.importBookmarks(bookmarksIn(first))
+  await sync(a, b)
+  await person.world.pass(1000)
+  await b.sync.update(named(b, urlOf('x')).id, { title: 'edited' })
+  await person.world.pass(1000)
+  await edits.undo()
+  await sync(b, a, b)
+  t.same([outline(a.sync.tree()), outline(b.sync.tree())], ['edited', 'edited'])
+})
+
+t.test('of a file that was imported twice before it was sent, the later import counts against a delete', async (t) => {
+  const { person, a, b } = await people.open(t)
+  const bring = ({ sync }: Device) => sync.importBookmarks(bookmarksIn(first))
+  await bring(a)
+  await person.world.pass(1000)
+  await bring(b)
+  await sync(b)
+  await person.world.pass(1000)
+  await remove(b, [...b.sync.bookmarks().keys()])
+  await person.world.pass(1000)
+  await bring(a)
+  await sync(a, b)
+  t.same([a.sync.bookmarks().size, b.sync.bookmarks().size], [3, 3])
+})
+
+t.test('an import that is undone leaves deleted what it had brought back, as of when that was deleted', async (t) => {
+  for (const [isImportLater, wasSent] of [
+    [true, true],
+    [false, true],
+    [true, false],
+    [false, false],
+  ]) {
+    const { person, a, b } = await people.open(t)
+    const edits = undoable(b.sync)
+    await b.sync.importBookmarks(bookmarksIn(first))
+    if (wasSent) await sync(b)
+    const importing = async () => {
+      await person.world.pass(1000)
+      await a.sync.importBookmarks(bookmarksIn(first))
+      await sync(a)
+    }
+    if (!isImportLater) await importing()
+    await person.world.pass(1000)
+    await b.sync.remove([...b.sync.bookmarks().keys()])
+    if (isImportLater) await importing()
+    await person.world.pass(1000)
+    await edits.importBookmarks(bookmarksIn(first))
+    await edits.undo()
+    await sync(b, a, b)
+    t.same([a.sync.bookmarks().size, b.sync.bookmarks().size], isImportLater ? [3, 3] : [0, 0])
+  }
 })
 
 t.test('an import that is done again yields, too', async (t) => {

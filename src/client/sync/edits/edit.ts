@@ -10,6 +10,15 @@ import { latestTimestamp, ownIds, releaseHeld, viewOf } from '../store/row.ts'
 import { nextTick } from '../store/service-clock.ts'
 import type { Row, Waiting } from '../store/store.ts'
 
+/** An event id that begins so is not one that the service gives (see `isOfSecondLife`). */
+const madeHere = 'e'
+/** That of a delete by which a device takes back what it has brought. It deletes nothing that another device has brought, too. */
+const undoMark = `${madeHere}u`
+
+export function isUndo(eventId: string): boolean {
+  return eventId.startsWith(undoMark)
+}
+
 /** The new content of a bookmark, or null to delete it. */
 export type Edit = { id: string } & (
   | { bookmark: PlaintextBookmark; sealed: SealedRecord }
@@ -24,7 +33,7 @@ interface Basis {
   overwrites?: boolean | undefined
   /** True if its maker knew of no bookmark under this id. */
   isNew?: boolean | undefined
-  /** Of a merge: the timestamp that it must just exceed, besides those in the row. A person's later edit is later than it. */
+  /** Of a merge or an undo: the timestamp that it must just exceed, besides those in the row. A person's later edit is later. */
   above?: number | undefined
   /** If the bookmark comes from a file; an `import` yields to what others have. `undo`: what was never sent is taken back. */
   source?: 'import' | 'restore' | 'undo' | undefined
@@ -60,9 +69,10 @@ interface EditContext extends Pick<Engine, 'userId' | 'deviceId'>, Basis {
 function editRow(row: Row, edit: Edit, context: EditContext): Row {
   const view = viewOf(row)
   if (edit.sealed ? view.data_hash === edit.sealed.data_hash : view.bookmark === null) return row
-  const released = releaseHeld(row)
+  const released = edit.bookmark ? releaseHeld(row) : forgetImport(releaseHeld(row))
   const sent = row.waiting.filter((waiting) => waiting.sent)
-  const mayBeThere = context.source !== 'undo' && (context.isFirst || row.waiting.some(({ imported }) => imported))
+  const takesBack = context.source === 'undo' && row.waiting.every(({ deletion }) => !deletion)
+  const mayBeThere = !takesBack && (context.isFirst || row.waiting.some(({ imported }) => imported))
   const isUnknownThere = !mayBeThere && sent.length === 0 && !row.held && !row.version?.bookmark && !row.unreadable
   if (edit.bookmark === null && isUnknownThere) return { ...released, waiting: [] }
   // A delete of what is held goes on top of that one: somebody else may say no to it.
@@ -73,14 +83,14 @@ function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
   const { userId, deviceId, tick, cursor, source } = context
   const last = row.waiting.at(-1)
   const change = {
-    // With the letter, it is no id that the service gives (see `isOfSecondLife`).
-    id: `e${uuidv7()}`,
+    id: `${source === 'undo' ? undoMark : madeHere}${uuidv7()}`,
     user_id: userId,
     entity_type: 'bookmark' as const,
     entity_id: edit.id,
     timestamp: Math.max(tick, latestTimestamp(row, last ? [last.change] : []) + 1),
     device_id: deviceId,
     base: baseOf(row, cursor),
+    ...(source === 'undo' && last?.deletion),
   }
   // Whoever made the delete that is held here is told, too.
   const overwrites = context.overwrites || last?.overwrites || row.held
@@ -88,7 +98,9 @@ function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
   const imported = source && edit.bookmark ? edit.bookmark : (last?.imported ?? deleted)
   const yields = source ? source === 'import' : last?.yields
   const origin = imported && { imported, ...(yields && { yields }) }
-  const state = { sent: false, ...(overwrites && { overwrites: true }), ...origin }
+  const isUndelete = source && last && !last.bookmark && !last.sent
+  const deletion = isUndelete ? { id: last.change.id, timestamp: last.change.timestamp } : last?.deletion
+  const state = { sent: false, ...(overwrites && { overwrites: true }), ...origin, ...(deletion && { deletion }) }
   if (edit.bookmark === null) return { change: { ...change, operation: 'delete' }, bookmark: null, ...state }
   const there = row.waiting.findLast(({ sent }) => sent) ?? releaseHeld(row).version
   const isNew = context.isNew || (last?.overwrites && last.change.operation === 'create')
@@ -119,14 +131,26 @@ export async function removeBookmarks(
   const edits = ids.map((id) => ({ id, bookmark: null, sealed: null }))
   const { cursor } = parts.replica.meta
   await turn
+  if (takesBack) return takeBack(parts, edits, cursor)
+  await queueEdits(parts, edits, cursor)
+}
+
+/** Anything that others have set since is later than these deletes. */
+async function takeBack(parts: Engine, edits: readonly Edit[], cursor: number): Promise<void> {
   const own = ownIds(parts.replica.meta, parts.deviceId)
-  await queueEdits(
-    parts,
-    edits,
-    cursor,
-    ({ waiting, version }) => !takesBack || waiting.length > 0 || own.has(version?.device_id ?? ''),
-    () => (takesBack ? 'undo' : undefined),
+  const ids = edits.map(({ id }) => id)
+  await parts.replica.commit(ids, 'local', (draft) =>
+    paced(edits, (edit) => {
+      const row = draft.get(edit.id)
+      const isOwn = row.waiting.length > 0 || own.has(row.version?.device_id ?? '')
+      if (isOwn) applyEdit(draft, row, edit, parts, { cursor, source: 'undo', above: 0 })
+      else draft.set(forgetImport(row))
+    }),
   )
+}
+
+function forgetImport(row: Row): Row {
+  return row.importedAt === undefined ? row : { ...row, importedAt: undefined }
 }
 
 /**

@@ -12,6 +12,7 @@ import { RecordError } from '../../errors.ts'
 import { nextTurn, paced } from '../../timing/paced.ts'
 import type { Connected } from '../engine.ts'
 import { viewOf } from '../store/row.ts'
+import { correctedNow } from '../store/service-clock.ts'
 import type { Row } from '../store/store.ts'
 import { type Edit, queueEdits, type SealedEdit, sealOne } from './edit.ts'
 import { sealList } from './seal-list.ts'
@@ -87,7 +88,13 @@ export async function restoreList(
 ): Promise<ImportReport> {
   const { formed, failed } = await sortByForm(bookmarks, parts.signal)
   const added = new Map(formed.map((bookmark) => [bookmark, bookmark]))
-  const inTheirPlaces: ImportPlan = { added, changed: new Map(), repaired: new Set(), dissolved: new Set() }
+  const inTheirPlaces: ImportPlan = {
+    added,
+    changed: new Map(),
+    repaired: new Set(),
+    dissolved: new Set(),
+    known: new Set(),
+  }
   return queueAccepted(parts, formed, options, inTheirPlaces, failed, overwrite)
 }
 
@@ -120,7 +127,7 @@ async function queueAccepted(
   parts: Connected,
   bookmarks: readonly PlaintextBookmark[],
   { onProgress }: Pick<ImportOptions, 'onProgress'>,
-  { added, changed, repaired, dissolved }: ImportPlan,
+  { added, changed, repaired, dissolved, known }: ImportPlan,
   malformed: ImportReport['failed'],
   overwrites = false,
 ): Promise<ImportReport> {
@@ -165,6 +172,7 @@ async function queueAccepted(
     if (isAccepted) edited.push(id)
     else if (!isChange) {
       existing.push(listedId(id))
+      known.add(id)
       reduced.delete(id)
     }
     return isAccepted
@@ -172,9 +180,23 @@ async function queueAccepted(
   await queueEdits(parts, [...changes, ...edits.values()], cursor, accepted, ({ id }) =>
     edits.has(id) ? (overwrites ? 'restore' : 'import') : undefined,
   )
+  await noteImport(parts, [...known])
   const imported = bookmarks.length - existing.length - repaired.size - dissolved.size - failed.length
   const mended = [...repaired].map(({ id }) => id)
   return { imported, existing, repaired: mended, failed: [...malformed, ...failed], reduced: [...reduced], edited }
+}
+
+/** A delete that another device has made before, and that was not pulled yet, is to lose to the import. */
+async function noteImport({ replica, clock }: Connected, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  await replica.commit(ids, 'local', (draft) => {
+    const importedAt = correctedNow(clock, draft.meta)
+    const note = (id: string) => {
+      const row = draft.get(id)
+      if (viewOf(row).bookmark) draft.set({ ...row, importedAt })
+    }
+    return paced(ids, note)
+  })
 }
 
 /** A bookmark must not be lost because its icon is too large, or what a browser says of it besides. */
@@ -208,6 +230,8 @@ interface ImportPlan {
   repaired: Set<PlaintextBookmark>
   /** Listed folders whose contents go to the top level. */
   dissolved: Set<PlaintextBookmark>
+  /** The ids of the existing bookmarks that are listed. */
+  known: Set<string>
 }
 
 /**
@@ -237,7 +261,13 @@ export async function planImport(
   const contents = arrange(list)
   await nextTurn()
   const byFolder = new Map<string | undefined, PlaintextBookmark[]>()
-  const plan: ImportPlan = { added: new Map(), changed: new Map(), repaired: new Set(), dissolved: new Set() }
+  const plan: ImportPlan = {
+    added: new Map(),
+    changed: new Map(),
+    repaired: new Set(),
+    dissolved: new Set(),
+    known: new Set(),
+  }
   const pending = findTopLevel(list, contents, existing, into)
   // A folder may have all of the list in it.
   function* planAll(): Generator<void> {
@@ -315,9 +345,11 @@ function* findMissing(
 }
 
 /** If a file comes again that was read in the wrong charset, what it says now is what it said then. */
-function repair(item: PlaintextBookmark, place: Place, existing: PathIndex, { changed, repaired }: ImportPlan): void {
+function repair(item: PlaintextBookmark, place: Place, existing: PathIndex, plan: ImportPlan): void {
+  const { changed, repaired } = plan
   const { id } = existing.nodes.has(item.id) ? item : { id: sameIn(place, item) }
   const known = existing.nodes.get(id ?? '')?.bookmark
+  if (known) plan.known.add(known.id)
   const legible = known && withLegibleText(changed.get(known.id) ?? known, item)
   if (!legible) return
   changed.set(legible.id, legible)

@@ -3,6 +3,7 @@ import { isEqual } from '../../bookmark/equal.ts'
 import { differingFields, mergeBookmarks, withFieldsOf } from '../../bookmark/merge.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { isDerivedId } from '../../crypto/derived-id.ts'
+import { isUndo } from '../edits/edit.ts'
 import { fieldsLost } from '../store/conflicts.ts'
 import type { Conflict } from '../store/emitter.ts'
 import { newestOf, versionOf, viewOf } from '../store/row.ts'
@@ -34,7 +35,7 @@ export interface Unseen {
 export interface MergedEdit {
   /** Null: a delete. */
   bookmark: PlaintextBookmark | null
-  basis: { cursor: number; overwrites: boolean; isNew: boolean; above: number }
+  basis: { cursor: number; overwrites: boolean; isNew: boolean; above: number; source?: 'import' }
   /** What is lost if there is no room for it. */
   orLost?: readonly Lost[]
 }
@@ -73,9 +74,43 @@ export function mergeVersion(row: Row, version: Version, circumstances: Circumst
     const anew = { ...row, version: { ...version, changed, before }, unreadable }
     return { kind: 'taken', row: withSeen(anew, circumstances.cursor) }
   }
+  if (outlives(row, version)) return broughtAgain(row, version, circumstances)
   const last = row.waiting.at(-1)
   if (last) return mergeWaiting(row, last, version, circumstances)
   return { kind: 'taken', row: taking(row, version, circumstances), lost: overwrittenBy(version, row, circumstances) }
+}
+
+/** True if a delete is earlier than an import of the same here, or takes back what another device has brought, too. */
+function outlives(row: Row, version: Version): boolean {
+  const last = row.waiting.at(-1)
+  const importedAt = importTimeOf(row)
+  if (version.bookmark || !viewOf(row).bookmark || importedAt === undefined) return false
+  if (isUndo(version.event_id)) return true
+  const isLater = last && compareVersions(versionOf(last), version) > 0
+  return !isLater && importedAt > version.timestamp
+}
+
+/** When this device has imported it, unless that was deleted since. */
+function importTimeOf({ importedAt, waiting }: Row): number | undefined {
+  const last = waiting.at(-1)
+  return last?.imported && last.bookmark ? Math.max(last.change.timestamp, importedAt ?? 0) : importedAt
+}
+
+/** The device that deleted it is told, unless it has only taken back its own import. */
+function broughtAgain(row: Row, version: Version, circumstances: Circumstances): Merged {
+  const last = row.waiting.at(-1)
+  const isEdited = last && !isEqual(last.bookmark, last.imported)
+  const overwrites = !isUndo(version.event_id)
+  const basis = {
+    cursor: overwrites ? circumstances.base : circumstances.cursor,
+    overwrites,
+    isNew: false,
+    above: (importTimeOf(row) ?? 0) - 1,
+    ...(!isEdited && { source: 'import' as const }),
+  }
+  const { bookmark } = viewOf(row)
+  const gone = { ...row, version, waiting: [], held: null, unreadable: unreadableAfter(row, version) }
+  return { kind: 'taken', row: gone, edit: { bookmark, basis } }
 }
 
 function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: Circumstances): Merged {
@@ -220,7 +255,8 @@ function beforeEdits(known: Version, { operation }: Version, { ownIds, overwrite
 
 /** The row with the version instead of all pending edits. A delete of a visible bookmark is held until their number is known. */
 function taking(row: Row, version: Version, { base }: Circumstances): Row {
-  const without = { ...row, waiting: [], unreadable: unreadableAfter(row, version) }
+  const importedAt = version.bookmark ? importTimeOf(row) : undefined
+  const without = { ...row, waiting: [], unreadable: unreadableAfter(row, version), importedAt }
   const isHeld = version.bookmark === null && viewOf(without).bookmark !== null
   return isHeld ? { ...without, held: { ...version, base } } : { ...without, version, held: null }
 }

@@ -55,6 +55,8 @@ export interface Waiting {
   overwrites?: boolean | undefined
   /** What an import or a restore has brought, or was deleted before the first pull: other devices may have it, too. */
   imported?: PlaintextBookmark | undefined
+  /** The delete in whose place an import was made, which was not sent: an undo of the import makes it again. */
+  deletion?: Pick<components['schemas']['Change'], 'id' | 'timestamp'> | undefined
   /** True if it is not to change what others have set: edits of the user are merged as made on `imported`. */
   yields?: boolean | undefined
 }
@@ -86,6 +88,8 @@ export interface Row {
   readonly unreadable: Unreadable | null
   /** Edits that lost, and about which the user has not decided yet, oldest first. */
   readonly conflicts: readonly Conflict[]
+  /** When a file that has it was imported here last (Unix ms), if it was there already: an earlier delete loses to that. */
+  readonly importedAt?: number | undefined
 }
 
 /** The device's knowledge besides the bookmarks. */
