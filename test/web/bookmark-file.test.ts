@@ -126,6 +126,7 @@ else {
         await show(page, 'settings')
         await page.setInputFiles('input[type="file"]:not([accept])', file)
         await page.getByText('Encrypting').waitFor()
+        t.ok(await page.getByRole('button', { name: 'Import a bookmark file' }).isDisabled(), 'one at a time')
         const asked = page.waitForEvent('dialog').then((dialog) => dialog.accept())
         await Promise.all([page.reload(), asked])
       }
@@ -137,6 +138,7 @@ else {
       await page.getByRole('region', { name: 'Interrupted import' }).getByRole('button').first().click()
       await importFile(page, file)
       await page.getByText('4,000 bookmarks and folders imported').waitFor()
+      t.ok(await page.getByRole('button', { name: 'Import a bookmark file' }).isEnabled())
       await page.reload()
       await live(page)
       t.equal(await notice.count(), 0, 'it has ended')

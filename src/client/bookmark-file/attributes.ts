@@ -81,7 +81,7 @@ export function readAddress(href: string): string {
 const secondsUntil1970 = 11_644_473_600
 
 /** 0 means unknown, as does anything that is neither a number nor a date. */
-function readDate(value = ''): string | undefined {
+export function readDate(value = ''): string | undefined {
   const text = value.trim()
   const seconds = /^\d{1,19}(\.\d+)?$/.test(text) ? secondsOf(Number(text)) : parseDate(text) / 1000
   return seconds >= 1 ? new Date(Math.floor(seconds) * 1000).toISOString() : undefined

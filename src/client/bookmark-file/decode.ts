@@ -1,5 +1,6 @@
 /** Bytes within which a page names its charset, with room for a long comment. */
 const headLength = 4096
+const escapeByte = 0x1b
 
 const marks = [
   { label: 'utf-8', mark: [0xef, 0xbb, 0xbf] },
@@ -9,18 +10,21 @@ const marks = [
 
 /**
  * The text of a file. A byte order mark decides; else it is UTF-8 if all of it, or most of what is not ASCII, is valid, whatever
- * its META says, since other charsets hardly ever look like that; else what META names; else windows-1252, as browsers assume.
+ * its META says, since other charsets hardly ever look like that (but for ISO-2022-JP, whose bytes are all ASCII); else what META
+ * names; else windows-1252, as browsers assume.
  */
 export function decodeFile(input: string | Uint8Array): string {
   if (typeof input === 'string') return input.replace(/^\uFEFF/, '')
   const marked = marks.find(({ mark }) => mark.every((byte, index) => input[index] === byte))
   if (marked) return new TextDecoder(marked.label).decode(input)
+  const label = labelIn(input)
+  const named = decoderOf(label)
+  if (named.encoding === 'iso-2022-jp' && input.includes(escapeByte)) return named.decode(input)
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(input)
   } catch {
     const text = new TextDecoder('utf-8').decode(input)
-    const label = labelIn(input)
-    return isMostlyRight(text, label) ? text : decoderOf(label).decode(input)
+    return isMostlyRight(text, label) ? text : named.decode(input)
   }
 }
 

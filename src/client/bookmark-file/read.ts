@@ -4,7 +4,7 @@ import { paced } from '../timing/paced.ts'
 import type { Attributes } from './attributes.ts'
 import { decodeFile } from './decode.ts'
 import { addItem, type Item, inside, type Level, topLevel } from './place.ts'
-import { countLinks, decodeText, readTags, type TagReader } from './tags.ts'
+import { countDamagedLinks, decodeText, readTags, type TagReader } from './tags.ts'
 
 /**
  * Reads a Netscape bookmark file, the format that every browser exports.
@@ -54,6 +54,7 @@ export interface BookmarkFile {
 class Reader implements TagReader {
   /** The links that a reader of lines finds. */
   readonly #links: number
+  #withoutAddress = 0
   /** A file without DT has its links and folders at the beginning of lines. */
   readonly #hasItems: boolean
   #sawList: boolean
@@ -70,7 +71,7 @@ class Reader implements TagReader {
   #listsInside = 0
 
   constructor(html: string) {
-    this.#links = countLinks(html)
+    this.#links = countDamagedLinks(html)
     this.#hasItems = /<dt[\s>]/i.test(html)
     // Old ones have no list around their items.
     this.#sawList = /^\s*<!DOCTYPE NETSCAPE/i.test(html) || this.#links > 0
@@ -81,8 +82,8 @@ class Reader implements TagReader {
   }
 
   open(name: string, attributes: Attributes, begins: boolean): void {
-    if (this.#isText(name, attributes, begins)) {
-      if (name === 'br' && this.#reading === 'dd') this.#text += '\n'
+    if (name === 'br' && this.isReading) this.#text += this.#reading === 'dd' ? '\n' : ' '
+    else if (this.#isText(name, attributes, begins)) {
       if (name === 'dl') this.#listsInside++
     } else if (name === 'a') this.#addLink(attributes)
     else if (name === 'h3') this.#addFolder(attributes)
@@ -118,7 +119,7 @@ class Reader implements TagReader {
   end(): BookmarkFile {
     this.#finish()
     if (!this.#sawList) throw new BookmarkFileError('unknown', 'This is not a bookmark file')
-    const links = this.#bookmarks.filter(({ url }) => url !== undefined).length
+    const links = this.#bookmarks.filter(({ url }) => url !== undefined).length - this.#withoutAddress
     return { bookmarks: this.#bookmarks, unread: Math.max(0, this.#links - links) }
   }
 
@@ -126,8 +127,9 @@ class Reader implements TagReader {
     return this.#levels.at(-1) ?? this.#top
   }
 
-  #addLink({ href = '', ...attributes }: Attributes): void {
-    this.#add({ title: '', url: href, attributes })
+  #addLink({ href, ...attributes }: Attributes): void {
+    if (href === undefined) this.#withoutAddress++
+    this.#add({ title: '', url: href ?? '', attributes })
     this.#reading = 'a'
   }
 

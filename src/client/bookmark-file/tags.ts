@@ -112,6 +112,17 @@ export function countLinks(html: string): number {
   return html.match(/<dt>\s*<a\s/gi)?.length ?? 0
 }
 
+const linkStart = '<dt><a href='
+/** A link at the start of a line, also if a character of its tags is missing, wrong or one too many. */
+const damagedLinks = [...linkStart].map((_, at) => `${linkStart.slice(0, at)}[^]{0,2}${linkStart.slice(at + 1)}`)
+// A description may begin with a link.
+const anyLink = new RegExp(`[\\n\\r][ \\t]*(?!<dd>)(?:${damagedLinks.join('|')})|<dt>\\s*<a\\s`, 'gi')
+
+/** The same with those whose tags are damaged, so that they are not read. */
+export function countDamagedLinks(html: string): number {
+  return html.match(anyLink)?.length ?? 0
+}
+
 /** A line break is one character, whatever the file has; linkding's lines end in LF CR. */
 export function decodeText(text: string): string {
   return decodeHTML(toLines(text))

@@ -37,6 +37,11 @@ const job = sharedValue<ImportJob | undefined>(undefined)
 
 export const useImportJob = job.use
 
+/** The report of an import would take the place of another's. */
+export function isRunning(job: ImportJob | undefined): boolean {
+  return job !== undefined && job.what !== 'Done' && job.what !== 'Failed'
+}
+
 type Importer = Pick<App, 'sync' | 'userId'>
 
 /** @param ask asks whether a web page with so many bookmarks in it is to be imported, and if so, calls `go` */

@@ -8,7 +8,7 @@ import { Progress } from '../ui/waiting.tsx'
 import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
 import { Backups } from './backups.tsx'
-import { type ImportJob, importFile, useImportJob } from './import-job.ts'
+import { type ImportJob, importFile, isRunning, useImportJob } from './import-job.ts'
 
 /** What comes in, and what is kept elsewhere. */
 export function Settings() {
@@ -40,7 +40,11 @@ function BookmarkFiles() {
       <h2>{later.settings.files}</h2>
       <p>{later.settings.filesMore}</p>
       <div class="bar">
-        <FileButton label={later.settings.importFile} chosen={(file) => importFile(app, file, askAboutPage)} />
+        <FileButton
+          label={later.settings.importFile}
+          disabled={isRunning(job)}
+          chosen={(file) => importFile(app, file, askAboutPage)}
+        />
         <Button onClick={() => write('html')}>{later.settings.saveFile}</Button>
         <Button onClick={() => write('json')}>{later.settings.saveJson}</Button>
         <Button onClick={() => write('csv')}>{later.settings.saveCsv}</Button>

@@ -6,11 +6,12 @@ interface FileButtonProps {
   label: string
   /** The endings of the files' names. Default: any file. */
   accept?: string
+  disabled?: boolean
   chosen: (file: File) => Promise<unknown>
 }
 
 /** A button that lets the person choose a file. */
-export function FileButton({ label, accept, chosen }: FileButtonProps) {
+export function FileButton({ label, accept, disabled, chosen }: FileButtonProps) {
   const input = useRef<HTMLInputElement>(null)
   const showFailure = useContext(ShowFailure)
   const change = async (input: HTMLInputElement) => {
@@ -20,11 +21,14 @@ export function FileButton({ label, accept, chosen }: FileButtonProps) {
   }
   return (
     <>
-      <Button onClick={() => input.current?.click()}>{label}</Button>
+      <Button disabled={disabled} onClick={() => input.current?.click()}>
+        {label}
+      </Button>
       <input
         ref={input}
         type="file"
         accept={accept}
+        disabled={disabled}
         aria-label={label}
         hidden
         onChange={(event) => change(event.currentTarget)}

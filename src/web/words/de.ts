@@ -928,9 +928,9 @@ export const deLater: LaterWords = {
       }),
     damaged: (count) =>
       plural(count, {
-        one: 'In # Zeile der Datei stehen Anführungszeichen oder Kommas nicht, wie es sich für CSV gehört. Sehen Sie nach, ob sie richtig ankam:',
+        one: '# Zeile der Datei hat zu wenige oder zu viele Zellen, ein überzähliges Anführungszeichen, keine Adresse oder ein unklares Datum. Sehen Sie nach, ob sie richtig ankam:',
         other:
-          'In # Zeilen der Datei stehen Anführungszeichen oder Kommas nicht, wie es sich für CSV gehört. Sehen Sie nach, ob sie richtig ankamen:',
+          '# Zeilen der Datei haben zu wenige oder zu viele Zellen, ein überzähliges Anführungszeichen, keine Adresse oder ein unklares Datum. Sehen Sie nach, ob sie richtig ankamen:',
       }),
     andMore: (count) => plural(count, { one: 'und # weitere', other: 'und # weitere' }),
     reduced: (count) =>

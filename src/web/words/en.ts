@@ -865,9 +865,9 @@ export const enLater = {
       }),
     damaged: (count: number) =>
       plural(count, {
-        one: 'In # row of the file, quotation marks or commas are not as CSV has them. See whether it came as it should:',
+        one: '# row of the file has too few or too many cells, a stray quotation mark, no address, or an unclear date. See whether it came as it should:',
         other:
-          'In # rows of the file, quotation marks or commas are not as CSV has them. See whether they came as they should:',
+          '# rows of the file have too few or too many cells, a stray quotation mark, no address, or an unclear date. See whether they came as they should:',
       }),
     andMore: (count: number) => plural(count, { one: 'and # more', other: 'and # more' }),
     reduced: (count: number) =>

@@ -68,6 +68,27 @@ t.test('A line that looks like a row is a part of its cell in a row of our own',
   t.same(damaged, ['https://d.example/,"D,,,,,,'])
 })
 
+t.test('A row that lacks a cell or an address is left out and named', async (t) => {
+  const damaged = ['https://a.example/,A', 'B,https://b.example/,n', 'Note: and/or,C,n', ',D,n']
+  const usable = ['https://e.example/a b', 'javascript:alert(1 + 2)', 'about:config', 'mailto:f@example.org']
+  const rows = usable.flatMap((url, at) => [`${url},title,n`, damaged[at]])
+  const result = await read(['url,title,note', ...rows].join('\n'))
+  t.same([result.links.map(({ url }) => url), result.damaged, result.unread], [usable, damaged, 4])
+  t.equal((await read('url,title,\nhttps://a.example/,A\n')).links.length, 1, 'a column without a name')
+})
+
+t.test('A date that cannot be read is left out, and its row named', async (t) => {
+  const [unclear, readable] = [
+    ['1/2/2023', '01.02.2023', '13/12/2023', 'yesterday'],
+    ['2016-06-15', '1466009412', '0', '-1', ''],
+  ]
+  const rows = [...unclear, ...readable].map((date, at) => `https://example.org/${at},${date}`)
+  const { bookmarks, damaged } = await readBookmarks(new TextEncoder().encode(`url,created\n${rows.join('\n')}`))
+  const dates = ['2016-06-15T00:00:00.000Z', '2016-06-15T16:50:12.000Z', undefined, undefined, undefined]
+  t.same([bookmarks.map(({ dateAdded }) => dateAdded).slice(4), damaged], [dates, rows.slice(0, 4)])
+  t.equal(bookmarks.filter(({ dateAdded }) => dateAdded).length, 2)
+})
+
 t.test('The separator is the one that has `url` as a column of its own', async (t) => {
   const links = [{ url: 'https://a.example/', title: '', note: 'A' }]
   for (const header of ['url,title; or name,note', 'url|title; or, name|note', 'url\ttitle, or; name\tnote'])

@@ -20,6 +20,35 @@ t.test('5,000 links after an unescaped tag are there', async (t) => {
   t.same([bookmarks.length, unread, bookmarks[0]?.description], [5001, 0, 'use <script> tags'])
 })
 
+t.test('a link whose tags are damaged in one place is read, or counted as one that was not', async (t) => {
+  const [tags, rest] = ['<DT><A HREF', '="https://two.example/" ADD_DATE="1">Two</A>']
+  for (const described of ['', '\n<DD>words'])
+    for (let at = 0; at < tags.length; at++)
+      for (const wrong of ['', 'x', ' ', '\n', '<', '>', '/', '"', '='])
+        for (const behind of [at, at + 1]) {
+          const item = tags.slice(0, at) + wrong + tags.slice(behind) + rest
+          const [one, three] = ['one', 'three'].map((name) => `<DT><A HREF="https://${name}.example/">${name}</A>`)
+          const { bookmarks, unread } = readBookmarkFile(`<DL><p>\n${one}${described}\n    ${item}\n${three}\n</DL><p>`)
+          const has = (name: string) => bookmarks.some(({ url }) => url?.startsWith(`https://${name}.example/`))
+          if (!has('one') || !has('three') || !(has('two') || unread === 1)) t.fail(JSON.stringify([item, unread]))
+        }
+  const { unread } = readBookmarkFile(
+    '<DL><p>\n<DT><A HREF="u">x</A>\n<DD><A HREF="u">A link</A> in a description\n</DL>',
+  )
+  t.equal(unread, 0)
+})
+
+t.test('a line break in a title is a space', async (t) => {
+  const file = '<DL><DT><A HREF="u">One<br>Two</A><DD>three<BR>four<DT><H3>five<BR/>six</H3></DL>'
+  t.match(readBookmarkFile(file).bookmarks, [{ title: 'One Two', description: 'three\nfour' }, { title: 'five six' }])
+})
+
+t.test('a Japanese file whose bytes are all ASCII is read in the charset that it names', async (t) => {
+  const meta = '<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=ISO-2022-JP">'
+  const file = Buffer.from(`${meta}<DL><DT><A HREF="u">\x1b$BF|K\\\x1b(B</A></DL>`)
+  t.match(readBookmarkFile(file).bookmarks, [{ title: '日本' }])
+})
+
 t.test('a bookmarklet with quotes that nobody escaped is whole', async (t) => {
   const programs = [
     'alert("x" + "y")',

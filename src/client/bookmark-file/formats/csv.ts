@@ -2,6 +2,7 @@ import { isEqual } from '../../bookmark/equal.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { paced } from '../../timing/paced.ts'
 import { arrange } from '../arrange.ts'
+import { readDate } from '../attributes.ts'
 import { addItem, inside, type Level, topLevel } from '../place.ts'
 import type { BookmarkFile } from '../read.ts'
 import { type CsvRow, readRows } from './csv-rows.ts'
@@ -34,15 +35,18 @@ export async function readCsv(text: string): Promise<BookmarkFile> {
   const levelAt = folderFinder(bookmarks)
   const [damaged, distinct]: [string[], ReturnType<typeof idKeeper>] = [[], idKeeper()]
   let unread = 0
+  const width = names.findLastIndex((name) => name !== '') + 1
   const add = ({ cells, line, isDamaged }: CsvRow) => {
     const whole = isDamaged ? undefined : withJoinedCells(cells, names, delimiter)
     const row: Row = (column) => (whole ?? cells)[columns.get(column) ?? -1] ?? ''
     const own = ownBookmark(row)
-    // A quote that nobody closed is no part of an address.
+    // A quote that nobody closed is not part of an address.
     const url = row('url').trim().replace(/^"/, '')
-    if (!whole || (!own && url === '')) damaged.push(line.slice(0, longestLine))
+    // A row that lacks a cell may have the others in the wrong columns.
+    const isUsable = own !== undefined || (cells.length >= width && isAddress(url))
+    if (!whole || !isUsable || (!own && hasUnknownDate(row))) damaged.push(line.slice(0, longestLine))
     if (own) bookmarks.push(distinct(own))
-    else if (url === '') unread++
+    else if (!isUsable) unread++
     else
       bookmarks.push(addItem(levelAt(pathOf(row, has)), { title: row('title'), url, attributes: detailsOf(row, has) }))
   }
@@ -88,8 +92,18 @@ function isLikely(row: readonly string[], joinedAt: number, names: readonly stri
   return row.every((cell, at) => {
     if (at !== joinedAt && cell.startsWith(' ')) return false
     if (names[at] === 'url') return !/\s/.test(cell) && URL.canParse(cell)
-    return !dateColumns.has(names[at] ?? '') || /^[\d:.TZ+ -]*$/.test(cell)
+    return !dateColumns.has(names[at] ?? '') || /^[\d:./TZ+ -]*$/.test(cell)
   })
+}
+
+/** True of an absolute address, and not of other text: “Note: and/or”. */
+function isAddress(text: string): boolean {
+  return URL.canParse(text) && !/^(?!javascript:|data:)[^/]*\s/i.test(text)
+}
+
+/** True if there is a date that cannot be read, such as 1/2/2023, which means one day or another. A number may mean none. */
+function hasUnknownDate(row: Row): boolean {
+  return [...dateColumns].some((name) => !/^-?\d*(\.\d+)?$/.test(row(name).trim()) && !readDate(row(name)))
 }
 
 function detailsOf(row: Row, has: (column: string) => boolean) {
