@@ -1,8 +1,13 @@
-import { writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import t from 'tap'
+import type { PlaintextBookmark } from '../../src/client/bookmark.ts'
 import { readBookmarkFile, writeBookmarkCsv, writeBookmarkJson } from '../../src/client/bookmark-file.ts'
 import type { FromReader } from '../../src/web/settings/reading-worker.ts'
+import { formatSamples } from '../client/bookmark-file/format-samples.ts'
+import { linesOf } from '../client/bookmark-file/samples.ts'
+import { fileOf, style, tree } from '../client/bookmark-file/writers.ts'
 import { depth } from '../support/depth.ts'
 import { folder } from '../support/service.ts'
 import { importFile, openChromium, openPage } from './fixture.ts'
@@ -14,6 +19,21 @@ const count = depth(20_000, 100_000)
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
+  t.test('Each odd file, and what each source and program writes, is read in the page as it was meant', async (t) => {
+    const page = await openPage(t, browser, 'Olga')
+    const files = await smallFiles()
+    await page.evaluate(() => {
+      const input = document.createElement('input')
+      document.body.append(Object.assign(input, { id: 'small', type: 'file', multiple: true }))
+    })
+    const chosen = files.map(({ name, bytes }) => ({ name, mimeType: '', buffer: Buffer.from(bytes) }))
+    await page.setInputFiles('#small', chosen)
+    const all = await page.evaluate(readEach)
+    t.ok(files.length > 100)
+    const told = all.map((read) => (typeof read === 'string' ? [read] : linesOf(read)))
+    for (const [at, { name, lines }] of files.entries()) t.same(told[at], lines, name)
+  })
+
   t.test('However large a file is, the page reads none of it, and takes its bookmarks in small parts', async (t) => {
     const page = await openPage(t, browser, 'Rita')
     const loaded: string[] = []
@@ -44,6 +64,50 @@ else {
       t.equal(Math.max(...parts) <= longestPart, true, `${format}: no part is large`)
     }
   })
+}
+
+interface InPage {
+  name: string
+  bytes: Uint8Array
+  lines: string[]
+}
+
+/** Files with what is to be read of them, as `linesOf` tells it, or else the fault. */
+async function smallFiles(): Promise<InPage[]> {
+  const folder = new URL('../fixtures/odd-bookmarks/', import.meta.url)
+  const expected: Record<string, string[]> = JSON.parse(await readFile(new URL('expected.json', folder), 'utf8'))
+  const faults: Record<string, string> = { 'empty.html': 'empty', 'only-nul.html': 'unknown' }
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.html'))
+  const odd = names.map(async (name) => {
+    const fault = faults[name]
+    return { name, bytes: await readFile(new URL(name, folder)), lines: fault ? [fault] : (expected[name] ?? []) }
+  })
+  const samples = formatSamples.map(({ source, text, lines }) => ({ name: source, bytes: Buffer.from(text), lines }))
+  const written = fc.sample(fc.tuple(tree, style), depth(100, 2000)).flatMap(([items, style], at) => {
+    const bytes = fileOf(items, style)
+    return items.length > 0 ? { name: `program ${at}`, bytes, lines: linesOf(readBookmarkFile(bytes)) } : []
+  })
+  return [...(await Promise.all(odd)), ...samples, ...written]
+}
+
+/** In the page: what the reader says of each file. */
+async function readEach(): Promise<({ bookmarks: PlaintextBookmark[]; unread: number } | string)[]> {
+  const { files } = document.querySelector('#small') as HTMLInputElement
+  const readOne = (file: File) => {
+    const thread = new Worker('/demo/reading.js', { type: 'module' })
+    const bookmarks: PlaintextBookmark[] = []
+    return new Promise<{ bookmarks: PlaintextBookmark[]; unread: number } | string>((resolve) => {
+      thread.addEventListener('message', ({ data }: MessageEvent<FromReader>) => {
+        if ('part' in data) bookmarks.push(...data.part)
+        else if ('read' in data) resolve({ bookmarks, unread: data.read.unread })
+        else resolve('fault' in data ? data.fault : String(data.error))
+      })
+      thread.postMessage(file)
+    }).finally(() => thread.terminate())
+  }
+  const all: ({ bookmarks: PlaintextBookmark[]; unread: number } | string)[] = []
+  for (const file of files ?? []) all.push(await readOne(file))
+  return all
 }
 
 /** In the page: the numbers of bookmarks in the messages of the reader. */
