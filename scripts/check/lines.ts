@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 
 /** The most lines of TypeScript and JavaScript in these folders. */
 const bounds = [
-  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 67_730 },
-  { what: 'test', folders: ['test'], most: 65_650 },
+  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 68_153 },
+  { what: 'test', folders: ['test'], most: 65_983 },
 ]
 
 for (const { what, folders, most } of bounds) {

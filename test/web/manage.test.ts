@@ -516,7 +516,7 @@ async function select(page: Page, title: string): Promise<void> {
 }
 
 async function undo(page: Page, message: string): Promise<void> {
-  const toast = page.locator('.toast', { hasText: message })
+  const toast = page.locator('.toast', { hasText: message, hasNotText: 'Undone' })
   await toast.getByRole('button', { name: 'Undo' }).click()
   await toast.waitFor({ state: 'detached' })
 }

@@ -16,6 +16,7 @@ const effects = [
   [/^Erase for good$/, { erased: 1 }],
   [/^Erase everything$/, { erased: 100 }],
   [/^Undo$/, { back: 5, gone: 1, moved: 1 }],
+  [/^Redo$/, { back: 1, gone: 5, moved: 1 }],
   [/^Merge into the oldest of each, delete 2$/, { gone: 2 }],
   [/^Alt\+Arrow/, { moved: 1 }],
 ] as const

@@ -115,7 +115,7 @@ export function Root({ client, device }: RootProps) {
     }
     if (device.keepsKey) {
       keepUnsent(sync)
-      keepDraftsOf(userId)
+      keepDraftsOf(userId, keys)
     }
     if (takeScanned() !== undefined) tell(say.app.openAlready)
     setStage({ name: 'open', app: { client: own, sync, keys, userId, person, device } })

@@ -7,7 +7,7 @@ import { go } from '../session/route.ts'
 import { areSingleKeysOn } from '../settings/single-keys.ts'
 import { tellFailure } from '../ui/failure.ts'
 import { shortcutOf } from '../ui/keyboard.ts'
-import { undoLast } from '../ui/tell.ts'
+import { redoLast, undoLast } from '../ui/tell.ts'
 
 /** Keys that work wherever nobody types; Ctrl+K also there. */
 export function useShortcuts(sync: Sync, openCommandBar: () => void): void {
@@ -18,7 +18,9 @@ export function useShortcuts(sync: Sync, openCommandBar: () => void): void {
       f: () => openNew(sync, hereOf(sync)),
       '?': () => go('shortcuts'),
     }
-    const commands: Record<string, () => void> = { k: openCommandBar, z: () => undoLast().catch(tellFailure) }
+    const undo = () => undoLast().catch(tellFailure)
+    const redo = () => redoLast().catch(tellFailure)
+    const commands: Record<string, () => void> = { k: openCommandBar, z: undo, Z: redo, y: redo }
     const press = (event: KeyboardEvent) => {
       const isCommand = event.ctrlKey || event.metaKey
       const key = shortcutOf(event)

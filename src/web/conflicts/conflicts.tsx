@@ -6,6 +6,7 @@ import { withMine } from '../../client/sync/edits/resolve.ts'
 import { Changes, fieldName } from '../history/changes.tsx'
 import { restore, useHistory } from '../history/use-history.ts'
 import { nameOf, quoted } from '../library/kind.ts'
+import { reversible } from '../library/reversible.ts'
 import { useDeviceName } from '../session/context.ts'
 import { Answer, useLoaded } from '../session/loaded.tsx'
 import { unsentOf } from '../session/network.ts'
@@ -58,9 +59,10 @@ function Item({ id, conflicts }: { id: string; conflicts: readonly Conflict[] })
     const before = sync.get(id)
     await sync.resolve(id, 'mine')
     const seen = sync.get(id)
-    tell(isMineDeleted ? say.library.deleted(name) : later.conflicts.lostIsBack(quotedName(seen ?? null)), {
-      undo: () => (before ? sync.put(before, { seen }) : sync.remove(id)),
-    })
+    tell(
+      isMineDeleted ? say.library.deleted(name) : later.conflicts.lostIsBack(quotedName(seen ?? null)),
+      reversible(sync, (edits) => (before ? edits.put(before, { seen }) : edits.remove(id))),
+    )
   }
   const keepTheirs = async () => {
     await sync.resolve(id, 'theirs')

@@ -2,6 +2,7 @@ import { useMemo } from 'preact/hooks'
 import { createHistory, type History } from '../../client/history.ts'
 import type { Sync } from '../../client/index.ts'
 import { type Bookmark, quoted } from '../library/kind.ts'
+import { reversible } from '../library/reversible.ts'
 import { useApp } from '../session/context.ts'
 import { tell } from '../ui/tell.ts'
 import { later } from '../words/later.ts'
@@ -16,9 +17,8 @@ export async function restore(history: History, sync: Sync, id: string, versionI
   const before = sync.get(id)
   await history.restoreVersion(id, versionId)
   const after = sync.get(id)
-  tell(after ? restoredText(sync, after, quoted(after)) : later.history.restoredLater, {
-    undo: () => (before ? sync.put(before, { seen: after }) : sync.remove(id)),
-  })
+  const undo = reversible(sync, (edits) => (before ? edits.put(before, { seen: after }) : edits.remove(id)))
+  tell(after ? restoredText(sync, after, quoted(after)) : later.history.restoredLater, undo)
 }
 
 /** Brings deleted bookmarks back in one step, such as a folder with what was in it. */
@@ -31,7 +31,10 @@ export async function restoreAll(sync: Sync, bookmarks: readonly Bookmark[]): Pr
   const isFolderWhole = others.every(({ parentId = '' }) => ids.has(parentId))
   const withOthers = isFolderWhole ? later.history.withContents : later.history.withMore
   const what = others.length > 0 ? withOthers(quoted(first), others.length) : quoted(first)
-  tell(restoredText(sync, first, what), { undo: () => sync.remove([...ids]) })
+  tell(
+    restoredText(sync, first, what),
+    reversible(sync, (edits) => edits.remove([...ids])),
+  )
 }
 
 function restoredText(sync: Sync, { parentId }: Bookmark, what: string): string {

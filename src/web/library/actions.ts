@@ -10,6 +10,8 @@ import { say } from '../words/words.ts'
 import { withContents } from './contents.ts'
 import { type Bookmark, hostOf, isFolder, quoted } from './kind.ts'
 import { pageOf } from './links.ts'
+import { reveal } from './reveal.ts'
+import { type Edits, reversible } from './reversible.ts'
 import { withTags } from './tag-names.ts'
 
 /** A page of bookmarks. More than a person can see at once is deleted only on a second word. */
@@ -37,11 +39,11 @@ export async function merge(sync: Sync, groups: readonly (readonly string[])[]):
     async () => {
       await sync.put(found.flatMap(merged))
       await sync.remove(removed.map(({ id }) => id))
-      const undo = async () => {
-        await putBack(sync, before, ['tags', 'description', 'favicon'])
-        await sync.put(removed)
+      const undo = async (edits: Edits) => {
+        await putBack(sync, edits, before, ['tags', 'description', 'favicon'])
+        await edits.put(removed)
       }
-      tell(say.library.deleted(countOf(removed)), { undo })
+      tell(say.library.deleted(countOf(removed)), reversible(sync, undo))
     },
   )
 }
@@ -80,8 +82,8 @@ let joined: { removed: readonly Bookmark[]; toast: number | undefined } | undefi
 function tellRemoved(sync: Sync, removed: readonly Bookmark[]): void {
   const before = joined && isLastUndo(joined.toast) ? joined : undefined
   const all = [...new Map([...(before?.removed ?? []), ...removed].map((one) => [one.id, one])).values()]
-  const undo = () => sync.put(all)
-  const toast = tell(say.library.deleted(countOf(all)), { undo, replaces: before?.toast })
+  const steps = reversible(sync, (edits) => edits.put(all))
+  const toast = tell(say.library.deleted(countOf(all)), { ...steps, replaces: before?.toast })
   joined = { removed: all, toast }
   setTimeout(() => {
     if (joined?.toast === toast) joined = undefined
@@ -109,13 +111,13 @@ export async function moveInto(
   const before = existing(sync, ids).filter((bookmark) => bookmark.parentId !== parentId)
   if (before.length === 0) return
   await sync.put([...(fresh ? [fresh] : []), ...before.map((bookmark) => placed(bookmark, parentId))])
-  const undo = async () => {
-    await putBack(sync, before, ['parentId', 'position'])
-    if (fresh) await sync.remove(fresh.id)
+  const undo = async (edits: Edits) => {
+    await putBack(sync, edits, before, ['parentId', 'position'])
+    if (fresh) await edits.remove(fresh.id)
   }
   const what = countOf(before)
   tell(parentId === undefined ? say.library.movedToTop(what) : say.library.movedTo(what, folderText(sync, parentId)), {
-    undo,
+    ...reversible(sync, undo),
     about: ids,
   })
 }
@@ -136,7 +138,7 @@ export async function moveBefore(
   const moved = before.map(({ id }) => id)
   await sync.move(moved, { parentId, before: sibling })
   tell(say.library.moved(countOf(before)), {
-    undo: () => putBack(sync, before, ['parentId', 'position']),
+    ...reversible(sync, (edits) => putBack(sync, edits, before, ['parentId', 'position'])),
     about: ids,
   })
 }
@@ -150,7 +152,8 @@ export async function retag(sync: Sync, ids: readonly string[], added: readonly 
     return withOnly(withTags(kept, added), bookmark)
   })
   await sync.put(after)
-  tell(say.library.tagged(countOf(before)), { undo: () => putBack(sync, before, ['tags']), about: ids })
+  const steps = reversible(sync, (edits) => putBack(sync, edits, before, ['tags']))
+  tell(say.library.tagged(countOf(before)), { ...steps, about: ids })
 }
 
 /** Gives the tag another name in all bookmarks. With the name of another tag, both become one. */
@@ -173,11 +176,10 @@ async function replaceTag(sync: Sync, tag: string, name: string | undefined, tex
   })
   await sync.put(after)
   follow(tag, name)
-  const undo = async () => {
-    await putBack(sync, before, ['tags'])
-    follow(name, tag)
-  }
-  tell(text, { undo, about: before.map(({ id }) => id) })
+  const steps = reversible(sync, (edits) => putBack(sync, edits, before, ['tags']))
+  const undo = () => steps.undo().then(() => follow(name, tag))
+  const redo = () => steps.redo().then(() => follow(tag, name))
+  tell(text, { undo, redo, about: before.map(({ id }) => id) })
 }
 
 function taggedWith(sync: Sync, tag: string): Bookmark[] {
@@ -208,7 +210,10 @@ export async function addAll(sync: Sync, urls: readonly string[], entries: Parti
   const ids = added.map(({ id }) => id)
   const text = say.library.pasted(countOf(added), urls.length - fresh.length)
   if (added.length === 0) tell(say.library.haveAll)
-  else tell(text, { undo: () => sync.remove(ids), about: ids })
+  else {
+    const steps = reversible(sync, (edits) => edits.remove(ids))
+    tell(text, { ...steps, about: ids, show: () => reveal(sync, ids[0] as string) })
+  }
 }
 
 /**
@@ -218,11 +223,12 @@ export async function addAll(sync: Sync, urls: readonly string[], entries: Parti
  */
 export async function save(sync: Sync, bookmark: Bookmark, opened?: Bookmark, fresh?: Bookmark): Promise<void> {
   await sync.put([...(fresh ? [fresh] : []), bookmark], { seen: opened })
-  const undo = async () => {
-    await (opened ? sync.put(opened, { seen: bookmark }) : sync.remove(bookmark.id))
-    if (fresh) await sync.remove(fresh.id)
-  }
-  tell(savedText(sync, bookmark, opened), { undo, about: [bookmark.id] })
+  const steps = reversible(sync, async (edits) => {
+    await (opened ? edits.put(opened, { seen: bookmark }) : edits.remove(bookmark.id))
+    if (fresh) await edits.remove(fresh.id)
+  })
+  const show = () => reveal(sync, bookmark.id)
+  tell(savedText(sync, bookmark, opened), { ...steps, about: [bookmark.id], ...(!opened && { show }) })
 }
 
 /** Names the folder if that is news. */
@@ -244,7 +250,12 @@ function placed({ parentId: _, position: __, ...rest }: Bookmark, parentId: stri
 }
 
 /** Gives the fields the values that they had. What else has changed meanwhile stays. */
-async function putBack(sync: Sync, before: readonly Bookmark[], fields: readonly (keyof Bookmark)[]): Promise<void> {
+async function putBack(
+  sync: Sync,
+  edits: Edits,
+  before: readonly Bookmark[],
+  fields: readonly (keyof Bookmark)[],
+): Promise<void> {
   const restored = before.flatMap((old) => {
     const now = sync.get(old.id)
     if (!now) return []
@@ -255,7 +266,7 @@ async function putBack(sync: Sync, before: readonly Bookmark[], fields: readonly
     }
     return fresh as Bookmark
   })
-  await sync.put(restored)
+  await edits.put(restored)
 }
 
 function countOf(bookmarks: readonly Bookmark[]): string {

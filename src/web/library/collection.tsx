@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useCallback, useMemo, useRef, useState } from 'preact/hooks'
+import { useCallback, useMemo, useRef } from 'preact/hooks'
 import { useSync } from '../../client/react.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import {
@@ -15,13 +15,15 @@ import {
   TrashIcon,
 } from '../ui/icons.tsx'
 import { Menu } from '../ui/menu.tsx'
+import { useRemembered } from '../ui/remembered.ts'
 import { VirtualList } from '../ui/virtual-list.tsx'
 import { say } from '../words/words.ts'
 import { remove } from './actions.ts'
 import { useDrag, useLongPress, useSwipe } from './drag.ts'
 import { type FirstEntries, openNew } from './editor.tsx'
-import { focusRow, neighbourOf, pressed, type Selected, useSelected } from './keys.ts'
+import { neighbourOf, pressed, type Selected, useSelected } from './keys.ts'
 import { openMove } from './move.tsx'
+import { focusRow, useRevealed } from './reveal.ts'
 import { CollectionContext, Row } from './row.tsx'
 import { type Order, sortedBy } from './sorter.ts'
 import { openTags } from './tags.tsx'
@@ -59,6 +61,7 @@ export function Collection(props: CollectionProps) {
   const ownOrder = sorting?.order === 'own' ? folder : undefined
   useDrag(section, { sync, ids, selected: selected.ids, folder: ownOrder, isCards })
   useLongPress(section, toggle)
+  useRevealed(section, ids, folder !== undefined)
   const left = { name: say.ui.delete, run: (id: string) => removeHere([id]) }
   const right = { name: say.library.tag, run: (id: string) => openTags(sync, [id]) }
   useSwipe(section, !isCards && { left, right })
@@ -245,15 +248,4 @@ function SelectionBar({ selected, count, remove, move }: SelectionBarProps) {
       </Button>
     </div>
   )
-}
-
-/** Something that this browser remembers about how the page looks. */
-function useRemembered<T extends string>(name: string, values: readonly T[]): [T, (value: T) => void] {
-  const kept = localStorage.getItem(`look-${name}`)
-  const [value, setValue] = useState<T>(values.find((one) => one === kept) ?? (values[0] as T))
-  const remember = (next: T) => {
-    localStorage.setItem(`look-${name}`, next)
-    setValue(next)
-  }
-  return [value, remember]
 }

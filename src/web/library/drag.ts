@@ -5,7 +5,8 @@ import { tellFailure } from '../ui/failure.ts'
 import { isSettled } from '../ui/press.ts'
 import { say } from '../words/words.ts'
 import { moveBefore, moveInto } from './actions.ts'
-import { nameOf } from './kind.ts'
+import { withContents } from './contents.ts'
+import { isFolder, nameOf } from './kind.ts'
 
 interface DragParts {
   sync: Sync
@@ -18,12 +19,14 @@ interface DragParts {
 
 /** So far the pointer moves before a press becomes a drag, in pixels. */
 const threshold = 6
-/** So near to the edge of the list, it scrolls, in pixels. */
+/** So near to the edge of what scrolls, it does, in pixels. */
 const edge = 56
+/** Milliseconds after which what is closed under the pointer opens during a drag. */
+const opensAfterMs = 700
 
 /**
- * Lets rows be dragged to another place in the list, or into a folder: with the mouse by any part of a row, with a finger by
- * its icon, because everything else scrolls. For the keyboard there are Alt with the arrow keys, and `m`.
+ * Lets rows, and folders of the sidebar, be dragged to another place in the list, or into a folder: with the mouse by any part of
+ * a row, with a finger by its icon, because everything else scrolls. For the keyboard there are Alt with the arrow keys, and `m`.
  */
 export function useDrag(list: RefObject<HTMLElement | null>, parts: DragParts): void {
   usePress(list, (event, target, item) => {
@@ -33,7 +36,7 @@ export function useDrag(list: RefObject<HTMLElement | null>, parts: DragParts): 
 }
 
 /** A finger drags by the icon, or by the box over it. */
-const handles = '[data-icon], input'
+const handles = '[data-icon], input, #sidebar [data-main] > svg'
 const tools = 'button, [role=menu]'
 
 /** Begins something with the item of the list that a pointer is pressed on. */
@@ -152,7 +155,10 @@ function draw(start: PointerEvent, item: HTMLElement, actions: Record<Side, Swip
 function follow(start: PointerEvent, id: string, parts: DragParts): void {
   const { sync, ids, selected } = parts
   const moving = selected.has(id) ? ids.filter((one) => selected.has(one)) : [id]
-  const scroller = (start.target as HTMLElement).closest<HTMLElement>('[data-scrolls]')
+  const inside = new Set(withContents(sync, moving).map((bookmark) => bookmark.id))
+  let scroller = (start.target as HTMLElement).closest<HTMLElement>('[data-scrolls]')
+  let closed: HTMLElement | undefined
+  let opening: ReturnType<typeof setTimeout> | undefined
   const ended = new AbortController()
   const { signal } = ended
   let picture: DragPicture | undefined
@@ -160,15 +166,28 @@ function follow(start: PointerEvent, id: string, parts: DragParts): void {
   let at = start
 
   const look = () => {
-    place = dropAt(at, moving, parts)
+    const under = document.elementFromPoint(at.clientX, at.clientY) ?? undefined
+    scroller = under?.closest<HTMLElement>('[data-scrolls]') ?? scroller
+    open(
+      under?.closest('#sidebar [data-drop-folder], h2')?.querySelector<HTMLElement>('[aria-expanded=false]') ??
+        undefined,
+    )
+    place = dropAt(at, under, moving, inside, parts)
     picture?.show(at.clientX, at.clientY, place)
   }
+  const open = (next: HTMLElement | undefined) => {
+    if (next === closed) return
+    clearTimeout(opening)
+    closed = next
+    if (next) opening = setTimeout(() => next.click(), opensAfterMs)
+  }
   const scroll = () => {
-    if (signal.aborted || !scroller) return
-    const { top, bottom } = scroller.getBoundingClientRect()
-    const step = at.clientY < top + edge ? -8 : at.clientY > bottom - edge ? 8 : 0
-    scroller.scrollTop += step
-    if (step !== 0) look()
+    if (signal.aborted) return
+    look()
+    if (scroller) {
+      const { top, bottom } = scroller.getBoundingClientRect()
+      scroller.scrollTop += at.clientY < top + edge ? -8 : at.clientY > bottom - edge ? 8 : 0
+    }
     requestAnimationFrame(scroll)
   }
   const move = (event: PointerEvent) => {
@@ -184,6 +203,7 @@ function follow(start: PointerEvent, id: string, parts: DragParts): void {
   }
   const end = () => {
     ended.abort()
+    clearTimeout(opening)
     picture?.remove()
   }
   const drop = (event: PointerEvent) => {
@@ -230,21 +250,55 @@ const outer = 0.25
 /**
  * The place under the pointer: a folder, or a gap between two rows.
  *
- * @param moving what is dragged: nothing goes into itself
+ * @param inside what is dragged, and what is in it: nothing goes into itself
  */
-function dropAt(at: PointerEvent, moving: readonly string[], { folder, isCards }: DragParts): Place | undefined {
+function dropAt(
+  at: PointerEvent,
+  under: Element | undefined,
+  moving: readonly string[],
+  inside: ReadonlySet<string>,
+  parts: DragParts,
+): Place | undefined {
+  const { folder, isCards } = parts
   const { clientX: x, clientY: y } = at
-  const under = document.elementFromPoint(x, y)
+  const line = under?.closest<HTMLElement>('#sidebar li[data-id] [data-drop-folder]')
+  const gap = line && betweenFolders(line, y, moving, inside, parts.sync)
+  if (gap) return gap
   const row = under?.closest<HTMLElement>('main [data-columns] > li') ?? undefined
   const target = under?.closest<HTMLElement>('[data-drop-folder]') ?? undefined
   const into = target?.dataset.dropFolder
-  if (target && into !== undefined && !moving.includes(into)) {
+  if (target && into !== undefined && !inside.has(into)) {
     const box = target.getBoundingClientRect()
     const part = row && isCards ? (x - box.left) / box.width : (y - box.top) / box.height
     if (!row || !folder || (part > outer && part < 1 - outer)) return { box, into: into === '' ? undefined : into }
   }
   if (!row || !folder) return undefined
   return between(row, x, y, isCards, moving, folder.id)
+}
+
+/** The place above or below a folder of the sidebar, for other folders. */
+function betweenFolders(
+  line: HTMLElement,
+  y: number,
+  moving: readonly string[],
+  inside: ReadonlySet<string>,
+  sync: Sync,
+): Place | undefined {
+  const id = line.dataset.dropFolder ?? ''
+  const target = sync.get(id)
+  const areFolders = moving.every((one) => {
+    const bookmark = sync.get(one)
+    return bookmark !== undefined && isFolder(bookmark)
+  })
+  if (!target || !areFolders || inside.has(id)) return undefined
+  const { left, top, bottom, width, height } = line.getBoundingClientRect()
+  const isAbove = y < top + outer * height
+  // Below an open folder is what is in it.
+  if (!isAbove && (y < bottom - outer * height || line.querySelector('[aria-expanded=true]'))) return undefined
+  const siblings = sync.contents(target.parentId)
+  const next = siblings.slice(siblings.indexOf(id) + 1).find((one) => !moving.includes(one))
+  const box = new DOMRect(left, isAbove ? top : bottom, width, 0)
+  return { box, folder: target.parentId, before: isAbove ? id : next }
 }
 
 function between(

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
 import { useSync } from '../../client/react.ts'
 import type { App } from '../session/context.ts'
-import { keepDraft, takeDraft } from '../session/draft.ts'
+import { holdDraft, keepDraft, takeDraft } from '../session/draft.ts'
 import { go, readRoute } from '../session/route.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
@@ -82,12 +82,14 @@ interface EditorProps {
   fresh?: Bookmark | undefined
   /** As it was when the form opened, if it is not new: what another tab or device changes meanwhile stays. */
   opened?: Bookmark | undefined
+  /** True if these are entries that were not saved. */
+  isDraft?: boolean
   close: () => void
 }
 
 type Draft = Pick<EditorProps, 'bookmark' | 'fresh' | 'opened'>
 
-function Editor({ sync, bookmark, fresh, opened, close }: EditorProps) {
+function Editor({ sync, bookmark, fresh, opened, isDraft = false, close }: EditorProps) {
   const isLink = !isFolder(bookmark)
   /** Whoever comes with an address types a title. */
   const isKnown = opened !== undefined || Boolean(bookmark.url)
@@ -99,13 +101,25 @@ function Editor({ sync, bookmark, fresh, opened, close }: EditorProps) {
   const located = address === undefined ? bookmark : { ...bookmark, url: address }
   const guesses = useMemo(() => (isLink && !bookmark.tags ? guessTags(sync, located) : []), [hostOf(located)])
   /** At the last key, until they are sent. */
-  const typed = useRef<Record<string, string>>(undefined)
+  const typed = useRef<Record<string, string> | undefined>(isDraft ? entriesOf(bookmark) : undefined)
 
   const draft = () => typed.current && { ...draftOf(bookmark, typed.current, tags, folder.current), opened }
   useLeaving(() => {
     const unsaved = draft()
     if (unsaved) keepDraft(unsaved).catch(tellFailure)
   })
+  const latest = useRef(draft)
+  latest.current = draft
+  useEffect(() => {
+    const hold = () => holdDraft(latest.current())
+    document.addEventListener('visibilitychange', hold)
+    addEventListener('pagehide', hold)
+    return () => {
+      document.removeEventListener('visibilitychange', hold)
+      removeEventListener('pagehide', hold)
+      holdDraft(undefined)
+    }
+  }, [])
   const leave = () => {
     close()
     const unsaved = draft()
@@ -193,6 +207,10 @@ function Editor({ sync, bookmark, fresh, opened, close }: EditorProps) {
   )
 }
 
+function entriesOf({ title, url, description }: Bookmark): Record<string, string> {
+  return { title, ...(url !== undefined && { url: url ?? '' }), description: description ?? '' }
+}
+
 /** The bookmark as the form has it, but for what only saving it completes. */
 function draftOf(
   bookmark: Bookmark,
@@ -221,10 +239,10 @@ function offerDraft(sync: Sync, draft: Draft): void {
 }
 
 function openDraft(sync: Sync, draft: Draft): void {
-  showDialog((close) => <Editor sync={sync} {...draft} close={close} />)
+  showDialog((close) => <Editor sync={sync} {...draft} isDraft close={close} />)
 }
 
-/** Shows the form again that was closed because the session had ended. */
+/** Shows the form again that was closed because the session had ended, or that was open when the page was reloaded. */
 export function reopenDraft({ sync, userId, keys }: App): void {
   const draft = takeDraft(userId, keys)
   if (draft) openDraft(sync, draft as Draft)

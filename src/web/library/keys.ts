@@ -5,6 +5,7 @@ import { tellFailure } from '../ui/failure.ts'
 import { isApple, shortcutOf } from '../ui/keyboard.ts'
 import { moveBefore } from './actions.ts'
 import { openEditor } from './editor.tsx'
+import { focusRow } from './reveal.ts'
 import { openTags } from './tags.tsx'
 
 interface KeyParts {
@@ -141,15 +142,6 @@ export function useSelected(ids: readonly string[]): Selected {
 }
 
 const none: ReadonlySet<string> = new Set()
-
-/** Puts the focus on a row's title, which may be drawn only with the next frames. */
-export function focusRow(list: HTMLElement, id: string, frames = 5): void {
-  const title = list.querySelector<HTMLElement>(`li[data-id="${CSS.escape(id)}"] [data-main]`)
-  if (title) {
-    title.focus()
-    title.scrollIntoView({ block: 'nearest' })
-  } else if (frames > 0) requestAnimationFrame(() => focusRow(list, id, frames - 1))
-}
 
 /** The row that is left after a removal and closest to what was removed: the next one, or else the one before. */
 export function neighbourOf(ids: readonly string[], removed: readonly string[]): string | undefined {

@@ -1,9 +1,10 @@
 /**
- * The entries of a form that the page had to close, kept in this tab for the person's next sign-in. They are encrypted under
- * the person's keys, so nobody else can read them.
+ * The entries of a form that the page had to close, or that was open when it was reloaded, kept in this tab. They are encrypted
+ * under the person's keys, so nobody else can read them, and a sign-out removes them.
  */
 import { openRecord, SALT_BYTES, sealJson } from '../../client/crypto/record.ts'
-import { deriveKeys, type Keys, loadMasterKey } from '../../client/index.ts'
+import { type Keys, loadMasterKey } from '../../client/index.ts'
+import { hasLeft } from '../ui/leaving.ts'
 import { tell } from '../ui/tell.ts'
 import { say } from '../words/words.ts'
 
@@ -11,20 +12,29 @@ import { say } from '../words/words.ts'
 const name = 'draft'
 const placeOf = (userId: string) => `${name}-${userId}`
 
-let ownerId: string | undefined
+let owner: { userId: string; keys: Keys } | undefined
 
-/** @param userId whose forms the page shows from now on, in a browser that keeps their keys */
-export function keepDraftsOf(userId: string): void {
-  ownerId = userId
+/** From now on the page shows forms of this person, in a browser that keeps their keys. */
+export function keepDraftsOf(userId: string, keys: Keys): void {
+  owner = { userId, keys }
 }
 
 /** If another tab has signed out, the browser has no key any more, and nothing is kept, as after any sign-out. */
 export async function keepDraft(draft: object): Promise<void> {
-  const userId = ownerId
-  const masterKey = userId === undefined ? undefined : await loadMasterKey(userId)
-  if (userId === undefined || !masterKey) return
-  sessionStorage.setItem(placeOf(userId), JSON.stringify(sealJson(deriveKeys(masterKey), name, JSON.stringify(draft))))
+  if (!owner || !(await loadMasterKey(owner.userId))) return
+  store(owner, draft)
   tell(say.library.draftKept)
+}
+
+/** Keeps what is typed while the page is out of sight: it may be reloaded, closed, or dropped by a phone that is short of memory. */
+export function holdDraft(draft: object | undefined): void {
+  if (!owner || hasLeft()) return
+  if (draft) store(owner, draft)
+  else dropDraft(owner.userId)
+}
+
+function store({ userId, keys }: { userId: string; keys: Keys }, draft: object): void {
+  sessionStorage.setItem(placeOf(userId), JSON.stringify(sealJson(keys, name, JSON.stringify(draft))))
 }
 
 export function dropDraft(userId: string): void {

@@ -77,7 +77,7 @@ async function importAll(
     const onProgress = (done: number, total: number) =>
       job.set({ what: 'Encrypting', done, total, share: between(ends.reading, ends.encrypting, done / total) })
     const report = await noteImport(userId, bookmarks.length, () => edits.importBookmarks(bookmarks, { onProgress }))
-    if (report.edited.length > 0) tell(later.settings.importedFile(name), { undo: takeBack })
+    if (report.edited.length > 0) tell(later.settings.importedFile(name), { undo: takeBack, redo: () => edits.redo() })
     const byId = new Map(bookmarks.map((bookmark) => [bookmark.id, bookmark]))
     const failed = report.failed.map(({ id, error }) => ({ bookmark: byId.get(id), why: messageOf(error) }))
     const isOffline = await untilSent(sync, report.imported)

@@ -232,5 +232,8 @@ async function restoreBackup({ sync, userId }: App, opened: OpenedExport, option
   const { imported, failed } = await noteImport(userId, opened.bookmarks.length, restore)
   const added = missing.filter(({ id }) => sync.get(id) !== undefined)
   const reset = imported - added.length
-  tell(later.settings.fromBackup(added.length, reset, failed.length), { undo: () => edits.undo() })
+  tell(later.settings.fromBackup(added.length, reset, failed.length), {
+    undo: () => edits.undo(),
+    redo: () => edits.redo(),
+  })
 }

@@ -22,7 +22,9 @@ const keys: Readonly<Record<keyof typeof later.settings.keysDo, readonly string[
   tag: ['t'],
   delete: ['Delete'],
   moveUp: ['Alt', '↑ ↓'],
+  rename: ['F2'],
   undo: ['Ctrl', 'Z'],
+  redo: ['Ctrl', 'Shift', 'Z'],
 }
 
 const ofApple: Partial<Record<string, string>> = { Ctrl: '⌘', Alt: '⌥', Shift: '⇧', Delete: '⌫' }

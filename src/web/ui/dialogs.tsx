@@ -6,7 +6,7 @@ import { ShowFailure, useFailure } from './failure.ts'
 import { CloseIcon } from './icons.tsx'
 import { hasLeft, whenLeaving } from './leaving.ts'
 import { sharedValue } from './shared-value.ts'
-import { dismiss, tell, undo, useToasts } from './tell.ts'
+import { dismiss, redo, tell, undo, useToasts } from './tell.ts'
 
 type Content = (close: () => void) => VNode
 
@@ -48,7 +48,11 @@ export function Dialog({ title, close, gone, children }: DialogProps) {
   useLayoutEffect(() => {
     const shown = dialog.current
     shown?.showModal()
+    // "Back" leads to another view, and nobody fills in a form above that.
+    const leave = () => shown?.close()
+    addEventListener('popstate', leave)
     return () => {
+      removeEventListener('popstate', leave)
       shown?.close()
       gone?.current()
     }
@@ -117,9 +121,26 @@ export function Confirmation({ title, text, action, run, ran, close }: Question 
 export function Toasts() {
   return (
     <div class="toasts" aria-live="polite">
-      {useToasts().map(({ id, text, isAlert, undo: canUndo, undoName = say.ui.undo }) => (
+      {useToasts().map(({ id, text, isAlert, undo: canUndo, undoName = say.ui.undo, again, show }) => (
         <div key={id} class={isAlert ? 'toast alert' : 'toast'} role={isAlert ? 'alert' : 'status'}>
+          {/* Before the text: it may delete again, and must not come to where Undo was. */}
+          {again && (
+            <Button look="quiet" onClick={() => leave(redo(again))}>
+              {say.ui.redo}
+            </Button>
+          )}
           <span>{text}</span>
+          {show && (
+            <Button
+              look="quiet"
+              onClick={() => {
+                dismiss(id)
+                show()
+              }}
+            >
+              {say.ui.show}
+            </Button>
+          )}
           {canUndo && (
             <Button look="quiet" onClick={() => leave(undo(id))}>
               {undoName}

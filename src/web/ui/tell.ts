@@ -8,10 +8,14 @@ interface ToastOptions {
   isAlert?: boolean
   /** Takes back what the message tells of. */
   undo?: () => unknown
+  /** Does it again afterwards; without it, nothing offers to. */
+  redo?: () => unknown
   /** The button's name instead of Undo, where it does not bring back all that was there before. */
   undoName?: string
-  /** It tells that something was taken back. */
+  /** It tells that something was taken back, or that there is nothing to take back or to do again. */
   isTakenBack?: boolean
+  /** Shows what was added. */
+  show?: () => unknown
   /** The ids of the bookmarks that it is about. */
   about?: readonly string[]
   /** The id of the message in whose place it is shown: its Undo takes back both. */
@@ -21,6 +25,18 @@ interface ToastOptions {
 interface Toast extends ToastOptions {
   id: number
   text: string
+  /** The step that it offers to do again. */
+  again?: Step | undefined
+}
+
+/** What a person did, and can take back. */
+interface Step {
+  id: number
+  text: string
+  undo: () => unknown
+  redo: (() => unknown) | undefined
+  /** When it was done or taken back last. */
+  at: number
 }
 
 /** Long enough to read it; what offers an Undo, long enough to think about it. */
@@ -29,16 +45,20 @@ const undoShownMs = 30_000
 const maxShown = 3
 /** So many actions can be taken back one after another. */
 const maxUndos = 50
+/** Milliseconds for which the keys take an action back: one press too many would reach what nobody remembers. */
+const keysReachMs = 600_000
 
 const toasts = sharedValue<readonly Toast[]>([])
 let lastId = 0
-const undos: { id: number; text: string; undo: () => unknown }[] = []
+let undos: Step[] = []
+let redos: Step[] = []
 
 export const useToasts = toasts.use
 
 // Only what was done is still told, to whoever sits there by now.
 whenLeaving(() => {
-  undos.length = 0
+  undos = []
+  redos = []
   toasts.set(toasts.get().filter((toast) => !mayName(toast)))
 })
 
@@ -49,6 +69,12 @@ function mayName({ undo, isTakenBack, about }: ToastOptions): boolean {
 
 /** Shows a message at the bottom of the page and announces it to screen readers. Returns its id. */
 export function tell(text: string, options: ToastOptions = {}): number | undefined {
+  const { undo, redo } = options
+  if (undo) redos = []
+  return show(text, options, undo && { text, undo, redo, at: performance.now() })
+}
+
+function show(text: string, options: ToastOptions & Pick<Toast, 'again'>, step?: Omit<Step, 'id'>): number | undefined {
   if (hasLeft() && mayName(options)) return undefined
   const toast = { id: ++lastId, text, ...options }
   // The key for Undo takes back what was done before.
@@ -58,8 +84,7 @@ export function tell(text: string, options: ToastOptions = {}): number | undefin
   // What ended too late to be shown where it was begun must be read.
   if (!options.isAlert && !hasLeft()) setTimeout(() => dismiss(toast.id), options.undo ? undoShownMs : shownMs)
   if (isLastUndo(options.replaces)) undos.pop()
-  if (options.undo) undos.push({ id: toast.id, text, undo: options.undo })
-  if (undos.length > maxUndos) undos.shift()
+  if (step) undos = [...undos, { ...step, id: toast.id }].slice(-maxUndos)
   return toast.id
 }
 
@@ -73,20 +98,46 @@ export function tellIfLeft(text: string): void {
   if (hasLeft()) tell(text)
 }
 
-/** Takes back what the message tells of. Resolves with its text, unless that was taken back before. */
-export async function undo(id: number): Promise<string | undefined> {
-  const at = undos.findIndex((one) => one.id === id)
-  const [taken] = at === -1 ? [] : undos.splice(at, 1)
-  if (!taken) return undefined
-  dismiss(taken.id)
-  await taken.undo()
-  return taken.text
+/** Takes back what the message tells of, unless that was done before. */
+export async function undo(id: number): Promise<void> {
+  const step = undos.find((one) => one.id === id)
+  if (!step) return
+  undos = undos.filter((one) => one !== step)
+  dismiss(id)
+  await step.undo()
+  if (!step.redo) return
+  const again = { ...step, at: performance.now() }
+  redos = [...redos, again]
+  show(say.ui.undone(step.text), { isTakenBack: true, again })
+}
+
+/** Does it again. */
+export async function redo(step: Step): Promise<void> {
+  if (!redos.includes(step)) return
+  redos = redos.filter((one) => one !== step)
+  await step.redo?.()
+  const { text, undo } = step
+  show(say.ui.redone(text), { undo }, { ...step, at: performance.now() })
 }
 
 /** Takes back the last action that has not been taken back, which may be out of sight by now. */
 export async function undoLast(): Promise<void> {
-  const text = await undo(undos.at(-1)?.id ?? 0)
-  tell(text === undefined ? say.ui.nothingToTakeBack : say.ui.undone(text), { isTakenBack: true })
+  const step = lastOf(undos)
+  if (!step) return void tell(say.ui.nothingToTakeBack, { isTakenBack: true })
+  await undo(step.id)
+  if (!step.redo) tell(say.ui.undone(step.text), { isTakenBack: true })
+}
+
+/** Does again what was taken back last. */
+export async function redoLast(): Promise<void> {
+  const step = lastOf(redos)
+  if (step) await redo(step)
+  else tell(say.ui.nothingToRedo, { isTakenBack: true })
+}
+
+function lastOf(steps: readonly Step[]): Step | undefined {
+  const last = steps.at(-1)
+  return last && performance.now() - last.at < keysReachMs ? last : undefined
 }
 
 export function dismiss(id: number): void {

@@ -1,0 +1,28 @@
+import type { Sync } from '../../client/index.ts'
+import { type UndoableEdits, undoable } from '../../client/undo.ts'
+
+/** What may take an action back. */
+export type Edits = Pick<UndoableEdits, 'put' | 'remove'>
+
+/**
+ * Undo and redo of an action, as often as the person likes. What somebody has changed meanwhile stays.
+ *
+ * @param takeBack is called the first time
+ */
+export function reversible(
+  sync: Sync,
+  takeBack: (edits: Edits) => unknown,
+): { undo(): Promise<void>; redo(): Promise<void> } {
+  let edits: UndoableEdits | undefined
+  const all = async (way: 'undo' | 'redo') => {
+    while (edits && edits.steps.read()[way] > 0) await edits[way]()
+  }
+  return {
+    async undo() {
+      if (edits) return all('redo')
+      edits = undoable(sync)
+      await takeBack(edits)
+    },
+    redo: () => all('undo'),
+  }
+}
