@@ -872,6 +872,12 @@ export interface components {
              * @example true
              */
             success: boolean;
+            /**
+             * @description As in getHealth: says that the service did it, and nothing that has answered in its place.
+             * @example encrypted-bookmark-sync
+             * @constant
+             */
+            name: "encrypted-bookmark-sync";
         };
         /** @description Options for signing in. */
         LoginRequest: {

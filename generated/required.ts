@@ -1,6 +1,6 @@
 // Written by `npm run generate`. Do not edit.
 export const Error = ["error"] as const
-export const Done = ["success"] as const
+export const Done = ["success","name"] as const
 export const LoginResponse = ["authorizationUrl"] as const
 export const SessionUser = ["user_id","email","name","avatar_url","email_verified"] as const
 export const Session = ["authenticated","user","has_keyring","authenticated_at","recent_sign_in_seconds_left"] as const

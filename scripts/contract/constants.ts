@@ -96,7 +96,7 @@ export function errorList(contract: Contract): string {
 /** The field that other servers answer with least often comes first. */
 const telling = ['array', 'object', 'string', 'boolean']
 
-/** Each operation that answers in JSON, with a field of its response and its type: how a client without a validator knows it. */
+/** Each operation that answers in JSON, with a field of its response and its type, or its only value: how a client without a validator knows it. */
 export function answerList(contract: Contract): string {
   const fields = operationsOf(contract).flatMap(({ method, path, responses = {} }) => {
     const [success] = Object.entries(responses).flatMap(([status, response]) =>
@@ -104,11 +104,13 @@ export function answerList(contract: Contract): string {
     )
     const { schema = {} } = (success && resolve<Response>(contract, success).content?.['application/json']) ?? {}
     const { required = [], properties = {} } = resolve<Schema>(contract, schema)
-    const typed = required.map(
-      (name) => [name, String(resolve<Schema>(contract, properties[name] ?? {}).type)] as const,
-    )
-    const [field] = telling.flatMap((type) => typed.filter(([, one]) => one === type))
-    return field ? [`${method.toUpperCase()}${path} ${field.join(' ')}`] : []
+    const typed = required.map((name) => {
+      const { type, const: only } = resolve<Schema>(contract, properties[name] ?? {})
+      return [name, String(only ?? type), only !== undefined] as const
+    })
+    const only = typed.filter(([, , isOnly]) => isOnly)
+    const [field] = [...only, ...telling.flatMap((type) => typed.filter(([, one]) => one === type))]
+    return field ? [`${method.toUpperCase()}${path} ${field[0]} ${field[1]}`] : []
   })
   const lines = ['', ...fields].map((line) => `  ${JSON.stringify(`${line}\n`)}`)
   return `/** One operation to a line: a string is smaller than a list. */\nexport const answerFields =\n${lines.join(' +\n')}\n`

@@ -230,9 +230,13 @@ t.test('what goes wrong is told, and a backup that fails leaves nothing at the s
       return (isIt ? answer() : undefined) as Promise<Response>
     }
   }
-  const full = { status: 429, headers: { 'retry-after': '86400', 'content-type': 'application/json' } }
+  const code = (value: string) => ({ 'x-error-code': value })
+  const full = { status: 429, headers: { 'retry-after': '86400', ...code('TooManyExportsKept') } }
   around = onCall('POST', /exports$/, async () => Response.json({ error: 'Too many exports kept' }, full))
-  await t.rejects(createBackup(client, owner), new ApiError(429, 'Too many exports kept', undefined, 86_400_000))
+  await t.rejects(
+    createBackup(client, owner),
+    new ApiError(429, 'Too many exports kept', undefined, 86_400_000, 'TooManyExportsKept'),
+  )
   around = onCall('GET', /exports$/, async () => Response.json({ exports: [] }))
   await t.rejects(createBackup(client, owner), BackupFailedError)
   around = onCall('GET', /exports\/./, () => Promise.reject(new TypeError('fetch failed')))
@@ -242,7 +246,8 @@ t.test('what goes wrong is told, and a backup that fails leaves nothing at the s
 
   const file = await createBackup(client, owner)
   await t.rejects(openBackup(file.slice(0, file.size - 1), owner.keys), ExportError)
-  around = onCall('GET', /keyring$/, async () => Response.json({ error: 'Keyring not found' }, { status: 404 }))
+  const none = { status: 404, headers: code('KeyringNotFound') }
+  around = onCall('GET', /keyring$/, async () => Response.json({ error: 'Keyring not found' }, none))
   await t.rejects(createBackup(client, owner), { name: 'ApiError', status: 404 })
 })
 

@@ -23,8 +23,9 @@ async function send(session: TestUser, request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url)
   const payload = request.body === null ? {} : { payload: await request.text() }
   const headers = Object.fromEntries(request.headers)
-  const { status, body } = await session.call(request.method, pathname + search, { headers, ...payload })
-  return Response.json(body, { status })
+  const answer = await session.call(request.method, pathname + search, { headers, ...payload })
+  const code = answer.headers['x-error-code']
+  return Response.json(answer.body, { status: answer.status, ...(code && { headers: { 'x-error-code': `${code}` } }) })
 }
 
 /** A browser's cookies; none once nobody is signed in. */

@@ -350,7 +350,7 @@ t.test('Without a network or a session nothing is done, and the error says why',
     cookie: 'none',
     call: async () => ({
       status: 401,
-      headers: {},
+      headers: { 'x-error-code': 'InvalidSession' },
       body: { error: 'Invalid or expired session' },
       raw: Buffer.alloc(0),
     }),

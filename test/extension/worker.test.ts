@@ -222,7 +222,7 @@ t.test('A server that is busy, at fault or away is told apart, and the wait is t
   const refusal = { status: 0, after: '' }
   installed.refuse = ({ url }) => {
     if (!refusal.status || !url.endsWith('/sync/pull')) return undefined
-    const headers = { ...(refusal.after && { 'retry-after': refusal.after }) }
+    const headers = { 'x-error-code': 'Unavailable', ...(refusal.after && { 'retry-after': refusal.after }) }
     return Response.json({ error: 'Service unavailable' }, { status: refusal.status, headers })
   }
   Object.assign(refusal, { status: 429, after: '50' })

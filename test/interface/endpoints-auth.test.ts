@@ -1,5 +1,6 @@
 import t from 'tap'
 import { signInAt } from '../../scripts/servers/sign-in.ts'
+import { done } from '../../src/service/operations/operation.ts'
 import { buildApp } from '../support/app.ts'
 import { openBrowser } from '../support/browser.ts'
 import { setCookies } from '../support/cookies.ts'
@@ -99,7 +100,7 @@ t.test('A person becomes a user at the first login, and only then', async (t) =>
   t.equal(user.name, 'Ada King', 'later ones refresh the profile')
 })
 
-t.test('POST /api/v1/auth/logout | none (clears any existing session) | 200: {success: true}', async (t) => {
+t.test('POST /api/v1/auth/logout | none (clears any existing session) | 200: {success, name}', async (t) => {
   const browser = openBrowser(call)
   await browser.signIn('Ada')
   for (const cookie of [undefined, '', 'service_session=garbage']) {
@@ -108,7 +109,7 @@ t.test('POST /api/v1/auth/logout | none (clears any existing session) | 200: {su
       '/api/v1/auth/logout',
       cookie === undefined ? {} : { headers: { cookie } },
     )
-    t.same([status, body], [200, { success: true }], `cookie ${cookie}`)
+    t.same([status, body], [200, done], `cookie ${cookie}`)
   }
 })
 
@@ -123,12 +124,12 @@ t.test('GET /api/v1/auth/session | 200: {authenticated: true, user}. 401: {authe
   }
 })
 
-t.test('POST /api/v1/auth/refresh | 200: {success: true} and a new session cookie. 401: {error}', async (t) => {
+t.test('POST /api/v1/auth/refresh | 200: {success, name} and a new session cookie. 401: {error}', async (t) => {
   const app = await buildApp(t)
   const ada = await app.user('ada')
   const refresh = (cookie: string) => app.call('POST', '/api/v1/auth/refresh', { headers: { cookie } })
   const answer = await refresh(`service_refresh=${ada.refresh}`)
-  t.same([answer.status, answer.body], [200, { success: true }])
+  t.same([answer.status, answer.body], [200, done])
   const [cookie] = setCookies(answer)
   t.not(cookie?.value, ada.session)
   t.equal(

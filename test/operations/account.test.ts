@@ -1,4 +1,5 @@
 import t from 'tap'
+import { done } from '../../src/service/operations/operation.ts'
 import { buildApp } from '../support/app.ts'
 import { snapshot } from '../support/database.ts'
 import { keyringOf } from '../support/keyrings.ts'
@@ -24,7 +25,7 @@ t.test('PUT replaces the export key, for that user only', async (t) => {
   const before = (await bob.call('GET', keyPath)).body
   const { status, body } = await ada.call('PUT', keyPath, { body: { key: someKey } })
   t.equal(status, 200)
-  t.strictSame(body, { success: true })
+  t.strictSame(body, done)
   t.strictSame((await ada.call('GET', keyPath)).body, { key: someKey })
   t.strictSame((await bob.call('GET', keyPath)).body, before)
 })

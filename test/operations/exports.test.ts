@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import t from 'tap'
+import { done } from '../../src/service/operations/operation.ts'
 import { gated, openFile } from '../exports/fixture.ts'
 import { pick } from '../support/pick.ts'
 import { until } from '../support/until.ts'
@@ -217,7 +218,7 @@ testOnStores(t, async (t, store) => {
     t.equal((await files()).length, 2)
     const { status, body } = await ada.call('DELETE', `${path}/${gone.id}`)
     t.equal(status, 200)
-    t.strictSame(body, { success: true })
+    t.strictSame(body, done)
     t.strictSame(await files(), [`${ada.userId}.${kept.id}.1`])
     t.strictSame(await list(ada), [kept])
     for (const method of ['GET', 'DELETE']) {

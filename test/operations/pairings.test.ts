@@ -1,5 +1,6 @@
 import t from 'tap'
 import { pairingMs } from '../../src/protocol/pairing.ts'
+import { done } from '../../src/service/operations/operation.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { snapshot } from '../support/database.ts'
 import { holdIntervals } from '../support/intervals.ts'
@@ -98,13 +99,13 @@ t.test('Either device ends it, and nothing of it is left', async (t) => {
     [bob, 'ended'],
     [page, 'another'],
   ] as const)
-    t.same(await end(user, id), [200, { success: true }])
+    t.same(await end(user, id), [200, done])
   t.same(await get(page, 'ended'), is(1, 'an answer'), "another user's, or another one, is left")
-  t.same(await end(phone, 'ended'), [200, { success: true }])
+  t.same(await end(phone, 'ended'), [200, done])
   t.notMatch(await snapshot(context), textOf('an answer'))
   t.same(await get(page, 'ended'), notFound)
   t.same(await send(page, 'ended', 2), notFound)
-  t.same(await end(page, 'ended'), [200, { success: true }], 'again')
+  t.same(await end(page, 'ended'), [200, done], 'again')
   t.same(await end(page, 'x'.repeat(129)), notFound)
   await send(page, 'ended', 0)
   await phone.call('POST', '/api/v1/auth/logout')

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { done } from '../../src/service/operations/operation.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { pullAll } from '../support/changes.ts'
 import { findStored } from '../support/database.ts'
@@ -26,7 +27,7 @@ t.test('PUT changes a live bookmark; DELETE deletes it and keeps its record', as
 
   setClock(1_800_000_000_900)
   const deleted = await ada.call('DELETE', '/api/v1/bookmarks/x')
-  t.same({ status: deleted.status, body: deleted.body }, { status: 200, body: { success: true } })
+  t.same({ status: deleted.status, body: deleted.body }, { status: 200, body: done })
   t.equal((await ada.call('GET', '/api/v1/bookmarks/x')).status, 404)
   t.same((await ada.call('GET', '/api/v1/bookmarks')).body.data, [])
   t.match(

@@ -33,7 +33,10 @@ t.test('What starts the worker of the example is listened to as soon as it runs'
 t.test('The popup of the example counts bookmarks, and names the first three', async (t) => {
   t.equal(describeDeletes(['a'], 'browser'), 'Deleted in this browser (1): a')
   t.equal(describeDeletes(['a', 'b', 'c', 'd'], 'devices'), 'Deleted on another device (4): a, b, c, …')
-  t.equal(describeUnsent(2, 'too-large'), 'The server does not take some bookmarks (2): too large')
+  t.equal(
+    describeUnsent(2, 'refused'),
+    'Some bookmarks do not get to the server (2): too large, or a firewall stops them',
+  )
   t.equal(describeUnsent(1, 'quota'), 'The server does not take some bookmarks (1): your space is used up')
 })
 

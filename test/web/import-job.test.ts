@@ -31,7 +31,10 @@ t.test('An import has ended once what the service takes is sent, although it has
   const connection = await service.connect('ada')
   const refusing = async (request: Request) =>
     request.url.endsWith('/push')
-      ? Response.json({ error: 'Storage quota exceeded' }, { status: 413 })
+      ? Response.json(
+          { error: 'Storage quota exceeded' },
+          { status: 413, headers: { 'x-error-code': 'QuotaExceeded' } },
+        )
       : connection.fetch(request)
   const sync = createSync({
     ...connection,

@@ -15,7 +15,7 @@ export function isOurs(response: Response, body: unknown, operation = ''): boole
   const [field, type] = answerFields.split(`\n${operation} `)[1]?.split(/[ \n]/, 2) ?? []
   if (field === undefined) return true
   const value = fields[field] ?? undefined
-  return value !== false && (Array.isArray(value) ? 'array' : typeof value) === type
+  return value === type || (Array.isArray(value) ? 'array' : typeof value) === type
 }
 
 /** The same of a response that is still to be read. */
@@ -29,15 +29,16 @@ export async function isOurResponse(response: Response, operation?: string): Pro
 
 type Fields = Record<string, unknown>
 
-/** Asks for mark and form, as other products have either. A list of codes would not know those of a later service. */
+/** Asks for mark and form, as other products have either. A later service may have other codes, and more fields. */
 function isOurRefusal({ type, status, headers }: Response, body: Fields): boolean {
   const code = headers.get('x-error-code')
-  // From another origin, a proxy may keep a page from reading headers: it may then have kept back this one.
-  if (code === null ? type === 'basic' || headers.has('x-request-id') : !/^[a-z]+$/i.test(code)) return false
-  if (status === 401 && body.authenticated === false) return true
-  const sentence = /^error(,details)?$/.test(Object.keys(body).join()) ? `${body.error}` : ''
-  if (code !== null) return / [a-z]| URL$/.test(sentence)
-  return status === 401 ? ended.includes(sentence) : ourSentence.test(sentence)
+  const isSignedOut = status === 401 && body.authenticated === false
+  if (code !== null) return /^[a-z]+$/i.test(code) && (isSignedOut || / [a-z]| URL$/.test(`${body.error}`))
+  // From another origin, a proxy may keep a page from reading headers: it may then have kept back this one, but not `Cache-Control`.
+  const isUnreadable = type === 'cors' && !headers.has('x-request-id')
+  if (!isUnreadable || headers.get('cache-control') !== 'private, no-store' || Object.keys(body)[1]) return false
+  const sentence = `${body.error}`
+  return status === 401 ? isSignedOut || ended.includes(sentence) : ourSentence.test(sentence)
 }
 
 /** An error of the contract, or the fault of a field. Others write HTTP's words, such as `Bad Request`. */

@@ -49,7 +49,7 @@ export interface Connected extends Engine {
 class Outbox extends Alarm {
   /** The service refuses one change after the other: sending more would bring the same response. */
   isRefused = false
-  /** Edits that exceeded the quota, or were too large for a proxy, are to be sent again. */
+  /** Edits that exceeded the quota, or did not pass a proxy, are to be sent again. */
   triesAll = false
   /** Once it has sent something. */
   passage: Passage | undefined

@@ -11,7 +11,7 @@ import { listExports } from '../db/tables/exports.ts'
 import { findCounters, findProfile } from '../db/tables/users.ts'
 import { erasableBytes, maxBytesOf, usedBytes } from '../sync/usage.ts'
 import type { Erasure } from '../upkeep/erasure.ts'
-import type { Operations } from './operation.ts'
+import { done, type Operations } from './operation.ts'
 
 interface ConfiguredLimits {
   maxUserBytes: number
@@ -48,7 +48,7 @@ export const accountOperations: Operations<'getAccount' | 'deleteAccount', Parts
   async deleteAccount({ session, log }, parts) {
     await deleteAccount(parts, session, log)
     parts.erasure.begin(session.userId)
-    return { status: 200, body: { success: true }, cookies: clearedCookies(parts.config) }
+    return { status: 200, body: done, cookies: clearedCookies(parts.config) }
   },
 }
 

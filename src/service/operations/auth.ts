@@ -16,7 +16,7 @@ import { findKeyring } from '../db/tables/keyrings.ts'
 import { findAuthentication } from '../db/tables/logins.ts'
 import { type Provider, ProviderRefusedError, ProviderUnavailableError } from '../provider/provider.ts'
 import { findSessionUser } from './account.ts'
-import type { OperationRequest, Operations } from './operation.ts'
+import { done, type OperationRequest, type Operations } from './operation.ts'
 
 /** This browser has no sign-in in progress that the callback belongs to. */
 class UnknownAttemptError extends Error {}
@@ -85,7 +85,7 @@ export const authOperations: Operations<
     })
     const isWrong = !isSignedOut && sendsToken(headers, 'session', 'refresh')
     if (isWrong) parts.limits.countWrongCookie(address)
-    return { status: 200, body: { success: true }, cookies: clearedCookies(parts.config) }
+    return { status: 200, body: done, cookies: clearedCookies(parts.config) }
   },
 
   async getSession({ session, cookie, authorization }, { database: { db }, clock }) {
@@ -106,7 +106,7 @@ export const authOperations: Operations<
 
   async refreshSession({ session }, parts) {
     const token = await refreshLogin(parts, session)
-    return { status: 200, body: { success: true }, cookies: [cookie(parts.config, 'service_session', token)] }
+    return { status: 200, body: done, cookies: [cookie(parts.config, 'service_session', token)] }
   },
 }
 

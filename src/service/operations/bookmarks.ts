@@ -8,7 +8,7 @@ import { findCounters } from '../db/tables/users.ts'
 import { createRecord, deleteRecord, updateRecord } from '../sync/rest.ts'
 import type { WriteParts } from '../sync/write.ts'
 import { startAfter } from './deep-pages.ts'
-import type { Operations } from './operation.ts'
+import { done, type Operations } from './operation.ts'
 
 interface Parts extends WriteParts {
   database: WriteParts['database'] & Pick<Database, 'db'>
@@ -38,7 +38,7 @@ export const bookmarkOperations: Operations<
 
   async deleteBookmark({ caller, params }, parts) {
     await deleteRecord(parts, caller, params.id)
-    return { status: 200, body: { success: true } }
+    return { status: 200, body: done }
   },
 }
 

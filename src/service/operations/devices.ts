@@ -4,7 +4,7 @@ import type { Database, Db } from '../db/engine/database.ts'
 import { listNewestChanges } from '../db/tables/changes.ts'
 import { type Device, deleteDevice, listDevices } from '../db/tables/devices.ts'
 import { findCounters } from '../db/tables/users.ts'
-import type { Operations } from './operation.ts'
+import { done, type Operations } from './operation.ts'
 
 interface Parts {
   database: Pick<Database, 'db' | 'write'>
@@ -33,7 +33,7 @@ export const deviceOperations: Operations<'listDevices' | 'forgetDevice', Parts>
       return deleteDevice(trx, userId, id)
     }, userId)
     if (!isKnown) throw new ServiceError('DeviceNotFound')
-    return { status: 200, body: { success: true } }
+    return { status: 200, body: done }
   },
 }
 

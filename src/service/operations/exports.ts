@@ -13,7 +13,7 @@ import { type ByteRange, ObjectNotFoundError, type ObjectStore } from '../object
 import { openExportKey, sealExportKey } from '../seal/export-key.ts'
 import type { Seal } from '../seal/seal.ts'
 import { uuidOf } from '../sync/rest.ts'
-import type { Operations } from './operation.ts'
+import { done, type Operations } from './operation.ts'
 
 interface Parts {
   config: ExportLimits
@@ -82,7 +82,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
       demandLogin(trx, { userId, loginId }),
     )
     await exportWorker.stop(id)
-    return { status: 200, body: { success: true } }
+    return { status: 200, body: done }
   },
 }
 

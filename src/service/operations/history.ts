@@ -17,7 +17,7 @@ import { purgeRecord } from '../sync/purge.ts'
 import { restoreRecord } from '../sync/restore.ts'
 import { type RewindParts, rewind } from '../sync/rewind.ts'
 import { toBookmark } from './bookmarks.ts'
-import type { Operations } from './operation.ts'
+import { done, type Operations } from './operation.ts'
 
 interface Retention {
   keepVersionsDays: number
@@ -57,7 +57,7 @@ export const historyOperations: Operations<
 
   async purgeBookmark({ session, params }, parts) {
     await purgeRecord(parts, session, params.id)
-    return { status: 200, body: { success: true } }
+    return { status: 200, body: done }
   },
 
   async listConflicts({ session: { userId }, query }, { config, database: { db } }) {
@@ -72,7 +72,7 @@ export const historyOperations: Operations<
       return settleVersion(trx, userId, params.id, at)
     }, userId)
     if (!isSettled) throw new ServiceError('ConflictNotFound')
-    return { status: 200, body: { success: true } }
+    return { status: 200, body: done }
   },
 
   async rewindBookmarks({ caller, body }, parts) {

@@ -22,7 +22,7 @@ import {
 import { findExportKey, saveExportKey } from '../db/tables/users.ts'
 import { openExportKey, sealExportKey } from '../seal/export-key.ts'
 import type { Binding, Seal } from '../seal/seal.ts'
-import type { Operations } from './operation.ts'
+import { done, type Operations } from './operation.ts'
 
 interface Parts {
   config: { keepVersionsDays: number }
@@ -56,7 +56,7 @@ export const keyOperations: Operations<Ids, Parts> = {
       await demandLogin(trx, { userId, loginId })
       await saveExportKey(trx, userId, sealed, clock())
     }, userId)
-    return { status: 200, body: { success: true } }
+    return { status: 200, body: done }
   },
 
   async getKeyring({ session }, { database }) {
@@ -116,7 +116,7 @@ export const keyOperations: Operations<Ids, Parts> = {
       await demandLogin(trx, { userId, loginId })
       await deleteKeyringVersions(trx, userId)
     }, userId)
-    return { status: 200, body: { success: true } }
+    return { status: 200, body: done }
   },
 }
 

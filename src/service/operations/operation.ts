@@ -3,9 +3,13 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { operations as contract } from '../../../generated/openapi.ts'
 import type { OperationId, operations } from '../../../generated/operations.ts'
 import type { Cookie } from '../auth/cookies.ts'
+import type { Schemas } from '../contract/schemas.ts'
 import type { Answer as DatabaseAnswer } from '../db/engine/query.ts'
 import type { Session } from '../db/tables/tokens.ts'
 import type { Caller } from '../sync/change.ts'
+
+/** The body of each answer that says only that it is done. */
+export const done: Schemas['Done'] = { success: true, name: 'encrypted-bookmark-sync' }
 
 /** The session that the operation's security scheme requires, looked up before the handler is called. */
 type SessionOf<Op extends OperationId> = {

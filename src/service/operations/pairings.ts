@@ -2,7 +2,7 @@ import { demandLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/engine/database.ts'
 import { erasePairing, findPairing, type PairingRow, savePairing } from '../db/tables/pairings.ts'
-import type { Operations } from './operation.ts'
+import { done, type Operations } from './operation.ts'
 
 interface Parts {
   database: Pick<Database, 'db' | 'write'>
@@ -36,7 +36,7 @@ export const pairingOperations: Operations<'getPairing' | 'sendToPairing' | 'end
       await demandLogin(trx, { userId, loginId })
       await erasePairing(trx, userId, id)
     }, userId)
-    return { status: 200, body: { success: true } }
+    return { status: 200, body: done }
   },
 }
 

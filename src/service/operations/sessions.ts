@@ -2,7 +2,7 @@ import { hourOf } from '../auth/sessions.ts'
 import { endOtherSessions, endSession, type SignOutParts } from '../auth/sign-out.ts'
 import { listLogins } from '../db/tables/logins.ts'
 import type { Hub } from '../realtime/hub.ts'
-import type { Operations } from './operation.ts'
+import { done, type Operations } from './operation.ts'
 
 interface Parts extends SignOutParts {
   hub: Pick<Hub, 'loginsOf'>
@@ -31,11 +31,11 @@ export const sessionOperations: Operations<'listSessions' | 'endSession' | 'endO
 
   async endSession({ session, params, log }, parts) {
     await endSession(parts, session, params.id, log)
-    return { status: 200, body: { success: true } }
+    return { status: 200, body: done }
   },
 
   async endOtherSessions({ session, log }, parts) {
     await endOtherSessions(parts, session, log)
-    return { status: 200, body: { success: true } }
+    return { status: 200, body: done }
   },
 }

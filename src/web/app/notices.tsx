@@ -207,6 +207,7 @@ function Refused() {
   if (quarantined === undefined) return null
   const refused = sync.quarantined()
   const isFull = refused.some(({ reason }) => reason === 'quota')
+  const title = refused.every(isIntercepted) ? say.app.editsIntercepted : say.app.editsRefused
   const drop = async ({ id, bookmark }: Quarantined) => {
     await sync.dropQuarantined(id)
     tell(say.app.editDropped, bookmark ? { undo: () => sync.put(bookmark) } : {})
@@ -214,7 +215,7 @@ function Refused() {
   return (
     <section class="notice" id="refused" aria-labelledby="refused-title">
       <div role="status">
-        <h2 id="refused-title">{isFull ? say.app.noRoomOnService : say.app.editsRefused}</h2>
+        <h2 id="refused-title">{isFull ? say.app.noRoomOnService : title}</h2>
         <p>
           {say.app.editsHereAlone(quarantined)} {isFull ? say.app.makeRoom : say.app.changeOrDrop}
         </p>
@@ -234,10 +235,17 @@ function Refused() {
 }
 
 /** Of a text that only the service knows, its own words are shown. */
-function refusalText({ bookmark, reason, status, message: told }: Quarantined): string {
+function refusalText(refused: Quarantined): string {
+  const { bookmark, reason, status, message: told } = refused
   const name = bookmark ? quoted(bookmark) : say.app.deletion
   if (reason === 'quota') return name
-  return status === 413 ? say.app.tooBig(name) : say.app.refusedWith(name, say.failure.refusedOtherwise(sentence(told)))
+  if (status === 413) return say.app.tooBig(name)
+  const why = isIntercepted(refused) ? say.app.intercepted : say.failure.refusedOtherwise(sentence(told))
+  return say.app.refusedWith(name, why)
+}
+
+function isIntercepted({ reason }: Quarantined): boolean {
+  return reason === 'intercepted'
 }
 
 export function ConflictCount() {

@@ -250,6 +250,8 @@ export const de: Words = {
     editDropped: 'Die Änderung wurde verworfen',
     noRoomOnService: 'Kein Platz mehr auf dem Dienst',
     editsRefused: 'Der Dienst hat Änderungen abgelehnt',
+    editsIntercepted: 'Änderungen erreichen den Dienst nicht',
+    intercepted: 'Ein Proxy oder eine Firewall lässt sie nicht durch. Sie wird von selbst noch einmal gesendet.',
     editsHereAlone: (count) =>
       plural(count, {
         one: 'Eine Änderung ist nur in diesem Browser.',

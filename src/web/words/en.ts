@@ -224,6 +224,8 @@ export const en = {
     editDropped: 'The edit was dropped',
     noRoomOnService: 'No room left on the service',
     editsRefused: 'The service refused edits',
+    editsIntercepted: 'Edits do not reach the service',
+    intercepted: 'A proxy or a firewall does not let it through. It is sent again by itself.',
     editsHereAlone: (count: number) =>
       plural(count, { one: 'One edit is in this browser alone.', other: '# edits are in this browser alone.' }),
     makeRoom: 'Delete bookmarks that you no longer need, or ask the operator for more room; then try again.',

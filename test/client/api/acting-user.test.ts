@@ -11,9 +11,9 @@ function open() {
     fetch: async ({ url, headers }) => {
       named.push([new URL(url).pathname, headers.get('x-user-id')])
       const session = { authenticated: true, user: { user_id: service.user }, has_keyring: true }
-      const lists = { data: [], bookmarks: [], success: true }
+      const lists = { data: [], bookmarks: [], success: true, name: 'encrypted-bookmark-sync' }
       return service.user === undefined
-        ? Response.json({ authenticated: false }, { status: 401 })
+        ? Response.json({ authenticated: false }, { status: 401, headers: { 'x-error-code': 'InvalidSession' } })
         : Response.json({ ...session, ...lists })
     },
   })

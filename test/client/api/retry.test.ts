@@ -6,7 +6,10 @@ import { anotherTab, openTab, type Tab } from '../connection.ts'
 import { turns } from '../sync/clock.ts'
 
 const busy = (status: number, seconds: string | undefined) =>
-  Response.json({ error: 'Service unavailable' }, { status, ...(seconds && { headers: { 'retry-after': seconds } }) })
+  Response.json(
+    { error: 'Service unavailable' },
+    { status, headers: { 'x-error-code': 'Unavailable', ...(seconds && { 'retry-after': seconds }) } },
+  )
 
 /** A tab whose service refuses so many calls before it answers. */
 function refusing(times: number, refusal: () => Response) {
@@ -202,7 +205,7 @@ t.test('a refresh that fails for another reason signs nobody out', async (t) => 
   const tab = await openTab(
     (send) => async (request) =>
       request.url.endsWith(refreshPath)
-        ? Response.json({ error: 'Internal server error' }, { status: 500 })
+        ? Response.json({ error: 'Internal server error' }, { status: 500, headers: { 'x-error-code': 'Internal' } })
         : send(request),
   )
   tab.jar.service_session = 'gone'

@@ -164,7 +164,7 @@ export class Wire {
     const { changes } = JSON.parse(body ?? '') as PushBody
     if (isOverQuota && changes.some(({ operation }) => operation !== 'delete')) {
       const [status, error] = QuotaExceeded
-      return { status, headers: json, text: JSON.stringify({ error }) }
+      return { status, headers: { ...json, 'x-error-code': 'QuotaExceeded' }, text: JSON.stringify({ error }) }
     }
     if (!changes.some(({ entity_id }) => refused.has(entity_id))) return undefined
     return { status: 400, headers: { ...json, 'x-error-code': 'BadRequest' }, text: '{"error":"Validation failed"}' }

@@ -2,10 +2,13 @@
  * Something between a device and its service answers in its place: a proxy, a captive portal, a firewall. Whatever it says is
  * nobody's word: once it is gone, everything has arrived by itself, nothing is quarantined and nobody is signed out.
  */
+import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
+import { answerFields } from '../../../generated/answers.ts'
 import { createClient } from '../../../src/client/api/client.ts'
 import type { SendRequest } from '../../../src/client/api/retry.ts'
+import { OfflineError } from '../../../src/client/errors.ts'
 import * as deferred from '../../../src/client/sync/deferred.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import { createSyncOver, type Sync } from '../../../src/client/sync/sync.ts'
@@ -16,6 +19,7 @@ import { bookmark, openPeople, type Person } from './device.ts'
 import { TestSocket } from './network.ts'
 
 const people = await openPeople()
+const required = { error: 'Authentication required' }
 
 /** What is answered in the service's place; undefined: the request goes on to it. */
 type Middlebox = (request: Request, body: string) => Response | undefined
@@ -244,11 +248,13 @@ t.test('so it does after several in a row, however long each stays', async (t) =
   t.pass()
 })
 
-/** As the service refuses; without the header, as a page of another origin may read it behind a proxy. */
+/** As a later service refuses; without the header, as a page of another origin may read it behind a proxy. */
 function refusal(status: number, error: string, code: string | undefined): Response {
-  const response = Response.json({ error }, { status, headers: code ? { 'x-error-code': code } : {} })
-  return code ? asFetched(response) : withType(response, 'cors')
+  if (code) return asFetched(Response.json({ error, hint: 'new' }, { status, headers: { 'x-error-code': code } }))
+  return withType(Response.json({ error }, { status, headers: unstored }), 'cors')
 }
+
+const unstored = { 'cache-control': 'private, no-store' }
 
 for (const isMarked of [true, false]) {
   const marked = isMarked ? 'by X-Error-Code' : 'by its sentence, where a page reads no header'
@@ -275,6 +281,15 @@ for (const [what, answer] of [
   ['a code, and no sentence', () => asFetched(foreign({ message: 'Denied by policy' }, 'InvalidRequest'))],
   ["a code, and HTTP's words", () => asFetched(foreign({ error: 'Unauthorized' }, 'Unauthorized'))],
   ["a sentence that is not the contract's", () => withType(foreign({ error: 'Access denied' }), 'cors')],
+  ['a sentence that is, where headers can be read', () => asFetched(foreign({ error: 'Invalid or expired session' }))],
+  [
+    'a sentence that is, in what a cache may keep',
+    () => withType(foreign({ error: 'Authentication required' }), 'cors'),
+  ],
+  [
+    'a sentence that is, among other fields',
+    () => withType(foreign({ ...required, status: 401 }, '', unstored), 'cors'),
+  ],
 ] as [string, () => Response][]) {
   t.test(`a 401 of another product is not believed: ${what}`, async (t) => {
     const device = await startBehind()
@@ -289,9 +304,18 @@ for (const [what, answer] of [
   })
 }
 
-function foreign(body: object, code?: string): Response {
-  return Response.json(body, { status: 401, headers: code ? { 'x-error-code': code } : {} })
+function foreign(body: object, code = '', headers = {}): Response {
+  return Response.json(body, { status: 401, headers: code ? { 'x-error-code': code } : headers })
 }
+
+t.test('nor is `{"success": true}`, for any operation that only says so', async (t) => {
+  const fetch = async () => asFetched(Response.json({ success: true }))
+  const client = createClient({ baseUrl: 'http://localhost', deviceId: 'd', fetch })
+  const operations = [...answerFields.matchAll(/^([A-Z]+)(\S+) name encrypted-bookmark-sync$/gm)]
+  t.ok(operations.some(([, , path]) => path?.endsWith('/logout')))
+  for (const [, method = '', path = ''] of operations)
+    await t.rejects(client.request(method.toLowerCase() as 'get', path as never, {} as never), OfflineError, path)
+})
 
 function withType(response: Response, value: ResponseType): Response {
   return Object.defineProperty(response, 'type', { value })
@@ -369,7 +393,7 @@ t.test(
     await device.sync.put([bookmark('large', 'large', { description }), ...ids.map((id) => bookmark(id, 'small'))])
     await world.pass(30_000)
     t.match(device.sync.status(), { state: 'online', waiting: 1, quarantined: 1 })
-    t.match(device.sync.quarantined(), [{ id: 'large', reason: 'too-large', status: 413 }])
+    t.match(device.sync.quarantined(), [{ id: 'large', reason: 'intercepted', status: 413 }])
     t.notOk(ids.some((id) => device.sync.isWaiting(id)))
     const before = device.answers.length
     await world.pass(3_600_000)
@@ -413,3 +437,59 @@ for (const [what, answerTo] of [
     await device.sync.stop()
   })
 }
+
+/** What a firewall does with a push that has something in it that it does not like. */
+const interceptions: Record<string, (signal: AbortSignal) => Response> = {
+  'a page': (signal) => answerOf(403, 'html', undefined, signal),
+  'a page with 200': (signal) => answerOf(200, 'html', undefined, signal),
+  'a wait': (signal) => answerOf(503, 'empty', '5', signal),
+  'a cut': (signal) => answerOf(0, 'empty', undefined, signal),
+  'an end in the middle': (signal) => answerOf(502, 'truncated', undefined, signal),
+  "the service's 408": () => refusal(408, 'Request timeout', 'RequestTimeout'),
+}
+
+t.test('edits that a firewall never lets through hold up no other, and arrive once it does', async (t) => {
+  const cases = fc.record({
+    how: fc.constantFrom(...Object.keys(interceptions)),
+    isDisliked: fc.array(fc.boolean(), { minLength: 1, maxLength: 40 }).filter((all) => all.filter(Boolean).length < 5),
+    isOneByOne: fc.boolean(),
+  })
+  await fc.assert(
+    fc.asyncProperty(cases, async ({ how, isDisliked, isOneByOne }) => {
+      const device = await startBehind()
+      const edits = isDisliked.map((is) => bookmark(`${is ? 'disliked' : 'liked'}${count++}`, 'new'))
+      const [disliked, liked] = [/^d/, /^l/].map((kind) => edits.map(({ id }) => id).filter((id) => kind.test(id)))
+      const seen: number[] = []
+      device.box = ({ url, signal }, body) => {
+        if (!url.endsWith('/push') || !body.includes('"disliked')) return undefined
+        seen.push(world.time)
+        return interceptions[how]?.(signal)
+      }
+      for (const edit of isOneByOne ? edits : [edits]) await device.sync.put(edit)
+      await world.pass(how === 'a cut' ? 3_600_000 : 600_000)
+      assert.deepEqual(
+        liked?.filter((id) => device.sync.isWaiting(id)),
+        [],
+      )
+      assert.match(device.sync.status().state, /online|polling/)
+      const held = device.sync.quarantined()
+      assert.deepEqual(held.map(({ id }) => id).toSorted(), disliked?.toSorted())
+      assert.ok(held.every(({ reason }) => reason === 'intercepted'))
+      const gaps = seen.slice(1).map((at, index) => at - (seen[index] as number))
+      assert.ok(Math.min(...gaps) >= 1000, `two requests in ${Math.min(...gaps)} ms`)
+      const later = bookmark(`liked${count++}`, 'later')
+      await device.sync.put(later)
+      await world.pass(30_000)
+      assert.ok(!device.sync.isWaiting(later.id), 'what comes later is not held up either')
+      seen.length = 0
+      await world.pass(3_600_000)
+      assert.ok(seen.length <= 8 * held.length * 4, `${seen.length} attempts in an hour`)
+      device.box = undefined
+      await world.pass(3_700_000)
+      assert.equal(device.sync.status().waiting, 0)
+      await device.sync.stop()
+    }),
+    { numRuns: depth(8, 300) },
+  )
+  t.pass()
+})

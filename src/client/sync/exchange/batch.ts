@@ -3,9 +3,9 @@ import { PushRequest } from '../../../../generated/limits.ts'
 import type { Keys } from '../../crypto/keys.ts'
 import { sealedLength } from '../../crypto/many-records.ts'
 import { ApiError, OfflineError } from '../../errors.ts'
-import type { Clock } from '../../timing/clock.ts'
+import { type Clock, leastWaitMs } from '../../timing/clock.ts'
 import { sealOne } from '../edits/edit.ts'
-import type { Engine } from '../engine.ts'
+import type { Connected, Engine } from '../engine.ts'
 import type { Draft, Replica } from '../store/replica.ts'
 import { latestTimestamp } from '../store/row.ts'
 import { correctedNow, isAhead, nextTick } from '../store/service-clock.ts'
@@ -20,17 +20,22 @@ const mostChanges = PushRequest.changes.maxItems
 /** The next changes to push, one of each bookmark. */
 export function nextBatch(parts: Engine): Waiting[] {
   const { replica, userId } = parts
-  const { mostBytes } = passageOf(parts)
+  const passage = passageOf(parts)
   const batch: Waiting[] = []
+  let last: Waiting | undefined
   let bytes = 0
   for (const id of replica.waiting) {
     const next = nextOf(replica.rows.get(id))
     if (next?.change.user_id !== userId) continue
+    if (passage.hasFailed(next)) {
+      last ??= next
+      continue
+    }
     bytes += bytesOf(next)
-    if (batch.length === mostChanges || (batch.length > 0 && bytes > mostBytes)) break
+    if (batch.length === mostChanges || (batch.length > 0 && bytes > passage.mostBytes)) break
     batch.push(next)
   }
-  return batch
+  return batch.length === 0 && last ? [last] : batch
 }
 
 /**
@@ -129,26 +134,30 @@ function nextOf(row: Row | undefined): Waiting | undefined {
 const mostInARow = 100
 const [quotaStatus, quotaText] = QuotaExceeded
 export const overQuota: Refusal = { reason: 'quota', status: quotaStatus, message: quotaText }
-export const tooLarge: Refusal = { reason: 'too-large', status: 413, message: 'Too large for a proxy of the service' }
-/** Each takes a second. */
-const mostTooLarge = 10
+/** After so many, it is no longer some edits that do not pass. Each takes seconds. */
+const mostIntercepted = 10
+
+/** @param status of the answer in the service's place; 0: there was none */
+export function intercepted(status = 0): Refusal {
+  return { reason: 'intercepted', status, message: 'Something before the service does not let it through' }
+}
 
 /** The service's refusals during one push of the queue. */
 export class Refusals {
   /** By operation, by how many bytes the smallest change grew that exceeded the quota. */
   readonly #overQuota = new Map<string, number>()
   #inARow = 0
-  #tooLarge = 0
+  #intercepted = 0
 
   /** The service took something. */
   reset(): void {
     this.#inARow = 0
-    this.#tooLarge = 0
+    this.#intercepted = 0
   }
 
-  /** @throws OfflineError the proxy lets nothing through, however small it is */
-  addTooLarge(error: OfflineError): void {
-    if (++this.#tooLarge === mostTooLarge) throw error
+  /** @throws OfflineError or ApiError nothing passes, whatever it is */
+  addIntercepted(error: OfflineError | ApiError): void {
+    if (++this.#intercepted === mostIntercepted) throw error
   }
 
   /** @throws ApiError the service refuses everything */
@@ -173,6 +182,17 @@ export class Refusals {
 /** True if something before the service refused a push for its size. */
 export function isTooLarge(error: unknown): error is OfflineError {
   return error instanceof OfflineError && error.status === 413
+}
+
+/**
+ * True if a push of nothing passes, after one that did not: then it is the content or the size of that one. Takes a second.
+ */
+export async function passesEmpty({ transport, clock, signal }: Connected): Promise<boolean> {
+  await clock.sleep(leastWaitMs, signal)
+  const answer = await transport.push({ changes: [] }, { signal }).catch(() => undefined)
+  signal.throwIfAborted()
+  // A kept answer to another push settles some.
+  return answer !== undefined && answer.accepted_ids.length + answer.conflicts.length === 0
 }
 
 /** True if a push did not arrive in the time that the service gives it. */

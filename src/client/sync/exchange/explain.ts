@@ -8,9 +8,9 @@ export interface WaitingEdits {
    * - `not-sent`: the next exchange sends them
    * - `no-answer`: they were sent, and no answer has settled them; the next exchange sends them again
    * - `other-user`: they were made by another user than the sync's, and are never sent
-   * - `quota`, `refused`: the service did not take them; `too-large`: a proxy did not let them through; see `quarantined`
+   * - `quota`, `refused`: the service did not take them; `intercepted`: a proxy did not let them through; see `quarantined`
    */
-  why: 'not-sent' | 'no-answer' | 'other-user' | 'quota' | 'refused' | 'too-large'
+  why: 'not-sent' | 'no-answer' | 'other-user' | 'quota' | 'refused' | 'intercepted'
   count: number
   /** When the oldest was made (Unix ms, by the service's clock). */
   oldest: number

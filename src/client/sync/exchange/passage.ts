@@ -5,7 +5,7 @@ import type { Change } from './transport.ts'
 const mostBytes = 4 * 1024 * 1024
 /** Bytes of a change beside its ciphertext, at most. */
 export const overheadBytes = 1024
-/** A proxy that is at fault is soon well again; one with a limit of its own keeps it. */
+/** A proxy that is at fault is soon well again; one with a rule of its own keeps it. */
 const [firstWaitMs, longestWaitMs] = [60_000, 3_600_000]
 
 /** A change, as it waits. */
@@ -26,7 +26,10 @@ export function passageOf({ outbox }: { outbox: { passage: Passage | undefined }
   return outbox.passage
 }
 
-/** How much passes a slow connection, and a proxy before the service that answers 413 itself, as far as this tab has found out. */
+/** After this many failures of its own, a change is held back. Fewer may be the connection's. */
+const mostFailures = 3
+
+/** What passes a slow connection, and a proxy or firewall before the service, as far as this tab has found out. */
 export class Passage {
   /** Of one push. */
   mostBytes = mostBytes
@@ -34,29 +37,53 @@ export class Passage {
   #tooLarge = Number.POSITIVE_INFINITY
   /** The smallest push that has not passed, until one of its size does. */
   #refused = Number.POSITIVE_INFINITY
+  /** How often a change did not pass, although it was alone and a push of nothing passed, by event id. */
+  readonly #failures = new Map<string, number>()
   #waitMs = firstWaitMs
   /** When everything is tried again (Unix ms); undefined while nothing is known to be held back. */
   #widenAt: number | undefined
 
-  /** A push of these did not pass: the next one is half as large. */
-  narrow(batch: readonly Waiting[], clock: Clock): void {
+  /**
+   * A push of these did not pass: the next one is half as large, or the change that was alone goes last from now on.
+   *
+   * @param isTooLarge a proxy says that it is the size
+   */
+  narrow(batch: readonly Waiting[], clock: Clock, isTooLarge = false): void {
     const bytes = sizeOf(batch)
+    const id = batch[0]?.change.id ?? ''
     this.#refused = Math.min(this.#refused, bytes)
-    if (batch.length === 1) this.#tooLarge = Math.min(this.#tooLarge, bytes)
-    else this.mostBytes = bytes / 2
+    if (batch.length > 1) this.mostBytes = bytes / 2
+    else if (isTooLarge) this.#tooLarge = Math.min(this.#tooLarge, bytes)
+    else {
+      this.#failures.set(id, (this.#failures.get(id) ?? 0) + 1)
+      // The batches were refused for what is in it, not for their size.
+      this.#refused = Number.POSITIVE_INFINITY
+      this.mostBytes = mostBytes
+    }
     // From the last one on: each may take minutes to fail.
     this.#widenAt = clock.now() + this.#waitMs
   }
 
   /** A push of these has passed. */
   passed(batch: readonly Waiting[]): void {
-    if (sizeOf(batch) < this.#refused) return
+    const failed = batch.filter(({ change }) => this.#failures.delete(change.id))
+    if (failed.length === 0 && sizeOf(batch) < this.#refused) return
     this.#refused = Number.POSITIVE_INFINITY
     this.#waitMs = firstWaitMs
   }
 
   isTooLarge(waiting: Waiting): boolean {
     return bytesOf(waiting) >= this.#tooLarge
+  }
+
+  /** True if it must hold up no other: it is sent alone, after them. */
+  hasFailed({ change }: Waiting): boolean {
+    return this.#failures.has(change.id)
+  }
+
+  /** True if it is to wait until everything is tried again. */
+  isHeldBack(waiting: Waiting): boolean {
+    return this.isTooLarge(waiting) || (this.#failures.get(waiting.change.id) ?? 0) >= mostFailures
   }
 
   /** How long until everything is tried again (ms). */

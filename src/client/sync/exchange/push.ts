@@ -9,15 +9,16 @@ import { latestTimestamp, versionOf, viewOf } from '../store/row.ts'
 import type { Row, Waiting } from '../store/store.ts'
 import {
   idsOf,
+  intercepted,
   isRefusal,
   isTooLarge,
   isTooSlow,
   markSent,
   nextBatch,
   overQuota,
+  passesEmpty,
   Refusals,
   returnBatch,
-  tooLarge,
   toRefusal,
 } from './batch.ts'
 import { correctClock, isClockTrusted, isTime, type TimeAnswer } from './correct-clock.ts'
@@ -44,7 +45,7 @@ export async function pushAll(parts: Connected): Promise<void> {
   if (triesAll || passage.untilWide(clock) <= 0) {
     outbox.triesAll = false
     passage.widen(triesAll)
-    await retryHeldBack(parts, triesAll ? ['quota', 'too-large'] : ['too-large'])
+    await retryHeldBack(parts, triesAll ? ['quota', 'intercepted'] : ['intercepted'])
   }
   parts.status.expectChanges(parts.replica.waiting.size - parts.replica.quarantined.size)
   const refusals = new Refusals()
@@ -86,7 +87,8 @@ async function pushBatch(parts: Connected, next: readonly Waiting[], refusals: R
   const passage = passageOf(parts)
   const { sendable, hopeless } = refusals.sort(replica, next)
   const overlarge = sendable.filter((one) => passage.isTooLarge(one))
-  const decided = (await returnBatch(replica, hopeless, overQuota)) + (await returnBatch(replica, overlarge, tooLarge))
+  const decided =
+    (await returnBatch(replica, hopeless, overQuota)) + (await returnBatch(replica, overlarge, intercepted(413)))
   if (decided > 0) parts.status.countChanges(decided)
   const batch = await markSent(
     parts,
@@ -98,11 +100,8 @@ async function pushBatch(parts: Connected, next: readonly Waiting[], refusals: R
   const answer = await send(parts, batch)
   const heardAt = clock.now()
   parts.signal.throwIfAborted()
-  if (isTooLarge(answer)) {
+  if (answer instanceof OfflineError || isTooSlow(answer)) {
     await narrow(parts, batch, answer, refusals)
-  } else if (isTooSlow(answer)) {
-    passage.narrow(batch, clock)
-    await clock.sleep(leastWaitMs, parts.signal)
   } else if (isRefusal(answer)) {
     await split(parts, batch, answer, refusals)
   } else {
@@ -129,29 +128,35 @@ async function send(parts: Connected, batch: readonly Waiting[]): Promise<PushRe
     if (changes.some(({ id }) => !settled.has(id))) throw new OfflineError(undefined, { status: 200 })
     return answer
   } catch (error) {
-    if (isRefusal(error) || isTooLarge(error)) return error
-    const isAlone = batch.length === 1
-    if (isTooSlow(error) && !isAlone) return error
-    // The pull before it passed, or the channel is open: it may be the size. The service may have it nevertheless.
-    if (error instanceof OfflineError && !isAlone) passageOf(parts).narrow(batch, clock)
+    if (isRefusal(error) || isTooSlow(error)) return error
+    if (!(error instanceof OfflineError)) throw error
+    const [first, another] = batch
+    const passage = passageOf(parts)
+    // Without an answer, it may be a slow connection. The service may have these nevertheless.
+    const isCut = error.status === undefined
+    if (isCut) passage.narrow(batch, clock)
+    const isSuspect = !isCut || (first && !another && passage.isHeldBack(first))
+    if (isSuspect && (await passesEmpty(parts))) return error
     throw error
   }
 }
 
-/** After a proxy refused a batch: the next one is smaller, or the change waits that is too large alone. */
+/** After other pushes passed, and not this one: the next is smaller, or the change that was alone goes last, and then waits. */
 async function narrow(
   parts: Connected,
   batch: readonly Waiting[],
-  error: OfflineError,
+  error: OfflineError | ApiError,
   refusals: Refusals,
 ): Promise<void> {
   const { replica, clock, status, signal } = parts
-  const isAlone = batch.length === 1
-  passageOf(parts).narrow(batch, clock)
-  await returnBatch(replica, batch, isAlone ? tooLarge : undefined)
-  if (isAlone) {
+  const passage = passageOf(parts)
+  passage.narrow(batch, clock, isTooLarge(error))
+  const [first] = batch
+  if (batch.length === 1 && first && passage.isHeldBack(first)) {
+    // The service may have it: the answer may be what did not pass.
+    await returnBatch(replica, [{ ...first, sent: true }], intercepted(error.status))
     status.countChanges(1)
-    refusals.addTooLarge(error)
+    refusals.addIntercepted(error)
   }
   await clock.sleep(leastWaitMs, signal)
 }

@@ -7,7 +7,7 @@ import { uuidv7 } from '../../ids.ts'
 import { leastWaitMs } from '../../timing/clock.ts'
 import { sealList } from '../edits/seal-list.ts'
 import type { Connected } from '../engine.ts'
-import { isTooLarge, isTooSlow } from '../exchange/batch.ts'
+import { isTooLarge, isTooSlow, passesEmpty } from '../exchange/batch.ts'
 import { exchange } from '../exchange/exchange.ts'
 import { keyMarkOf, takeKeys } from '../exchange/key-marks.ts'
 import { overheadBytes, passageOf } from '../exchange/passage.ts'
@@ -80,10 +80,11 @@ async function encryptBatch(parts: Connected, stale: readonly Row[], given: Set<
   const failure = changes.length > 0 ? await push(parts, changes).catch(unlessRefused) : undefined
   if (failure) {
     const batch = changes.map((change) => ({ change }))
-    if (isTooLarge(failure) || batch.length > 1) passage.narrow(batch, clock)
-    if (!isTooLarge(failure) && !isTooSlow(failure)) throw failure
+    const passes = isTooSlow(failure) || (failure.status !== undefined && (await passesEmpty(parts)))
+    if (passes || batch.length > 1) passage.narrow(batch, clock, isTooLarge(failure))
+    if (!passes) throw failure
     await clock.sleep(leastWaitMs, signal)
-    // One that is too large alone is left to the next start.
+    // One that does not pass alone is left to the next start.
     if (changes.length > 1) return
   }
   for (const { id, version } of rows) {

@@ -27,15 +27,15 @@ export interface Version {
   overwritten?: components['schemas']['SyncEvent']['overwritten'] | undefined
 }
 
-/** Why a change was not taken. The service stored nothing of it. */
+/** Why a change was not taken. */
 export interface Refusal {
   /**
-   * - `quota`: it would exceed the user's quota
-   * - `refused`: the service calls it malformed or too large
-   * - `too-large`: a proxy before the service did not let it through; it is tried again by itself
+   * - `quota`: it would exceed the user's quota; the service stored nothing of it
+   * - `refused`: the service calls it malformed or too large, and stored nothing of it
+   * - `intercepted`: a proxy or a firewall before the service lets others through, but not it; it is tried again by itself
    */
-  reason: 'quota' | 'refused' | 'too-large'
-  /** HTTP status. */
+  reason: 'quota' | 'refused' | 'intercepted'
+  /** HTTP status; 0 if nothing answered. */
   status: number
   /** The service's text, if it has refused it. */
   message: string
