@@ -15,6 +15,8 @@ export interface AgreedRow {
   browserId: string | null
   /** When the browser made it (Unix ms): no two have the same id and time. Only what releases before 2.1 have stored lacks it. */
   dateAdded?: number | undefined
+  /** The extension has made it there, not its user. */
+  isOwn?: true | undefined
   kind: Kind
   /** The key of the folder around it. */
   parent: string
@@ -38,13 +40,16 @@ export interface AgreedRow {
   removal?: Removal | undefined
 }
 
-/** A delete in the browser that waits for the user's answer, has it, or was passed on a short time ago. */
+/** A delete in the browser that rests, waits for the user's answer, has it, or was passed on a short time ago. */
 export interface Removal {
   bookmark: Readonly<PlaintextBookmark>
-  /** When the user was asked, or when it was passed on (Unix ms, the browser's clock). */
+  /** When it was found, when the user was asked, or when it was passed on (Unix ms, the browser's clock). */
   time: number
   isApproved: boolean
+  /** Also true of another device's delete that was applied here. */
   isPassed: boolean
+  /** It is passed on by itself a few seconds later. */
+  isResting?: true | undefined
 }
 
 /** The last agreed tree. */

@@ -26,7 +26,7 @@ export interface BrowserSyncOptions {
 
 /**
  * - `waiting`: for the first pull, for the end of an import, or for a sign-in
- * - `comparing`: one side is being brought up to date with the other
+ * - `comparing`: one side is being brought up to date with the other, or waits some seconds because its user may undo or paste
  * - `in-step`: both are the same
  * - `failed`: this device's storage is full, or the browser does not answer; it is tried again at the next change
  */
@@ -282,9 +282,16 @@ class InStep implements BrowserSync {
       }
       // A browser that does other things than it is told would else be told so without end.
       this.#unrestMs = isStale ? Math.min(mostUnrestMs, 2 * this.#unrestMs + settleMs) : 0
-      this.#show('in-step')
+      const { restMs } = this.#guard
+      this.#show(restMs > 0 ? 'comparing' : 'in-step')
+      if (restMs > 0 && this.#watching) void this.#lookAfter(restMs)
     })
     if (this.#watching) void this.#settle()
+  }
+
+  async #lookAfter(ms: number): Promise<void> {
+    await pause(this.#clock, ms, [], this.#ended.signal)
+    this.#changed.ring()
   }
 
   /** Ends once everything is settled: then nothing wakes the worker. */

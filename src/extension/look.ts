@@ -69,7 +69,7 @@ export async function look(parts: LookParts, agreed: AgreedDraft): Promise<{ isS
   const service = await readServiceTree(sync.tree(), shown)
   const deleted = guard.deletedLately((id) => sync.get(id) !== undefined)
   const trees = { agreed, browser, service, watch, deleted, now: clock.now() }
-  const merged = await mergeTrees(trees, (deletes) => guard.release(deletes, agreed.rows.size))
+  const merged = await mergeTrees(trees, guard)
   await guard.save(store)
   const step = new Look(parts, agreed, merged)
   await step.forget(merged.forgotten)
@@ -77,9 +77,11 @@ export async function look(parts: LookParts, agreed: AgreedDraft): Promise<{ isS
   const created = [...merged.entries.values()].filter((entry) => !entry.browser)
   step.total = plan.added.length + created.length
   await step.changeService(plan)
-  await changeBrowser(mirror.changes, merged, browser, step)
+  await changeBrowser(mirror.changes, merged, browser, step, guard.restMs > 0)
   for (const key of [...agreed.orders.keys()]) if (!merged.orders.has(key)) agreed.setOrder(key, [])
   await agreed.flush(store)
+  await guard.save(store)
+  guard.known = service.entries
   return step
 }
 
@@ -240,7 +242,9 @@ class Look {
   }
 
   removed({ browserId }: { browserId: string }): void {
-    this.#agreed.drop(this.#merged.pairing.idOf.get(browserId) as string)
+    const id = this.#merged.pairing.idOf.get(browserId) as string
+    this.#agreed.drop(id)
+    this.#parts.guard.deletedElsewhere(id)
   }
 
   /** The browser may refuse what another browser takes, for example an address. */
@@ -265,9 +269,10 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-function toRow({ id, kind, parent, browser, forService }: MergedEntry): AgreedRow {
+function toRow({ id, kind, parent, row, browser, forService }: MergedEntry): AgreedRow {
   const { browserId = null, dateAdded } = browser ?? {}
-  return { id, browserId, dateAdded, kind, parent, content: forService }
+  const isOwn = !browser || (row?.isOwn && [null, browserId].includes(row.browserId))
+  return { id, browserId, dateAdded, ...(isOwn && { isOwn }), kind, parent, content: forService }
 }
 
 function isSameRow(one: AgreedRow, other: AgreedRow): boolean {

@@ -4,6 +4,7 @@ import type { AgreedRow } from './agreed.ts'
 import { pairMoved, type RecentTrees } from './moved.ts'
 import { mergeOrder } from './order.ts'
 import { type Pairing, pairTrees } from './pair.ts'
+import type { RemovalGuard } from './removal-guard.ts'
 import {
   type BrowserEntry,
   type Content,
@@ -31,6 +32,9 @@ export interface MergedEntry {
   isConflict: boolean
 }
 
+/** Later, nobody undoes what they did before. */
+const ownMs = 300_000
+
 /** The tree that both sides are to have, and what leaves each of them for it. */
 export interface Merged {
   /** By id, in no order. */
@@ -53,12 +57,9 @@ export interface Merged {
  * deleted on one side and changed on the other stays, with the folders around it. What both have changed is to be as the
  * browser has it, where its user sees it.
  *
- * @param release those of the browser's deletes that are to be passed on; nothing is done about the others
+ * @param guard decides which of the browser's deletes are passed on; nothing is done about the others
  */
-export async function mergeTrees(
-  trees: RecentTrees,
-  release: (deleted: readonly ServiceEntry[]) => readonly ServiceEntry[],
-): Promise<Merged> {
+export async function mergeTrees(trees: RecentTrees, guard: Pick<RemovalGuard, 'release' | 'rests'>): Promise<Merged> {
   const { agreed, browser, service, deleted } = trees
   const pairing = await pairTrees(trees)
   const replaced = await pairMoved(trees, pairing)
@@ -108,7 +109,7 @@ export async function mergeTrees(
     // If it was just added and is there no more, the browser has lost it in a crash.
     const isLost = row?.browserId === null || row?.step?.kind === 'adding'
     if (isSame && !isLost) return leaving.set(id, { service: entry })
-    return keep(id, undefined, entry)
+    return row && !isLost && guard.rests(entry) ? undefined : keep(id, undefined, entry)
   }
   await paced(service.entries.values(), decideThere)
 
@@ -123,7 +124,11 @@ export async function mergeTrees(
   merged.leavingBrowser = [...leaving.values()].flatMap(({ browser }) => browser ?? [])
   const deletes = [...leaving.values()].flatMap(({ service }) => service ?? [])
   merged.leavingService = [
-    ...release(deletes.filter(({ id }) => !replaced.has(id))),
+    ...guard.release(
+      deletes.filter(({ id }) => !replaced.has(id)),
+      agreed.rows.size,
+      findOwn(trees, pairing),
+    ),
     ...deletes.filter(({ id }) => replaced.has(id)),
   ]
   for (const row of agreed.rows.values()) {
@@ -131,6 +136,17 @@ export async function mergeTrees(
   }
   await mergeOrders(merged, trees)
   return merged
+}
+
+/** True of what Chrome's Undo may have removed: of what the extension has made lately, nothing newer is still there. */
+function findOwn({ agreed: { rows }, now }: RecentTrees, { browserIdOf }: Pairing) {
+  const madeAt = (id: string) => {
+    const { isOwn, dateAdded = 0 } = rows.get(id) ?? {}
+    return isOwn && Math.abs(now - dateAdded) < ownMs ? dateAdded : 0
+  }
+  let newest = 1
+  for (const id of browserIdOf.keys()) newest = Math.max(newest, madeAt(id))
+  return ({ id }: ServiceEntry) => madeAt(id) >= newest
 }
 
 /** An entry that stays needs the folders around it. */

@@ -49,9 +49,8 @@ export function mergeOrder(
   inBrowser: readonly string[],
   inService: readonly string[],
 ): string[] {
-  const there = new Set(inService)
-  // At the first meeting of two folders that have nothing in common, what is new goes below.
-  if (agreed.length === 0 && !inBrowser.some((id) => there.has(id))) return [...inService, ...inBrowser]
+  // At a first meeting, what is new goes below.
+  if (agreed.length === 0) return [...new Set([...inService, ...inBrowser])]
   const rank = ranks(agreed)
   const steady = stayers(inBrowser, (id) => rank.get(id))
   const moved = new Set(inBrowser.filter((id) => rank.has(id) && !steady.has(id)))

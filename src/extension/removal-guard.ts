@@ -6,6 +6,8 @@ import { type ServiceEntry, toEntry } from './trees.ts'
 
 /** What is made anew within this time has only been moved. */
 const knownMs = 600_000
+/** Within this time a cut is pasted, and Undo is pressed: Chrome's takes back the last change, also one of this extension. */
+const restMs = 10_000
 /** Stands before the id of a bookmark, where the store has its removal. */
 const mark = '\x02'
 
@@ -23,6 +25,10 @@ export class RemovalGuard {
   readonly #removals = new Map<string, Removal>()
   /** Ids of removals that are not stored. */
   readonly #changed = new Set<string>()
+  /** Ids of what is gone from the browser, as this look has found it. */
+  readonly #resting = new Set<string>()
+  /** What the service had at the last look. */
+  known: ReadonlyMap<string, ServiceEntry> = new Map()
 
   /** @param stored the guard takes out of it what is its own */
   constructor(clock: Pick<Clock, 'now'>, { rows }: Pick<Agreed, 'rows'>) {
@@ -38,20 +44,56 @@ export class RemovalGuard {
     return this.#held.map(({ bookmark }) => toEntry(bookmark, ''))
   }
 
-  /** Those of the deletes that may be passed on. @param of how many bookmarks there were */
-  release(deleted: readonly ServiceEntry[], of: number): readonly ServiceEntry[] {
+  /**
+   * Those of the deletes that may be passed on.
+   *
+   * @param of how many bookmarks there were
+   * @param isDoubtful true of what the user must be asked about even if it is alone
+   */
+  release(
+    deleted: readonly ServiceEntry[],
+    of: number,
+    isDoubtful: (entry: ServiceEntry) => boolean,
+  ): readonly ServiceEntry[] {
     const { length: recent } = this.recent
     const isApproved = ({ id }: ServiceEntry) => this.#removals.get(id)?.isApproved === true
     const asked = deleted.filter((entry) => !isApproved(entry))
     const held = new Set(this.#held.map(({ bookmark }) => bookmark.id))
     // Deletes that wait go on to wait, though there may be fewer by now, or more bookmarks.
-    const isMany =
-      asked.some(({ id }) => held.has(id)) || (asked.length > 0 && areManyDeletes(asked.length + recent, of + recent))
-    const ids = new Set(deleted.map(({ id }) => id))
+    const isAsked =
+      asked.some((entry) => held.has(entry.id) || isDoubtful(entry)) ||
+      (asked.length > 0 && areManyDeletes(asked.length + recent, of + recent))
+    const released = deleted.filter((entry) => isApproved(entry) || !(isAsked || this.rests(entry)))
+    const ids = new Set([...this.#resting, ...deleted.map(({ id }) => id)])
     for (const [id, { isPassed }] of this.#removals) if (!isPassed && !ids.has(id)) this.#set(id, null)
-    if (!isMany) return deleted
+    this.#resting.clear()
+    if (!isAsked) return released
+    for (const { id } of asked) if (this.#removals.get(id)?.isResting) this.#set(id, null)
     this.hold(asked.map(({ bookmark }) => bookmark))
-    return deleted.filter(isApproved)
+    return released
+  }
+
+  /** True of what has just gone from the browser: it may have been cut, or come back by Undo. */
+  rests({ id, bookmark }: ServiceEntry): boolean {
+    const now = this.#clock.now()
+    let removal = this.#removals.get(id)
+    if (!removal || removal.isPassed) {
+      removal = { bookmark, time: now, isApproved: false, isPassed: false, isResting: true }
+      this.#set(id, removal)
+    }
+    if (!isResting(removal, now)) return false
+    this.#resting.add(id)
+    return true
+  }
+
+  /** For so long (ms) the browser stays as its user has left it. */
+  get restMs(): number {
+    const now = this.#clock.now()
+    let longest = 0
+    for (const one of this.#removals.values()) {
+      if (isResting(one, now)) longest = Math.max(longest, restMs - Math.abs(now - one.time))
+    }
+    return longest
   }
 
   /** Deletes that wait, however few they are, unless the user has answered. */
@@ -72,7 +114,13 @@ export class RemovalGuard {
     }
   }
 
-  /** By id, what was passed on in the last minutes. @param isBack true of what is there again, which was no delete then */
+  /** A delete of another device was applied here. If its user makes the same again, as Undo does, it is the same. */
+  deletedElsewhere(id: string): void {
+    const { bookmark } = this.known.get(id) ?? {}
+    if (bookmark) this.#set(id, { bookmark, time: this.#clock.now(), isApproved: true, isPassed: true })
+  }
+
+  /** By id, what was deleted in the last minutes. @param isBack true of what is there again, which was no delete then */
   deletedLately(isBack: (id: string) => boolean): ReadonlyMap<string, Readonly<PlaintextBookmark>> {
     const [now, isAsked] = [this.#clock.now(), this.#held.length > 0]
     const deleted = new Map<string, Readonly<PlaintextBookmark>>()
@@ -120,7 +168,7 @@ export class RemovalGuard {
   }
 
   get #held(): Removal[] {
-    return [...this.#removals.values()].filter(({ isApproved, isPassed }) => !isApproved && !isPassed)
+    return [...this.#removals.values()].filter((one) => !one.isApproved && !one.isPassed && !one.isResting)
   }
 
   /** Deletes that the user is asked about belong together, however long the answer takes. */
@@ -133,4 +181,8 @@ export class RemovalGuard {
     else if (!this.#removals.delete(id)) return
     this.#changed.add(id)
   }
+}
+
+function isResting({ isResting, isApproved, time }: Removal, now: number): boolean {
+  return isResting === true && !isApproved && Math.abs(now - time) < restMs
 }

@@ -30,8 +30,18 @@ const announcedAtOnce = 100
 /** Stands before the browser's id of what is left alone, among the service's ids. */
 const aloneMark = '\0'
 
-/** Makes the browser look like the merged tree. */
-export async function changeBrowser(api: Api, merged: Merged, tree: BrowserTree, report: BrowserReport): Promise<void> {
+/**
+ * Makes the browser look like the merged tree.
+ *
+ * @param isResting if nothing is to be changed yet: then it only reports what is in its place
+ */
+export async function changeBrowser(
+  api: Api,
+  merged: Merged,
+  tree: BrowserTree,
+  report: BrowserReport,
+  isResting: boolean,
+): Promise<void> {
   const { pairing, orders, entries } = merged
   /** The browser's ids of the folders, by their keys. */
   const folders = new Map([...tree.roots.values()].map(({ browserId: id }) => [pairing.keyOf(id), id]))
@@ -45,7 +55,7 @@ export async function changeBrowser(api: Api, merged: Merged, tree: BrowserTree,
     await fill(key, folder)
     for (const id of orders.get(key) ?? []) if (orders.has(id)) keys.push(id)
   }
-  for (const entry of merged.leavingBrowser.toReversed()) await remove(entry)
+  if (!isResting) for (const entry of merged.leavingBrowser.toReversed()) await remove(entry)
 
   function inOrder(): MergedEntry[] {
     const ids = [...folders.keys()].flatMap((key) => orders.get(key) ?? [])
@@ -79,7 +89,7 @@ export async function changeBrowser(api: Api, merged: Merged, tree: BrowserTree,
   /** Returns the browser's id once the entry is in its place, or null. */
   async function place(entry: MergedEntry, folder: string, index: number, isThere: boolean): Promise<string | null> {
     const { browser, forBrowser } = entry
-    if (!browser) return create(entry, folder, index)
+    if (!browser) return isResting ? null : create(entry, folder, index)
     const { browserId } = browser
     if (entry.kind === 'folder') folders.set(entry.id, browserId)
     const isAsIs = isSameContent(browser, forBrowser)
@@ -87,7 +97,7 @@ export async function changeBrowser(api: Api, merged: Merged, tree: BrowserTree,
       report.done(entry, browserId, browser)
       return browserId
     }
-    if (!(await isAsRead(browser))) return null
+    if (isResting || !(await isAsRead(browser))) return null
     if (!isThere && !(await move(browser, folder, index))) return null
     if (isAsIs) report.done(entry, browserId, browser)
     else await update(entry, browser)

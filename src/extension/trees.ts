@@ -44,7 +44,11 @@ export function newBookmark(
 
 /** By what an entry is found again within a folder: browsers write addresses and titles in forms of their own. */
 export function likenessOf({ kind, title, url }: Content & { kind: Kind }): string {
-  if (kind === 'link') return `link ${URL.canParse(url as string) ? new URL(url as string).href : url}`
+  if (kind === 'link') {
+    const address = URL.canParse(url as string) ? new URL(url as string).href : url
+    // Chrome stores `about:config` as `chrome://config/`.
+    return `link ${address?.replace(/^(?:about:|chrome:\/\/)(.*?)\/?$/, 'about:$1')}`
+  }
   return kind === 'folder' ? `folder ${titleLikenessOf(title)}` : kind
 }
 

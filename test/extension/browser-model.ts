@@ -14,6 +14,12 @@ interface Node {
   children: string[]
 }
 
+/** A change that was undone: of what, and whether the extension had made it. */
+export interface Undone {
+  title: string
+  isExtensions: boolean
+}
+
 type Listener = (id: string, info: BookmarkEventInfo) => void
 
 const rootsOf: Record<Flavour, { top: string; roots: [id: string, title: string, folderType: string][] }> = {
@@ -50,6 +56,10 @@ export class BrowserModel {
   /** The ids of the folders that were read, in order. */
   reads: string[] = []
   #onceRead: { id: string; work: () => void } | undefined
+  /** What Undo does, the next last: Chrome's takes back what extensions have done, too. Firefox's does not. */
+  #undos: (Undone & { undo: () => void })[] = []
+  #isRecording = true
+  #isExtension = false
 
   constructor(flavour: Flavour, { hasMobile = false, folderTypes = true } = {}) {
     const { top, roots } = rootsOf[flavour]
@@ -116,10 +126,10 @@ export class BrowserModel {
           ),
         ),
       get: (id) => gate(() => [this.#read(id, false)]),
-      create: (node) => gate(() => this.create(node)),
-      update: (id, changes) => gate(() => this.update(id, changes)),
-      move: (id, place) => gate(() => this.move(id, place)),
-      remove: (id) => gate(() => this.remove(id)),
+      create: (node) => gate(() => this.#asExtension(() => this.create(node))),
+      update: (id, changes) => gate(() => this.#asExtension(() => this.update(id, changes))),
+      move: (id, place) => gate(() => this.#asExtension(() => this.move(id, place))),
+      remove: (id) => gate(() => this.#asExtension(() => this.remove(id))),
       onCreated: event('created'),
       onRemoved: event('removed'),
       onChanged: event('changed'),
@@ -130,6 +140,56 @@ export class BrowserModel {
         onImportEnded: event('importEnded') as BookmarksApi['onImportEnded'],
       }),
     } as BookmarksApi
+  }
+
+  #asExtension<T>(work: () => T): T {
+    this.#isExtension = true
+    try {
+      return this.flavour === 'chrome' ? work() : this.#unrecorded(work)
+    } finally {
+      this.#isExtension = false
+    }
+  }
+
+  #unrecorded<T>(work: () => T): T {
+    const before = this.#isRecording
+    this.#isRecording = false
+    try {
+      return work()
+    } finally {
+      this.#isRecording = before
+    }
+  }
+
+  #record(title: string, undo: () => void): void {
+    if (this.#isRecording) this.#undos.push({ title, isExtensions: this.#isExtension, undo })
+  }
+
+  /** As its user presses Ctrl+Z. Returns what that takes back; undefined if there is nothing. */
+  undo(): Undone | undefined {
+    const last = this.#undos.pop()
+    if (!last) return undefined
+    try {
+      this.#unrecorded(last.undo)
+    } catch {
+      // Something else has removed it.
+    }
+    return last
+  }
+
+  /** As when it is closed. */
+  forgetUndo(): void {
+    this.#undos = []
+  }
+
+  /** Puts back what was removed, with its id and its date, as both browsers do. */
+  #restore(nodes: readonly Node[], index: number): void {
+    for (const [nth, node] of nodes.entries()) {
+      const siblings = this.#folder(node.parentId).children
+      if (nth === 0) siblings.splice(Math.min(index, siblings.length), 0, node.id)
+      this.nodes.set(node.id, structuredClone(node))
+    }
+    for (const { id } of nodes) this.tell('created', id, this.#read(id, false))
   }
 
   /** Does it once, right after the folder was read. */
@@ -160,12 +220,15 @@ export class BrowserModel {
     const kind = type ?? (url === undefined ? 'folder' : 'bookmark')
     const form = kind === 'bookmark' ? { url: this.#toUrl(url as string) } : {}
     this.#enter({ id, parentId, title: this.#toTitle(title), ...form, type: kind }, index)
+    this.#record(title, () => this.removeTree(id))
     this.tell('created', id, this.#read(id, false))
     return this.#read(id, false)
   }
 
   update(id: string, { title, url }: { title?: string; url?: string }): BrowserNode {
     const node = this.#ordinary(id)
+    const before = { title: node.title, ...(node.url !== undefined && { url: node.url }) }
+    this.#record(node.title, () => this.update(id, before))
     if (url !== undefined) {
       if (node.type !== 'bookmark') throw new Error("Can't set URL of a bookmark folder.")
       node.url = this.#toUrl(url)
@@ -192,6 +255,8 @@ export class BrowserModel {
     to.children.splice(place, 0, id)
     const oldParentId = node.parentId
     node.parentId = parentId
+    const back = this.flavour === 'chrome' && from === to && before > place ? before + 1 : before
+    this.#record(node.title, () => this.move(id, { parentId: oldParentId, index: back }))
     this.tell('moved', id, { parentId, oldParentId })
     return this.#read(id, false)
   }
@@ -200,16 +265,27 @@ export class BrowserModel {
     const node = this.#ordinary(id)
     if (node.children.length > 0) throw new Error("Can't remove non-empty folder (use recursive to force).")
     const siblings = this.#folder(node.parentId).children
-    const removed = this.#read(id, false)
-    siblings.splice(siblings.indexOf(id), 1)
+    const [removed, index] = [this.#read(id, false), siblings.indexOf(id)]
+    this.#record(node.title, () => this.#restore([node], index))
+    siblings.splice(index, 1)
     this.nodes.delete(id)
     this.tell('removed', id, { parentId: node.parentId, node: removed })
   }
 
   /** As the user does it. */
   removeTree(id: string): void {
-    for (const child of [...this.#folder(id).children]) this.removeTree(child)
-    this.remove(id)
+    const nodes = this.#inside(id).map((node) => structuredClone(node))
+    const index = this.#folder(nodes[0]?.parentId ?? '').children.indexOf(id)
+    this.#unrecorded(() => {
+      for (const child of [...this.#folder(id).children]) this.removeTree(child)
+      this.remove(id)
+    })
+    this.#record(nodes[0]?.title ?? '', () => this.#restore(nodes, index))
+  }
+
+  #inside(id: string): Node[] {
+    const node = this.#folder(id)
+    return [node, ...node.children.flatMap((child) => this.#inside(child))]
   }
 
   childrenOf(id: string): readonly string[] {

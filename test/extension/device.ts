@@ -7,6 +7,8 @@ import { memoryAgreedStore } from '../../src/extension/testing.ts'
 import { startService, type TestConnection } from '../../src/service/testing.ts'
 import { BrowserModel, type Flavour } from './browser-model.ts'
 
+/** For so long, a delete may still be a cut. */
+export const restMs = 10_000
 const ownFolders = ['Bookmarks bar/', 'Other bookmarks/']
 export const masterKey = new Uint8Array(32).fill(7)
 
@@ -94,6 +96,7 @@ export class Device {
   /** The browser is closed, and opened again. */
   restart(): void {
     this.#session = {}
+    this.model.forgetUndo()
     this.open()
   }
 
@@ -135,10 +138,18 @@ export class Device {
 
   async step(): Promise<void> {
     await this.sync.put([])
-    await this.browserSync.compareNow()
+    await this.#compare()
     await this.sync.syncNow()
-    await this.browserSync.compareNow()
+    await this.#compare()
     await this.sync.syncNow()
+  }
+
+  /** Until nothing rests any more. */
+  async #compare(): Promise<void> {
+    await this.browserSync.compareNow()
+    if (this.browserSync.status().state !== 'comparing') return
+    this.model.ahead += restMs
+    await this.browserSync.compareNow()
   }
 }
 

@@ -42,6 +42,10 @@ class Walk {
   readonly #disabled = new Set<Device>()
   /** The users' changes and removals since their browser was last compared. */
   readonly #edited = new Map<Device, Edited>()
+  /** Marks of what an extension has made and Undo has taken from the browser: its user is asked, and wants it back. */
+  readonly #undone = new Set<string>()
+  /** The marks of all that their users have deleted. */
+  readonly #removed = new Map<Device, Set<string>>()
   /** Pastes what was cut. */
   readonly #cuts = new Map<Device, (folder: string) => void>()
   /** The state that a crash would leave, and when it was written down. */
@@ -140,8 +144,13 @@ class Walk {
     const { state } = browserSync.status()
     this.#note(`${device.model.flavour} compares${life.isDead ? ', and dies' : ''} ${state}`)
     if (life.isDead) return this.#lose(device)
+    const removed = this.#removed.get(device) ?? new Set()
+    this.#removed.set(device, removed)
+    for (const title of this.#editedIn(device).removed) removed.add(title)
     if (state === 'in-step') this.#edited.delete(device)
     await this.#decide(device)
+    // What the extension has done is what Chrome's Undo takes back first.
+    if (this.#dice.happens(0.1)) this.#undo(device)
   }
 
   /**
@@ -170,9 +179,15 @@ class Walk {
     return edited
   }
 
-  async #decide({ browserSync, sync }: Device): Promise<void> {
-    const held = browserSync.heldRemovals().map(({ id }) => id)
-    if (held.length > 0) await browserSync.approveRemovals(held)
+  async #decide(device: Device): Promise<void> {
+    const { browserSync, sync } = device
+    const held = browserSync.heldRemovals()
+    if (held.some(({ title }) => this.#undone.delete(this.#marks.in(title) ?? ''))) {
+      this.#note(`${device.model.flavour} wants ${held.map(({ title }) => title).join(', ')} back`)
+      // What was deleted in the minute before comes back with it.
+      this.#marks.touch([...(this.#removed.get(device) ?? []), ...held.map(({ title }) => title)])
+      await browserSync.rejectRemovals()
+    } else if (held.length > 0) await browserSync.approveRemovals(held.map(({ id }) => id))
     const deletions = sync.heldDeletions().map(({ id }) => id)
     if (deletions.length > 0) await sync.approveDeletions(deletions)
   }
@@ -204,7 +219,33 @@ class Walk {
     else if (kind < 0.55) this.#change(device, one)
     else if (kind < 0.74) this.#move(model, one, place)
     else if (kind < 0.8) this.#cut(device, one, into)
+    else if (kind < 0.83) this.#undo(device)
     else this.#remove(device, one)
+  }
+
+  #undo(device: Device): void {
+    const { model } = device
+    const marksIn = () => model.ordinary.flatMap(({ title }) => this.#marks.in(title) ?? [])
+    const before = marksIn()
+    const undone = model.undo()
+    if (!undone) return
+    const after = marksIn()
+    const [gone, back] = [
+      before.filter((mark) => !after.includes(mark)),
+      after.filter((mark) => !before.includes(mark)),
+    ]
+    const edited = this.#editedIn(device)
+    this.#note(`${model.flavour} undoes ${undone.title}: ${gone.join()} gone, ${back.join()} back`)
+    this.#marks.touch([undone.title, ...gone, ...back])
+    if (undone.isExtensions) for (const mark of gone) this.#undone.add(mark)
+    else this.#marks.delete(gone)
+    for (const mark of gone) edited.removed.add(mark)
+    for (const mark of [back, this.#marks.in(undone.title) ?? []].flat()) edited.changed.add(mark)
+    // Something else has brought it back before.
+    const countIn = (marks: string[], mark: string) => marks.filter((one) => one === mark).length
+    for (const mark of new Set(before)) if (countIn(after, mark) > countIn(before, mark)) this.#marks.make(mark)
+    // Renamed at once, it is not known again.
+    for (const mark of back) edited.cut.add(mark)
   }
 
   #create(model: Device['model'], place: { parentId: string; index: number }): void {

@@ -15,7 +15,10 @@ interface Calls extends Pick<BookmarksApi, 'create' | 'update' | 'move' | 'remov
   getSubTree(id: string): Promise<BrowserNode[]>
 }
 interface More {
-  bookmarkManagerPrivate: { cut(ids: string[]): Promise<void>; paste(parentId: string): Promise<void> }
+  bookmarkManagerPrivate: Record<'cut' | 'removeTrees', (ids: string[]) => Promise<void>> & {
+    paste(parentId: string): Promise<void>
+    undo(): Promise<void>
+  }
   runtime: { getManifest(): { version: string } }
   storage: { session: { remove(names: string[]): Promise<void> } }
 }
@@ -98,11 +101,26 @@ export class Installed {
   }
 
   /** In Chromium's own bookmark manager. */
-  async cutAndPaste(ids: string[], folder: string): Promise<void> {
+  cutAndPaste(ids: string[], folder: string): Promise<void> {
+    return this.#inManager(async (manager) => {
+      await manager.evaluate((ids) => chrome.bookmarkManagerPrivate.cut(ids), ids)
+      await manager.evaluate((folder) => chrome.bookmarkManagerPrivate.paste(folder), folder)
+    })
+  }
+
+  /** In Chromium's own bookmark manager. Undo comes once the work is done. */
+  removeAndUndo(id: string, meanwhile: () => Promise<unknown>): Promise<void> {
+    return this.#inManager(async (manager) => {
+      await manager.evaluate((id) => chrome.bookmarkManagerPrivate.removeTrees([id]), id)
+      await meanwhile()
+      await manager.evaluate(() => chrome.bookmarkManagerPrivate.undo())
+    })
+  }
+
+  async #inManager(work: (manager: Page) => Promise<void>): Promise<void> {
     const manager = await this.page.context().newPage()
     await manager.goto('chrome://bookmarks')
-    await manager.evaluate((ids) => chrome.bookmarkManagerPrivate.cut(ids), ids)
-    await manager.evaluate((folder) => chrome.bookmarkManagerPrivate.paste(folder), folder)
+    await work(manager)
     await manager.close()
   }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { recentMs } from '../../../../src/client/sync/edits/many-deletes.ts'
+import { until } from '../../../support/until.ts'
 import { exactly, link, scenario } from '../scenario.ts'
 
 const few = ['s1', 's2', 's3']
@@ -31,6 +32,30 @@ export const asked = [
     await one.browser.press(agree)
     await two.browser.pressUntil(agree, same(exactly(...few)))
     return exactly(...few)
+  }),
+  scenario('Chrome’s Undo right after a delete brings that back, and nothing else', async ({ one, two, same }) => {
+    await two.add('own')
+    await same(exactly('own'))
+    await one.browser.removeAndUndo((await one.find('own')).id, async () => {
+      await two.add('came')
+      await until(async () => (await two.browser.ask({ ask: 'state' })).state?.sync?.waiting === 0)
+    })
+    return exactly('own', 'came')
+  }),
+  scenario('Chrome’s Undo later takes what has just come: the browser asks, and its user has both', async (world) => {
+    const { one, two, same } = world
+    await two.add('own')
+    await same(exactly('own'))
+    // What has just come would be asked about at once.
+    await two.add('known')
+    await same(exactly('own', 'known'))
+    await one.browser.removeAndUndo((await one.find('own')).id, async () => {
+      await same(exactly('known'))
+      await two.add('came')
+      await same(exactly('known', 'came'))
+    })
+    await one.browser.press(refuse)
+    return exactly('own', 'known', 'came')
   }),
   scenario('what a browser refuses is told, and tried again once it is changed', async (world) => {
     const { one, two, elsewhere, folder, same } = world

@@ -1,0 +1,169 @@
+/** Undo, and cut and paste, while other devices change something: whatever comes back is the bookmark that it was. */
+import t, { type Test } from 'tap'
+import type { Flavour } from './browser-model.ts'
+import { copyOf, type Device, idOf, openDevices, recordOf, restMs, settle, textOf } from './device.ts'
+
+const at = (path: string) => `https://example.org/${path}`
+const link = (title: string, parentId = '2') => ({ parentId, title, url: at(title) })
+/** After this, what has just come from elsewhere is what its user knows. */
+const longAgoMs = 600_000
+
+/** Two browsers with these, each with a tag. */
+async function filled(titles: string[], first: Flavour = 'chrome'): Promise<[Device, Device]> {
+  const devices = await openDevices(['one', first], ['other'])
+  const [one, other] = devices
+  for (const title of titles) other.model.create(link(title))
+  await settle(other, one)
+  for (const title of titles) await other.sync.update(recordOf(other, title), { tags: [title] })
+  for (let round = 0; round < 3; round++) {
+    await settle(other, one)
+    for (const { model } of devices) model.ahead += longAgoMs
+  }
+  return devices
+}
+
+/** Sends and fetches, and lets no time pass. */
+async function exchange(...devices: Device[]): Promise<void> {
+  for (let round = 0; round < 2; round++) {
+    for (const { browserSync, sync } of devices) {
+      await browserSync.compareNow()
+      await sync.syncNow()
+      await browserSync.compareNow()
+    }
+  }
+}
+
+function namesIn({ sync }: Device): string[] {
+  return [...sync.bookmarks().values()].flatMap(({ url, title }) => (url ? title : [])).sort()
+}
+
+function hasKept(t: Test, { sync }: Device, title: string, id: string): void {
+  t.match(sync.get(id), { title, tags: [title] }, 'with id and tags')
+}
+
+for (const flavour of ['chrome', 'firefox'] as const) {
+  t.test(`Undo right after a delete brings that back, and what came meanwhile stays: ${flavour}`, async (t) => {
+    const [one, other] = await filled(['own', 'kept'], flavour)
+    const record = recordOf(one, 'own')
+    one.model.remove(idOf(one, 'own'))
+    await exchange(one)
+    other.model.create(link('from the phone'))
+    await exchange(other, one)
+    t.equal(idOf(one, 'from the phone'), undefined, 'for some seconds, nothing is done to the browser')
+    t.match(one.model.undo(), { title: 'own', isExtensions: false })
+    await settle(one, other)
+    t.ok(idOf(one, 'from the phone'))
+    t.same(namesIn(other), ['from the phone', 'kept', 'own'])
+    hasKept(t, other, 'own', record)
+    t.equal(one.browserSync.status().heldRemovals, undefined)
+  })
+}
+
+t.test('Without an Undo, the delete and what came are there some seconds later', async (t) => {
+  const [one, other] = await filled(['own', 'kept'])
+  one.model.remove(idOf(one, 'own'))
+  other.model.create(link('from the phone'))
+  await exchange(one, other)
+  t.same(namesIn(other), ['from the phone', 'kept', 'own'])
+  await settle(one, other)
+  for (const device of [one, other]) t.same(namesIn(device), ['from the phone', 'kept'])
+  t.same(textOf(one), textOf(other))
+})
+
+t.test('A later Undo takes back what came: its user is asked, and may have both', async (t) => {
+  const [one, other] = await filled(['own', 'kept'])
+  const record = recordOf(one, 'own')
+  one.model.remove(idOf(one, 'own'))
+  await settle(one, other)
+  t.same(namesIn(other), ['kept'])
+  other.model.create(link('from the phone'))
+  await settle(other, one)
+  t.match(one.model.undo(), { title: 'from the phone', isExtensions: true })
+  await settle(one, other)
+  t.same(namesIn(other), ['from the phone', 'kept'], 'it is not deleted elsewhere')
+  t.same(
+    one.browserSync.heldRemovals().map(({ title }) => title),
+    ['from the phone'],
+  )
+  await one.browserSync.rejectRemovals()
+  await settle(one, other)
+  for (const device of [one, other]) t.same(namesIn(device), ['from the phone', 'kept', 'own'])
+  hasKept(t, other, 'own', record)
+})
+
+t.test('Who deletes another bookmark than the last that came is not asked', async (t) => {
+  const [one, other] = await filled([])
+  for (const title of ['a', 'b']) {
+    other.model.create(link(title))
+    await settle(other, one)
+  }
+  one.model.remove(idOf(one, 'a'))
+  await settle(one, other)
+  t.equal(one.browserSync.status().heldRemovals, undefined)
+  t.same(namesIn(other), ['b'])
+})
+
+t.test("What another device has deleted, and Chrome's Undo brings back, keeps id and tags", async (t) => {
+  const [one, other] = await filled(['own', 'theirs'])
+  const record = recordOf(one, 'theirs')
+  one.model.remove(idOf(one, 'own'))
+  await settle(one, other)
+  other.model.remove(idOf(other, 'theirs'))
+  await settle(other, one)
+  t.same(namesIn(one), [])
+  t.match(one.model.undo(), { title: 'theirs', isExtensions: true })
+  await settle(one, other)
+  for (const device of [one, other]) t.same(namesIn(device), ['theirs'])
+  hasKept(t, other, 'theirs', record)
+})
+
+t.test('A cut is no delete: what another device changes before the paste is changed where it is pasted', async (t) => {
+  for (const isWorkerNew of [false, true]) {
+    const [one, other] = await filled(['moved'])
+    const record = recordOf(one, 'moved')
+    const into = one.model.create({ parentId: '1', title: 'Into' }).id
+    await settle(one, other)
+    const paste = copyOf(one.model, idOf(one, 'moved'))
+    one.model.remove(idOf(one, 'moved'))
+    await exchange(one)
+    if (isWorkerNew) one.open()
+    other.model.update(idOf(other, 'moved'), { url: at('edited') })
+    await exchange(other, one)
+    t.same(namesIn(other), ['moved'])
+    paste(into)
+    await settle(one, other)
+    const lines = ['Bookmarks bar/', '  Into/', `    moved ${at('edited')}`, 'Other bookmarks/']
+    for (const device of [one, other]) t.same(textOf(device), lines)
+    hasKept(t, other, 'moved', record)
+    t.same(
+      [one, other].flatMap(({ sync }) => sync.conflicts()),
+      [],
+    )
+  }
+})
+
+t.test('What was deleted here and changed elsewhere is back some seconds later', async (t) => {
+  const [one, other] = await filled(['changed'])
+  one.model.remove(idOf(one, 'changed'))
+  await exchange(one)
+  other.model.update(idOf(other, 'changed'), { url: at('edited') })
+  await exchange(other, one)
+  t.equal(idOf(one, 'changed'), undefined)
+  one.model.ahead += restMs
+  await settle(one, other)
+  for (const device of [one, other]) t.same(textOf(device).at(-1), `  changed ${at('edited')}`)
+})
+
+t.test(
+  'A browser that is closed within these seconds asks nothing, and passes the delete on at its next start',
+  async (t) => {
+    const [one, other] = await filled(['newest'])
+    one.model.remove(idOf(one, 'newest'))
+    await exchange(one)
+    one.model.ahead += restMs
+    one.restart()
+    await settle(one, other)
+    t.equal(one.browserSync.status().heldRemovals, undefined)
+    t.same(namesIn(other), [])
+  },
+)
