@@ -3,12 +3,14 @@ import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
 import { type Client, createClient } from '../src/client/api/client.ts'
 import { unwrap } from '../src/client/api/unwrap.ts'
 import type { PlaintextBookmark } from '../src/client/bookmark.ts'
+import { writeBookmarkCsv, writeBookmarkFileAsync, writeBookmarkJson } from '../src/client/bookmark-file.ts'
 import { base64ToBytes } from '../src/client/crypto/base64.ts'
 import { deriveKeys, type Keys } from '../src/client/crypto/keys.ts'
 import { encryptBookmark } from '../src/client/crypto/record.ts'
 import type { SyncEvent } from '../src/client/sync/exchange/transport.ts'
 import { indexedDbStore } from '../src/client/sync/store/indexed-db.ts'
 import { createSync, type Sync } from '../src/client/sync/sync.ts'
+import type { FromReader } from '../src/web/settings/reading-worker.ts'
 
 export interface Step {
   name: string
@@ -164,4 +166,34 @@ function makeBookmarks(count: number): PlaintextBookmark[] {
   })
 }
 
-Object.assign(globalThis, { visit })
+/** Reads files of so many links in a thread, and takes their bookmarks, as the page does. */
+async function readFiles(count: number): Promise<Step[]> {
+  const bookmarks = makeBookmarks(count)
+  const files = {
+    HTML: await writeBookmarkFileAsync(bookmarks),
+    CSV: await writeBookmarkCsv(bookmarks),
+    JSON: writeBookmarkJson(bookmarks),
+  }
+  const steps: Step[] = []
+  for (const [kind, text] of Object.entries(files)) {
+    const file = new Blob([text])
+    steps.push(await measure(`read a file of ${kind}`, () => readAside(file)))
+  }
+  return steps
+}
+
+function readAside(file: Blob): Promise<PlaintextBookmark[]> {
+  const thread = new Worker('/reading.js')
+  const bookmarks: PlaintextBookmark[] = []
+  return new Promise<PlaintextBookmark[]>((resolve, reject) => {
+    thread.addEventListener('message', ({ data }: MessageEvent<FromReader>) => {
+      if ('part' in data) bookmarks.push(...data.part)
+      else if ('read' in data) resolve(bookmarks)
+      else reject(new Error(JSON.stringify(data)))
+    })
+    thread.addEventListener('error', reject)
+    thread.postMessage(file)
+  }).finally(() => thread.terminate())
+}
+
+Object.assign(globalThis, { visit, readFiles })

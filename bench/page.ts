@@ -10,8 +10,10 @@ import type { Alone, Step, Visit } from './page-steps.ts'
 import { openServices } from './servers/service.ts'
 
 const counts = [20_000, 50_000]
+const links = 100_000
 const main = fileURLToPath(new URL('../src/service/main.ts', import.meta.url))
 const script = fileURLToPath(new URL('page-steps.ts', import.meta.url))
+const reader = fileURLToPath(new URL('../src/web/settings/reading-worker.ts', import.meta.url))
 
 /** How long a person with many bookmarks waits in Chromium, and the longest time in which the page does not respond. */
 export async function measurePage(): Promise<void> {
@@ -39,21 +41,36 @@ export async function measurePage(): Promise<void> {
     await visit(second, 'reload')
     await second.context().close()
   }
+  await measureReading(browser, origin)
 }
 
-/** A page of a device of this person; the service's policy, which allows no requests, is turned off. */
-async function openDevice(browser: Browser, url: string, cookie: string): Promise<Page> {
+/** The page's reader of bookmark files. */
+async function measureReading(browser: Browser, origin: string): Promise<void> {
+  const page = await openDevice(browser, origin)
+  const body = await bundle(reader)
+  await page.route('**/reading.js', (route) => route.fulfill({ contentType: 'text/javascript', body }))
+  await loadSteps(page, origin)
+  for (const step of await page.evaluate<Step[]>(`readFiles(${links})`)) print(links, step)
+  await page.context().close()
+}
+
+/** A page of a device, of the person with this cookie; the service's policy, which allows no requests, is turned off. */
+async function openDevice(browser: Browser, url: string, cookie?: string): Promise<Page> {
   const context = await browser.newContext({ bypassCSP: true })
-  const [name = '', value = ''] = cookie.split('=')
-  await context.addCookies([{ name, value, url }])
+  const [name = '', value = ''] = cookie?.split('=') ?? []
+  if (cookie) await context.addCookies([{ name, value, url }])
   return context.newPage()
 }
 
 /** Loads a page of the service, whose origin the steps need, and the steps. */
 async function loadSteps(page: Page, origin: string): Promise<void> {
-  const { outputFiles } = await build({ entryPoints: [script], bundle: true, format: 'iife', write: false })
   await page.goto(`${origin}/api/v1/health`)
-  await page.evaluate(outputFiles[0]?.text ?? '')
+  await page.evaluate(await bundle(script))
+}
+
+async function bundle(path: string): Promise<string> {
+  const { outputFiles } = await build({ entryPoints: [path], bundle: true, format: 'iife', write: false })
+  return outputFiles[0]?.text ?? ''
 }
 
 function print(count: number, { name, total, stall, alone }: Step): void {
