@@ -40,17 +40,60 @@ const parts: [string, string, (bookmark: PlaintextBookmark) => unknown][] = [
   ['dates', 'daten', ({ dateAdded }) => dateAdded],
 ]
 
+/** With all that an HTML file may have. */
+const html = {
+  source: 'linkding',
+  text: `<!DOCTYPE NETSCAPE-Bookmark-file-1>
+<DL><p>
+<DT><H3 ADD_DATE="1466009412">In</H3>
+<DL><p>
+<DT><A HREF="https://one.example/" TAGS="a,b" ICON="data:image/png;base64,AA==">One</A>
+<DD>Words
+<HR>
+</DL><p>
+</DL><p>`,
+}
+const sources = [...formatSamples, html].map(({ source }) => source)
+/** The next test's, and our own files, of which all is read back. */
+const untried = [
+  ['This page', 'Other programs'],
+  ['Diese Seite', 'Andere Programme'],
+]
+
 t.test('The table of files to import says what comes of each, in both languages', async (t) => {
   for (const [language, folder] of ['docs/using', 'docs/using/de'].entries()) {
     const text = await readFile(`${folder}/bring-your-bookmarks.md`, 'utf8')
     const rows = text.split('\n').map((line) => line.split('|').map((cell) => cell.trim()))
-    for (const { source, text: file } of formatSamples) {
+    for (const { source, text: file } of [...formatSamples, html]) {
       const [, , , comes = ''] = rows.find(([, from = '', , , not]) => not && from.split(', ').includes(source)) ?? []
       const { bookmarks } = await readBookmarks(new TextEncoder().encode(file))
       const read = parts.filter(([, , has]) => bookmarks.some(has)).map((words) => words[language])
       const said = parts.map((words) => words[language]).filter((word) => comes.toLowerCase().includes(word as string))
       t.same(said, read, `${folder}: ${source}`)
     }
+    const all = rows.flatMap(([, from, , , not]) => (not ? [from] : []))
+    const isTried = (from = '') => sources.some((source) => from.split(', ').includes(source))
+    t.same(
+      all.slice(2).filter((from) => !isTried(from)),
+      untried[language],
+      'each row is tried',
+    )
+  }
+})
+
+t.test('The columns of any CSV that the table names come, and no others', async (t) => {
+  const csv = 'url,title,folder,tags,note,created,other\nhttps://one.example/,One,In,"a, b",Words,2016-06-15,Lost\n'
+  const { bookmarks } = await readBookmarks(new TextEncoder().encode(csv))
+  const one = { url: 'https://one.example/', title: 'One', folder: 'In', tags: ['a', 'b'], description: 'Words' }
+  t.match(bookmarks, [{ title: 'In' }, { ...one, dateAdded: '2016-06-15T00:00:00.000Z' }])
+  t.notMatch(JSON.stringify(bookmarks), 'Lost')
+  for (const folder of ['docs/using', 'docs/using/de']) {
+    const text = await readFile(`${folder}/bring-your-bookmarks.md`, 'utf8')
+    const row = text.split('\n').find((line) => /^\| (Other programs|Andere Programme) /.test(line)) ?? ''
+    t.same(
+      [...row.matchAll(/`(\w+)`/g)].map(([, name]) => name),
+      ['url', 'title', 'folder', 'tags', 'note', 'created'],
+    )
   }
 })
 

@@ -75,6 +75,8 @@ t.test('A row that lacks a cell or an address is left out and named', async (t) 
   const result = await read(['url,title,note', ...rows].join('\n'))
   t.same([result.links.map(({ url }) => url), result.damaged, result.unread], [usable, damaged, 4])
   t.equal((await read('url,title,\nhttps://a.example/,A\n')).links.length, 1, 'a column without a name')
+  const typed = `${await writeBookmarkCsv([])}https://a.example/,A\nno address,B\n`
+  t.match(await read(typed), { links: [{ title: 'A' }], damaged: ['no address,B'] }, 'in our own file')
 })
 
 t.test('A date that cannot be read is left out, and its row named', async (t) => {

@@ -35,7 +35,8 @@ export async function readCsv(text: string): Promise<BookmarkFile> {
   const levelAt = folderFinder(bookmarks)
   const [damaged, distinct]: [string[], ReturnType<typeof idKeeper>] = [[], idKeeper()]
   let unread = 0
-  const width = names.findLastIndex((name) => name !== '') + 1
+  // Spreadsheets leave out empty cells at the end of the rows that somebody has typed below ours.
+  const width = has('more') ? 1 : names.findLastIndex((name) => name !== '') + 1
   const add = ({ cells, line, isDamaged }: CsvRow) => {
     const whole = isDamaged ? undefined : withJoinedCells(cells, names, delimiter)
     const row: Row = (column) => (whole ?? cells)[columns.get(column) ?? -1] ?? ''
