@@ -36,6 +36,7 @@ const sections = {
   'account.ts': 'The account',
   'files.ts': 'Imports and backups',
   'react.tsx': 'React',
+  'page.tsx': 'Rendering on a server',
   'select.ts': 'Other frameworks',
   'search.ts': 'Search',
   'extension.ts': 'A browser extension',
@@ -67,6 +68,11 @@ export async function readSamples(): Promise<[file: string, source: string][]> {
       (codes.get(title) ?? []).map((code, index): [string, string] => [index === 0 ? file : `${index}-${file}`, code]),
     ),
   ]
+}
+
+/** The guide's page of SvelteKit. */
+export async function readSveltePage(): Promise<string> {
+  return /```svelte\n([\s\S]*?)```/.exec(await readFile(guide, 'utf8'))?.[1] ?? ''
 }
 
 /** The TypeScript of each section that has some. */
