@@ -83,7 +83,7 @@ else {
       await page.waitForFunction(() => document.activeElement?.textContent === 'new.example')
       t.ok(await link(page, 'new.example').isVisible())
       await show(page, 'trash')
-      await page.getByRole('heading', { name: 'Trash' }).waitFor()
+      await page.getByRole('heading', { name: 'Trash', exact: true }).waitFor()
       await page.keyboard.press('n')
       await field('Address').fill('other.example')
       await page.keyboard.press('Enter')

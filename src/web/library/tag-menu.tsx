@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'preact/hooks'
+import { useMemo, useRef, useState } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
 import { useSync } from '../../client/react.ts'
 import { fold } from '../../client/sync/search/fold.ts'
@@ -23,10 +23,15 @@ export function TagMenu({ tag }: { tag: string }) {
       items={[
         { label: say.library.renameTag, icon: EditIcon, action: () => ask(Rename) },
         { label: say.library.mergeTag, icon: MergeIcon, action: () => ask(Merge) },
-        { label: say.library.deleteTag, icon: TrashIcon, action: () => deleteTag(sync, tag) },
+        { label: say.library.deleteTag, icon: TrashIcon, action: () => deleteTag(sync, tag).then(focusMain) },
       ]}
     />
   )
+}
+
+/** The menu is gone with its tag. */
+function focusMain(): void {
+  document.querySelector<HTMLElement>('#main')?.focus()
 }
 
 interface QuestionProps {
@@ -36,16 +41,18 @@ interface QuestionProps {
 }
 
 function Rename({ sync, tag, close }: QuestionProps) {
+  const gone = useRef(() => {})
   const others = useOthers(sync, tag)
   const [text, setText] = useState(tag)
   const name = spelled(text, others)
   const rename = async () => {
     if (name === '') throw new FieldFault('tag', say.library.nameMissing)
     await renameTag(sync, tag, name)
+    gone.current = focusMain
     close()
   }
   return (
-    <Dialog title={say.library.renameTagTitle(tag)} close={close}>
+    <Dialog title={say.library.renameTagTitle(tag)} close={close} gone={gone}>
       <Form onSubmit={rename}>
         <Field
           label={say.library.newName}
@@ -65,16 +72,18 @@ function Rename({ sync, tag, close }: QuestionProps) {
 const maxShown = 8
 
 function Merge({ sync, tag, close }: QuestionProps) {
+  const gone = useRef(() => {})
   const others = useOthers(sync, tag)
   const [text, setText] = useState('')
   const merge = async () => {
     const name = spelled(text, others)
     if (!others.includes(name)) throw new FieldFault('tag', say.library.noSuchTag)
     await renameTag(sync, tag, name)
+    gone.current = focusMain
     close()
   }
   return (
-    <Dialog title={say.library.mergeTagTitle(tag)} close={close}>
+    <Dialog title={say.library.mergeTagTitle(tag)} close={close} gone={gone}>
       <Form onSubmit={merge}>
         <Combobox
           label={say.library.otherTag}

@@ -5,6 +5,7 @@ import { fold } from '../../../src/client/sync/search/fold.ts'
 import { nearIndex } from '../../../src/client/sync/search/near.ts'
 import { parseQuery } from '../../../src/client/sync/search/query.ts'
 import { Search } from '../../../src/client/sync/search/search.ts'
+import type { Emitter } from '../../../src/client/sync/store/emitter.ts'
 import { depth } from '../../support/depth.ts'
 import { bookmark } from './device.ts'
 
@@ -170,6 +171,36 @@ t.test('each part of a title is found in quotes, and as it is if it has no signs
       t.ok((await find(part, within)).includes(`${index}`), part)
     }),
     { numRuns: depth(100, 2000) },
+  )
+})
+
+t.test('of equals the newest comes first, also after edits, and a limit takes the first ones', async () => {
+  const day = fc.integer({ min: 1, max: 9 })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(fc.nat(5), day, fc.boolean()), { maxLength: 20 }),
+      fc.nat(6),
+      async (edits, limit) => {
+        const live = new Map<string, PlaintextBookmark>()
+        let changed = (_: { ids: string[] }) => {}
+        const on = (_: string, listener: typeof changed) => {
+          changed = listener
+          return () => {}
+        }
+        const search = new Search({ live }, { on: on as Emitter['on'] })
+        for (const [number, day, isKept] of edits) {
+          const id = `${number}`
+          if (isKept) live.set(id, bookmark(id, 'Same', { dateAdded: `2026-01-0${day}T00:00:00.000Z` }))
+          else live.delete(id)
+          changed({ ids: [id] })
+          const key = ({ id, dateAdded = '' }: PlaintextBookmark) => `${99 - Number(dateAdded.slice(8, 10))} ${id}`
+          const sorted = [...live.values()].sort((one, other) => (key(one) < key(other) ? -1 : 1))
+          t.same(await search.find('same', {}), sorted)
+          t.same(await search.find('smae', { limit }), sorted.slice(0, limit), 'near')
+        }
+      },
+    ),
+    { numRuns: depth(50, 1000) },
   )
 })
 

@@ -13,6 +13,8 @@ interface Entry {
   address: string | undefined
   /** More than one if it has umlauts, which may be written as ae, oe and ue. */
   texts: readonly SearchText[]
+  /** Its place among all, the newest first; -1 until that is known. */
+  age: number
 }
 
 /**
@@ -35,6 +37,8 @@ export class Search {
   readonly #entries = new Map<string, Entry>()
   /** Ids of bookmarks that have changed since their texts were made. */
   readonly #stale = new Set<string>()
+  /** Undefined after a change. */
+  #newestFirst: readonly Entry[] | undefined
 
   constructor({ live }: Pick<Replica, 'live'>, emitter: Pick<Emitter, 'on'>) {
     this.#live = live
@@ -50,28 +54,39 @@ export class Search {
     if (terms?.length === 0) return []
     await paced(this.#stale, (id) => this.#update(id), signal)
     for (const id of this.#stale) this.#update(id)
-    const best = () => new Best(limit ?? (terms ? 100 : Number.POSITIVE_INFINITY))
-    const exact = best()
+    const newestFirst = this.#inOrder()
     const rank = terms ? this.#rankBy(terms, rankOf) : fitOf(query as Exclude<SearchQuery, string>)
-    for (const entry of this.#entries.values()) exact.add(entry, rank)
-    if (!exact.isEmpty || !terms?.some(mayErr)) return exact.bookmarks()
-    const near = best()
-    const rankNearly = this.#rankBy(terms, rankNear)
-    await paced(this.#entries.values(), (entry) => near.add(entry, rankNearly), signal)
-    return near.bookmarks()
+    let found = new Ranked(newestFirst, rank)
+    // In the order in which they were made: that of their dates would jump about in memory.
+    for (const entry of this.#entries.values()) found.add(entry)
+    if (found.isEmpty && terms?.some(mayErr)) {
+      found = new Ranked(newestFirst, this.#rankBy(terms, rankNear))
+      await paced(this.#entries.values(), (entry) => found.add(entry), signal)
+    }
+    return found.best(limit ?? (terms ? 100 : Number.POSITIVE_INFINITY))
+  }
+
+  #inOrder(): readonly Entry[] {
+    if (this.#newestFirst) return this.#newestFirst
+    const sorted = [...this.#entries.values()].sort(byAge)
+    for (const [age, entry] of sorted.entries()) entry.age = age
+    this.#newestFirst = sorted
+    return sorted
   }
 
   /** Clears the texts from memory. */
   forget(): void {
     this.#entries.clear()
+    this.#newestFirst = undefined
     this.#stale.clear()
   }
 
   #update(id: string): void {
+    this.#newestFirst = undefined
     const bookmark = this.#live.get(id)
     if (bookmark && kindOf(bookmark) !== 'separator') {
       const address = kindOf(bookmark) === 'link' ? bareAddress(bookmark.url) : undefined
-      this.#entries.set(id, { bookmark, address, texts: searchTexts(bookmark) })
+      this.#entries.set(id, { bookmark, address, texts: searchTexts(bookmark), age: -1 })
     } else this.#entries.delete(id)
     this.#stale.delete(id)
   }
@@ -132,47 +147,41 @@ function fitOf(query: Exclude<SearchQuery, string>): RankEntry {
   return (entry) => Number(address !== undefined && entry.address === address)
 }
 
-interface Found {
-  bookmark: Readonly<PlaintextBookmark>
-  rank: number
-}
+/** What is found: the highest rank first, then the newest. */
+class Ranked {
+  readonly #newestFirst: readonly Entry[]
+  readonly #rankOf: RankEntry
+  readonly #ranks: Uint32Array
+  isEmpty = true
 
-/** Keeps the best of what is found, without sorting all of it. */
-class Best {
-  readonly #limit: number
-  #found: Found[] = []
-  /** The last one that is still good enough. */
-  #last: Found | undefined
-
-  constructor(limit: number) {
-    this.#limit = limit
+  constructor(newestFirst: readonly Entry[], rankOf: RankEntry) {
+    this.#newestFirst = newestFirst
+    this.#rankOf = rankOf
+    this.#ranks = new Uint32Array(newestFirst.length)
   }
 
-  get isEmpty(): boolean {
-    return this.#found.length === 0
+  add(entry: Entry): void {
+    const rank = this.#rankOf(entry)
+    this.#ranks[entry.age] = rank
+    if (rank > 0) this.isEmpty = false
   }
 
-  add(entry: Entry, rankOf: RankEntry): void {
-    const one = { bookmark: entry.bookmark, rank: rankOf(entry) }
-    if (one.rank === 0 || (this.#last && byRank(one, this.#last) > 0)) return
-    this.#found.push(one)
-    if (this.#found.length >= 2 * this.#limit) this.#cut()
-  }
-
-  bookmarks(): Found['bookmark'][] {
-    this.#cut()
-    return this.#found.map(({ bookmark }) => bookmark)
-  }
-
-  #cut(): void {
-    this.#found = this.#found.sort(byRank).slice(0, this.#limit)
-    if (this.#found.length === this.#limit) this.#last = this.#found.at(-1)
+  best(limit: number): Entry['bookmark'][] {
+    const byRank: Entry['bookmark'][][] = []
+    for (const [age, { bookmark }] of this.#newestFirst.entries()) {
+      const rank = this.#ranks[age] as number
+      const found = byRank[rank]
+      if (found) found.push(bookmark)
+      else if (rank > 0) byRank[rank] = [bookmark]
+    }
+    const best = byRank.toReversed().flatMap((found) => found ?? [])
+    return best.length > limit ? best.slice(0, limit) : best
   }
 }
 
-/** The highest rank first, then the newest bookmark; the same on every device. */
-function byRank({ bookmark: one, rank }: Found, { bookmark: other, rank: otherRank }: Found): number {
-  return otherRank - rank || compare(dateOf(other), dateOf(one)) || compare(one.id, other.id)
+/** The same on every device. */
+function byAge({ bookmark: one }: Entry, { bookmark: other }: Entry): number {
+  return compare(dateOf(other), dateOf(one)) || compare(one.id, other.id)
 }
 
 /** Another client may have written anything. */
