@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process'
 import { copyFile, glob, readFile, rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import ts from 'typescript'
+import { promisify } from 'node:util'
 
 const root = new URL('../../', import.meta.url)
+const run = promisify(execFile)
 const folder = new URL('dist/client/', root)
 
 /** Of the package, and which module of src/ each one is. */
@@ -39,43 +41,21 @@ interface Package {
 /** Compiles the client package to ES modules with types and source maps, and writes the package around them. */
 export async function buildClient(): Promise<void> {
   await rm(folder, { recursive: true, force: true })
-  compileProjects()
+  await compileProjects()
   const service = JSON.parse(await readFile(new URL('package.json', root), 'utf8')) as Package
   await writeFile(new URL('package.json', folder), `${JSON.stringify(await describe(service), null, 2)}\n`)
   await copyFile(new URL('src/client/README.md', root), new URL('README.md', folder))
   await copyFile(new URL('LICENSE', root), new URL('LICENSE', folder))
 }
 
-/** Files that both projects have are parsed, checked and written once, by the first. */
-function compileProjects(): void {
-  const parsed = new Map<string, ts.SourceFile | undefined>()
-  const written = new Set<string>()
+/** By TypeScript 7, in a fifth of the time that its predecessor takes. */
+async function compileProjects(): Promise<void> {
+  const tsc = fileURLToPath(new URL('node_modules/typescript-7/bin/tsc', root))
   for (const project of projects) {
-    const { options, fileNames, errors } = readProject(fileURLToPath(new URL(project, root)))
-    const host = ts.createCompilerHost(options)
-    const { getSourceFile } = host
-    host.getSourceFile = (name, ...how) => {
-      if (!parsed.has(name)) parsed.set(name, getSourceFile(name, ...how))
-      return parsed.get(name)
-    }
-    const program = ts.createProgram({ options, rootNames: fileNames, host })
-    const own = program.getSourceFiles().filter((file) => !file.isDeclarationFile && !written.has(file.fileName))
-    const faults = own.flatMap((file) => [
-      ...ts.getPreEmitDiagnostics(program, file),
-      ...program.emit(file).diagnostics,
-    ])
-    if (errors.length + faults.length > 0) {
-      const text = ts.formatDiagnostics(ts.sortAndDeduplicateDiagnostics([...errors, ...faults]), host)
-      throw new Error(`The client package does not compile:\n${text}`)
-    }
-    for (const { fileName } of own) written.add(fileName)
+    await run(process.execPath, [tsc, '--project', project], { cwd: root }).catch((cause: { stdout: string }) => {
+      throw new Error(`The client package does not compile:\n${cause.stdout}`, { cause })
+    })
   }
-}
-
-function readProject(path: string): ts.ParsedCommandLine {
-  const { config, error } = ts.readConfigFile(path, ts.sys.readFile)
-  if (error) throw new Error(ts.flattenDiagnosticMessageText(error.messageText, '\n'))
-  return ts.parseJsonConfigFileContent(config, ts.sys, fileURLToPath(root), undefined, path)
 }
 
 async function describe(service: Package): Promise<object> {

@@ -8,6 +8,8 @@ export interface TestProcess {
   database: 'SQLite' | 'Postgres'
   /** So that it cannot begin before MinIO is built. */
   usesMinio: boolean
+  /** So that it cannot begin before the page, the documents and the bundle are built. */
+  usesBuild: boolean
 }
 
 export interface Plan {
@@ -50,6 +52,9 @@ const onMinio = [
   'test/backup/{line,scheduled}.test.ts',
   'test/postgres/{differential,export-race}.test.ts',
 ]
+
+/** Tests of the sources alone, which run while the rest is built. */
+const onSources = ['test/sync/*', 'test/realtime/*', 'test/client/chaos/*', 'test/extension/walk.test.ts']
 
 /** Tests with a process of their own, because they are long, measure it or alter it. The others share one per folder. */
 const alone = [
@@ -122,7 +127,7 @@ export async function planTests(named: string[], depth: 'quick' | 'deep'): Promi
   const isChosen = (file: string) => paths.length === 0 || paths.includes(file)
   const recorded = await matching(['test/recorded/*'])
   const sqlite = all.filter((file) => !file.startsWith('test/postgres/') && !recorded.includes(file))
-  const quick = (await matching(onPostgres)).filter((file) => !onSqliteFirst.some((one) => matchesGlob(file, one)))
+  const quick = (await matching(onPostgres)).filter((file) => !isIn(file, onSqliteFirst))
   const postgres = depth === 'deep' ? await matching(onPostgresInDepth) : quick
   const processes = [
     ...inProcesses(sqlite.filter(isChosen), 'SQLite'),
@@ -145,7 +150,8 @@ function inProcesses(files: string[], database: TestProcess['database']): TestPr
     name: `${name} on ${database}`,
     files: own,
     database,
-    usesMinio: own.some(isOnMinio),
+    usesMinio: own.some((file) => isIn(file, onMinio)),
+    usesBuild: !own.every((file) => isIn(file, onSources)),
   }))
 }
 
@@ -153,13 +159,13 @@ function processOf(file: string, database: TestProcess['database']): string {
   const folder = dirname(file)
   if (alone.includes(file)) return file
   if (matchesGlob(file, halfOfWeb)) return 'test/web, the other half'
-  if (isOnMinio(file)) return folder === 'test/objects' ? folder : 'test/exports and others on MinIO'
+  if (isIn(file, onMinio)) return folder === 'test/objects' ? folder : 'test/exports and others on MinIO'
   const shared = database === 'Postgres' ? [togetherOnPostgres] : together
   return shared.find((folders) => folders.includes(folder))?.join(', ') ?? folder
 }
 
-function isOnMinio(file: string): boolean {
-  return onMinio.some((pattern) => matchesGlob(file, pattern))
+function isIn(file: string, patterns: string[]): boolean {
+  return patterns.some((pattern) => matchesGlob(file, pattern))
 }
 
 async function matching(patterns: string[]): Promise<string[]> {

@@ -33,11 +33,11 @@ export async function runTests({ processes, recorded }: Plan, depth: 'quick' | '
   }
   await mkdir('.tap', { recursive: true })
   await rm(output, { force: true })
-  const built = buildForTests('web', 'docs').then(() => bundleForTests())
-  // Reported below, once the servers can be stopped.
+  const usesBuild = [...processes, ...recorded].some((planned) => planned.usesBuild)
+  const built = usesBuild ? buildForTests('web', 'docs').then(() => bundleForTests()) : Promise.resolve()
+  // Reported by each process that needs it.
   built.catch(() => {})
   await using servers = await startServers(processes, depth, all)
-  await built
   // Many tests mostly wait: for a process to stop, a socket to close, a store to answer.
   t.jobs = availableParallelism() * 4
   t.pipe(createWriteStream(output))
@@ -49,6 +49,7 @@ export async function runTests({ processes, recorded }: Plan, depth: 'quick' | '
     let [done, total] = [0, processes.length + recorded.length]
     const run = async (planned: TestProcess) => {
       const { name, files } = planned
+      if (planned.usesBuild) await built
       const env = { ...process.env, ...settings, ...(await servers.env(planned)) }
       const options = { env, timeout: limitMs[depth], buffered: true }
       await report.follow(t.spawn('env', [...withoutCoverage, process.execPath, entry, ...files], options, name))

@@ -12,7 +12,7 @@ import { Model } from './history/model.ts'
 import { type Player, play, script, scriptOfBursts } from './history/script.ts'
 
 // Each takes about 18 ms of CPU time with SQLite, and more with Postgres.
-const numRuns = Number(process.env.HISTORY_RUNS ?? depth(isPostgres ? 40 : 120, 20_000))
+const numRuns = Number(process.env.HISTORY_RUNS ?? depth(isPostgres ? 20 : 60, 20_000))
 // Some records and versions, most of which have some hundred bytes.
 const maxBytes = 8000
 
@@ -23,7 +23,7 @@ t.test('Any requests and sweeps: records, versions, conflicts and counters are t
 t.test('So they are where there is no room for all tombstones', (t) => hold(t, script, Math.ceil(numRuns / 2), 2600))
 
 // Each takes about 0.2 s of CPU time with SQLite.
-const burstRuns = Number(process.env.HISTORY_RUNS ?? depth(isPostgres ? 5 : 12, 300))
+const burstRuns = Number(process.env.HISTORY_RUNS ?? depth(isPostgres ? 3 : 6, 300))
 
 t.test('Of bookmarks that are edited more often than versions are kept, the same versions go', (t) =>
   // Mostly, they have room.

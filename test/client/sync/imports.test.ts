@@ -281,7 +281,7 @@ const list = bookmarksOf(listedIds, [...listedIds, ...existingIds, 'gone']).map(
 const fileIds = [...'uvwxyz'].map((id) => `file-${id}`)
 const listed = bookmarksOf(fileIds, [...fileIds, ...existingIds, 'gone']).map(markedAsByBrowsers)
 const rules = fc.constantFrom<ImportRules>({}, { duplicates: 'keep' })
-const numRuns = depth(200, 30_000)
+const numRuns = depth(80, 30_000)
 
 t.test('importing any list a second time changes nothing, nor does importing a file that is read again', async (t) => {
   const isFirst = fc.asyncProperty(existing, list, async (before, list) =>

@@ -445,7 +445,7 @@ const action = fc.record({
   which: fc.nat(20),
 })
 const actions = fc.array(action, { maxLength: 10 })
-const numRuns = depth(40, 1000)
+const numRuns = depth(20, 1000)
 
 t.test('however imports and exchanges of up to three devices fall, all have the file once, in its order', async (t) => {
   const property = fc.asyncProperty(file, actions, async (file, actions) => {
@@ -576,7 +576,7 @@ t.test(
         doubled: doubled.filter(([place, { length }]) => length > most(place)),
       })
     })
-    await t.resolves(fc.assert(property, { numRuns: depth(60, 3000) }))
+    await t.resolves(fc.assert(property, { numRuns: depth(25, 3000) }))
   },
 )
 
