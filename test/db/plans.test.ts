@@ -85,3 +85,18 @@ t.test('A delete neither reads nor writes the ciphertext that it keeps', async (
   const { size } = await stat(`${path}-wal`)
   t.ok(size < encrypted_data.length, `${size} bytes written for 15 records of ${encrypted_data.length}`)
 })
+
+t.test('Tokens that name several users are searched once each, not for each pair of a user and a token', async (t) => {
+  const statements: string[] = []
+  onPrepare(t, (sql) => statements.push(sql))
+  const { call, user, dataDir } = await buildApp(t)
+  const [ada, bob] = [await user('ada'), await user('bob')]
+  const cookie = [ada, bob].map(({ session }) => `service_session=${session}`).join('; ')
+  t.equal((await call('GET', '/api/v1/account', { headers: { cookie } })).status, 401)
+  const sqlite = new Sqlite(join(dataDir, 'bookmarks.db'), { readonly: true })
+  t.teardown(() => sqlite.close())
+  const [sent = ''] = statements.filter((sql) => /from "tokens".*json_each/s.test(sql))
+  const steps = stepsOf(sqlite, [sent])
+  t.ok(steps.includes('SEARCH tokens USING INDEX sqlite_autoindex_tokens_1 (user_id=? AND hash=?)'), steps.join('\n'))
+  t.equal(steps.filter((step) => step.startsWith('SCAN')).length, 1, 'one list of pairs')
+})

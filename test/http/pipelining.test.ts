@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setImmediate as eventLoopTurn, setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { serveInOrder } from '../../src/service/http/connections.ts'
+import { refuseConnections, serveInOrder } from '../../src/service/http/connections.ts'
 import { buildApp, type TestApp } from '../support/app.ts'
 import { until } from '../support/until.ts'
 
@@ -131,4 +131,53 @@ t.test('The service answers 16 that arrive together, and not 2,000', async (t) =
   const asked = (count: number) => send(origin, together(Array(count).fill('/api/v1/auth/session')))
   t.equal((await asked(most)).match(/HTTP\/1.1 401/g)?.length, most)
   t.equal(await asked(2000), '')
+})
+
+/** The first line of the last answer, and whether it says that the connection ends, once that has ended. */
+function lastOf(answers: string): [string | undefined, boolean] {
+  const last = answers.slice(answers.lastIndexOf('HTTP/1.1'))
+  return [last.split('\r\n')[0], /^connection: close\r$/im.test(last)]
+}
+
+t.test('A connection that ends says so, also with an error before the body', async (t) => {
+  const before = { ...ids, 'content-type': 'application/json', 'content-length': '2', expect: '100-continue' }
+  for (const [status, head] of [
+    ['400 Bad Request', headOf('POST', '/api/v1/sync/push', before)],
+    ['401 Unauthorized', headOf('POST', '/api/v1/sync/push', { ...before, cookie: 'service_session=wrong' })],
+    ['415 Unsupported Media Type', headOf('POST', '/api/v1/sync/push', { ...before, 'content-type': 'text/html' })],
+  ] as const)
+    t.same(lastOf(await send(origin, `${head}{}`)), [`HTTP/1.1 ${status}`, true])
+})
+
+t.test('Once nobody can connect any more, a connection ends with its next response, whatever it is', async (t) => {
+  const stopping = await buildApp(t)
+  const { hostname, port } = new URL(await stopping.listen())
+  const user = await stopping.user('ada')
+  const cookie = { cookie: user.cookie }
+  const requests = [
+    ['200 OK', headOf('GET', '/api/v1/bookmarks', cookie)],
+    ['400 Bad Request', headOf('GET', '/api/v1/bookmarks?limit=0', cookie)],
+    ['401 Unauthorized', headOf('GET', '/api/v1/bookmarks')],
+    ['404 Not Found', headOf('GET', '/nowhere')],
+    ['404 Not Found', headOf('GET', '/api/v1/bookmarks/none', cookie)],
+  ] as const
+  const connections = await Promise.all(
+    requests.map(async ([status, request]) => {
+      const socket = connect(Number(port), hostname)
+      let answers = ''
+      socket.on('data', (chunk) => {
+        answers += chunk
+      })
+      socket.write(headOf('GET', '/livez'))
+      await until(() => answers !== '')
+      return { status, request, socket, answers: () => answers }
+    }),
+  )
+  await refuseConnections(stopping.app.server)
+  for (const { status, request, socket, answers } of connections) {
+    const closed = once(socket, 'close')
+    socket.write(request)
+    await closed
+    t.same(lastOf(answers()), [`HTTP/1.1 ${status}`, true])
+  }
 })

@@ -57,7 +57,8 @@ export function listeningFault(prefix: '' | 'ADMIN_', host: string, port: number
 
 /** Once nobody can connect any more, a connection ends with its next response, so that no proxy keeps it. */
 function endConnections(server: Server): void {
-  server.on('request', (_request, response) => {
+  // Before the listener that serves: an answer may be complete when it returns.
+  server.prependListener('request', (_request, response) => {
     if (!server.listening) response.shouldKeepAlive = false
   })
 }

@@ -53,10 +53,11 @@ function answer(error: ServiceError, request: FastifyRequest, reply: FastifyRepl
   // An overloaded process logs one line for many requests.
   if (error.statusCode >= 500 && error.code !== 'Overloaded')
     request.log.error({ err: error.cause ?? error }, error.message)
-  // A 413 would close the connection while the client is still sending (see `isCutOff`).
-  reply.removeHeader('connection')
-  // A refused upgrade's connection is no longer read, so no further request may be sent on it.
-  if (request.ws) reply.header('connection', 'close')
+  // Fastify closes the connection after a body's error, while the client may still be sending (see `isCutOff`).
+  if (reply.hasHeader('connection')) reply.removeHeader('connection')
+  // Node ends these connections, and announces none whose header was removed: a proxy would send its next request there.
+  const isLast = request.ws || request.headers.expect !== undefined || !reply.raw.shouldKeepAlive
+  if (isLast) reply.header('connection', 'close')
   const { message, details } = error
   reply
     .code(error.statusCode)

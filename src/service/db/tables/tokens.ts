@@ -1,5 +1,6 @@
+import { sql } from 'kysely'
 import type { Db, Trx } from '../engine/database.ts'
-import { type Answer, isOneOf, onceAnswered, type Placeholders, query } from '../engine/query.ts'
+import { type Answer, isOneOf, listedJson, onceAnswered, type Placeholders, query } from '../engine/query.ts'
 import type { Schema } from '../schema.ts'
 import type { LoginKey } from './logins.ts'
 
@@ -24,9 +25,12 @@ export function findSessions(db: Db, tokens: SentToken[], now: number): Answer<(
     return onceAnswered(sessionOf.first(db, { ...token, now }), (session) =>
       session ? [{ kind: token.kind, ...session }] : [],
     )
-  const userIds = [...new Set(tokens.map(({ userId }) => userId))]
+  const { userId } = token
   const hashes = tokens.map(({ hash }) => hash)
-  return onceAnswered(sessionsOf.all(db, { userIds, hashes, now }), (found) => inOrderOf(tokens, found))
+  const found = tokens.every((one) => one.userId === userId)
+    ? sessionsOfUser.all(db, { userId, hashes, now })
+    : sessionsOf.all(db, { pairs: JSON.stringify(tokens.map((one) => [one.userId, one.hash])), now })
+  return onceAnswered(found, (valid) => inOrderOf(tokens, valid))
 }
 
 function inOrderOf(tokens: SentToken[], found: Valid[]) {
@@ -48,14 +52,24 @@ const sessionOf = query(
   { userId: 'text', hash: 'text', kind: 'text', now: 'bigint' },
 )
 
-const sessionsOf = query(
-  (db, { userIds, hashes, now }: Placeholders<{ userIds: string[]; hashes: string[]; now: number }>) =>
-    db
-      .selectFrom('tokens')
-      .select(['kind', 'hash', 'login_id as loginId', 'user_id as userId'])
-      .where('expires_at', '>', now)
-      .where(isOneOf(db, 'user_id', userIds))
+const selectValid = (db: Db, now: Placeholders<{ now: number }>['now']) =>
+  db
+    .selectFrom('tokens')
+    .select(['kind', 'hash', 'login_id as loginId', 'user_id as userId'])
+    .where('expires_at', '>', now)
+
+const sessionsOfUser = query(
+  (db, { userId, hashes, now }: Placeholders<{ userId: string; hashes: string[]; now: number }>) =>
+    selectValid(db, now)
+      .where('user_id', '=', userId)
       .where(isOneOf(db, 'hash', hashes)),
+)
+
+/** A list of users and one of hashes would be searched for each pair of both: for 540 tokens of 32 KiB, 291,600 searches. */
+const sessionsOf = query((db, { pairs, now }: Placeholders<{ pairs: string; now: number }>) =>
+  selectValid(db, now).where(
+    sql<boolean>`(user_id, hash) in (select value ->> 0, value ->> 1 from ${listedJson(db, pairs)})`,
+  ),
 )
 
 export async function saveToken(trx: Trx, token: TokenRow): Promise<void> {
