@@ -14,7 +14,7 @@ import type { Task } from './differential/side.ts'
  * failure prints them, play that script again.
  */
 
-const scripts = depth(30, 2000)
+const scripts = depth(20, 2000)
 const { DIFFERENTIAL_SEED, DIFFERENTIAL_PATH } = process.env
 // Each loads the service anew.
 const workers = DIFFERENTIAL_SEED === undefined ? depth(1, 2) : 1

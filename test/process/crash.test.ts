@@ -7,7 +7,7 @@ import { depth } from '../support/depth.ts'
 import { pick } from '../support/pick.ts'
 import { folder, type Service, signInBefore, startService } from '../support/service.ts'
 
-const rounds = depth(3, 50)
+const rounds = depth(2, 50)
 const devicesOfEach = 3
 /** Of the pushes of a device. The large one is written many rows at a time. */
 const sizes = [1, 101, 2, 3]

@@ -26,7 +26,7 @@ function sendAtOnce(device: Device, count: number, send: (device: Device) => voi
 }
 
 const sockets = 24
-const frames = depth(200, 900)
+const frames = depth(60, 900)
 for (const name of Object.keys(kinds) as Kind[]) {
   t.test(`Of what ${sockets} sockets send at once, one frame of each is read in a turn: ${name}`, async (t) => {
     const { app, origin, user } = await startService(t)
