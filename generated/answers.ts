@@ -31,6 +31,7 @@ export const answerFields =
   "GET/api/v1/account/keyring/versions versions array\n" +
   "DELETE/api/v1/account/keyring/versions name encrypted-bookmark-sync\n" +
   "POST/api/v1/account/keyring/versions/{id}/restore keyring string\n" +
+  "POST/api/v1/account/pairings/{id}/reservation name encrypted-bookmark-sync\n" +
   "GET/api/v1/account/pairings/{id} message string\n" +
   "PUT/api/v1/account/pairings/{id} message string\n" +
   "DELETE/api/v1/account/pairings/{id} name encrypted-bookmark-sync\n" +

@@ -650,6 +650,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/account/pairings/{id}/reservation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The pairing's id, which the device makes that begins it. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reserve a pairing
+         * @description A device that has scanned the code, and on which nobody is signed in yet, calls this: the first message of the pairing can then be read for 10 minutes from now, as long as a sign-in may take. A pairing is reserved once; to reserve it again changes nothing. Nobody learns anything of it who has not scanned the code, because the id is derived from that.
+         */
+        post: operations["reservePairing"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/account/pairings/{id}": {
         parameters: {
             query?: never;
@@ -662,12 +685,12 @@ export interface paths {
         };
         /**
          * Get the last message of a pairing
-         * @description Returns the message that a device sent last to the other one. Nobody but a session of the same user finds it, for two minutes.
+         * @description Returns the message that a device sent last to the other one. Nobody but a session of the same user finds it, for two minutes, or 10 once it is reserved.
          */
         get: operations["getPairing"];
         /**
          * Send a message to a pairing
-         * @description Two devices of a user, of which one has the vault's keys, send each other a few messages by turns, so that the other gets the keys, too. The messages are encrypted under a code that one shows and the other scans; the server only passes them on. Each takes the place of the one before. The last one can be read for two minutes and is erased within two more, or at once by endPairing. `step` 0 begins a pairing, in the place of any other that the user has; each further one must be the stored `step` plus 1, so that of two devices that have scanned the same code one is refused. A message whose answer was lost can be sent again.
+         * @description Two devices of a user, of which one has the vault's keys, send each other a few messages by turns, so that the other gets the keys, too. The messages are encrypted under a code that one shows and the other scans; the server only passes them on. Each takes the place of the one before. The last one can be read for two minutes, the first one for 10 from its reservation on, and is erased within two more, or at once by endPairing. `step` 0 begins a pairing, in the place of any other that the user has; each further one must be the stored `step` plus 1, so that of two devices that have scanned the same code one is refused. A message whose answer was lost can be sent again.
          */
         put: operations["sendToPairing"];
         post?: never;
@@ -1732,6 +1755,10 @@ export interface components {
              */
             message: string;
         };
+        /** @description Whose pairing a device reserves. */
+        PairingReservation: {
+            user_id: components["schemas"]["Id"];
+        };
         /** @description The last message of a pairing. */
         Pairing: {
             /**
@@ -1751,6 +1778,11 @@ export interface components {
              * @example 1763700120000
              */
             expires_at: number;
+            /**
+             * @description Whether a device has reserved it by reservePairing.
+             * @example false
+             */
+            reserved: boolean;
         };
         /** @description The keyrings that were replaced. */
         KeyringVersionList: {
@@ -4250,6 +4282,44 @@ export interface operations {
                     };
                 };
             };
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    reservePairing: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The pairing's id, which the device makes that begins it. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        /** @description Whose pairing it is. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PairingReservation"];
+            };
+        };
+        responses: {
+            /** @description Reserved. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["PairingNotFound"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];

@@ -33,6 +33,7 @@ export const operations = {
   listKeyringVersions: { method: 'GET', path: '/api/v1/account/keyring/versions', security: 'sessionCookie', recentSignIn: 'never', cost: {"request":1} },
   eraseKeyringVersions: { method: 'DELETE', path: '/api/v1/account/keyring/versions', security: 'sessionCookie', recentSignIn: 'always', cost: {"request":1} },
   restoreKeyring: { method: 'POST', path: '/api/v1/account/keyring/versions/{id}/restore', security: 'sessionCookie', recentSignIn: 'always', cost: {"request":1} },
+  reservePairing: { method: 'POST', path: '/api/v1/account/pairings/{id}/reservation', security: 'none', recentSignIn: 'never', cost: {"request":1} },
   getPairing: { method: 'GET', path: '/api/v1/account/pairings/{id}', security: 'sessionCookie', recentSignIn: 'never', cost: {"request":1} },
   sendToPairing: { method: 'PUT', path: '/api/v1/account/pairings/{id}', security: 'sessionCookie', recentSignIn: 'never', cost: {"request":1} },
   endPairing: { method: 'DELETE', path: '/api/v1/account/pairings/{id}', security: 'sessionCookie', recentSignIn: 'never', cost: {"request":1} },

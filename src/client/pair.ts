@@ -4,7 +4,7 @@
  */
 import { equalBytes } from '@noble/ciphers/utils.js'
 import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
-import { pairingMs } from '../protocol/pairing.ts'
+import { pairingMs, reservedMs } from '../protocol/pairing.ts'
 import type { Client } from './api/client.ts'
 import { answer, type CallResult, unwrap } from './api/unwrap.ts'
 import { NONCE_BYTES, open, seal, TAG_BYTES } from './crypto/aead.ts'
@@ -27,6 +27,12 @@ export interface PairingOptions {
   /** Ends the pairing. */
   signal?: AbortSignal | undefined
   clock?: Clock | undefined
+}
+
+/** What the device needs that shows the code. */
+export interface OfferPairingOptions extends PairingOptions {
+  /** Called once a device has scanned the code whose person still has to sign in there: the code then waits for 10 minutes. */
+  onReserved?: (() => void) | undefined
 }
 
 /** A code that is shown. */
@@ -73,7 +79,7 @@ export interface TakePairingOptions extends PairingOptions {
 
 /**
  * - `malformed`: the text is not a code
- * - `over`: the code is older than two minutes, was never shown to this user, another was shown since, or the other device
+ * - `over`: the code is older than two minutes, or ten once it was reserved, was never shown to this user, another was shown since, or the other device
  *   has stopped
  * - `taken`: another device has scanned the code before, or has answered in between
  * - `altered`: a message is not what the other device has sent
@@ -96,7 +102,7 @@ export class PairingError extends Error {
  * Begins a pairing, on a device that has the keys. The service passes on what it cannot read, and nothing that comes from
  * the keys until `admit`. Any earlier code of the user is over.
  */
-export async function offerPairing(options: PairingOptions): Promise<PairingOffer> {
+export async function offerPairing(options: OfferPairingOptions): Promise<PairingOffer> {
   const secret = crypto.getRandomValues(new Uint8Array(32))
   const talk = new Talk(secret, options)
   const own = await newKeyPair()
@@ -104,7 +110,7 @@ export async function offerPairing(options: PairingOptions): Promise<PairingOffe
   await talk.orEnd(() => talk.send(0, commitmentTo(own.publicBytes)))
   options.signal?.addEventListener('abort', () => talk.end())
   const meet = async (): Promise<PairingGuest> => {
-    const hello = await talk.receive(1)
+    const hello = await talk.receive(1, talk.codeKey, options.onReserved)
     const [theirs, name] = [hello.subarray(0, publicKeyBytes), hello.subarray(publicKeyBytes)]
     await talk.send(2, own.publicBytes)
     const { key, pictures } = await agree(secret, own, theirs, [own.publicBytes, theirs])
@@ -130,16 +136,31 @@ export async function offerPairing(options: PairingOptions): Promise<PairingOffe
 }
 
 /**
+ * Reserves a code that was scanned on a device where nobody is signed in yet, so that there is time to sign in.
+ *
+ * @param userId of whom the code is: the link that was scanned must name them
+ * @throws PairingError `malformed`, `over`
+ */
+export async function reservePairing(
+  client: Client,
+  { userId, code }: Pick<TakePairingOptions, 'userId' | 'code'>,
+): Promise<void> {
+  const params = { path: { id: idOf(secretOf(code)) } }
+  try {
+    unwrap(await answer(client.POST(`${path}/reservation`, { params, body: { user_id: userId } })))
+  } catch (error) {
+    throw error instanceof ApiError && error.status === 404 ? new PairingError('over') : error
+  }
+}
+
+/**
  * Asks for the keys, on the new device. Resolves once the person has let it in on the other one.
  *
  * @throws PairingError
  */
 export async function takePairing(options: TakePairingOptions): Promise<Vault> {
   const { code, name, compare } = options
-  const secret = /^[\w-]{43}$/.test(code)
-    ? base64ToBytes(`${code.replaceAll('-', '+').replaceAll('_', '/')}=`)
-    : undefined
-  if (!secret) throw new PairingError('malformed')
+  const secret = secretOf(code)
   const talk = new Talk(secret, options)
   const commitment = await talk.receive(0)
   const own = await newKeyPair()
@@ -163,6 +184,18 @@ async function takeAsGuest(
   // Takes the place of the keys on the service. The vault is open all the same if that does not get through.
   await talk.send(5, new Uint8Array(), key).catch(() => {})
   return vault
+}
+
+function secretOf(code: string): Uint8Array {
+  const secret = /^[\w-]{43}$/.test(code)
+    ? base64ToBytes(`${code.replaceAll('-', '+').replaceAll('_', '/')}=`)
+    : undefined
+  if (!secret) throw new PairingError('malformed')
+  return secret
+}
+
+function idOf(secret: Uint8Array): string {
+  return bytesToHex(hkdfSha256(secret, 'ebs/pairing-id/1').subarray(0, 16))
 }
 
 /** How long a device waits before it looks again. */
@@ -204,17 +237,17 @@ class Talk {
   readonly #options: PairingOptions
   readonly #client: Client
   readonly #id: string
-  readonly #codeKey: Uint8Array
+  readonly codeKey: Uint8Array
   #isEnded = false
 
   constructor(secret: Uint8Array, options: PairingOptions) {
     this.#options = options
     this.#client = options.client.as(options.userId)
-    this.#id = bytesToHex(hkdfSha256(secret, 'ebs/pairing-id/1').subarray(0, 16))
-    this.#codeKey = hkdfSha256(secret, 'ebs/pairing/1')
+    this.#id = idOf(secret)
+    this.codeKey = hkdfSha256(secret, 'ebs/pairing/1')
   }
 
-  async send(step: number, plaintext: Uint8Array, key = this.#codeKey): Promise<void> {
+  async send(step: number, plaintext: Uint8Array, key = this.codeKey): Promise<void> {
     const { signal = null } = this.#options
     const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES))
     const message = bytesToBase64(concatBytes(nonce, seal(key, nonce, this.#place(step), plaintext)))
@@ -238,13 +271,20 @@ class Talk {
     answer(this.#client.DELETE(path, this.#params)).catch(() => {})
   }
 
-  /** Waits for the message of this step. */
-  async receive(step: number, key = this.#codeKey): Promise<Uint8Array> {
+  /**
+   * Waits for the message of this step.
+   *
+   * @param onReserved is called, and there is more time, once the pairing is reserved
+   */
+  async receive(step: number, key = this.codeKey, onReserved?: () => void): Promise<Uint8Array> {
     const { signal = null } = this.#options
-    const stored = await this.#ask(
-      () => this.#client.GET(path, { ...this.#params, signal }),
-      (last) => last.step >= step,
-    )
+    const read = () => this.#client.GET(path, { ...this.#params, signal })
+    const isHere = (last: { step: number }) => last.step >= step
+    let stored = await this.#ask(read, (last) => isHere(last) || (step === 1 && last.reserved))
+    if (stored && !isHere(stored)) {
+      onReserved?.()
+      stored = await this.#ask(read, isHere, reservedMs)
+    }
     if (!stored || stored.step > step) throw new PairingError('taken')
     const bytes = base64ToBytes(stored.message)
     // Where the library opens it, as in browsers, it takes no shorter nonce.
@@ -277,10 +317,11 @@ class Talk {
   async #ask<Data>(
     call: () => Promise<CallResult<Data>>,
     isEnough: (data: NonNullable<Data>) => boolean = () => true,
+    patienceMs = pairingMs,
   ): Promise<NonNullable<Data> | undefined> {
     const { signal = new AbortController().signal, clock = systemClock } = this.#options
     let isUnsure = false
-    for (const end = clock.now() + pairingMs; ; await clock.sleep(pauseMs, signal)) {
+    for (const end = clock.now() + patienceMs; ; await clock.sleep(pauseMs, signal)) {
       try {
         const data = unwrap(await answer(call()))
         // Nor is one that keeps an answer back until then.

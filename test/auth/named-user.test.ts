@@ -12,8 +12,8 @@ const refused = [403, { error: 'Forbidden user' }]
 /** Both cookies, as a browser sends them to the paths of signing in. */
 const cookiesOf = ({ session, refresh }: TestUser) => `service_session=${session}; service_refresh=${refresh}`
 const named = ({ userId }: Pick<TestUser, 'userId'>) => ({ 'x-user-id': userId })
-/** The first three have no session. The upgrade's own check is tried in test/hostile/two-users.test.ts. */
-const none = ['startLogin', 'completeLogin', 'getHealth', 'openRealtime']
+/** The first four have no session. The upgrade's own check is tried in test/hostile/two-users.test.ts. */
+const none = ['startLogin', 'completeLogin', 'getHealth', 'reservePairing', 'openRealtime']
 
 t.test("Every operation refuses a request that names another user than its session's, and does nothing", async (t) => {
   const before = await snapshot(app.context)

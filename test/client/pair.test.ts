@@ -6,8 +6,8 @@ import t from 'tap'
 import { open, seal } from '../../src/client/crypto/aead.ts'
 import { hkdfSha256 } from '../../src/client/crypto/hashes.ts'
 import { createClient, deriveKeys, encryptBookmark } from '../../src/client/index.ts'
-import { offerPairing, type PairingPictures, takePairing } from '../../src/client/pair.ts'
-import { pairingMs } from '../../src/protocol/pairing.ts'
+import { offerPairing, type PairingPictures, reservePairing, takePairing } from '../../src/client/pair.ts'
+import { pairingMs, reservedMs } from '../../src/protocol/pairing.ts'
 import { startService } from '../../src/service/testing.ts'
 import { buildApp } from '../support/app.ts'
 import { snapshot } from '../support/database.ts'
@@ -120,6 +120,33 @@ t.test('A code is of use to one device, to the same user, for two minutes', asyn
   t.equal(await faultOf(scan(deviceOf('phone'), old.code).vault), 'over')
   t.equal(await faultOf(old.guest()), 'over')
   t.equal(await faultOf(scan(deviceOf('phone'), 'x'.repeat(42)).vault), 'malformed')
+})
+
+t.test('A code that is reserved waits for ten minutes until the person has signed in, and no longer', async (t) => {
+  for (const [waited, fault] of [
+    [reservedMs - 5_000, 'none'],
+    [reservedMs, 'over'],
+  ] as const) {
+    const { deviceOf } = await household()
+    const scanned = Promise.withResolvers<void>()
+    const offer = await offerPairing({ ...deviceOf('laptop'), onReserved: scanned.resolve })
+    const met = offer.guest()
+    met.catch(() => {})
+    const { client, userId } = deviceOf('phone')
+    // Nobody is signed in there.
+    const { baseUrl } = await service.connect(randomUUID())
+    const nobody = createClient({ baseUrl, deviceId: 'phone' })
+    t.equal(await faultOf(reservePairing(nobody, { userId, code: 'A'.repeat(43) })), 'over')
+    t.equal(await faultOf(reservePairing(nobody, { userId, code: 'x' })), 'malformed')
+    await reservePairing(nobody, { userId, code: offer.code })
+    await scanned.promise
+    clock.at += waited
+    const phone = scan({ ...deviceOf('phone'), client }, offer.code)
+    if (fault === 'none') await (await met).admit(randomBytes(32))
+    t.equal(await faultOf(phone.vault), fault)
+    t.equal(await faultOf(met), fault)
+    clock.at = 0
+  }
 })
 
 t.test('Of two phones that have read the code, the slower one hears so, and does not disturb the other', async (t) => {

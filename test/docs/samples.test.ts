@@ -53,6 +53,7 @@ const expected = {
   getPairing: /"error":"Pairing not found"/,
   sendToPairing: /"step":0,"message":"/,
   endPairing: /"success":true/,
+  reservePairing: /"error":"Pairing not found"/,
   listSessions: /"sessions":\[\{/,
   endSession: /"error":"Session not found"/,
   endOtherSessions: /"success":true/,

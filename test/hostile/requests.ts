@@ -56,6 +56,8 @@ export interface Ids {
   keyring: string
   /** One that has begun. */
   pairing: string
+  /** Whose all of these are. */
+  user: string
 }
 
 /** Every operation of the contract; those with an id ask for these. */
@@ -64,7 +66,7 @@ export function allOperations(ids: Ids): Operation[] {
     const paths = openapi.paths as unknown as Record<string, Record<string, OperationObject>>
     const contract = paths[path]?.[method.toLowerCase()] as OperationObject
     const id = ids[kindOf(path)]
-    const body = bodies[operationId as OperationId]
+    const body = operationId === 'reservePairing' ? { user_id: ids.user } : bodies[operationId as OperationId]
     if (Boolean(contract.requestBody) !== Boolean(body)) throw new Error(`${operationId}: give it a body here`)
     return {
       operationId: operationId as OperationId,
@@ -100,5 +102,11 @@ export async function furnish(user: TestUser, name: string): Promise<Ids> {
   const pairing = `pairing-of-${name}`
   const message = Buffer.from(`message-of-${name}`).toString('base64')
   await user.call('PUT', `/api/v1/account/pairings/${pairing}`, { body: { step: 0, message } })
-  return { bookmark: `only-${name}`, export: (await createdExport(user)).id, keyring: versions[0].id, pairing }
+  return {
+    bookmark: `only-${name}`,
+    export: (await createdExport(user)).id,
+    keyring: versions[0].id,
+    pairing,
+    user: user.userId,
+  }
 }

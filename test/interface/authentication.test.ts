@@ -53,9 +53,9 @@ t.test('Auth requirements by endpoint', async (t) => {
       }
     })
   }
-  t.test('none for login, callback, logout, health', async (t) => {
+  t.test('none for login, callback, logout, the reservation of a pairing, health', async (t) => {
     const open = allOperations.filter(({ security }) => security === 'none')
-    t.same(pick(open, 'id'), ['startLogin', 'completeLogin', 'logout', 'getHealth'])
+    t.same(pick(open, 'id'), ['startLogin', 'completeLogin', 'logout', 'reservePairing', 'getHealth'])
   })
 })
 

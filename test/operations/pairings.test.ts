@@ -1,5 +1,5 @@
 import t from 'tap'
-import { pairingMs } from '../../src/protocol/pairing.ts'
+import { pairingMs, reservedMs } from '../../src/protocol/pairing.ts'
 import { done } from '../../src/service/operations/operation.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { snapshot } from '../support/database.ts'
@@ -84,6 +84,43 @@ t.test('It is over after two minutes of silence, and the sweep removes it', asyn
   t.match(await snapshot(context), textOf('step 1'))
   await sweepRows(context.database, start + 5 * pairingMs)
   t.notMatch(await snapshot(context), textOf('step 1'))
+})
+
+async function reserve(id: string, { userId }: TestUser) {
+  const { status, body } = await app.call('POST', `/api/v1/account/pairings/${id}/reservation`, {
+    body: { user_id: userId },
+  })
+  return [status, body]
+}
+
+t.test('Without a session, who knows the id reserves it once, until somebody has answered', async (t) => {
+  const [ada, bob] = [await app.user('ada'), await app.user('bob')]
+  const reserved = [200, done]
+  const start = Date.now()
+  app.setClock(start)
+  await send(ada, 'scanned', 0)
+  const isReserved = async () =>
+    (await ada.call('GET', '/api/v1/account/pairings/scanned')).body.reserved as boolean | undefined
+  t.same(await reserve('another', ada), notFound)
+  t.same(await reserve('scanned', bob), notFound, "another user's")
+  t.equal(await isReserved(), false)
+  app.setClock(start + pairingMs - 1)
+  t.same(await reserve('scanned', ada), reserved)
+  t.equal(await isReserved(), true)
+  const until = start + pairingMs - 1 + reservedMs
+  app.setClock(until - 1)
+  t.same(await reserve('scanned', ada), reserved, 'again, which gives no more time')
+  t.same(await get(ada, 'scanned'), is(0))
+  app.setClock(until)
+  t.same(await get(ada, 'scanned'), notFound)
+  t.same(await reserve('scanned', ada), notFound)
+  await send(ada, 'scanned', 0)
+  t.equal(await isReserved(), false, 'the next one has not been scanned')
+  await reserve('scanned', ada)
+  t.same(await send(ada, 'scanned', 1), is(1))
+  t.same(await reserve('scanned', ada), notFound, 'it was answered')
+  app.setClock(until + pairingMs)
+  t.same(await get(ada, 'scanned'), notFound, 'an answer has two minutes')
 })
 
 async function end({ call }: TestUser, id: string) {

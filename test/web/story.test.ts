@@ -250,11 +250,12 @@ else {
       .getByText(/^[12]:\d\d left\.$/)
       .waitFor()
     t.same(await faultsIn(laptop, 'pairing-code', looks), [])
+    const closed = await linkShown()
     await laptop.keyboard.press('Escape')
 
     await laptop.route('**/api/v1/account/pairings/*', (route, request) =>
       request.method() === 'GET'
-        ? route.fulfill({ json: { step: 1, message: 'AAAA', expires_at: 0 } })
+        ? route.fulfill({ json: { step: 1, message: 'AAAA', expires_at: 0, reserved: false } })
         : route.fallback(),
     )
     await laptop.getByRole('button', { name: 'Hedy, This browser' }).click()
@@ -269,9 +270,13 @@ else {
       if (request.method() === 'PUT' && request.url().includes('/pairings/')) messages++
     })
     const first = await linkShown()
+    await phone.goto(closed)
+    await phone.getByRole('alert').getByText('This code is no longer valid').waitFor()
     await phone.goto(first)
     await phone.getByText('Sign in with the same account as on your computer').waitFor()
     t.equal(phone.url(), `${origin}/`, 'the code is not in the address any more')
+    // From here on there is time to sign in.
+    await laptop.getByRole('status').getByText('A phone has scanned the code. Sign in there').waitFor()
     await phone.getByRole('button', { name: 'Sign in' }).click()
     await answerProvider(phone, 'Hedy')
     await phone.getByText('Does your other device, where your bookmarks are open, show').waitFor()
@@ -318,7 +323,7 @@ else {
     await phone.reload()
     await live(phone)
 
-    const codes = [first, second].map((shown) => shown.split('/').at(-1) ?? '')
+    const codes = [first, second].map((shown) => shown.split('/').at(-2) ?? '')
     for (const page of [laptop, phone]) t.same(await placesOf(page, codes), [], 'nothing is left of the codes')
     t.ok(sent.length > 20)
     t.same(

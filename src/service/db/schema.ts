@@ -205,6 +205,8 @@ export interface Schema {
     id: string
     step: number
     message: string
+    /** 1 once a device has scanned the code on which nobody is signed in yet. */
+    reserved: Generated<number>
     expires_at: number
   }
   /** One row. */

@@ -1,7 +1,7 @@
 import { demandLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/engine/database.ts'
-import { erasePairing, findPairing, type PairingRow, savePairing } from '../db/tables/pairings.ts'
+import { erasePairing, extendPairing, findPairing, type PairingRow, savePairing } from '../db/tables/pairings.ts'
 import { done, type Operations } from './operation.ts'
 
 interface Parts {
@@ -10,7 +10,7 @@ interface Parts {
 }
 
 /** What two devices send each other by them is the client package's business: `src/client/pair.ts`. */
-export const pairingOperations: Operations<'getPairing' | 'sendToPairing' | 'endPairing', Parts> = {
+export const pairingOperations: Operations<'getPairing' | 'sendToPairing' | 'endPairing' | 'reservePairing', Parts> = {
   async getPairing({ session, params }, { database, clock }) {
     const found = await findPairing(database.db, session.userId, params.id, clock())
     if (!found) throw new ServiceError('PairingNotFound')
@@ -31,6 +31,14 @@ export const pairingOperations: Operations<'getPairing' | 'sendToPairing' | 'end
     return { status: 200, body: contentOf(stored) }
   },
 
+  async reservePairing({ params: { id }, body: { user_id: userId } }, { database, clock }) {
+    const now = clock()
+    const found = await findPairing(database.db, userId, id, now)
+    if (found?.step !== 0) throw new ServiceError('PairingNotFound')
+    await database.write((trx) => extendPairing(trx, userId, id, now), userId)
+    return { status: 200, body: done }
+  },
+
   async endPairing({ session: { userId, loginId }, params: { id } }, { database }) {
     await database.write(async (trx) => {
       await demandLogin(trx, { userId, loginId })
@@ -40,6 +48,6 @@ export const pairingOperations: Operations<'getPairing' | 'sendToPairing' | 'end
   },
 }
 
-function contentOf({ step, message, expires_at }: PairingRow) {
-  return { step, message, expires_at }
+function contentOf({ step, message, expires_at, reserved }: PairingRow) {
+  return { step, message, expires_at, reserved: reserved === 1 }
 }

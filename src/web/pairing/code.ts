@@ -5,8 +5,8 @@ const scanned = 'scanned-code'
 const view = 'pair'
 
 /** What a phone's camera opens. A browser sends nothing of a fragment. */
-export function linkOf(code: string): string {
-  return `${location.origin}/#/${view}/${code}`
+export function linkOf(code: string, userId: string): string {
+  return `${location.origin}/#/${view}/${code}/${userId}`
 }
 
 /** Takes a scanned code out of the address, where it would stay in the tab's history. True if there was one. */
@@ -22,9 +22,15 @@ export function isScanned(): boolean {
   return sessionStorage.getItem(scanned) !== null
 }
 
+/** The code, and of whom it is. */
+export function readScanned(): { code: string; userId: string } {
+  const [code = '', userId = ''] = sessionStorage.getItem(scanned)?.split('/') ?? []
+  return { code, userId }
+}
+
 /** The code is tried once. */
 export function takeScanned(): string | undefined {
-  const code = sessionStorage.getItem(scanned) ?? undefined
+  const code = isScanned() ? readScanned().code : undefined
   sessionStorage.removeItem(scanned)
   return code
 }

@@ -18,6 +18,7 @@ import { Pictures } from './pictures.tsx'
 type Step =
   | { name: 'begun' }
   | { name: 'shown'; link: string }
+  | { name: 'reserved' }
   | { name: 'scanned'; guest: PairingGuest }
   | { name: 'different' }
   | { name: 'open'; guest: PairingGuest; at: number }
@@ -35,8 +36,9 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
     const { signal } = turnStop
     const begin = async () => {
       setStep({ name: 'begun' })
-      const offer = await offerPairing({ client, userId, signal })
-      setStep({ name: 'shown', link: linkOf(offer.code) })
+      const onReserved = () => setStep({ name: 'reserved' })
+      const offer = await offerPairing({ client, userId, signal, onReserved })
+      setStep({ name: 'shown', link: linkOf(offer.code, userId) })
       setStep({ name: 'scanned', guest: await offer.guest() })
     }
     begin().catch((error: unknown) => {
@@ -71,6 +73,14 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
       <div class="form pairing">
         {step.name === 'begun' && <Waiting again={() => setTurn(turn + 1)} />}
         {step.name === 'shown' && <Code link={step.link} />}
+        {step.name === 'reserved' && (
+          <>
+            <p role="status">{later.pairing.reserved}</p>
+            <div class="bar end">
+              <Button onClick={() => setTurn(turn + 1)}>{later.pairing.another}</Button>
+            </div>
+          </>
+        )}
         {step.name === 'scanned' && (
           <>
             <p role="status">{fill(later.pairing.hasScanned, { b: <strong dir="auto">{step.guest.name}</strong> })}</p>

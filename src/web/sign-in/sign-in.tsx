@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { loginFailures } from '../../../generated/login-failures.ts'
 import type { Client } from '../../client/index.ts'
 import { isScanned } from '../pairing/code.ts'
@@ -21,6 +21,16 @@ interface SignInProps {
 export function SignIn({ client, waiting }: SignInProps) {
   const failure = failureIn(location.search)
   const isDeleted = useRoute().view === 'deleted'
+  const [isOver, setOver] = useState(false)
+  useEffect(() => {
+    if (!isScanned()) return
+    const reserved = import('../pairing/reserve.ts').then(({ reserveScanned }) => reserveScanned(client))
+    // Without an answer, two minutes may still be enough.
+    reserved.then(
+      (isReserved) => setOver(!isReserved),
+      () => {},
+    )
+  }, [])
   useEffect(() => {
     // Without an answer, the sign-in tries again.
     const end = () => void endLeftSession(client).catch(() => {})
@@ -52,6 +62,11 @@ export function SignIn({ client, waiting }: SignInProps) {
       )}
       <StoredBookmarks />
       {isScanned() && <p role="status">{say.signIn.scanned}</p>}
+      {isOver && (
+        <p class="failure" role="alert">
+          {say.signIn.scannedOver}
+        </p>
+      )}
       <Form onSubmit={() => signIn(client, isDeleted ? { to: '' } : { again: isBarred(failure) })}>
         <Button type="submit" look="primary" class="large">
           {say.signIn.signIn}

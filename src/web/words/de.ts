@@ -337,7 +337,8 @@ export const de: Words = {
       unavailable: 'Der Anmeldedienst ist nicht erreichbar. Versuchen Sie es gleich noch einmal.',
       failed: 'Die Anmeldung ist fehlgeschlagen. Melden Sie sich noch einmal an.',
     },
-    scanned: 'Melden Sie sich an wie auf dem Gerät, das den Code zeigt. Dann lässt jenes Sie herein.',
+    scanned: 'Melden Sie sich mit demselben Konto an wie auf Ihrem Computer, und bestätigen Sie es dann dort.',
+    scannedOver: 'Dieser Code gilt nicht mehr. Zeigen Sie auf Ihrem Computer einen neuen, und scannen Sie diesen.',
     otherTitle: 'Jemand anderes hat sich angemeldet',
     otherMore: (name) =>
       `In diesem Browser ist jetzt ${name || 'ein anderes Konto'} angemeldet, deshalb arbeitet diese Seite nicht mehr für Sie.`,
@@ -603,7 +604,7 @@ export const deLater: LaterWords = {
     noKeys: 'Dieser Browser hat keine Schlüssel weiterzugeben. Sperren Sie ihn, und öffnen Sie ihn mit der Passphrase.',
     offerFaults: {
       malformed: 'Der Code ist nicht vollständig.',
-      over: 'Die zwei Minuten sind vorbei, das andere Gerät hat aufgehört, oder seitdem wurde ein anderer Code gezeigt.',
+      over: 'Die Zeit ist vorbei, das andere Gerät hat aufgehört, oder seitdem wurde ein anderer Code gezeigt.',
       taken: 'Jemand anderes, der als Sie angemeldet ist, hat dazwischen geantwortet.',
       foreign: 'Das andere Gerät hat die Schlüssel nicht angenommen.',
       altered:
@@ -611,6 +612,8 @@ export const deLater: LaterWords = {
     },
     scanThis:
       'Scannen Sie das mit der Kamera Ihres Telefons, und melden Sie sich dort an wie hier. Zeigen Sie es sonst niemandem. <time/>',
+    reserved:
+      'Ein Telefon hat den Code gescannt. Melden Sie sich dort mit demselben Konto an wie hier. Dafür sind zehn Minuten Zeit.',
     left: (time) => `Noch ${time}.`,
     orLink: 'Oder diesen Link dort öffnen',
     code: 'Der Code, für eine Kamera',

@@ -300,6 +300,7 @@ export const en = {
       failed: 'Login failed. Sign in once more.',
     },
     scanned: 'Sign in with the same account as on your computer, then confirm there.',
+    scannedOver: 'This code is no longer valid. Show a new one on your computer, and scan that.',
     otherTitle: 'Somebody else has signed in',
     otherMore: (name: string) =>
       `${name || 'Another account'} is now signed in in this browser, so this page stopped working for you.`,
@@ -562,12 +563,14 @@ export const enLater = {
     noKeys: 'This browser has no keys to give. Lock it, and open it by the passphrase.',
     offerFaults: {
       malformed: 'The code is not whole.',
-      over: 'The two minutes are over, the other device has stopped, or another code was shown since.',
+      over: 'The time is over, the other device has stopped, or another code was shown since.',
       taken: 'Somebody else who is signed in as you has answered in between.',
       foreign: 'The other device did not take the keys.',
       altered: 'Something between the two devices has altered what they said. Nothing can be opened with it.',
     },
     scanThis: 'Scan this with your phone’s camera, and sign in there as here. Show it to nobody else. <time/>',
+    reserved:
+      'A phone has scanned the code. Sign in there with the same account as here. There are ten minutes for that.',
     left: (time: string) => `${time} left.`,
     orLink: 'Or open this link there',
     code: 'The code, for a camera',

@@ -217,6 +217,7 @@ create table pairings (
   id text not null,
   step integer not null,
   message text not null,
+  reserved integer default 0 not null,
   expires_at bigint not null
 );
 -- The sweep: the oldest.

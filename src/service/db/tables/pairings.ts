@@ -1,8 +1,9 @@
-import { pairingMs } from '../../../protocol/pairing.ts'
+import type { Selectable } from 'kysely'
+import { pairingMs, reservedMs } from '../../../protocol/pairing.ts'
 import type { Db, Trx } from '../engine/database.ts'
 import type { Schema } from '../schema.ts'
 
-export type PairingRow = Schema['pairings']
+export type PairingRow = Selectable<Schema['pairings']>
 
 /** Undefined if it is over. */
 export async function findPairing(db: Db, userId: string, id: string, now: number): Promise<PairingRow | undefined> {
@@ -16,9 +17,13 @@ export async function findPairing(db: Db, userId: string, id: string, now: numbe
 }
 
 /** Begins a pairing in the place of another one, or stores the next message of one. Returns false if it is not the next. */
-export async function savePairing(trx: Trx, message: Omit<PairingRow, 'expires_at'>, now: number): Promise<boolean> {
+export async function savePairing(
+  trx: Trx,
+  message: Omit<PairingRow, 'expires_at' | 'reserved'>,
+  now: number,
+): Promise<boolean> {
   const { user_id, ...content } = message
-  const set = { ...content, expires_at: now + pairingMs }
+  const set = { ...content, expires_at: now + pairingMs, reserved: 0 }
   const { id, step } = set
   if (step === 0) {
     const { numInsertedOrUpdatedRows } = await trx
@@ -42,6 +47,19 @@ export async function savePairing(trx: Trx, message: Omit<PairingRow, 'expires_a
     .where('expires_at', '>', now)
     .executeTakeFirst()
   return numUpdatedRows === 1n
+}
+
+/** Gives the person time to sign in: once, and only before the first answer. */
+export async function extendPairing(trx: Trx, userId: string, id: string, now: number): Promise<void> {
+  await trx
+    .updateTable('pairings')
+    .set({ reserved: 1, expires_at: now + reservedMs })
+    .where('user_id', '=', userId)
+    .where('id', '=', id)
+    .where('step', '=', 0)
+    .where('reserved', '=', 0)
+    .where('expires_at', '>', now)
+    .execute()
 }
 
 export async function erasePairing(trx: Trx, userId: string, id: string): Promise<void> {

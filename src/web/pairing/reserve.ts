@@ -1,0 +1,15 @@
+import type { Client } from '../../client/index.ts'
+import { PairingError, reservePairing } from '../../client/pair.ts'
+import { readScanned, takeScanned } from './code.ts'
+
+/** Reserves the code that was scanned, so that there is time to sign in. Returns false if it is over. */
+export async function reserveScanned(client: Client): Promise<boolean> {
+  try {
+    await reservePairing(client, readScanned())
+    return true
+  } catch (error) {
+    if (!(error instanceof PairingError)) throw error
+    takeScanned()
+    return false
+  }
+}
