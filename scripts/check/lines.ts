@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 
 /** The most lines of TypeScript and JavaScript in these folders. */
 const bounds = [
-  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 68_496 },
-  { what: 'test', folders: ['test'], most: 66_815 },
+  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 68_570 },
+  { what: 'test', folders: ['test'], most: 66_965 },
 ]
 
 for (const { what, folders, most } of bounds) {

@@ -15,6 +15,7 @@ export async function openExtensionPage(
   name: string,
   answer: Answer,
   language: string,
+  hash = '',
 ): Promise<Page> {
   const page = await context.newPage()
   await page.route(`${origin}/**`, (route) =>
@@ -26,7 +27,7 @@ export async function openExtensionPage(
     : { baseUrl: 'https://bookmarks.example.org', deviceId: 'Chrome on Linux', userId: 'ada' }
   const texts = JSON.parse(await readFile(new URL(`_locales/${language}/messages.json`, built), 'utf8'))
   await page.addInitScript(standIn, { answer, settings, texts })
-  await page.goto(`${origin}/${name}.html`)
+  await page.goto(`${origin}/${name}.html${hash}`)
   return page
 }
 
@@ -39,7 +40,8 @@ interface StandIn {
 /** In place of what a browser offers to an extension. */
 function standIn({ answer, settings, texts }: StandIn): void {
   const folder = { id: 'folder', title: 'Cooking', children: [] }
-  const children = [{ id: '1', title: 'Bookmarks bar', children: [folder] }]
+  const managed = { id: 'managed', title: 'Intranet', children: [], unmodifiable: 'managed' }
+  const children = [{ id: '1', title: 'Bookmarks bar', children: [folder] }, managed]
   const getMessage = (name: string, values: string[]) =>
     texts[name]?.message.replaceAll(/\$(\d)/g, (_, number) => values[number - 1] ?? '')
   const platform = {

@@ -84,7 +84,7 @@ export function describeTime(time: number, now = new Date()): string {
 }
 
 /** So many titles are named. */
-const fewTitles = 3
+export const fewTitles = 3
 
 export function describeDeletes(titles: readonly string[], side: keyof Held): string {
   const named = [...titles.slice(0, fewTitles).map(shortened), ...(titles.length > fewTitles ? ['…'] : [])]

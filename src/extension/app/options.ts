@@ -5,13 +5,22 @@ import type { BrowserNode } from '../index.ts'
 import { describe } from './describe.ts'
 import { act, ask, attempt, element, made } from './page.ts'
 import { platform } from './platform.ts'
-import { changeSettings, deviceIdOf, nameOf, openOwnClient, readSettings, returnPermission } from './settings.ts'
+import {
+  changeAddress,
+  changeSettings,
+  deviceIdOf,
+  nameOf,
+  openOwnClient,
+  readSettings,
+  returnPermission,
+} from './settings.ts'
 import { text } from './text.ts'
 
 /** The browser reads the file of a backup meanwhile. */
 const keptMs = 60_000
 
 act('set-up', 'click', () => platform.tabs.create({ url: platform.runtime.getURL('start.html') }))
+act('move', 'click', changeAddress)
 act('device', 'submit', rename)
 act('show-deleted', 'click', showDeleted)
 act('save-backup', 'click', saveBackup)
@@ -27,6 +36,7 @@ async function show(): Promise<void> {
   element('who').textContent = isReady ? text('server', baseUrl) : `${headline}. ${state?.fault ? detail : ''}`.trim()
   element('set-up').textContent = text(state?.setup === 'locked' ? 'signIn' : 'setUp')
   element('set-up').hidden = isReady || state?.setup === 'failed'
+  element('move').hidden = !baseUrl
   element('kept').hidden = !isReady
   element('way-out').hidden = !isReady && state?.fault?.kind !== 'newer'
   // Only a sync that runs can change these.
@@ -36,7 +46,8 @@ async function show(): Promise<void> {
   element('server-page').setAttribute('href', baseUrl ?? '')
   const [top] = await platform.bookmarks.getTree()
   const leftOut = new Set(state?.leftOut)
-  const lines = (top?.children ?? []).map((root) => {
+  const roots = (top?.children ?? []).filter(({ unmodifiable }) => !unmodifiable)
+  const lines = roots.map((root) => {
     const inside = foldersIn(root).map((folder) => line(folder, leftOut.has(folder.id)))
     const item = line(root, leftOut.has(root.id))
     if (inside.length > 0) item.append(made('ul', { className: 'plain' }, ...inside))

@@ -6,12 +6,13 @@ import {
   describeRefused,
   describeTime,
   describeUnsent,
+  fewTitles,
   type Situation,
   shortened,
 } from './describe.ts'
 import { act, ask, attempt, element, made } from './page.ts'
 import { type Held, platform, type WorkerState } from './platform.ts'
-import { originsOf } from './settings.ts'
+import { changeAddress, originsOf } from './settings.ts'
 import { text } from './text.ts'
 
 let isPaused = false
@@ -21,6 +22,7 @@ let shown = ''
 act('set-up', 'click', () => platform.tabs.create({ url: platform.runtime.getURL('start.html') }))
 // At once: a browser shows its question only right after the click.
 act('allow', 'click', () => platform.permissions.request({ origins: originsOf(forbidden) }))
+act('move', 'click', changeAddress)
 act('options', 'click', async () => platform.runtime.openOptionsPage())
 act('sync-now', 'click', async () => show(await ask({ ask: 'sync-now' })))
 element('details').addEventListener('toggle', () => attempt(explain))
@@ -48,6 +50,7 @@ function show({ state, held = { browser: [], devices: [] } }: { state?: WorkerSt
   element('set-up').hidden = !!forbidden || (!isOut && !lacksKeys)
   element('set-up').textContent = text(setup === 'new' ? 'setUp' : lacksKeys && !isOut ? 'openVault' : 'signIn')
   element('sync-now').hidden = !!forbidden || setup === 'new' || setup === 'locked' || isPaused || lacksKeys
+  element('move').hidden = isPaused || sync?.state !== 'offline' || sync.reason !== 'network'
   element('pause').hidden = isOut || setup === 'failed'
   element('pause').textContent = text(isPaused ? 'goOn' : 'pause')
   element('pause').className = isPaused ? 'main' : ''
@@ -56,7 +59,21 @@ function show({ state, held = { browser: [], devices: [] } }: { state?: WorkerSt
     ...(sync?.waiting && { [text('waiting')]: sync.waiting.toLocaleString() }),
   }
   element('figures').replaceChildren(...pairs(figures))
-  element('wishes').replaceChildren(...wishesOf(state, held))
+  showCards(wishesOf(state, held))
+}
+
+/** Replaces only what differs: a press goes on, and so does the reading of a screen reader. */
+function showCards(cards: HTMLElement[]): void {
+  const list = element('wishes')
+  const nth = [...list.querySelectorAll('button')].indexOf(document.activeElement as HTMLButtonElement)
+  const shows = new Set(cards.map(({ dataset }) => dataset.shows))
+  for (const card of [...list.children] as HTMLElement[]) if (!shows.has(card.dataset.shows)) card.remove()
+  for (const [index, card] of cards.entries()) {
+    const there = list.children[index] as HTMLElement | undefined
+    if (there?.dataset.shows !== card.dataset.shows) list.insertBefore(card, there ?? null)
+  }
+  while (list.children.length > cards.length) list.lastChild?.remove()
+  if (nth !== -1 && !list.contains(document.activeElement)) list.querySelectorAll('button')[nth]?.focus()
 }
 
 async function explain(): Promise<void> {
@@ -86,25 +103,25 @@ function wishesOf({ sync, conflicts, refused }: WorkerState, held: Held): HTMLEl
     .map((side) => {
       const ids = held[side].map(({ id }) => id)
       const titles = held[side].map(({ title }) => title)
-      return card([made('p', {}, describeDeletes(titles, side))], {
+      return card([made('p', {}, describeDeletes(titles, side)), ...listOf(titles)], ids, {
         [text('deleteEverywhere')]: () => ask({ ask: 'decide', side, deletes: true, ids }),
         [text('putThemBack')]: () => ask({ ask: 'decide', side, deletes: false, ids }),
       })
     })
   const lost = conflicts.map((conflict) =>
-    card([made('p', {}, text('changedTwice')), lostAndKept(conflict.mine, conflict.theirs)], {
+    card([made('p', {}, text('changedTwice')), lostAndKept(conflict.mine, conflict.theirs)], conflict, {
       [text('takeMine')]: () => ask({ ask: 'resolve', conflict, choice: 'mine' }),
       [text('keepTheirs')]: () => ask({ ask: 'resolve', conflict, choice: 'theirs' }),
     }),
   )
   const unsent = sync?.quarantined
     ? [
-        card([made('p', {}, describeUnsent(sync.quarantined, sync.reason))], {
+        card([made('p', {}, describeUnsent(sync.quarantined, sync.reason))], null, {
           [text('tryAgain')]: () => ask({ ask: 'retry' }),
         }),
       ]
     : []
-  const untaken = refused.map((one) => card([made('p', {}, describeRefused(one))], {}))
+  const untaken = refused.map((one) => card([made('p', {}, describeRefused(one))], null, {}))
   return [...deletes, ...lost, ...unsent, ...untaken]
 }
 
@@ -120,10 +137,20 @@ function pairs(values: Record<string, string>): HTMLElement[] {
   return Object.entries(values).flatMap(([name, value]) => [made('dt', {}, name), made('dd', {}, value)])
 }
 
-function card(content: HTMLElement[], choices: Record<string, () => Promise<object>>): HTMLElement {
+/** All of them, where the sentence names some. */
+function listOf(titles: string[]): HTMLElement[] {
+  if (titles.length <= fewTitles) return []
+  const lines = titles.map((title) => made('li', {}, shortened(title)))
+  return [made('details', {}, made('summary', {}, text('allOfThem')), made('ul', {}, ...lines))]
+}
+
+/** @param about what the choices are about, besides what the content shows */
+function card(content: HTMLElement[], about: unknown, choices: Record<string, () => Promise<object>>): HTMLElement {
   const buttons = Object.entries(choices).map(([name, choose]) =>
     made('button', { onclick: () => attempt(async () => show(await choose())) }, name),
   )
   const rows = buttons.length > 0 ? [made('div', { className: 'row' }, ...buttons)] : []
-  return made('div', { className: 'card' }, ...content, ...rows)
+  const card = made('div', { className: 'card' }, ...content, ...rows)
+  card.dataset.shows = JSON.stringify([card.textContent, about])
+  return card
 }

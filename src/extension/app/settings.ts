@@ -11,6 +11,11 @@ export interface Settings {
 
 const names = ['baseUrl', 'deviceId', 'userId', 'isPaused']
 
+/** Opens the page on which the server's address is changed. */
+export async function changeAddress(): Promise<void> {
+  await platform.tabs.create({ url: platform.runtime.getURL('start.html#server') })
+}
+
 export async function readSettings(): Promise<Settings> {
   return (await platform.storage.local.get(names)) as Settings
 }

@@ -2,11 +2,13 @@
 
 import { type Client, unwrap } from '../../client/calls.ts'
 import {
+  ApiError,
   createVault,
   hasVault,
   judgePassphrase,
   keepMasterKey,
   loadMasterKey,
+  OfflineError,
   openVault,
   type PassphraseStrength,
   SignedOutError,
@@ -23,6 +25,7 @@ import {
   originsOf,
   readSettings,
   returnPermission,
+  type Settings,
 } from './settings.ts'
 import { type TextName, text } from './text.ts'
 
@@ -46,21 +49,27 @@ let onPaper = () => {}
 let giveUp = (_reason: Error) => {}
 
 act('server', 'submit', async () => {
-  const baseUrl = new URL(fieldOf('server', 'address').value).origin
+  const typed = fieldOf('server', 'address').value.trim()
+  const address = /^\w+:\/\//.test(typed) ? typed : `https://${typed}`
+  if (!URL.canParse(address)) throw new Error(text('wrongAddress'))
+  const baseUrl = new URL(address).origin
   // Asked first: a browser shows its question only right after the click.
   const isAllowed = await platform.permissions.request({ origins: originsOf(baseUrl) }).catch((cause) => {
     throw new Error(text('wrongAddress'), { cause })
   })
   if (!isAllowed) throw new Error(text('notPermitted'))
-  const { baseUrl: before, deviceId = deviceIdOf(guessName()) } = await readSettings()
+  const { baseUrl: before, deviceId = deviceIdOf(guessName()), userId } = await readSettings()
+  // What is set up goes on with its address until another one answers.
+  if (userId) await reach({ baseUrl, deviceId })
   await changeSettings({ baseUrl, deviceId })
   if (before && originsOf(before).join() !== originsOf(baseUrl).join()) await returnPermission(before)
+  if (userId) await ask({ ask: 'start' })
   await goOn()
 })
 act('other-server', 'click', async () => show('server'))
 act('sign-in', 'submit', async () => {
   const client = openClient(await readSettings())
-  const { authorizationUrl } = unwrap(await client.POST('/api/v1/auth/login', { body: { returnTo: '/api/v1/health' } }))
+  const { authorizationUrl } = unwrap(await client.POST('/api/v1/auth/login', { body: { returnTo: '/' } }))
   signInTab = (await platform.tabs.create({ url: authorizationUrl })).id
 })
 platform.cookies.onChanged.addListener(({ cookie, removed }) => {
@@ -106,7 +115,9 @@ act('sign-out', 'click', async () => {
 })
 act('options', 'click', async () => platform.runtime.openOptionsPage())
 
-await attempt(goOn)
+// As the popup and the settings open it, to change the address.
+if (location.hash === '#server') showServer((await readSettings()).baseUrl)
+else await attempt(goOn)
 
 /** What the step of the vault does acts for the person for whom it is shown, or ends. */
 async function forPerson(work: (client: Client, userId: string) => Promise<void>): Promise<void> {
@@ -149,12 +160,8 @@ async function goOn(): Promise<void> {
   server = new URL(baseUrl).host
   element('sign-in-at').textContent = text('signInAt', server)
   const client = openClient(settings)
-  const session = await client.GET('/api/v1/auth/session').catch((cause) => {
-    showServer(baseUrl)
-    throw new Error(text('noAnswer', server), { cause })
-  })
+  const session = await reach(settings)
   if (session.response.status === 401) return show('sign-in')
-  if (!session.data) showServer(baseUrl)
   if (signInTab !== undefined) await platform.tabs.remove(signInTab).catch(() => {})
   signInTab = undefined
   const { user_id, email, name } = unwrap(session).user
@@ -172,6 +179,28 @@ async function goOn(): Promise<void> {
   const { state } = await ask({ ask: 'state' })
   if (state?.setup !== 'ready' || state.sync?.state === 'signed-out') await ask({ ask: 'start' })
   await follow()
+}
+
+/** Asks the server who is signed in. If it does not answer as such a server does, its address is asked for. */
+async function reach(settings: Settings) {
+  const { baseUrl = '' } = settings
+  const { host } = new URL(baseUrl)
+  try {
+    const session = await openClient(settings).GET('/api/v1/auth/session')
+    if (session.response.status !== 401) unwrap(session)
+    return session
+  } catch (cause) {
+    // The client follows no redirect. The browser asks for the permission only after another click.
+    const answering = await fetch(`${baseUrl}/api/v1/health`, { credentials: 'omit' }).then(
+      ({ url }) => new URL(url),
+      () => new URL(baseUrl),
+    )
+    showServer(answering.origin)
+    if (answering.origin !== baseUrl) throw new Error(text('serverMoved', host, answering.host), { cause })
+    if (cause instanceof ApiError) throw cause
+    const isOther = cause instanceof OfflineError && cause.status !== undefined
+    throw new Error(text(isOther ? 'notServer' : 'noAnswer', host), { cause })
+  }
 }
 
 async function follow(): Promise<void> {

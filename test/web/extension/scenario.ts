@@ -20,6 +20,8 @@ export interface World {
   service(): Service
   /** Stops the service, does the work, and starts it again. Then both users press “Sync now” at once. */
   withoutService(work: () => Promise<unknown>): Promise<void>
+  /** The same service at another address, while the work is done. */
+  moved(work: (origin: string) => Promise<unknown>): Promise<void>
   /** The browsers find it again by themselves. */
   restart(): Promise<void>
   /** Runs a command of the operator, while the service does not run if it is `restore`. */

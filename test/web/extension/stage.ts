@@ -41,6 +41,12 @@ export async function openStage(t: Test): Promise<Stage> {
     await work()
     service = await startService(t, data, { ...env, PORT: new URL(service.origin).port })
   }
+  const moved: World['moved'] = (work) =>
+    stopped(async () => {
+      const elsewhere = await startService(t, data, env)
+      await work(elsewhere.origin)
+      await elsewhere.kill('SIGTERM')
+    })
   const restart: World['restart'] = () => stopped(async () => {})
   const withoutService: World['withoutService'] = async (work) => {
     await stopped(work)
@@ -71,6 +77,7 @@ export async function openStage(t: Test): Promise<Stage> {
         same,
         service: () => service,
         withoutService,
+        moved,
         restart,
         operator,
       }

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { until } from '../../../support/until.ts'
 import { exactly, inAnyOrder, link, scenario } from '../scenario.ts'
 import {
@@ -116,6 +119,49 @@ export const account = [
     await setUp(one.browser, service(), 'Ada')
     return exactly('a')
   }),
+  scenario('the server has moved: its address is changed, and what waited is sent', async (world) => {
+    const { one, same, service, moved } = world
+    await one.add('a')
+    await same(exactly('a'))
+    const changeAddress = async (address: string, isRedirect = false) => {
+      await one.browser.inTab('start', async (page) => {
+        await page.goto(`${page.url()}#server`)
+        await page.reload()
+        await page.getByLabel('Address of your server').fill(address)
+        await page.getByRole('button', { name: 'Continue' }).click()
+        if (isRedirect) {
+          await page.getByText('sends on to').waitFor()
+          await page.getByRole('button', { name: 'Continue' }).click()
+        }
+        await page.getByText('In step').waitFor()
+      })
+    }
+    await moved(async (origin) => {
+      await one.add('waited')
+      await one.browser.reads('Offline')
+      await changeAddress(origin)
+      const { state } = await one.browser.ask({ ask: 'state' })
+      if (state?.sync?.waiting !== 0) throw new Error('It was not sent')
+    })
+    // The old address leads to the new one.
+    const { origin: home } = service()
+    const old = createServer((request, response) => response.writeHead(308, { location: home + request.url }).end())
+    await once(old.listen(0, '127.0.0.1'), 'listening')
+    const other = createServer((_, response) => response.writeHead(404).end('<h1>Not found</h1>'))
+    await once(other.listen(0, '127.0.0.1'), 'listening')
+    const originOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    await one.browser.inTab('start', async (page) => {
+      await page.goto(`${page.url()}#server`)
+      await page.reload()
+      await page.getByLabel('Address of your server').fill(originOf(other))
+      await page.getByRole('button', { name: 'Continue' }).click()
+      await page.getByText('it is not a server for these bookmarks').waitFor()
+    })
+    await changeAddress(originOf(old), true)
+    old.close()
+    other.close()
+    return exactly('a', 'waited')
+  }),
   scenario(
     'signed out and forgotten without the service; a wrong address can be put right',
     async ({ one, same, service, withoutService }) => {
@@ -131,6 +177,9 @@ export const account = [
         const { page } = one.browser
         await one.browser.open()
         await page.getByLabel('Address of your server').fill('http://192.168.1.7:3000')
+        await page.getByRole('button', { name: 'Continue' }).click()
+        await page.getByText('The address must begin with https://').waitFor()
+        await page.getByLabel('Address of your server').fill('two words')
         await page.getByRole('button', { name: 'Continue' }).click()
         await page.getByText('The address must begin with https://').waitFor()
         await page.getByLabel('Address of your server').fill('http://127.0.0.1:9')

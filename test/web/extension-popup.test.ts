@@ -1,0 +1,92 @@
+/** The extension's pages while their worker's answers change, in a browser without extensions. */
+import t from 'tap'
+import { openExtensionPage } from '../../scripts/picture/extension-page.ts'
+import { buildForTests } from '../../scripts/test/build.ts'
+import type { Answer, Question } from '../../src/extension/app/platform.ts'
+import { overflow } from './docs-page.ts'
+import { looks } from './extension/looks.ts'
+import { openChromium, openContext } from './fixture.ts'
+
+declare const chrome: { runtime: { sendMessage(question: Question): Promise<Answer> } }
+declare const asked: Question[]
+
+const lookOf = (name: string) => looks.find(({ title }) => title === name) ?? { title: '' }
+const offline = lookOf('offline')
+
+const browser = await openChromium()
+if (typeof browser === 'string') t.plan(0, browser)
+else {
+  await buildForTests('extension')
+  const context = await openContext(t, browser, { viewport: { width: 640, height: 700 } })
+
+  /** The popup, whose worker answers what `answers` was last given. */
+  const openPopup = async (answer: Answer) => {
+    const page = await openExtensionPage(context, 'popup', answer, 'en')
+    const answers = (next: Answer) =>
+      page.evaluate((next) => {
+        const questions: Question[] = []
+        const sendMessage = async (question: Question) => {
+          if (question.ask !== 'held') questions.push(question)
+          return next
+        }
+        Object.assign(globalThis, { asked: questions })
+        Object.assign(chrome.runtime, { sendMessage })
+      }, next)
+    return { page, answers }
+  }
+
+  t.test('While the popup is drawn anew, the focus stays, and a press that has begun counts', async (t) => {
+    const { title: _, ...answer } = lookOf('many deletes')
+    const { page, answers } = await openPopup(answer)
+    const button = page.getByRole('button', { name: 'Put them back' }).first()
+    await button.focus()
+    const waiting = (count: number): Answer => {
+      const { state } = answer
+      return { ...answer, ...(state?.sync && { state: { ...state, sync: { ...state.sync, waiting: count } } }) }
+    }
+    await answers(waiting(3))
+    await page.getByText('Waiting to be sent').waitFor()
+    const focused = () => page.evaluate(() => document.activeElement?.textContent)
+    t.equal(await focused(), 'Put them back')
+
+    await button.hover()
+    await page.mouse.down()
+    await answers(waiting(4))
+    await page.locator('dd', { hasText: /^4$/ }).waitFor()
+    await page.mouse.up()
+    t.match(await page.evaluate(() => asked), [{ ask: 'decide', side: 'browser', deletes: false }])
+
+    const { browser = [], devices = [] } = answer.held ?? {}
+    await answers({ ...waiting(5), held: { browser: browser.slice(1), devices } })
+    await page.getByText('Deleted in this browser (5)').waitFor()
+    t.equal(await focused(), 'Put them back', 'also if the question is another one')
+  })
+
+  t.test('The question about deletes names all of them', async (t) => {
+    const { page } = await openPopup(lookOf('many deletes'))
+    t.notOk(await page.getByText('Shop').isVisible())
+    await page.getByText('Show all').click()
+    for (const { title } of lookOf('many deletes').held?.browser ?? []) {
+      t.ok(await page.locator('li', { hasText: title }).isVisible(), title)
+    }
+  })
+
+  t.test('A server that does not answer may have moved: popup and settings lead to its address', async (t) => {
+    const { page, answers } = await openPopup(offline)
+    await page.getByRole('button', { name: 'Change the address' }).waitFor()
+    await answers(lookOf('in step'))
+    await page.getByRole('button', { name: 'Change the address' }).waitFor({ state: 'hidden' })
+    const settings = await openExtensionPage(context, 'options', offline, 'en')
+    t.ok(await settings.getByRole('button', { name: 'Change the address' }).isVisible())
+    const start = await openExtensionPage(context, 'start', offline, 'en', '#server')
+    t.equal(await start.getByLabel('Address of your server').inputValue(), 'https://bookmarks.example.org')
+  })
+
+  t.test("Settings fit whatever a folder is called, and do not offer the administrator's", async (t) => {
+    const page = await openExtensionPage(context, 'options', lookOf('in step'), 'en')
+    await page.getByLabel('Cooking').waitFor()
+    t.equal(await page.getByLabel('Intranet').count(), 0)
+    await page.locator('label', { hasText: 'Cooking' }).evaluate((label) => label.append('x'.repeat(300)))
+    t.equal(await overflow(page), 0)
+  })
+}
