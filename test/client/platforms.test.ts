@@ -1,6 +1,6 @@
 /** The guide's table of where the package runs, made by running it there. Nightly: it installs the platforms from the registry. */
 import { execFile } from 'node:child_process'
-import { readFile, writeFile } from 'node:fs/promises'
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -107,7 +107,8 @@ t.test('The package runs where the guide says, and what a platform lacks is what
     'jest with jsdom': await found(process.execPath, [...jest, '--testMatch=**/probe.test.js']),
   }
   const [, section = ''] = (await readFile(guide, 'utf8')).split('\n## Where it runs\n')
-  const rows = [...(section.split('\n## ')[0] ?? '').matchAll(/^\| (.+?) \| (.*) \|$/gm)].slice(1)
+  const lines = [...(section.split('\n## ')[0] ?? '').matchAll(/^\| (.+?) \| (.*) \|$/gm)].slice(1)
+  const rows = lines.filter(([, , cells]) => !cells?.startsWith('not tried'))
   t.same(ran, Object.fromEntries(rows.map(([, platform, cells]) => [platform, cells])))
 
   const entries = Object.keys(JSON.parse(await readFile(join(modules, name, 'package.json'), 'utf8')).exports)
@@ -119,6 +120,34 @@ t.test('The package runs where the guide says, and what a platform lacks is what
   t.match(section, 'TypeScript 5.7 or later')
   await compile('oldest')
   await t.rejects(compile('too-old'))
+})
+
+const phone = ['react-native@0.88', '@react-native/metro-config@0.88', '@react-native/babel-preset@0.88', 'react@19']
+const phoneFiles = {
+  'package.json': '{ "type": "module", "private": true }',
+  'index.js': `import { probe } from './probe.js'\nprobe().then(console.log)`,
+  'probe.js': probe,
+  'babel.config.cjs': `module.exports = { presets: ['module:@react-native/babel-preset'] }`,
+  'metro.config.cjs': `module.exports = require('@react-native/metro-config').getDefaultConfig(__dirname)`,
+  'bundle.cjs': `
+    const { loadConfig, runBuild } = require('metro')
+    const options = { entry: 'index.js', platform: 'android', dev: false, out: 'bundled.js' }
+    loadConfig({ config: __dirname + '/metro.config.cjs' }).then((config) => runBuild(config, options))`,
+}
+
+t.test('Metro bundles the package for React Native, whose Hermes compiles it', async (t) => {
+  if (!isDeep) return t.comment('with --deep: it installs React Native')
+  await buildForTests('client')
+  const at = await folder(t)
+  for (const [file, text] of Object.entries(phoneFiles)) await writeFile(join(at, file), text)
+  const { stdout: packed } = await run('npm', ['pack', dist], { cwd: at })
+  const install = ['install', '--ignore-scripts', '--no-audit', '--no-fund', `./${packed.trim()}`]
+  await run('npm', [...install, ...phone, 'metro', '@babel/core@7'], { cwd: at })
+  await run(process.execPath, ['bundle.cjs'], { cwd: at })
+  const hermes = join(at, 'node_modules/hermes-compiler/hermesc/linux64-bin/hermesc')
+  await chmod(hermes, 0o755)
+  await run(hermes, ['-w', '-O', '-emit-binary', '-out', 'index.hbc', 'bundled.js'], { cwd: at })
+  t.ok((await stat(join(at, 'index.hbc'))).size > 100_000)
 })
 
 /** On a page over HTTPS, one over HTTP, and in a worker. */

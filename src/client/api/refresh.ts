@@ -23,7 +23,7 @@ export function withRefresh(send: SendRequest): SendRequest {
     const url = new URL(refreshSession, request.url)
     const limit = new AbortController()
     const timer = setTimeout(() => limit.abort(new OfflineError('The refresh took too long')), patienceMs)
-    const options = { method: 'POST', credentials: 'include', redirect: 'error' } as const
+    const options = { method: 'POST', credentials: 'include', redirect: 'manual' } as const
     const init = { ...options, headers: userOf(request), signal: limit.signal }
     try {
       const response = await abortable(send(new Request(url, init)), limit.signal)

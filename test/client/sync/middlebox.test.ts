@@ -344,7 +344,7 @@ t.test('no call follows a redirect: another server would get what it sends', asy
     return asFetched(refusal(401, 'Invalid or expired session', 'InvalidSession'))
   }
   await createClient({ baseUrl: 'http://localhost', deviceId: 'd', fetch }).GET('/api/v1/account')
-  t.same(redirects, ['error', 'error'], 'nor does the refresh')
+  t.same(redirects, ['manual', 'manual'], 'nor does the refresh')
 })
 
 t.test(
@@ -471,6 +471,9 @@ t.test('edits that a firewall never lets through hold up no other, and arrive on
         liked?.filter((id) => device.sync.isWaiting(id)),
         [],
       )
+      // They may just be tried again.
+      const isSettled = () => device.sync.quarantined().length === disliked?.length
+      for (let waits = 0; waits < 20 && !isSettled(); waits++) await world.pass(5000)
       assert.match(device.sync.status().state, /online|polling/)
       const held = device.sync.quarantined()
       assert.deepEqual(held.map(({ id }) => id).toSorted(), disliked?.toSorted())
@@ -479,7 +482,7 @@ t.test('edits that a firewall never lets through hold up no other, and arrive on
       assert.ok(Math.min(...gaps) >= 1000, `two requests in ${Math.min(...gaps)} ms`)
       const later = bookmark(`liked${count++}`, 'later')
       await device.sync.put(later)
-      await world.pass(30_000)
+      await world.pass(120_000)
       assert.ok(!device.sync.isWaiting(later.id), 'what comes later is not held up either')
       seen.length = 0
       await world.pass(3_600_000)
