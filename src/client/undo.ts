@@ -180,9 +180,11 @@ async function revert(sync: Sync, step: readonly Edited[]): Promise<string[]> {
     const { id, before, after } = one
     const current = sync.get(id)
     if (before && after && current) edited.set(id, one)
-    else if (before && !after && !current) (one.isBrought ? brought : gone).push(before)
+    else if (before && !after && !current && !one.isBrought) gone.push(before)
     else if (after && !before && current && differingFields(after, current).length === 0) added.push(id)
-    else if (before || current) changed.add(id)
+    else if (current || (before && after)) changed.add(id)
+    // Also if another device has brought it meanwhile: its undo is to leave it.
+    if (before && !after && one.isBrought) brought.push(before)
   }
   await sync.put(gone)
   // It yields to what others have, as it did the first time.

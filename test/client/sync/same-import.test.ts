@@ -295,6 +295,20 @@ t.test('an import that is undone leaves what another device has brought, too, wh
   }
 })
 
+t.test('an import that is done again beside another one of the same outlives the undo of that', async (t) => {
+  const { a, b } = await people.open(t)
+  const [ofA, ofB] = [undoable(a.sync), undoable(b.sync)]
+  await ofB.importBookmarks(bookmarksIn(first))
+  await sync(b)
+  await ofA.importBookmarks(bookmarksIn(first))
+  await ofA.undo()
+  await sync(a)
+  t.equal((await ofA.redo())?.changed.length, 3)
+  await ofB.undo()
+  await sync(b, a, b)
+  t.same([a.sync.bookmarks().size, b.sync.bookmarks().size], [3, 3])
+})
+
 t.test('two devices that undo their imports have deleted what both have brought', async (t) => {
   const { a, b } = await people.open(t)
   const [ofA, ofB] = [undoable(a.sync), undoable(b.sync)]
