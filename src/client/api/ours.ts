@@ -33,11 +33,11 @@ type Fields = Record<string, unknown>
 function isOurRefusal({ type, status, headers }: Response, body: Fields): boolean {
   const code = headers.get('x-error-code')
   const isSignedOut = status === 401 && body.authenticated === false
-  if (code !== null) return /^[a-z]+$/i.test(code) && (isSignedOut || / [a-z]| URL$/.test(`${body.error}`))
+  const sentence = `${body.error}`
+  if (code !== null) return /^[a-z]+$/i.test(code) && (isSignedOut || / [a-z]| URL$/.test(sentence))
   // From another origin, a proxy may keep a page from reading headers: it may then have kept back this one, but not `Cache-Control`.
   const isUnreadable = type === 'cors' && !headers.has('x-request-id')
   if (!isUnreadable || headers.get('cache-control') !== 'private, no-store' || Object.keys(body)[1]) return false
-  const sentence = `${body.error}`
   return status === 401 ? isSignedOut || ended.includes(sentence) : ourSentence.test(sentence)
 }
 
