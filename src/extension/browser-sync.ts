@@ -1,3 +1,4 @@
+import type { Likeness } from '../client/crypto/derived-id.ts'
 import { StoreBlockedError } from '../client/errors.ts'
 import { uuidv7 } from '../client/ids.ts'
 import { Emitter, type SyncProgress } from '../client/sync/store/emitter.ts'
@@ -12,7 +13,12 @@ import { readBrowserTree } from './trees.ts'
 
 /** The two sides that `createBrowserSync` keeps in step, and what they last agreed on. */
 export interface BrowserSyncOptions {
-  sync: Pick<Sync, 'deviceId' | 'get' | 'tree' | 'status' | 'put' | 'update' | 'remove' | 'on'>
+  sync: Pick<Sync, 'deviceId' | 'get' | 'tree' | 'status' | 'put' | 'update' | 'remove' | 'restoreExport' | 'on'>
+  /**
+   * `deriveId` of `/crypto`, with the sync's keys. With it, browsers with the same bookmarks that meet an empty account at the
+   * same time make the same of them; without it, each makes its own.
+   */
+  deriveId?: ((likeness: Likeness) => string) | undefined
   /** `chrome.bookmarks`, or `browser.bookmarks` in Firefox. */
   bookmarks: BookmarksApi
   /** From `watchBookmarks`. */

@@ -1,4 +1,5 @@
 import type { PlaintextBookmark } from '../client/bookmark.ts'
+import type { Likeness } from '../client/crypto/derived-id.ts'
 import { RecordError } from '../client/errors.ts'
 import type { SyncProgress } from '../client/sync/store/emitter.ts'
 import type { Sync } from '../client/sync/sync.ts'
@@ -23,7 +24,8 @@ import {
 } from './trees.ts'
 
 interface LookParts {
-  sync: Pick<Sync, 'deviceId' | 'get' | 'tree' | 'status' | 'put' | 'update' | 'remove'>
+  sync: Pick<Sync, 'deviceId' | 'get' | 'tree' | 'status' | 'put' | 'update' | 'remove' | 'restoreExport'>
+  deriveId?: ((likeness: Likeness) => string) | undefined
   mirror: BrowserMirror
   store: AgreedStore
   watch: Pick<BookmarkWatch, 'created' | 'touched' | 'removed'>
@@ -53,7 +55,7 @@ const addedAtOnce = 500
  * @returns whether something was changed meanwhile, so that another look is needed, and what could not be moved or removed
  */
 export async function look(parts: LookParts, agreed: AgreedDraft): Promise<{ isStale: boolean; failures: Refused[] }> {
-  const { sync, mirror, store, guard, watch, clock } = parts
+  const { sync, mirror, store, guard, watch, clock, deriveId } = parts
   settleRemoved(agreed, watch)
   const leftOut = [...agreed.rows.values()].filter((row) => row.leftOut)
   const isOut = new Set(leftOut.map((row) => row.browserId ?? ''))
@@ -68,10 +70,12 @@ export async function look(parts: LookParts, agreed: AgreedDraft): Promise<{ isS
   if (sync.status().lastSync === 0) throw new DOMException('The sync was signed out', 'AbortError')
   const service = await readServiceTree(sync.tree(), shown)
   const deleted = guard.deletedLately((id) => sync.get(id) !== undefined)
-  const trees = { agreed, browser, service, watch, deleted, now: clock.now() }
+  const isTaken = (id: string) => sync.get(id) !== undefined || agreed.rows.has(id)
+  const ids = deriveId && agreed.orders.size === 0 ? { derive: deriveId, isTaken } : undefined
+  const trees = { agreed, browser, service, watch, deleted, now: clock.now(), ids }
   const merged = await mergeTrees(trees, guard)
   await guard.save(store)
-  const step = new Look(parts, agreed, merged)
+  const step = new Look(parts, agreed, merged, trees.ids !== undefined)
   await step.forget(merged.forgotten)
   const plan = await planService(merged, trees, sync.deviceId)
   const created = [...merged.entries.values()].filter((entry) => !entry.browser)
@@ -123,10 +127,12 @@ class Look {
   readonly #parts: LookParts
   readonly #agreed: AgreedDraft
   readonly #merged: Merged
+  readonly #isMeeting: boolean
   /** Ids of entries that the service did not take, or that were changed there meanwhile. */
   readonly #open = new Set<string>()
 
-  constructor(parts: LookParts, agreed: AgreedDraft, merged: Merged) {
+  constructor(parts: LookParts, agreed: AgreedDraft, merged: Merged, isMeeting: boolean) {
+    this.#isMeeting = isMeeting
     this.#parts = parts
     this.#agreed = agreed
     this.#merged = merged
@@ -163,7 +169,10 @@ class Look {
     const step = { kind: 'adding' } as const
     await this.#agreed.announce(store, new Map(entries.map((entry) => [entry.id, { ...toRow(entry), step }])))
     try {
-      await sync.put(added)
+      // What another browser has brought meanwhile stays as it is, and nothing is a conflict.
+      const { failed = [] } =
+        (await (this.#isMeeting ? sync.restoreExport({ bookmarks: [...added] }) : sync.put(added))) ?? {}
+      if (failed[0]) throw failed[0].error
     } catch (error) {
       if (!(error instanceof RecordError)) throw error
       for (const bookmark of added) await this.#addAlone(bookmark)

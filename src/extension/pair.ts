@@ -1,3 +1,4 @@
+import { type IdSource, idGiver } from '../client/crypto/derived-id.ts'
 import { uuidv7 } from '../client/ids.ts'
 import { paced } from '../client/timing/paced.ts'
 import type { AgreedDraft, AgreedRow } from './agreed.ts'
@@ -30,6 +31,8 @@ export interface Trees {
   browser: BrowserTree
   service: ServiceTree
   watch: Pick<BookmarkWatch, 'created' | 'touched'>
+  /** At a first meeting: two browsers with the same bookmarks may both find an empty account. */
+  ids: IdSource | undefined
 }
 
 type Creating = Extract<AgreedRow['step'], { kind: 'creating' }>
@@ -76,7 +79,9 @@ async function pairAgreed({ agreed: { rows }, browser: { entries } }: Trees, pai
   pairing.browserIdOf.clear()
 }
 
-async function pairByPath({ browser, service }: Trees, pairing: Pairing): Promise<void> {
+async function pairByPath(trees: Trees, pairing: Pairing): Promise<void> {
+  const { browser, service } = trees
+  const newId = idsOf(trees, pairing)
   const groups = new Map<string, string>()
   const candidates = new Map<string, ServiceEntry[]>()
   const enter = (entry: ServiceEntry) => {
@@ -100,12 +105,32 @@ async function pairByPath({ browser, service }: Trees, pairing: Pairing): Promis
       const same = candidates.get(place) ?? []
       const rate = (found: ServiceEntry) => Number(found.parent === parent) * 2 + Number(isSameContent(found, entry))
       const best = same.reduce((best, one, index) => (rate(one) > rate(same[best] as ServiceEntry) ? index : best), 0)
-      const [{ id } = { id: uuidv7() }] = same.splice(best, 1)
-      pair(pairing, entry, id)
+      pair(pairing, entry, same.splice(best, 1)[0]?.id ?? newId(entry))
     }
     if (entry.kind === 'folder') ownGroups.set(entry.browserId, place)
   }
   await paced(browser.entries.values(), find)
+}
+
+/** What gives an id to what is new in the browser; asked for folders before what is in them. */
+function idsOf({ browser: { roots, entries }, ids }: Trees, { browserIdOf }: Pairing): (entry: BrowserEntry) => string {
+  if (!ids) return () => uuidv7()
+  const give = idGiver({ ...ids, isTaken: (id) => browserIdOf.has(id) || ids.isTaken(id) })
+  const places = new Map<string, string>()
+  for (const [role, { browserId }] of roots) {
+    places.set(browserId, role === 'other' ? '' : ids.derive({ place: '', kind: 'browser', name: role, ordinal: 0 }))
+  }
+  const likenessIn = ({ parent, kind, title, url }: BrowserEntry) => ({
+    place: placeOf(parent),
+    kind,
+    name: url ?? title,
+  })
+  const placeOf = (folder: string): string => {
+    const place = places.get(folder) ?? ids.derive({ ...likenessIn(entries.get(folder) as BrowserEntry), ordinal: 0 })
+    places.set(folder, place)
+    return place
+  }
+  return (entry) => give(likenessIn(entry))
 }
 
 /**

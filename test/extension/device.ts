@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { deriveId } from '../../src/client/crypto/derived-id.ts'
 import { createClient, createSync, deriveKeys, memoryStore, type Store, type Sync } from '../../src/client/index.ts'
 import { systemClock } from '../../src/client/timing/clock.ts'
 import { type BookmarkWatch, watchBookmarks } from '../../src/extension/browser-mirror.ts'
@@ -106,10 +107,11 @@ export class Device {
     const life = new Life()
     const { agreed, connection } = this
     this.life = life
+    const keys = deriveKeys(masterKey)
     const sync = createSync({
       ...connection,
       client: createClient({ ...connection, deviceId: this.#id }),
-      keys: deriveKeys(masterKey),
+      keys,
       deviceId: this.#id,
       store: this.#store,
     })
@@ -123,7 +125,9 @@ export class Device {
         put: (bookmarks) => gate(() => sync.put(bookmarks)),
         update: (id, patch, options) => gate(() => sync.update(id, patch, options)),
         remove: (ids) => gate(() => sync.remove(ids)),
+        restoreExport: (opened) => gate(() => sync.restoreExport(opened)),
       },
+      deriveId: (likeness) => deriveId(keys, likeness),
       bookmarks,
       watch: this.watch,
       session: { get: async () => this.#session, set: async (values) => void Object.assign(this.#session, values) },

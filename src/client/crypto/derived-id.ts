@@ -28,6 +28,26 @@ export function deriveId(keys: Keys, { place, kind, name, ordinal }: Likeness): 
   return bytesToHex(hash).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
+/** Where ids come from, and which are in use. */
+export interface IdSource {
+  derive(likeness: Likeness): string
+  isTaken(id: string): boolean
+}
+
+/** Gives what is alike one id after the other. */
+export function idGiver({ derive, isTaken }: IdSource) {
+  const ordinals = new Map<string, number>()
+  return (likeness: Omit<Likeness, 'ordinal'>): string => {
+    const first = derive({ ...likeness, ordinal: 0 })
+    let ordinal = ordinals.get(first) ?? 0
+    let id = first
+    do id = ordinal === 0 ? first : derive({ ...likeness, ordinal })
+    while (isTaken(id) && ++ordinal)
+    ordinals.set(first, ordinal + 1)
+    return id
+  }
+}
+
 /** True of the form of these ids: no other id that this package makes has it. */
 export function isDerivedId(id: string): boolean {
   return /^.{8}-.{4}-8.{3}-[89ab].{3}-.{12}$/.test(id)

@@ -1,4 +1,5 @@
 /** The worker: starts with the browser, after an alarm, and for each change of a bookmark. */
+import { deriveId } from '../../client/crypto/derived-id.ts'
 import {
   ApiError,
   type Conflict,
@@ -249,7 +250,18 @@ async function openDevice(settings: Settings, watch: BookmarkWatch): Promise<Dev
   const sync = createSync({ client, keys, userId, deviceId, store: indexedDbStore(userId), webSocket })
   const store = indexedDbAgreedStore(userId)
   const { bookmarks, storage } = platform
-  return { userId, sync, browserSync: createBrowserSync({ sync, bookmarks, watch, store, session: storage.session }) }
+  return {
+    userId,
+    sync,
+    browserSync: createBrowserSync({
+      sync,
+      deriveId: (likeness) => deriveId(keys, likeness),
+      bookmarks,
+      watch,
+      store,
+      session: storage.session,
+    }),
+  }
 }
 
 /** Begins with what an earlier worker has left behind. */

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { type BookmarkFile, readBookmarkFile } from '../../../src/client/bookmark-file/read.ts'
-import { deriveId } from '../../../src/client/crypto/derived-id.ts'
+import { deriveId, type IdSource } from '../../../src/client/crypto/derived-id.ts'
 import { deriveKeys } from '../../../src/client/crypto/keys.ts'
-import type { IdSource } from '../../../src/client/sync/edits/import.ts'
 
 const FOLDER = new URL('../../fixtures/bookmarks/', import.meta.url)
 

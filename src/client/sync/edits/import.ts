@@ -6,7 +6,7 @@ import type { OpenedExport, PlaintextBookmark } from '../../bookmark.ts'
 import { arrange, type Contents } from '../../bookmark-file/arrange.ts'
 import { isFileId } from '../../bookmark-file/file-id.ts'
 import { isMarked, markedId, markedRoles, noteMarked, type Role, roleOf } from '../../bookmark-file/marks.ts'
-import { deriveId, type Likeness } from '../../crypto/derived-id.ts'
+import { deriveId, type IdSource, idGiver, type Likeness } from '../../crypto/derived-id.ts'
 import type { Keys } from '../../crypto/keys.ts'
 import { RecordError } from '../../errors.ts'
 import { nextTurn, paced } from '../../timing/paced.ts'
@@ -275,7 +275,10 @@ export async function planImport(
       const additions = byFolder.get(folder) ?? []
       byFolder.set(folder, additions)
       for (const item of yield* findMissing(items, place, existing, duplicates)) {
-        const addition = { ...withParent(item, parentId), id: idFor(item, place) }
+        const addition = {
+          ...withParent(item, parentId),
+          id: isFileId(item.id) ? idFor(likenessOf(item, place)) : item.id,
+        }
         plan.added.set(item, addition)
         additions.push(addition)
         yield
@@ -495,28 +498,6 @@ function enter(place: Place, bookmark: Readonly<PlaintextBookmark>, ids: IdSourc
 
 function placeInside(folder: Readonly<PlaintextBookmark>, around: Place, { derive }: IdSource): Place {
   return emptyPlace(derive({ ...likenessOf(folder, around), ordinal: 0 }))
-}
-
-/** Where ids come from, and which are in use. */
-export interface IdSource {
-  derive(likeness: Likeness): string
-  isTaken(id: string): boolean
-}
-
-/** Gives additions their ids. A caller's own ids stay. */
-function idGiver({ derive, isTaken }: IdSource) {
-  const ordinals = new Map<string, number>()
-  return (item: PlaintextBookmark, place: Place): string => {
-    if (!isFileId(item.id)) return item.id
-    const likeness = likenessOf(item, place)
-    const first = derive({ ...likeness, ordinal: 0 })
-    let ordinal = ordinals.get(first) ?? 0
-    let id = first
-    do id = ordinal === 0 ? first : derive({ ...likeness, ordinal })
-    while (isTaken(id) && ++ordinal)
-    ordinals.set(first, ordinal + 1)
-    return id
-  }
 }
 
 function likenessOf(item: Readonly<PlaintextBookmark>, { key }: Place): Omit<Likeness, 'ordinal'> {
