@@ -8,7 +8,6 @@ import type { PassphraseStrength } from './crypto/judge.ts'
 import type { Credentials, NewKeyring, NewOwner, PassphraseRules } from './crypto/keyring.ts'
 
 export type { EntityType, ExportSummary, OpenedExport, PlaintextBookmark } from './bookmark.ts'
-export { deriveId, type Likeness } from './crypto/derived-id.ts'
 export type { PassphraseStrength } from './crypto/judge.ts'
 export type { Credentials, NewKeyring, NewOwner, PassphraseRules } from './crypto/keyring.ts'
 export { deriveKeys, type Keys } from './crypto/keys.ts'

@@ -15,7 +15,7 @@ import { readBrowserTree } from './trees.ts'
 export interface BrowserSyncOptions {
   sync: Pick<Sync, 'deviceId' | 'get' | 'tree' | 'status' | 'put' | 'update' | 'remove' | 'restoreExport' | 'on'>
   /**
-   * `deriveId` of `/crypto`, with the sync's keys. With it, browsers with the same bookmarks that meet an empty account at the
+   * `deriveId`, with the sync's keys. With it, browsers with the same bookmarks that meet an empty account at the
    * same time make the same of them; without it, each makes its own.
    */
   deriveId?: ((likeness: Likeness) => string) | undefined

@@ -1,4 +1,5 @@
 /** `encrypted-bookmark-sync-client/extension`: keeps a browser's own bookmarks in step with a sync. For browser extensions. */
+export { deriveId, type Likeness } from '../client/crypto/derived-id.ts'
 export type { Agreed, AgreedChange, AgreedRow, AgreedStore, Removal } from './agreed.ts'
 export { indexedDbAgreedStore } from './agreed.ts'
 export type {
