@@ -329,6 +329,8 @@ class Disk {
   #untilEvicted = Number.POSITIVE_INFINITY
   /** It was emptied, and no tab has filled it again yet. */
   isEvicted = false
+  /** The tab that was opened last has nothing of it in memory yet. */
+  isUnread = false
 
   constructor(dice: Dice, ledger: Ledger, original?: Disk) {
     this.#dice = dice
@@ -369,6 +371,7 @@ class Disk {
 
   /** The store as a tab has it, until the tab is killed: then nothing is answered any more. */
   open({ shared }: { shared: boolean }): { store: Store; kill(): void } {
+    this.isUnread = true
     let isDead = false
     let wasStored = false
     const operation = async <T>(work: () => T): Promise<T> => {
@@ -379,6 +382,7 @@ class Disk {
       return result
     }
     const read = (rows: Row[]) => {
+      this.isUnread = false
       wasStored = this.meta !== undefined
       return { meta: this.meta, rows }
     }

@@ -114,7 +114,8 @@ export const events: Record<EventName, Happening> = {
   async evict(run, device) {
     if (device.session === 'leaving') return
     // An edit that a tab has not heard of from another is in one memory only, and lost if the other one fills the store again.
-    if (device.tabs.length > 1) await settled()
+    // What no tab has read is gone for good.
+    if (device.tabs.length > 1 || device.disk.isUnread) await settled()
     device.disk.evict(device.tabs.length > 1 ? 0 : run.dice.below(4))
   },
   /** With it go the tabs, but not the device's id: what it had not sent, and what it was to be told, is lost. */
