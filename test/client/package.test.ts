@@ -88,7 +88,8 @@ t.test('Every type that its functions and types name is exported', async (t) => 
   const entries = Object.values(exports).map(({ types }) => join(folder, types))
   const program = createProgram(entries, compilerOptions)
   t.same(unexportedTypes(program, entries, folder), [])
-  const tried = [...Object.keys(rows), ...throughSync].sort()
+  // `reservePairing` has a client and no session: nobody is signed in yet.
+  const tried = [...Object.keys(rows), ...throughSync, 'reservePairing'].sort()
   t.same(sessionTakers(program, entries), tried, 'what takes a session has a row in the test of another session')
 })
 
