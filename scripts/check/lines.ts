@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 /** The most lines of TypeScript and JavaScript in these folders. */
 const bounds = [
   { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 68_630 },
-  { what: 'test', folders: ['test'], most: 67_063 },
+  { what: 'test', folders: ['test'], most: 67_070 },
 ]
 
 for (const { what, folders, most } of bounds) {
