@@ -277,6 +277,29 @@ t.test('An unknown scenario is refused, on a socket too, and any page can read t
   t.match((await preflight('conflict')).headers.get('access-control-allow-headers'), /X-Scenario/)
 })
 
+t.test('Calls without a session are those of the person who is signed in from the start', async (t) => {
+  const [ada, bob] = [await app.user('ada of the mock'), await app.user('bob of the mock')]
+  const server = createMockServer(app.app, ada.cookie)
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const port = (server.address() as AddressInfo).port
+  const send = callsTo(`http://127.0.0.1:${port}`)
+  const userOf = async (headers: Record<string, string>) =>
+    (await send('GET', '/api/v1/auth/session', { headers })).body.user?.user_id
+  t.equal(await userOf({}), ada.userId)
+  t.equal(await userOf({ cookie: 'theme=dark' }), ada.userId)
+  t.equal(await userOf({ cookie: bob.cookie }), bob.userId)
+  t.equal(await userOf({ authorization: `Bearer ${bob.session}` }), bob.userId)
+  t.equal(await userOf({ cookie: 'service_session=wrong' }), undefined)
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/api/v1/sync/realtime?device_id=d&user_id=${ada.userId}`)
+  const [message] = await once(socket, 'message')
+  t.match(JSON.parse(String(message)), { type: 'connected' })
+  socket.close()
+})
+
 t.test('An upgrade to anything but a WebSocket is left alone, as the service does', async (t) => {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
   socket.write('GET /api/v1/health HTTP/1.1\r\nhost: mock\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n')

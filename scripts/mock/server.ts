@@ -10,11 +10,21 @@ import { type Scenario, scenarios } from './scenarios.ts'
 
 const name = 'x-scenario'
 
-/** A server in front of the service, which must be ready, that plays a scenario when a request asks for one. */
-export function createMockServer(app: FastifyInstance): Server {
+/**
+ * A server in front of the service, which must be ready, that plays a scenario when a request asks for one.
+ *
+ * @param session the cookie of calls that bring no session of their own
+ */
+export function createMockServer(app: FastifyInstance, session?: string): Server {
+  const withSession = (request: IncomingMessage) => {
+    const { headers } = request
+    if (session && !/service_session=/.test(headers.cookie ?? '') && headers.authorization === undefined)
+      headers.cookie = [headers.cookie, session].filter(Boolean).join('; ')
+    return request
+  }
   const server = createServer({ shouldUpgradeCallback: isRealtimeUpgrade }, async (request, response) => {
     try {
-      const { call, scenario } = readCall(request, await buffer(request))
+      const { call, scenario } = readCall(withSession(request), await buffer(request))
       send(response, await play(scenario, call, (changed) => inject(app, changed)))
     } catch (error) {
       fail(error, request.socket)
@@ -24,7 +34,7 @@ export function createMockServer(app: FastifyInstance): Server {
     // A client may be gone before its answer.
     socket.on('error', () => socket.destroy())
     try {
-      await upgrade(app, request, socket, head)
+      await upgrade(app, withSession(request), socket, head)
     } catch (error) {
       fail(error, socket)
     }

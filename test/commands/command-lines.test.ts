@@ -95,7 +95,7 @@ const scripts: Record<string, Script> = {
   },
   cluster: {},
   minio: {},
-  mock: {},
+  mock: { names: ['--signed-in <name>'] },
   picture: {},
   conform: {
     names: ['tool', '--clients', '--strict', '--examples'],
