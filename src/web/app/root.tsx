@@ -225,7 +225,8 @@ const focusable = 'a[href], button:not(:disabled), input:not(:disabled), select,
 
 /**
  * When what has the focus is removed, such as a row that is deleted or a view that is left, gives it to what is next to it:
- * otherwise a keyboard would begin again at the top of the page, and a screen reader at nowhere.
+ * otherwise a keyboard would begin again at the top of the page, and a screen reader at nowhere. In a list, that is an item as
+ * a whole, and no control in it: a key that was meant for what is gone, perhaps by another device, does nothing to that.
  */
 function keepFocus(root: HTMLElement): () => void {
   /** The element that had the focus last, and everything around it. */
@@ -234,12 +235,14 @@ function keepFocus(root: HTMLElement): () => void {
     path = []
     for (let one = target as Element | null; one && one !== root; one = one.parentElement) path.push(one)
   }
-  const restore = () => {
+  const restore = (records: MutationRecord[]) => {
     const [last] = path
     if (!last || last.isConnected || document.activeElement !== document.body) return
-    const place = path.find((one) => one.isConnected && one.id !== 'page')
+    const at = path.findIndex((one) => one.isConnected && one.id !== 'page')
+    const [item, place] = [path[at - 1], path[at]]
     path = []
-    nextTo(place)?.focus({ preventScroll: true })
+    const next = item?.matches('li') ? (besideIn(records, item) ?? asTarget(place)) : nextTo(place)
+    next?.focus({ preventScroll: true })
   }
   const observer = new MutationObserver(restore)
   observer.observe(root, { childList: true, subtree: true })
@@ -250,11 +253,25 @@ function keepFocus(root: HTMLElement): () => void {
   }
 }
 
+/** What followed an item that is gone, or else what was before it, of what still is there. */
+function besideIn(records: readonly MutationRecord[], item: Element): HTMLElement | undefined {
+  const gone = new Map(records.flatMap((record) => [...record.removedNodes].map((node) => [node, record] as const)))
+  for (const side of ['nextSibling', 'previousSibling'] as const) {
+    let one: Node | null | undefined = item
+    while (one && !one.isConnected) one = gone.get(one)?.[side]
+    if (one) return asTarget(one)
+  }
+  return undefined
+}
+
 /** Something in the place that still is there, or else the main part of the page. */
-function nextTo(place: Element | undefined): HTMLElement | null {
+function nextTo(place: Element | undefined): HTMLElement | undefined {
   const inside = place?.querySelector<HTMLElement>(focusable)
-  if (inside) return inside
-  const main = place?.closest<HTMLElement>('main, dialog') ?? document.querySelector<HTMLElement>('main')
-  if (main && !main.hasAttribute('tabindex')) main.tabIndex = -1
-  return main
+  return inside ?? asTarget(place?.closest('main, dialog') ?? document.querySelector('main'))
+}
+
+function asTarget(element: Node | null | undefined): HTMLElement | undefined {
+  if (!(element instanceof HTMLElement)) return undefined
+  if (!element.hasAttribute('tabindex')) element.tabIndex = -1
+  return element
 }

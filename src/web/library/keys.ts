@@ -33,11 +33,18 @@ export function pressed(event: KeyEvent, parts: KeyParts): void {
 type Action = (() => unknown) | undefined
 
 function actionOf(event: KeyEvent, parts: KeyParts, id: string | undefined): Action {
-  const { selected, ids } = parts
+  const { selected } = parts
   if (event.ctrlKey || event.metaKey) return shortcutOf(event) === 'a' ? selected.all : undefined
   if (event.key === 'Escape') return selected.ids.size > 0 ? selected.clear : undefined
   if (id === undefined) return undefined
-  const index = ids.indexOf(id)
+  const action = rowAction(event, parts, id)
+  // The focus has come to the row as a whole by itself. The person has to see it there first.
+  const isArrived = (event.target as HTMLElement).matches('li')
+  return action && isArrived ? () => focusRow(event.currentTarget, id) : action
+}
+
+function rowAction(event: KeyEvent, parts: KeyParts, id: string): Action {
+  const index = parts.ids.indexOf(id)
   const step = stepOf(event)
   if (event.altKey) return step === undefined ? undefined : () => moveBy(event.currentTarget, parts, index, step)
   if (step !== undefined) return () => walk(event, parts, index, step)
