@@ -175,6 +175,34 @@ else {
       await press()
       await link(page, 'Row 8').waitFor({ state: 'detached' })
     })
+
+    t.test('the row that comes to where one was swiped away is not swiped by the next swipe', async (t) => {
+      const now = await gone()
+      const finger = await page.context().newCDPSession(page)
+      const {
+        x = 0,
+        y = 0,
+        height = 0,
+      } = (await page.locator('.row', { has: page.getByRole('link', { name: 'Row 9', exact: true }) }).boundingBox()) ??
+      {}
+      const at = (by: number) => [{ x: x + 300 - by, y: y + height / 2 }]
+      const swipe = async () => {
+        await finger.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: at(0) })
+        for (const by of [40, 80, 120]) {
+          await finger.send('Input.dispatchTouchEvent', { type: 'touchMove', touchPoints: at(by) })
+        }
+        await finger.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] })
+        await inPage(page, 'frames', 12)
+      }
+      await inPage(page, 'pass')
+      await swipe()
+      await link(page, 'Row 9').waitFor({ state: 'detached' })
+      await swipe()
+      t.equal(await gone(), now + 1)
+      await inPage(page, 'pass')
+      await swipe()
+      await link(page, 'Row 10').waitFor({ state: 'detached' })
+    })
   })
 
   if (isDeep) {

@@ -43,12 +43,18 @@ export function watchPresses(): void {
   addEventListener('scroll', () => performance.now() - scrolledAt < scrollMs && scrolls(), true)
   addEventListener('pointermove', follow, { capture: true, passive: true })
   addEventListener('pointerdown', aim, true)
+  // The browser takes a finger that scrolls away from the page, so its touch ends otherwise.
+  addEventListener('pointerup', endScroll, true)
   addEventListener('click', press, true)
   addEventListener('keydown', hold, true)
 }
 
 function scrolls(): void {
   scrolledAt = performance.now()
+}
+
+function endScroll(): void {
+  scrolledAt = Number.NEGATIVE_INFINITY
 }
 
 function plan(): void {
@@ -97,7 +103,7 @@ function follow({ clientX: x, clientY: y, target }: PointerEvent): void {
 }
 
 function aim(event: PointerEvent): void {
-  scrolledAt = Number.NEGATIVE_INFINITY
+  endScroll()
   const control = controlOf(event.target)
   isRefused = control !== undefined && !isSettled(control)
   follow(event)
@@ -111,7 +117,7 @@ function press(event: MouseEvent): void {
 }
 
 function hold(event: KeyboardEvent): void {
-  scrolledAt = Number.NEGATIVE_INFINITY
+  endScroll()
   const { key, target, repeat, altKey } = event
   if (!repeat || (movingKeys.test(key) && !altKey)) return
   const field = target instanceof Element && target.matches(typed) ? target : undefined
