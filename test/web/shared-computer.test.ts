@@ -65,9 +65,16 @@ else {
       t.equal(await erase.count(), 0)
 
       await endSession(page, origin)
+      const tab = await context.newPage()
+      await tab.goto(origin)
+      await tab.locator('#stored').waitFor()
       await erase.click()
       await answer.click()
       await page.locator('#stored').waitFor({ state: 'detached' })
+      // The person comes to the other tab.
+      await tab.evaluate(() => dispatchEvent(new Event('focus')))
+      await tab.locator('#stored').waitFor({ state: 'detached' })
+      await tab.close()
       t.same(await placesOf(page, own), [])
     })
 

@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import t from 'tap'
 import { importFile, link, live, openChromium, openPage, placesOf, screenshot, show } from './fixture.ts'
 
@@ -128,7 +129,16 @@ else {
       t.equal(await field('Address').inputValue(), 'back.example', 'also a second time')
     })
 
-    await t.test('a sign-out leaves no draft', async (t) => {
+    await t.test('a sign-out leaves no draft, in other tabs neither', async (t) => {
+      const drafts = (page: Page) =>
+        page.evaluate(() => Object.keys(sessionStorage).filter((key) => key.startsWith('draft')))
+      const tab = await page.context().newPage()
+      await tab.goto(page.url())
+      await live(tab)
+      await tab.keyboard.press('n')
+      await tab.getByRole('dialog').getByLabel('Address', { exact: true }).fill('tab.example')
+      await tab.evaluate(() => dispatchEvent(new Event('pagehide')))
+      t.equal((await drafts(tab)).length, 1)
       await page.reload()
       await dialog.waitFor()
       await page.keyboard.press('Escape')
@@ -136,13 +146,14 @@ else {
       await page.keyboard.press('n')
       await field('Address').fill('left.example')
       await page.evaluate(() => dispatchEvent(new Event('pagehide')))
-      t.equal(await page.evaluate(() => Object.keys(sessionStorage).filter((key) => key.startsWith('draft')).length), 1)
+      t.equal((await drafts(page)).length, 1)
       await page.keyboard.press('Escape')
       await gone()
       await page.getByRole('button', { name: /^Steps/ }).click()
       await page.getByRole('menuitem', { name: 'Sign out' }).click()
       await page.getByRole('button', { name: 'Sign in' }).waitFor()
-      t.same(await page.evaluate(() => Object.keys(sessionStorage).filter((key) => key.startsWith('draft'))), [])
+      await tab.getByRole('button', { name: 'Sign in' }).waitFor()
+      for (const one of [page, tab]) t.same(await drafts(one), [])
     })
   })
 }

@@ -146,6 +146,7 @@ export function onOtherUser(userId: () => string | undefined, listener: () => vo
     if (key !== remembered || newValue === '' || isUser(newValue, userId())) return
     if (!newValue?.startsWith('{')) {
       forgetEntries()
+      dropDraft(userId() ?? '')
       leaveView()
     }
     listener()

@@ -8,8 +8,14 @@ import { eraseStored, storedUsers } from './session.ts'
 export function StoredBookmarks({ signedIn }: { signedIn?: string }) {
   const [users, setUsers] = useState<readonly string[]>([])
   const look = async () => setUsers((await storedUsers()).filter((userId) => userId !== signedIn))
-  // A browser that stores nothing for the page has none.
-  useEffect(() => void look().catch(() => {}), [signedIn])
+  useEffect(() => {
+    // A browser that stores nothing for the page has none.
+    const attempt = () => void look().catch(() => {})
+    attempt()
+    // Another tab may have deleted them.
+    addEventListener('focus', attempt)
+    return () => removeEventListener('focus', attempt)
+  }, [signedIn])
   if (users.length === 0) return null
   const erase = async () => {
     for (const userId of users) await eraseStored(userId)
