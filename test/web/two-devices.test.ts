@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import {
   demoOrigin,
@@ -79,6 +80,54 @@ else {
       t.equal(await focused(), 'News 58', 'the one before the last')
       await one.keyboard.press('ArrowUp')
       t.equal(await focused(), 'News 58', 'first, a key only comes to it')
+    })
+
+    t.test('Undo and Redo leave the tags that the other device has added', async (t) => {
+      for (const page of [one, other]) await show(page, 'folder')
+      for (const page of [one, other]) {
+        await page.locator('#main').evaluate((main) => main.scrollTo(0, 0))
+        await link(page, 'Soup').waitFor()
+      }
+      const tags = (page: Page, title: string) =>
+        page.locator('.row', { has: page.getByRole('link', { name: title, exact: true }) }).locator('.row-tags .tag')
+      const tag = async (page: Page, title: string, typed: string) => {
+        await link(page, title).press('t')
+        await page.getByRole('dialog').getByLabel('Tags', { exact: true }).pressSequentially(typed, { delay: 40 })
+        await page.keyboard.press('Enter')
+        await page.keyboard.press('Enter')
+        await page.getByRole('dialog').waitFor({ state: 'detached' })
+        await tags(one, title).getByText(typed, { exact: true }).waitFor()
+        await tags(other, title).getByText(typed, { exact: true }).waitFor()
+      }
+      const sorted = async (title: string) => (await tags(one, title).allTextContents()).sort().join()
+      const said = (text: string) => one.locator('.toast', { hasText: text }).waitFor()
+
+      await tag(one, 'Stew', 'mine')
+      await tag(other, 'Stew', 'theirs')
+      await link(one, 'Stew').press('Control+z')
+      await said('Undone')
+      t.equal(await sorted('Stew'), 'recipe,theirs')
+      await one.keyboard.press('Control+y')
+      await said('Redone')
+      t.equal(await sorted('Stew'), 'mine,recipe,theirs')
+
+      await show(one, 'tag/recipe')
+      await one.getByRole('button', { name: 'More for #recipe' }).click()
+      await one.getByRole('menuitem', { name: 'Rename…' }).click()
+      await one.getByRole('dialog').getByRole('textbox').fill('meal')
+      await one.keyboard.press('Enter')
+      await one.getByRole('dialog').waitFor({ state: 'detached' })
+      await tags(other, 'Soup').getByText('meal', { exact: true }).waitFor()
+      await tag(other, 'Soup', 'fresh')
+      await one.keyboard.press('Control+z')
+      await tags(one, 'Soup').getByText('recipe', { exact: true }).waitFor()
+      t.equal(await sorted('Soup'), 'fresh,green,recipe')
+      t.equal(await sorted('Stew'), 'mine,recipe,theirs')
+      await tag(other, 'Stew', 'late')
+      await one.keyboard.press('Control+y')
+      await tags(one, 'Soup').getByText('meal', { exact: true }).waitFor()
+      t.equal(await sorted('Soup'), 'fresh,green,meal')
+      t.equal(await sorted('Stew'), 'late,meal,mine,theirs')
     })
   })
 }

@@ -61,6 +61,25 @@ else {
       await link(page, 'Row 1').waitFor()
     })
 
+    await t.test('a folder that was chosen in the form is undone without a conflict', async (t) => {
+      await link(page, 'Row 7').press('e')
+      await field('Folder').click()
+      await page.keyboard.type('shel', { delay: 40 })
+      await page.keyboard.press('Enter')
+      await page.keyboard.press('Enter')
+      await gone()
+      await said('“Row 7” saved in “Shelf”')
+      await page.keyboard.press('Control+z')
+      await said('Undone: “Row 7” saved in “Shelf”')
+      await link(page, 'Row 7').waitFor()
+      await live(page)
+      t.equal(await page.getByText('Two devices changed the same bookmark').count(), 0)
+      await page.keyboard.press('Control+y')
+      await link(page, 'Row 7').waitFor({ state: 'detached' })
+      await page.keyboard.press('Control+z')
+      await link(page, 'Row 7').waitFor()
+    })
+
     await t.test('the keys take nothing back that was done long ago', async () => {
       await retitle('Row 6', 'Row six')
       await page.evaluate(() => {

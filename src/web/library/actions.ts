@@ -1,5 +1,6 @@
 /** The actions of a person on bookmarks. Each tells what it did, and can be taken back. */
 import { v7 as uuidv7 } from 'uuid'
+import { withFieldsOf } from '../../client/bookmark/merge.ts'
 import type { Sync } from '../../client/index.ts'
 import { go, readRoute } from '../session/route.ts'
 import { confirmFirst } from '../ui/dialogs.tsx'
@@ -11,7 +12,7 @@ import { withContents } from './contents.ts'
 import { type Bookmark, hostOf, isFolder, quoted } from './kind.ts'
 import { pageOf } from './links.ts'
 import { reveal } from './reveal.ts'
-import { type Edits, reversible } from './reversible.ts'
+import { type Edits, reversible, takenBack } from './reversible.ts'
 import { withTags } from './tag-names.ts'
 
 /** A page of bookmarks. More than a person can see at once is deleted only on a second word. */
@@ -37,11 +38,12 @@ export async function merge(sync: Sync, groups: readonly (readonly string[])[]):
     removed,
     () => {},
     async () => {
-      await sync.put(found.flatMap(merged))
+      const after = found.flatMap(merged)
+      await sync.put(after)
       await sync.remove(removed.map(({ id }) => id))
       const undo = async (edits: Edits) => {
-        await putBack(sync, edits, before, ['tags', 'description', 'favicon'])
-        await edits.put(removed)
+        await putBack(sync, edits, before, after)
+        await restore(sync, edits, removed)
       }
       tell(say.library.deleted(countOf(removed)), reversible(sync, undo))
     },
@@ -82,7 +84,7 @@ let joined: { removed: readonly Bookmark[]; toast: number | undefined } | undefi
 function tellRemoved(sync: Sync, removed: readonly Bookmark[]): void {
   const before = joined && isLastUndo(joined.toast) ? joined : undefined
   const all = [...new Map([...(before?.removed ?? []), ...removed].map((one) => [one.id, one])).values()]
-  const steps = reversible(sync, (edits) => edits.put(all))
+  const steps = reversible(sync, (edits) => restore(sync, edits, all))
   const toast = tell(say.library.deleted(countOf(all)), { ...steps, replaces: before?.toast })
   joined = { removed: all, toast }
   setTimeout(() => {
@@ -111,8 +113,9 @@ export async function moveInto(
   const before = existing(sync, ids).filter((bookmark) => bookmark.parentId !== parentId)
   if (before.length === 0) return
   await sync.put([...(fresh ? [fresh] : []), ...before.map((bookmark) => placed(bookmark, parentId))])
+  const after = inTheirPlaces(sync, before)
   const undo = async (edits: Edits) => {
-    await putBack(sync, edits, before, ['parentId', 'position'])
+    await putBack(sync, edits, before, after)
     if (fresh) await edits.remove(fresh.id)
   }
   const what = countOf(before)
@@ -137,8 +140,9 @@ export async function moveBefore(
   const before = existing(sync, ids)
   const moved = before.map(({ id }) => id)
   await sync.move(moved, { parentId, before: sibling })
+  const after = inTheirPlaces(sync, before)
   tell(say.library.moved(countOf(before)), {
-    ...reversible(sync, (edits) => putBack(sync, edits, before, ['parentId', 'position'])),
+    ...reversible(sync, (edits) => putBack(sync, edits, before, after)),
     about: ids,
   })
 }
@@ -152,7 +156,7 @@ export async function retag(sync: Sync, ids: readonly string[], added: readonly 
     return withOnly(withTags(kept, added), bookmark)
   })
   await sync.put(after)
-  const steps = reversible(sync, (edits) => putBack(sync, edits, before, ['tags']))
+  const steps = reversible(sync, (edits) => putBack(sync, edits, before, after))
   tell(say.library.tagged(countOf(before)), { ...steps, about: ids })
 }
 
@@ -176,7 +180,7 @@ async function replaceTag(sync: Sync, tag: string, name: string | undefined, tex
   })
   await sync.put(after)
   follow(tag, name)
-  const steps = reversible(sync, (edits) => putBack(sync, edits, before, ['tags']))
+  const steps = reversible(sync, (edits) => putBack(sync, edits, before, after))
   const undo = () => steps.undo().then(() => follow(name, tag))
   const redo = () => steps.redo().then(() => follow(tag, name))
   tell(text, { undo, redo, about: before.map(({ id }) => id) })
@@ -223,8 +227,10 @@ export async function addAll(sync: Sync, urls: readonly string[], entries: Parti
  */
 export async function save(sync: Sync, bookmark: Bookmark, opened?: Bookmark, fresh?: Bookmark): Promise<void> {
   await sync.put([...(fresh ? [fresh] : []), bookmark], { seen: opened })
+  // In another folder it has got its position only now.
+  const [saved] = inTheirPlaces(sync, [bookmark])
   const steps = reversible(sync, async (edits) => {
-    await (opened ? edits.put(opened, { seen: bookmark }) : edits.remove(bookmark.id))
+    await (opened ? edits.put(opened, { seen: saved }) : edits.remove(bookmark.id))
     if (fresh) await edits.remove(fresh.id)
   })
   const show = () => reveal(sync, bookmark.id)
@@ -249,24 +255,30 @@ function placed({ parentId: _, position: __, ...rest }: Bookmark, parentId: stri
   return { ...rest, ...(parentId !== undefined && { parentId }) }
 }
 
-/** Gives the fields the values that they had. What else has changed meanwhile stays. */
+/** The bookmarks with the places that they have now. */
+function inTheirPlaces(sync: Sync, bookmarks: readonly Bookmark[]): Bookmark[] {
+  return bookmarks.map((one) => withFieldsOf(sync.get(one.id) ?? one, ['parentId'], one))
+}
+
+/** Takes back what a step made of the bookmarks that are still there. */
 async function putBack(
   sync: Sync,
   edits: Edits,
   before: readonly Bookmark[],
-  fields: readonly (keyof Bookmark)[],
+  after: readonly Bookmark[],
 ): Promise<void> {
-  const restored = before.flatMap((old) => {
-    const now = sync.get(old.id)
-    if (!now) return []
-    const fresh: Record<string, unknown> = { ...now }
-    for (const field of fields) {
-      if (old[field] === undefined) delete fresh[field]
-      else fresh[field] = old[field]
-    }
-    return fresh as Bookmark
-  })
-  await edits.put(restored)
+  const made = new Map(after.map((one) => [one.id, one]))
+  await edits.put(
+    before.flatMap((old) => {
+      const now = sync.get(old.id)
+      return now ? takenBack(old, made.get(old.id) ?? old, now) : []
+    }),
+  )
+}
+
+/** What is there again has been edited on another device since. */
+async function restore(sync: Sync, edits: Edits, removed: readonly Bookmark[]): Promise<void> {
+  await edits.put(removed.filter(({ id }) => !sync.get(id)))
 }
 
 function countOf(bookmarks: readonly Bookmark[]): string {

@@ -1,5 +1,7 @@
+import { mergeBookmarks } from '../../client/bookmark/merge.ts'
 import type { Sync } from '../../client/index.ts'
 import { type UndoableEdits, undoable } from '../../client/undo.ts'
+import type { Bookmark } from './kind.ts'
 
 /** What may take an action back. */
 export type Edits = Pick<UndoableEdits, 'put' | 'remove'>
@@ -25,4 +27,12 @@ export function reversible(
     },
     redo: () => all('undo'),
   }
+}
+
+/**
+ * The bookmark as it is now, without what a step has changed of it. Tags are a set: the step's are taken off, those that it
+ * took off are back, and all others stay.
+ */
+export function takenBack(before: Bookmark, after: Bookmark, now: Bookmark): Bookmark {
+  return mergeBookmarks(after, now, before).bookmark
 }
