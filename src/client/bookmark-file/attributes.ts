@@ -87,6 +87,13 @@ export function readDate(value = ''): string | undefined {
   return seconds >= 1 ? new Date(Math.floor(seconds) * 1000).toISOString() : undefined
 }
 
+/** A number in a table may be a spreadsheet's count of days, or 20230102: only one that is a time of these years is a date. */
+export function readCellDate(cell: string): string | undefined {
+  const date = readDate(cell)
+  const isTime = date !== undefined && date >= '1990' && date < '2100'
+  return isTime || !/^\d+(\.\d+)?$/.test(cell.trim()) ? date : undefined
+}
+
 /** Browsers write seconds, some tools milliseconds, microseconds or nanoseconds. */
 function secondsOf(number: number): number {
   if (number >= 1e16 && number < 1e17) return number / 1e6 - secondsUntil1970
@@ -95,11 +102,27 @@ function secondsOf(number: number): number {
   return seconds
 }
 
-/** Unix ms of a date of ISO 8601, in UTC unless it says otherwise, or of RFC 5322. */
+/** Unix ms of a date in numbers, in UTC unless it says otherwise, or of RFC 5322. */
 function parseDate(text: string): number {
-  const [, day, time, zone] = /^(\d{4}-\d\d-\d\d)(?:[T ]([\d:.]+) *(Z|[+-][\d:]+)?)?$/i.exec(text) ?? []
-  if (day !== undefined) return Date.parse(time === undefined ? day : `${day}T${time}${zone ?? 'Z'}`)
-  return /^(?:[A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} /.test(text) ? Date.parse(text) : Number.NaN
+  if (/^(?:[A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} /.test(text)) return Date.parse(text)
+  const [, date = '', time, zone = 'Z'] = /^([\d./-]+)(?:[T ]([\d:.]+) *(Z|[+-][\d:]+)?)?$/i.exec(text) ?? []
+  const day = isoDay(date)
+  return Date.parse(time === undefined ? day : `${day}T${time}${zone}`)
+}
+
+/** The day in ISO 8601; '' if there is no such day, or if it may be either of two: 25/12/2022 is one day, 1/2/2023 is two. */
+function isoDay(date: string): string {
+  const [, first = '', , second = '', third = ''] = /^(\d+)([./-])(\d+)\2(\d+)$/.exec(date) ?? []
+  const readings = [[first, second, third]]
+  if (third.length === 4) readings.push([third, second, first], [third, first, second])
+  const days = new Set(readings.map((numbers) => numbers.map((number) => number.padStart(2, '0')).join('-')))
+  const [only = '', other] = [...days].filter(isDay)
+  return other === undefined ? only : ''
+}
+
+function isDay(iso: string): boolean {
+  const time = /^\d{4}-\d\d-\d\d$/.test(iso) ? Date.parse(iso) : Number.NaN
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(iso)
 }
 
 function writeDate(date: unknown): string | undefined {

@@ -81,14 +81,18 @@ t.test('A row that lacks a cell or an address is left out and named', async (t) 
 
 t.test('A date that cannot be read is left out, and its row named', async (t) => {
   const [unclear, readable] = [
-    ['1/2/2023', '01.02.2023', '13/12/2023', 'yesterday'],
-    ['2016-06-15', '1466009412', '0', '-1', ''],
+    ['1/2/2023', '01.02.2023', '2023-02-30', 'yesterday', '20230102', '31122023', '44927', '44927.5', '2023'],
+    ['2016-06-15', '2016/06/15', '2016-6-15', '15/06/2016', '6/15/2016', '1466009412', '1466009412000', '0', '-1', ''],
   ]
   const rows = [...unclear, ...readable].map((date, at) => `https://example.org/${at},${date}`)
   const { bookmarks, damaged } = await readBookmarks(new TextEncoder().encode(`url,created\n${rows.join('\n')}`))
-  const dates = ['2016-06-15T00:00:00.000Z', '2016-06-15T16:50:12.000Z', undefined, undefined, undefined]
-  t.same([bookmarks.map(({ dateAdded }) => dateAdded).slice(4), damaged], [dates, rows.slice(0, 4)])
-  t.equal(bookmarks.filter(({ dateAdded }) => dateAdded).length, 2)
+  const [day, second] = ['2016-06-15T00:00:00.000Z', '2016-06-15T16:50:12.000Z']
+  const dates = [...unclear.map(() => undefined), ...Array(5).fill(day), second, second, undefined, undefined, undefined]
+  t.same(
+    bookmarks.map(({ dateAdded }) => dateAdded),
+    dates,
+  )
+  t.same(damaged, rows.slice(0, unclear.length))
 })
 
 t.test('The separator is the one that has `url` as a column of its own', async (t) => {

@@ -2,7 +2,7 @@ import { isEqual } from '../../bookmark/equal.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { paced } from '../../timing/paced.ts'
 import { arrange } from '../arrange.ts'
-import { readDate } from '../attributes.ts'
+import { readCellDate } from '../attributes.ts'
 import { addItem, inside, type Level, topLevel } from '../place.ts'
 import type { BookmarkFile } from '../read.ts'
 import { type CsvRow, readRows } from './csv-rows.ts'
@@ -102,9 +102,9 @@ function isAddress(text: string): boolean {
   return URL.canParse(text) && !/^(?!javascript:|data:)[^/]*\s/i.test(text)
 }
 
-/** True if there is a date that cannot be read, such as 1/2/2023, which means one day or another. A number may mean none. */
+/** True if there is a date that cannot be read, such as 1/2/2023, which means one day or another. 0 and -1 mean none. */
 function hasUnknownDate(row: Row): boolean {
-  return [...dateColumns].some((name) => !/^-?\d*(\.\d+)?$/.test(row(name).trim()) && !readDate(row(name)))
+  return [...dateColumns].some((name) => !/^(?:-[\d.]+|[0.]*)$/.test(row(name).trim()) && !readCellDate(row(name)))
 }
 
 function detailsOf(row: Row, has: (column: string) => boolean) {
@@ -112,8 +112,8 @@ function detailsOf(row: Row, has: (column: string) => boolean) {
     (name) => row(name).trim() || [],
   )
   return attributesOf({
-    add_date: row('created') || row('time_added') || row('timestamp'),
-    last_modified: row('modified'),
+    add_date: readCellDate(row('created') || row('time_added') || row('timestamp')),
+    last_modified: readCellDate(row('modified')),
     tags: has('time_added') ? row('tags').replaceAll('|', ',') : tagsOf(row('tags')).join(','),
     description: paragraphs.join('\n\n'),
     // As in Raindrop's HTML files.
