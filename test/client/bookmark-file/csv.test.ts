@@ -79,6 +79,19 @@ t.test('A row that lacks a cell or an address is left out and named', async (t) 
   t.match(await read(typed), { links: [{ title: 'A' }], damaged: ['no address,B'] }, 'in our own file')
 })
 
+t.test('A host without a scheme is an address', async (t) => {
+  const hosts = ['www.example.org', 'example.com/path?a=b', 'example.com:8080/x', 'пример.рф', 'example.xn--p1ai#x']
+  const others = ['word', 'two. words', 'a@example.org', '1.5', 'localhost/x', '.org', 'e.g.', 'a.example/x y']
+  const result = await read(['url,title', ...[...hosts, ...others].map((cell) => `${cell},T`)].join('\n'))
+  const urls = hosts.map((host) => `https://${host}`)
+  t.same([result.links.map(({ url }) => url), result.unread], [urls, others.length])
+  t.same(
+    result.damaged,
+    others.map((cell) => `${cell},T`),
+  )
+  t.match(await read('title,url,note\nA, B,example.org,n\n'), { links: [{ title: 'A, B' }], damaged: [] })
+})
+
 t.test('A date that cannot be read is left out, and its row named', async (t) => {
   const [unclear, readable] = [
     ['1/2/2023', '01.02.2023', '2023-02-30', 'yesterday', '20230102', '31122023', '44927', '44927.5', '2023'],

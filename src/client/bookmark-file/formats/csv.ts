@@ -42,7 +42,7 @@ export async function readCsv(text: string): Promise<BookmarkFile> {
     const row: Row = (column) => (whole ?? cells)[columns.get(column) ?? -1] ?? ''
     const own = ownBookmark(row)
     // A quote that nobody closed is not part of an address.
-    const url = row('url').trim().replace(/^"/, '')
+    const url = addressOf(row('url').trim().replace(/^"/, ''))
     // A row that lacks a cell may have the others in the wrong columns.
     const isUsable = own !== undefined || (cells.length >= width && isAddress(url))
     if (!whole || !isUsable || (!own && hasUnknownDate(row))) damaged.push(line.slice(0, longestLine))
@@ -92,9 +92,16 @@ function withJoinedCells(cells: string[], names: readonly string[], delimiter: s
 function isLikely(row: readonly string[], joinedAt: number, names: readonly string[]): boolean {
   return row.every((cell, at) => {
     if (at !== joinedAt && cell.startsWith(' ')) return false
-    if (names[at] === 'url') return !/\s/.test(cell) && URL.canParse(cell)
+    if (names[at] === 'url') return !/\s/.test(cell) && URL.canParse(addressOf(cell))
     return !dateColumns.has(names[at] ?? '') || /^[\d:./TZ+ -]*$/.test(cell)
   })
+}
+
+/** A host without a scheme, perhaps with a port and a path. */
+const bareHost = /^(?:[\p{L}\p{N}_-]+\.)+\p{L}[\p{L}\p{N}-]*[\p{L}\p{N}](?::\d+)?(?:[/?#]\S*)?$/u
+
+function addressOf(cell: string): string {
+  return bareHost.test(cell) ? `https://${cell}` : cell
 }
 
 /** True of an absolute address, and not of other text: “Note: and/or”. */
