@@ -38,6 +38,13 @@ export function addItem(level: Level, { title, url, type, attributes = {} }: Ite
   }
 }
 
+/** Vivaldi's separators are links to an address of no meaning. */
+export function asSeparator(bookmark: PlaintextBookmark): PlaintextBookmark {
+  const { url = '', domain, description, ...others } = bookmark
+  const isSeparator = others.title === '---' && /^http:\/\/bookmark\.placeholder\.url\/?$/.test(url)
+  return isSeparator ? { ...others, title: '', type: 'separator' } : bookmark
+}
+
 /** Each item repeats what it says of the folders around it: unlimited, a file of deep folders would become gigabytes. */
 const longestPath = 4096
 

@@ -3,7 +3,7 @@ import { BookmarkFileError } from '../errors.ts'
 import { paced } from '../timing/paced.ts'
 import type { Attributes } from './attributes.ts'
 import { decodeFile } from './decode.ts'
-import { addItem, type Item, inside, type Level, topLevel } from './place.ts'
+import { addItem, asSeparator, type Item, inside, type Level, topLevel } from './place.ts'
 import { countDamagedLinks, decodeText, readTags, type TagReader } from './tags.ts'
 
 /**
@@ -15,7 +15,8 @@ import { countDamagedLinks, decodeText, readTags, type TagReader } from './tags.
  * - `position` is the order within the folder. The array is in the order of the file, folders before their contents.
  * - `dateAdded`, `dateModified`: ISO 8601 in whole seconds, from ADD_DATE and LAST_MODIFIED. `tags` from TAGS,
  *   `favicon` from ICON or else ICON_URI, `description` from DD with its line breaks, `domain` from web addresses.
- * - Separators (HR) become `{type: 'separator', title: ''}` without `url`.
+ * - Separators (HR, and the links that Vivaldi writes instead) become `{type: 'separator', title: ''}` without `url`.
+ * - Links without an address are left out, and counted in `unread`.
  * - Attributes without a field of their own that browsers and services use (PERSONAL_TOOLBAR_FOLDER, SHORTCUTURL, PRIVATE,
  *   LAST_VISIT, DATA-…) are kept in `attributes`, by lower-case name. Others are left out: in a page, they may be code.
  * - `id` is `file-` and a new UUIDv7 on each reading, and `importBookmarks` replaces it. `source` is `bookmarks`.
@@ -54,7 +55,6 @@ export interface BookmarkFile {
 class Reader implements TagReader {
   /** The links that a reader of lines finds. */
   readonly #links: number
-  #withoutAddress = 0
   /** A file without DT has its links and folders at the beginning of lines. */
   readonly #hasItems: boolean
   #sawList: boolean
@@ -119,17 +119,18 @@ class Reader implements TagReader {
   end(): BookmarkFile {
     this.#finish()
     if (!this.#sawList) throw new BookmarkFileError('unknown', 'This is not a bookmark file')
-    const links = this.#bookmarks.filter(({ url }) => url !== undefined).length - this.#withoutAddress
-    return { bookmarks: this.#bookmarks, unread: Math.max(0, this.#links - links) }
+    const found = this.#bookmarks.filter(({ url }) => url !== '')
+    const links = found.filter(({ url }) => url !== undefined).length
+    const withoutAddress = this.#bookmarks.length - found.length
+    return { bookmarks: found.map(asSeparator), unread: Math.max(withoutAddress, this.#links - links) }
   }
 
   get #level(): Level {
     return this.#levels.at(-1) ?? this.#top
   }
 
-  #addLink({ href, ...attributes }: Attributes): void {
-    if (href === undefined) this.#withoutAddress++
-    this.#add({ title: '', url: href ?? '', attributes })
+  #addLink({ href = '', ...attributes }: Attributes): void {
+    this.#add({ title: '', url: href, attributes })
     this.#reading = 'a'
   }
 

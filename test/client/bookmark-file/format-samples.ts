@@ -36,6 +36,10 @@ export const formatSamples: Sample[] = [
               children: [{ type: 'url', name: 'One', url: one.url, date_added: chromeTime, id: '7' }, null],
             },
             { type: 'url', name: 'Two', url: 'javascript:void(0)', meta_info: { Description: 'a note' } },
+            {
+              ...{ type: 'url', name: '---', url: 'http://bookmark.placeholder.url/' },
+              meta_info: { Description: 'separator', Separator: 'true' },
+            },
           ],
         },
         other: {
@@ -53,6 +57,7 @@ export const formatSamples: Sample[] = [
       '  ["News","folder"]',
       `    ["One","https://one.example/","${date}"]`,
       '  ["Two","javascript:void(0)","a note"]',
+      '  ["","---"]',
       '["Other bookmarks","folder"]',
       '  ["Three","u"]',
       'unread: 2',

@@ -133,7 +133,7 @@ t.test('tags are trimmed, empty and equal ones left out', async (t) => {
 t.test('domain: of web addresses only', async (t) => {
   const domainOf = (url: string) => only(`<DT><A HREF="${url}">x</A>`)?.domain
   t.equal(domainOf('HTTPS://User@WWW.Example.org:8080/x'), 'www.example.org')
-  for (const url of ['javascript:alert(1)', 'about:blank', 'chrome://settings/x', 'file:///x', 'http://', 'x', '']) {
+  for (const url of ['javascript:alert(1)', 'about:blank', 'chrome://settings/x', 'file:///x', 'http://', 'x']) {
     t.equal(domainOf(url), undefined, url)
   }
 })
@@ -176,7 +176,7 @@ for (const unclosed of [
 ]) {
   t.test(`${unclosed}, ${many} times, is read like anything else`, async (t) => {
     const file = `<DL><DT><A HREF="x">first</A>${unclosed.repeat(many)}`
-    t.hasStrict(bookmarksIn(file)[0], { title: 'first', url: 'x' })
+    t.hasStrict(readBookmarkFile(file).bookmarks[0], { title: 'first', url: 'x' })
   })
 }
 
@@ -190,8 +190,24 @@ t.test('attributes that could act in a page are left out', async (t) => {
   })
 })
 
-t.test('a link without an address is still a link', async (t) => {
-  t.hasStrict(only('<DT><A>x</A>'), { title: 'x', url: '' })
+t.test('a link without an address is left out with its description, and counted', async (t) => {
+  const [one, two] = ['one', 'two'].map((name) => `<DT><A HREF="${name}">${name}</A>\n`)
+  for (const item of ['<DT><A>x</A>', '<DT><A HREF="">x</A>', '<DT><A HREF=" ">x', '<A HREF>x</A>'])
+    for (const described of ['', '\n<DD>see <a href="u">it</a>']) {
+      const { bookmarks, unread } = readBookmarkFile(`<DL><p>\n${one}${item}${described}\n${two}</DL><p>`)
+      t.same([bookmarks.map(({ title }) => title), unread], [['one', 'two'], 1], item + described)
+      t.notOk(bookmarks.some(({ description }) => description))
+    }
+})
+
+t.test("Vivaldi's separators are separators", async (t) => {
+  const line = '<DT><A HREF="http://bookmark.placeholder.url/" ADD_DATE="1466009412">---</A>\n<DD>separator\n'
+  const links = '<DT><A HREF="http://bookmark.placeholder.url/">x</A>\n<DT><A HREF="https://one.example/">---</A>\n'
+  const { bookmarks, unread } = readBookmarkFile(`<DL><p>\n${line}${links}</DL><p>`)
+  t.match(bookmarks, [{ type: 'separator', title: '' }, { title: 'x' }, { title: '---', url: 'https://one.example/' }])
+  const { url, domain, description } = bookmarks[0] ?? {}
+  t.same([bookmarks.length, url, domain, description], [3, undefined, undefined, undefined])
+  t.equal(unread, 0)
 })
 
 for (const [what, html, expected] of [

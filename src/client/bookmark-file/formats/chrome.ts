@@ -1,4 +1,5 @@
 import type { Role } from '../marks.ts'
+import { asSeparator } from '../place.ts'
 import type { BookmarkFile } from '../read.ts'
 import {
   attributesOf,
@@ -18,7 +19,7 @@ const roles = new Map<string, Role>([
 ])
 
 /** Reads the file `Bookmarks` in a profile of Chrome, Edge, Brave, Vivaldi or Opera, but for what is in the trash. */
-export function readChrome({ roots }: JsonObject): Promise<BookmarkFile> {
+export async function readChrome({ roots }: JsonObject): Promise<BookmarkFile> {
   const own = isObject(roots) ? roots : {}
   // Opera has folders of its own besides.
   const all = { ...own, ...(isObject(own.custom_root) && own.custom_root) }
@@ -28,7 +29,8 @@ export function readChrome({ roots }: JsonObject): Promise<BookmarkFile> {
     const role = roles.get(name)
     return [role ? withMark(item, role) : item]
   })
-  return readTree(folders, toItem)
+  const { bookmarks, unread } = await readTree(folders, toItem)
+  return { bookmarks: bookmarks.map(asSeparator), unread }
 }
 
 function toItem({ type, name, url, children, date_added, date_modified, meta_info }: JsonObject): TreeItem | undefined {
