@@ -103,15 +103,39 @@ t.test('a second file goes below what is there, into the same folders and in its
     <DT><A HREF="u:3">three</A><HR><DT><A HREF="u:2">again</A><DT><H3>g</H3></DL></DL>`
   await a.sync.put(bookmark('without a position', 'old'))
   await a.sync.importBookmarks(bookmarksIn(first))
-  t.match(await a.sync.importBookmarks(bookmarksIn(second)), { imported: 5, existing: { length: 2 } })
-  t.equal(outline(a.sync.tree()), 'old f[one  two three  g] four five')
+  t.match(await a.sync.importBookmarks(bookmarksIn(second)), { imported: 4, existing: { length: 3 } })
+  t.equal(outline(a.sync.tree()), 'old f[one  two three g] four five')
   await a.sync.importBookmarks(bookmarksIn(first), { duplicates: 'keep' })
-  t.equal(outline(a.sync.tree()), 'old f[one  two three  g one  two] four five')
+  t.equal(outline(a.sync.tree()), 'old f[one  two three g one  two] four five')
   const f = a.sync.tree().find(({ bookmark }) => bookmark.title === 'f')?.bookmark.id
   await a.sync.importBookmarks(bookmarksIn(second), { into: f })
-  t.equal(outline(a.sync.tree()), 'old f[one  two three  g one  two four five f[three  again g]] four five')
+  t.equal(outline(a.sync.tree()), 'old f[one  two three g one  two four five f[three  again g]] four five')
   await t.rejects(a.sync.importBookmarks(bookmarksIn(first), { into: 'gone' }), RangeError)
-  t.equal(a.sync.bookmarks().size, 20)
+  t.equal(a.sync.bookmarks().size, 19)
+})
+
+t.test('a file that is imported again multiplies no separators, whatever was deleted or has come to it', async (t) => {
+  const { a } = await people.open(t)
+  const [x, y, z, w] = ['x', 'y', 'z', 'w'].map((name) => `<DT><A HREF="https://${name}.example/">${name}</A>`)
+  const fileOf = (...items: unknown[]) => bookmarksIn(`<DL>${items.join('')}</DL>`)
+  const removeTitled = (title: string) =>
+    a.sync.remove([...a.sync.bookmarks().values()].filter((one) => one.title === title).map(({ id }) => id))
+  const bring = async (...items: unknown[]) => {
+    await a.sync.importBookmarks(fileOf(...items))
+    const titles = a.sync.tree().map(({ bookmark: { type, title } }) => (type === 'separator' ? '-' : title))
+    return titles.join(' ')
+  }
+  for (const expected of ['x x - y', '- y x x', '- y x x']) {
+    t.equal(await bring(x, x, '<HR>', y), expected)
+    await removeTitled('x')
+  }
+  for (const [newer, expected] of [
+    [[], '- y x'],
+    [[z], '- y x z'],
+    [[z, '<HR>', w], '- y x z - w'],
+    [[z, '<HR>', w], '- y x z - w'],
+  ] as const)
+    t.equal(await bring(x, '<HR>', y, ...newer), expected)
 })
 
 t.test("Firefox's Other Bookmarks stays a folder, unless an extension has made the browser's own ones", async (t) => {

@@ -23,8 +23,8 @@ export interface ImportRules {
   into?: string | undefined
   /**
    * The fate of a bookmark whose `url` is there already, in a folder with the same title and the same titles above it:
-   * `skip` leaves it out, `keep` adds it all the same. Separators are left out if they would be all that comes into a
-   * folder that has some. Default: `skip`.
+   * `skip` leaves it out, `keep` adds it all the same. Separators of a file are counted: if such a folder has three, the first
+   * three of the file are left out, and any more if nothing else comes into it. Default: `skip`.
    */
   duplicates?: 'skip' | 'keep' | undefined
 }
@@ -332,19 +332,21 @@ function* findMissing(
   existing: PathIndex,
   duplicates: ImportRules['duplicates'],
 ): Generator<void, PlaintextBookmark[]> {
-  const { urls, hasSeparator } = place
+  const { urls, separators } = place
+  const skips = duplicates === 'skip'
+  let listed = 0
   const isThere = {
-    link: ({ url = '' }: PlaintextBookmark) => duplicates === 'skip' && urls.has(url),
+    link: ({ url = '' }: PlaintextBookmark) => skips && urls.has(url),
     folder: (item: PlaintextBookmark) => existingFolder(item, place, existing) !== undefined,
-    separator: () => false,
+    // Without an id they are counted, since what was beside one may have been deleted or moved.
+    separator: ({ id }: PlaintextBookmark) => skips && isFileId(id) && ++listed <= separators,
   }
   const missing: PlaintextBookmark[] = []
   for (const item of items) {
     if (!existing.nodes.has(item.id) && !isThere[kindOf(item)](item)) missing.push(item)
     yield
   }
-  const leavesSeparators = duplicates === 'skip' && hasSeparator
-  return leavesSeparators && missing.every((item) => kindOf(item) === 'separator') ? [] : missing
+  return skips && separators > 0 && missing.every((item) => kindOf(item) === 'separator') ? [] : missing
 }
 
 /** If a file comes again that was read in the wrong charset, what it says now is what it said then. */
@@ -431,7 +433,7 @@ interface Place {
   key: string
   /** The id of the first link with each address. */
   urls: Map<string, string>
-  hasSeparator: boolean
+  separators: number
   /** The folders there by title, however its letters are composed: the id of the first one, and what is in all of them. */
   folders: Map<string, { id: string; place: Place }>
   /** The folders with an illegible title, by date. */
@@ -475,7 +477,7 @@ async function indexPaths(
 }
 
 function emptyPlace(key: string): Place {
-  return { key, urls: new Map(), hasSeparator: false, folders: new Map(), garbled: new Map(), garbledLinks: new Map() }
+  return { key, urls: new Map(), separators: 0, folders: new Map(), garbled: new Map(), garbledLinks: new Map() }
 }
 
 /** Adds a bookmark to what is there; returns the place inside if it is a folder. */
@@ -487,7 +489,7 @@ function enter(place: Place, bookmark: Readonly<PlaintextBookmark>, ids: IdSourc
     const key = keyOf(bookmark)
     place.garbledLinks.set(key, (place.garbledLinks.get(key) ?? new Set()).add(id))
   }
-  if (kind === 'separator') place.hasSeparator = true
+  if (kind === 'separator') place.separators++
   if (kind !== 'folder') return undefined
   const name = title.normalize()
   const same = place.folders.get(name) ?? { id, place: placeInside(bookmark, place, ids) }
