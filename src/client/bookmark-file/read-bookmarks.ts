@@ -42,7 +42,8 @@ const messages: Readonly<Record<BookmarkFileFault, string>> = {
   'no-bookmarks': 'There are no bookmarks in this file',
   encrypted: 'The bookmarks in this file are encrypted. Open the backup that it was taken from with openBackup',
   'own-backup': 'This is an encrypted backup of this service. Open it with openBackup',
-  safari: 'This is a Safari backup. In Safari, choose File > Export > Bookmarks and import that file',
+  safari:
+    'This is a property list, as Safari and macOS write them. In Safari, choose File > Export > Bookmarks and import that file',
   firefox:
     'This is a compressed backup of Firefox. In Firefox, press Ctrl+Shift+O, choose Import and Backup > Backup, and import that file',
   opera: 'This is a hotlist of Opera 12. Export the bookmarks as HTML in Opera, and import that file',

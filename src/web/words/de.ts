@@ -898,7 +898,7 @@ export const deLater: LaterWords = {
       encrypted:
         'Die Lesezeichen in dieser Datei sind verschlüsselt. Öffnen Sie die Sicherung, aus der sie stammt (eine .dat-Datei), unten, unter „Sicherungen“.',
       safari:
-        'Das ist eine Sicherung von Safari. Wählen Sie in Safari Ablage > Exportieren > Lesezeichen und importieren Sie diese Datei.',
+        'Das ist eine Property-Liste, wie Safari und macOS sie schreiben. Wählen Sie in Safari Ablage > Exportieren > Lesezeichen und importieren Sie diese Datei.',
       firefox:
         'Das ist eine komprimierte Sicherung von Firefox. Drücken Sie in Firefox Strg+Umschalt+O (⇧⌘O), wählen Sie Importieren und Sichern > Sichern, und importieren Sie diese Datei.',
       opera:

@@ -844,7 +844,8 @@ export const enLater = {
       'own-backup': 'This is an encrypted backup. Open it below, under “Backups”.',
       encrypted:
         'The bookmarks in this file are encrypted. Open the backup that it was taken from (a .dat file) below, under “Backups”.',
-      safari: 'This is a Safari backup. In Safari, choose File > Export > Bookmarks and import that file.',
+      safari:
+        'This is a property list, as Safari and macOS write them. In Safari, choose File > Export > Bookmarks and import that file.',
       firefox:
         'This is a compressed backup of Firefox. In Firefox, press Ctrl+Shift+O (⇧⌘O), choose Import and Backup > Backup, and import that file.',
       opera: 'This is a bookmark file of an old Opera. Export the bookmarks as HTML there, and import that file.',

@@ -100,7 +100,15 @@ t.test('A date that cannot be read is left out, and its row named', async (t) =>
   const rows = [...unclear, ...readable].map((date, at) => `https://example.org/${at},${date}`)
   const { bookmarks, damaged } = await readBookmarks(new TextEncoder().encode(`url,created\n${rows.join('\n')}`))
   const [day, second] = ['2016-06-15T00:00:00.000Z', '2016-06-15T16:50:12.000Z']
-  const dates = [...unclear.map(() => undefined), ...Array(5).fill(day), second, second, undefined, undefined, undefined]
+  const dates = [
+    ...unclear.map(() => undefined),
+    ...Array(5).fill(day),
+    second,
+    second,
+    undefined,
+    undefined,
+    undefined,
+  ]
   t.same(
     bookmarks.map(({ dateAdded }) => dateAdded),
     dates,

@@ -42,9 +42,9 @@ t.test('A file that cannot be read is named, with what to do', async (t) => {
     [
       'safari',
       'bplist00',
-      /^This is a Safari backup. In Safari, choose File > Export > Bookmarks and import that file$/,
+      /^This is a property list, as Safari and macOS write them. In Safari, choose File > Export > Bookmarks and import that file$/,
     ],
-    ['safari', '<?xml version="1.0"?>\n<!DOCTYPE plist PUBLIC "x">\n<plist version="1.0">', /Safari/],
+    ['safari', '<?xml version="1.0"?>\n<!DOCTYPE plist PUBLIC "x">\n<plist version="1.0">', /property list/],
     ['firefox', 'mozLz40\0', /Import and Backup/],
     ['database', 'SQLite format 3\0', /HTML/],
     ['compressed', 'PK\x03\x04', /Unpack/],
@@ -56,6 +56,10 @@ t.test('A file that cannot be read is named, with what to do', async (t) => {
     ['unknown', '{"lists":[]}', /not a bookmark file/],
     ['unknown', 'name,address\n1,2\n', /not a bookmark file/],
     ['unknown', 'https://one.example/ | One', /not a bookmark file/],
+    ['unknown', '7z\xbc\xaf', /not a bookmark file/],
+    ['unknown', '%PDF-1.7', /not a bookmark file/],
+    ['unknown', 'u\0r\0l\0,\0t\0\n\0', /not a bookmark file/],
+    ['unknown', '<!DOCTYPE html><p><a href="https://one.example/">x</a></p>', /not a bookmark file/],
   ]
   for (const [fault, text, message] of cases) {
     const error = await readBookmarks(bytesOf(text)).catch((error) => error)

@@ -120,7 +120,17 @@ t.test('dates: numbers of any unit, ISO 8601 and RFC 5322; junk is no date', asy
     t.equal(dateOf(value), '2016-06-15T16:50:12.000Z', value)
   }
   t.equal(dateOf('13245678901234567'), '2020-09-27T11:15:01.000Z', "Chromium's own, from 1601")
-  for (const value of ['', '0', '-1', 'yesterday', '1e9', '99999999999999999999', '2016-13-15', '5/6/2016', '2016-02-30']) {
+  for (const value of [
+    '',
+    '0',
+    '-1',
+    'yesterday',
+    '1e9',
+    '99999999999999999999',
+    '2016-13-15',
+    '5/6/2016',
+    '2016-02-30',
+  ]) {
     t.equal(dateOf(value), undefined, value)
   }
 })
