@@ -2,6 +2,7 @@ import type { TargetedKeyboardEvent } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { SyncProgress, SyncReason, SyncStatus } from '../../client/index.ts'
 import { useSync, useSyncStatus } from '../../client/react.ts'
+import { firstFound } from '../library/collection.tsx'
 import { openBookmark } from '../library/editor.tsx'
 import { showPairing } from '../pairing/show.tsx'
 import { type App, useApp } from '../session/context.ts'
@@ -103,7 +104,7 @@ export function ownMenu(app: App): MenuItem[] {
 }
 
 /**
- * Searches while somebody types. Enter opens the best that is found, the arrow leads into the list. Emptied, it leads back to
+ * Searches while somebody types. Enter opens the first that is found, the arrow leads into the list. Emptied, it leads back to
  * where they were.
  */
 function SearchBox() {
@@ -129,7 +130,7 @@ function SearchBox() {
       event.preventDefault()
       document.querySelector<HTMLElement>('#main [data-main]')?.focus()
     } else if (event.key === 'Enter') {
-      const [first] = await sync.search(event.currentTarget.value, { limit: 1 })
+      const first = await firstFound(sync, event.currentTarget.value)
       if (first) openBookmark(sync, first)
     }
   }

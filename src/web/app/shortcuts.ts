@@ -24,7 +24,7 @@ export function useShortcuts(sync: Sync, openCommandBar: () => void): void {
     const press = (event: KeyboardEvent) => {
       const isCommand = event.ctrlKey || event.metaKey
       const key = shortcutOf(event)
-      const isTaken = isIn(event, layers) || (isIn(event, fields) && !(isCommand && key === 'k'))
+      const isTaken = isCovered(event) || (isIn(event, fields) && !(isCommand && key === 'k'))
       if (isTaken || event.altKey || event.defaultPrevented) return
       if (!isCommand && !areSingleKeysOn()) return
       const action = isCommand ? commands[key] : actions[key]
@@ -41,7 +41,7 @@ export function useShortcuts(sync: Sync, openCommandBar: () => void): void {
 export function useCapture(sync: Sync): void {
   useLayoutEffect(() => {
     const paste = (event: ClipboardEvent) => {
-      const isTyping = isIn(event, `${fields}, dialog`)
+      const isTyping = isCovered(event) || isIn(event, fields)
       const text = event.clipboardData?.getData('text/plain').trim() ?? ''
       const urls = text.split(/\s+/).flatMap((word) => addressIn(word) ?? [])
       const [url] = urls
@@ -56,7 +56,11 @@ export function useCapture(sync: Sync): void {
 }
 
 const fields = 'input:not([type=checkbox]), select, textarea'
-const layers = 'dialog, [role=menu]'
+
+/** Wherever the focus is, an open dialog has the keys. */
+function isCovered(event: Event): boolean {
+  return document.querySelector('dialog[open]') !== null || isIn(event, '[role=menu]')
+}
 
 /** A dialog that was just closed has the focus for a moment longer. */
 function isIn({ target }: Event, places: string): boolean {

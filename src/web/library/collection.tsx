@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useCallback, useMemo, useRef } from 'preact/hooks'
+import type { Sync } from '../../client/index.ts'
 import { useSync } from '../../client/react.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import {
@@ -15,17 +16,18 @@ import {
   TrashIcon,
 } from '../ui/icons.tsx'
 import { Menu } from '../ui/menu.tsx'
-import { useRemembered } from '../ui/remembered.ts'
+import { remembered, useRemembered } from '../ui/remembered.ts'
 import { VirtualList } from '../ui/virtual-list.tsx'
 import { say } from '../words/words.ts'
 import { remove } from './actions.ts'
 import { useDrag, useLongPress, useSwipe } from './drag.ts'
 import { type FirstEntries, openNew } from './editor.tsx'
 import { neighbourOf, pressed, type Selected, useSelected } from './keys.ts'
+import type { Bookmark } from './kind.ts'
 import { openMove } from './move.tsx'
 import { focusRow, useRevealed } from './reveal.ts'
 import { CollectionContext, Row } from './row.tsx'
-import { type Order, sortedBy } from './sorter.ts'
+import { type Order, sortedBy, sorter } from './sorter.ts'
 import { openTags } from './tags.tsx'
 
 interface CollectionProps {
@@ -152,11 +154,22 @@ interface Sorting {
   orders: readonly Order[]
 }
 
+const ordersOfLists: readonly Order[] = ['own', ...sortedBy]
+const ordersOfFound: readonly Order[] = ['best', ...sortedBy]
+
 /** The order that this browser remembers for lists of a kind. */
 export function useOrder(kind: 'folder' | 'all' | 'found'): Sorting {
-  const orders: readonly Order[] = [kind === 'found' ? 'best' : 'own', ...sortedBy]
+  const orders = kind === 'found' ? ordersOfFound : ordersOfLists
   const [order, setOrder] = useRemembered(`order-${kind}`, orders)
   return { order, setOrder, orders }
+}
+
+/** The first of what a search finds, in the order in which that is shown. */
+export async function firstFound(sync: Sync, query: string): Promise<Bookmark | undefined> {
+  const order = remembered('order-found', ordersOfFound)
+  const found = await sync.search(query, { limit: order === 'best' ? 1 : Number.POSITIVE_INFINITY })
+  const ids = found.map(({ id }) => id)
+  return sync.get(sorter(() => ids, order)(sync)[0] ?? '')
 }
 
 interface ToolbarProps {

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
 import { useSync } from '../../client/react.ts'
 import type { App } from '../session/context.ts'
@@ -7,7 +7,7 @@ import { go, readRoute } from '../session/route.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { messageOf, tellFailure } from '../ui/failure.ts'
-import { Field, Form, FormEnd } from '../ui/form.tsx'
+import { Field, Form, FormEnd, fieldsOf } from '../ui/form.tsx'
 import { useLeaving } from '../ui/leaving.ts'
 import { serviceNow } from '../ui/service-time.ts'
 import { tell } from '../ui/tell.ts'
@@ -100,10 +100,22 @@ function Editor({ sync, bookmark, fresh, opened, isDraft = false, close }: Edito
   const [address, setAddress] = useState(bookmark.url)
   const located = address === undefined ? bookmark : { ...bookmark, url: address }
   const guesses = useMemo(() => (isLink && !bookmark.tags ? guessTags(sync, located) : []), [hostOf(located)])
-  /** At the last key, until they are sent. */
-  const typed = useRef<Record<string, string> | undefined>(isDraft ? entriesOf(bookmark) : undefined)
+  const form = useRef<HTMLFormElement>(null)
+  const isSent = useRef(false)
+  const enteredFirst = useRef('')
 
-  const draft = () => typed.current && { ...draftOf(bookmark, typed.current, tags, folder.current), opened }
+  const entered = () => {
+    const fields = fieldsOf(form.current as HTMLFormElement)
+    return draftOf(bookmark, fields, readTags(fields), folder.current)
+  }
+  const draft = () => {
+    const now = entered()
+    const isUnsaved = !isSent.current && (isDraft || JSON.stringify(now) !== enteredFirst.current)
+    return isUnsaved ? { ...now, opened } : undefined
+  }
+  useLayoutEffect(() => {
+    enteredFirst.current = JSON.stringify(entered())
+  }, [])
   useLeaving(() => {
     const unsaved = draft()
     if (unsaved) keepDraft(unsaved).catch(tellFailure)
@@ -120,20 +132,22 @@ function Editor({ sync, bookmark, fresh, opened, isDraft = false, close }: Edito
       holdDraft(undefined)
     }
   }, [])
-  const leave = () => {
-    close()
-    const unsaved = draft()
-    if (unsaved) offerDraft(sync, unsaved)
-    typed.current = undefined
-  }
+  // Also if another dialog takes its place.
+  useLayoutEffect(
+    () => () => {
+      const unsaved = latest.current()
+      if (unsaved) offerDraft(sync, unsaved)
+    },
+    [],
+  )
 
   const submit = async (fields: Record<string, string>) => {
     const { title = '', url: typedUrl = '' } = fields
     // An imported address stays as it is, as long as nobody changes it.
     const url = !isLink || typedUrl === opened?.url ? typedUrl : attempt(() => completeAddress(typedUrl), setFault)
     if (url === undefined) return
-    const entered = draftOf(bookmark, fields, readTags(fields), folder.current)
-    const { position, ...rest } = entered.bookmark
+    const { bookmark: filled, fresh } = draftOf(bookmark, fields, readTags(fields), folder.current)
+    const { position, ...rest } = filled
     const edited: Bookmark = {
       ...rest,
       title: isBlank(title) ? hostOf({ ...bookmark, url }) : title,
@@ -141,11 +155,11 @@ function Editor({ sync, bookmark, fresh, opened, isDraft = false, close }: Edito
       ...(isLink && { url }),
       ...(rest.parentId === opened?.parentId && position !== undefined && { position }),
     }
-    typed.current = undefined
+    isSent.current = true
     try {
-      await save(sync, edited, opened, entered.fresh)
+      await save(sync, edited, opened, fresh)
     } catch (error) {
-      typed.current = fields
+      isSent.current = false
       throw error
     }
     close()
@@ -160,14 +174,9 @@ function Editor({ sync, bookmark, fresh, opened, isDraft = false, close }: Edito
   return (
     <Dialog
       title={opened ? say.library.edit(nameOf(opened)) : isLink ? say.library.newBookmark : say.library.newFolder}
-      close={leave}
+      close={close}
     >
-      <Form
-        onSubmit={submit}
-        onInput={(fields) => {
-          typed.current = fields
-        }}
-      >
+      <Form onSubmit={submit} element={form}>
         {isLink && (
           <Field
             label={say.library.address}
@@ -201,14 +210,10 @@ function Editor({ sync, bookmark, fresh, opened, isDraft = false, close }: Edito
             defaultValue={bookmark.description ?? ''}
           />
         )}
-        <FormEnd close={leave}>{say.ui.save}</FormEnd>
+        <FormEnd close={close}>{say.ui.save}</FormEnd>
       </Form>
     </Dialog>
   )
-}
-
-function entriesOf({ title, url, description }: Bookmark): Record<string, string> {
-  return { title, ...(url !== undefined && { url: url ?? '' }), description: description ?? '' }
 }
 
 /** The bookmark as the form has it, but for what only saving it completes. */

@@ -75,7 +75,7 @@ const creation = '…'
 /** Chooses a folder by typing any part of its path, or names a new one. */
 export function FolderField({ sync, label, choice, moving, autofocus = false, chosen: ended }: FolderFieldProps) {
   const folders = useMemo(() => listFolders(sync, moving), [sync])
-  const { id = '', fresh } = choice.current
+  const [{ id = '', fresh }, draw] = useState(choice.current)
   const chosen = fresh?.title ?? folders.find(({ value }) => value === id)?.label ?? top.label
   const [text, setText] = useState<string>()
   const name = text?.trim() ?? ''
@@ -88,6 +88,7 @@ export function FolderField({ sync, label, choice, moving, autofocus = false, ch
   const choose = ({ value }: Option) => {
     const fresh = value === creation ? newBookmark({ title: name }) : undefined
     choice.current = { id: fresh?.id ?? (value || undefined), fresh }
+    draw(choice.current)
     setText(undefined)
   }
   /** Takes what can only be meant, and says if there is nothing of the kind. */

@@ -1,9 +1,9 @@
-import { useMemo, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Sync, SyncReader } from '../../client/index.ts'
 import { fold } from '../../client/sync/search/fold.ts'
 import { Combobox } from '../ui/combobox.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
-import { Form, FormEnd } from '../ui/form.tsx'
+import { Form, FormEnd, fieldsOf } from '../ui/form.tsx'
 import { CloseIcon, Icon } from '../ui/icons.tsx'
 import { tell } from '../ui/tell.ts'
 import { say } from '../words/words.ts'
@@ -13,6 +13,8 @@ import { spelled, tagName } from './tag-names.ts'
 interface TagsProps {
   sync: Sync
   ids: readonly string[]
+  /** What was entered and not saved. */
+  entered?: readonly string[]
   close: () => void
 }
 
@@ -23,18 +25,30 @@ export function openTags(sync: Sync, selected: readonly string[]): void {
   else showDialog((close) => <Tags sync={sync} ids={ids} close={close} />)
 }
 
-function Tags({ sync, ids, close }: TagsProps) {
+function Tags({ sync, ids, entered, close }: TagsProps) {
   const [common] = useState(() => commonTags(sync, ids))
-  const [tags, setTags] = useState<readonly string[]>(common)
+  const [tags, setTags] = useState<readonly string[]>(entered ?? common)
+  const form = useRef<HTMLFormElement>(null)
+  const isSaved = useRef(false)
+  useLayoutEffect(
+    () => () => {
+      const entered = readTags(fieldsOf(form.current as HTMLFormElement))
+      if (isSaved.current || `${entered}` === `${common}`) return
+      const undo = () => showDialog((close) => <Tags sync={sync} ids={ids} entered={entered} close={close} />)
+      tell(say.library.tagsNotSaved, { undoName: say.library.goOnWithIt, undo })
+    },
+    [],
+  )
   const submit = async (fields: Record<string, string>) => {
     const wanted = new Set(readTags(fields))
     const taken = common.filter((tag) => !wanted.has(tag))
     await retag(sync, ids, [...wanted], taken)
+    isSaved.current = true
     close()
   }
   return (
     <Dialog title={ids.length === 1 ? say.library.tags : say.library.tagsOf(ids.length)} close={close}>
-      <Form onSubmit={submit}>
+      <Form onSubmit={submit} element={form}>
         <TagsField sync={sync} label={say.library.tags} tags={tags} onChange={setTags} autofocus />
         <FormEnd close={close}>{say.ui.save}</FormEnd>
       </Form>

@@ -132,6 +132,10 @@ export function Combobox(props: ComboboxProps) {
         id={`${id}-list`}
         popover="manual"
         role="listbox"
+        // The browser would stop at a list that scrolls, and close it there.
+        tabIndex={-1}
+        // The focus stays where it is.
+        onMouseDown={(event) => event.preventDefault()}
         aria-label={say.ui.suggestions}
       >
         {(isShown ? options : []).map((option, index) => (
@@ -142,8 +146,6 @@ export function Combobox(props: ComboboxProps) {
             id={`${id}-${index}`}
             role="option"
             aria-selected={index === marked}
-            // The focus stays where it is.
-            onMouseDown={(event) => event.preventDefault()}
             onClick={() => choose(option)}
           >
             {option.label}

@@ -2,6 +2,7 @@ import {
   type ComponentChildren,
   createContext,
   type InputHTMLAttributes,
+  type RefObject,
   type TargetedInputEvent,
   type TargetedSubmitEvent,
   type TextareaHTMLAttributes,
@@ -18,13 +19,13 @@ interface FormProps {
    * FieldFault at its field.
    */
   onSubmit: (fields: Record<string, string>) => unknown
-  /** Gets them at each key. */
-  onInput?: (fields: Record<string, string>) => void
+  /** Gets the form's element. */
+  element?: RefObject<HTMLFormElement | null>
   children: ComponentChildren
   class?: string
 }
 
-export function Form({ onSubmit, onInput, children, class: name }: FormProps) {
+export function Form({ onSubmit, element, children, class: name }: FormProps) {
   const [failure, setFailure] = useState<string>()
   const showFailure = useFailure(setFailure)
   const [faults, setFaults] = useState<Readonly<Record<string, string>>>({})
@@ -61,12 +62,7 @@ export function Form({ onSubmit, onInput, children, class: name }: FormProps) {
   return (
     <ShowFailure.Provider value={showFailure}>
       <FieldFaultsContext.Provider value={{ faults, forget, checks }}>
-        <form
-          class={name ? `form ${name}` : 'form'}
-          onSubmit={submit}
-          onInput={({ currentTarget }) => onInput?.(fieldsOf(currentTarget))}
-          aria-busy={isBusy}
-        >
+        <form ref={element ?? null} class={name ? `form ${name}` : 'form'} onSubmit={submit} aria-busy={isBusy}>
           {children}
           {isLong && (
             <p class="hint" role="status">
@@ -84,7 +80,8 @@ export function Form({ onSubmit, onInput, children, class: name }: FormProps) {
   )
 }
 
-function fieldsOf(form: HTMLFormElement): Record<string, string> {
+/** What is entered, by the names of the fields. */
+export function fieldsOf(form: HTMLFormElement): Record<string, string> {
   return Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value)]))
 }
 

@@ -443,6 +443,7 @@ export const de: Words = {
     tags: 'Schlagwörter',
     description: 'Beschreibung',
     notSaved: (name) => `${name} wurde nicht gespeichert`,
+    tagsNotSaved: 'Die Schlagwörter wurden nicht gespeichert',
     draftKept: 'Ihre Eingaben bleiben in diesem Tab. Melden Sie sich wieder an, um damit weiterzumachen.',
     goOnWithIt: 'Damit weitermachen',
     openIt: 'Öffnen',

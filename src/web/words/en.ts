@@ -403,6 +403,7 @@ export const en = {
     tags: 'Tags',
     description: 'Description',
     notSaved: (name: string) => `${name} was not saved`,
+    tagsNotSaved: 'The tags were not saved',
     draftKept: 'Your entries are kept in this tab. Sign in again to go on with them.',
     goOnWithIt: 'Go on with it',
     openIt: 'Open it',
