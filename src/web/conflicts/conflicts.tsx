@@ -207,7 +207,7 @@ function ServerConflicts({ children }: { children: ComponentChildren }) {
   )
 }
 
-function LostElsewhere({ version, settled }: { version: BookmarkVersion; settled: () => Promise<void> }) {
+function LostElsewhere({ version, settled }: { version: BookmarkVersion; settled: () => Promise<unknown> }) {
   const { id, versionId, bookmark, operation, timestamp, deviceId } = version
   const history = useHistory()
   const sync = useSync()

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { ApiError } from '../../client/errors.ts'
 import type { DeletedBookmark, History } from '../../client/history.ts'
 import { useSync, useSyncStatus } from '../../client/react.ts'
 import { parseQuery } from '../../client/sync/search/query.ts'
@@ -41,12 +42,15 @@ export function Trash({ rest }: { rest: string }) {
     await restoreAll(sync, [...new Set(wanted.flatMap((one) => [one, ...trash.inside(one.id)]))])
     await trash.load()
   }
-  const emptyTrash = () =>
+  const emptyTrash = async () => {
+    const listed = await trash.loadAll()
+    if (!listed) return
     showCarefully(client, { to: hrefOf('trash', 'empty') }, (close) => (
-      <EmptyTrash history={history} reload={trash.load} close={close} />
+      <EmptyTrash history={history} ids={listed.bookmarks.map(({ id }) => id)} reload={trash.load} close={close} />
     ))
+  }
   useEffect(() => {
-    if (rest === 'empty') emptyTrash()
+    if (rest === 'empty') void emptyTrash()
   }, [rest])
   return (
     <section class="page" aria-labelledby="trash-title">
@@ -66,7 +70,7 @@ export function Trash({ rest }: { rest: string }) {
                   autocomplete="off"
                   onInput={(event) => {
                     setQuery(event.currentTarget.value)
-                    void trash.loadAll()
+                    if (next !== null) void trash.loadAll()
                   }}
                 />
                 <Button look="danger" onClick={emptyTrash}>
@@ -186,12 +190,14 @@ const atOnce = 4
 
 interface EmptyTrashProps {
   history: History
-  reload: () => Promise<void>
+  /** All that were in the trash when the person asked: what comes into it later stays. */
+  ids: readonly string[]
+  reload: () => Promise<unknown>
   close: () => void
 }
 
 /** Asks if everything in the trash shall go, and shows how far that is. */
-function EmptyTrash({ history, reload, close }: EmptyTrashProps) {
+function EmptyTrash({ history, ids, reload, close }: EmptyTrashProps) {
   const [step, setStep] = useState<Step>()
   const [stop] = useState(() => new AbortController())
   const end = () => {
@@ -205,7 +211,7 @@ function EmptyTrash({ history, reload, close }: EmptyTrashProps) {
       setStep(step)
     }
     try {
-      await erase(history, count, stop.signal).finally(() => done > 0 && tell(later.history.erasedCount(done)))
+      await erase(history, ids, count, stop.signal).finally(() => done > 0 && tell(later.history.erasedCount(done)))
       close()
     } finally {
       setStep(undefined)
@@ -215,7 +221,7 @@ function EmptyTrash({ history, reload, close }: EmptyTrashProps) {
   return (
     <Dialog title={later.history.emptyTitle} close={end}>
       <div class="form">
-        <p>{later.history.emptyMore}</p>
+        <p>{later.history.emptyMore(ids.length)}</p>
         {step && <Progress {...step} />}
         <div class="bar end">
           <Button onClick={end} autofocus>
@@ -230,20 +236,25 @@ function EmptyTrash({ history, reload, close }: EmptyTrashProps) {
   )
 }
 
-async function erase(history: History, show: (step: Step) => void, signal: AbortSignal): Promise<void> {
+async function erase(
+  history: History,
+  ids: readonly string[],
+  show: (step: Step) => void,
+  signal: AbortSignal,
+): Promise<void> {
   show({ what: later.history.erasing })
-  const ids: string[] = []
-  for (let after: string | null | undefined; after !== null; ) {
-    const page = await history.trash({ signal, ...(after !== undefined && { after }) })
-    ids.push(...page.bookmarks.map(({ id }) => id))
-    after = page.next
-  }
   let done = 0
   const pending = ids.values()
   const work = async () => {
     for (const id of pending) {
       if (signal.aborted) return
-      await history.purge(id)
+      try {
+        await history.purge(id)
+      } catch (error) {
+        // Another device has restored it meanwhile.
+        if (error instanceof ApiError && error.status === 404) continue
+        throw error
+      }
       show({ what: later.history.erasing, done: ++done, total: ids.length })
     }
   }
@@ -262,38 +273,29 @@ interface TrashList extends Loaded<TrashPart> {
   inside(folderId: string): Bookmark[]
   mostShown: number
   showMore(): Promise<void>
-  /** A search must not miss what is further down. */
-  loadAll(): Promise<void>
+  /** Asks for all of it, as it is now: a search must not miss what is further down. */
+  loadAll(): Promise<TrashPart | undefined>
 }
 
 /** So many rows are drawn at first, and more when they are asked for. */
 const rowsOfPage = 100
 
-/** The first page of the trash, and more of it when it is needed. */
+/** The first page of the trash, and more of it when it is needed; again when another device deletes or restores something. */
 function useTrash(isSent: boolean): TrashList {
   const history = useHistory()
+  const sync = useSync()
   const [mostShown, setMostShown] = useState(rowsOfPage)
-  const [more, setMore] = useState<TrashPart>()
-  const loading = useRef<Promise<void>>(null)
-  const first = useLoaded<TrashPart>(() => {
-    setMore(undefined)
-    return history.trash()
-  }, [isSent])
-  const value = more ?? first.value
-  const byFolder = useMemo(() => groupByFolder(value?.bookmarks ?? []), [value])
-
-  const loadTo = async (count: number) => {
-    let part = value
-    while (part && part.next !== null && part.bookmarks.length < count) {
-      const page = await history.trash({ after: part.next })
-      part = { bookmarks: [...part.bookmarks, ...page.bookmarks], next: page.next }
-      setMore(part)
-    }
-  }
+  const [changes, setChanges] = useState(0)
+  useEffect(() => sync.on('change', ({ origin }) => origin === 'remote' && setChanges((count) => count + 1)), [sync])
+  /** So many are loaded at least, if there are. */
+  const wanted = useRef(1)
+  // What this device holds back of others' deletions is in the trash already.
+  const held = useSyncStatus().heldDeletions?.count
+  const loaded = useLoaded(() => list(history, wanted.current), [isSent, changes, held])
+  const byFolder = useMemo(() => groupByFolder(loaded.value?.bookmarks ?? []), [loaded.value])
 
   return {
-    ...first,
-    value,
+    ...loaded,
     mostShown,
     inside(folderId) {
       const found = new Map<string, Bookmark>()
@@ -308,17 +310,26 @@ function useTrash(isSent: boolean): TrashList {
       return [...found.values()]
     },
     async showMore() {
-      const wanted = mostShown + rowsOfPage
-      await loadTo(wanted)
-      setMostShown(wanted)
+      const most = mostShown + rowsOfPage
+      wanted.current = Math.max(wanted.current, most)
+      if ((loaded.value?.bookmarks.length ?? 0) < most) await loaded.load()
+      setMostShown(most)
     },
     loadAll() {
-      loading.current ??= loadTo(Number.POSITIVE_INFINITY).finally(() => {
-        loading.current = null
-      })
-      return loading.current
+      wanted.current = Number.POSITIVE_INFINITY
+      return loaded.load()
     },
   }
+}
+
+async function list(history: History, count: number): Promise<TrashPart> {
+  let { bookmarks, next } = await history.trash()
+  while (next !== null && bookmarks.length < count) {
+    const page = await history.trash({ after: next })
+    bookmarks = [...bookmarks, ...page.bookmarks]
+    next = page.next
+  }
+  return { bookmarks, next }
 }
 
 const nothing: readonly DeletedBookmark[] = []

@@ -6,7 +6,7 @@ import { go, readRoute } from '../session/route.ts'
 import { confirmFirst } from '../ui/dialogs.tsx'
 import { ToldError } from '../ui/failure.ts'
 import { serviceNow } from '../ui/service-time.ts'
-import { isLastUndo, tell } from '../ui/tell.ts'
+import { isLastUndo, type Outcome, tell } from '../ui/tell.ts'
 import { say } from '../words/words.ts'
 import { withContents } from './contents.ts'
 import { type Bookmark, hostOf, isFolder, quoted } from './kind.ts'
@@ -181,8 +181,12 @@ async function replaceTag(sync: Sync, tag: string, name: string | undefined, tex
   await sync.put(after)
   follow(tag, name)
   const steps = reversible(sync, (edits) => putBack(sync, edits, before, after))
-  const undo = () => steps.undo().then(() => follow(name, tag))
-  const redo = () => steps.redo().then(() => follow(tag, name))
+  const followed = (from: string | undefined, to: string | undefined) => (outcome: Outcome) => {
+    if (outcome !== 'not') follow(from, to)
+    return outcome
+  }
+  const undo = () => steps.undo().then(followed(name, tag))
+  const redo = () => steps.redo().then(followed(tag, name))
   tell(text, { undo, redo, about: before.map(({ id }) => id) })
 }
 

@@ -1,32 +1,56 @@
 import { mergeBookmarks } from '../../client/bookmark/merge.ts'
 import type { Sync } from '../../client/index.ts'
 import { type UndoableEdits, undoable } from '../../client/undo.ts'
+import type { Outcome } from '../ui/tell.ts'
 import type { Bookmark } from './kind.ts'
 
 /** What may take an action back. */
 export type Edits = Pick<UndoableEdits, 'put' | 'remove'>
 
+interface Steps {
+  undo(): Promise<Outcome>
+  redo(): Promise<Outcome>
+}
+
+/** Undo and redo of what these edits did, as often as the person likes. What somebody has changed meanwhile stays. */
+export function stepsOf(sync: Sync, edits: UndoableEdits): Steps {
+  const all = async (way: 'undo' | 'redo') => {
+    let staying = 0
+    while (edits.steps.read()[way] > 0) staying += (await edits[way]())?.changed.length ?? 0
+    return staying
+  }
+  return { undo: () => outcomeOf(sync, () => all('undo')), redo: () => outcomeOf(sync, () => all('redo')) }
+}
+
 /**
- * Undo and redo of an action, as often as the person likes. What somebody has changed meanwhile stays.
+ * Undo and redo of an action that was done without such edits.
  *
  * @param takeBack is called the first time
  */
-export function reversible(
-  sync: Sync,
-  takeBack: (edits: Edits) => unknown,
-): { undo(): Promise<void>; redo(): Promise<void> } {
-  let edits: UndoableEdits | undefined
-  const all = async (way: 'undo' | 'redo') => {
-    while (edits && edits.steps.read()[way] > 0) await edits[way]()
-  }
+export function reversible(sync: Sync, takeBack: (edits: Edits) => unknown): Steps {
+  let steps: Steps | undefined
   return {
-    async undo() {
-      if (edits) return all('redo')
-      edits = undoable(sync)
-      await takeBack(edits)
+    undo() {
+      if (steps) return steps.redo()
+      const edits = undoable(sync)
+      steps = stepsOf(sync, edits)
+      return outcomeOf(sync, async () => {
+        await takeBack(edits)
+        return 0
+      })
     },
-    redo: () => all('undo'),
+    redo: async () => (await steps?.undo()) ?? 'not',
   }
+}
+
+/** @param run resolves with the number of bookmarks in which something stays */
+async function outcomeOf(sync: Sync, run: () => Promise<number>): Promise<Outcome> {
+  let isChanged = false
+  const end = sync.on('change', ({ origin }) => {
+    isChanged ||= origin === 'local'
+  })
+  const staying = await run().finally(end)
+  return isChanged ? (staying > 0 ? 'partly' : 'done') : 'not'
 }
 
 /**

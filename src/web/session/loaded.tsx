@@ -11,7 +11,8 @@ import { say } from '../words/words.ts'
 export interface Loaded<T> {
   value: T | undefined
   failure: unknown
-  load(): Promise<void>
+  /** Asks again. Resolves with the answer, or with undefined if there is none, which is shown. */
+  load(): Promise<T | undefined>
 }
 
 /** Asks the service when the view opens, when an input changes, and when a connection is back. The last answer is shown meanwhile. */
@@ -26,10 +27,14 @@ export function useLoaded<T>(ask: () => Promise<T>, inputs: Inputs): Loaded<T> {
     const turn = ++asked.current
     wasOffline.current = !isConnected
     const isLatest = () => turn === asked.current
-    await ask().then(
-      (value) => isLatest() && setState({ value }),
-      (failure: unknown) => isLatest() && setState((shown) => ({ ...shown, failure })),
-    )
+    try {
+      const value = await ask()
+      if (isLatest()) setState({ value })
+      return value
+    } catch (failure) {
+      if (isLatest()) setState((shown) => ({ ...shown, failure }))
+      return undefined
+    }
   }
   useEffect(() => {
     void load()

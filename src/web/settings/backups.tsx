@@ -73,7 +73,7 @@ export function Backups() {
 
 interface BackupRowProps {
   backup: ServiceBackup
-  changed: () => Promise<void>
+  changed: () => Promise<unknown>
 }
 
 /** A backup on the service, with what can be done with it. */

@@ -1,6 +1,7 @@
 import type { ReadBookmarks } from '../../client/bookmark-file.ts'
 import type { ImportReport, PlaintextBookmark, Sync } from '../../client/index.ts'
 import { undoable } from '../../client/undo.ts'
+import { stepsOf } from '../library/reversible.ts'
 import type { App } from '../session/context.ts'
 import { unsentOf } from '../session/network.ts'
 import { noteImport } from '../session/running-import.ts'
@@ -68,16 +69,18 @@ async function importAll(
 ): Promise<void> {
   try {
     const edits = undoable(sync)
+    const steps = stepsOf(sync, edits)
     let isTakenBack = false
-    const takeBack = async () => {
+    const undo = async () => {
       isTakenBack = true
-      await edits.undo()
+      const outcome = await steps.undo()
       job.set(undefined)
+      return outcome
     }
     const onProgress = (done: number, total: number) =>
       job.set({ what: 'Encrypting', done, total, share: between(ends.reading, ends.encrypting, done / total) })
     const report = await noteImport(userId, bookmarks.length, () => edits.importBookmarks(bookmarks, { onProgress }))
-    if (report.edited.length > 0) tell(later.settings.importedFile(name), { undo: takeBack, redo: () => edits.redo() })
+    if (report.edited.length > 0) tell(later.settings.importedFile(name), { ...steps, undo })
     const byId = new Map(bookmarks.map((bookmark) => [bookmark.id, bookmark]))
     const failed = report.failed.map(({ id, error }) => ({ bookmark: byId.get(id), why: messageOf(error) }))
     const isOffline = await untilSent(sync, report.imported)

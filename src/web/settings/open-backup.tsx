@@ -16,6 +16,7 @@ import { undoable } from '../../client/undo.ts'
 import { Letter } from '../library/icon.tsx'
 import { type Bookmark, isFolder, nameOf } from '../library/kind.ts'
 import { countAllIn } from '../library/paths.ts'
+import { stepsOf } from '../library/reversible.ts'
 import type { App } from '../session/context.ts'
 import { noteImport } from '../session/running-import.ts'
 import { Button } from '../ui/button.tsx'
@@ -232,8 +233,5 @@ async function restoreBackup({ sync, userId }: App, opened: OpenedExport, option
   const { imported, failed } = await noteImport(userId, opened.bookmarks.length, restore)
   const added = missing.filter(({ id }) => sync.get(id) !== undefined)
   const reset = imported - added.length
-  tell(later.settings.fromBackup(added.length, reset, failed.length), {
-    undo: () => edits.undo(),
-    redo: () => edits.redo(),
-  })
+  tell(later.settings.fromBackup(added.length, reset, failed.length), stepsOf(sync, edits))
 }

@@ -8,8 +8,8 @@ interface ToastOptions {
   isAlert?: boolean
   /** Takes back what the message tells of. */
   undo?: () => unknown
-  /** Does it again afterwards; without it, nothing offers to. */
-  redo?: () => unknown
+  /** Does it again afterwards; without it, nothing offers to, and `undo` always takes back all. */
+  redo?: () => Promise<Outcome>
   /** The button's name instead of Undo, where it does not bring back all that was there before. */
   undoName?: string
   /** It tells that something was taken back, or that there is nothing to take back or to do again. */
@@ -21,6 +21,9 @@ interface ToastOptions {
   /** The id of the message in whose place it is shown: its Undo takes back both. */
   replaces?: number | undefined
 }
+
+/** How much of it was taken back or done again: what somebody has changed meanwhile stays. */
+export type Outcome = 'done' | 'partly' | 'not'
 
 interface Toast extends ToastOptions {
   id: number
@@ -34,7 +37,7 @@ interface Step {
   id: number
   text: string
   undo: () => unknown
-  redo: (() => unknown) | undefined
+  redo: (() => Promise<Outcome>) | undefined
   /** When it was done or taken back last. */
   at: number
 }
@@ -104,20 +107,22 @@ export async function undo(id: number): Promise<void> {
   if (!step) return
   undos = undos.filter((one) => one !== step)
   dismiss(id)
-  await step.undo()
+  const outcome = (await step.undo()) as Outcome
   if (!step.redo) return
+  if (outcome === 'not') return void show(say.ui.notUndone(step.text), { isTakenBack: true })
   const again = { ...step, at: performance.now() }
   redos = [...redos, again]
-  show(say.ui.undone(step.text), { isTakenBack: true, again })
+  show(say.ui.undone(step.text, outcome === 'partly'), { isTakenBack: true, again })
 }
 
 /** Does it again. */
 export async function redo(step: Step): Promise<void> {
   if (!redos.includes(step)) return
   redos = redos.filter((one) => one !== step)
-  await step.redo?.()
   const { text, undo } = step
-  show(say.ui.redone(text), { undo }, { ...step, at: performance.now() })
+  const outcome = await step.redo?.()
+  if (outcome === 'not') return void show(say.ui.notRedone(text), { isTakenBack: true })
+  show(say.ui.redone(text, outcome === 'partly'), { undo }, { ...step, at: performance.now() })
 }
 
 /** Takes back the last action that has not been taken back, which may be out of sight by now. */
@@ -125,7 +130,7 @@ export async function undoLast(): Promise<void> {
   const step = lastOf(undos)
   if (!step) return void tell(say.ui.nothingToTakeBack, { isTakenBack: true })
   await undo(step.id)
-  if (!step.redo) tell(say.ui.undone(step.text), { isTakenBack: true })
+  if (!step.redo) tell(say.ui.undone(step.text, false), { isTakenBack: true })
 }
 
 /** Does again what was taken back last. */

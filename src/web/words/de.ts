@@ -15,10 +15,13 @@ export const de: Words = {
     copy: 'Kopieren',
     copied: 'Kopiert',
     undo: 'Rückgängig',
-    undone: (what) => `Rückgängig gemacht: ${what}`,
+    undone: (what, isPart) =>
+      `Rückgängig gemacht${isPart ? ', bis auf das, was inzwischen geändert wurde' : ''}: ${what}`,
+    notUndone: (what) => `Nicht rückgängig gemacht, weil es inzwischen geändert wurde: ${what}`,
     nothingToTakeBack: 'Es gibt nichts mehr rückgängig zu machen',
     redo: 'Wiederholen',
-    redone: (what) => `Wiederholt: ${what}`,
+    redone: (what, isPart) => `Wiederholt${isPart ? ', bis auf das, was inzwischen geändert wurde' : ''}: ${what}`,
+    notRedone: (what) => `Nicht wiederholt, weil es inzwischen geändert wurde: ${what}`,
     nothingToRedo: 'Es gibt nichts zu wiederholen',
     show: 'Anzeigen',
     dismiss: 'Ausblenden',
@@ -759,8 +762,12 @@ export const deLater: LaterWords = {
       }),
     erasedCount: (count) => `${number(count)} endgültig gelöscht`,
     emptyTitle: 'Papierkorb leeren?',
-    emptyMore:
-      'Alles darin verschwindet für immer, mit allen früheren Fassungen, auf allen Geräten. Das lässt sich nicht rückgängig machen.',
+    emptyMore: (count) =>
+      plural(count, {
+        one: 'Der # Eintrag darin verschwindet für immer, mit allen früheren Fassungen, auf allen Geräten. Das lässt sich nicht rückgängig machen.',
+        other:
+          'Die # Einträge darin verschwinden für immer, mit allen früheren Fassungen, auf allen Geräten. Das lässt sich nicht rückgängig machen.',
+      }),
     stop: 'Anhalten',
     eraseEverything: 'Alles endgültig löschen',
     erasing: 'Wird endgültig gelöscht',

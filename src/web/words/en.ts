@@ -15,10 +15,14 @@ export const en = {
     copy: 'Copy',
     copied: 'Copied',
     undo: 'Undo',
-    undone: (what: string) => `Undone: ${what}`,
+    undone: (what: string, isPart: boolean) =>
+      `${isPart ? 'Undone, except what was changed since' : 'Undone'}: ${what}`,
+    notUndone: (what: string) => `Not undone, because it was changed since: ${what}`,
     nothingToTakeBack: 'There is nothing more to undo',
     redo: 'Redo',
-    redone: (what: string) => `Redone: ${what}`,
+    redone: (what: string, isPart: boolean) =>
+      `${isPart ? 'Redone, except what was changed since' : 'Redone'}: ${what}`,
+    notRedone: (what: string) => `Not redone, because it was changed since: ${what}`,
     nothingToRedo: 'There is nothing to redo',
     show: 'Show',
     dismiss: 'Dismiss',
@@ -709,7 +713,11 @@ export const enLater = {
       }),
     erasedCount: (count: number) => `${number(count)} erased for good`,
     emptyTitle: 'Empty the trash?',
-    emptyMore: 'Everything in it goes for good, with all earlier versions, on all devices. This cannot be taken back.',
+    emptyMore: (count: number) =>
+      plural(count, {
+        one: 'The # item in it goes for good, with all earlier versions, on all devices. This cannot be taken back.',
+        other: 'The # items in it go for good, with all earlier versions, on all devices. This cannot be taken back.',
+      }),
     stop: 'Stop',
     eraseEverything: 'Erase everything',
     erasing: 'Erasing',
