@@ -1,5 +1,7 @@
 import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
+import { writeBookmarkJson } from '../../src/client/bookmark-file/formats/export.ts'
+import { bookmark } from '../client/sync/device.ts'
 import { depth, isDeep } from '../support/depth.ts'
 import { accessibilityFaults, overflow } from './docs-page.ts'
 import {
@@ -428,9 +430,10 @@ else {
       })
 
       t.test('titles that are blank or do not end, and bookmarks without an address', async (t) => {
-        const links = [`>${'Long '.repeat(500)}`, ' HREF="https://blank.example/">\u200b', '>One', '>Two']
-        const file = `<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><p>${links.map((link) => `<DT><A${link}</A>`).join('')}</DL>`
-        await importFile(page, { name: 'odd.html', mimeType: 'text/html', buffer: Buffer.from(file) })
+        const links = { ['Long '.repeat(500)]: '', '\u200b': 'https://blank.example/', One: '', Two: '' }
+        const written = Object.entries(links).map(([title, url], index) => bookmark(`odd-${index}`, title, { url }))
+        const buffer = Buffer.from(writeBookmarkJson(written))
+        await importFile(page, { name: 'odd.json', mimeType: 'application/json', buffer })
         await show(page, 'search/blank.example')
         await row(page, 'https://blank.example/').waitFor()
         await show(page, 'duplicates')
