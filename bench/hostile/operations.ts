@@ -129,7 +129,7 @@ export const callsOf: Record<OperationId, Record<string, Prepare>> = {
       return { id: largestMessage.id }
     },
   },
-  reservePairing: { plain: (_, n) => ({ id: `pairing-${n}`, body: { user_id: `user-${n}` } }) },
+  reservePairing: { plain: (_, n) => ({ id: `pairing-${n}`, body: { user_id: `user-${n}` }, isRefused: true }) },
   endPairing: { plain: (_, n) => ({ id: `pairing-${n}` }) },
   sendToPairing: { largest: () => largestMessage },
   listSessions: { thousand: () => ({ query: '?limit=1000' }) },

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { pairingMs, reservedMs } from '../../src/protocol/pairing.ts'
 import { done } from '../../src/service/operations/operation.ts'
@@ -92,6 +93,14 @@ async function reserve(id: string, { userId }: TestUser) {
   })
   return [status, body]
 }
+
+t.test('A reservation counts as the start of a sign-in: nobody guesses ids for long', async (t) => {
+  const narrow = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '8' })
+  const guess = () =>
+    narrow.call('POST', '/api/v1/account/pairings/guess/reservation', { body: { user_id: randomUUID() } })
+  const statuses = [await guess(), await guess(), await guess()].map(({ status }) => status)
+  t.same(statuses, [404, 404, 429])
+})
 
 t.test('Without a session, who knows the id reserves it once, until somebody has answered', async (t) => {
   const [ada, bob] = [await app.user('ada'), await app.user('bob')]

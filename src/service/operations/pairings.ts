@@ -2,11 +2,13 @@ import { demandLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/engine/database.ts'
 import { erasePairing, extendPairing, findPairing, type PairingRow, savePairing } from '../db/tables/pairings.ts'
+import type { Limits } from '../load/rates.ts'
 import { done, type Operations } from './operation.ts'
 
 interface Parts {
   database: Pick<Database, 'db' | 'write'>
   clock: () => number
+  limits: Pick<Limits, 'countStart'>
 }
 
 /** What two devices send each other by them is the client package's business: `src/client/pair.ts`. */
@@ -31,7 +33,9 @@ export const pairingOperations: Operations<'getPairing' | 'sendToPairing' | 'end
     return { status: 200, body: contentOf(stored) }
   },
 
-  async reservePairing({ params: { id }, body: { user_id: userId } }, { database, clock }) {
+  /** Counts as the start of a sign-in, which comes next. */
+  async reservePairing({ params: { id }, body: { user_id: userId }, address }, { database, clock, limits }) {
+    limits.countStart(address)
     const now = clock()
     const found = await findPairing(database.db, userId, id, now)
     if (found?.step !== 0) throw new ServiceError('PairingNotFound')
