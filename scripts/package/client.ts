@@ -48,7 +48,7 @@ export async function buildClient(): Promise<void> {
   await copyFile(new URL('LICENSE', root), new URL('LICENSE', folder))
 }
 
-/** By TypeScript 7, in a fifth of the time that its predecessor takes. */
+/** TypeScript 7 takes a fifth of the time of 5.9. */
 async function compileProjects(): Promise<void> {
   const tsc = fileURLToPath(new URL('node_modules/typescript-7/bin/tsc', root))
   for (const project of projects) {

@@ -29,7 +29,7 @@ export interface PairingOptions {
   clock?: Clock | undefined
 }
 
-/** What the device needs that shows the code. */
+/** The options of the device that shows the code. */
 export interface OfferPairingOptions extends PairingOptions {
   /** Called once a device has scanned the code whose person still has to sign in there: the code then waits for 10 minutes. */
   onReserved?: (() => void) | undefined

@@ -169,7 +169,7 @@ class Look {
     const step = { kind: 'adding' } as const
     await this.#agreed.announce(store, new Map(entries.map((entry) => [entry.id, { ...toRow(entry), step }])))
     try {
-      // What another browser has brought meanwhile stays as it is, and nothing is a conflict.
+      // A bookmark that another browser has brought meanwhile stays as it is, without a conflict.
       const { failed = [] } =
         (await (this.#isMeeting ? sync.restoreExport({ bookmarks: [...added] }) : sync.put(added))) ?? {}
       if (failed[0]) throw failed[0].error

@@ -112,7 +112,7 @@ async function pairByPath(trees: Trees, pairing: Pairing): Promise<void> {
   await paced(browser.entries.values(), find)
 }
 
-/** What gives an id to what is new in the browser; asked for folders before what is in them. */
+/** Gives ids to new entries of the browser; asked for folders before their contents. */
 function idsOf({ browser: { roots, entries }, ids }: Trees, { browserIdOf }: Pairing): (entry: BrowserEntry) => string {
   if (!ids) return () => uuidv7()
   const give = idGiver({ ...ids, isTaken: (id) => browserIdOf.has(id) || ids.isTaken(id) })

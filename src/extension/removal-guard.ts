@@ -27,7 +27,7 @@ export class RemovalGuard {
   readonly #changed = new Set<string>()
   /** Ids of what is gone from the browser, as this look has found it. */
   readonly #resting = new Set<string>()
-  /** What the service had at the last look. */
+  /** The service's entries at the last look. */
   known: ReadonlyMap<string, ServiceEntry> = new Map()
 
   /** @param stored the guard takes out of it what is its own */
@@ -45,7 +45,7 @@ export class RemovalGuard {
   }
 
   /**
-   * Those of the deletes that may be passed on.
+   * Returns the deletes that may be passed on.
    *
    * @param of how many bookmarks there were
    * @param isDoubtful true of what the user must be asked about even if it is alone
@@ -120,7 +120,7 @@ export class RemovalGuard {
     if (bookmark) this.#set(id, { bookmark, time: this.#clock.now(), isApproved: true, isPassed: true })
   }
 
-  /** By id, what was deleted in the last minutes. @param isBack true of what is there again, which was no delete then */
+  /** Returns the bookmarks that were deleted in the last minutes, by id. @param isBack true of one that is there again: it was not deleted */
   deletedLately(isBack: (id: string) => boolean): ReadonlyMap<string, Readonly<PlaintextBookmark>> {
     const [now, isAsked] = [this.#clock.now(), this.#held.length > 0]
     const deleted = new Map<string, Readonly<PlaintextBookmark>>()

@@ -66,7 +66,7 @@ export function createClient({ baseUrl, deviceId, fetch: send = (request) => fet
   /** The first user whom the service or the app has named. Somebody who signs in later is not whom the app had in mind. */
   let known: string | undefined
   const acting = new Map<string, Client>()
-  // `error` is none of workerd's.
+  // workerd does not know `error`. Nothing is sent to the other address either way.
   const init = { credentials: 'include', redirect: 'manual' } as const
   const calls = createOpenApiClient<paths>({ ...init, baseUrl, fetch: withRetries(sendOnce) })
   const as = (userId: string) => {

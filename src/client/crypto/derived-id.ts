@@ -28,7 +28,7 @@ export function deriveId(keys: Keys, { place, kind, name, ordinal }: Likeness): 
   return bytesToHex(hash).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
-/** Where ids come from, and which are in use. */
+/** Derives ids, and knows which are in use. */
 export interface IdSource {
   derive(likeness: Likeness): string
   isTaken(id: string): boolean

@@ -59,7 +59,7 @@ act('server', 'submit', async () => {
   })
   if (!isAllowed) throw new Error(text('notPermitted'))
   const { baseUrl: before, deviceId = deviceIdOf(guessName()), userId } = await readSettings()
-  // What is set up goes on with its address until another one answers.
+  // An extension that is set up keeps its address until another one answers.
   if (userId) await reach({ baseUrl, deviceId })
   await changeSettings({ baseUrl, deviceId })
   if (before && originsOf(before).join() !== originsOf(baseUrl).join()) await returnPermission(before)

@@ -253,7 +253,7 @@ function keepFocus(root: HTMLElement): () => void {
   }
 }
 
-/** What followed an item that is gone, or else what was before it, of what still is there. */
+/** Finds the next item after one that is gone, or else the one before it, that is still there. */
 function besideIn(records: readonly MutationRecord[], item: Element): HTMLElement | undefined {
   const gone = new Map(records.flatMap((record) => [...record.removedNodes].map((node) => [node, record] as const)))
   for (const side of ['nextSibling', 'previousSibling'] as const) {

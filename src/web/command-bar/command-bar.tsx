@@ -193,7 +193,7 @@ function endedTag(sync: Sync, typed: string | undefined): Chip | undefined {
   return tag ? { tag } : undefined
 }
 
-/** What has the same address comes first, then what the search finds, best first; without a search, the latest. */
+/** Lists bookmarks with the same address first, then the hits, best first; without a search, the latest. */
 async function find(sync: Sync, text: string, chips: readonly Chip[], signal: AbortSignal): Promise<Bookmark[]> {
   const fits = (bookmark: Bookmark) =>
     chips.every((chip) =>

@@ -287,9 +287,9 @@ function useTrash(isSent: boolean): TrashList {
   const [mostShown, setMostShown] = useState(rowsOfPage)
   const [changes, setChanges] = useState(0)
   useEffect(() => sync.on('change', ({ origin }) => origin === 'remote' && setChanges((count) => count + 1)), [sync])
-  /** So many are loaded at least, if there are. */
+  /** Bookmarks that are loaded at least, if there are as many. */
   const wanted = useRef(1)
-  // What this device holds back of others' deletions is in the trash already.
+  // Deletions of other devices that this one holds back are in the trash already.
   const held = useSyncStatus().heldDeletions?.count
   const loaded = useLoaded(() => list(history, wanted.current), [isSent, changes, held])
   const byFolder = useMemo(() => groupByFolder(loaded.value?.bookmarks ?? []), [loaded.value])
@@ -334,7 +334,7 @@ async function list(history: History, count: number): Promise<TrashPart> {
 
 const nothing: readonly DeletedBookmark[] = []
 
-/** What the search finds among the deleted bookmarks, in their order; all of them without a search. */
+/** Returns the deleted bookmarks that the search finds, in their order; all of them without a search. */
 function useFound(bookmarks: readonly DeletedBookmark[], query: string): readonly DeletedBookmark[] {
   const search = useMemo(() => {
     const live = new Map(bookmarks.flatMap(({ id, bookmark }) => (bookmark ? [[id, bookmark] as const] : [])))

@@ -280,7 +280,7 @@ async function putBack(
   )
 }
 
-/** What is there again has been edited on another device since. */
+/** Puts back the bookmarks that are still gone. One that is there again was edited on another device since. */
 async function restore(sync: Sync, edits: Edits, removed: readonly Bookmark[]): Promise<void> {
   await edits.put(removed.filter(({ id }) => !sync.get(id)))
 }

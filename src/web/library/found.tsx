@@ -39,7 +39,7 @@ export function Highlight({ text, words }: { text: string; words: readonly strin
   return <>{pieces.map((piece) => (piece.isFound ? <mark key={piece.start}>{piece.text}</mark> : piece.text))}</>
 }
 
-/** What stands out in what a search has found. */
+/** Returns the words of a search that its hits have marked. */
 export function markedIn(query: string): string[] {
   const wanted = parseQuery(query).filter(({ kind, isExcluded }) => !isExcluded && kind !== 'folder')
   return wanted.flatMap(({ spellings }) => spellings)

@@ -36,7 +36,7 @@ function itemsOf(nodes: readonly TreeNode[]): Items {
   return items
 }
 
-/** What links have so that a site learns where its visitors come from. */
+/** Query parameters that tell a site where its visitors come from. */
 const tracking = /^(utm_\w+|fbclid|gclid|dclid|msclkid|yclid|igshid|mc_[ce]id)(=|$)/i
 
 /** The page that an address leads to, whatever part of it. Behind #/ and #! some sites have pages of their own. */

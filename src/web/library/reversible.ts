@@ -4,7 +4,7 @@ import { type UndoableEdits, undoable } from '../../client/undo.ts'
 import type { Outcome } from '../ui/tell.ts'
 import type { Bookmark } from './kind.ts'
 
-/** What may take an action back. */
+/** The edits by which an action is taken back. */
 export type Edits = Pick<UndoableEdits, 'put' | 'remove'>
 
 interface Steps {

@@ -12,7 +12,7 @@ import { deleteTag, renameTag } from './actions.ts'
 import { spelled } from './tag-names.ts'
 import { countTags } from './tags.tsx'
 
-/** What a person does with a tag of all bookmarks that have it. */
+/** Renames, merges or deletes a tag in all bookmarks that have it. */
 export function TagMenu({ tag }: { tag: string }) {
   const sync = useSync()
   const ask = (Question: typeof Rename) => showDialog((close) => <Question sync={sync} tag={tag} close={close} />)

@@ -13,7 +13,7 @@ import { spelled, tagName } from './tag-names.ts'
 interface TagsProps {
   sync: Sync
   ids: readonly string[]
-  /** What was entered and not saved. */
+  /** Tags that were entered and not saved. */
   entered?: readonly string[]
   close: () => void
 }

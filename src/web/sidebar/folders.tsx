@@ -53,7 +53,7 @@ function FolderTree({ tree }: { tree: readonly TreeNode[] }) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
   const shown = view === 'folder' ? rest : ''
   const sync = useSync()
-  // Whoever comes to a folder by another way sees where it is.
+  // A folder that is opened by another way shows where it is.
   useLayoutEffect(() => {
     const around = foldersAround(sync, sync.get(shown)).map(({ id }) => id)
     if (around.length > 0) setOpen((open) => new Set([...open, ...around]))

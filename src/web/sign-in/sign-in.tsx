@@ -25,7 +25,7 @@ export function SignIn({ client, waiting }: SignInProps) {
   useEffect(() => {
     if (!isScanned()) return
     const reserved = import('../pairing/reserve.ts').then(({ reserveScanned }) => reserveScanned(client))
-    // Without an answer, two minutes may still be enough.
+    // Two minutes may still be enough if nothing answers.
     reserved.then(
       (isReserved) => setOver(!isReserved),
       () => {},

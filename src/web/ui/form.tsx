@@ -80,7 +80,7 @@ export function Form({ onSubmit, element, children, class: name }: FormProps) {
   )
 }
 
-/** What is entered, by the names of the fields. */
+/** The entered texts, by the names of the fields. */
 export function fieldsOf(form: HTMLFormElement): Record<string, string> {
   return Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value)]))
 }

@@ -32,7 +32,7 @@ interface Toast extends ToastOptions {
   again?: Step | undefined
 }
 
-/** What a person did, and can take back. */
+/** An action of a person that can be taken back. */
 interface Step {
   id: number
   text: string

@@ -33,7 +33,7 @@ interface Basis {
   overwrites?: boolean | undefined
   /** True if its maker knew of no bookmark under this id. */
   isNew?: boolean | undefined
-  /** Of a merge or an undo: the timestamp that it must just exceed, besides those in the row. A person's later edit is later. */
+  /** The timestamp that a merge or an undo must just exceed, besides those in the row, so that a person's later edit is later. */
   above?: number | undefined
   /** If the bookmark comes from a file; an `import` yields to what others have. `undo`: what was never sent is taken back. */
   source?: 'import' | 'restore' | 'undo' | undefined

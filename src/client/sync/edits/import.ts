@@ -88,14 +88,7 @@ export async function restoreList(
 ): Promise<ImportReport> {
   const { formed, failed } = await sortByForm(bookmarks, parts.signal)
   const added = new Map(formed.map((bookmark) => [bookmark, bookmark]))
-  const inTheirPlaces: ImportPlan = {
-    added,
-    changed: new Map(),
-    repaired: new Set(),
-    dissolved: new Set(),
-    known: new Set(),
-  }
-  return queueAccepted(parts, formed, options, inTheirPlaces, failed, overwrite)
+  return queueAccepted(parts, formed, options, { ...emptyPlan(), added }, failed, overwrite)
 }
 
 /** What one bookmark of a list has in a wrong form must not keep the others out. */
@@ -234,6 +227,10 @@ interface ImportPlan {
   known: Set<string>
 }
 
+function emptyPlan(): ImportPlan {
+  return { added: new Map(), changed: new Map(), repaired: new Set(), dissolved: new Set(), known: new Set() }
+}
+
 /**
  * Finds the place of each listed bookmark that does not exist yet: after what is there, in the order of the list. Existing
  * folders with the same titles are used again. What is listed twice is added twice, so the list loses nothing. Folders at
@@ -261,13 +258,7 @@ export async function planImport(
   const contents = arrange(list)
   await nextTurn()
   const byFolder = new Map<string | undefined, PlaintextBookmark[]>()
-  const plan: ImportPlan = {
-    added: new Map(),
-    changed: new Map(),
-    repaired: new Set(),
-    dissolved: new Set(),
-    known: new Set(),
-  }
+  const plan = emptyPlan()
   const pending = findTopLevel(list, contents, existing, into)
   // A folder may have all of the list in it.
   function* planAll(): Generator<void> {
@@ -338,7 +329,7 @@ function* findMissing(
   const isThere = {
     link: ({ url = '' }: PlaintextBookmark) => skips && urls.has(url),
     folder: (item: PlaintextBookmark) => existingFolder(item, place, existing) !== undefined,
-    // Without an id they are counted, since what was beside one may have been deleted or moved.
+    // Separators without an id are counted: their neighbours may have been deleted or moved.
     separator: ({ id }: PlaintextBookmark) => skips && isFileId(id) && ++listed <= separators,
   }
   const missing: PlaintextBookmark[] = []

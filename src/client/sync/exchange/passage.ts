@@ -29,7 +29,7 @@ export function passageOf({ outbox }: { outbox: { passage: Passage | undefined }
 /** After this many failures of its own, a change is held back. Fewer may be the connection's. */
 const mostFailures = 3
 
-/** What passes a slow connection, and a proxy or firewall before the service, as far as this tab has found out. */
+/** Tracks which pushes pass a slow connection, a proxy or a firewall, as far as this tab has found out. */
 export class Passage {
   /** Of one push. */
   mostBytes = mostBytes

@@ -132,7 +132,7 @@ async function send(parts: Connected, batch: readonly Waiting[]): Promise<PushRe
     if (!(error instanceof OfflineError)) throw error
     const [first, another] = batch
     const passage = passageOf(parts)
-    // Without an answer, it may be a slow connection. The service may have these nevertheless.
+    // The connection may be slow if nothing answered. The service may have stored the batch all the same.
     const isCut = error.status === undefined
     if (isCut) passage.narrow(batch, clock)
     const isSuspect = !isCut || (first && !another && passage.isHeldBack(first))
@@ -141,7 +141,7 @@ async function send(parts: Connected, batch: readonly Waiting[]): Promise<PushRe
   }
 }
 
-/** After other pushes passed, and not this one: the next is smaller, or the change that was alone goes last, and then waits. */
+/** Handles a push that does not pass while others do: the next one is smaller, or a change that is alone goes last, and then waits. */
 async function narrow(
   parts: Connected,
   batch: readonly Waiting[],

@@ -2,7 +2,7 @@
 const leastInside = 7
 
 /**
- * Where the text has the word but for one letter: another one, one too many, one too few, or two that changed places. -1 if it
+ * Finds where the text has the word but for one letter: another one, one too many, one too few, or two that changed places. -1 if it
  * has it nowhere.
  */
 export function nearIndex(text: string, word: string): number {
@@ -43,7 +43,7 @@ function follows(text: string, start: number, part: string): boolean {
   )
 }
 
-/** Where the part begins that ends there but for one letter. */
+/** Yields where a part begins that ends there but for one letter. */
 function* before(text: string, end: number, part: string): Generator<number> {
   let left = part.length
   let here = end

@@ -3,7 +3,7 @@ import { plainSigns, spellings } from './fold.ts'
 
 /** A part of a search: what a bookmark must have, or must not have. */
 export interface Term {
-  /** Where it is looked for; `text` is anywhere. */
+  /** The fields that are searched; `text` is all of them. */
   kind: 'text' | 'tag' | 'folder' | 'site' | 'untagged'
   /** Folded. The bookmark has one of them: umlauts may be written as ae, oe and ue. */
   spellings: readonly string[]

@@ -147,7 +147,7 @@ function fitOf(query: Exclude<SearchQuery, string>): RankEntry {
   return (entry) => Number(address !== undefined && entry.address === address)
 }
 
-/** What is found: the highest rank first, then the newest. */
+/** Sorts the hits: the highest rank first, then the newest. */
 class Ranked {
   readonly #newestFirst: readonly Entry[]
   readonly #rankOf: RankEntry
