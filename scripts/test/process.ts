@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import fc from 'fast-check'
 import type { Test } from 'tap'
 
 const files = new Map<string, Test>()
@@ -27,6 +28,9 @@ registerHooks({
     return { source, format: 'module', shortCircuit: true }
   },
 })
+
+// The quick properties are always the same, so that a commit passes everywhere or nowhere; the deep ones are always others.
+if (process.env.TEST_DEPTH !== 'deep') fc.configureGlobal({ seed: Number(process.env.SEED ?? 1) })
 
 // Not before the hooks are there.
 const { default: root } = await import('tap')

@@ -130,7 +130,10 @@ class Reader implements TagReader {
   }
 
   #addLink({ href = '', ...attributes }: Attributes): void {
-    this.#add({ title: '', url: href, attributes })
+    const { last } = this.#level
+    const { url } = this.#add({ title: '', url: href, attributes })
+    // A link without an address is left out in the end, and takes no position.
+    if (url === '') this.#level.last = last
     this.#reading = 'a'
   }
 
