@@ -29,7 +29,7 @@ export async function demandMoved(db: Db, { issuer, subject, email, email_verifi
   throw new UnmovedError(`there are users of ${other}, and none of ${issuer}: ${moveCall(other, issuer)}`)
 }
 
-/** By what the provider says of the person now, at each sign-in: who has left the group does not come in again. */
+/** Checks what the provider says of the person now, at each sign-in: a person who has left the group is refused. */
 export function demandAllowed(
   { domains, requiredClaim }: Access,
   exchanged: Pick<Exchanged, 'identity' | 'claims' | 'isIncomplete'>,

@@ -91,7 +91,7 @@ async function unused({ database }: AttemptParts, attempts: Attempt[], returnTo:
   return ofUrl.filter(({ nonce }) => !used.has(nonce))
 }
 
-/** Of two cookies with the name, one may have been set by another host of the same domain: then none is taken. */
+/** If two cookies have the name, another host of the same domain may have set one: then none is taken. */
 function readAttempts({ config, seal, clock }: AttemptParts, cookieHeader: string | undefined): Attempt[] {
   const [value, another] = cookieValues(cookieHeader, loginCookieName(config))
   const opened = value === undefined || another !== undefined ? null : seal.open(value, binding)

@@ -12,8 +12,9 @@ interface AuthenticationParts {
 }
 
 /**
- * When the provider last asked the person who they are. Null if it never says so, which makes every sign-in recent. Once it
- * has said so, it is 0 if it does not: whoever opens the authorization URL can take the `max_age` out that obliges it.
+ * When the provider last asked the person who they are. Null if it never says so, which makes every sign-in recent.
+ * Once it has said so, it is 0 if it does not: anyone who opens the authorization URL can take the `max_age` out that
+ * obliges it.
  *
  * @throws UnaskedError the provider had to ask, and the sign-in is not recent: it would lead to the same request again
  */

@@ -1,5 +1,5 @@
 const maxLength = 2048
-/** Whoever comes after us decodes once or twice. An honest URL inside a URL inside a URL is stable before this. */
+/** A proxy or browser behind us decodes once or twice. An honest URL inside a URL inside a URL is stable before this. */
 const maxDecodings = 4
 /** A program on the user's machine listens there (RFC 8252, section 7.3). */
 const loopback = /^http:\/\/(?:127\.0\.0\.1|\[::1\]):([1-9]\d{0,4})(?=[/?#]|$)/
@@ -25,7 +25,7 @@ export function isProgram(returnTo: string, origins: Iterable<string>): boolean 
   return !returnTo.startsWith('/') && listedOrigin(returnTo, origins) === null && loopbackOrigin(returnTo) !== null
 }
 
-/** Where to redirect the browser: a path leads to the web app's origin, if there is one. */
+/** The URL that the browser is redirected to: a path leads to the web app's origin, if there is one. */
 export function redirectTarget(returnTo: string, appUrl: string | undefined): string {
   return appUrl !== undefined && returnTo.startsWith('/') ? appUrl + returnTo : returnTo
 }
@@ -49,7 +49,7 @@ function listedOrigin(value: string, origins: Iterable<string>): string | null {
 }
 
 /**
- * Every form that decoding may turn it into must stay, too: whoever comes after us may decode once more than we do. One
+ * Every form that decoding may turn it into must stay, too: a proxy or browser may decode once more than we do. One
  * that is coded more often than anyone honest would is refused, because each decoding costs time.
  */
 function staysOnOrigin(path: string): boolean {

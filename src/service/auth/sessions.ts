@@ -147,7 +147,7 @@ export function findLoginsOf(db: Db, headers: TokenHeaders, now: number): Return
   return findSessions(db, [...tokensOf(headers, 'session'), ...tokensOf(headers, 'refresh')], now)
 }
 
-/** As many as a head can have: of those that no sign-in has made, none may hide the one that is valid. */
+/** All tokens that a head has: one that no sign-in has made must not hide the valid one. */
 function tokensOf(headers: TokenHeaders, kind: TokenKind): SentToken[] {
   const tokens: SentToken[] = []
   for (const token of sentValues(headers, kind))

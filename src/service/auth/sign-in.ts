@@ -36,9 +36,10 @@ export class DisabledUserError extends Error {}
 export class ClosedError extends Error {}
 
 /**
- * Creates the user at the first sign-in, and a login with its two tokens, all or nothing. Uses the attempt up, and ends the
- * logins that the browser had, whose cookies it overwrites: whoever distrusts one signs in again. The provider's tokens of
- * those are not revoked, because some providers would end what they have just begun for the same user.
+ * Creates the user at the first sign-in, and a login with its two tokens, all or nothing. Uses the attempt up, and ends
+ * the logins that the browser had, whose cookies it overwrites: a person who distrusts one signs in again. The
+ * provider's tokens of those are not revoked, because some providers would end what they have just begun for the same
+ * user.
  */
 export async function signIn(
   parts: SignInParts,

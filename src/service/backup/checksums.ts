@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises'
 /** Beside what a backup has. SQLite's own check sees no changed byte in a ciphertext. `sha256sum --check` reads it, too. */
 const sumsFile = 'SHA256SUMS'
 
-/** By the path of a file in its folder. */
+/** Keyed by the path of a file in its folder. */
 export type Checksums = ReadonlyMap<string, string>
 
 export async function checksumOf(path: string): Promise<string> {

@@ -86,7 +86,7 @@ function beginAgain(copy: Sqlite.Database, subject: string): void {
   becomeOneFile(copy)
 }
 
-/** Without a log. The service turns WAL on again when it starts. */
+/** Ends WAL. The service turns it on again when it starts. */
 export function becomeOneFile(sqlite: Sqlite.Database): void {
   sqlite.pragma('journal_mode = DELETE')
 }

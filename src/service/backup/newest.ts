@@ -6,10 +6,10 @@ import { openShelf, sourceOf } from './schedule.ts'
 import { byAge } from './shelf.ts'
 
 /**
- * The name of the newest backup of the database that is here; where none is, of all, if they are of one database. One that cannot
- * be read may be of this database: it is taken, so that whoever tries it says why.
+ * The name of the newest backup of this database; without a database, the newest of all, if they are of one database.
+ * One that cannot be read may be of this database: it is taken, so that opening it reports why.
  *
- * @param tell is told of each that is newer, and why it was passed over
+ * @param tell is called with each newer one, and why it was passed over
  */
 export async function newestBackup(
   config: Config,
@@ -47,7 +47,7 @@ export async function ownLine(config: Config): Promise<string | undefined> {
   return lineOf(sourceOf(config).database).catch(() => undefined)
 }
 
-/** Where the backups are, as it is printed. */
+/** The place of the backups, as commands print it. */
 export function placeOf({ backup, s3 }: Config): string {
   return backup.inBucket && s3 ? s3.bucket : resolve(backup.dir)
 }

@@ -113,7 +113,7 @@ export function scheduleBackups({ everyMs, keep, shelf, line, clockGuard, log, p
   let [newest, failures] = [0, 0]
   const [own, told] = [new Set<string>(), new Set<string>()]
 
-  /** Those of another database may be all that is left of that: a wrong variable must not make them too many. */
+  /** Backups of another database do not count: they may be all that is left of it, after a wrong variable. */
   async function listOwn(): Promise<string[]> {
     const names = await shelf.list()
     for (const name of names) {
@@ -156,7 +156,7 @@ export function scheduleBackups({ everyMs, keep, shelf, line, clockGuard, log, p
       const { oldestFirst, fromFuture } = byAge(await listOwn())
       if (fromFuture.length > 0)
         log.error({ backups: fromFuture }, 'there are backups from the future: look at the clock')
-      // Those must not stop backups until then.
+      // They must not stop backups until then.
       const last = oldestFirst.slice(fromFuture.length).at(-1)
       newest = momentOf(last ?? '') ?? 0
       const age = Date.now() - newest

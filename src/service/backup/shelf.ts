@@ -4,7 +4,7 @@ import { makeFolder } from '../config/folders.ts'
 import { ConfigError } from '../config/values.ts'
 import { lineOf } from './line.ts'
 
-/** Where complete backups are kept. */
+/** Keeps complete backups. */
 export interface Shelf {
   /** The names of the backups. */
   list(): Promise<string[]>
@@ -21,7 +21,7 @@ export interface BackupFacts {
   name: string
   /** Undefined if the bucket tells it to nobody without the key. */
   bytes: number | undefined
-  /** Of one in a folder, some sealed values are tried. */
+  /** If it is in a folder, some sealed values are tried. */
   opens: 'opens with SECRET_KEY' | 'opens with no key of SECRET_KEY' | 'has nothing sealed' | 'cannot be read'
   /** Which database it is of, as `lineOf` says; undefined if it cannot be read. */
   line: string | undefined
@@ -69,7 +69,7 @@ export function byAge(names: string[], now = Date.now()): { oldestFirst: string[
   return { oldestFirst: [...fromFuture, ...names.filter((name) => !isFuture(name)).sort()], fromFuture }
 }
 
-/** Those beyond `keep`, to be removed. The one just made is the newest, even if the clock was set while it was made. */
+/** The names beyond `keep`, to be removed. The one just made is the newest, even if the clock was set while it was made. */
 export function tooMany(names: string[], made: string, keep: number, now = Date.now()): string[] {
   const { oldestFirst } = byAge(
     names.filter((name) => name !== made),

@@ -42,7 +42,7 @@ export async function listUsers({ db }: Pick<Beside, 'db'>, { search = '', json 
   if (!json) console.log(`${users} users, ${bytes} bytes`)
 }
 
-/** Those of a user, newest first. */
+/** Prints a user's sessions, newest first. */
 export async function listSessions({ db }: Pick<Beside, 'db'>, userId: string, { json }: Pick<Listing, 'json'> = {}) {
   await demandAccount(db, userId)
   for (const { id, created_at, last_used_at, user_agent } of await listLogins(

@@ -104,7 +104,7 @@ adminCommand
     }),
   )
 
-/** By the direct connection: a pooler takes neither the limits nor the prepared statements of one. */
+/** Uses the direct connection: a pooler takes neither the limits nor the prepared statements of one. */
 async function withDatabase(work: (database: Beside) => Promise<void>): Promise<void> {
   const database = await openBeside(readConfig(process.env).databaseServer.directUrl, pino({ level: 'silent' }))
   try {

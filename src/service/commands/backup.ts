@@ -80,7 +80,7 @@ function bucketAdvice(bucket: string): string {
   return `The export files are in the bucket ${bucket}, which is not copied: have the store replicate it.`
 }
 
-/** Without SECRET_KEY the sealed values in a backup are lost. With it beside them, they are not secret. */
+/** If SECRET_KEY is lost, the sealed values in a backup are lost. If it lies beside them, they are not secret. */
 function secretAdvice({ secretKeys, dataDir }: Config): string {
   if (secretKeys) return 'SECRET_KEY is not in it. Keep every key of it elsewhere: without it no export key opens.'
   const file = join(dataDir, 'secret.key')

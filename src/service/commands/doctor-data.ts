@@ -144,7 +144,7 @@ export async function examineBackups(config: Config): Promise<Finding[]> {
   }
 }
 
-/** Those of this database. */
+/** Keeps the names of this database's backups. */
 async function namesOf(file: string, shelf: Shelf, names: string[]): Promise<string[]> {
   const line = await lineOf(file).catch(() => undefined)
   if (line === undefined) return names

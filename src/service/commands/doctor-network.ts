@@ -9,7 +9,7 @@ import { openProvider } from '../provider/openid.ts'
 import { type Finding, failure, ok, warning } from './doctor-place.ts'
 
 const callMs = 5_000
-/** By so much the clocks of the provider and of this machine may differ. */
+/** The clocks of the provider and of this machine may differ by this much. */
 const toleranceMs = 30_000
 
 /** The provider's metadata, its clock, and what has to be registered there. */
@@ -58,7 +58,7 @@ export async function examineBucket({ s3 }: Config): Promise<Finding[]> {
   }
 }
 
-/** Where the service listens, and what arrives there. While it runs, it has its ports. */
+/** Checks the address that the service listens on, and what arrives there. While it runs, it has its ports. */
 export async function examineListening(config: Config): Promise<Finding[]> {
   const { host, port, adminHost, adminPort } = config
   const [server, admin] = [createServer(), createServer()]

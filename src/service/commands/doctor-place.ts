@@ -74,7 +74,10 @@ export function examineSignUp({ environment, access, identityProvider, serveApp,
   return [ok('sign-up', says), ...(hasNothing ? [nowhere] : [])]
 }
 
-/** Where the service writes, by the variable that says so. What is within DATA_DIR is left out, but not the backups' folder. */
+/**
+ * The folders that the service writes to, by the variable that names them. Those within DATA_DIR are left out, but not
+ * the backups' folder.
+ */
 export function foldersOf({ dataDir, databaseUrl, exportsDir, s3, backup }: Config): [name: string, path: string][] {
   const file = sqliteFile(databaseUrl)
   const others: [name: string, path: string][] = [

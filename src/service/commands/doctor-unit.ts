@@ -7,7 +7,7 @@ import type { Config } from '../config/config.ts'
 import { fullMemory } from '../load/gate.ts'
 import { type Finding, failure, foldersOf, isWithin, nearest, ok, warning } from './doctor-place.ts'
 
-/** What systemd lets the service do, while this command runs without its bounds. */
+/** The bounds that systemd sets for the service, while this command runs without them. */
 export interface Unit {
   name: string
   /** Undefined if systemd does not tell. */
@@ -69,7 +69,7 @@ function bounds(variable: string, path: string, name: string, properties: Map<st
   return [failure('unit', says, todo)]
 }
 
-/** Without a `-` before it, systemd starts nothing while such a folder is not there: 226/NAMESPACE. */
+/** If no `-` precedes it, systemd starts nothing while such a folder is not there: 226/NAMESPACE. */
 function absent(name: string, user: string, properties: Map<string, string>): Finding[] {
   const demanded = wordsOf(properties, 'ReadWritePaths').filter((folder) => !folder.startsWith('-'))
   return demanded
@@ -85,7 +85,7 @@ function wordsOf(properties: Map<string, string>, name: string): string[] {
   return (properties.get(name) ?? '').split(' ').filter(Boolean)
 }
 
-/** Without links, also where the last folders are not there yet. */
+/** Resolves links, also where the last folders are not there yet. */
 function realPlace(path: string): string {
   const there = nearest(resolve(path))
   return join(realpathSync(there), relative(there, resolve(path)))

@@ -42,7 +42,7 @@ export const doctorCommand = operatorCommand(
 export async function examine(env: Env, unitName?: string): Promise<Finding[]> {
   // The service's user may not see the folders that they are in.
   const early = examineSecretFiles(env)
-  // Without D-Bus, systemd answers root alone.
+  // If there is no D-Bus, systemd answers root alone.
   const unit = unitName === undefined ? undefined : await readUnit(unitName)
   let config: Config
   try {

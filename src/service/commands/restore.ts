@@ -75,7 +75,7 @@ async function tryOut(config: Config, backup: string): Promise<void> {
 interface CopyPlace {
   /** The database beside which the copy is made, and which nobody else uses meanwhile. */
   path: string
-  /** Where export files that are gone come back; undefined if they stay where they are. */
+  /** The folder to which lost export files are restored; undefined if they stay where they are. */
   exportsDir?: string | undefined
   /** Is made for the copy, and removed with it. */
   folder?: string

@@ -118,7 +118,7 @@ function holdSecret(env: Env, name: SecretName): void {
   delete env[`${name}_FILE`]
 }
 
-/** Those of the user; in a container it may have no name, and so none. */
+/** Joins the user's groups; in a container the user may have no name, and so no groups. */
 function joinGroups(uid: number, gid: number): void {
   const { initgroups } = process as { initgroups?: (user: number, group: number) => void }
   try {

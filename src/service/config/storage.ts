@@ -29,7 +29,7 @@ export function databaseUrl(env: Env, dataDir: string): string {
   return value
 }
 
-/** Where LISTEN works: over a pooler that hands out connections by transaction it hears nothing. */
+/** The URL for LISTEN, which hears nothing over a pooler that hands out connections by transaction. */
 export function directDatabaseUrl(env: Env, databaseUrl: string): string {
   const value = secret(env, 'PULSE_DATABASE_URL')
   if (value === undefined) return databaseUrl
@@ -41,7 +41,7 @@ export function directDatabaseUrl(env: Env, databaseUrl: string): string {
 
 /** Other clients of Postgres try several hosts in turn; the driver looks for one with all of their names. */
 function demandOneServer(name: string, value: string): void {
-  // Without a host, the driver takes its default.
+  // A URL that names no host makes the driver use its default.
   const url = URL.parse(value.replace('@/', '@localhost/'))
   const hosts = /^\w+:\/\/([^/?#]*@)?([^/?#]*)/.exec(value)?.[2] ?? ''
   if (`${hosts}${url?.searchParams.get('host') ?? ''}`.includes(',')) {
@@ -110,7 +110,7 @@ export function backup(env: Env, dataDir: string, databaseUrl: string, s3: objec
     everyMs,
     keep,
     inBucket: to === inBucket,
-    /** Where a backup is made. What is sent to the bucket is then removed, so those of a time before it are elsewhere. */
+    /** The folder in which a backup is made. After it is sent to the bucket it is removed, so earlier ones are elsewhere. */
     dir: to === inBucket ? join(dataDir, 'unsent-backup') : to,
   }
 }

@@ -130,7 +130,10 @@ export interface Schema {
   /** The versions of each entity that were replaced, or that lost when they arrived. */
   versions: {
     user_id: string
-    /** Of the change that replaced it, or its own if it lost: greater for what became a version later. */
+    /**
+     * The sequence number of the change that replaced it, or its own if it lost: greater for what became a version
+     * later.
+     */
     sequence: number
     /** When it became a version, by the service's clock. */
     stored_at: number
@@ -179,7 +182,7 @@ export interface Schema {
     /** Increased by each claim; a worker whose fence is no longer the stored one has lost the job. */
     fence: Generated<number>
     lease_until: Generated<number>
-    /** Where the file of a completed export is in the object store. */
+    /** The completed export's file in the object store. */
     object_key: string | null
     /** The export key that the file is encrypted with. */
     key_sealed: string

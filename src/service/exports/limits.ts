@@ -5,7 +5,7 @@ import { deleteExport, type ExportRow, listExports } from '../db/tables/exports.
 import type { LockedUser } from '../db/tables/users.ts'
 
 const { exportsUnfinished: maxUnfinished, exportsKept: maxKept } = quotas
-/** Of a bookmark, a file holds so much beside its ciphertext: a UUID, a SHA-256, the dates and the names of the fields. */
+/** Bytes that a file has for a bookmark beside its ciphertext: a UUID, a SHA-256, the dates and the names of the fields. */
 const bytesPerBookmark = 200
 
 export interface ExportLimits {

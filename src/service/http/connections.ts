@@ -14,7 +14,7 @@ const reserved = 96
  * they hold 32 MiB of memory.
  */
 const mostOfOne = 1024
-/** Where few descriptors are allowed: four addresses are needed to take all connections. */
+/** If few descriptors are allowed, four addresses are needed to take all connections. */
 const shareOfOne = 1 / 4
 /** Connections beyond the others, for what runs on this machine, such as the health check of a container. */
 const kept = 8
@@ -180,7 +180,10 @@ export function serveInOrder(server: HttpServer): void {
   })
 }
 
-/** Runs what it is given in its order, for 10 ms of each turn of the event loop: whoever sends one request at a time comes between. */
+/**
+ * Runs functions in their order, for 10 ms of each turn of the event loop: a client that sends one request at a time
+ * comes between.
+ */
 function takeTurns(): (work: () => void) => void {
   const queue: (() => void)[] = []
   function runSome(): void {

@@ -34,7 +34,7 @@ const overHttps = { 'strict-transport-security': 'max-age=31536000' }
  */
 export async function registerHeads(app: FastifyInstance, config: HeadConfig): Promise<void> {
   const headers = responseHeaders(config)
-  // Without a listener, Node answers it without a body.
+  // If nobody listens, Node answers it without a body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.addHook('onRequest', (request, reply, next) => {
     reply.headers(headers).header('x-request-id', request.id)

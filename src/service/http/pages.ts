@@ -100,7 +100,7 @@ async function registerApp(app: FastifyInstance): Promise<void> {
   const pageHeaders = {
     'content-security-policy': demoPolicy,
     'x-frame-options': 'SAMEORIGIN',
-    // Otherwise whoever answers for names learns which hosts are bookmarked, as soon as a list is shown.
+    // Otherwise the operator of a name server learns which hosts are bookmarked, as soon as a list is shown.
     'x-dns-prefetch-control': 'off',
   }
   const sendPage = fileSender(webFolder, 'index.html')
@@ -193,7 +193,7 @@ const lostWords = {
   },
 }
 
-/** What a person is shown at an address that leads to nothing, if it is not one of the API. Nothing of the address is in it. */
+/** The page for an address that leads to nothing and is not one of the API. It repeats nothing of the address. */
 export function lostPage({ appUrl, serveApp }: PagesConfig) {
   const app = appUrl ?? (serveApp ? '' : undefined)
   const pageIn = (language: keyof typeof lostWords) => {

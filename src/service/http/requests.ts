@@ -66,7 +66,7 @@ export function registerRequests(
     next()
   })
 
-  /** Once: whoever forgets the setting sees it, and nobody can fill the log with it. */
+  /** Logged once: an operator who forgot the setting sees it, and nobody can fill the log with it. */
   function warnOfProxy({ headers, log }: FastifyRequest): void {
     const header = ['x-forwarded-for', 'forwarded'].find((name) => headers[name] !== undefined)
     if (header === undefined) return

@@ -253,7 +253,7 @@ interface PartSerializers {
   serializeElement: Serialize
 }
 
-/** By the schemas of the contract. */
+/** Made from the schemas of the contract. */
 const partSerializers = new WeakMap<object, PartSerializers>()
 
 function serializersOf(reply: FastifyReply): PartSerializers {

@@ -171,7 +171,7 @@ export function createNotices(log: FastifyBaseLogger, carrier?: Carrier): Notice
     subscribe: listeners.subscribe,
     follow(userId, changed) {
       const stop = listeners.follow(userId, changed)
-      // Without a line, the next one follows all, and what was missed until then is made up for.
+      // If the line is down, the next one follows all users, and what was missed until then is made up for.
       const ready = line?.follow([userId]).then(
         () => {},
         () => {},
@@ -194,7 +194,7 @@ export function createNotices(log: FastifyBaseLogger, carrier?: Carrier): Notice
   }
 }
 
-/** Those who listen in this process. A change is told to the followers of its user alone. */
+/** The followers in this process. A change reaches the followers of its user alone. */
 function createListeners() {
   const subscribers = new Set<Subscriber>()
   const followers = new Map<string, Set<{ changed: () => void }>>()

@@ -9,7 +9,7 @@ interface NoticesConfig {
   natsUrls: string[]
 }
 
-/** With SQLite there is one process, with Postgres there may be many. */
+/** SQLite has one process, Postgres may have many. */
 export async function openNotices(config: NoticesConfig, log: FastifyBaseLogger): Promise<Notices> {
   const isAlone = sqliteFile(config.databaseUrl) !== undefined
   return createNotices(log, isAlone ? undefined : await openCarrier(config, log))

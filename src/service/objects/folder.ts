@@ -98,7 +98,7 @@ async function writePieces(file: FileHandle, pieces: AsyncIterable<Uint8Array>, 
   async function write(): Promise<void> {
     await writing
     writing = file.writeFile(gathered.subarray(0, filled))
-    // It may fail before anything waits for it; whoever does then still gets the error.
+    // It may fail before anything waits for it; a later waiter still gets the error.
     writing.catch(() => {})
     ;[gathered, written] = [written, gathered]
     filled = 0

@@ -34,9 +34,9 @@ export interface StoredObject {
 }
 
 /**
- * Where export files are kept. A key comes from `objectKeyOf` and is written once. An object is bound to its export
- * key: a store run by others returns no byte of it without that key, not even the file's header. The local folder ignores
- * the export key, because its files are already encrypted under it.
+ * Keeps export files. A key comes from `objectKeyOf` and is written once. An object is bound to its export key: a store
+ * run by others returns no byte of it without that key, not even the file's header. The local folder ignores the export
+ * key, because its files are already encrypted under it.
  */
 export interface ObjectStore {
   /**

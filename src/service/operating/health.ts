@@ -43,7 +43,7 @@ export function startHealth({ database, objects, provider, notices, clockGuard, 
   const stopping = new AbortController()
   let draining = false
   let driftMs = 0
-  /** By how much this machine's clock had been set, when it agreed with the database's for the last time. */
+  /** The ms that this machine's clock had been set by, when it last agreed with the database's. */
   let agreedMs = 0
 
   function down(): Down[] {
@@ -146,7 +146,7 @@ async function measureDriftMs(readTime: () => Promise<number>): Promise<number> 
   return Math.round((askedAt + Date.now()) / 2 - there)
 }
 
-/** By how much this machine's clock was set since this process began. */
+/** The ms that this machine's clock was set by since this process began. */
 function setMs(): number {
   return Date.now() - (performance.timeOrigin + performance.now())
 }

@@ -8,7 +8,7 @@ const stepRows = 1000
 /** A million bookmarks have a thousand keys: some hundred kB. */
 const usersAtMost = 50
 
-/** Of who has looked at deep pages last: every thousandth bookmark, as long as nothing is written. */
+/** The owners who looked at deep pages last: every thousandth bookmark, as long as nothing is written. */
 const places = new Map<string, Way>()
 
 interface Way extends Pick<LockedUser, 'last_sequence' | 'epoch'> {
@@ -16,8 +16,8 @@ interface Way extends Pick<LockedUser, 'last_sequence' | 'epoch'> {
 }
 
 /**
- * Where the list begins after the newest `skip` bookmarks; undefined if there are no more. The way there is in short steps,
- * which the next page of the list need not take again.
+ * The place where the list begins after the newest `skip` bookmarks; undefined if there are no more. The way there is
+ * in short steps, which the next page of the list need not take again.
  */
 export async function startAfter(
   db: Db,

@@ -11,7 +11,7 @@ interface Parts {
   limits: Pick<Limits, 'countStart'>
 }
 
-/** What two devices send each other by them is the client package's business: `src/client/pair.ts`. */
+/** The client package decides what two devices send each other here: `src/client/pair.ts`. */
 export const pairingOperations: Operations<'getPairing' | 'sendToPairing' | 'endPairing' | 'reservePairing', Parts> = {
   async getPairing({ session, params }, { database, clock }) {
     const found = await findPairing(database.db, session.userId, params.id, clock())

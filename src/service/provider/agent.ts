@@ -8,7 +8,7 @@ export interface ProviderAgent {
 
 /** Connections of their own, apart from whatever else this process calls. */
 export function createAgent(connectTimeout: number, { http, https, none }: Proxies): ProviderAgent {
-  // Where a text is empty, it does not look into the environment by itself.
+  // If a text is empty, the agent does not look into the environment by itself.
   const proxies = { httpProxy: http ?? '', httpsProxy: https ?? '', noProxy: none ?? '' }
   const dispatcher = new EnvHttpProxyAgent({ connectTimeout, ...proxies })
   return { fetch: (url, request) => fetch(url, { ...request, dispatcher }), close: () => dispatcher.close() }

@@ -13,7 +13,7 @@ import {
 } from './provider.ts'
 import { tolerant, unverifiedPayload } from './token-response.ts'
 
-/** By so much the clocks of the provider and of this machine may differ, as in the library. */
+/** The clocks of the provider and of this machine may differ by this much, as in the library. */
 const clockToleranceMs = 30_000
 /**
  * A year. `max_age` obliges the provider to send `auth_time`, and this much lets it go on remembering people. A provider that
@@ -32,7 +32,7 @@ const endings = new Set([
 
 export interface ProviderConfig {
   issuer: string
-  /** Where the metadata is, if not at the issuer: the development provider keeps its issuer on any port. */
+  /** The URL of the metadata, if it is not at the issuer: the development provider keeps its issuer on any port. */
   place?: string
   clientId: string
   clientSecret: string
@@ -197,8 +197,8 @@ export function openProvider(config: ProviderConfig): Provider {
 }
 
 /**
- * Whoever opens the authorization URL can leave out what it asks of the provider, which may not do it either. So the ID
- * token must say when the user signed in.
+ * A person who opens the authorization URL can leave out what it asks of the provider, which may not do it either. So
+ * the ID token must say when the user signed in.
  */
 function demandNewSignIn({ anewSince }: LoginAttempt, { iat, auth_time: signedInAt }: oauth.IDToken): void {
   if (anewSince === undefined) return
@@ -210,7 +210,7 @@ function demandNewSignIn({ anewSince }: LoginAttempt, { iat, auth_time: signedIn
     throw new ProviderRefusedError('OpenID provider says that the user signed in later than it issued the ID token')
 }
 
-/** By the provider's clock alone, so that one that is wrong makes no login old. */
+/** Uses the provider's clock alone, so that a wrong one makes no login old. */
 function authenticatedMsAgo({ iat, auth_time: signedInAt }: oauth.IDToken): number | null {
   return signedInAt === undefined ? null : Math.max(0, iat - signedInAt) * 1000
 }

@@ -25,7 +25,7 @@ export interface Exchanged {
   identity: Identity
   /** Null if the provider issued none. */
   refreshToken: string | null
-  /** Those of the ID token, completed by UserInfo, as the provider has sent them. */
+  /** The claims of the ID token, completed by UserInfo, as the provider sent them. */
   claims: Readonly<Record<string, unknown>>
   /** UserInfo was asked for a claim that the ID token has not, and did not answer. */
   isIncomplete: boolean
@@ -41,7 +41,7 @@ export interface Provider {
   /** As OIDC_ISSUER has it; what the provider itself says may differ by a final slash. */
   issuer: string
   newAttempt(returnTo: string): LoginAttempt
-  /** Of an attempt that is to sign in anew, the prompt is always `login`. */
+  /** If the attempt is to sign in anew, the prompt is always `login`. */
   authorizationUrl(attempt: LoginAttempt, prompt?: 'login' | 'select_account'): Promise<string>
   /**
    * `callback` is the query that the browser came back with. The attempts may differ in their nonces alone; the answer

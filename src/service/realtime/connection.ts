@@ -10,7 +10,7 @@ export const checkEveryMs = 5000
 /** A socket is closed at the first check after this time since its client last sent or read anything, or began a message. */
 const maxQuietChecks = (silenceSeconds * 1000) / checkEveryMs
 const lingerMs = 1000
-/** Of a ping or pong of the protocol, before its data (RFC 6455, section 5.2). */
+/** The header of a ping or pong (RFC 6455, section 5.2). */
 const controlHeaderBytes = 6
 const finalText = 0x81
 /** Lengths that follow in two or eight bytes. */
@@ -177,7 +177,7 @@ export class Connection {
     this.#socket.once('close', () => clearTimeout(timer))
   }
 
-  /** By now the library has answered a protocol violation with its close code. */
+  /** The library has already answered a protocol violation with its close code. */
   #fail(error: Error): void {
     this.#events.failed(error)
     this.#linger()

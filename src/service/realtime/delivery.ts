@@ -66,7 +66,7 @@ export async function deliver(parts: DeliveryParts, userId: string, audience: Au
   return [...audience.connections].some((connection) => isBehind(connection, audience.news))
 }
 
-/** By cursor. */
+/** Sorted by cursor. */
 function listBehind({ connections, news }: Audience): Ready[] {
   return [...connections]
     .filter((connection) => isBehind(connection, news))

@@ -29,7 +29,7 @@ export const unknownDevice = 'unknown'
 /** Changes of one user, written in one transaction, all or none. */
 export interface Intent<Wanted extends EntityKey & MadeBy = Change> {
   caller: Omit<Caller, 'deviceId'>
-  /** By `entityKey`. */
+  /** Keyed by `entityKey`. */
   entities: ReadonlyMap<string, Wanted[]>
   /** The device that syncs with this write; undefined if none does, or none that is known. */
   syncedBy: string | undefined
@@ -55,17 +55,17 @@ export interface SharedData {
 /** All that a write leaves: nothing else is stored. */
 export interface Effects {
   records: RecordRow[]
-  /** Those of them that replace a live record by a live one. */
+  /** The written records that replace a live record by a live one. */
   edits: RecordRow[]
   /** Versions that are replaced, and changes that have lost. */
   versions: VersionRow[]
-  /** Of changes that have lost. */
+  /** The ciphertexts of changes that lost. */
   ciphertexts: Ciphertext[]
   /** Sequence numbers of versions that are restored: their content is current now, so they go first if room is needed. */
   restored: number[]
   /** Entities that now have more versions than are kept of one, and how many more. */
   beyond: (EntityKey & { count: number })[]
-  /** Those whose record stays as it is, once for each version that stays of what it has lost. */
+  /** The entities whose record stays as it is, once for each version that stays of what it has lost. */
   recounted: EntityKey[]
   /** Bytes of ciphertext that it adds, all together and by what has won. */
   added: { all: number; won: number }
@@ -79,6 +79,6 @@ export interface Written {
   /** The user's last sequence number before it. */
   before: number
   epoch: string
-  /** Of each entity, in their order. */
+  /** The verdicts of each entity, in their order. */
   verdicts: Decided[]
 }

@@ -23,7 +23,7 @@ function digestValue({ data_hash }: { data_hash?: string | null }): bigint {
   return hexValue(hash) ?? (hexValue(createHash('sha256').update(hash).digest('hex')) as bigint)
 }
 
-/** Of records in a query, which takes some milliseconds. */
+/** Records of one query, which takes some milliseconds. */
 const pageRows = 500
 
 type Hashed = Pick<RecordsTable, 'sequence' | 'data_hash' | 'deleted_at'>

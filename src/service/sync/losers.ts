@@ -50,7 +50,7 @@ function eventsOf({ change: { entity_type, entity_id, id } }: Loser): EventRange
   return { entity_type, entity_id, ...(edit === id ? { first: id, last: id } : { first: edit, last: `${edit}~~` }) }
 }
 
-/** Of an entity at most as many as it has versions. One that spans all of them finds what they find, and others. */
+/** An entity gets at most as many ranges as it has versions. One that spans all of them finds what they find, and others. */
 function fewRanges(ranges: EventRange[]): EventRange[] {
   const ofEach = Map.groupBy(ranges, entityKey)
   if (ofEach.size === ranges.length) return ranges
@@ -110,7 +110,7 @@ function toRejected(
   }
 }
 
-/** Without those that are kept already, perhaps under an older key of the user: a retried push changes nothing. */
+/** Leaves out those that are kept already, perhaps under an older key of the user: a retried push changes nothing. */
 function withoutKept(losers: Loser[], kept: Told[]): Loser[] {
   const known = new Set(kept.map(versionKey))
   const edits = new Set(kept.map(({ version_id, ...entity }) => editKey(entity, version_id)))

@@ -39,7 +39,7 @@ export async function restoreRecord(
 type Source = SharedData & { data_hash: string }
 type WithData = VersionRow & { data_sequence: number }
 
-/** By default, what a deleted record was before, or what a live one was last before it became what it is. */
+/** The default is what a deleted record was before, or what a live one was last before it became what it is. */
 function choose(kept: VersionRow[], stored: Stored, versionId: string | undefined): Source | undefined {
   const sources = kept.toSorted((one, other) => other.sequence - one.sequence).filter(hasData)
   if (versionId !== undefined) return toSource(firstNamed(sources, versionId))
@@ -47,14 +47,17 @@ function choose(kept: VersionRow[], stored: Stored, versionId: string | undefine
   return toSource(sources.find(({ data_sequence }) => data_sequence === stored.data_sequence))
 }
 
-/** Of several with this id the first to arrive: before its owner has sent it, nobody can know it. */
+/** If several have this id, the first to arrive: before its owner has sent it, nobody can know it. */
 function firstNamed(sources: WithData[], versionId: string): WithData | undefined {
   const arrival = ({ began, sequence }: VersionRow) => began ?? sequence
   const named = sources.filter(({ version_id }) => version_id === versionId)
   return named.sort((one, other) => arrival(one) - arrival(other))[0]
 }
 
-/** What looks like the current one under an older key is passed over, unless nothing else is left: any client can make it look so. */
+/**
+ * A version that looks like the current one under an older key is passed over, unless nothing else is left: any client
+ * can make it look so.
+ */
 function lastBefore(sources: WithData[], { event_id }: Stored): WithData | undefined {
   const before = sources.filter(({ began }) => began !== null)
   return before.find(({ version_id }) => !isEncryptedAnew(event_id, version_id)) ?? before[0]

@@ -9,7 +9,10 @@ import { erasableBytes, maxBytesOf, type QuotaLimits, rowBytes, usedBytes } from
 const maxRows = 2000
 const batchRows = 500
 
-/** What has to go until a user's quota holds: bytes of the oldest versions, and the oldest tombstones of which nothing is kept. */
+/**
+ * The versions and tombstones that go until a user's quota holds: bytes of the oldest versions, and the oldest
+ * tombstones that have no versions.
+ */
 interface Surplus {
   bytes: number
   tombstones: number
@@ -24,8 +27,8 @@ interface Growth {
 }
 
 /**
- * What goes before a write. Undefined for nearly all: a write makes its own room after it has written, so that a user exceeds the
- * quota by one write at most. Only tombstones go before, since what they beat may win then.
+ * The surplus that goes before a write. Undefined for nearly all: a write makes its own room after it has written, so
+ * that a user exceeds the quota by one write at most. Only tombstones go before, since what they beat may win then.
  */
 export function surplusBefore(limits: QuotaLimits, { before, after, added }: Growth): Surplus | undefined {
   const maxBytes = maxBytesOf(limits, before)

@@ -38,7 +38,8 @@ async function eraseSurplus(
   for (const [count, keys] of Map.groupBy(beyond, ({ count }) => count))
     left = subtract(left, await eraseBriefestOf(trx, user.id, keys, count))
   if (recounted.length > 0) await adjustCounts(trx, user.id, recounted, 1)
-  // What is restored is current now. Otherwise the room might be taken from versions that are still to be restored.
+  // The restored versions are current now. Otherwise the room might be taken from versions that are still to be
+  // restored.
   const first = restored.slice(0, Math.ceil(surplusOf(left) / rowBytes))
   if (first.length > 0) left = subtract(left, await eraseVersions(trx, user.id, first))
   return makeRoom(trx, left, { bytes: surplusOf(left), tombstones: 0 })

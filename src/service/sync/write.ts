@@ -176,7 +176,7 @@ async function effectsOf(
   }
 }
 
-/** What the winner replaces, if that was made on a version of which its device may not have seen all. */
+/** The version that the winner replaces, if that was made on a version of which its device may not have seen all. */
 function replacedUnseen({ stored, unseenAfter }: Won): ReplacedUnseen[] {
   return stored && unseenAfter !== undefined && stored.versions > 0 ? [{ ...stored, unseenAfter }] : []
 }

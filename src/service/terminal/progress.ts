@@ -12,7 +12,7 @@ export interface Output {
 
 /** So that the clock beside the bar goes on while the work waits. */
 const drawEveryMs = 1000
-/** Where there is no terminal, somebody reads the lines later, and needs few. */
+/** If there is no terminal, somebody reads the lines later, and needs few. */
 const lineEveryMs = 30_000
 const barLength = 24
 

@@ -4,7 +4,10 @@ import { faultOf } from '../db/engine/probe.ts'
 import { keysOfRows } from '../db/tables/deletions.ts'
 import { type AccountSummary, listAccounts } from '../db/tables/users.ts'
 
-/** Of a user, read by one statement: at worst some hundred MiB pass through the database's cache, and none of them come here. */
+/**
+ * Rows of a user that one statement reads: at worst some hundred MiB pass through the database's cache, and none of
+ * them come here.
+ */
 const rowsAtOnce = 500
 const tables: Record<string, string[]> = { ...keysOfRows, logins: ['id'], exports: ['id'] }
 

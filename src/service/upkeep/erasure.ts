@@ -7,7 +7,10 @@ import { removeExport } from '../exports/remove.ts'
 import type { ObjectStore } from '../objects/store.ts'
 import { UnfinishedSweep } from './unfinished-sweep.ts'
 
-/** By then every request has ended that was let in before the account was deleted, and may still need the user's row. */
+/**
+ * After this time every request has ended that was let in before the account was deleted, and may still need the user's
+ * row.
+ */
 const lingerMs = 600_000
 const accountsAtOnce = 100
 

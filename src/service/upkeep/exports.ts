@@ -31,7 +31,7 @@ async function removeAll(
   stop: AbortSignal,
   list: (offset: number) => Promise<OutdatedExport[]>,
 ): Promise<number> {
-  // Those that could not be removed would be listed again and again: they are passed over until the next sweep.
+  // Files that could not be removed would be listed again and again: they are passed over until the next sweep.
   let [kept, removed] = [0, 0]
   for (let rows = await list(0); rows.length > 0; rows = await list(kept)) {
     for (const row of rows) {

@@ -31,7 +31,7 @@ export interface UserMap {
   values: ReadonlyMap<string, string>
 }
 
-/** What becomes of a user. `target` is the new subject, or stands in for it (`awaitedSubject`). */
+/** The outcome for a user. `target` is the new subject, or stands in for it (`awaitedSubject`). */
 export type Outcome =
   | { does: 'moves'; target: string }
   /** The account that the same person has made at the new provider has nothing stored, and is deleted. */
@@ -46,7 +46,7 @@ export type Outcome =
 
 export type Moved = Outcome & { user: MovableUser }
 
-/** What `moveUsers` would do. It writes nothing. */
+/** The outcomes that `moveUsers` would have. It writes nothing. */
 export async function* planMove(db: Db, move: Move): AsyncGenerator<Moved> {
   const known = await knownAddresses(db, move)
   const taken = new Map<string, string>()
@@ -131,7 +131,7 @@ function targetOf(
   return subject ?? awaitedSubject(value)
 }
 
-/** By what the map names the user; undefined if there is nothing to rely on. */
+/** The key that the map has for the user; undefined if there is nothing to rely on. */
 export function keyOf({ key }: Pick<UserMap, 'key'>, user: MovableUser): string | undefined {
   if (key === 'subject') return user.subject
   return user.email_verified === 1 ? user.email.toLowerCase() : undefined

@@ -25,9 +25,9 @@ export interface Mended {
 type Found = Counters & { digest?: string; miscounted_records?: number }
 
 /**
- * Counts anew what each user stores, while the service runs. Yields each user, with the counters that were wrong and have been
- * mended, if any. Only whoever's seem wrong gets a transaction of their own, which holds up nobody else's writes: one for each
- * would wait for the disk as often.
+ * Counts anew what each user stores, while the service runs. Yields each user, with the counters that were wrong and
+ * have been mended, if any. Only users whose counters seem wrong get a transaction of their own, which holds up nobody
+ * else's writes: one for each would wait for the disk as often.
  */
 export async function* recount({ db, write }: Pick<Database, 'db' | 'write'>): AsyncGenerator<Mended | undefined> {
   for await (const users of pagesOfStored(db)) {

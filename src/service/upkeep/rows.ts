@@ -26,7 +26,7 @@ export const rowSweeps = {
   ),
   /** Whose last message has expired. */
   pairings: inBatches(deleteOldest('pairings', ['user_id'], 'expires_at', (now) => now + 1)),
-  /** Of completed sign-ins whose attempts have expired. */
+  /** Nonces of completed sign-ins whose attempts have expired. */
   nonces: inBatches(deleteOldest('used_nonces', ['nonce'], 'expires_at', (now) => now + 1)),
 }
 

@@ -5,7 +5,7 @@ import type { Database, Db } from './database.ts'
 /** Reasons that keep the database from storing or returning something: a disk that is full or fails, or returns something else than was written. */
 export type Fault = 'full' | 'failing' | 'damaged'
 
-/** By the codes of SQLite and of Node's sync, and the SQLSTATEs of Postgres. */
+/** Recognizes the codes of SQLite and of Node's sync, and the SQLSTATEs of Postgres. */
 const codes: Record<Fault, RegExp> = {
   full: /^(SQLITE_FULL|ENOSPC$|EDQUOT$|53100)/,
   failing: /^(SQLITE_IOERR|EIO$|58030)/,
@@ -21,7 +21,7 @@ const rememberedMs = 60_000
 export interface Faults {
   /** How many errors of each kind there were since the start. */
   counts(): Record<Fault, number>
-  /** Those of the last minute. */
+  /** The faults of the last minute. */
   recent(): Fault[]
 }
 

@@ -42,7 +42,7 @@ type Types<Values> = { [Name in keyof Values]-?: 'text' | 'bigint' }
  *   those of one turn of the event loop as one. No value may be one that Postgres refuses, since the others would fail with it
  */
 export function query<Values, Row>(build: Build<Values, Row>, gathered?: Types<Values>): Query<Values, Row> {
-  /** By the adapter, which a database and its transactions share. */
+  /** Keyed by the adapter, which a database and its transactions share. */
   const compiled = new WeakMap<object, Compiled>()
 
   function compile(db: Db): Compiled {

@@ -4,7 +4,7 @@ import { type Placeholders, type Query, query } from './query.ts'
 
 /** Writes rows of a table, on both databases: its columns are listed once. */
 export interface Table<Row> {
-  /** With their Postgres types. */
+  /** The columns and their Postgres types. */
   columns: Columns<Row>
   /** Adds rows, whose keys must be new: looking for a row to replace is a quarter of the work. */
   insert: Write<Row>
@@ -51,7 +51,7 @@ export type ColumnType = 'text' | 'bigint' | 'integer'
 type Columns<Row> = Record<Column<Row>, ColumnType>
 
 interface Layout<Row> {
-  /** Without a key, no row has a successor: each is only inserted. */
+  /** A table that has no key has no successors of rows: each is only inserted. */
   key?: Column<Row>[]
   /** In which rows that are written together mostly agree. */
   alike: Column<Row>[]
@@ -101,7 +101,7 @@ export function table<Row>(name: string, { key = [], alike, kept = [], columns }
       columns,
       one: query((_, row: Placeholders<Row>) => upsert(all, valuesOf(row))),
       some: batches(all, alike, (shared, own, values) =>
-        // Without a condition, SQLite would take the `on` of a conflict for that of a join.
+        // If there is no condition, SQLite takes the `on` of a conflict for that of a join.
         upsert([...shared, ...own], sql`${selectSome(shared, own, values)} where true`),
       ),
       all: upsertAll,

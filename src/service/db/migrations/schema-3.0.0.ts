@@ -237,9 +237,9 @@ create table heartbeat (
 insert into heartbeat (probed_at) values (0)`
 
 /**
- * By default, Postgres cleans up a table when a fifth of it has changed. Of hundreds of millions of rows that is seldom and
- * takes long; meanwhile the indexes grow, and reads look up rows that are gone. Inserts count too: an index answers alone only
- * where the table's pages are known to be visible to all.
+ * Postgres' default is to clean up a table when a fifth of it has changed. At hundreds of millions of rows that is
+ * seldom and takes long; meanwhile the indexes grow, and reads look up rows that are gone. Inserts count too: an index
+ * answers alone only where the table's pages are known to be visible to all.
  */
 const cleanUpEarly = `set (
   autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,

@@ -37,7 +37,10 @@ const known = query((db, { userId, id }: Placeholders<{ userId: string; id: stri
 /** A bookmark's place in the newest-first list. */
 export type ListKey = Pick<RecordRow, 'created_at' | 'entity_id'>
 
-/** Where in the newest-first list a page begins: that many bookmarks after the one with that key, or after the beginning. */
+/**
+ * The beginning of a page in the newest-first list: that many bookmarks after the one with that key, or after the
+ * beginning.
+ */
 export interface ListStart {
   after?: ListKey | undefined
   skip: number

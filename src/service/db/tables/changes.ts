@@ -24,7 +24,7 @@ const changeColumns = [
 
 export interface PageLimits {
   rows: number
-  /** Of ciphertext; the page ends with the change that reaches this limit. */
+  /** Bytes of ciphertext; the page ends with the change that reaches this limit. */
   bytes: number
 }
 

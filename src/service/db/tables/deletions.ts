@@ -33,7 +33,7 @@ export async function beginDeletion(
 ): Promise<EndedLogin[]> {
   await trx.deleteFrom('identities').where('user_id', '=', userId).execute()
   const profile = { issuer: '', subject: userId, email: '', name: '', avatar_url: '', email_verified: 0 }
-  // Without the key, SECRET_KEY opens none of the exports that somebody may have copied.
+  // Once the key is gone, SECRET_KEY opens none of the exports that somebody may have copied.
   const nobody = { ...profile, export_key_sealed: '' }
   await trx.updateTable('users').set(nobody).where('id', '=', userId).execute()
   const logins = await lockLogins(trx, userId)
@@ -46,7 +46,7 @@ export async function beginDeletion(
   return endLogins(trx, userId, [...logins])
 }
 
-/** Of all users, by id, those after the one with this id. */
+/** All users' deletions after this id, by id. */
 export async function listDeletions(db: Db, after: string, limit: number): Promise<Deletion[]> {
   return db
     .selectFrom('deletions')

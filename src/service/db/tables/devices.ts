@@ -20,7 +20,7 @@ export const { first: findDevice } = query(
       .where('device_id', '=', deviceId),
 )
 
-/** Of those of the devices that are known. */
+/** The cursors of the devices that are known. */
 export async function findCursors(
   trx: Trx,
   userId: string,
@@ -51,7 +51,7 @@ const latest = query((db, { userId }: Placeholders<{ userId: string }>) =>
     .where('user_id', '=', userId),
 )
 
-/** Of a user's devices those after the id `after`, by id. */
+/** A user's devices after the id `after`, by id. */
 export async function listDevices(db: Db, userId: string, after: string, limit: number): Promise<Device[]> {
   return db
     .selectFrom('devices')

@@ -104,7 +104,7 @@ async function erase(trx: Trx, userId: string, sequences: number[], isCounted: b
   return { ...unused, stored_versions: removed.length, ...emptied }
 }
 
-/** Of records that had a version until now. */
+/** Counts records that had a version until now. */
 async function countEmptied(trx: Trx, userId: string, removed: Removed[]) {
   let [emptied, emptiedFrom] = [0, Number.POSITIVE_INFINITY]
   for (const { entity_type, ids } of byType(uniqueKeys(removed))) {

@@ -54,7 +54,7 @@ export async function withdrawExport(trx: Trx, userId: string, id: string) {
   return row.executeTakeFirst()
 }
 
-/** Of one that is withdrawn. */
+/** Deletes an export that was withdrawn. */
 export async function deleteExport(trx: Trx, userId: string, id: string): Promise<void> {
   await trx.deleteFrom('exports').where('user_id', '=', userId).where('id', '=', id).execute()
 }

@@ -29,7 +29,7 @@ export async function replaceKeyring(trx: Trx, { user_id, ...set }: KeyringRow):
   await trx.updateTable('keyrings').set(set).where('user_id', '=', user_id).execute()
 }
 
-/** Those that were replaced after `after`, the last replaced first. */
+/** The keyrings that were replaced after `after`, the last replaced first. */
 export async function listKeyringVersions(db: Db, userId: string, after: number): Promise<KeyringVersionRow[]> {
   return earlierKeyrings(db, userId)
     .selectAll()
@@ -73,7 +73,7 @@ export async function findKeyringVersion(
     .executeTakeFirst()
 }
 
-/** Notes that it is current again, under this revision, so that whoever heard no answer can restore it once more. */
+/** Notes that it is current again, under this revision, so that a client that got no answer can restore it once more. */
 export async function markRestored(
   trx: Trx,
   { user_id, id }: KeyringVersionRow,
@@ -86,7 +86,7 @@ export async function deleteKeyringVersions(trx: Trx, userId: string): Promise<v
   await trx.deleteFrom('keyring_versions').where('user_id', '=', userId).execute()
 }
 
-/** Without the one that was restored and is current. */
+/** Leaves out the one that was restored and is current. */
 function earlierKeyrings(db: Db, userId: string) {
   const current = db.selectFrom('keyrings').select('revision').where('user_id', '=', userId)
   return db.selectFrom('keyring_versions').where('user_id', '=', userId).where('revision', '<', current)

@@ -42,7 +42,7 @@ export async function saveLogin(
   await trx.insertInto('logins').values(login).execute()
 }
 
-/** Of a login that was ended; the provider's token is to be revoked. */
+/** A login that was ended; the provider's token is to be revoked. */
 export type EndedLogin = Pick<Schema['logins'], 'id' | 'user_id' | 'provider_token_sealed'>
 
 /** Ends a login and deletes its tokens. */
@@ -63,7 +63,7 @@ export async function endLogins(trx: Trx, userId: string, ids: string[]): Promis
   return ended
 }
 
-/** With their tokens. */
+/** Logins that one transaction ends, and their tokens. */
 const endedAtOnce = 150
 
 /** Per user. */
@@ -124,7 +124,7 @@ type LoginRow = Pick<
   'id' | 'created_at' | 'authenticated_at' | 'last_used_at' | 'user_agent'
 >
 
-/** Of a user's logins those before the id `before`, newest first: ids are in the order of time. */
+/** A user's logins before the id `before`, newest first: ids are in the order of time. */
 export async function listLogins(
   db: Db,
   userId: string,
@@ -163,9 +163,9 @@ export async function saveUse(trx: Trx, { userId, loginId }: LoginKey, hour: num
 }
 
 /**
- * Keeps the logins, or all of the user's, from ending or being written otherwise before the transaction does. Locks them in
- * the order of their ids, as whoever ends several does, so that no two wait for each other. Returns the ids of those that
- * are there.
+ * Keeps the logins, or all of the user's, from ending or being written otherwise before the transaction does. Locks
+ * them in the order of their ids, as every transaction does that ends several, so that no two wait for each other.
+ * Returns the ids of those that are there.
  */
 export async function lockLogins(trx: Trx, userId: string, ids?: string[]): Promise<Set<string>> {
   const logins = trx.selectFrom('logins').select('id').where('user_id', '=', userId).orderBy('id').forUpdate()

@@ -5,7 +5,7 @@ import { type Answer, type Placeholders, query } from '../engine/query.ts'
 /** A query looks at so many rows, which takes some milliseconds. */
 const pageRows = 1000
 
-/** Where a time or a cursor `to` stands among a user's sequence numbers. */
+/** The place of a time or a cursor `to` among a user's sequence numbers. */
 export interface Place {
   /** The greatest that was given no later than the time `to`, or `to` if that is greater: none is below its time. */
   greatest: number

@@ -74,7 +74,7 @@ export function isEmptyTombstone({
 /** The records of the given entities, in the same order; undefined for unknown ones. */
 export async function findStored(trx: Trx, userId: string, keys: EntityKey[]): Promise<(Stored | undefined)[]> {
   const [key, another] = keys
-  // Of most writes it is one. A list costs SQLite more than the rest of the query.
+  // Most writes have one. A list costs SQLite more than the rest of the query.
   if (key && !another) {
     const { entity_type, entity_id } = key
     return [await oneStored.first(trx, { userId, entity_type, entity_id })]
@@ -107,7 +107,7 @@ export function isOfAny(db: Db, { userId, entity_type, ids }: Placeholders<IdsOf
   return sql<boolean>`user_id = ${userId} and entity_type = ${entity_type} and ${isOneOf(db, 'entity_id', ids)}`
 }
 
-/** With their user. */
+/** The ids and their user. */
 export interface IdsOfType extends Pick<OfType<EntityKey>, 'entity_type' | 'ids'> {
   userId: string
 }
@@ -150,7 +150,7 @@ export async function saveRecords(trx: Trx, rows: RecordRow[], edits: RecordRow[
   ])
 }
 
-/** Of its entity, which the transaction has looked for under the user's lock. */
+/** True if it is the first record of its entity, which the transaction has looked for under the user's lock. */
 function isFirst({ first_sequence, sequence }: RecordRow): boolean {
   return first_sequence === sequence
 }

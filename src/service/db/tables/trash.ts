@@ -29,7 +29,7 @@ export async function listTrash(db: Db, { userId, before, rows, bytes }: Page): 
   let bytesLeft = bytes
   for (let end: number | null = before; end !== null && found.length < rows && bytesLeft > 0; ) {
     if (end !== before) await eventLoopTurn()
-    // Of what has been brought back, as many may be in between as a user has versions.
+    // A user's versions limit the restored records that may lie in between.
     const start: number | null = (await startOfDeleted.one(db, { userId, before: end, rows: deletedAtOnce })).start
     const limits = { rows: rows - found.length, bytes: bytesLeft }
     const part = await trash.all(db, { userId, before: end, start: start ?? 0, ...limits })
@@ -43,7 +43,7 @@ export async function listTrash(db: Db, { userId, before, rows, bytes }: Page): 
 /** Looking at so many takes some milliseconds. */
 const deletedAtOnce = 250
 
-/** Where so many before that one begin; null if there are no more. */
+/** The place where that many deleted records before it begin; null if there are no more. */
 const startOfDeleted = query(
   (_, { userId, before, rows }: Placeholders<{ userId: string; before: number; rows: number }>) => sql<{
     start: number | null

@@ -11,7 +11,7 @@ import { endLogins, lockLogins } from './logins.ts'
 /** A user's counters. Each is updated in the transaction of the write that changes it. */
 export type Counters = Pick<Selectable<Schema['users']>, (typeof counters)[number]>
 
-/** With what is read together with them: the epoch of the sequence numbers, and how many bytes the user may store, if not as many as others. */
+/** The counters, the epoch of the sequence numbers, and the bytes that the user may store, if not the default. */
 interface CountersOfEpoch extends Counters {
   epoch: string
   max_bytes: number | null
@@ -87,7 +87,7 @@ function selectCounters(db: Db, id: RawBuilder<string>) {
   return db.selectFrom('users').select(counters).select(['max_bytes', currentEpoch]).where('id', '=', id)
 }
 
-/** Of those of the users who exist. */
+/** The last sequence numbers of the users who exist. */
 export async function findLastSequences(db: Db, ids: string[]): Promise<Map<string, number>> {
   const rows = await lastSequences.all(db, { ids })
   return new Map(rows.map(({ id, last_sequence }) => [id, last_sequence]))
@@ -100,7 +100,7 @@ const lastSequences = query((db, { ids }: Placeholders<{ ids: string[] }>) =>
     .where(isOneOf(db, 'id', ids)),
 )
 
-/** With whether the service made it, and the user has set none of their own. */
+/** The sealed key. `isServices`: the service made it, and the user has set none of their own. */
 export async function findExportKey(db: Db, id: string): Promise<{ sealed: string; isServices: boolean }> {
   const user = db.selectFrom('users').select(['export_key_sealed', 'export_key_set_at']).where('id', '=', id)
   const { export_key_sealed, export_key_set_at } = await user.executeTakeFirstOrThrow()

@@ -8,7 +8,7 @@ import { isOpen } from './conflicts.ts'
 import { byType, type EntityKey, entityKey, type IdsOfType, isOf } from './records.ts'
 
 export type VersionRow = VersionsTable
-/** With its ciphertext. */
+/** A version and its ciphertext. */
 export type VersionWithData = VersionRow & { encrypted_data: string | null }
 
 /** Added only, as each has a sequence number of its own. */
@@ -43,7 +43,7 @@ export const keptFrom = sql<number>`(stored_at + behind)`
 
 const columns = Object.keys(versions.columns) as (keyof VersionRow)[]
 
-/** Those of one entity before the sequence number `before`, newest first. */
+/** The versions of one entity before the sequence number `before`, newest first. */
 export const { all: listVersions } = query((db, of: Placeholders<Page & EntityKey>) =>
   newestFirst(
     db,
@@ -100,7 +100,7 @@ export const { all: findKept } = query((db, key: Placeholders<EntityKey & { user
   db.selectFrom('versions').select(columns).where(isOf(key)),
 )
 
-/** Of an entity the versions whose event ids lie between these. */
+/** The versions of an entity whose event ids lie between these. */
 export interface EventRange extends EntityKey {
   first: string
   last: string
@@ -146,8 +146,9 @@ export interface ReplacedUnseen extends EntityKey {
 }
 
 /**
- * By `entityKey`, those that came after a version of another device from after that number. One that was overwritten unseen
- * counts, because it may have been merged in, and one of the replacing device: an older copy of its store has forgotten it.
+ * Keyed by `entityKey`: the versions that came after a version of another device from after that number. One that was
+ * overwritten unseen counts, because it may have been merged in, and one of the replacing device: an older copy of its
+ * store has forgotten it.
  */
 export async function findOnUnseen(trx: Trx, userId: string, replaced: ReplacedUnseen[]): Promise<Set<string>> {
   const found = new Set<string>()
@@ -172,7 +173,7 @@ const onUnseen = query(
     )`,
 )
 
-/** Those of the ciphertexts that a version has, of which each may have many: none is looked at. */
+/** The sequence numbers whose ciphertext a version has. A ciphertext may have many versions: none of them is read. */
 export async function findKeptData(trx: Trx, userId: string, sequences: number[]): Promise<Set<number>> {
   if (sequences.length === 0) return new Set()
   const rows = await keptData.all(trx, { userId, list: JSON.stringify(sequences) })

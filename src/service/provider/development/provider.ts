@@ -30,7 +30,7 @@ export async function startDevelopmentProvider({ port, issuer: given, ...client 
   server.on('request', async (request, response) => (await load())(request, response))
   return {
     issuer,
-    /** Where it listens, and where its pages are. */
+    /** The origin it listens on, and its pages. */
     origin,
     /** Loads it, which takes as long as the machine is busy, unless it is loaded. */
     load,

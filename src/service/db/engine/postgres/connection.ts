@@ -38,7 +38,7 @@ class PipelineAdapter extends PostgresAdapter implements Runner, RowWriter {
   }
 }
 
-/** By the executor of a transaction, through which Kysely sends no query before the one before has been answered. */
+/** Keyed by the executor of a transaction, through which Kysely sends one query after the other. */
 const connections = new WeakMap<object, DatabaseConnection>()
 
 /** From now on, the queries of engine/query.ts in this transaction are sent as they come. Postgres answers in their order. */
@@ -134,7 +134,10 @@ function isLasting(error: unknown): boolean {
   return [readOnly, notPrepared].includes(code) || message === 'Query read timeout' || isOutdated(error)
 }
 
-/** What was prepared has columns whose types have changed since. The code alone stands for whatever Postgres cannot do. */
+/**
+ * A prepared statement returns columns whose types have changed since. The code alone stands for everything that
+ * Postgres cannot do.
+ */
 export function isOutdated(error: unknown): boolean {
   return (error as { routine?: string }).routine === 'RevalidateCachedQuery'
 }

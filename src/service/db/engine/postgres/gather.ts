@@ -40,7 +40,7 @@ function gather<Values, Row>({ build, types, alone }: Question<Values, Row>) {
       select place, found.* from unnest(${sql.join(arrays)}) with ordinality as asked (${sql.join(names.map(sql.ref))}, place)
       cross join lateral (select * from ${build(db, asked)} as each limit 1) as found`
   })
-  /** Of this turn. */
+  /** The queries of this turn. */
   let asking: Waiting<Values, Row>[] | undefined
 
   function ask(db: Db, values: Values): Promise<Row | undefined> {
@@ -79,7 +79,7 @@ function gather<Values, Row>({ build, types, alone }: Question<Values, Row>) {
   return ask
 }
 
-/** By the adapter of the database. */
+/** Keyed by the adapter of the database. */
 const answers = new WeakMap<object, Promise<boolean>>()
 
 /** True for Citus, which has users on many servers: a query for several users goes to all of them. */

@@ -54,7 +54,7 @@ class ServiceQueryCompiler extends SqliteQueryCompiler {
   }
 }
 
-/** The driver is synchronous: whoever runs a statement at once has its connection to itself. */
+/** The driver is synchronous: a statement that runs at once has its connection to itself. */
 class SynchronousAdapter extends SqliteAdapter implements Runner, RowWriter {
   readonly pipelines = false
   readonly writeRows = writeInParts

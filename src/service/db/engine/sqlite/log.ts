@@ -27,7 +27,7 @@ export interface WriteAheadLog {
 
 export function openWriteAheadLog(sqlite: Sqlite.Database, path: string): WriteAheadLog {
   const pageBytes = sqlite.pragma('page_size', { simple: true }) as number
-  // By then, checkpoints have failed in the thread for long.
+  // When the log is this long, checkpoints have been failing in the thread for a while.
   sqlite.pragma(`wal_autocheckpoint = ${(4 * maxLogBytes) / pageBytes}`)
   // As an array: of a pragma's row, the driver would compile the function that makes the object each time.
   const readLength = sqlite
@@ -78,7 +78,7 @@ export function openWriteAheadLog(sqlite: Sqlite.Database, path: string): WriteA
       isClosed = true
       await running
       if (file !== undefined) closeSync(file)
-      // By a second close, the number may be another file's.
+      // Before a second close, the number may have become another file's.
       file = undefined
       await thread?.close()
     },

@@ -92,7 +92,7 @@ export function createSqliteWriter(
       })
     } catch (error) {
       if (error instanceof FirstFailed) return first.refuse(error.cause)
-      // Those that wait would meet the same fault, each after as long a wait.
+      // The waiting writes would meet the same fault, each after as long a wait.
       for (let next = takeFirst(); next; next = takeFirst()) writes.push(next)
       for (const write of writes) write.refuse(error)
       return
