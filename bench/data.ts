@@ -11,7 +11,7 @@ export interface Data {
   close(): Promise<void>
 }
 
-/** Of a `postgres:` URL, or of a file. */
+/** Opens a `postgres:` URL, or a file. */
 export async function openData(place: string): Promise<Data> {
   if (place.startsWith('postgres:')) {
     const client = new pg.Client({ connectionString: place })

@@ -25,7 +25,7 @@ const attackMs = 8_000
 const mebibyte = 1024 * 1024
 const maxRatio = 3
 const graceMs = 100
-/** Of the slowest call: it may take as long in any case, and so many times the p99 of the victim alone. */
+/** Limits of the slowest call: it may take this many ms in any case, and this multiple of the p99 of the victim alone. */
 const [minSlowestMs, maxSlowestRatio] = [250, 20]
 const maxStageMs = 60_000
 const afterStageMs = 2_000
@@ -229,7 +229,7 @@ function watchMemory(pid: number): { bytesAboveStart(): number; stop(): void } {
   return { bytesAboveStart: () => peak - idle, stop: () => clearInterval(timer) }
 }
 
-/** Of a process that has ended, nothing can be read. */
+/** A process that has ended cannot be read. */
 function peakOf(pid: number): number {
   try {
     return memoryOf(pid).peak || 0

@@ -124,5 +124,5 @@ export type Target = { atLeast: number } | { atMost: number } | { figureAtMost: 
 /** One round of each. Others than these two are shown beside them. */
 type Contenders = { service: Measure; limit?: Measure } & Record<string, Measure>
 export type Measure = () => Promise<number | Figures>
-/** By name of the line. A contender may leave some out. */
+/** Keyed by the name of the line. A contender may leave some out. */
 export type Figures = Record<string, number>

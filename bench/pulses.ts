@@ -10,7 +10,7 @@ import type { Notices } from '../src/service/notices/notices.ts'
 import { openNotices } from '../src/service/notices/open.ts'
 
 const instances = 60
-/** Of each instance: those who have a socket there. */
+/** Users of each instance who have a socket there. */
 const users = 50
 const perSecond = 600
 const seconds = 10
@@ -106,7 +106,7 @@ async function cpuMs(server: Way['server']): Promise<{ own: number; server: numb
   return { own: (user + system) / 1000, server: ticks.reduce((sum, count) => sum + count, 0) * 10 }
 }
 
-/** Of 10 ms each. */
+/** Ticks of 10 ms each. */
 async function ticksOf(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

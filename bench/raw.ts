@@ -2,7 +2,7 @@ import Sqlite from 'better-sqlite3'
 import pg from 'pg'
 import type { BenchRecord } from './worker/records.ts'
 
-/** Of a `postgres:` URL, or of a file. */
+/** Opens a `postgres:` URL, or a file. */
 export function openRaw(place: string, connections: number): Promise<RawStore> {
   return place.startsWith('postgres:') ? openRawPostgres(place, connections) : openRawSqlite(place)
 }

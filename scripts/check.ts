@@ -14,6 +14,7 @@ const steps: readonly Step[] = [
   ['node', 'scripts/check/names.ts'],
   ['node', 'scripts/check/patterns.ts'],
   ['node', 'scripts/check/words.ts'],
+  ['node', 'scripts/check/comments.ts'],
   ['node', 'scripts/check/lines.ts'],
   ['node', 'scripts/release.ts', '--check'],
   ['redocly', 'lint'],

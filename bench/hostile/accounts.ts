@@ -37,10 +37,10 @@ const hash = 'a'.repeat(64)
 const ciphertext = 'x'
 const hourMs = 3_600_000
 const loginsPerStatement = 500
-/** Of the other logins, so many can be used. */
+/** Tokens that can be used, one for each of that many logins. */
 const tokensInUse = 100
 
-/** Of the change that made this version of this record: those of each round come after all of the one before. */
+/** The sequence of the change that made this version of this record: each round comes after all of the one before. */
 export function sequenceOf({ first, records }: FilledAccount, round: number, record: number): number {
   return first + round * records + record
 }

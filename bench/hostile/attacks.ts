@@ -12,7 +12,7 @@ import { sweep } from './sweep.ts'
 const kibibyte = 1024
 const mebibyte = 1024 * kibibyte
 
-/** By the names of their rows. */
+/** Keyed by the names of their rows. */
 export const attacks: Record<string, Attack> = {
   /** Ten lists of 262 MB each, none of which is read. */
   lists: {
@@ -57,8 +57,8 @@ export const attacks: Record<string, Attack> = {
   },
 
   /**
-   * As many sockets as a user may have, each of which continues from somewhere else: apart by as many records of 64 KiB as
-   * the hub reads at a time, so that no two sockets share a page.
+   * Uses all the sockets that a user may have, each of which continues from somewhere else: apart by as many records of
+   * 64 KiB as the hub reads at a time, so that no two sockets share a page.
    */
   sockets: {
     seed: stored(256 * 16, 64 * kibibyte),

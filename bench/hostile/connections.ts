@@ -33,7 +33,7 @@ export async function send(target: AttackTarget, { operation, path, headers = {}
   return { status: answer.statusCode, text: await answer.body.text() }
 }
 
-/** So many callers, each of which calls again soon after it is answered, and later if it is refused. */
+/** Starts callers, each of which calls again soon after it is answered, and later if it is refused. */
 export function repeat(callers: number, call: () => Promise<{ status: number }>): void {
   for (let caller = 0; caller < callers; caller++) void loop()
   async function loop(): Promise<void> {

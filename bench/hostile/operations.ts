@@ -9,7 +9,7 @@ import { type FilledAccount, sequenceOf, tokenOf } from './accounts.ts'
 
 /** The parts of a call beside its operation's method and path, and the account's cookie. */
 export interface HostileCall {
-  /** Of the bookmark, version, device, export or login that the path names. */
+  /** The bookmark, version, device, export or login that the path names. */
   id?: string
   query?: string
   headers?: Record<string, string>
@@ -27,7 +27,10 @@ export interface HostileCaller {
 /** Calls that are made at once have numbers, from 0 on. */
 type Prepare = (caller: HostileCaller, number: number) => HostileCall | Promise<HostileCall>
 
-/** Of every operation the calls that cost the service most. An operation without one, and a name of none, do not compile. */
+/**
+ * The calls of every operation that cost the service most. An operation without one, and a name that no operation has,
+ * do not compile.
+ */
 export const callsOf: Record<OperationId, Record<string, Prepare>> = {
   getHealth: { plain: () => ({}) },
   startLogin: {
@@ -160,7 +163,7 @@ export interface SocketCall {
   changes?: number
 }
 
-/** Of every message of the contract what a socket does to make it cost most, whoever sends it. */
+/** The behaviour of a socket that makes a message of the contract cost most, from either side. */
 export const socketCallsOf: Record<MessageName, (account: FilledAccount, socket: number, size: number) => SocketCall> =
   {
     ConnectedMessage: () => ({ messages: [] }),
@@ -210,7 +213,7 @@ function changeOf(own: Partial<Schemas['Change']>): object {
   return { id: randomUUID(), ...common, ...content, ...own }
 }
 
-/** As long as they get. The service looks at its form alone. */
+/** A keyring of the greatest length. The service looks at its form alone. */
 function keyring(revision: number): Schemas['Keyring'] {
   const [example] = openapi.components.schemas.Keyring.properties.keyring.examples as [string]
   const others = example.length + ',"padding":""'.length

@@ -4,13 +4,13 @@ import type { Person } from './accounts.ts'
 import { upgradeText } from './connections.ts'
 import type { SocketCall } from './operations.ts'
 
-/** Of a person who is not the victim. */
+/** Sockets of a person who is not the victim. */
 export interface SocketsOf {
   port: number
   person: Pick<Person, 'userId' | 'session'>
   count: number
   callOf(socket: number): SocketCall
-  /** Whoever is on the other end may never answer. */
+  /** The other end may never answer. */
   signal?: AbortSignal
 }
 

@@ -12,7 +12,7 @@ const pushEveryMs = 120
 const everyMs = 1_000
 const loginEveryMs = 2_000
 const pingEveryMs = 250
-/** Whoever waits longer has given up. */
+/** A person who waits longer has given up. */
 const patienceMs = 20_000
 
 export interface Felt {
@@ -42,7 +42,7 @@ export async function startVictim(port: number, { userId, session }: Person): Pr
   socket.on('message', (data) => {
     const message = JSON.parse(data.toString())
     if (message.type === 'sync') arrivals.get(message.event.id)?.()
-    // Whoever answers none is taken for gone after a while.
+    // A client that answers no ping is taken for gone after a while.
     if (message.type === 'ping') socket.send(JSON.stringify({ type: 'pong' }))
   })
   const closed = new Promise<boolean>((resolve) => socket.once('close', () => resolve(false)))
@@ -156,7 +156,7 @@ async function dump(body: Body): Promise<void> {
   await body.dump()
 }
 
-/** As long as those of real apps, so that it does not fit into a last gap. */
+/** A path of the length that real apps have, so that it does not fit into a last gap. */
 function newReturnTo(): { returnTo: string } {
   return { returnTo: `/bookmarks/${uuidv7()}?sort=newest&from=sign-in` }
 }

@@ -6,7 +6,7 @@ import type { Account } from '../worker/apis.ts'
 
 const small = 1_000
 const asked = ['push', 'pull', 'list page 1', 'status']
-/** Whoever has 1,000 bookmarks has no page 100. */
+/** A person who has 1,000 bookmarks has no page 100. */
 const sizes = [
   { size: '100,000 bookmarks', bookmarks: 100_000, quick: 10_000, asked: [...asked, 'list page 100'] },
   { size: '1,000,000 bookmarks', bookmarks: 1_000_000, quick: 10_000, asked: [...asked, 'list page 100'] },

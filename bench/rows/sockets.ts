@@ -7,7 +7,10 @@ const fanOutLimit =
   '`ws`, and a Fastify route that commits what it gets with the driver alone, synced to disk, and sends it to each socket'
 const socketsEach = 200
 const settleMs = 1_500
-/** Those are open before. What a process takes once, such as room for young objects and for compiled code, is no socket's. */
+/**
+ * They are open before. Memory that a process takes once, such as room for young objects and for compiled code, is no
+ * socket's.
+ */
 const shareOfFirst = 0.4
 const kibibyte = 1024
 

@@ -49,7 +49,7 @@ export function memoryOf(pid: number): { now: number; peak: number } {
 interface ServiceOptions {
   people?: number
   fill?: Fill
-  /** Of the service, beside those of all. */
+  /** Variables of the service, beside those of all. */
   env?: Record<string, string>
 }
 

@@ -96,7 +96,8 @@ const pocketbase: Api = {
     ),
   create: (account, record) => json(account, path, toBody(account, record)),
   pull: (account, page) => list(account, `user='${account.user}'`, page),
-  // The newest record, for a device to compare: whoever asks again and again by a filter that finds nothing is made to wait.
+  // The newest record, for a device to compare: a client that asks again and again by a filter that finds nothing is
+  // made to wait.
   pullNothing: (account) => get(account, `${path}?perPage=1&skipTotal=1&sort=-updated`),
   async listen(account, _device, onMessage) {
     const connected = Promise.withResolvers<string>()

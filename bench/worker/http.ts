@@ -1,7 +1,7 @@
 import { Pool } from 'undici'
 import type { Request } from './apis.ts'
 
-/** Where a page says what comes next. */
+/** The characters at a page's end that say what comes next. */
 const endLength = 300
 
 interface Connections {
@@ -52,7 +52,7 @@ export function connect(origin: string, connections: number): Connections {
   }
 }
 
-/** As many at a time as there are connections; resolves with the results in order. */
+/** Runs one for each connection at a time; resolves with the results in order. */
 export async function together<Item, Result>(
   connections: number,
   items: Item[],

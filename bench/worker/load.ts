@@ -159,7 +159,7 @@ export async function askAlone(account: Account, { times }: { times: number }): 
   return figures
 }
 
-/** Of each request in ms, one after another. */
+/** The ms of each request, one after another. */
 async function timesOf(
   server: ReturnType<typeof connect>,
   times: number,

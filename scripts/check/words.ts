@@ -10,7 +10,7 @@ const telling = /^(tell|setFault|setFailure|confirm|alert|ToldError)$/
 /** Two words, or one with a capital letter, as texts for people are. */
 const prose = /\p{L}{2} \p{L}{2}|^\p{Lu}\p{Ll}+[.:…!?]?$|\p{L}[.…!?]$/u
 
-/** Where a text like that is for programs: classes, selectors, errors that nobody is shown. */
+/** Places of texts for programs: classes, selectors, errors that nobody is shown. */
 const programs = /^(class|className|autocomplete|rel|d|viewBox|preserveAspectRatio)$/
 const calls = /^(Error|querySelector|querySelectorAll|closest|matches|matchMedia|warn|error)$/
 

@@ -26,7 +26,7 @@ export function runCluster(): Promise<void> {
 interface Cluster {
   url: string
   instances: Instance[]
-  /** Where the database, the exports and the logs are. */
+  /** Folders of the database, the exports and the logs. */
   places: string[]
 }
 

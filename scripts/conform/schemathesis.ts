@@ -44,7 +44,7 @@ export interface SchemathesisRun {
   id?: string
   /** Number of cases for each operation and phase. */
   examples: number
-  /** Where the traffic is recorded (NDJSON; the writer of HAR ends at the first strange cookie). */
+  /** The file that records the traffic (NDJSON; the writer of HAR ends at the first strange cookie). */
   report: string
 }
 
@@ -58,7 +58,7 @@ export async function runSchemathesis(program: string, options: SchemathesisRun)
     ...(include ? ['--include-operation-id-regex', `^(${include})$`] : []),
     ...['--exclude-operation-id-regex', `^(openRealtime${exclude ? `|${exclude}` : ''})$`],
   ]
-  // Of nobody, all is refused.
+  // A caller without a session is refused everywhere.
   const warnings = session === 'none' ? ['--warnings', 'off'] : []
   const size = ['--max-examples', `${examples}`, ...warnings]
   const args = ['--config-file', config, 'run', contract, '--url', url.origin, ...which, ...size]

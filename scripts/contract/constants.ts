@@ -20,8 +20,8 @@ export function operationList(contract: Contract): string {
 }
 
 /**
- * By default the document's own requirement applies: the session cookie. Nothing is checked of an operation that takes any
- * cookie or none, as signing out does: it reads them itself.
+ * The default is the document's own requirement: the session cookie. An operation that takes any cookie or none, such
+ * as signing out, is not checked: it reads them itself.
  */
 function securityOf(security: Operation['security']): string {
   if (security === undefined) return 'sessionCookie'
@@ -41,7 +41,7 @@ export function limitList(contract: Contract): string {
   return `${limitsOfSchemas(contract, (name) => !isOfKeyring(name))}\n/** Of a user. */\nexport const quotas = ${quotas} as const\n`
 }
 
-/** Those of a keyring, in a file of their own: a page loads them once it opens a vault. */
+/** The limits of a keyring, in a file of their own: a page loads them once it opens a vault. */
 export function keyringLimitList(contract: Contract): string {
   return limitsOfSchemas(contract, isOfKeyring)
 }

@@ -35,7 +35,7 @@ export type Operation = OpenAPIV3_1.OperationObject<Extensions>
 export type Parameter = OpenAPIV3_1.ParameterObject
 export type Response = OpenAPIV3_1.ResponseObject
 export type RequestBody = OpenAPIV3_1.RequestBodyObject
-/** Those in the contract's components are its errors. */
+/** Examples in the contract's components are its errors. */
 export type Example = OpenAPIV3_1.ExampleObject & { 'x-status'?: number }
 export type Schema = OpenAPIV3_1.SchemaObject
 export type Referable<T extends object> = T | OpenAPIV3_1.ReferenceObject

@@ -18,7 +18,7 @@ interface Story {
   baseUrl: URL
   /** The bookmark file of a browser. */
   file: string
-  /** Where the bookmark file made from the backup goes. */
+  /** The bookmark file that is made from the backup. */
   copy: string
 }
 
@@ -161,7 +161,7 @@ type Edits = Record<'lost' | 'won', PlaintextBookmark>
 /** Both edit one bookmark, and neither hears of the other. The phone's edit is the older one: it must lose. */
 async function editOffline(laptop: Device, phone: Device, { lost, won }: Edits): Promise<void> {
   await phone.sync.put(lost)
-  // By their clocks: of two edits in the same millisecond, the phone's would win.
+  // The devices' clocks decide: of two edits in the same millisecond, the phone's would win.
   const editedAt = await phone.editedAt(lost.id)
   while ((await laptop.now()) <= editedAt) await sleep(1)
   await laptop.sync.put(won)

@@ -131,7 +131,7 @@ interface ApiMember {
   name: string
   code: string
   text: string
-  /** Of its documentation, by kind: `param`, `returns`, `throws`. */
+  /** The documentation's tags, by kind: `param`, `returns`, `throws`. */
   tags: { kind: string; name: string; text: string }[]
 }
 
@@ -168,7 +168,7 @@ function describe(name: string, symbol: ts.Symbol, known: Known): ApiSymbol {
   return { ...described, kind: 'value', code: `const ${name}: ${type}` }
 }
 
-/** Of an overloaded function, those that callers see. */
+/** An overloaded function has the signatures that callers see. */
 function signatures(declarations: ts.Declaration[]): string {
   const functions = declarations.filter(ts.isFunctionDeclaration)
   const seen = functions.length > 1 ? functions.filter(({ body }) => !body) : functions
@@ -232,7 +232,7 @@ function originalOf(symbol: ts.Symbol, checker: ts.TypeChecker): ts.Symbol {
   return symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
 }
 
-/** Those that callers may use, without the name of an error, which is that of its class. */
+/** The members that callers may use, but not the name of an error, which is that of its class. */
 function membersOf(members: Iterable<ts.ClassElement | ts.TypeElement>, checker: ts.TypeChecker): ApiMember[] {
   return [...members].flatMap((member) => {
     const isHidden =

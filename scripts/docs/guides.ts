@@ -78,7 +78,7 @@ const order = {
     'docs/decisions/development-provider.md',
   ],
 }
-/** Where the name of a page, or its title, is not that of the file. */
+/** Pages whose name or title is not that of the file. */
 const names: Record<string, { page: string; title: string }> = {
   'docs/using/index.md': { page: 'using.html', title: 'Using it' },
   'docs/using/de/index.md': { page: 'de/using.html', title: 'So benutzen Sie es' },
@@ -88,7 +88,7 @@ const names: Record<string, { page: string; title: string }> = {
 }
 const first = 'docs/index.md'
 
-/** Where a sample names the service: in `/docs` of a running service, this is replaced by its own address. */
+/** The service's address in a sample: in `/docs` of a running service, this is replaced by its own address. */
 export const sampleOrigin = 'http://127.0.0.1:3000'
 /** Samples of the guides call a service in production by this address. */
 const exampleOrigin = 'https://sync.example.org'
@@ -168,7 +168,7 @@ function listOf(guides: Guide[]): string {
     .join('')
 }
 
-/** What the site has as it is, for clients in other languages: its path in the repository, and there. */
+/** The files that the site has as they are, for clients in other languages: the path in the repository, and there. */
 export const plainFiles = new Map([
   ...['openapi.yaml', 'asyncapi.yaml', 'workflows.arazzo.yaml'].map((name): [string, string] => [name, name]),
   ...readdirSync(new URL('test/vectors/', root)).map((name): [string, string] => [
@@ -177,7 +177,7 @@ export const plainFiles = new Map([
   ]),
 ])
 
-/** Where a link leads; undefined for a file of the repository that is none of the pages. */
+/** Resolves a link; undefined for a file of the repository that is none of the pages. */
 export type Resolve = (to: string) => string | undefined
 
 /**

@@ -28,9 +28,9 @@ interface Site {
   /** The folder of the pages. */
   source: string
   sidebar: Sidebar
-  /** Of the pages in German. */
+  /** The sidebar of the pages in German. */
   german: Sidebar
-  /** Where each exported name of the client package is described. */
+  /** The page that describes each exported name of the client package. */
   names: Map<string, string>
   /** The operations of the contract, as the search indexes them. */
   operations: string

@@ -98,7 +98,10 @@ function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }
 
-/** Where the call alone would not do, or could harm an account: what is stored must be encrypted under its keys. */
+/**
+ * Samples written by hand: the call alone would not do, or could harm an account, because what is stored must be
+ * encrypted under its keys.
+ */
 const written: Record<string, (call: Call) => string> = {
   createBookmark: () => `${openVaultFirst('encryptBookmark')}
 const bookmark = { id: crypto.randomUUID(), ${content} }

@@ -147,7 +147,7 @@ export class Caller {
     this.userId = user.user_id
   }
 
-  /** Where the provider sends the browser of who has typed their name there. */
+  /** The address to which the provider sends the browser of a person who has typed their name there. */
   async callback(): Promise<URL> {
     const { authorizationUrl } = (await this.call('startLogin')) as { authorizationUrl: string }
     return new URL(await signInAt(authorizationUrl, this.name))

@@ -61,7 +61,7 @@ function printExplained(explained: Explained, database: string): void {
 
 interface Line {
   file: string
-  /** Of its first function. */
+  /** The first function's place. */
   at: number
   names: Set<string>
 }

@@ -36,7 +36,7 @@ export function watchStatements(): void {
   pg.Client.prototype.query = watched as typeof pg.Client.prototype.query
 }
 
-/** Those since the last call. */
+/** The statements since the last call. */
 export function takeStatements(): Statement[] {
   return statements.splice(0)
 }

@@ -12,7 +12,7 @@ export interface TracedFunction {
 
 export interface FunctionEntry {
   entered: TracedFunction
-  /** By `performance.now()`. */
+  /** The time by `performance.now()`. */
   at: number
 }
 

@@ -76,7 +76,7 @@ async function expireOnce(call: MockCall, forward: Forward): Promise<MockAnswer>
   )
 }
 
-/** Of a session that is sent as a bearer token, nothing stays valid. */
+/** A session that is sent as a bearer token leaves nothing valid. */
 function withTokens(call: MockCall, cookie: string): MockCall {
   const { authorization } = call.headers
   return { ...call, headers: { ...call.headers, cookie, ...(authorization && { authorization: 'Bearer expired' }) } }

@@ -7,7 +7,7 @@ const root = new URL('../../', import.meta.url)
 const run = promisify(execFile)
 const folder = new URL('dist/client/', root)
 
-/** Of the package, and which module of src/ each one is. */
+/** The package's entry points, and the module of src/ that each one is. */
 export const entryPoints = {
   '.': 'client/index',
   './calls': 'client/calls',

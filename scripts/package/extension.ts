@@ -46,7 +46,7 @@ export async function buildExtension(): Promise<void> {
   }
 }
 
-/** What a test or a build reads of a manifest. */
+/** The fields of a manifest that a test or a build reads. */
 interface Manifest {
   permissions: string[]
   optional_host_permissions: string[]

@@ -155,7 +155,7 @@ function license({ name, folder, builtInto, isHelper }: Part): Licensed {
   return { name: label, licence, texts }
 }
 
-/** Of alternatives, one is enough. */
+/** One of several alternatives is enough. */
 function isAccepted(licence: string): boolean {
   const alternatives = licence.replaceAll(/[()]/g, '').split(' OR ')
   return alternatives.some((alternative) => accepted.includes(alternative))

@@ -24,7 +24,7 @@ const oneCommand = {
   reseal: 'reseal',
   admin: 'admin',
 }
-/** With the option that deployments give Node: without it, it uses a fifth more memory. */
+/** Gives Node the option that deployments give it; it uses a fifth more memory if this is missing. */
 const shebang = '#!/usr/bin/env -S node --max-semi-space-size=16\n'
 /** An installation puts these on the PATH. Without a command, the second serves. */
 const programs = { ebs: 'ebs.mjs', 'encrypted-bookmark-sync': 'encrypted-bookmark-sync.mjs' }
@@ -57,7 +57,7 @@ export async function buildService(folder = serviceFolder): Promise<void> {
     // Identifiers stay as they are, because logs show those of classes and functions. `keepNames` would name each closure
     // again whenever one is made, which takes a tenth of a small request. `minifySyntax` would cost a fifth of a full pull.
     minifyWhitespace: true,
-    // Of a text with other than ASCII characters, Node keeps two bytes of each.
+    // Node keeps two bytes of each character if a text has any that is not ASCII.
     legalComments: 'external',
     banner: { js: require },
     // Sign-ins of development need a package that production does without.

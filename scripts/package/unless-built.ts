@@ -48,7 +48,7 @@ export async function unlessPartBuilt(part: string, build: () => Promise<void>):
   await unlessBuilt(`part-${part}`, part === 'service' ? withService : sources, build, `dist/${part}`)
 }
 
-/** For whoever builds parts of dist/ in another way. */
+/** Used by builds that make parts of dist/ in another way. */
 export async function forgetBuilt(): Promise<void> {
   for await (const stamp of glob('dist/.built-*')) await rm(stamp)
 }

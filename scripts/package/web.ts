@@ -48,7 +48,7 @@ export async function buildWeb(): Promise<void> {
     entryPoints: { 'service-worker': pathOf('offline/service-worker.ts') },
     define: { builtFiles, buildHash: JSON.stringify(hashOf(builtFiles)) },
   })
-  // By itself, and not among what is kept for offline: few need it, and it is large.
+  // Built by itself, and not among the files kept for offline: few need it, and it is large.
   const strength = await build({
     ...options,
     entryPoints: { strength: pathOf('vault/strength-worker.ts') },
@@ -68,7 +68,7 @@ function pathOf(name: string): string {
   return fileURLToPath(new URL(name, source))
 }
 
-/** Without these, the browser learns of the files that the page begins with one after another. */
+/** Links that let the browser load the files that the page begins with at once, and not one after another. */
 function preloads({ outputs }: Metafile): string {
   const entry = Object.keys(outputs).find((path) => path.endsWith('/app.js')) as string
   const loaded = new Set([entry])

@@ -4,7 +4,7 @@ import type { BrowserContext, Page } from 'playwright-core'
 import type { Answer } from '../../src/extension/app/platform.ts'
 import type { Settings } from '../../src/extension/app/settings.ts'
 
-/** What `npm run build -- extension` has made. */
+/** The output of `npm run build -- extension`. */
 const built = new URL('../../dist/extension/chrome/', import.meta.url)
 /** Nothing listens there. */
 const origin = 'http://127.0.0.1:9'

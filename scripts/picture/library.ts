@@ -1,4 +1,7 @@
-/** What a person may have after some years: long titles, none, other scripts, code, notes, and a folder in folders. */
+/**
+ * Bookmarks that a person may have after some years: long titles, none, other scripts, code, notes, and a folder in
+ * folders.
+ */
 const folders: Record<string, readonly Link[]> = {
   Reading: [
     [

@@ -12,14 +12,14 @@ export async function comeToDoor(page: Page): Promise<void> {
   await page.locator('.signed-in-as').waitFor()
 }
 
-/** As far as the recovery code. */
+/** Goes on until the recovery code. */
 export async function choosePassphrase(page: Page): Promise<void> {
   for (const name of ['passphrase', 'repeated']) await page.fill(`[name=${name}]`, passphrase)
   await page.click('form [type=submit]')
   await page.locator('#recovery-code').waitFor()
 }
 
-/** Whoever has the code on paper. */
+/** Acts as a person who has the code on paper. */
 export async function confirmCode(page: Page): Promise<void> {
   await page.click('.button.primary')
   await upToDate(page)

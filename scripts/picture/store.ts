@@ -22,7 +22,7 @@ export const inStep: WorkerState = {
 const titles = ['RFC 9106', 'Trains', 'Maps', 'Weather', 'Bread', 'Local-first software']
 const held = { browser: titles.map((title, id) => ({ id: `${id}`, title })), devices: [] }
 
-/** By the name of the picture: a page of the extension, and how its worker is. */
+/** Keyed by the name of the picture: a page of the extension, and how its worker is. */
 const pictures: Record<string, [page: string, answer: Answer]> = {
   '1-set-up': ['start', { state: { ...inStep, setup: 'new', sync: null, browser: null } }],
   '2-in-step': ['popup', { state: inStep }],

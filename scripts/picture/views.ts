@@ -211,7 +211,7 @@ const focus = (page: Page, title: string) => row(page, title).focus()
 /** The one that some scenes are about. */
 const focusFirst = (page: Page) => page.locator('.row:not(:has(.folder)) [data-main]').first().focus()
 
-/** What is to be seen of the views that show one thing. */
+/** The address of a view that shows one thing. */
 async function addressOf(page: Page, view: string): Promise<string> {
   const rests: Record<string, string> = {
     tag: 'recipes',
@@ -331,7 +331,7 @@ const scenes: Record<string, Scene> = {
     await button.click()
     await page.frameLocator('#beside iframe').locator('[name=secret]').waitFor()
     return async () => {
-      // Where there is room for one of the two alone.
+      // A narrow screen has room for one of the two alone.
       const first = page.locator('.device-tabs button').first()
       if (await first.isVisible()) await first.click()
       await button.click()

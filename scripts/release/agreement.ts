@@ -5,7 +5,7 @@ import { nodeVersion } from './node.ts'
 
 const root = new URL('../../', import.meta.url)
 
-/** Where the version stands, and how. */
+/** The files that name the version, and the form in which they do. */
 const places: Record<string, RegExp> = {
   'package.json': /^ {2}"version": "(.*)"/m,
   'package-lock.json': /^ {2}"version": "(.*)"/m,
@@ -42,7 +42,7 @@ export function compareVersions(
   return { version, faults: [...others, ...tags, ...sums] }
 }
 
-/** Of this commit, those that name a version. A folder that is no checkout has none. */
+/** The tags of this commit that name a version. A folder that is no checkout has none. */
 function tags(): string[] {
   try {
     const printed = execFileSync('git', ['tag', '--points-at', 'HEAD', '--list', 'v*'], {

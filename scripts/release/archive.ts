@@ -3,14 +3,14 @@ import { chmod, glob, lstat, lutimes } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * Packs a folder, with its name, so that the same files make the same archive: whoever made them, wherever, in whatever order.
+ * Packs a folder, with its name, so that the same files make the same archive, on any machine, in any order.
  *
  * @param seconds the time that all of them have, since 1970
  */
 export async function writeTar(parent: string, name: string, file: string, seconds: number): Promise<void> {
   await settle(join(parent, name), seconds)
   const same = ['--sort=name', '--format=gnu', '--owner=0', '--group=0', '--numeric-owner', `--mtime=@${seconds}`]
-  // Without the time at which it was compressed.
+  // Leaves out the time at which it was compressed.
   const packed = ['--use-compress-program=gzip -6n', '-cf', file, '-C', parent, name]
   execFileSync('tar', [...same, ...packed], { env: { ...process.env, LC_ALL: 'C' } })
 }

@@ -17,7 +17,7 @@ const licences = [
   addonLicence,
   nodeLicence,
 ]
-/** Where the files of deploy/ have the service, and Node. */
+/** The paths that the files of deploy/ have for the service and for Node. */
 const [usual, usualNode] = [`/opt/${name}`, '/usr/bin/node']
 
 /** The parts that one platform runs: the built service, the driver of SQLite for it, Node. */

@@ -13,7 +13,7 @@ export interface Platform {
   name: 'x64' | 'arm64'
   /** As Debian calls it. */
   debian: string
-  /** Of npm's package of Node. */
+  /** The integrity of npm's package of Node. */
   integrity: string
 }
 

@@ -11,7 +11,7 @@ export class NoChromiumError extends Error {
   override name = 'NoChromiumError'
 }
 
-/** Of Debian's packages. The shell draws pages with two thirds of the work, but loads no extensions. */
+/** From Debian's packages. The shell draws pages with two thirds of the work, but loads no extensions. */
 const programs = { shell: '/usr/bin/chromium-headless-shell', browser: '/usr/bin/chromium' }
 
 /** The path of Chromium with its windows and extensions: CHROMIUM_BIN, or Debian's, which is installed if it is missing. */
@@ -34,7 +34,7 @@ async function find(kinds: (keyof typeof programs)[], env = process.env): Promis
   return path
 }
 
-/** Without requests to its maker's hosts. */
+/** Turns off requests to its maker's hosts. */
 export const chromiumArguments = [
   '--no-sandbox',
   '--disable-gpu',

@@ -14,7 +14,10 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** By a UDP port below the range: the system gives it to one process alone and takes it back from a killed one. */
+/**
+ * Reserves it by a UDP port below the range: the system gives it to one process alone and takes it back from a killed
+ * one.
+ */
 async function isReserved(port: number): Promise<boolean> {
   const reservation = createSocket('udp4').unref()
   reservation.bind({ port: port - 12_000, address: '127.0.0.1', exclusive: true })

@@ -17,7 +17,7 @@ export interface MinioServer extends TetheredServer {
   secretKey: string
   /** The self-signed certificate. */
   caFile: string
-  /** Where the server keeps objects. */
+  /** The folder in which the server keeps objects. */
   dataDir: string
   createBucket(): Promise<S3Environment>
   /** Stops it and removes its data. */

@@ -4,7 +4,7 @@ import { freePort } from './free-port.ts'
 import { type TetheredServer, tethered } from './tethered.ts'
 
 export interface Nats extends TetheredServer {
-  /** With the password that it demands. */
+  /** Contains the password that it demands. */
   url: string
 }
 

@@ -16,7 +16,7 @@ const run = promisify(execFile)
 
 /** A stop is like a crash (`-m immediate`): it cuts connections at once, and keeps what was committed. */
 export interface PostgresServer extends TetheredServer {
-  /** Without the name of a database. */
+  /** Names no database. */
   url: string
   /** Stops it and removes its data. */
   close(): Promise<void>

@@ -9,7 +9,7 @@ const readyWithinMs = 300_000
 export interface TetheredServer {
   /** Resolves when it is ready. It can be started again after a stop. */
   start(): Promise<void>
-  /** Of the program, while it runs. */
+  /** The program's id, while it runs. */
   pid(): number
   /** Sends the last signal and waits for the process to end. */
   stop(): Promise<void>

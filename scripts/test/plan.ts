@@ -36,7 +36,7 @@ const onPostgres = [
 ]
 /** Rules that no database decides, or that the differential test compares on both: on Postgres with --deep alone. */
 const onSqliteFirst = ['test/sync/{import,rest}.test.ts', 'test/auth/access.test.ts']
-/** With --deep, everything that reaches data through the service does. */
+/** In a deep run, everything that reaches data through the service does. */
 const onPostgresInDepth = [
   ...onPostgres,
   'test/{hostile,http,interface,operations,realtime,sync}/*',

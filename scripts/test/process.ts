@@ -49,7 +49,7 @@ for (const path of process.argv.slice(2)) {
   root.comment(`cpu=${cpuSeconds()}`)
 }
 
-/** Of this process and of those that it has started and that have ended. */
+/** Counts this process and those that it has started and that have ended. */
 function cpuSeconds(): number {
   // The name of the program, in parentheses, may hold anything.
   const stat = process.platform === 'linux' ? readFileSync('/proc/self/stat', 'utf8') : ''

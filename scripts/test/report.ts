@@ -38,7 +38,7 @@ export class Report {
       file = { name, milliseconds: time ?? 0, cpuSeconds: 0 }
       this.#files.push(file)
     })
-    // Of the process until then: after each of its files, and at its end.
+    // The CPU time of the process until then: after each of its files, and at its end.
     process.parser.on('comment', (comment) => {
       const until = Number(/^# cpu=([\d.]+)/.exec(comment)?.[1] ?? cpuSeconds)
       if (file) file.cpuSeconds += until - cpuSeconds

@@ -15,7 +15,7 @@ const limitMs = { quick: 600_000, deep: 14_400_000 }
 
 const output = '.tap/tests.tap'
 const entry = resolve(import.meta.dirname, 'process.ts')
-/** By its options, tap makes each process count what it executes, also those that tests start: for a third of all CPU time. */
+/** tap's options make each process count what it executes, also those that tests start: for a third of all CPU time. */
 const withoutCoverage = ['-u', 'NODE_OPTIONS']
 
 /** @param all whether none is left out */

@@ -69,7 +69,7 @@ export interface Account {
    * @throws ApiError 404: there is no such device
    */
   forgetDevice(id: string): Promise<void>
-  /** Where the user is signed in, the newest sign-in first. */
+  /** The places where the user is signed in, the newest sign-in first. */
   sessions(): Promise<AccountSession[]>
   /**
    * Signs a session out at once. What its device has stored stays there: replace the keys if the device is lost. To sign

@@ -5,7 +5,7 @@ import type { components } from '../../generated/openapi.ts'
  * type, but `update`, `move` and a copy of what was read keep them.
  */
 export type PlaintextBookmark = {
-  // Without the index signature: with it, a misspelt name would compile.
+  // Leaves out the index signature, because a misspelt name would compile with it.
   [Name in keyof components['schemas']['PlaintextBookmark'] as string extends Name
     ? never
     : number extends Name

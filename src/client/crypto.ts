@@ -26,8 +26,8 @@ export type { ExportFile } from './export-file/export-file.ts'
 export { type ExportKeys, openExport, streamExport } from './export-file/export-file.ts'
 
 /**
- * Judges a passphrase as whoever has the keyring would try to guess it: by dictionaries, names, patterns of keys and dates. Only
- * what is judged here counts: nothing is sent. The first call loads about 850 kB and takes half a second.
+ * Judges a passphrase as an attacker who has the keyring would guess it: by dictionaries, names, patterns of keys and
+ * dates. Only what is judged here counts: nothing is sent. The first call loads about 850 kB and takes half a second.
  *
  * @param known names and addresses that somebody who knows the person would try first
  * @throws OfflineError the dictionaries did not arrive
@@ -97,9 +97,9 @@ export async function newRecoveryCode(
 }
 
 /**
- * Generates a new master key, and wraps it under the passphrase and a new recovery code. The older master keys go with it,
- * wrapped together under the new one alone (HKDF-SHA256, info `ebs/older/1`): whoever has an older one cannot open the new
- * one. The old keyring text still opens with the old passphrase and code, so the service must discard it.
+ * Generates a new master key, and wraps it under the passphrase and a new recovery code. The older master keys go with
+ * it, wrapped together under the new one alone (HKDF-SHA256, info `ebs/older/1`): a person who has an older one cannot
+ * open the new one. The old keyring text still opens with the old passphrase and code, so the service must discard it.
  *
  * @param current the current passphrase or recovery code
  * @param passphrase the passphrase from then on; it may be the same

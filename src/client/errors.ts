@@ -125,7 +125,7 @@ export class WrongKeyError extends KeyringError {
   override readonly name = 'WrongKeyError'
 }
 
-/** The new passphrase is too easy to guess, and nothing was changed: whoever has the keyring can try for years. */
+/** The new passphrase is too easy to guess, and nothing was changed: an attacker who has the keyring can try for years. */
 export class WeakPassphraseError extends KeyringError {
   override readonly name = 'WeakPassphraseError'
   /** Why, and what to do, in English sentences. */

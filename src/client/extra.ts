@@ -17,7 +17,7 @@ export interface ExtraSchema<Input, Output> {
   }
 }
 
-/** What a schema says of a value. */
+/** A schema's verdict on a value. */
 export type ExtraResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly ExtraIssue[] }
@@ -56,7 +56,7 @@ export interface ExtraFields<Input, Output> {
 /** An app's own fields are not what its schema says. */
 export class ExtraError extends Error {
   override readonly name = 'ExtraError'
-  /** What the schema said. */
+  /** The schema's issues. */
   readonly issues: readonly ExtraIssue[]
 
   constructor(issues: readonly ExtraIssue[]) {

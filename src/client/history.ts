@@ -111,8 +111,8 @@ export interface BookmarkVersion extends Opened {
   /** The service's time at which it was replaced, or lost (Unix ms). */
   ended: number
   /**
-   * - `superseded`: whoever replaced it had seen it, or is the same device
-   * - `overwritten`: whoever replaced it had not seen it
+   * - `superseded`: the replacing device had seen it, or is the same device
+   * - `overwritten`: the replacing device had not seen it
    * - `rejected`: it lost when it arrived
    */
   reason: 'superseded' | 'overwritten' | 'rejected'
@@ -125,7 +125,7 @@ export interface BookmarkVersion extends Opened {
 /** A deleted bookmark that can be restored. */
 export interface DeletedBookmark extends Opened {
   id: string
-  /** By the clock of the device that deleted it (Unix ms). */
+  /** The time by the clock of the device that deleted it (Unix ms). */
   deletedAt: number
   /** When the service erases it (Unix ms), unless it needs the room before. */
   erasedAt: number
@@ -254,7 +254,7 @@ async function openRecord(keys: Keys, record: StoredRecord): Promise<Opened> {
 
 type Named = Pick<BookmarkVersion, 'versionId' | 'bookmark'>
 
-/** What is current, if its event id says that it is one of the versions, encrypted anew. */
+/** Opens the current version, if its event id says that it is one of the versions, encrypted anew. */
 async function openCurrent(
   { client, keys }: Pick<HistoryOptions, 'client' | 'keys'>,
   id: string,
@@ -271,9 +271,9 @@ async function openCurrent(
 }
 
 /**
- * A rotation of the keys encrypts anew, which is nobody's edit. Of each edit that is left the last copy, newest first, with
- * the time and device of whoever made it; what is current under a newer key is not among them. The last copy may be an earlier
- * one than was replaced last: of many versions, the service erases the briefest.
+ * A rotation of the keys encrypts anew, which is nobody's edit. Returns the last copy of each edit that is left, newest
+ * first, with the time and device of the edit; what is current under a newer key is not among them. The last copy may
+ * be an earlier one than was replaced last: the service erases the briefest of many versions.
  */
 function onceEach(versions: readonly BookmarkVersion[], current: Named | undefined): BookmarkVersion[] {
   const edits: { last: BookmarkVersion; first: BookmarkVersion }[] = []

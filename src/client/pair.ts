@@ -18,9 +18,9 @@ import type { Vault } from './vault/operations.ts'
 
 export { pairingMs }
 
-/** What both devices of a pairing need. */
+/** The options of both devices of a pairing. */
 export interface PairingOptions {
-  /** Of the signed-in user. */
+  /** The signed-in user's client. */
   client: Client
   /** The signed-in user's `user_id`: both devices must be signed in as the same. */
   userId: string
@@ -37,7 +37,10 @@ export interface OfferPairingOptions extends PairingOptions {
 
 /** A code that is shown. */
 export interface PairingOffer {
-  /** 43 letters, digits, dashes and underscores. Whoever has it may ask for the keys, so show it and store it nowhere. */
+  /**
+   * 43 letters, digits, dashes and underscores. A device that has it may ask for the keys, so show it and store it
+   * nowhere.
+   */
   readonly code: string
   /**
    * Resolves once another device has scanned the code. A code has one guest: what has failed needs another code.
@@ -64,15 +67,15 @@ export interface PairingGuest {
   admit(masterKey: Uint8Array): Promise<void>
 }
 
-/** What the new device needs. */
+/** The options of the new device. */
 export interface TakePairingOptions extends PairingOptions {
   /** The one that was scanned. */
   code: string
-  /** What the other device calls this one, in up to 100 characters. */
+  /** The name that the other device shows for this one, in up to 100 characters. */
   name: string
   /**
-   * Shows them, and resolves once the person has seen the same on the other device, and said so here, too: whoever made them
-   * open a link to a code of somebody else would otherwise give them keys that this somebody has.
+   * Shows them, and resolves once the person has seen the same on the other device, and said so here, too: otherwise an
+   * attacker who made them open a link to a code would give them keys that the attacker has.
    */
   compare: (pictures: PairingPictures) => Promise<void>
 }
@@ -106,7 +109,8 @@ export async function offerPairing(options: OfferPairingOptions): Promise<Pairin
   const secret = crypto.getRandomValues(new Uint8Array(32))
   const talk = new Talk(secret, options)
   const own = await newKeyPair()
-  // Shown only after the other's key is there: otherwise whoever has the code could choose one that leads to the same pictures.
+  // Shown only after the other's key is there: otherwise an attacker who has the code could choose one that leads to
+  // the same pictures.
   await talk.orEnd(() => talk.send(0, commitmentTo(own.publicBytes)))
   options.signal?.addEventListener('abort', () => talk.end())
   const meet = async (): Promise<PairingGuest> => {
@@ -130,7 +134,7 @@ export async function offerPairing(options: OfferPairingOptions): Promise<Pairin
   let met: ReturnType<typeof meet> | undefined
   return {
     code: bytesToBase64(secret).replaceAll('+', '-').replaceAll('/', '_').replace('=', ''),
-    // Once alone: whoever knows the public key, and could answer again, would try until the pictures fit.
+    // Runs once: an attacker who knows the public key, and could answer again, would try until the pictures fit.
     guest: () => (met ??= talk.orEnd(meet)),
   }
 }
@@ -287,7 +291,7 @@ class Talk {
     }
     if (!stored || stored.step > step) throw new PairingError('taken')
     const bytes = base64ToBytes(stored.message)
-    // Where the library opens it, as in browsers, it takes no shorter nonce.
+    // Browsers' libraries take no shorter nonce.
     const isWhole = bytes && bytes.length >= NONCE_BYTES + TAG_BYTES
     const opened = isWhole && open(key, bytes.subarray(0, NONCE_BYTES), this.#place(step), bytes.subarray(NONCE_BYTES))
     if (!opened) throw new PairingError('altered')

@@ -13,7 +13,7 @@ export interface UndoSteps {
   redo: number
 }
 
-/** What came of taking an edit back, or of doing it again. */
+/** The result of undoing an edit, or of redoing it. */
 export interface UndoReport {
   /** Ids of bookmarks of which somebody has changed the same since: there, that stays as it is. */
   changed: string[]
@@ -34,7 +34,7 @@ export interface UndoableEdits
   readonly steps: Selection<UndoSteps>
 }
 
-/** What an edit did to a bookmark; null stands for one that is not there. */
+/** A bookmark before and after an edit; null stands for one that is not there. */
 interface Edited {
   id: string
   before: PlaintextBookmark | null
@@ -191,7 +191,7 @@ async function revert(sync: Sync, step: readonly Edited[]): Promise<string[]> {
   if (brought.length > 0) await sync.restoreExport({ bookmarks: brought })
   await sync.update([...edited.keys()], (current) => {
     const { before, after } = edited.get(current.id) as Edited
-    // What somebody has set since counts as the later edit.
+    // A value that somebody has set since counts as the later edit.
     const { bookmark, lost } = mergeBookmarks(after, before as PlaintextBookmark, current)
     if (lost.length > 0) changed.add(current.id)
     const removed = Object.keys(current).map((name) => [name, undefined])

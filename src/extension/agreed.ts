@@ -55,7 +55,7 @@ export interface Removal {
 /** The last agreed tree. */
 export interface Agreed {
   rows: Map<string, AgreedRow>
-  /** By the folder's key, the ids of what both have in it, in order. */
+  /** The ids of what both have in a folder, in order, by the folder's key. */
   orders: Map<string, readonly string[]>
 }
 
@@ -65,7 +65,7 @@ export interface AgreedChange {
   orders: ReadonlyMap<string, readonly string[] | null>
 }
 
-/** Where the agreed tree is kept on this device. */
+/** Keeps the agreed tree on this device. */
 export interface AgreedStore {
   load(): Promise<Agreed>
   /** Writes all or nothing; resolves once it would survive a crash. */

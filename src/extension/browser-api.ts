@@ -1,4 +1,4 @@
-/** As much of the browser's API for extensions as this entry point uses: `chrome.*`, or `browser.*` in Firefox. */
+/** The part of the browser's API for extensions that this entry point uses: `chrome.*`, or `browser.*` in Firefox. */
 
 /** A node of the browser's bookmarks. */
 export interface BrowserNode {

@@ -122,7 +122,7 @@ export class BrowserMirror {
 
 /** The node and folders that an event of the browser is about. */
 export interface Touched {
-  /** Of the node; undefined if it may be any. */
+  /** The node's id; undefined if it may be any. */
   id?: string
   /** The ids of the folders around it, now and before; none if the browser does not say. */
   folders?: string[]

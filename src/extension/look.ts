@@ -41,11 +41,11 @@ export interface Refused {
   id: string
   title: string
   by: 'browser' | 'service'
-  /** In the words of whoever refused it. */
+  /** The words of the one that refused it. */
   message: string
 }
 
-/** So many are added in one step. */
+/** Entries added in one step. */
 const addedAtOnce = 500
 
 /**

@@ -37,9 +37,9 @@ const ownMs = 300_000
 
 /** The tree that both sides are to have, and what leaves each of them for it. */
 export interface Merged {
-  /** By id, in no order. */
+  /** Keyed by id, in no order. */
   entries: Map<string, MergedEntry>
-  /** By folder, the ids of its entries in order. */
+  /** The ids of a folder's entries in order, by folder. */
   orders: Map<string, string[]>
   /** Deleted at the service, and to be deleted in the browser: folders before what is in them. */
   leavingBrowser: BrowserEntry[]

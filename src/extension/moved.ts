@@ -1,4 +1,4 @@
-/** What the browser made anew though it was only moved: cut and paste, undo, and tools that copy and then delete. */
+/** Finds what the browser made anew though it was only moved: cut and paste, undo, and tools that copy and then delete. */
 import type { PlaintextBookmark } from '../client/bookmark.ts'
 import { paced } from '../client/timing/paced.ts'
 import { type Pairing, pair, type Trees } from './pair.ts'
@@ -16,9 +16,9 @@ import {
 } from './trees.ts'
 
 export interface RecentTrees extends Trees {
-  /** What was deleted in the browser and passed on in the last minutes. */
+  /** The bookmarks that were deleted in the browser, which was passed on in the last minutes. */
   deleted: ReadonlyMap<string, Readonly<PlaintextBookmark>>
-  /** By the browser's clock (Unix ms). */
+  /** The time by the browser's clock (Unix ms). */
   now: number
 }
 
@@ -64,13 +64,13 @@ function isFreshCopy(entry: BrowserEntry, id: string, { agreed, service, now }: 
 }
 
 /**
- * What the browser has no longer where it was; undefined if that is nothing. The function returns the id of the one that an
- * entry is, and gives it to no other one. A copy is made after its original.
+ * Looks for what the browser no longer has where it was; undefined if there is nothing. The returned function finds the
+ * id of the one that an entry was, and gives it to no other entry. A copy is made after its original.
  */
 function findGone({ agreed, browser, service, deleted }: RecentTrees, pairing: Pairing) {
-  /** By what they show and the folder in which they were: their ids. */
+  /** Their ids, by what they show and the folder in which they were. */
   const alike = new Map<string, Map<string, string[]>>()
-  /** By the folder in which they were: what they show. */
+  /** Their contents, by the folder in which they were. */
   const insideOf = new Map<string, string[]>()
   const taken = new Set<string>()
   for (const {
@@ -134,7 +134,7 @@ function findGone({ agreed, browser, service, deleted }: RecentTrees, pairing: P
     return (agreed.rows.get(id)?.dateAdded ?? Date.parse(`${deleted.get(id)?.dateAdded}`)) > dateAdded
   }
 
-  /** By how many folders one goes up and down from the one to the other. */
+  /** The number of folders that one goes up and down from the one to the other. */
   function distance({ parent }: BrowserEntry, folder: string): number {
     const ownWay = wayUp(pairing.keyOf(parent), (key) => {
       const around = browser.entries.get(pairing.browserIdOf.get(key) ?? '')?.parent

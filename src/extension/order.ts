@@ -1,6 +1,6 @@
 /** The positions of a longest rising subsequence: what can stay where it is while the rest moves. */
 function longestRising(values: readonly number[]): Set<number> {
-  /** By length less one, the index of the least value that ends a subsequence of that length. */
+  /** The index of the least value that ends a subsequence, by the length of that less one. */
   const ends: number[] = []
   const before: number[] = []
   for (const [index, value] of values.entries()) {
@@ -18,7 +18,7 @@ function longestRising(values: readonly number[]): Set<number> {
   return kept
 }
 
-/** Of these, those that can stay where they are if the others move; `rankOf` is undefined for what was not there. */
+/** The ids that can stay where they are if the others move; `rankOf` is undefined for what was not there. */
 export function stayers(ids: readonly string[], rankOf: (id: string) => number | undefined): Set<string> {
   const known = ids.filter((id) => rankOf(id) !== undefined)
   const kept = longestRising(known.map((id) => rankOf(id) as number))

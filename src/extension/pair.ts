@@ -18,7 +18,7 @@ import {
 
 /** Which entry of the browser is which of the service. */
 export interface Pairing {
-  /** Of each of the browser's entries, also of those that the service does not have. */
+  /** The id of each of the browser's entries, also of those that the service does not have. */
   idOf: Map<string, string>
   browserIdOf: Map<string, string>
   /** The key of a folder of the browser. */
@@ -65,7 +65,7 @@ async function pairAgreed({ agreed: { rows }, browser: { entries } }: Trees, pai
   let strangers = 0
   const pairRow = ({ id, browserId, dateAdded, kind, content, shown = content, step }: AgreedRow) => {
     const entry = entries.get(browserId ?? '')
-    // What has become another one may have a row of its own yet.
+    // An entry that has become another one may have a row of its own yet.
     if (entry?.kind !== kind || pairing.idOf.has(entry.browserId)) return
     const isStranger = kind === 'link' && entry.title !== shown.title && entry.url !== shown.url
     // After a crash Chrome gives the ids once more.
@@ -134,8 +134,9 @@ function idsOf({ browser: { roots, entries }, ids }: Trees, { browserIdOf }: Pai
 }
 
 /**
- * The user may have changed what a worker was creating when it died, which has started this worker. A bookmark that the user
- * has created since, is something else. Whoever has heard of it may be dead, too: so what differs must be known as changed.
+ * The user may have changed what a worker was creating when it died, which has started this worker. A bookmark that the
+ * user has created since is something else. The worker that heard of it may be dead, too: so what differs must be known
+ * as changed.
  */
 async function pairInterrupted({ agreed, browser, service, watch }: Trees, pairing: Pairing): Promise<void> {
   const { rows } = agreed
@@ -149,7 +150,7 @@ async function pairInterrupted({ agreed, browser, service, watch }: Trees, pairi
   })
   const match = (row: AgreedRow) => {
     const since = strangers.filter(({ dateAdded = 0 }) => dateAdded >= (row.step as Creating).since)
-    // Of a folder, the name is all that there is.
+    // A folder has nothing but its name.
     const isRenamed = ({ kind, parent, browserId }: BrowserEntry) => {
       const list = browser.lists.get(parent) ?? []
       const behind = pairing.idOf.get(list[list.indexOf(browserId) - 1] as string)

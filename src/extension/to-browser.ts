@@ -25,7 +25,7 @@ interface BrowserReport {
 
 type Api = Pick<BookmarksApi, 'get' | 'create' | 'update' | 'move' | 'remove'>
 
-/** So many are announced at once. */
+/** Entries announced at once. */
 const announcedAtOnce = 100
 /** Stands before the browser's id of what is left alone, among the service's ids. */
 const aloneMark = '\0'

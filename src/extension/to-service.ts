@@ -90,7 +90,10 @@ function findPositions(
   return spreadPositions(desired, isSteady, deviceId)
 }
 
-/** Where things go that are put into a folder; undefined if the service does not have it. Plans a marked folder if there is none. */
+/**
+ * Finds the place of things that are put into a folder; undefined if the service does not have it. Plans a marked
+ * folder if there is none.
+ */
 function findPlace(
   key: string,
   merged: Merged,

@@ -11,7 +11,7 @@ export type Kind = ReturnType<typeof kindOf>
 /** The part of a bookmark that a browser and the service can agree on. */
 export interface Content {
   title: string
-  /** Of a link only. */
+  /** Set for a link only. */
   url?: string | undefined
 }
 
@@ -42,7 +42,7 @@ export function newBookmark(
   return { id, ...contentOf(shown), ...type, ...place, ...made, source: 'bookmarks' }
 }
 
-/** By what an entry is found again within a folder: browsers write addresses and titles in forms of their own. */
+/** The text that an entry is found again by within a folder: browsers write addresses and titles in forms of their own. */
 export function likenessOf({ kind, title, url }: Content & { kind: Kind }): string {
   if (kind === 'link') {
     const address = URL.canParse(url as string) ? new URL(url as string).href : url
@@ -52,7 +52,7 @@ export function likenessOf({ kind, title, url }: Content & { kind: Kind }): stri
   return kind === 'folder' ? `folder ${titleLikenessOf(title)}` : kind
 }
 
-/** By what a title is found again. */
+/** The text that a title is found again by. */
 export function titleLikenessOf(title: string): string {
   return title.slice(0, mostTitleLength).replace(/\s+/g, ' ').trim()
 }
@@ -108,9 +108,9 @@ export interface BrowserEntry extends Content {
 /** The browser's bookmarks as they were at one moment, as far as they are to be kept in step. */
 export interface BrowserTree {
   roots: Map<Role, { browserId: string; title: string }>
-  /** By the browser's id, folders before what is in them; without the roots. */
+  /** Keyed by the browser's id, folders before what is in them; the roots are left out. */
   entries: Map<string, BrowserEntry>
-  /** By folder: the ids of all that is in it, in order, also of what is left alone. */
+  /** The ids of all that is in a folder, by folder, in order, also of what is left alone. */
   lists: Map<string, string[]>
   isFirefox: boolean
 }
@@ -162,9 +162,9 @@ export interface ServiceEntry extends Content {
 
 /** The service's bookmarks as they were at one moment, as the browser is to show them. */
 export interface ServiceTree {
-  /** By id, folders before what is in them. Without what this browser cannot show, and without the marked folders. */
+  /** Keyed by id, folders before what is in them. Leaves out what this browser cannot show, and the marked folders. */
   entries: Map<string, ServiceEntry>
-  /** By the folder's key: the bookmarks in it, in order, also those without an entry. */
+  /** The bookmarks in a folder, by the folder's key, in order, also those without an entry. */
   lists: Map<string, Readonly<PlaintextBookmark>[]>
   /** The marked folder of each of the browser's own folders that has one. */
   marked: Map<Role, string>

@@ -9,7 +9,7 @@ export const exportFile = {
   keyIdBytes: 8,
   noncePrefixBytes: 19,
   headerBytes: 32,
-  /** Of plaintext; the last chunk may have fewer, but has at least one. */
+  /** Bytes of plaintext; the last chunk may have fewer, but has at least one. */
   chunkBytes: 65_536,
   tagBytes: 16,
   /** `version` of the JSON inside. */

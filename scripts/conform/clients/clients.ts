@@ -14,7 +14,7 @@ export function chooseTools(names: string[]): Record<string, Tool> {
 
 export interface Conformed {
   passes: boolean
-  /** By the tool's name in `tools`. */
+  /** Keyed by the tool's name in `tools`. */
   attempts: Map<string, Attempt>
 }
 

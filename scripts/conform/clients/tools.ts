@@ -13,7 +13,7 @@ const inNode = {
   ],
   story: 'node story.mjs',
 }
-/** Those whose fields have the contract's names share one. */
+/** The tools whose fields have the contract's names share one. */
 const asInContract = { ...inNode, build: ['cp "$PROJECT/scripts/conform/stories/story.ts" .', ...inNode.build] }
 
 /** On the Java virtual machine. */
@@ -44,7 +44,7 @@ function byOpenapiGenerator(
   }
 }
 
-/** With a Python of its own, into which these packages go. */
+/** Makes a Python of its own, into which these packages go. */
 const venv = (...packages: string[]) => [
   'python3 -m venv python',
   `python/bin/pip install --quiet ${packages.join(' ')}`,
@@ -55,7 +55,7 @@ const inGo = { build: ['go build -mod=mod -o story .'], story: './story' }
 
 const pydanticIds = 'from models import *; BookmarkToCreate(id="laptop-1", encrypted_data="data", data_hash="hash")'
 
-/** By name: those with a story have it in the folder of that name. */
+/** Keyed by name: a tool that has a story has it in the folder of that name. */
 export const tools: Record<string, Tool> = {
   'hey-api': {
     ...asInContract,

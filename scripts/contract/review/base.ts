@@ -10,7 +10,7 @@ export class ReviewError extends Error {
 }
 
 export interface Base {
-  /** Without a commit, everything is new. */
+  /** If there is no commit, everything is new. */
   commit?: string
   /** The name to print. */
   name: string
@@ -58,7 +58,7 @@ export async function contractsIn(folder: URL): Promise<string[]> {
   return names.filter((_, index) => isContract(contents[index] ?? '')).sort()
 }
 
-/** What cannot be parsed is told where it is read. */
+/** A text that cannot be parsed is reported where it is read. */
 function isContract(text: string): boolean {
   try {
     const document = parseYaml(text) as object | undefined

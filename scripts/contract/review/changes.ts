@@ -6,10 +6,10 @@ import { component } from './schema.ts'
 
 /** One difference of two contracts. */
 export interface Change {
-  /** What it was, and what it is; one is undefined if it is new or gone. With other names, they were renamed. */
+  /** The fact before and after; one is undefined if it is new or gone. If their names differ, it was renamed. */
   was: Fact | undefined
   is: Fact | undefined
-  /** What clients send, or what they read. Neither, of what no operation carries. */
+  /** `request` if clients send it, `response` if they read it. Empty if no operation carries it. */
   directions: Set<Direction>
   /** The operations that it reaches. */
   operations: string[]
@@ -65,7 +65,7 @@ export function changesOf(base: Contract, revision: Contract): Changes {
   }
 }
 
-/** What is gone, and what came in its place with the same content. */
+/** Pairs a fact that is gone with the one that came in its place with the same content. */
 function twinsOf(before: Facts, after: Facts, applies: (steps: string[]) => boolean): Map<Fact, Fact> {
   const alone = (from: Facts, to: Facts) =>
     [...from.values()].filter(({ steps, value, of }) => {
@@ -101,7 +101,7 @@ export function within(facts: Facts, steps: string[]): Fact[] {
   return [...facts].flatMap(([key, fact]) => (key.startsWith(start) ? [fact] : []))
 }
 
-/** Where the other side has an object in place of a reference, so does this one: with the name as its title. */
+/** If the other side has an object in place of a reference, so does this one: with the name as its title. */
 function writeOut(facts: Facts, other: Facts): void {
   for (const [key, fact] of facts) {
     const parent = keyOf(fact.steps.slice(0, -1))

@@ -85,7 +85,7 @@ function placeOf(place: string[]): string {
   return place.filter((name) => !unsaid.includes(name)).join(' › ') || 'the document'
 }
 
-/** With their lines, unless what they tell is gone or written in another file. */
+/** Adds their lines, unless the place is gone or in another file. */
 async function located(findings: Finding[], revision: URL): Promise<Finding[]> {
   const files = [...new Set(findings.map(({ file }) => file))]
   const bodies = await Promise.all(files.map((file) => readFile(new URL(file, revision), 'utf8')))

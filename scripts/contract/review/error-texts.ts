@@ -8,7 +8,10 @@ import {
   resolve,
 } from '../openapi.ts'
 
-/** Those of an operation, each after its status: clients compare them, so that removing one breaks them, and adding one does not. */
+/**
+ * The error texts of an operation, each after its status: clients compare them, so that removing one breaks them, and
+ * adding one does not.
+ */
 export function errorTextsOf({ responses = {}, ...own }: Operation, contract: Contract): Set<string> {
   const answered = Object.entries(responses).flatMap(([status, response]) =>
     texts(response, contract).map((text) => [status, text]),
@@ -17,13 +20,13 @@ export function errorTextsOf({ responses = {}, ...own }: Operation, contract: Co
   return new Set(all.flatMap(([status, text]) => (text === undefined ? [] : [`${status} ${text}`])))
 }
 
-/** Of an error in the contract's list; in contracts without one, operations have the text itself. */
+/** The text of an error in the contract's list; in contracts without one, operations have the text itself. */
 function textOf(code: string | undefined, { components }: Contract): string | undefined {
   const example = components?.examples?.[code ?? '']
   return example && 'value' in example ? said(example.value.error, code) : code && said(code)
 }
 
-/** With the name in the list, which programs compare instead (`X-Error-Code`). */
+/** The text and its name in the list, which programs compare instead (`X-Error-Code`). */
 function said(text: unknown, code?: string): string {
   return code === undefined ? `\`${text}\`` : `\`${text}\` (\`${code}\`)`
 }

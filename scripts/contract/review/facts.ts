@@ -16,7 +16,7 @@ export interface Fact extends Spot {
 
 export const keyOf = (steps: string[]) => steps.join('\n')
 
-/** What the fields of each kind of object are; `*` is any other field. */
+/** The kind of each field of each kind of object; `*` is any other field. */
 const grammar: Record<string, Record<string, string>> = {
   parameter: { schema: 'schema', content: 'content', examples: 'examples' },
   body: { content: 'content' },
@@ -45,7 +45,7 @@ const grammar: Record<string, Record<string, string>> = {
 const namedKinds = ['response', 'body', 'parameter']
 const schemaHolders = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames']
 
-/** What is so without being written. */
+/** The values that hold when nothing is written. */
 const defaults: Record<string, Json> = {
   parameter: { required: false, deprecated: false, allowEmptyValue: false, allowReserved: false },
   body: { required: false },
@@ -258,7 +258,7 @@ function isDefault(kind: string, key: string, value: unknown): boolean {
   return usual !== undefined && JSON.stringify(usual) === JSON.stringify(value)
 }
 
-/** Without a style, one follows from the place of the parameter, and `explode` from the style. */
+/** A missing style follows from the place of the parameter, and `explode` from the style. */
 function isUsualStyle(parameter: Json, key: string, schema: unknown): boolean {
   const usual = ['query', 'cookie'].includes(String(parameter.in)) ? 'form' : 'simple'
   if (key === 'style') return parameter.style === usual

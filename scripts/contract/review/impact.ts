@@ -3,7 +3,7 @@ export type Impact = 'patch' | 'minor' | 'major'
 export interface Verdict {
   impact: Impact
   message: string
-  /** Of changed words: the old and the new text. */
+  /** The old and the new text, if words changed. */
   words?: [before: string, after: string]
 }
 

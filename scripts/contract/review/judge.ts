@@ -6,7 +6,7 @@ import { listOf } from './nodes.ts'
 import { component } from './schema.ts'
 import { happened, key, named, ownerOf, quoted, renaming, sentence, shownIn } from './sentences.ts'
 
-/** What a change does to those who use the contract as it was; undefined if another finding tells it. */
+/** Rates a change for those who use the contract as it was; undefined if another finding covers it. */
 export function judge(change: Change): Verdict | undefined {
   const { was, is } = change
   const fact = (is ?? was) as Fact
@@ -31,7 +31,7 @@ export function judge(change: Change): Verdict | undefined {
 
 type Rule = (change: Change) => Ruling
 
-/** By what the fact is a field of. The rules of semver are in docs/versioning.md. */
+/** Keyed by the field that the fact is in. The rules of semver are in docs/versioning.md. */
 const rules: Record<string, Rule> = {
   schema: ofKeyword,
   properties: (change) => {
@@ -244,7 +244,7 @@ function ofOrder(change: Change): Ruling {
   }
 }
 
-/** What is new before something old. A name in the place of another one is told as that. */
+/** The new names that stand before an old one. A name in the place of another one is reported as that. */
 function earlyIn<Name>(old: Name[], now: Name[]): Name[] {
   const early = now.filter(
     (name, index) => !old.includes(name) && now.slice(index).some((other) => old.includes(other)),

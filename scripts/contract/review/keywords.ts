@@ -70,7 +70,7 @@ export function ofKeyword(change: Change): Ruling {
   return { impact, message: `${keywordSentence(change, name)}${typed}` }
 }
 
-/** Of fields that are new or gone, it is told with them. */
+/** Fields that are new or gone are reported with it. */
 function ofRequired({ was, is, directions, before, after }: Change, node: string[]): Ruling {
   const isKept = (name: unknown) =>
     before.has(keyOf([...node, 'properties', String(name)])) === after.has(keyOf([...node, 'properties', String(name)]))
@@ -85,7 +85,7 @@ function ofRequired({ was, is, directions, before, after }: Change, node: string
   return { impact: impact ?? 'major', message: `${owner} ${parts.filter(Boolean).join(' and ')}.` }
 }
 
-/** Of one value either way, but generators make a constant of one and a type of the other. */
+/** Both forms allow one value, but generators make a constant of one and a type of the other. */
 function ofConstant({ was, is, before, after }: Change, node: string[]): Ruling {
   const values = keyOf([...node, 'enum'])
   if (JSON.stringify(before.get(values)?.value) !== JSON.stringify(after.get(values)?.value)) return 'told'
@@ -155,8 +155,8 @@ function typeIn(facts: Facts, node: string[]): string {
 }
 
 /**
- * What openapi-generator makes of a schema in Java, Kotlin, Go and Python, as far as they differ. Without a title it names a
- * class after where it stands.
+ * The type that openapi-generator makes of a schema in Java, Kotlin, Go and Python, as far as they differ. A schema
+ * that has no title gets a class named after its place.
  */
 function plainTypeIn(facts: Facts, node: string[]): string {
   const value = (name: string) => facts.get(keyOf([...node, name]))?.value
@@ -184,7 +184,7 @@ export const commonBodyLimit = 1024 * 1024
 /** UTF-8 needs this for any character of the world's languages, if the client does not escape it. */
 const bytesPerCharacter = 3
 
-/** Of a number, true, false or null. */
+/** Bytes of a number, true, false or null. */
 const bytesOfScalar = 25
 
 /** How long the longest valid JSON of a schema is, without unknown fields (bytes); Infinity if nothing limits it. */

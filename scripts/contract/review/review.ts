@@ -44,7 +44,7 @@ async function changedRules(git: Git, commit: string): Promise<string[]> {
   return names?.split('\0').filter(Boolean) ?? []
 }
 
-/** With the packages that are installed here. */
+/** Runs the base's rules with the packages that are installed here. */
 async function judgeByBase(
   base: URL,
   root: URL,

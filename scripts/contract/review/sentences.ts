@@ -47,7 +47,7 @@ export function sentence(change: Change): string {
   return `\`${key(fact)}\`${owner} ${happened(was?.value, is?.value)}.`
 }
 
-/** What stands in the same component has another name where the component is used. */
+/** A fact of the same component has another name where the component is used. */
 export function renaming(was: Fact, is: Fact): string {
   const isNamed = named(was) !== named(is)
   return isNamed ? `${named(was)} is now ${named(is)}.` : `\`${key(was)}\` is now \`${key(is)}\`.`

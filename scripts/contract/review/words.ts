@@ -1,6 +1,6 @@
 import { diffArrays } from 'diff'
 
-/** What a reader must decide on: a number, code, or what must, may or never does happen. */
+/** Words that a reader must decide on: a number, code, or what must, may or never does happen. */
 const weighty =
   /\d|`|\b(must|shall|should|may|can|cannot|never|always|only|at (most|least)|not|unix|ms|(milli)?seconds?|minutes?|hours?|days?|bytes?|[kmg]iB|soft|hard|permanent(ly)?)\b/i
 

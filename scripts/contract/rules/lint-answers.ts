@@ -254,7 +254,7 @@ interface Sample {
   value: unknown
   /** The schema without any `$ref`. */
   whole: object
-  /** Where a field has no example. */
+  /** Fields that have no example. */
   missing: Location[]
 }
 

@@ -72,7 +72,7 @@ const namedSchemas = naming(
   'This schema has no name: make it a component, or give it a title.',
 )
 
-/** Those for AsyncAPI do not see the names of components in another file. */
+/** The rules for AsyncAPI do not see the names of components in another file. */
 const titledSchemas = naming(({ title }) => title !== undefined, 'This schema has no title.')
 
 function naming(isNamed: (schema: Schema, pointer: string) => boolean, message: string) {
@@ -137,7 +137,7 @@ function portablePatterns() {
   }
 }
 
-/** By what a pattern is only one language's. */
+/** Names the one language that a pattern belongs to. */
 function dialectOf(pattern: string): string | undefined {
   for (const flags of ['u', 'v']) {
     try {

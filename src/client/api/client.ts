@@ -45,8 +45,9 @@ export interface Client extends OpenApiClient<paths> {
  * - sends the cookies, also to another origin (`credentials: 'include'`), and `X-Device-ID` if the operation accepts it;
  * - follows no redirect: the contract has none, and another server would get the body;
  * - names the user that it acts for in `X-User-ID`: the first one whom `GET /api/v1/auth/session` has reported, or for whom a
- *   function of this package was called, for as long as the client exists. That call itself names nobody, so it reports somebody else who has signed in since; for them, create
- *   another client. Calls before it act for whoever is signed in: if you know the user's id, call through `as(userId)`;
+ *   function of this package was called, for as long as the client exists. That call itself names nobody, so it reports
+ *   somebody else who has signed in since; for them, create another client. Calls before it act for the user who is signed
+ *   in: if you know the id, call through `as(userId)`;
  * - is repeated once after a 401 if the session could be refreshed. One refresh serves all calls in flight and, where Web
  *   Locks are available, all tabs. If the refresh fails, the call resolves to the 401;
  * - waits for the time in `Retry-After` after a 429 or 503, at most three times and 60 s in all.
@@ -154,7 +155,7 @@ function headersAndChecks(client: Client, userFor: (path: string) => string | un
       const { ok, status, headers } = response
       if (ok && headers.get('content-type')?.includes('html')) throw notOurs(response)
       if (schemaPath !== startLogin || !ok) return
-      // Where an app goes to a `javascript:` address, the service would run code among its keys.
+      // An app that goes to a `javascript:` address would run the service's code among its keys.
       const { authorizationUrl = 'http:' } = await response.clone().json()
       if (!/^https?:/.test(authorizationUrl)) throw new ApiError(status, 'Not a web address')
     },

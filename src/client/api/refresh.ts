@@ -16,7 +16,7 @@ const withoutSession = [startLogin, logout, refreshSession]
  */
 export function withRefresh(send: SendRequest): SendRequest {
   let refreshes = 0
-  /** By the user that they are for. */
+  /** Keyed by the user that they are for. */
   const running = new Map<string, Promise<Response | undefined>>()
 
   async function refresh(request: Request): Promise<Response> {

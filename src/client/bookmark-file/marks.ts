@@ -33,7 +33,10 @@ export function roleOf(item: Readonly<PlaintextBookmark> | undefined): Role | un
   return item.attributes[otherMark] === 'true' ? 'other' : markedRoles.find((role) => isMarked(item, role))
 }
 
-/** Of several marked folders, it is the one that an extension made, or else the one with the least id: the same on every device. */
+/**
+ * If there are several marked folders, it is the one that an extension made, or else the one with the least id: the
+ * same on every device.
+ */
 export function noteMarked(marked: Map<Role, string | undefined>, bookmark: Readonly<PlaintextBookmark>): void {
   if (!bookmark.attributes || kindOf(bookmark) !== 'folder') return
   for (const role of markedRoles) {

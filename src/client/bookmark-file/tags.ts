@@ -12,7 +12,7 @@ export interface TagReader {
   text(text: string): void
 }
 
-/** All that is markup in a bookmark file, and in its head. Whoever writes titles unescaped means others as text. */
+/** All that is markup in a bookmark file, and in its head. A program that writes titles unescaped means others as text. */
 const elements = new Set(['a', 'blockquote', 'br', 'dd', 'dl', 'dt', 'h1', 'h3', 'hr', 'p'])
 const headElements = new Set(['html', 'head', 'title', 'meta', 'body'])
 /** The lists of Pocket and Instapaper, as what they would be in a bookmark file. */
@@ -24,7 +24,7 @@ const headLength = 4096
 /** In a title or description, these are text if they stand between words: “the <p> element”. */
 const nameable = new Set(['dd', 'dl', 'dt', 'h1', 'h3', 'hr', 'p'])
 
-/** As much is read without a turn of the page in between. */
+/** Characters read without a turn of the page in between. */
 const pieceLength = 16_384
 /** The limits of one tag and of one value: an unclosed tag is looked at again and again. */
 const [mostAttributes, mostQuotes, longestProgram] = [256, 8, 65_536]

@@ -1,4 +1,4 @@
-/** Without what leads to the same page all the same; bookmarks that have no address are not the same page. */
+/** Removes the parts that do not change the page; bookmarks that have no address are not the same page. */
 export function bareAddress(url: string | undefined): string | undefined {
   const address = url?.replace(/^https?:\/\/(www\.)?/i, '') ?? ''
   let end = address.length

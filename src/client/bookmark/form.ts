@@ -3,16 +3,20 @@ import { PlaintextBookmark as required } from '../../../generated/required.ts'
 import type { PlaintextBookmark } from '../bookmark.ts'
 import { RecordError } from '../errors.ts'
 
-/** What a value must be: one of these types and `=values`, an array of one form, or an object of these fields (`*`: all others). */
+/**
+ * The form of a value: one of these types and `=values`, an array of one form, or an object of these fields (`*`: all
+ * others).
+ */
 type Form = string | readonly [Form] | Fields
 type Fields = { readonly [name: string]: Form }
 
 /**
- * Other devices read what is stored, and rely on the contract's types. What has no form there must be what JSON can hold.
+ * Other devices read what is stored, and rely on the contract's types. A field that has no form there must be what JSON
+ * can hold.
  *
- * Whoever seals it checks the id.
+ * The id is checked when it is sealed.
  *
- * @param isPart true of some of a bookmark's fields
+ * @param isPart true if these are some of a bookmark's fields
  * @throws RecordError `malformed`
  */
 export function demandForm(fields: Partial<PlaintextBookmark>, isPart = false): void {

@@ -88,7 +88,7 @@ function mergeTags(name: string, was: unknown, earlier: unknown, later: unknown)
   if (name !== 'tags') return undefined
   const sets = [was ?? [], earlier ?? [], later ?? []]
   if (!sets.every(isStrings)) return undefined
-  // By sets: somebody else's file can bring tens of thousands of tags.
+  // Uses sets: somebody else's file can bring tens of thousands of tags.
   const [before, one, other] = sets.map((tags) => new Set(tags)) as [Set<string>, Set<string>, Set<string>]
   const kept = [...other].filter((tag) => one.has(tag) || !before.has(tag))
   const added = [...one].filter((tag) => !before.has(tag))

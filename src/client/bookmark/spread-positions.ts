@@ -30,7 +30,7 @@ export function spreadPositions(
   return positions
 }
 
-/** What has no position comes last anyway. */
+/** A bookmark that has no position comes last anyway. */
 function canFollow(steady: { position?: unknown } | undefined, lower: string | null): boolean {
   if (typeof steady?.position !== 'string') return steady !== undefined
   return isPosition(steady.position) && (lower === null || steady.position > lower)

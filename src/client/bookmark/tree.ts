@@ -17,7 +17,7 @@ export function isFolder(node: TreeNode | undefined): boolean {
   return node !== undefined && kindOf(node.bookmark) === 'folder'
 }
 
-/** By id, the folder around each folder, none at the top level: only folders can be inside each other. */
+/** The folder around each folder, by id, none at the top level: only folders can be inside each other. */
 export type Parents = Map<string, string | undefined>
 
 type Find = (id: string) => TreeNode | undefined

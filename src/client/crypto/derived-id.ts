@@ -2,7 +2,7 @@ import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { hmacSha256 } from './hashes.ts'
 import type { Keys } from './keys.ts'
 
-/** What makes a bookmark the same on devices that have not synced yet. */
+/** The fields that make a bookmark the same on devices that have not synced yet. */
 export interface Likeness {
   /** The id that `deriveId` gives the first folder of this path; empty at the top level. */
   place: string

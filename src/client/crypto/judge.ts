@@ -7,13 +7,13 @@ import { dictionary as english, translations } from '@zxcvbn-ts/language-en'
 export interface PassphraseStrength {
   /** How many passphrases a program would try before it comes to this one. */
   guesses: number
-  /** Of `guesses`: fewer than 10⁸ are refused, fewer than 10¹⁰ weak, fewer than 10¹⁴ good. */
+  /** Depends on `guesses`: fewer than 10⁸ are refused, fewer than 10¹⁰ weak, fewer than 10¹⁴ good. */
   level: 'refused' | 'weak' | 'good' | 'strong'
   /** Why it is weak, and what to do, in English sentences. */
   advice: readonly string[]
 }
 
-/** Each is one of Argon2id, which makes it slow, but whoever has the keyring can try for years, on many machines. */
+/** Each guess costs one Argon2id, which is slow, but an attacker who has the keyring can try for years, on many machines. */
 const fewestGuesses = { weak: 1e8, good: 1e10, strong: 1e14 }
 
 /** Further characters make no passphrase weaker, and would take seconds. */

@@ -12,7 +12,7 @@ import { formatRecoveryCode, parseRecoveryCode } from './recovery-code.ts'
 /** A passphrase or a recovery code opens the keyring of its user. `userId` is the service's `user_id`; the keyring is bound to it. */
 export type Credentials = { userId: string } & ({ passphrase: string } | { recoveryCode: string })
 
-/** What a new passphrase must be. */
+/** The rules for a new passphrase. */
 export interface PassphraseRules {
   /** Names and addresses that somebody who knows the person would try first: their words make a passphrase no stronger. */
   known?: readonly string[] | undefined
@@ -79,7 +79,10 @@ export async function newRecoveryCode(
   return { keyring: authenticated({ ...parsed, recovery }, masterKey, current.userId), recoveryCode }
 }
 
-/** Wraps the keys of a device that has them, for a vault whose keyring does not open. Whoever has the old one can still try it. */
+/**
+ * Wraps the keys of a device that has them, for a vault whose keyring does not open. An attacker who has the old one
+ * can still try it.
+ */
 export async function wrapAnew(masterKey: Uint8Array, owner: NewOwner): Promise<NewKeyring> {
   const [newest, older] = [masterKey.slice(0, 32), masterKey.slice(32)]
   return wrapAll(newest, older.length > 0 ? older : undefined, owner)
@@ -308,7 +311,7 @@ interface Keyring {
   recovery: Wrap
   /** Once the keys were rotated: the master keys before the newest, the last of them first, wrapped together under it. */
   older?: (Wrap & { keyId: Uint8Array }) | undefined
-  /** By the newest master key. Keyrings of earlier versions have none. */
+  /** Made with the newest master key. Keyrings of earlier versions have none. */
   mac?: Uint8Array | undefined
 }
 

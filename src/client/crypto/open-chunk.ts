@@ -37,7 +37,7 @@ export function openWith({ createDecipheriv }: NodeCrypto): typeof open {
   }
 }
 
-/** Of a copy, because the bytes need not begin at a word. */
+/** Copies them, because the bytes need not begin at a word. */
 function wordsOf(bytes: Uint8Array): Uint32Array {
   return new Uint32Array(Uint8Array.from(bytes).buffer)
 }

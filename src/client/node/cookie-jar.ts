@@ -86,7 +86,7 @@ function expiryOf(attributes: Map<string, string>, now: number): number | null {
   return Number.isNaN(expires) ? null : expires
 }
 
-/** Without a name, if there is no `=`. */
+/** The name is empty if there is no `=`. */
 function splitPair(pair: string): [string, string] {
   const at = pair.indexOf('=')
   return [pair.slice(0, Math.max(at, 0)).trim(), pair.slice(at + 1).trim()]

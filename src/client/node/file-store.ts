@@ -79,7 +79,7 @@ const full = 13
 
 /** Marks the files of this package: "EBSD" in ASCII. */
 const applicationId = 0x45_42_53_44
-/** Whoever changes the schema raises it (`user_version`), so that this version leaves the file alone. */
+/** The schema's version (`user_version`). A later version raises it, so that this one leaves the file alone. */
 const fileVersion = 0
 
 const schema = `
@@ -187,7 +187,7 @@ function create(path: string): void {
   }
 }
 
-/** Whoever mistypes a path must not find another program's database changed, or deleted at the next sign-out. */
+/** A mistyped path must not change another program's database, or delete it at the next sign-out. */
 function isNew(database: DatabaseSync, path: string): boolean {
   const marked = database.prepare('pragma application_id').get()?.application_id
   if (marked === applicationId) {

@@ -338,7 +338,7 @@ export function createSyncOver(
       run.editWith(({ restoreList }, connected) => restoreList(connected, opened, options), options),
     resolve: (which, choice) => run.editWith((deferred) => deferred.resolveConflicts(engine, which, choice)),
     heldDeletions: () => listHeld(replica),
-    // Those held at the call: by the time that the edit runs, there may be others.
+    // The ones held at the call: when the edit runs, there may be others.
     approveDeletions: (shown, held = listHeld(replica)) =>
       run.editWith((deferred) => deferred.approveDeletions(engine, shown, held)),
     rejectDeletions: () => run.editWith((deferred) => deferred.rejectDeletions(engine)),

@@ -11,9 +11,9 @@ interface Kept {
 }
 
 /**
- * Stores a master key in this browser (IndexedDB), so that the user enters the passphrase only once per device. The key is
- * wrapped by a WebCrypto key that cannot be exported. Code that runs in the page's origin can use that all the same, and the
- * browser stores it in the files of the profile: whoever can read those has the master key.
+ * Stores a master key in this browser (IndexedDB), so that the user enters the passphrase only once per device. The key
+ * is wrapped by a WebCrypto key that cannot be exported. Code that runs in the page's origin can use that all the same,
+ * and the browser stores it in the files of the profile: a program that can read those has the master key.
  *
  * @param masterKey 32 bytes, from `createVault` or `openVault`
  * @throws StoreBlockedError the browser does not open its store

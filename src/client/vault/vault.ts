@@ -74,15 +74,15 @@ export async function replaceRecoveryCode(client: Client, current: Credentials):
 }
 
 /**
- * Replaces the master key: after this, whoever has the old one (a lost laptop, for example) opens nothing that is written
- * later. The service must have signed that device out before. The vault's older keys stay in the keyring, where only the new
- * one opens them, for what was encrypted before.
+ * Replaces the master key: after this, a person who has the old one (a lost laptop, for example) opens nothing that is
+ * written later. The service must have signed that device out before. The vault's older keys stay in the keyring, where
+ * only the new one opens them, for what was encrypted before.
  *
- * The returned draft's `confirm` stores the keyring and returns the new keys. Then keep the master key (`keepMasterKey`), and
- * pass the keys to `sync.adoptKeys`, which encrypts the bookmarks anew. Other devices stop with the reason `keys`
- * until they open the vault again. `confirm` throws an ApiError with status 409 if another device has changed the keyring
- * meanwhile: then start again, for the code that was shown opens nothing. It throws SignInAgainError, and can be called
- * again after the sign-in.
+ * The returned draft's `confirm` stores the keyring and returns the new keys. Then keep the master key
+ * (`keepMasterKey`), and pass the keys to `sync.adoptKeys`, which encrypts the bookmarks anew. Other devices stop with
+ * the reason `keys` until they open the vault again. `confirm` throws an ApiError with status 409 if another device has
+ * changed the keyring meanwhile: then start again, for the code that was shown opens nothing. It throws
+ * SignInAgainError, and can be called again after the sign-in.
  *
  * @param current the passphrase, or the recovery code; both are replaced: the recovery code by the draft's
  * @param passphrase the passphrase from then on; it may be the same

@@ -8,7 +8,7 @@ export interface Situation {
   detail?: string
   /** `needs`: something from the user */
   mood: 'good' | 'busy' | 'still' | 'needs'
-  /** Of a sync that lasts, once its end is known. */
+  /** Set while a sync lasts, once its end is known. */
   progress?: { done: number; total: number }
 }
 
@@ -71,7 +71,7 @@ function describeWork({ sync, browser, refused, conflicts }: WorkerState): Situa
   }
 }
 
-/** What the sync has not sent yet is not done. */
+/** An edit that the sync has not sent yet is not done. */
 function sentOf({ done, total }: SyncProgress, waiting = 0): SyncProgress {
   return { done: Math.max(0, done - waiting), total }
 }
@@ -83,7 +83,7 @@ export function describeTime(time: number, now = new Date()): string {
   return date.toLocaleString(undefined, { ...(!isToday && { dateStyle: 'medium' }), timeStyle: 'short' })
 }
 
-/** So many titles are named. */
+/** Titles that are named. */
 export const fewTitles = 3
 
 export function describeDeletes(titles: readonly string[], side: keyof Held): string {

@@ -95,7 +95,7 @@ async function showDeleted(): Promise<void> {
   element('none-deleted').hidden = lines.length > 0
 }
 
-/** Those of the first level, which is where people have what they keep apart. */
+/** The folders of the first level, where people keep things apart. */
 function foldersIn({ children = [] }: BrowserNode): BrowserNode[] {
   return children.filter(({ children, unmodifiable }) => children !== undefined && !unmodifiable)
 }

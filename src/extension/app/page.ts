@@ -8,7 +8,7 @@ for (const labelled of document.querySelectorAll('[aria-label]')) labelled.ariaL
 document.documentElement.lang = text('language')
 document.documentElement.classList.remove('wordless')
 
-/** By its fault or its name, what an error of the client package is called. Of what only the service knows, its own words are shown. */
+/** The names of the client package's errors, by fault or name. The service's own words are shown for what only it knows. */
 const errors: Record<string, TextName> = {
   OfflineError: 'errorOffline',
   SignedOutError: 'signedOutHeadline',

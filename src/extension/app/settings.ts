@@ -33,7 +33,7 @@ export function openOwnClient(settings: Settings): Client {
   return openClient(settings).as(settings.userId ?? '')
 }
 
-/** It stays if whoever built the extension for one server has put it into the manifest. */
+/** It stays if the extension was built for one server, which the manifest then names. */
 export async function returnPermission(baseUrl: string): Promise<void> {
   await platform.permissions.remove({ origins: originsOf(baseUrl) }).catch(() => {})
 }

@@ -29,7 +29,7 @@ import {
 } from './settings.ts'
 import { type TextName, text } from './text.ts'
 
-/** By step, which of those on top it belongs to. */
+/** The entry on top that each step belongs to. */
 const steps = { server: 0, 'sign-in': 1, unlock: 2, create: 2, recovery: 2, done: 3 }
 
 const verdicts: Record<PassphraseStrength['level'], TextName> = {
@@ -100,7 +100,7 @@ act('create', 'submit', () =>
     await goOn()
   }),
 )
-// By the time that it is typed, the dictionaries are there.
+// When it is typed, the dictionaries are there.
 fieldOf('create', 'secret').addEventListener('focus', () => void judgePassphrase(''), { once: true })
 fieldOf('create', 'secret').addEventListener('input', () => attempt(showStrength))
 act('recovery', 'submit', async () => onPaper())
@@ -119,7 +119,7 @@ act('options', 'click', async () => platform.runtime.openOptionsPage())
 if (location.hash === '#server') showServer((await readSettings()).baseUrl)
 else await attempt(goOn)
 
-/** What the step of the vault does acts for the person for whom it is shown, or ends. */
+/** The vault's step acts for the person for whom it is shown, or ends. */
 async function forPerson(work: (client: Client, userId: string) => Promise<void>): Promise<void> {
   const own = userId
   try {

@@ -100,7 +100,7 @@ function current(): Promise<Device | undefined> {
   return reopen(() => fault !== undefined)
 }
 
-/** What the service answers, or that it does not, the sync tells; what is stored here may have to be opened anew. */
+/** The sync reports the service's answer, or that there is none; what is stored here may have to be opened anew. */
 async function fail(error: unknown): Promise<void> {
   const isTold = [ApiError, OfflineError, SignedOutError].some((kind) => error instanceof kind)
   // A device that is stopped says so.
@@ -116,7 +116,7 @@ async function withDevice<T>(work: (device: Device) => Promise<T>): Promise<T | 
   return device && work(device)
 }
 
-/** Whoever is online hears of everything by itself. */
+/** A device that is online hears of everything by itself. */
 async function syncUnlessOnline(device: Device): Promise<void> {
   const { sync, browserSync } = device
   if (sync.status().state !== 'online' || browserSync.status().state === 'failed') await syncNow(device)

@@ -33,7 +33,7 @@ import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
 import { DeleteAccount } from './delete-account.tsx'
 
-/** Where the person is signed in, what they store, and the end of it all. */
+/** Shows where the person is signed in, what they store, and how to end it all. */
 export function AccountView({ rest }: { rest: string }) {
   // A change in one part shows in the others: each is asked for again.
   const [turn, setTurn] = useState(0)
@@ -64,7 +64,7 @@ interface AskedProps {
   isAsked: boolean
 }
 
-/** Where the person is signed in. A session ends at once, wherever it is. */
+/** Shows where the person is signed in. A session ends at once, wherever it is. */
 function Sessions({ turn, changed, isAsked }: PartProps & AskedProps) {
   const account = useAccount()
   const { client } = useApp()

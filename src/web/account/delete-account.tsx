@@ -121,7 +121,7 @@ async function deleteAccount({ client, userId, sync }: AccountOptions): Promise<
   location.reload()
 }
 
-/** Where the person comes back to who had to sign in again, to delete the account. */
+/** The address that the person comes back to if they had to sign in again to delete the account. */
 const deletionAddress = hrefOf('account', 'delete')
 
 export function isDeletionAsked(): boolean {

@@ -82,7 +82,7 @@ export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
   )
 }
 
-/** What a person does with this device and its session; the command bar has it, too. */
+/** A person's actions for this device and its session; the command bar has them, too. */
 export function ownMenu(app: App): MenuItem[] {
   const { device, sync, userId } = app
   const withKey: MenuItem[] = [
@@ -112,7 +112,7 @@ function SearchBox() {
   const sync = useSync()
   const input = useRef<HTMLInputElement>(null)
   const before = useRef({ view: 'folder', rest: '' })
-  // With the view: words that were searched for would stand beside another one for a moment.
+  // Changes with the view: words that were searched for would stand beside another one for a moment.
   useLayoutEffect(() => {
     if (view !== 'search') before.current = { view, rest }
     // Also after "back". What is being typed is in the address already, maybe before it was drawn.

@@ -175,7 +175,7 @@ function OthersStored() {
   return device.keepsKey ? <StoredBookmarks signedIn={userId} /> : null
 }
 
-/** Of an earlier load of the page, which has stored nothing of it. */
+/** An earlier load of the page began it, and has stored nothing of it. */
 function InterruptedImport() {
   const { userId } = useApp()
   const [total, setTotal] = useState(0)
@@ -234,7 +234,7 @@ function Refused() {
   )
 }
 
-/** Of a text that only the service knows, its own words are shown. */
+/** The service's own words are shown for what only it knows. */
 function refusalText(refused: Quarantined): string {
   const { bookmark, reason, status, message: told } = refused
   const name = bookmark ? quoted(bookmark) : say.app.deletion

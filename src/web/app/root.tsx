@@ -216,7 +216,7 @@ function keepUnsent(sync: Sync): void {
   const end = sync.on('status', ({ waiting }) => {
     if (waiting === 0) return
     end()
-    // Without TLS there is none.
+    // The browser has none if there is no TLS.
     navigator.storage?.persist().catch(() => {})
   })
 }

@@ -77,7 +77,7 @@ export function Shell({ app }: { app: App }) {
               <SyncTrouble />
               <Component rest={known ? rest : ''} key={path} />
             </main>
-            {/* Where one hand holds the telephone and its thumb presses. */}
+            {/* A telephone held in one hand is pressed by its thumb here. */}
             <IconButton
               label={say.library.addBookmark}
               icon={BookmarkPlusIcon}

@@ -21,7 +21,7 @@ export function openCommandBar(sync: Sync, commands: readonly MenuItem[]): void 
   showDialog((close) => <CommandBar sync={sync} commands={commands} close={close} />)
 }
 
-/** What all that is found must have. */
+/** A condition that all results must meet. */
 type Chip = { tag: string } | { folder: Bookmark }
 
 /** A line of the list. */
@@ -254,7 +254,7 @@ function choicesFor(
     name: say.commandBar.save(bareAddress(url) ?? url),
     choose: () => addHere(sync, url),
   }
-  // Whoever has it already sees that first.
+  // A person who has it already sees that first.
   if (first && bareAddress(found[0]?.url) === bareAddress(url))
     return [{ ...first, more: say.commandBar.haveAlready(`${first.more}`) }, save, ...others, ...end]
   return [save, ...hits, ...end]

@@ -152,7 +152,7 @@ function Lost({ conflict }: { conflict: Conflict }) {
   )
 }
 
-/** With the time of the edit, if the app that made it tells that. */
+/** The time of the edit follows, if the app that made it reports that. */
 function headOf(name: string, bookmark: PlaintextBookmark | null): string {
   const time = Date.parse(bookmark?.dateModified ?? '')
   return Number.isNaN(time) ? name : `${name}, ${exactTime(time)}`

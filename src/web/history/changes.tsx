@@ -106,7 +106,7 @@ interface Piece {
   text: string
 }
 
-/** With less in common, the two are easier to read one after the other. */
+/** If they have less in common, the two are easier to read one after the other. */
 const leastInCommon = 0.3
 
 /** The words that were replaced by others: most edits are in one place, with the same before and after it. */

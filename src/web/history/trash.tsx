@@ -150,7 +150,7 @@ function TrashRow({ deleted, trash, selected }: TrashRowProps) {
       <input
         type="checkbox"
         aria-label={say.library.select(name)}
-        // What cannot be read here is restored by itself.
+        // An unreadable version is restored by itself.
         disabled={!bookmark}
         checked={selected.ids.has(id)}
         onClick={(event) => selected.toggle(id, event.shiftKey)}
@@ -185,7 +185,7 @@ function describe(bookmark: Bookmark, inside: number): string {
   return inside === 0 ? say.ui.folder : later.history.folderWith(inside)
 }
 
-/** So many are erased side by side. */
+/** Records erased side by side. */
 const atOnce = 4
 
 interface EmptyTrashProps {
@@ -277,7 +277,7 @@ interface TrashList extends Loaded<TrashPart> {
   loadAll(): Promise<TrashPart | undefined>
 }
 
-/** So many rows are drawn at first, and more when they are asked for. */
+/** Rows drawn at first; more when they are asked for. */
 const rowsOfPage = 100
 
 /** The first page of the trash, and more of it when it is needed; again when another device deletes or restores something. */

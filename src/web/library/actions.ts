@@ -92,7 +92,7 @@ function tellRemoved(sync: Sync, removed: readonly Bookmark[]): void {
   }, joinMs)
 }
 
-/** Of now, at the top level, without an address. */
+/** A bookmark dated now, at the top level, with no address. */
 export function newBookmark(draft: Partial<Bookmark>): Bookmark {
   return { id: uuidv7(), title: '', source: 'bookmarks', dateAdded: new Date(serviceNow()).toISOString(), ...draft }
 }

@@ -39,7 +39,7 @@ interface CollectionProps {
   sorting?: Sorting
   /** The folder that is shown: there folders can be added, and all be moved up and down in the person's own order. */
   folder?: { id: string | undefined }
-  /** What a bookmark has that is added here; without it, none is. */
+  /** The fields of a bookmark that is added here; if missing, none is added. */
   adds?: FirstEntries
   words?: readonly string[]
   showsPath?: boolean

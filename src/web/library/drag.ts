@@ -17,7 +17,7 @@ interface DragParts {
   isCards: boolean
 }
 
-/** So far the pointer moves before a press becomes a drag, in pixels. */
+/** Pixels that the pointer moves before a press becomes a drag. */
 const threshold = 6
 /** So near to the edge of what scrolls, it does, in pixels. */
 const edge = 56
@@ -96,7 +96,7 @@ export function useLongPress(list: RefObject<HTMLElement | null>, pressed: (id: 
   }, [])
 }
 
-/** So far a row is drawn before letting go counts, in pixels. */
+/** Pixels that a row is drawn before letting go counts. */
 const swipeLength = 88
 
 type Side = 'left' | 'right'
@@ -107,7 +107,7 @@ interface SwipeAction {
   run(id: string): unknown
 }
 
-/** What happens to a row that a finger draws to a side. Up and down, it scrolls; by the icon, it drags. */
+/** Handles a row that a finger draws to a side. Up and down, it scrolls; by the icon, it drags. */
 export function useSwipe(list: RefObject<HTMLElement | null>, actions: Record<Side, SwipeAction> | false): void {
   usePress(list, (event, target, item) => {
     const isSwipe = event.pointerType === 'touch' && !target.closest(`${handles}, ${tools}`)
@@ -238,7 +238,7 @@ function swallow(event: Event): void {
   event.stopPropagation()
 }
 
-/** Where something can be dropped, and what on the screen shows it. */
+/** A place to drop something, and the element that shows it. */
 type Place = { box: DOMRect } & (
   | { into: string | undefined }
   | { folder: string | undefined; before: string | undefined }

@@ -91,7 +91,7 @@ type Draft = Pick<EditorProps, 'bookmark' | 'fresh' | 'opened'>
 
 function Editor({ sync, bookmark, fresh, opened, isDraft = false, close }: EditorProps) {
   const isLink = !isFolder(bookmark)
-  /** Whoever comes with an address types a title. */
+  /** A person who comes with an address types a title. */
   const isKnown = opened !== undefined || Boolean(bookmark.url)
   const folder = useRef<FolderChoice>({ id: bookmark.parentId, fresh })
   const [tags, setTags] = useState<readonly string[]>(bookmark.tags ?? [])
@@ -291,7 +291,7 @@ function attempt<T>(work: () => T, failed: (message: string) => void): T | undef
   }
 }
 
-/** Where the bookmarklet leads: the form for a new bookmark, with the title and address of the page it was pressed on. */
+/** The bookmarklet's page: the form for a new bookmark, with the title and address of the page it was pressed on. */
 export function AddPage({ rest }: { rest: string }) {
   const sync = useSync()
   useEffect(() => {
@@ -314,7 +314,7 @@ function readPage(rest: string): [title: string, url: string, isWindow: boolean]
 
 /** The bookmarklet has opened a window for this alone. */
 async function leaveWindow(sync: Sync): Promise<void> {
-  // What waits is sent by the next page of this browser.
+  // The next page of this browser sends what waits.
   await sync.syncNow().catch(() => {})
   window.close()
 }

@@ -4,7 +4,7 @@ import { fold, spellings } from '../../client/sync/search/fold.ts'
 import { parseQuery } from '../../client/sync/search/query.ts'
 import { say } from '../words/words.ts'
 
-/** What the search finds, again after each change; the last result, which may be of other inputs, until the next is there. */
+/** The search's results, again after each change; the last result, which may be of other inputs, until the next is there. */
 export function useSearched<T>(sync: Sync, search: (signal: AbortSignal) => Promise<T>, inputs: Inputs): T | undefined {
   const [found, setFound] = useState<T>()
   useEffect(() => {

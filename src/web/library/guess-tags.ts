@@ -3,9 +3,9 @@ import { fold } from '../../client/sync/search/fold.ts'
 import { type Bookmark, hostOf } from './kind.ts'
 
 const maxGuesses = 4
-/** What another bookmark's tags are worth for having the same site, for each word that both titles have, for the same folder. */
+/** Points of another bookmark's tags for having the same site, for each word that both titles have, for the same folder. */
 const worth = { site: 4, word: 2, folder: 1 }
-/** What a tag is worth that the title or the site itself contains as a word. */
+/** Points of a tag that the title or the site itself contains as a word. */
 const worthOfName = 6
 const leastWorth = 2
 /** Shorter words say little. */

@@ -48,7 +48,7 @@ function Move({ sync, ids, moved, close }: MoveProps) {
   )
 }
 
-/** Where bookmarks go. */
+/** The folder that bookmarks go to. */
 export interface FolderChoice {
   /** Undefined stands for the top level. */
   id: string | undefined

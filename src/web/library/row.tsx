@@ -45,7 +45,7 @@ export const Row = memo(function Row({ id, isSelected }: { id: string; isSelecte
 
 /** More than a row has room for; a file can bring tens of thousands. */
 const maxTags = 30
-/** Where the line below the title names them, too. */
+/** The line below the title names them, too. */
 const maxTagsInLine = 3
 
 function Content({ bookmark }: { bookmark: Bookmark }) {

@@ -59,7 +59,7 @@ export function sorter<Reader extends Pick<SyncReader, 'get'>>(
   }
 }
 
-/** Most lists stay as they are: whoever gets the same array need not compare it. */
+/** Most lists stay as they are: a caller that gets the same array need not compare it. */
 function sameIfEqual(before: Ids, now: Ids): Ids {
   if (before.length !== now.length) return now
   for (let index = 0; index < now.length; index++) if (before[index] !== now[index]) return now

@@ -87,7 +87,7 @@ export function TagsField({ sync, label, tags, onChange, guesses = [], autofocus
   const fitting = [...known.keys()]
     .filter((tag) => !chosen.has(tag) && (typed === '' || fold(tag).includes(fold(typed))))
     .sort((one, other) => rank(other) - rank(one))
-  // First what was typed, known or new: another tag is taken only by whoever points at it.
+  // The typed text comes first, known or new: another tag is taken only by pointing at it.
   const first = spell(text)
   const options = [first, ...fitting.filter((tag) => tag !== first)]
     .filter(Boolean)

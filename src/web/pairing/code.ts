@@ -4,7 +4,7 @@ import { readRoute } from '../session/route.ts'
 const scanned = 'scanned-code'
 const view = 'pair'
 
-/** What a phone's camera opens. A browser sends nothing of a fragment. */
+/** The link that a phone's camera opens. A browser sends nothing of a fragment. */
 export function linkOf(code: string, userId: string): string {
   return `${location.origin}/#/${view}/${code}/${userId}`
 }

@@ -24,7 +24,7 @@ type Step =
   | { name: 'open'; guest: PairingGuest; at: number }
   | { name: 'failed'; error: unknown; mayBeOpen?: boolean }
 
-/** Shows a code, and lets in whoever has scanned it once the person has compared the pictures. */
+/** Shows a code, and lets in the device that has scanned it once the person has compared the pictures. */
 export function Offer({ app: { client, userId }, close }: { app: App; close: () => void }) {
   const [step, setStep] = useState<Step>({ name: 'begun' })
   const [turn, setTurn] = useState(0)

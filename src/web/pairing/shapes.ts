@@ -63,7 +63,10 @@ import trophy from 'lucide/dist/esm/icons/trophy.mjs'
 import umbrella from 'lucide/dist/esm/icons/umbrella.mjs'
 import wrench from 'lucide/dist/esm/icons/wrench.mjs'
 
-/** What the numbers of a pairing stand for. Devices of another version compare theirs with these: their order never changes. */
+/**
+ * The meaning of the numbers of a pairing. Devices of another version compare theirs with these: their order never
+ * changes.
+ */
 export const pictures = {
   anchor,
   apple,

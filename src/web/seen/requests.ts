@@ -6,7 +6,7 @@ export interface SeenRequest {
   /** Unix ms. */
   at: number
   method: string
-  /** With what it asks for. */
+  /** Includes the query. */
   path: string
   /** Its beginning, if it is long. */
   body: string
@@ -15,7 +15,7 @@ export interface SeenRequest {
 }
 
 const mostRequests = 20
-/** Of a body: thousands of bookmarks may be in one. */
+/** Bytes of a body that are kept: thousands of bookmarks may be in one. */
 const mostBytes = 20_000
 
 const requests = sharedValue<readonly SeenRequest[]>([])

@@ -17,7 +17,7 @@ export function hasSecondDevice(): boolean {
   return location.protocol === 'http:'
 }
 
-/** What the second device posts to the page that it is a part of. */
+/** The message that the second device posts to the page that it is a part of. */
 export const deviceClosed = 'device-closed'
 
 /** Closes the second device, which forgets everything. The person stays signed in, because the browser has one session. */

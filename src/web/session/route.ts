@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'preact/compat'
 import { newEntry } from './entries.ts'
 
-/** Where the user is: `#/folder/0199…` is the view `folder` of what `0199…` names. The service never sees this part. */
+/** The user's place: `#/folder/0199…` is the view `folder` of what `0199…` names. The service never sees this part. */
 interface Route {
   view: string
   /** Follows the view's name, decoded; empty if nothing does. */

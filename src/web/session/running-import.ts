@@ -25,7 +25,7 @@ function askToStay(event: Event): void {
 /** The number of bookmarks of an import that was interrupted; 0 if none was. */
 export async function findInterrupted(userId: string): Promise<number> {
   const options = { ifAvailable: true }
-  // Without the lock, it still runs in another tab.
+  // If the lock is not free, it still runs in another tab.
   return navigator.locks.request(placeOf(userId), options, (lock) =>
     lock ? Number(localStorage.getItem(placeOf(userId))) : 0,
   )

@@ -101,7 +101,7 @@ export async function endLeftSession(client: Client): Promise<void> {
 export async function signIn(client: Client, { again = false, to = location.hash } = {}): Promise<void> {
   // Otherwise, the next person who gives up at the provider would have it.
   await endLeftSession(client)
-  // With the origin, because some providers refuse a state of less than 8 characters.
+  // Includes the origin, because some providers refuse a state of less than 8 characters.
   const returnTo = `${location.origin}/${location.pathname === '/login' ? '' : location.search}`
   const body = { returnTo, ...(again && { prompt: 'login' as const }) }
   const { authorizationUrl } = unwrap(await client.POST('/api/v1/auth/login', { body }))

@@ -124,7 +124,7 @@ function OpensHereOnly({ app }: { app: App }) {
   )
 }
 
-/** Of a keyring in a file, the page's usual words would name the one of the service. */
+/** The page's usual words for a keyring would name the one of the service, and this one is in a file. */
 function explain(error: unknown): never {
   if (error instanceof KeyringError) {
     const { damaged, 'unknown-version': unknownVersion } = say.failure.backup

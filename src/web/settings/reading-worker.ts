@@ -3,7 +3,7 @@ import type { PlaintextBookmark } from '../../client/bookmark.ts'
 import { type ReadBookmarks, readBookmarks } from '../../client/bookmark-file.ts'
 import { BookmarkFileError, type BookmarkFileFault } from '../../client/errors.ts'
 
-/** What the thread sends: parts of the bookmarks, then the rest of what was read; or why nothing was. */
+/** The messages of the thread: parts of the bookmarks, then the rest of what was read; or why nothing was. */
 export type FromReader =
   | { part: PlaintextBookmark[] }
   | { read: Omit<ReadBookmarks, 'bookmarks'> }

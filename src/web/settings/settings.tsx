@@ -10,7 +10,7 @@ import { say } from '../words/words.ts'
 import { Backups } from './backups.tsx'
 import { type ImportJob, importFile, isRunning, useImportJob } from './import-job.ts'
 
-/** What comes in, and what is kept elsewhere. */
+/** Settings for importing, for exporting, and for copies kept elsewhere. */
 export function Settings() {
   return (
     <div class="page panels">

@@ -17,13 +17,13 @@ export interface ViewLink {
   /** Its part of the address: `#/folder/…`. */
   path: keyof typeof say.app.views
   icon: IconShapes
-  /** Where the sidebar links to it; views without a group are reached otherwise. */
+  /** The group in which the sidebar links to it; views without a group are reached otherwise. */
   group?: 'library' | 'care' | 'app'
   /** Shown at the end of the link, such as a number. */
   Badge?: ComponentType
 }
 
-/** Where one can go: the views, the folders, the tags. On narrow screens it opens above the page. */
+/** The views, the folders and the tags, to go to. On narrow screens it opens above the page. */
 export function Sidebar({ views, close }: { views: readonly ViewLink[]; close: () => void }) {
   return (
     <>
@@ -80,7 +80,7 @@ function Group({ views, group }: { views: readonly ViewLink[]; group: ViewLink['
   )
 }
 
-/** So many are shown before somebody asks for all of them. */
+/** Entries shown before somebody asks for all of them. */
 const maxShown = 20
 const countAfterMs = 200
 

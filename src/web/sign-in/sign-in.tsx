@@ -32,7 +32,7 @@ export function SignIn({ client, waiting }: SignInProps) {
     )
   }, [])
   useEffect(() => {
-    // Without an answer, the sign-in tries again.
+    // If there is no answer, the sign-in tries again.
     const end = () => void endLeftSession(client).catch(() => {})
     addEventListener('online', end)
     return () => removeEventListener('online', end)
@@ -86,7 +86,7 @@ export function failureIn(search: string): LoginFailure | undefined {
 
 type LoginFailure = keyof typeof loginFailures
 
-/** With this account. The provider may remember it, and would send the person back with it again and again. */
+/** True if this account is refused. The provider may remember it, and would send the person back with it again and again. */
 function isBarred(failure: LoginFailure | undefined): boolean {
   return failure === 'disabled' || failure === 'forbidden' || failure === 'closed'
 }

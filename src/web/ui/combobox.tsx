@@ -12,12 +12,12 @@ interface ComboboxProps {
   label: string
   /** Under which a FieldFault is shown here. */
   name: string
-  /** What is chosen: shown until something is typed, which takes its place. */
+  /** The chosen text: shown until something is typed, which takes its place. */
   chosen?: string
   /** Undefined if nothing is typed. */
   text: string | undefined
   onText: (text: string) => void
-  /** What fits the text, best first: Enter takes the first one. */
+  /** The options that fit the text, best first: Enter takes the first one. */
   options: readonly Option[]
   onChoose: (option: Option) => void
   /** The person goes on to something else. */

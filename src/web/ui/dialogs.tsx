@@ -24,7 +24,7 @@ whenLeaving(() => {
   tell(say.app.dialogClosed)
 })
 
-/** Where the dialog appears: once on the page. */
+/** The element in which a dialog appears: once on the page. */
 export function Dialogs() {
   const { content, turn } = shown.use()
   // A dialog's request may take longer than the person, who has closed it and works in the next.
@@ -117,7 +117,7 @@ export function Confirmation({ title, text, action, run, ran, close }: Question 
   )
 }
 
-/** Where the messages of `tell` appear: once on the page. */
+/** The element in which the messages of `tell` appear: once on the page. */
 export function Toasts() {
   return (
     <div class="toasts" aria-live="polite">

@@ -83,14 +83,14 @@ function knownText(error: unknown): string | undefined {
   return /^Not(Found|Readable)Error$/.test(error.name) ? say.failure.fileUnreadable : undefined
 }
 
-/** What responds in the service's place may only say that the service is away. */
+/** A proxy that responds in the service's place may only say that the service is away. */
 function noAnswerText({ status }: OfflineError): string {
   if (status === undefined) return say.failure.noAnswer
   if (status === 429) return say.failure.refused.TooManyRequests ?? ''
   return status >= 500 ? say.failure.serviceFault(undefined) : say.failure.otherAnswered
 }
 
-/** Of a file that cannot be decrypted, it says nothing how. */
+/** The fault does not say how a file is damaged. */
 function backupFault({ fault }: ExportError): string {
   const faults: Partial<Record<ExportFault, string>> = say.failure.backup
   return faults[fault] ?? say.failure.backup.damaged

@@ -138,7 +138,7 @@ export function Field({ label, hint, error: own, rows, onInput, isSecret, ...inp
     onInput?.(event)
   }
   const field = useRef<HTMLInputElement & HTMLTextAreaElement>(null)
-  // Whoever comes to a text that is there replaces it by typing, and moves the caret otherwise.
+  // A person who comes to a text that is there replaces it by typing, and moves the caret otherwise.
   useLayoutEffect(() => {
     if (input.autofocus) field.current?.select()
   }, [])
@@ -178,7 +178,7 @@ export class FieldFault extends ToldError {
 type Check = (value: string) => Promise<string | undefined>
 
 interface FieldFaults {
-  /** By the names of the fields. */
+  /** Keyed by the names of the fields. */
   faults: Readonly<Record<string, string>>
   /** The field is being corrected. */
   forget(field: string): void
@@ -186,7 +186,7 @@ interface FieldFaults {
   checks: Map<string, Check>
 }
 
-/** Of the form around a field. */
+/** Belongs to the form around a field. */
 export const FieldFaultsContext = createContext<FieldFaults>({ faults: {}, forget() {}, checks: new Map() })
 
 /** Lets the form look at a field before it is sent. */

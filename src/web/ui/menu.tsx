@@ -12,7 +12,7 @@ interface MenuProps {
   /** Shown in the button beside the icon. */
   children?: ComponentChildren
   items: readonly (MenuItem | false | undefined)[]
-  /** Of the button, if it is to look like others beside it. */
+  /** The button's class, if it is to look like others beside it. */
   class?: string | undefined
 }
 

@@ -10,18 +10,18 @@ const scrollMs = 150
 
 const typed = 'input:not([type=checkbox], [type=radio], [type=button], [type=submit], [type=file]), textarea, select'
 const controls = `a[href], button, summary, label, input, [role=option], li[data-id]`
-/** What a second press only turns back. */
+/** Controls that a second press only turns back. */
 const turned = 'summary, label, input'
 const movingKeys = /^(Arrow.*|Tab|Page.*|Home|End| )$/
 
-/** Where each control is, and what it is called. */
+/** The place of each control, and its name. */
 const places = new WeakMap<Element, string>()
 /** Controls that have come to their place just now, each with the look that found it there. */
 const unsettled = new Map<Element, number>()
 let looks = 0
 let isPlanned = false
 let scrolledAt = Number.NEGATIVE_INFINITY
-/** Where the pointer is, and the control that is there. */
+/** The pointer's place, and the control that is there. */
 const pointer: { x: number; y: number; over: Element | undefined } = { x: -1, y: -1, over: undefined }
 let isRefused = false
 
@@ -76,7 +76,7 @@ function look(): void {
     // The person moves it, and sees where.
     if (!isScroll) mark(control)
   }
-  // What a dialog or a message has covered has not moved.
+  // A control that a dialog or a message has covered has not moved.
   const over = controlOf(document.elementFromPoint(pointer.x, pointer.y))
   if (over && over !== pointer.over && !isScroll) mark(over)
   pointer.over = over

@@ -46,7 +46,7 @@ interface Step {
 const shownMs = 10_000
 const undoShownMs = 30_000
 const maxShown = 3
-/** So many actions can be taken back one after another. */
+/** Actions that can be undone one after another. */
 const maxUndos = 50
 /** Milliseconds for which the keys take an action back: one press too many would reach what nobody remembers. */
 const keysReachMs = 600_000
@@ -58,7 +58,7 @@ let redos: Step[] = []
 
 export const useToasts = toasts.use
 
-// Only what was done is still told, to whoever sits there by now.
+// A message about what was done still appears, to the person who sits there by now.
 whenLeaving(() => {
   undos = []
   redos = []
@@ -84,7 +84,7 @@ function show(text: string, options: ToastOptions & Pick<Toast, 'again'>, step?:
   const isStep = (one: ToastOptions) => one.undo !== undefined || one.isTakenBack === true
   const isReplaced = (other: Toast) => other.text === text || (isStep(other) && isStep(options))
   toasts.set([...toasts.get().filter((other) => !isReplaced(other)), toast].slice(-maxShown))
-  // What ended too late to be shown where it was begun must be read.
+  // A result that came too late to be shown where it was begun must be read.
   if (!options.isAlert && !hasLeft()) setTimeout(() => dismiss(toast.id), options.undo ? undoShownMs : shownMs)
   if (isLastUndo(options.replaces)) undos.pop()
   if (step) undos = [...undos, { ...step, id: toast.id }].slice(-maxUndos)

@@ -135,7 +135,7 @@ export function showRepair(owner: VaultOwner): void {
 function Repair({ owner, close }: OwnerProps) {
   const { client, userId, person } = owner
   const [draft, setDraft] = useState<VaultDraft>()
-  /** As far as the service says, or has said. */
+  /** Known as far as the service says, or has said. */
   const [areReplaced, setReplaced] = useState(areKeysReplaced(userId))
   const prepare = async ({ passphrase = '' }: Record<string, string>) => {
     const masterKey = await loadMasterKey(userId)

@@ -4,7 +4,7 @@ import { later } from '../words/later.ts'
 import { useJudge } from './strength.ts'
 import type { Judgement, Question } from './strength-worker.ts'
 
-/** Without the dictionaries by then, as on a slow network, the length alone counts. */
+/** If the dictionaries are not there by then, as on a slow network, the length alone counts. */
 const patienceMs = 3000
 
 /** A new passphrase, typed twice, because nobody can reset it, with how strong it is. */
@@ -37,7 +37,7 @@ export function NewPassphraseField({ person, autofocus = false }: { person: stri
     setStrength(strength)
     return later.vault.tooEasy
   })
-  // With autofocus, the field has the focus before anything listens.
+  // The `autofocus` attribute gives the field the focus before anything listens.
   useEffect(() => {
     if (autofocus) prepare()
   }, [])

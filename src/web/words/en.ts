@@ -79,7 +79,7 @@ export const en = {
     wentBack: 'The service sent an older version of a bookmark than this device has. The newer one is kept.',
     unsent: (count: number) => `Bookmarks with unsent edits: ${number(count)}.`,
     vaultExists: 'A vault already exists.',
-    /** By the fault of a keyring, a passphrase or a recovery code. */
+    /** Keyed by the fault of a keyring, a passphrase or a recovery code. */
     keyring: {
       malformed: 'What the service keeps of your keys is damaged. Try an earlier keyring.',
       'unknown-version': 'A newer version of this page has changed your passphrase. Reload the page.',
@@ -97,7 +97,7 @@ export const en = {
       'keys-replaced':
         'The keys of this device were replaced: only a device that was opened since can repair the vault.',
     },
-    /** By the fault of a record. */
+    /** Keyed by the fault of a record. */
     record: {
       'invalid-id': 'It has no valid id.',
       'too-large': 'It is too large: shorten its title or its description.',
@@ -108,7 +108,7 @@ export const en = {
       'altered-hash': 'It was altered on its way.',
       'other-id': 'It was altered on its way.',
     },
-    /** By the fault of a backup file. */
+    /** Keyed by the fault of a backup file. */
     backup: {
       'not-an-export': 'This is no backup. Browsers’ bookmark files are imported above, under “Bookmark files”.',
       'unknown-version': 'A newer version of this page made the backup. Reload the page, then try again.',
@@ -118,7 +118,7 @@ export const en = {
         'The keys in this backup are not those of its bookmarks: somebody has put it together from two files.',
       damaged: 'The backup is damaged or cut off. Nothing was changed. If there is another copy of it, try that one.',
     },
-    /** What the service says, by the contract's word for it, where its own text, in English, does not do. */
+    /** Replaces the service's own English text, by the contract's word for it, if that text does not do. */
     refused: {
       AuthenticationRequired: 'You are signed out. Reload the page to sign in again.',
       InvalidSession: 'You are signed out. Reload the page to sign in again.',
@@ -471,7 +471,7 @@ export const en = {
   },
 }
 
-/** What is said by views that load when they are shown. */
+/** The words of views that load when they are shown. */
 export const enLater = {
   vault: {
     secret: 'Passphrase or recovery code',
@@ -734,7 +734,7 @@ export const enLater = {
     deleteMore:
       'Everything of yours goes from the service and from this browser. Save a <a>bookmark file or a backup</a> before, if you want to keep your bookmarks. A backup opens with the passphrase or recovery code that was valid when you downloaded it, in another account and on another server, too. One that an earlier version of this page saved does not: save a new one.',
     deleteButton: 'Delete my account…',
-    /** What is typed to confirm it, in small letters. */
+    /** The word that is typed to confirm it, in small letters. */
     deleteWord: 'delete',
     typeWord: (word: string) => `Type the word “${word}”`,
     deleteQuestion: 'Delete my account?',
@@ -843,7 +843,7 @@ export const enLater = {
     saveCsv: 'Save as CSV',
     bookmarkFile: (ending: string) => `bookmarks.${ending}`,
     nothingImported: (why: string) => `Nothing was imported. ${why}`,
-    /** By the fault of a file. */
+    /** Keyed by the fault of a file. */
     unreadable: {
       unknown:
         'This is not a bookmark file. Where your bookmarks are, look for an export as HTML, and import the file that it saves.',

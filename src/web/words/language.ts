@@ -7,7 +7,7 @@ export type Language = (typeof languages)[number]
 
 const stored = 'language'
 
-/** What the person has chosen in this browser; undefined if the browser's own languages count. */
+/** The language that the person has chosen in this browser; undefined if the browser's own languages count. */
 export function chosenLanguage(): Language | undefined {
   try {
     return languages.find((one) => one === localStorage.getItem(stored))
@@ -29,7 +29,7 @@ export function chooseLanguage(language: Language | undefined): void {
   location.reload()
 }
 
-/** With the person's region, if the browser tells one: it writes dates and numbers in its own way. */
+/** Adds the person's region, if the browser reports one: it writes dates and numbers in its own way. */
 function localeOf(wanted: Language | undefined): string {
   const isIn = (language: string) => (tag: string) => new Intl.Locale(tag).language === language
   const preferred = wanted ?? navigator.languages.find((tag) => languages.some((one) => isIn(one)(tag)))

@@ -24,7 +24,7 @@ export async function inLanguage<Part extends keyof Catalogue>(
   )
 }
 
-/** What the page says. */
+/** The words of the page. */
 export const say: Words = await inLanguage('first', en)
 
 type Part = ComponentChildren | ((inside: string) => ComponentChildren)

@@ -1,4 +1,4 @@
-/** What orval generates, and what kubb does. */
+/** Uses the code that orval generates, and kubb. */
 import assert from 'node:assert/strict'
 import * as api from './client'
 import { actFor } from './send'

@@ -30,8 +30,8 @@ export async function settleDeletions({ replica, clock, recentDeletes }: Engine)
 }
 
 /**
- * Of the held deletes, those of links that were made anew, or put into the same folder, at about that time: nobody has lost
- * them. Any other equal one stood beside the lost one, and does not stand for it.
+ * The held deletes of links that were made anew, or put into the same folder, at about that time: nobody has lost them.
+ * Any other equal link stood beside the lost one, and does not stand for it.
  */
 async function findMoved({ rows, held }: Replica): Promise<ReadonlySet<string>> {
   const lost = new Map<string, Row[]>()
@@ -55,7 +55,7 @@ async function findMoved({ rows, held }: Replica): Promise<ReadonlySet<string>> 
   return moved
 }
 
-/** By what a link is known again; undefined of all others. */
+/** The name that a link is known by again; undefined for folders and separators. */
 function nameOf(row: Row): string | undefined {
   const { title, url } = viewOf(row).bookmark ?? {}
   return url === undefined ? undefined : JSON.stringify([title, url])

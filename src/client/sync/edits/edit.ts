@@ -92,7 +92,7 @@ function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
     base: baseOf(row, cursor),
     ...(source === 'undo' && last?.deletion),
   }
-  // Whoever made the delete that is held here is told, too.
+  // The person whose delete is held here is told, too.
   const overwrites = context.overwrites || last?.overwrites || row.held
   const deleted = edit.bookmark === null && context.isFirst ? last?.bookmark : undefined
   const imported = source && edit.bookmark ? edit.bookmark : (last?.imported ?? deleted)

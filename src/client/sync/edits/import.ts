@@ -17,7 +17,7 @@ import type { Row } from '../store/store.ts'
 import { type Edit, queueEdits, type SealedEdit, sealOne } from './edit.ts'
 import { sealList } from './seal-list.ts'
 
-/** Where imported bookmarks go, and which of them. */
+/** The target of imported bookmarks, and which of them are taken. */
 export interface ImportRules {
   /** The id of the folder for the list's top level. Default: the top level. */
   into?: string | undefined
@@ -71,7 +71,7 @@ export async function importList(
     const { formed, failed } = await sortByForm(bookmarks, signal)
     const ids: IdSource = {
       derive: (likeness) => deriveId(keys, likeness),
-      // What was deleted comes back. What cannot be read must not be replaced.
+      // A deleted bookmark comes back. An unreadable one must not be replaced.
       isTaken: (id) => viewOf(replica.rows.get(id)).bookmark !== null || !!replica.rows.get(id)?.unreadable,
     }
     const plan = await planImport(formed, tree.read(), ids, options, signal)
@@ -91,7 +91,7 @@ export async function restoreList(
   return queueAccepted(parts, formed, options, { ...emptyPlan(), added }, failed, overwrite)
 }
 
-/** What one bookmark of a list has in a wrong form must not keep the others out. */
+/** A bookmark of a wrong form must not keep the others of the list out. */
 async function sortByForm(bookmarks: readonly PlaintextBookmark[], signal: AbortSignal) {
   const [formed, failed]: [PlaintextBookmark[], ImportReport['failed']] = [[], []]
   const sort = (bookmark: PlaintextBookmark) => {
@@ -378,14 +378,14 @@ function placeAfter(
   const last = siblings.findLastIndex(({ bookmark }) => isPosition(bookmark.position))
   const unplaced = siblings.slice(last + 1).map(({ bookmark }) => ({ ...(changed.get(bookmark.id) ?? bookmark) }))
   const all = [...unplaced, ...additions]
-  // Whoever adds the same at the same place gives the same positions.
+  // Devices that add the same at the same place give the same positions.
   const maker = all.map(({ id }) => id).join()
   const positions = positionsBetween(siblings[last]?.bookmark.position ?? null, null, all.length, maker)
   for (const [index, bookmark] of all.entries()) bookmark.position = positions[index] as string
   for (const sibling of unplaced) changed.set(sibling.id, sibling)
 }
 
-/** Where the contents of a listed folder go. */
+/** The place of the contents of a listed folder. */
 interface Target {
   place: Place
   /** The id of the folder that shows them; undefined at the top level. */
@@ -436,7 +436,7 @@ interface Place {
 /** The existing bookmarks, to look up by id and by path. */
 interface PathIndex {
   nodes: Map<string, TreeNode>
-  /** By the folder's id; the key `undefined` stands for the top level. */
+  /** Keyed by the folder's id; the key `undefined` stands for the top level. */
   places: Map<string | undefined, Place>
   /** The folders that hold what is in the browsers' own ones. Where an extension has made folders, `other` is the top level. */
   marked: Map<Role, string | undefined>

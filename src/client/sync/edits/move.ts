@@ -6,7 +6,7 @@ import type { Draft } from '../store/replica.ts'
 import { viewOf } from '../store/row.ts'
 import { applyEdit, type SealedEdit, sealAgain, sealAll } from './edit.ts'
 
-/** Where to move a bookmark. */
+/** The place that a bookmark is moved to. */
 export interface Place {
   /** The folder's id. Default: the top level. */
   parentId?: string | undefined

@@ -90,8 +90,9 @@ export function putOne(parts: Engine, draft: Draft, edit: SealedEdit, sight: Sig
 }
 
 /**
- * Applies an edit that replaces what its maker had not seen in the fields `lost`, and tells whoever made that: another
- * device by way of the service, another tab by a conflict that is kept here. What this tab has asked for, its user knows.
+ * Applies an edit that replaces what its maker had not seen in the fields `lost`, and reports it to the maker of those:
+ * another device by way of the service, another tab by a conflict that is kept here. The user of this tab knows what
+ * they asked for.
  */
 function applyOver(
   parts: Engine,
@@ -168,10 +169,10 @@ function updateOne(parts: Engine, draft: Draft, id: string, update: Update, sigh
   return [[base, asked]]
 }
 
-/** What an edit was made on, and what it asks for. */
+/** The bookmark that an edit was made on, and the one that it asks for. */
 type Asked = [base: PlaintextBookmark | null, asked: PlaintextBookmark]
 
-/** What was asked for before, and was not there yet when this was, stays asked for. */
+/** An edit that was asked for before, and was not there yet when this one was, stays asked for. */
 function ask({ replica: { asked: all } }: Engine, ...[base, asked]: Asked): void {
   all.set(asked.id, mergeBookmarks(base, all.get(asked.id) ?? asked, asked).bookmark)
 }

@@ -25,7 +25,7 @@ export async function resolveConflicts(
     if (choice === 'theirs') return
     const { bookmark: current } = viewOf(settled)
     const mine = withMine(current, ended)
-    // What was shown has lost knowingly, what has come since has not.
+    // The shown values have lost knowingly, later ones have not.
     const asShown = ended.map((conflict) => ({ ...conflict, mine: conflict.theirs }))
     const shown = withMine(current, asShown)
     const { cursor } = draft.meta

@@ -6,7 +6,7 @@ import { RecordError } from '../../errors.ts'
 import { nextTurn } from '../../timing/paced.ts'
 import type { SealedEdit } from './edit.ts'
 
-/** As many keep the platform's threads busy, and take the page a few milliseconds. */
+/** Enough to keep the platform's threads busy, and a few milliseconds for the page. */
 const atOnce = 100
 
 /**

@@ -144,7 +144,7 @@ export function intercepted(status = 0): Refusal {
 
 /** The service's refusals during one push of the queue. */
 export class Refusals {
-  /** By operation, by how many bytes the smallest change grew that exceeded the quota. */
+  /** Keyed by operation: the bytes by which the smallest change grew that exceeded the quota. */
   readonly #overQuota = new Map<string, number>()
   #inARow = 0
   #intercepted = 0
@@ -169,7 +169,7 @@ export class Refusals {
     if (++this.#inARow === mostInARow) throw error
   }
 
-  /** Where one change exceeded the quota, every change like it that needs as much or more is hopeless. */
+  /** Once a change has exceeded the quota, every change like it that needs as much or more is hopeless. */
   sort(replica: Replica, batch: readonly Waiting[]): { sendable: Waiting[]; hopeless: Waiting[] } {
     const isHopeless = ({ change }: Waiting) => {
       const limit = this.#overQuota.get(change.operation)

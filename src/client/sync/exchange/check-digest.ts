@@ -81,7 +81,10 @@ async function askDigest({ transport, signal }: Connected): Promise<string> {
   }
 }
 
-/** Of what the service is known to have: neither edits that it refused, nor what it has deleted and the user still sees. */
+/**
+ * Sums the records that the service is known to have: neither edits that it refused, nor records that it has deleted
+ * and the user still sees.
+ */
 async function sumOf({ rows }: Replica, signal: AbortSignal): Promise<bigint> {
   let sum = 0n
   const add = (row: Parameters<typeof newestOf>[0]) => {

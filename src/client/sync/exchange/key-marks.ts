@@ -14,7 +14,7 @@ export function keyMarkOf(
   return keys.older ? { key: keyNamedBy({ encrypted_data }) } : {}
 }
 
-/** Of a record that is not under a first key. */
+/** The mark that names a record's key, unless it is under a first key. */
 export function keyNamedBy({ encrypted_data }: { encrypted_data?: string | undefined }): string | undefined {
   return encrypted_data?.slice(0, markLength)
 }

@@ -36,7 +36,7 @@ export interface MergedEdit {
   /** Null: a delete. */
   bookmark: PlaintextBookmark | null
   basis: { cursor: number; overwrites: boolean; isNew: boolean; above: number; source?: 'import' }
-  /** What is lost if there is no room for it. */
+  /** The values that are lost if there is no room for it. */
   orLost?: readonly Lost[]
 }
 
@@ -122,7 +122,7 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   const isOwn = version.device_id === circumstances.deviceId
   // Nor may a copy that has made it still be there.
   const isToldHere = circumstances.ownIds.has(version.device_id)
-  // What is in a backup was there before. The same file may be imported elsewhere at any time.
+  // A backup's contents were there before. The same file may be imported elsewhere at any time.
   const isBefore = isLater || !isDerivedId(row.id)
   if (
     !mine.bookmark &&
@@ -181,7 +181,8 @@ function mergeEdits(row: Row, version: Version, content: PlaintextBookmark, circ
   const [ours, theirs]: [string[], string[]] = [[], []]
   const last = waiting.at(-1)
   const imported = !known?.bookmark && last?.yields ? last.imported : undefined
-  // What another import says nobody has set. If somebody has edited it before it was sent, that device knows and tells it.
+  // Nobody has set the values of another import. If somebody has edited them before they were sent, that device knows
+  // and reports it.
   const isOnlyImported = imported && version.operation === 'create' && isDerivedId(row.id)
   let bookmark = content
   const merge = (before: PlaintextBookmark | null, edited: PlaintextBookmark, isLater: boolean) => {
@@ -217,7 +218,7 @@ function unseenOf(mine: Version, { ownIds, overwrites }: Circumstances): Unseen 
   return (ownIds.has(mine.device_id) && overwrites(mine)) || undefined
 }
 
-/** Where a file has put something in its folder is no move: that is where it is there. */
+/** A file that has put something in its folder has not moved it: that is its place there. */
 function placedAs(there: PlaintextBookmark, before: PlaintextBookmark, edited: PlaintextBookmark) {
   const place = (one: PlaintextBookmark) => withFieldsOf(there, ['parentId'], one)
   const isMoved = differingFields(before, edited).includes('parentId')
@@ -248,7 +249,8 @@ function beforeEdits(known: Version, { operation }: Version, { ownIds, overwrite
   if (operation === 'create') return null
   if (changed) return withFieldsOf(before, changed, bookmark)
   const unseen = overwrites(known)
-  // Whoever updates what was made here has seen it. Of an update, what it was made on may be lost with a service's history.
+  // A device that updates what was made here has seen it. The version that an update was made on may be lost with a
+  // service's history.
   const isSeen = known.operation === 'create' && (!unseen || unseen.isCertain === false)
   return isSeen ? bookmark : null
 }
@@ -320,9 +322,9 @@ export function settleFirst(row: Row, version: Version): Row {
   const known = newestOf(row)
   if (known && compareVersions(known, version) > 0) return { ...row, waiting }
   const { version: before } = row
-  // Whoever replaces it unseen may have seen none of the edits that were made here since another device's version.
-  // Only what was made here has `changed`, under whatever id this store had. What was deleted was made anew, with all fields.
-  // What came out of a file nobody has set.
+  // A device that replaces it unseen may have seen none of the edits that were made here since another device's
+  // version. Only edits made here have `changed`, under whatever id this store had. A deleted record was made anew,
+  // with all fields. Nobody has set the values of a file.
   const made = first?.yields && first.imported && !before?.bookmark ? { bookmark: first.imported } : before
   const edits = made && version.bookmark ? withChanges(made, version.bookmark) : {}
   return {
@@ -340,7 +342,7 @@ function withChanges({ bookmark, changed = [], before = {} }: Partial<Version>, 
   return { changed: [...changed, ...others], before: withFieldsOf(was, others, before) }
 }
 
-/** Whoever made the pending edits had seen this version, even if it has a new sequence number (after a recovery). */
+/** The maker of the pending edits had seen this version, even if it has a new sequence number (after a recovery). */
 function withSeen(row: Row, cursor: number): Row {
   const isBehind = ({ overwrites, change }: Waiting) => !overwrites && change.base < cursor
   if (!row.waiting.some(isBehind)) return row

@@ -31,7 +31,7 @@ const mostFailures = 3
 
 /** Tracks which pushes pass a slow connection, a proxy or a firewall, as far as this tab has found out. */
 export class Passage {
-  /** Of one push. */
+  /** Bytes of one push. */
   mostBytes = mostBytes
   /** A change of so many bytes did not pass, although it was alone. */
   #tooLarge = Number.POSITIVE_INFINITY

@@ -116,7 +116,7 @@ async function pullAgain(
 /** The contents of a recovered service. */
 interface Found {
   ids: ReadonlySet<string>
-  /** By id, what it has in an older version than this device. */
+  /** The versions, by id, that are older than this device's. */
   older: ReadonlyMap<string, Version>
   /** Ids that it has changed since the last change that this device had seen of it. */
   unseen: ReadonlySet<string>
@@ -183,7 +183,7 @@ function idsOf({ changes }: PullResponse): string[] {
   return changes.flatMap(({ entity_type, entity_id }) => (entity_type === 'bookmark' ? entity_id : []))
 }
 
-/** The service still has the version: whoever made what waits had seen all that there is. */
+/** The service still has the version: the maker of what waits had seen all that there is. */
 function onTopOfAll(row: Row, base: number, cursor: number): Row {
   const seen = ({ overwrites, change }: Waiting) => (overwrites ? Math.min(change.base, base) : cursor)
   return { ...row, waiting: row.waiting.map((one) => rebased(one, seen(one))) }
@@ -271,7 +271,7 @@ export async function mend(parts: Connected): Promise<void> {
   if (!isRecovered && Object.values(mended).flat().length > 0) emitter.emit('mended', mended)
 }
 
-/** Of what the service has; undefined if it has deleted it. */
+/** The hash of the service's version; undefined if it has deleted it. */
 function hashOf(row: Row | undefined): string | undefined {
   const version = row && newestOf(row)
   return version?.bookmark ? (version.data_hash ?? undefined) : undefined

@@ -33,5 +33,5 @@ export function withNewId(meta: Readonly<Meta>, present: string): Pick<Meta, 'de
   return { deviceIds: Object.fromEntries([...ownIds(meta, present)].map((id) => [id, taken])) }
 }
 
-/** With a hyphen and a UUID, it is as long as the service lets an id be. */
+/** A hyphen and a UUID make it as long as the service lets an id be. */
 const longestName = 91

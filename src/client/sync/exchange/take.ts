@@ -117,7 +117,7 @@ function takeEvent(
   const { older, isSameHistory } = parts
   const isFirstPull = draft.meta.lastSync === 0
   const before = presentId(draft.meta, parts.deviceId)
-  // Where not all is known, its own edits would look like another's.
+  // If not all is known, its own edits would look like another's.
   const knowsAll = !isFirstPull && !older && !draft.meta.isIncomplete
   if (knowsAll && !fault && isOfSecondLife(row, version, before)) draft.setMeta(withNewId(draft.meta, before))
   const deviceId = presentId(draft.meta, before)
@@ -170,7 +170,7 @@ function reportRollback(draft: Draft, { event, version }: OpenedEvent, known: Ve
   draft.errors.push({ error, id: event.entity_id })
 }
 
-/** What the event says of this version if it, or one before it, replaced that by a device that had not seen it. */
+/** The event's note on this version, if it, or one before it, replaced that by a device that had not seen it. */
 function overwrittenAs({ overwritten = [] }: SyncEvent, { device_id, timestamp }: Version): Unseen | undefined {
   return overwritten.find((one) => one.device_id === device_id && one.timestamp === timestamp)
 }

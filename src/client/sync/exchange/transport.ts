@@ -44,7 +44,7 @@ export function clientTransport(
   openWebSocket: OpenWebSocket = (url) => new WebSocket(url),
 ): Transport {
   const client = anybody.as(userId)
-  // What waits here waits unseen.
+  // It waits unseen here.
   const { sendOnce: fetch } = client
   return {
     getStatus: async ({ signal }) => unwrap(await answer(client.GET('/api/v1/sync/status', { signal, fetch }))),

@@ -6,9 +6,9 @@ import { askedWaitMs } from './status.ts'
 
 /** Long enough for a page of 2 MiB over a slow connection, including a busy service's delays. */
 const patienceMs = 120_000
-/** Without a reason, each `abort` would create an error with a stack trace. */
+/** If there is no reason, each `abort` creates an error with a stack trace. */
 const answered = 'answered'
-/** So often, and so long in all, a call waits if the service asks for it; then whoever made it decides. */
+/** A call waits this often, and this long in all, if the service asks for it; then its caller decides. */
 const mostWaits = 3
 const mostWaitMs = 60_000
 /** Keeps devices that were refused together from returning together. */

@@ -112,7 +112,7 @@ async function follow(engine: Connected, channel: Channel, epoch: string, since:
     outbox.reset()
     const position = { epoch, since: cursor }
     const task = async () => {
-      // What this device has pushed comes back, too.
+      // This device's pushes come back, too.
       const news = channel.drain().filter(({ stamp }) => stamp > replica.meta.cursor)
       await takeAndPush(engine, news, position).finally(() => status.endExchange())
     }

@@ -22,8 +22,8 @@ export interface SignOutOptions {
   /** True: unsent edits may be discarded. Default: they may not. */
   discardUnsent?: boolean | undefined
   /**
-   * With `discardUnsent`: what must succeed once the sync has stopped, and before anything is deleted from this device. If it
-   * rejects, so does the call, and the sync has only stopped.
+   * Used by `discardUnsent`: it must succeed once the sync has stopped, and before anything is deleted from this
+   * device. If it rejects, so does the call, and the sync has only stopped.
    */
   first?: (() => Promise<void>) | undefined
   /** Aborted before the call, it prevents all; afterwards it ends only the wait for the end of the session. */

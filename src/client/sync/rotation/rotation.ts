@@ -110,9 +110,10 @@ function firstOf(stale: readonly Row[], mostBytes: number): Row[] {
 type EncryptedAnew = Change & { base: number }
 
 /**
- * The versions under the newest key, without what cannot be encrypted. To the service, each is the same version by the same
- * device with a greater event id: whoever edits the bookmark meanwhile has a later timestamp and wins, a device that is told of
- * a version that was overwritten unseen recognizes its own, and devices that do this at once send the same event.
+ * The versions under the newest key, except those that cannot be encrypted. To the service, each is the same version by
+ * the same device with a greater event id: a device that edits the bookmark meanwhile has a later timestamp and wins, a
+ * device that is told of a version that was overwritten unseen recognizes its own, and devices that do this at once
+ * send the same event.
  */
 async function encryptRows(parts: Connected, rows: readonly Row[]): Promise<EncryptedAnew[]> {
   const { keys, userId, replica } = parts

@@ -18,9 +18,9 @@ interface Entry {
 }
 
 /**
- * What a person types: words that are somewhere in a bookmark, `"words that follow each other"`, `-without`, `#tag`, `in:folder`,
- * `site:example.com`, `is:untagged`. Or what it must have: an address, not counting `http` or `https`, `www.` and what is empty at
- * its end, or a tag.
+ * A text as a person types it: words that are somewhere in a bookmark, `"words that follow each other"`, `-without`,
+ * `#tag`, `in:folder`, `site:example.com`, `is:untagged`. Or a value that it must have: an address, not counting `http`
+ * or `https`, `www.` and what is empty at its end, or a tag.
  */
 export type SearchQuery = string | { url: string } | { tag: string }
 
@@ -266,7 +266,7 @@ const separator = '\0'
 /** The text that a search looks at: the fields in one, those that count most first. */
 interface SearchText {
   text: string
-  /** Where the fields after the title begin: tags, address, description, folder's name. */
+  /** The starts of the fields after the title: tags, address, description, folder's name. */
   starts: readonly number[]
 }
 
@@ -283,7 +283,7 @@ function fieldOf({ text, starts }: SearchText, field: number): string {
 function searchTexts(bookmark: Readonly<PlaintextBookmark>): SearchText[] {
   // Another client may have written anything.
   const { title, url, description, parentId, path }: Record<string, unknown> = bookmark
-  // Without a folder of their own, bookmarks have the name of one.
+  // A bookmark that has no folder of its own has the name of one.
   const folder = parentId === undefined ? path : ''
   const tagged = tagsOf(bookmark).map(clean).join('\n')
   const fields = [clean(title), tagged, readable(clean(url)), clean(description), clean(folder)]

@@ -62,7 +62,10 @@ export interface SyncStatus {
   state: SyncState
   /** The most important one, if there are several. */
   reason?: SyncReason
-  /** With `service` and `limited`, if the service has asked for it: when it is asked again (Unix ms, this device's clock). */
+  /**
+   * Set with `service` and `limited`, if the service has asked for it: when it is asked again (Unix ms, this device's
+   * clock).
+   */
   retryAt?: number
   /** In the state `syncing`. */
   progress?: SyncProgress

@@ -9,9 +9,9 @@ const version = 2
 const metaKey = 'meta'
 
 /**
- * Keeps the bookmarks in the browser's IndexedDB, in a separate database for each user, so that nobody else who signs in
- * with this browser opens it. They are stored in plaintext; `signOut` removes them. The browser rewrites its files
- * later: until then, whoever can read those finds what was deleted.
+ * Keeps the bookmarks in the browser's IndexedDB, in a separate database for each user, so that nobody else who signs
+ * in with this browser opens it. They are stored in plaintext; `signOut` removes them. The browser rewrites its files
+ * later: until then, a program that can read those finds what was deleted.
  *
  * @param userId the service's `user_id`
  */
@@ -28,7 +28,7 @@ export function indexedDbStore(userId: string): Store {
   const log = new RowLog()
   /** True if it held something when it was last read or written. */
   let wasStored = false
-  /** What is over another connection may be another database. */
+  /** Another connection may have another database. */
   const begin = (connection: IDBDatabase, mode: IDBTransactionMode, options?: IDBTransactionOptions) => {
     if (known !== connection) log.reset()
     known = connection
@@ -146,9 +146,9 @@ type Pack = (Row | string)[] | Row
 
 /** A request takes about as long as the content of this many rows. */
 const packRows = 50
-/** As much as is read or written without a turn of the page in between. */
+/** Packs read or written without a turn of the page in between. */
 const slicePacks = 10
-/** As many rows that are stored by themselves. */
+/** Rows of that time that are stored by themselves. */
 const sliceRows = 500
 /** Room for overridden packs, beside as many as hold the rows, before all are written anew. */
 const sparePacks = 200

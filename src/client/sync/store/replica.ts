@@ -33,7 +33,7 @@ export class Replica {
   readonly asked = new Map<string, PlaintextBookmark>()
   /** Ids with pending changes, oldest first. */
   readonly waiting = new Set<string>()
-  /** Those of them whose last edit the service refused. */
+  /** The ids whose last edit the service refused. */
   readonly quarantined = new Set<string>()
   readonly held = new Set<string>()
   readonly unreadable = new Set<string>()
@@ -233,7 +233,7 @@ export class Replica {
     const { userId } = this.#parts
     if (meta.userId !== userId) throw new Error(`The store is another user's: ${meta.userId}`)
     const changed = await this.#adopt(rows, meta, this.rows.keys())
-    // By number: comparing thousands of event ids would block the page.
+    // Sorted by number: comparing thousands of event ids would block the page.
     const times = [...this.waiting].map((id) => ({ id, time: this.rows.get(id)?.waiting[0]?.change.timestamp ?? 0 }))
     times.sort((one, other) => one.time - other.time)
     this.waiting.clear()

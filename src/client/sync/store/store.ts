@@ -15,11 +15,11 @@ export interface Version {
   bookmark: PlaintextBookmark | null
   /** False for a change of this device that the service has accepted but not sent back yet. */
   confirmed: boolean
-  /** Of an edit made here: the fields that it changed, named as in `Conflict`. */
+  /** The fields that an edit made here changed, named as in `Conflict`. */
   changed?: readonly string[] | undefined
   /** Their values before, of those that were there. Stores of version 2 lack it. */
   before?: Partial<PlaintextBookmark> | undefined
-  /** Of an edit made here that is not confirmed: the cursor up to which its maker had seen the service's changes. */
+  /** The cursor up to which the maker of an edit here, not confirmed yet, had seen the service's changes. */
   base?: number | undefined
   /** Once keys were rotated: what its ciphertext begins with, which names its key. */
   key?: string | undefined
@@ -53,7 +53,10 @@ export interface Waiting {
   refusal?: Refusal
   /** Another device's version lost fields to it: its `base` stays below that version, so that the device is told. */
   overwrites?: boolean | undefined
-  /** What an import or a restore has brought, or was deleted before the first pull: other devices may have it, too. */
+  /**
+   * Set if an import or a restore has brought it, or it was deleted before the first pull: other devices may have it,
+   * too.
+   */
   imported?: PlaintextBookmark | undefined
   /** The delete in whose place an import was made, which was not sent: an undo of the import makes it again. */
   deletion?: Pick<components['schemas']['Change'], 'id' | 'timestamp'> | undefined
@@ -145,9 +148,10 @@ export class StoreEmptiedError extends Error {
 }
 
 /**
- * Where the engine keeps one user's bookmarks on this device, in plaintext, and the changes that have not been sent yet.
- * All methods throw StorageFullError if there is no room, and those that read or write StoreVersionError if a newer version of
- * the app has changed it, and StoreBlockedError if they have waited in vain for it to be opened: then the engine tries again.
+ * Keeps one user's bookmarks on this device, in plaintext, and the changes that have not been sent yet. All methods
+ * throw StorageFullError if there is no room, and those that read or write StoreVersionError if a newer version of the
+ * app has changed it, and StoreBlockedError if they have waited in vain for it to be opened: then the engine tries
+ * again.
  */
 export interface Store {
   /** True if other tabs may use the same store: the engine then takes turns with them. */

@@ -73,7 +73,7 @@ export class Selections {
   }
 }
 
-/** Undefined if the selector throws, as when its bookmark is gone: whoever reads the value gets the error. */
+/** Undefined if the selector throws, as when its bookmark is gone: reading the value throws the error. */
 function attempt<T>(read: () => T): { value: T } | undefined {
   try {
     return { value: read() }

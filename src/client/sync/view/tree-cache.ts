@@ -151,7 +151,7 @@ function idsOf(ids: IdsByFolder, folder: string | undefined): Set<string> {
   return found
 }
 
-/** Where the node is among them, or where it belongs. */
+/** The index of the node, or the one where it belongs. */
 function placeOf(nodes: readonly TreeNode[], node: TreeNode): number {
   let [start, end] = [0, nodes.length]
   while (start < end) {
