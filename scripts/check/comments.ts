@@ -5,7 +5,8 @@ import ts from 'typescript'
 const avoided =
   /^(Of|What|Whether|Whoever|Those|So (?:many|much|long|far)|As (?:many|much|long|far)|By|With|Without|Where)\b/
 
-const files = await Array.fromAsync(glob('{src,scripts,bench}/**/*.{ts,tsx,mjs}'))
+const folders = ['src', 'scripts', 'bench']
+const files = await Array.fromAsync(glob(folders.map((folder) => `${folder}/**/*.{ts,tsx,mjs}`)))
 for (const file of files.sort()) {
   const text = await readFile(file, 'utf8')
   for (const { start, comment } of commentsOf(file, text)) {
