@@ -7,9 +7,10 @@ import { writeBookmarkCsv, writeBookmarkFileAsync, writeBookmarkJson } from '../
 import { base64ToBytes } from '../src/client/crypto/base64.ts'
 import { deriveKeys, type Keys } from '../src/client/crypto/keys.ts'
 import { encryptBookmark } from '../src/client/crypto/record.ts'
+import { createSync } from '../src/client/sync/create-sync.ts'
 import type { SyncEvent } from '../src/client/sync/exchange/transport.ts'
 import { indexedDbStore } from '../src/client/sync/store/indexed-db.ts'
-import { createSync, type Sync } from '../src/client/sync/sync.ts'
+import type { Sync } from '../src/client/sync/sync.ts'
 import type { FromReader } from '../src/web/settings/reading-worker.ts'
 
 export interface Step {

@@ -32,6 +32,7 @@ export {
   type OpenBackupOptions,
   openBackup,
 } from './export-file/backup.ts'
+export { createSync } from './sync/create-sync.ts'
 export type { RemoveOptions } from './sync/edits/edit.ts'
 export type { ImportOptions, ImportReport, ImportRules, RestoreOptions } from './sync/edits/import.ts'
 export type { Place } from './sync/edits/move.ts'
@@ -47,7 +48,7 @@ export { indexedDbStore } from './sync/store/indexed-db.ts'
 export { memoryStore } from './sync/store/memory.ts'
 export type { Held, Meta, Refusal, Row, Store, Stored, Unreadable, Version, Waiting } from './sync/store/store.ts'
 export { createTabs, type TabMessage, type TabReport, type Tabs, type TabsPlatform } from './sync/store/tabs.ts'
-export { type AdoptKeysOptions, createSync, type Sync, type SyncOptions, type SyncReader } from './sync/sync.ts'
+export type { AdoptKeysOptions, Sync, SyncOptions, SyncReader } from './sync/sync.ts'
 export { type Readable, type Selection, toReadable } from './sync/view/selections.ts'
 export type { Clock } from './timing/clock.ts'
 export { forgetMasterKey, keepMasterKey, loadMasterKey } from './vault/master-key.ts'

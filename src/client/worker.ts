@@ -8,8 +8,6 @@ import { createSyncOver, type Sync, type SyncOptions } from './sync/sync.ts'
 
 /** As `createSync` of the package's main entry point. */
 export function createSync({ client, webSocket, ...options }: SyncOptions): Sync {
-  return createSyncOver(() => clientTransport(client, options.userId, webSocket), {
-    ...options,
-    loadDeferred: async () => deferred,
-  })
+  const connect = () => clientTransport(client, options.userId, webSocket)
+  return createSyncOver(connect, async () => deferred, options)
 }

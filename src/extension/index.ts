@@ -22,4 +22,5 @@ export {
 } from './browser-sync.ts'
 export type { Refused } from './look.ts'
 export { shareSessionWithSockets, wakefulSocket } from './socket.ts'
+export { createSync, type ExtensionSync } from './sync.ts'
 export type { Content, Kind } from './trees.ts'

@@ -8,8 +8,8 @@ import { deriveKeys, type Keys } from '../../src/client/crypto/keys.ts'
 import { decryptBookmark } from '../../src/client/crypto/record.ts'
 import { ApiError, BackupFailedError, ExportError, OfflineError } from '../../src/client/errors.ts'
 import { type BackupProgress, createBackup, downloadBackup, openBackup } from '../../src/client/export-file/backup.ts'
+import { createSync } from '../../src/client/sync/create-sync.ts'
 import { memoryStore } from '../../src/client/sync/store/memory.ts'
-import { createSync } from '../../src/client/sync/sync.ts'
 import {
   changeVaultPassphrase,
   createVault,

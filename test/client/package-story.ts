@@ -15,7 +15,7 @@ import type {
 } from '../../src/client/index.ts'
 import { deriveKeys, loadMasterKey } from '../../src/client/index.ts'
 import { openDevice } from '../../src/client/node/device.ts'
-import { createSync } from '../../src/client/sync/sync.ts'
+import { createSync } from '../../src/client/sync/create-sync.ts'
 import { buildWithEmbedded } from '../support/mock-service.ts'
 import { until } from '../support/until.ts'
 import { openBrowser } from './browser.ts'

@@ -1,5 +1,4 @@
 import type { Client } from '../api/client.ts'
-import { onDemand } from '../api/unwrap.ts'
 import type { TreeNode } from '../bookmark/tree.ts'
 import type { OpenedExport, PlaintextBookmark } from '../bookmark.ts'
 import type { Keys } from '../crypto/keys.ts'
@@ -268,25 +267,11 @@ export interface Sync {
 /** The part of a sync that a selector can read. */
 export type SyncReader = Pick<Sync, 'get' | 'bookmarks' | 'tree' | 'contents' | 'status' | 'isWaiting' | 'conflicts'>
 
-/**
- * Creates the sync of one user's bookmarks on this device. Reads and sends nothing until a method is called.
- *
- * @throws RangeError `userId` or `deviceId` is not valid
- */
-export function createSync({ client, webSocket, ...options }: SyncOptions): Sync {
-  const sync = createSyncOver(({ clientTransport }) => clientTransport(client, options.userId, webSocket), options)
-  client.as(options.userId).deviceId = () => sync.deviceId
-  return sync
-}
-
 /** Like `createSync`, over any transport. */
 export function createSyncOver(
   connect: (deferred: Deferred) => Transport,
-  {
-    signal,
-    loadDeferred = () => onDemand(import('./deferred.ts')),
-    ...options
-  }: Omit<SyncOptions, 'client' | 'webSocket'> & { loadDeferred?: LoadDeferred },
+  loadDeferred: LoadDeferred,
+  { signal, ...options }: Omit<SyncOptions, 'client' | 'webSocket'>,
 ): Sync {
   const { userId, deviceId, store } = options
   assertId(userId, 'userId')

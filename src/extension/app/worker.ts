@@ -12,14 +12,14 @@ import {
   StorageFullError,
   StoreBlockedError,
   StoreVersionError,
-  type Sync,
 } from '../../client/index.ts'
-import { createSync } from '../../client/worker.ts'
 import {
   type BookmarkWatch,
   type BrowserSync,
   type BrowserSyncStatus,
   createBrowserSync,
+  createSync,
+  type ExtensionSync,
   indexedDbAgreedStore,
   shareSessionWithSockets,
   wakefulSocket,
@@ -79,7 +79,7 @@ async function open(): Promise<Device | undefined> {
 }
 
 /** Until the status says that the store is waited for, which may last. */
-function untilBlocked(sync: Sync): Promise<void> {
+function untilBlocked(sync: ExtensionSync): Promise<void> {
   return new Promise((resolve) => {
     sync.on('status', ({ reason }) => reason === 'blocked' && resolve())
   })
@@ -234,7 +234,7 @@ function toFault(error: unknown): Fault {
 /** This browser as one of the user's devices. */
 interface Device {
   userId: string
-  sync: Sync
+  sync: ExtensionSync
   browserSync: BrowserSync
 }
 
@@ -298,7 +298,10 @@ async function forgetDevice({ userId, sync, browserSync }: Device, discardUnsent
 }
 
 /** Ends the one that the user was shown, and no other of the same bookmark. */
-async function resolveShown(sync: Sync, { conflict: { id, mine, theirs }, choice }: Question & { ask: 'resolve' }) {
+async function resolveShown(
+  sync: ExtensionSync,
+  { conflict: { id, mine, theirs }, choice }: Question & { ask: 'resolve' },
+) {
   const isMeant = ({ shown }: ReadConflict) => shown.id === id && shown.mine === mine && shown.theirs === theirs
   const found = readConflicts(sync).find(isMeant)
   if (found) await sync.resolve(found.conflict, choice)
@@ -310,7 +313,7 @@ interface ReadConflict {
 }
 
 /** The conflicts that the user is to decide, each side in one line, with the folder if that is what differs. */
-function readConflicts(sync: Pick<Sync, 'conflicts' | 'get'>): ReadConflict[] {
+function readConflicts(sync: Pick<ExtensionSync, 'conflicts' | 'get'>): ReadConflict[] {
   const folderOf = ({ parentId }: PlaintextBookmark) =>
     (parentId !== undefined && sync.get(parentId)?.title) || text('topLevel')
   return sync

@@ -59,7 +59,7 @@ export function openDevice(options: DeviceOptions): Device {
   // Signing out overwrites them.
   const keys = structuredClone(options.keys)
   const network = options.network ?? new Network(user, id)
-  const sync = createSyncOver(() => network, {
+  const sync = createSyncOver(() => network, loadDeferred, {
     keys,
     userId: user.userId,
     deviceId: id,
@@ -68,7 +68,6 @@ export function openDevice(options: DeviceOptions): Device {
     clock: options.clock ?? world.clock(skew),
     random,
     signal,
-    loadDeferred,
   })
   const heard = { changes: [], conflicts: [], errors: [], restored: [], mended: [], states: [] }
   const device: Device = { id, sync, network, store, keys, ...heard }

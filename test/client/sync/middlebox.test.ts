@@ -74,6 +74,7 @@ function openBehind(person: Person, id: string): Behind {
       }
       return { ...transport, pull }
     },
+    async () => deferred,
     {
       keys: structuredClone(person.keys),
       userId: user.userId,
@@ -81,7 +82,6 @@ function openBehind(person: Person, id: string): Behind {
       store: memoryStore(),
       clock: world.clock(),
       random: Math.random,
-      loadDeferred: async () => deferred,
     },
   )
   behind.sync.on('error', ({ id }) => behind.errors.push(id))

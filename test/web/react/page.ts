@@ -16,9 +16,13 @@ import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import { createSyncOver, type Sync, type SyncReader } from '../../../src/client/sync/sync.ts'
 
 /** Nothing is sent: the test is about this device's own edits. */
-const engine = createSyncOver(() => ({}) as Transport, {
-  ...{ keys: deriveKeys(new Uint8Array(32).fill(1)), userId: 'u', deviceId: 'd', store: memoryStore() },
-})
+const engine = createSyncOver(
+  () => ({}) as Transport,
+  () => import('../../../src/client/sync/deferred.ts'),
+  {
+    ...{ keys: deriveKeys(new Uint8Array(32).fill(1)), userId: 'u', deviceId: 'd', store: memoryStore() },
+  },
+)
 let subscribed = 0
 const sync: Sync = { ...engine, select: (selector) => counted(engine.select(selector)) }
 

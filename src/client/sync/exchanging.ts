@@ -1,0 +1,11 @@
+/** The part of the second file that a sync needs to exchange, without what only its app asks for. */
+export { approveDeletions, rejectDeletions } from './edits/deletions.ts'
+export { restoreList } from './edits/import.ts'
+export { dropRefused, retryRefused } from './edits/refused.ts'
+export { resolveConflicts } from './edits/resolve.ts'
+export { exchange } from './exchange/exchange.ts'
+export { explain } from './exchange/explain.ts'
+export { clientTransport } from './exchange/transport.ts'
+export { connected } from './life/connected.ts'
+export { lead } from './life/lead.ts'
+export { adoptKeys } from './rotation/rotation.ts'

@@ -1,0 +1,13 @@
+import { clientTransport } from '../client/sync/exchange/transport.ts'
+import * as exchanging from '../client/sync/exchanging.ts'
+import type { Deferred } from '../client/sync/life/run.ts'
+import { createSyncOver, type Sync, type SyncOptions } from '../client/sync/sync.ts'
+
+/** A sync that only keeps a browser's own bookmarks. */
+export type ExtensionSync = Omit<Sync, 'search' | 'importBookmarks' | 'move'>
+
+/** As `createSync` of `/worker`, without the code of `search`, `importBookmarks` and `move`. */
+export function createSync({ client, webSocket, ...options }: SyncOptions): ExtensionSync {
+  const connect = () => clientTransport(client, options.userId, webSocket)
+  return createSyncOver(connect, async () => exchanging as Deferred, options)
+}
