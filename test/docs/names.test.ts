@@ -93,10 +93,10 @@ t.test('Every file that the way of a push goes through is there, and the glossar
 
 t.test('Every promise names a test that proves it', async (t) => {
   const guide = documents.find(({ file }) => file === 'docs/promises.md')?.text ?? ''
-  const rows = guide.split('\n').filter((line) => /^\| [A-Z]/.test(line))
+  const rows = guide.split('\n').filter((line) => /^\| (?!Promise )[A-Z]/.test(line))
   t.ok(rows.length > 25, `${rows.length} promises`)
   t.same(
-    rows.slice(1).filter((row) => !/`test\/[^`]+\.test\.ts`/.test(row)),
+    rows.filter((row) => !/`test\/[^`]+\.test\.ts`/.test(row)),
     [],
   )
 })
