@@ -51,6 +51,7 @@ const order = {
     'docs/operating/after-a-restore.md',
     'docs/operating/another-provider.md',
     'docs/operating/upgrading.md',
+    'docs/operating/growing.md',
     'docs/operating/sizing.md',
     'docs/operating/scaling.md',
   ],

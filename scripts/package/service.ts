@@ -14,13 +14,14 @@ const entryPoints = {
   'checkpoint-thread': 'src/service/db/engine/sqlite/checkpoint-thread.ts',
   testing: 'src/service/testing.ts',
 }
-/** Files that call one command of `ebs`, as every release has had them. */
+/** Files that call one command of `ebs`. */
 const oneCommand = {
   main: 'serve',
   backup: 'backup',
   restore: 'restore',
   restored: 'restored',
   migrate: 'migrate',
+  move: 'move',
   reseal: 'reseal',
   admin: 'admin',
 }

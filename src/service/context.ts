@@ -13,6 +13,7 @@ import { openObjectStore } from './objects/open.ts'
 import { guardClock } from './operating/clock.ts'
 import { demandSameTime, startHealth } from './operating/health.ts'
 import { checkIssuer } from './operating/issuer.ts'
+import { checkLeftBehind } from './operating/left-behind.ts'
 import { createMetrics } from './operating/metrics.ts'
 import { checkSecretKey } from './operating/secret-key.ts'
 import { issuerOf } from './provider/issuer.ts'
@@ -58,6 +59,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Sur
     const clockGuard = keep(await guardClock({ config, database, clock, log }))
     await checkSecretKey({ database, seal, log })
     await checkIssuer({ database, issuer: issuerOf(config), log })
+    await checkLeftBehind({ config, database, log })
     const base = {
       config,
       log,

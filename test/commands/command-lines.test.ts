@@ -45,6 +45,15 @@ const scripts: Record<string, Script> = {
     },
   },
   migrate: {},
+  move: {
+    names: ['database-url', '--to-file <file>'],
+    wrong: {
+      '': /name one database to move to, by its DATABASE_URL or by --to-file/,
+      'sqlite:a --to-file package.json': /name one database/,
+      'mysql://a/b': /DATABASE_URL must begin with sqlite: or postgres:/,
+      '--to-file no-such-file': /there is no file no-such-file/,
+    },
+  },
   restore: {
     names: ['backup'],
     wrong: {
@@ -108,7 +117,7 @@ const ofEbs: Record<string, string> = {
   start: 'ebs serve',
   ebs: 'ebs',
   ...Object.fromEntries(
-    ['backup', 'admin', 'migrate', 'restore', 'restored', 'reseal'].map((name) => [name, `ebs ${name}`]),
+    ['backup', 'admin', 'migrate', 'move', 'restore', 'restored', 'reseal'].map((name) => [name, `ebs ${name}`]),
   ),
 }
 

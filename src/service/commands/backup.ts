@@ -6,7 +6,7 @@ import { sourceOf } from '../backup/schedule.ts'
 import { nameOf } from '../backup/shelf.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { makeFolder } from '../config/folders.ts'
-import { sqliteFile } from '../config/storage.ts'
+import { sqliteFile, withoutPassword } from '../config/storage.ts'
 import { commandLine, operatorCommand } from '../terminal/command.ts'
 import { withProgress } from '../terminal/progress.ts'
 
@@ -57,7 +57,7 @@ function removeEmpty(path: string): void {
 /** How to back up what this command does not: so that others can read neither the dump nor, in `ps`, the password. */
 function postgresAdvice({ databaseServer, s3, exportsDir }: Config, folder: string): string {
   const dump = join(folder, 'bookmarks.dump')
-  const url = withoutPassword(databaseServer.directUrl)
+  const url = withoutPassword(databaseServer.directUrl) ?? 'service=bookmarks'
   return `DATABASE_URL: nothing was backed up, for Postgres has its own tools. While the service runs:
   umask 077; mkdir -p '${folder}'; pg_dump --format=custom --file='${dump}' '${url}'
 and to recover it, into an empty database, before a service starts on that:
@@ -66,14 +66,6 @@ and to recover it, into an empty database, before a service starts on that:
 The password belongs into ~/.pgpass (a line of host:port:database:user:password), for which the mode must be 0600.
 To lose less than what came since the last dump: WAL archiving (point-in-time recovery).
 ${s3 ? bucketAdvice(s3.bucket) : `After the dump, copy the export files: ${exportsDir}`}`
-}
-
-function withoutPassword(value: string): string {
-  const url = URL.parse(value)
-  if (!url) return 'service=bookmarks'
-  url.password = ''
-  url.searchParams.delete('password')
-  return url.href
 }
 
 function bucketAdvice(bucket: string): string {

@@ -13,6 +13,7 @@ import type { Schema } from '../db/schema.ts'
 import { sampleSeals } from '../db/tables/sealed.ts'
 import { findClockFault } from '../operating/health.ts'
 import { countUsersOf, describeOthers } from '../operating/issuer.ts'
+import { describeLeftBehind, findLeftBehind, moveLeftBehind } from '../operating/left-behind.ts'
 import { issuerOf, moveCall } from '../provider/issuer.ts'
 import { createSeal, existingSecret } from '../seal/seal.ts'
 import { type Finding, failure, ok, warning } from './doctor-place.ts'
@@ -36,7 +37,7 @@ export async function examineDatabase(config: Config): Promise<Finding[]> {
   let opened: Opened | undefined
   try {
     opened = file === undefined ? await openServer(config) : await openFile(file)
-    const findings = await examineSchema(opened.db)
+    const findings = [...(await examineSchema(opened.db)), ...(await examineLeftBehind(config, opened.db))]
     if (findings.some(({ state }) => state !== 'ok')) return findings
     return [
       ...findings,
@@ -76,6 +77,13 @@ async function examineSchema(db: Db): Promise<Finding[]> {
   if (state === 'newer') return [failure('database', 'a newer version has used it', 'start that version')]
   if (state === 'earlier') return [warning('database', 'an earlier version has used it', 'the next start migrates it')]
   return [ok('database', 'it has the schema of this version')]
+}
+
+/** A service on an empty database begins anew, beside the one that it had. */
+async function examineLeftBehind(config: Config, db: Db): Promise<Finding[]> {
+  const left = await findLeftBehind(config, db)
+  if (left === undefined) return []
+  return [warning('database', describeLeftBehind(left), `stop the service and move them: ${moveLeftBehind(left)}`)]
 }
 
 /** Nobody knows whether a provider sends `auth_time` before somebody has signed in. */

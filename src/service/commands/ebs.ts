@@ -11,6 +11,7 @@ const commands: Record<string, () => Promise<Command>> = {
   backup: async () => (await import('./backup.ts')).backupCommand,
   restore: async () => (await import('./restore.ts')).restoreCommand,
   restored: async () => (await import('./restored.ts')).restoredCommand,
+  move: async () => (await import('./move.ts')).moveCommand,
   migrate: async () => (await import('./migrate.ts')).migrateCommand,
   reseal: async () => (await import('./reseal.ts')).resealCommand,
   admin: async () => (await import('./admin.ts')).adminCommand,

@@ -29,6 +29,15 @@ export function databaseUrl(env: Env, dataDir: string): string {
   return value
 }
 
+/** The URL as it may be printed. Undefined if it is none. */
+export function withoutPassword(value: string): string | undefined {
+  const url = URL.parse(value)
+  if (!url) return undefined
+  url.password = ''
+  url.searchParams.delete('password')
+  return url.href
+}
+
 /** The URL for LISTEN, which hears nothing over a pooler that hands out connections by transaction. */
 export function directDatabaseUrl(env: Env, databaseUrl: string): string {
   const value = secret(env, 'PULSE_DATABASE_URL')

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { ConfigError } from '../config/values.ts'
-import type { Database, Db } from './engine/database.ts'
+import type { Database, Db, Trx } from './engine/database.ts'
 import { type Migration, migrations } from './migrations/index.ts'
 
 /**
@@ -59,14 +59,30 @@ async function apply(db: Db, { name, isRequired, up }: Migration, isServer: bool
       await sql`select pg_advisory_xact_lock(hashtext('migrations'))`.execute(trx)
       await sql`set local lock_timeout = ${sql.lit(lockMs)}`.execute(trx)
     }
-    await sql`create table if not exists applied_migrations (
-      name text primary key, is_required integer not null, applied_at bigint not null)`.execute(trx)
+    await makeHistory(trx)
     const known = await trx.selectFrom('applied_migrations').select('name').where('name', '=', name).executeTakeFirst()
     if (known) return
     await up(trx, isServer)
     const row = { name, is_required: Number(isRequired), applied_at: Date.now() }
     await trx.insertInto('applied_migrations').values(row).execute()
   })
+}
+
+async function makeHistory(trx: Trx): Promise<void> {
+  await sql`create table if not exists applied_migrations (
+    name text primary key, is_required integer not null, applied_at bigint not null)`.execute(trx)
+}
+
+/** Makes the schema of this version in an empty database, for the rows of another one: also its history is to come from there. */
+export async function makeEmptySchema(trx: Trx, isServer: boolean): Promise<void> {
+  await makeHistory(trx)
+  for (const { up } of migrations) await up(trx, isServer)
+}
+
+/** True if this version knows all migrations of the database, also those that are not required. */
+export async function isWhollyKnown(db: Db): Promise<boolean> {
+  const { applied } = await readHistory(db)
+  return applied.every(({ name }) => migrations.some((step) => step.name === name))
 }
 
 export async function schemaState(db: Db): Promise<SchemaState> {

@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
+import { ConfigError } from '../../config/values.ts'
+import type { Trx } from '../../db/engine/database.ts'
+
+/** One of the two databases, in a transaction that sees it as it is at one moment. */
+export interface Side {
+  trx: Trx
+  isServer: boolean
+}
+
+export interface TableOf {
+  name: string
+  columns: string[]
+}
+
+type Row = Record<string, string | number | null>
+
+/** Rows that are in memory at once: some 10 MiB, if all have the largest ciphertexts. */
+const rowsAtOnce = 200
+
+/** The tables of this service's schema. Others refer to users and logins, so these come first. */
+export async function listTables(trx: Trx): Promise<TableOf[]> {
+  // Citus has views there.
+  const found = (await trx.introspection.getTables()).filter(({ isView }) => !isView)
+  const tables = found.map(({ name, columns }) => ({ name, columns: columns.map((column) => column.name) }))
+  const rank = ({ name }: TableOf) => ['logins', 'users'].indexOf(name)
+  return tables.sort((one, other) => rank(other) - rank(one))
+}
+
+/** All rows of a table, some at a time. */
+export async function* readRows({ trx, isServer }: Side, { name, columns }: TableOf): AsyncGenerator<Row[]> {
+  const selected = sql`select ${sql.join(columns.map((column) => sql.ref(column)))}`
+  if (isServer) {
+    await sql`declare moved no scroll cursor for ${selected} from ${sql.table(name)}`.execute(trx)
+    const fetch = sql<Row>`fetch ${sql.lit(rowsAtOnce)} from moved`
+    for (let { rows } = await fetch.execute(trx); rows.length > 0; { rows } = await fetch.execute(trx)) yield rows
+    await sql`close moved`.execute(trx)
+    return
+  }
+  for (let after = 0; ; ) {
+    const { rows } = await sql<Row & { row_id: number }>`${selected}, rowid as row_id from ${sql.table(name)}
+      where rowid > ${after} order by rowid limit ${sql.lit(rowsAtOnce)}`.execute(trx)
+    const last = rows.at(-1)
+    if (!last) return
+    after = last.row_id
+    yield rows
+  }
+}
+
+/** All rows go as one parameter, so that tables of any width do. Each database reads the types from its own columns. */
+export async function insertRows({ trx, isServer }: Side, { name, columns }: TableOf, rows: Row[]): Promise<void> {
+  const into = sql`insert into ${sql.table(name)} (${sql.join(columns.map((column) => sql.ref(column)))})`
+  const json = JSON.stringify(rows)
+  if (isServer) {
+    const all = sql`json_populate_recordset(null::${sql.table(name)}, ${json}::json)`
+    await sql`${into} select ${sql.join(columns.map((column) => sql.ref(column)))} from ${all}`.execute(trx)
+    return
+  }
+  const values = columns.map((column) => sql`value ->> ${sql.lit(column)}`)
+  await sql`${into} select ${sql.join(values)} from json_each(${json})`.execute(trx)
+}
+
+/** Stands for all rows of a table, in any order. */
+export interface Sum {
+  rows: number
+  /** The XOR of the SHA-256 of each row. */
+  hash: Uint8Array
+}
+
+export function emptySum(): Sum {
+  return { rows: 0, hash: new Uint8Array(32) }
+}
+
+export function addRows(sum: Sum, { columns }: TableOf, rows: Row[]): void {
+  sum.rows += rows.length
+  for (const row of rows) {
+    const hash = createHash('sha256').update(JSON.stringify(columns.map((column) => row[column])))
+    for (const [index, byte] of hash.digest().entries()) sum.hash[index] = (sum.hash[index] ?? 0) ^ byte
+  }
+}
+
+export function isSameSum(one: Sum, other: Sum): boolean {
+  return one.rows === other.rows && Buffer.compare(one.hash, other.hash) === 0
+}
+
+/** Instances have no lock on Postgres, but their connections show. */
+export async function demandNoInstance(trx: Trx, name: string): Promise<void> {
+  const { rows } = await sql`select from pg_stat_activity where datname = current_database()
+    and application_name like 'encrypted-bookmark-sync%' and pid <> pg_backend_pid()`.execute(trx)
+  if (rows.length === 0) return
+  throw new ConfigError(
+    `${name} is in use by ${rows.length} connections of this service: stop all instances (a pooler keeps its own for some minutes)`,
+  )
+}
