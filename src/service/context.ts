@@ -14,6 +14,7 @@ import { guardClock } from './operating/clock.ts'
 import { demandSameTime, startHealth } from './operating/health.ts'
 import { checkIssuer } from './operating/issuer.ts'
 import { checkLeftBehind } from './operating/left-behind.ts'
+import { guardLimits } from './operating/limits-guard.ts'
 import { createMetrics } from './operating/metrics.ts'
 import { checkSecretKey } from './operating/secret-key.ts'
 import { issuerOf } from './provider/issuer.ts'
@@ -60,11 +61,13 @@ export async function openContext(config: Config, { log, clock = Date.now }: Sur
     await checkSecretKey({ database, seal, log })
     await checkIssuer({ database, issuer: issuerOf(config), log })
     await checkLeftBehind({ config, database, log })
+    const limitsGuard = await guardLimits({ config, database, clockGuard, clock, log })
     const base = {
-      config,
+      config: limitsGuard.config,
       log,
       clock,
       clockGuard,
+      limitsGuard,
       tracing,
       database,
       seal,

@@ -231,7 +231,7 @@ t.test(
       "select m.name from pragma_table_list m, pragma_table_info(m.name) c where c.pk = 1 and m.type = 'table' and c.name not in ('user_id')"
     t.same(
       tablesWith(foreign).sort(),
-      ['applied_migrations', 'epoch', 'identities', 'providers', 'used_nonces', 'users'],
+      ['applied_migrations', 'epoch', 'identities', 'limits_in_force', 'providers', 'used_nonces', 'users'],
       "each key of a user's rows begins with the user",
     )
     const indexes = tablesWith("select name from pragma_index_list('records')")

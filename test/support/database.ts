@@ -28,7 +28,7 @@ export async function countRows({ database: { db } }: Context): Promise<Record<s
   )
 }
 
-const ownTables = new Set(['epoch', 'applied_migrations'])
+const ownTables = new Set(['epoch', 'applied_migrations', 'limits_in_force'])
 
 /** A user's only record, with its ciphertext even if it is deleted. */
 export async function findStored({ database: { db } }: Context, userId: string) {

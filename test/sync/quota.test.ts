@@ -1,10 +1,14 @@
 import t, { type Test } from 'tap'
+import { readConfig } from '../../src/service/config/config.ts'
+import { openBeside } from '../../src/service/db/beside.ts'
 import { findCounters } from '../../src/service/db/tables/users.ts'
+import { acceptLimits } from '../../src/service/operating/limits-guard.ts'
 import { recount } from '../../src/service/upkeep/recount.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change, pullAll, push } from '../support/changes.ts'
 import { countRows, snapshot } from '../support/database.ts'
 import { depth } from '../support/depth.ts'
+import { silent } from '../support/log.ts'
 import { pick } from '../support/pick.ts'
 import { sweepVersions } from '../support/sweeps.ts'
 import { countUsage, maxUserBytes, usage } from '../support/usage.ts'
@@ -207,7 +211,11 @@ t.test('Above a lowered limit: nothing is lost, and everything that takes no mor
   await before.call('POST', '/api/v1/bookmarks', { body: { id: 'x', ...data(10) } })
   await before.call('PUT', '/api/v1/bookmarks/x', { body: data(6) })
   await first.close()
-  const app = await buildApp(t, { ...maxUserBytes(5, 2), MAX_USER_RECORDS: '1' }, { dataDir: first.dataDir })
+  const lowered = { ...maxUserBytes(5, 2), MAX_USER_RECORDS: '1' }
+  const beside = await openBeside(first.context.config.databaseUrl, silent)
+  await acceptLimits(beside, readConfig(lowered))
+  await beside.close()
+  const app = await buildApp(t, lowered, { dataDir: first.dataDir })
   const ada = await app.user(first.name)
   t.equal((await pullAll(ada)).changes.length, 2)
   await refused(t, app, 'a longer one', () => ada.call('PUT', '/api/v1/bookmarks/old', { body: data(11) }))

@@ -4,6 +4,7 @@ import { type Config, readConfig } from '../config/config.ts'
 import { type Beside, openBeside } from '../db/beside.ts'
 import { acceptClock } from '../operating/clock.ts'
 import { findClockFault } from '../operating/health.ts'
+import { acceptLimits } from '../operating/limits-guard.ts'
 import { issuerOf } from '../provider/issuer.ts'
 import { existingFile, operatorCommand, UsageError } from '../terminal/command.ts'
 import { withProgress } from '../terminal/progress.ts'
@@ -101,6 +102,22 @@ adminCommand
       if (fault !== undefined) throw new Error(`${fault}: nothing was accepted; synchronize both clocks`)
       console.log(`${await acceptClock(database)}; from now on it is believed`)
       console.log(sweptNext(readConfig(process.env), Date.now()))
+    }),
+  )
+
+adminCommand
+  .command('accept-limits')
+  .description(
+    'puts a smaller KEEP_VERSIONS_DAYS or MAX_USER_BYTES in force at once: `ebs doctor` counts what that erases',
+  )
+  .action(() =>
+    withDatabase(async (database) => {
+      const accepted = await acceptLimits(database, readConfig(process.env))
+      for (const { variable, value, configured } of accepted)
+        console.log(`${variable} is ${configured}; it was ${value}`)
+      if (accepted.length === 0) console.log('nothing to accept: no limit is smaller than the one in force')
+      else
+        console.log('The next sweep, within the hour, or the next write of each user erases for good what is beyond.')
     }),
   )
 

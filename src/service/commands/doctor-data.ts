@@ -14,8 +14,11 @@ import { sampleSeals } from '../db/tables/sealed.ts'
 import { findClockFault } from '../operating/health.ts'
 import { countUsersOf, describeOthers } from '../operating/issuer.ts'
 import { describeLeftBehind, findLeftBehind, moveLeftBehind } from '../operating/left-behind.ts'
+import { listSmaller } from '../operating/limits-guard.ts'
 import { issuerOf, moveCall } from '../provider/issuer.ts'
 import { createSeal, existingSecret } from '../seal/seal.ts'
+import { commandLine } from '../terminal/command.ts'
+import { describeBeyond } from '../upkeep/beyond-limits.ts'
 import { type Finding, failure, ok, warning } from './doctor-place.ts'
 
 /** After so long out of use, the service does not believe its clock. */
@@ -45,6 +48,7 @@ export async function examineDatabase(config: Config): Promise<Finding[]> {
       ...(await examineUsers(issuerOf(config), opened.db)),
       ...(await examineSignInTimes(config, opened.db)),
       ...(await examineClock(opened)),
+      ...(await examineLimits(config, opened.db)),
     ]
   } catch (error) {
     const says = `DATABASE_URL: the database cannot be used (${(error as Error).message})`
@@ -130,6 +134,20 @@ async function examineClock({ db, clockFault }: Opened): Promise<Finding[]> {
   const days = Math.round(Math.abs(apart) / dayMs)
   const says = `it is ${now}, ${days} days ${apart > 0 ? 'after' : 'before'} the database was last in use`
   return [(apart > 0 ? warning : failure)('clock', says, 'look at the clock before you start the service')]
+}
+
+/** A smaller limit would erase something for good. */
+async function examineLimits(config: Config, db: Db): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const smaller of await listSmaller(db, config)) {
+    const { variable, value, configured, until } = smaller
+    const beyond = await describeBeyond(db, smaller, Date.now())
+    const from = until === undefined ? 'a day after the next start' : new Date(until).toISOString()
+    const says = `${variable} is ${configured} instead of ${value}: from ${from} on, this is erased for good: ${beyond}`
+    const todo = `set ${variable}=${value}, or accept it: ${commandLine('admin', 'accept-limits')}`
+    findings.push(warning('limits', says, todo))
+  }
+  return findings
 }
 
 /** How old the newest backup of this database is. */

@@ -20,7 +20,7 @@ export const distributed = {
 } as const
 
 /** Small tables, of which every server has all rows. `heartbeat` is in none of the lists: it stays on the coordinator. */
-export const reference = ['applied_migrations', 'epoch', 'identities', 'providers'] as const
+export const reference = ['applied_migrations', 'epoch', 'identities', 'limits_in_force', 'providers'] as const
 
 /**
  * Spreads the tables that are not yet spread, if Citus is there. Citus leaves their old rows on the coordinator, where no query sees

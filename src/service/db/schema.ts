@@ -219,6 +219,14 @@ export interface Schema {
     /** 1 in a copy that nothing has been started on yet: its first start begins a new epoch. */
     restored: Generated<number>
   }
+  /** The limits by which things are erased for good: see operating/limits-guard.ts. */
+  limits_in_force: {
+    variable: string
+    value: number
+    /** A smaller value that is configured, and when the log first had it; null if there is none. */
+    announced: number | null
+    announced_at: number | null
+  }
   /** One row. */
   heartbeat: {
     /** When a probe last wrote, by the database's clock. */

@@ -2,6 +2,7 @@ import type { Database } from '../db/engine/database.ts'
 import { hasExpiredPairing } from '../db/tables/pairings.ts'
 import type { ClockGuard } from '../operating/clock.ts'
 import { findClockFault } from '../operating/health.ts'
+import type { LimitsGuard } from '../operating/limits-guard.ts'
 import type { Metrics } from '../operating/metrics.ts'
 import { accountSweeps, type ErasureParts } from './erasure.ts'
 import { type ExportSweepParts, exportSweeps } from './exports.ts'
@@ -18,6 +19,7 @@ export interface SweepParts extends ExportSweepParts, VersionSweepParts, Erasure
   database: ExportSweepParts['database'] & VersionSweepParts['database'] & Pick<Database, 'db' | 'exclusively' | 'now'>
   metrics: Pick<Metrics, 'countSweep' | 'countFailedSweep'>
   clockGuard: Pick<ClockGuard, 'isBelieved'>
+  limitsGuard: Pick<LimitsGuard, 'judge'>
 }
 
 export interface Sweeps {
@@ -58,6 +60,8 @@ export function startSweeps(parts: SweepParts): Sweeps {
   }
 
   async function run(): Promise<void> {
+    // Each instance judges by itself: all of them hold users to the limits.
+    await parts.limitsGuard.judge().catch((err) => parts.log.error({ err }, 'the limits could not be judged'))
     await parts.database.exclusively('sweep', sweepAll).catch((err) => {
       parts.log.error({ err }, 'the sweeps could not be run')
       for (const name of Object.keys(sweeps)) parts.metrics.countFailedSweep(name)

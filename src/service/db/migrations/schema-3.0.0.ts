@@ -228,6 +228,13 @@ create table epoch (
   restored integer default 0 not null
 );
 
+create table limits_in_force (
+  variable text primary key,
+  value bigint not null,
+  announced bigint,
+  announced_at bigint
+);
+
 create table heartbeat (
   probed_at bigint not null,
   believed_at bigint,

@@ -1,0 +1,124 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { dayMs } from '../../protocol/order.ts'
+import type { Config } from '../config/config.ts'
+import type { Database, Db } from '../db/engine/database.ts'
+import { findLimitsInForce, type LimitInForce, saveLimitInForce } from '../db/tables/limits-in-force.ts'
+import { commandLine } from '../terminal/command.ts'
+import type { ClockGuard } from './clock.ts'
+
+/**
+ * A smaller limit erases for good what does not fit it any more, and may be a mistake. So it is in force only once the log has
+ * announced it for a day, or an operator has accepted it. A greater one is in force at once.
+ */
+
+const properties = { KEEP_VERSIONS_DAYS: 'keepVersionsDays', MAX_USER_BYTES: 'maxUserBytes' } as const
+
+type Variable = keyof typeof properties
+type Limits = Pick<Config, (typeof properties)[Variable]>
+
+const variables = Object.keys(properties) as Variable[]
+
+/** How long a smaller limit is announced. */
+const announcedMs = dayMs
+
+interface Parts {
+  config: Config
+  database: Pick<Database, 'db' | 'write'>
+  clockGuard: Pick<ClockGuard, 'jumpMs' | 'behindMs'>
+  clock: () => number
+  log: FastifyBaseLogger
+}
+
+export type LimitsGuard = Awaited<ReturnType<typeof guardLimits>>
+
+export async function guardLimits({ config, database, clockGuard, clock, log }: Parts) {
+  const inForce = { keepVersionsDays: config.keepVersionsDays, maxUserBytes: config.maxUserBytes }
+  for (const { variable, value } of await listSmaller(database.db, config)) inForce[properties[variable]] = value
+
+  /** Accepts a limit whose time has come, and logs the smaller ones that wait. */
+  async function judge(): Promise<void> {
+    const known = await findLimitsInForce(database.db)
+    const now = clock()
+    // Otherwise a clock that is behind would have announced it long ago, once it is right.
+    const at = now + clockGuard.behindMs(now)
+    for (const variable of variables) {
+      const before = known.find((each) => each.variable === variable)
+      const configured = config[properties[variable]]
+      const judged = judgeLimit({ variable, configured, before, at, isClockBelieved: clockGuard.jumpMs() === 0 })
+      if (judged !== before) await database.write((trx) => saveLimitInForce(trx, judged))
+      inForce[properties[variable]] = judged.value
+      if (judged.announced_at !== null) log.warn(announce(judged, configured, judged.announced_at))
+      else if (before && judged.value < before.value)
+        log.warn(`${variable} is ${judged.value} from now on: what is beyond it is erased for good`)
+    }
+  }
+
+  return {
+    judge,
+    /** The configuration with the limits that are in force, now and later. */
+    config: Object.freeze({
+      ...config,
+      get keepVersionsDays() {
+        return inForce.keepVersionsDays
+      },
+      get maxUserBytes() {
+        return inForce.maxUserBytes
+      },
+    }),
+  }
+}
+
+interface Judged {
+  variable: Variable
+  configured: number
+  /** Undefined in a new database. */
+  before: LimitInForce | undefined
+  at: number
+  isClockBelieved: boolean
+}
+
+/** Returns `before` itself if nothing has changed. */
+function judgeLimit({ variable, configured, before, at, isClockBelieved }: Judged): LimitInForce {
+  const accepted = { variable, value: configured, announced: null, announced_at: null }
+  if (!before || configured > before.value) return accepted
+  if (configured === before.value) return before.announced === null ? before : accepted
+  if (before.announced !== configured || before.announced_at === null)
+    return { ...before, announced: configured, announced_at: at }
+  return isClockBelieved && at >= before.announced_at + announcedMs ? accepted : before
+}
+
+function announce({ variable, value }: LimitInForce, configured: number, since: number): string {
+  const until = new Date(since + announcedMs).toISOString()
+  return `${variable} is ${configured}, less than the ${value} so far, which stay in force until ${until}. After that, what is beyond it is erased for good: ${commandLine('doctor')} counts it. To keep it, set ${variable}=${value}; to erase it earlier, run ${commandLine('admin', 'accept-limits')}`
+}
+
+/** A limit in force that the configuration makes smaller. */
+export interface SmallerLimit extends LimitInForce {
+  variable: Variable
+  configured: number
+  /** Unix ms, if it is announced. */
+  until: number | undefined
+}
+
+export async function listSmaller(db: Db, config: Limits): Promise<SmallerLimit[]> {
+  return (await findLimitsInForce(db)).flatMap((limit) => {
+    const variable = variables.find((each) => each === limit.variable)
+    const configured = variable === undefined ? limit.value : config[properties[variable]]
+    if (variable === undefined || configured >= limit.value) return []
+    const isAnnounced = limit.announced === configured && limit.announced_at !== null
+    return [
+      { ...limit, variable, configured, until: isAnnounced ? (limit.announced_at ?? 0) + announcedMs : undefined },
+    ]
+  })
+}
+
+/** Puts smaller limits in force at once. Returns them. */
+export async function acceptLimits(
+  { db, write }: Pick<Database, 'db' | 'write'>,
+  config: Limits,
+): Promise<SmallerLimit[]> {
+  const smaller = await listSmaller(db, config)
+  for (const { variable, configured } of smaller)
+    await write((trx) => saveLimitInForce(trx, { variable, value: configured, announced: null, announced_at: null }))
+  return smaller
+}
