@@ -2073,7 +2073,16 @@ export interface components {
          * @enum {string}
          */
         HealthStatus: "healthy" | "degraded" | "unhealthy";
-        /** @description A bookmark in plaintext. Exists only on the client, inside `encrypted_data`. Edits keep unknown fields. */
+        /**
+         * @description A bookmark in plaintext, and also a record of the other entity types. Exists only on the client, inside
+         *     `encrypted_data`. Edits keep unknown fields.
+         *
+         *     - `bookmark` (`source` is `bookmarks` or `stars`): a link, a folder or a separator.
+         *     - `group` (`source` is `groups`): a tab group has a `title`, a `color` and a `position`, and no `url`. A tab has a `url`,
+         *       its group as `parentId`, and a `position` in it.
+         *     - `history` (`source` is `history`): one entry for each address (`url`). `dateAdded` is its first visit, `dateVisited`
+         *       its last one, and `visits` the last 20 of `visitCount`.
+         */
         PlaintextBookmark: {
             /**
              * @description Unique identifier; equals the record's id.
@@ -2175,6 +2184,23 @@ export interface components {
              * @example a1
              */
             position?: string;
+            /**
+             * @description Colour of a tab group: grey, blue, red, yellow, green, pink, purple, cyan or orange. Others are kept.
+             * @example blue
+             */
+            color?: string;
+            /**
+             * @description Last visit (ISO 8601).
+             * @example 2026-11-21T09:30:00.000Z
+             */
+            dateVisited?: string;
+            /** @description The last 20 visits (ISO 8601), newest first. */
+            visits?: string[];
+            /**
+             * @description Number of visits, a whole number.
+             * @example 3
+             */
+            visitCount?: number;
             /**
              * LineBetween
              * @description A line between bookmarks. What has neither `url` nor `type` is a folder.

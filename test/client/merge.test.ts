@@ -183,3 +183,35 @@ function shuffled(bookmark: PlaintextBookmark): PlaintextBookmark {
 function hashOf(bookmark: PlaintextBookmark): string {
   return sealJson(keys, 'x', toJson(bookmark)).data_hash
 }
+
+const moments = fc.uniqueArray(fc.integer({ min: 10, max: 60 }), { maxLength: 24 })
+const entryOf = (at: readonly number[], earlier: readonly number[] = []): PlaintextBookmark => {
+  const visits = [...new Set([...at, ...earlier])].map((minute) => `2026-11-21T08:${minute}:00.000Z`).sort()
+  const [dateAdded = '', dateVisited = ''] = [visits.at(0), visits.at(-1)]
+  const dates = dateAdded ? { dateAdded, dateVisited } : {}
+  const { length } = visits
+  return { id: 'h', title: '', source: 'history', ...dates, visits: visits.reverse().slice(0, 20), visitCount: length }
+}
+
+t.test('visits are added up in whatever order devices meet, and are never a conflict', async (t) => {
+  const property = fc.property(fc.option(moments), moments, moments, (before, one, other) => {
+    const base = before && entryOf(before)
+    const [mine, theirs] = [entryOf(one, before ?? []), entryOf(other, before ?? [])]
+    const { bookmark, lost } = mergeBookmarks(base, mine, theirs)
+    const all = entryOf([...one, ...other], before ?? [])
+    const count = bookmark.visitCount ?? 0
+    return (
+      lost.length === 0 &&
+      hashOf(bookmark) === hashOf(mergeBookmarks(base, theirs, mine).bookmark) &&
+      hashOf({ ...bookmark, visitCount: 0 }) === hashOf({ ...all, visitCount: 0 }) &&
+      count >= Math.max(mine.visitCount ?? 0, theirs.visitCount ?? 0, bookmark.visits?.length ?? 0) &&
+      count <= (mine.visitCount ?? 0) + (theirs.visitCount ?? 0) &&
+      // What is cut off cannot be compared any more.
+      (!base || [mine, theirs].some(({ visitCount = 0 }) => visitCount > 20) || count === all.visitCount)
+    )
+  })
+  fc.assert(property, runs)
+  const base = entryOf([10, 11])
+  const { bookmark, lost } = mergeBookmarks(base, { ...entryOf([12], [10, 11]), title: 'a' }, { ...base, title: 'b' })
+  t.same([bookmark, lost], [{ ...entryOf([12], [10, 11]), title: 'b' }, ['title']], 'a title may be one')
+})

@@ -15,6 +15,7 @@ export interface MergedBookmark {
  * - of an object, such as `owner`, the fields are merged in the same way
  * - an earlier `dateModified` is replaced without being `lost`
  * - without a base, so is a place in the same folder: both have added it there, and nobody has moved it
+ * - what a history entry says of visits is the sum of both, and never lost: see `mergeVisits`
  *
  * Every device that merges the same versions gets the same bookmark. Unknown fields are merged like known ones.
  *
@@ -27,7 +28,39 @@ export function mergeBookmarks(
   later: PlaintextBookmark,
 ): MergedBookmark {
   const { fields, lost } = mergeFields(base && toFields(base), toFields(earlier), toFields(later), mergeTags)
-  return { bookmark: toBookmark(fields), lost: lost.filter((name) => name !== 'dateModified') }
+  const isVisited = earlier.source === 'history' && later.source === 'history'
+  const visited = isVisited ? mergeVisits(base, earlier, later) : {}
+  const isDecided = (name: string) => name === 'dateModified' || Object.hasOwn(visited, name)
+  return { bookmark: { ...toBookmark(fields), ...visited }, lost: lost.filter((name) => !isDecided(name)) }
+}
+
+/** Visits that a history entry keeps. */
+const mostVisits = 20
+
+type Visited = Pick<PlaintextBookmark, 'dateAdded' | 'dateVisited' | 'visits' | 'visitCount'>
+
+/**
+ * The first visit of either, the last one, the newest of all, and their number: what both have counted since the base, and
+ * each visit that both know once.
+ */
+function mergeVisits(base: Visited | null, one: Visited, other: Visited): Visited {
+  const inOrder = (name: 'dateAdded' | 'dateVisited') =>
+    [one[name], other[name]].filter((date) => date !== undefined).sort()
+  const [dateAdded] = inOrder('dateAdded')
+  const dateVisited = inOrder('dateVisited').at(-1)
+  const before = new Set(base?.visits)
+  const [visits, others] = [new Set(one.visits), new Set(other.visits)]
+  const all = [...new Set([...visits, ...others])].sort().reverse()
+  const counts = [one.visitCount ?? 0, other.visitCount ?? 0] as const
+  const both = [...visits].filter((visit) => others.has(visit) && !before.has(visit)).length
+  const sum = base ? counts[0] + counts[1] - (base.visitCount ?? 0) - both : 0
+  const visitCount = Math.max(...counts, all.length, sum)
+  return {
+    ...(dateAdded !== undefined && { dateAdded }),
+    ...(dateVisited !== undefined && { dateVisited }),
+    ...(all.length > 0 && { visits: all.slice(0, mostVisits) }),
+    ...(visitCount > 0 && { visitCount }),
+  }
 }
 
 /** The names of the fields in which two bookmarks differ, as in `lost`. */
