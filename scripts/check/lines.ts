@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 
 /** The most lines of TypeScript and JavaScript in these folders. */
 const bounds = [
-  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 69_780 },
-  { what: 'test', folders: ['test'], most: 68_180 },
+  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 69_890 },
+  { what: 'test', folders: ['test'], most: 68_290 },
 ]
 
 for (const { what, folders, most } of bounds) {

@@ -16,6 +16,15 @@ const inNode = {
 /** The tools whose fields have the contract's names share one. */
 const asInContract = { ...inNode, build: ['cp "$PROJECT/scripts/conform/stories/story.ts" .', ...inNode.build] }
 
+/** Commands for generated code that makes no calls: a program checks it. */
+function checkedBy(folder: string): string[] {
+  return [
+    `cp "$PROJECT/scripts/conform/stories/${folder}/check.ts" .`,
+    'NODE_PATH="$PROJECT/node_modules" esbuild check.ts --bundle --platform=node --outfile=check.cjs',
+    'node check.cjs',
+  ]
+}
+
 /** On the Java virtual machine. */
 const byMaven = {
   needs: ['javac'],
@@ -70,6 +79,38 @@ export const tools: Record<string, Tool> = {
     version: '8.30.0',
     needs: ['npm'],
     generate: [`${withTypescript} --package=orval@8.30.0 -- orval`],
+  },
+  'hey-api-zod': {
+    name: 'hey-api (zod)',
+    version: '0.99.0',
+    language: 'TypeScript',
+    needs: ['npm'],
+    generate: [
+      `${withTypescript} --package=@hey-api/openapi-ts@0.99.0 -- openapi-ts -i openapi.yaml -o client -p @hey-api/typescript zod`,
+    ],
+    build: checkedBy('hey-api-zod'),
+  },
+  'hey-api-typescript-7': {
+    name: 'hey-api, beside TypeScript 7',
+    version: '0.99.0',
+    language: 'TypeScript',
+    needs: ['npm'],
+    generate: [
+      'npm exec --yes --package=typescript@7.0.2 --package=@hey-api/openapi-ts@0.99.0 -- openapi-ts -i openapi.yaml -o client',
+    ],
+    build: ['test -f client/index.ts'],
+    breaks: 'it needs TypeScript 5.9',
+  },
+  'orval-mocks': {
+    name: 'orval (mocks, zod)',
+    version: '8.30.0',
+    language: 'TypeScript',
+    needs: ['npm'],
+    generate: [
+      'cp "$PROJECT/scripts/conform/stories/orval-mocks/orval.config.ts" "$PROJECT/generated/openapi.json" .',
+      `${withTypescript} --package=orval@8.30.0 -- orval`,
+    ],
+    build: ['npm install --silent --no-save --prefix . msw@3.0.5 @faker-js/faker@10.6.0', ...checkedBy('orval-mocks')],
   },
   'typescript-fetch': byOpenapiGenerator('typescript-fetch', inNode.language, '-g typescript-fetch', inNode),
   'swagger-typescript-api': {

@@ -68,12 +68,14 @@ export function changesOf(base: Contract, revision: Contract): Changes {
 /** Pairs a fact that is gone with the one that came in its place with the same content. */
 function twinsOf(before: Facts, after: Facts, applies: (steps: string[]) => boolean): Map<Fact, Fact> {
   const alone = (from: Facts, to: Facts) =>
-    [...from.values()].filter(({ steps, value, of }) => {
-      const [key, parent] = [keyOf(steps), keyOf(steps.slice(0, -1))]
-      return (
-        value === undefined && of !== 'schema' && applies(steps) && !to.has(key) && (steps.length < 3 || to.has(parent))
-      )
-    })
+    [...from.values()].filter(
+      ({ steps, value, of }) =>
+        value === undefined &&
+        of !== 'schema' &&
+        applies(steps) &&
+        !to.has(keyOf(steps)) &&
+        (steps.length < 3 || to.has(keyOf(steps.slice(0, -1)))),
+    )
   const fresh = alone(after, before)
   const pairs = alone(before, after).flatMap((was): [Fact, Fact][] => {
     const text = contentOf(before, was)

@@ -49,12 +49,17 @@ const schemaHolders = ['items', 'additionalProperties', 'not', 'if', 'then', 'el
 const defaults: Record<string, Json> = {
   parameter: { required: false, deprecated: false, allowEmptyValue: false, allowReserved: false },
   body: { required: false },
-  operation: { deprecated: false, parameters: [], tags: [], 'x-body-limit': 1024 * 1024 },
+  response: { headers: {}, links: {} },
+  media: { encoding: {}, examples: {} },
+  operation: { deprecated: false, parameters: [], tags: [], callbacks: {}, 'x-body-limit': 1024 * 1024 },
   schema: {
     ...{ deprecated: false, readOnly: false, writeOnly: false, nullable: false, uniqueItems: false },
     ...{ minLength: 0, minItems: 0, minProperties: 0, required: [] },
   },
-  document: { defaultContentType: 'application/json' },
+  document: {
+    ...{ defaultContentType: 'application/json', jsonSchemaDialect: 'https://spec.openapis.org/oas/3.1/dialect/base' },
+    ...{ servers: [{ url: '/' }], tags: [], webhooks: {} },
+  },
 }
 
 /** `renamed` gives types the names that they have in the other contract. */

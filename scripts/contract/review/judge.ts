@@ -230,7 +230,11 @@ function ofOrder(change: Change): Ruling {
   const noun = { parameters: 'arguments', properties: 'fields', enum: 'values' }[of] ?? 'alternatives'
   if (kept.join('\n') !== keeps.join('\n')) {
     if (!['parameters', 'properties', 'oneOf', 'anyOf', 'enum'].includes(of)) return 'told'
-    return { impact: 'major', message: `The ${noun} are in another order: ${shown(kept)} are now ${shown(keeps)}.` }
+    const whose = of === 'enum' ? ' openapi-generator numbers them by it for Java, Kotlin and Rust.' : ''
+    return {
+      impact: 'major',
+      message: `The ${noun} are in another order: ${shown(kept)} are now ${shown(keeps)}.${whose}`,
+    }
   }
   if (!['parameters', 'properties', 'enum'].includes(of)) return 'told'
   const early = earlyIn(old, now)
@@ -280,13 +284,19 @@ function ofName(was: Fact, is: Fact): Verdict {
   return { impact: isSame || isStep ? 'minor' : 'major', message: `${noun}${renaming(was, is)}` }
 }
 
-/** Go and TypeScript have the name of a component; of a schema or response, also in the types of what has it. */
+/**
+ * Some generators name code after a component: oapi-codegen makes a type of each schema, response, parameter and body, and
+ * openapi-typescript has an entry of each, also of a header. ogen makes one of schemas. The other generators that are tried
+ * make the same code of a component as of what stands in its place.
+ */
 function ofComponent(was: Fact | undefined, is: Fact | undefined): Verdict {
+  const fact = (is ?? was) as Fact
+  const named = fact.steps.includes('headers') && fact.of === 'parameter' ? '' : 'oapi-codegen and '
   const message =
     was && is
-      ? `The component \`${was.value}\` is now \`${is.value}\`.`
-      : `The component \`${(is ?? was)?.value}\` is ${is ? 'now used' : 'no longer used'} here: generated code is named after it.`
-  return { impact: was || ['schema', 'response'].includes(is?.of ?? '') ? 'major' : 'minor', message }
+      ? `The component \`${was.value}\` is now \`${is.value}\`: ${named}openapi-typescript name code after it.`
+      : `The component \`${fact.value}\` is ${is ? 'now used' : 'no longer used'} here: ${named}openapi-typescript name code after it.`
+  return { impact: was || ['schema', 'response'].includes(fact.of) ? 'major' : 'minor', message }
 }
 
 const inWords = [
