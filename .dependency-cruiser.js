@@ -51,7 +51,7 @@ const rooms = {
     // The catalogues name the pictures.
     ...['pairing/shapes.ts', 'words', 'modules.d.ts', 'ui', 'offline', 'session'],
     ...['vault', 'pairing', 'account', 'sign-in'],
-    ...['library', 'seen', 'history', 'conflicts', 'settings', 'sidebar', 'command-bar'],
+    ...['library', 'stars', 'seen', 'history', 'conflicts', 'settings', 'sidebar', 'command-bar'],
     ...['app', 'main.tsx'],
   ],
 }

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 
 /** The most lines of TypeScript and JavaScript in these folders. */
 const bounds = [
-  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 69_890 },
-  { what: 'test', folders: ['test'], most: 68_290 },
+  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 70_760 },
+  { what: 'test', folders: ['test'], most: 68_750 },
 ]
 
 for (const { what, folders, most } of bounds) {

@@ -13,6 +13,7 @@ const using = [
   'on-your-phone',
   'in-your-browser',
   'find-and-tidy',
+  'github-stars',
   'lost-passphrase',
   'lost-or-stolen',
   'changed-on-two-devices',

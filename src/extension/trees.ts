@@ -199,7 +199,9 @@ export async function readServiceTree(top: readonly TreeNode[], shown: Shown): P
       if (kind === 'folder') pending.push({ key: role ? rootKey(role) : id, nodes: children })
       if (role) continue
       if (out.has(parent)) out.add(id)
-      const isHidden = kind === 'separator' && !shown.hasSeparators
+      // A browser shows a star once the person has put it into a folder.
+      const isLooseStar = parent === topLevel && bookmark.source === 'stars'
+      const isHidden = isLooseStar || (kind === 'separator' && !shown.hasSeparators)
       if (out.has(id) || isHidden || isLeftAlone(url)) continue
       tree.entries.set(id, toEntry(bookmark, parent))
     }

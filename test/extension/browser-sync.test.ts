@@ -326,6 +326,22 @@ t.test('A folder that is left out stays as it is on both sides, and is joined wh
   for (const device of [one, other]) t.same(inChrome(device, 'bar').toSorted(), joined.toSorted())
 })
 
+t.test('A star is in the browser while it is in a folder, and stays at the service', async (t) => {
+  const [one, other] = await twoDevices()
+  const star = { id: 'star', source: 'stars' as const, title: 'owner/name', url: at('star') }
+  await one.sync.put([star, { id: 'code', source: 'bookmarks', title: 'Code' }])
+  await settle(one, other)
+  const shows = (device: Device) => textOf(device).some((line) => line.includes(star.title))
+  t.same([one, other].map(shows), [false, false])
+  await other.sync.update(star.id, { parentId: 'code' })
+  await settle(one, other)
+  t.same([one, other].map(shows), [true, true])
+  await one.sync.move(star.id, {})
+  await settle(one, other)
+  t.same([one, other].map(shows), [false, false])
+  t.match(other.sync.get(star.id), star, 'it is not deleted')
+})
+
 t.test('A folder is not left out if that could not be stored', async (t) => {
   const [one, other] = await twoDevices()
   const { id } = one.model.create({ parentId: '1', title: 'Work' })

@@ -4,11 +4,11 @@ import type { Keys } from './keys.ts'
 
 /** The fields that make a bookmark the same on devices that have not synced yet. */
 export interface Likeness {
-  /** The id that `deriveId` gives the first folder of this path; empty at the top level. */
+  /** The id that `deriveId` gives the first folder of this path; empty at the top level. Of a star, the API's address. */
   place: string
-  /** `browser`: a folder of a browser's own. */
-  kind: 'link' | 'folder' | 'browser' | 'separator'
-  /** A link's address, a folder's title, or the role of a browser's own folder. */
+  /** `browser`: a folder of a browser's own. `star`: a starred repository. */
+  kind: 'link' | 'folder' | 'browser' | 'separator' | 'star'
+  /** A link's address, a folder's title, the role of a browser's own folder, or a repository's number. */
   name: string
   /** Counts equal ones from 0. */
   ordinal: number

@@ -14,7 +14,7 @@ import {
   secret,
   text,
 } from './values.ts'
-import { cookieDomain, corsOrigins, hostName, publicOrigin, trustProxy } from './web.ts'
+import { cookieDomain, corsOrigins, githubApiUrl, hostName, publicOrigin, trustProxy } from './web.ts'
 
 export type Config = ReturnType<typeof readConfig>
 
@@ -59,6 +59,7 @@ export function readConfig(env: Env) {
     secureCookies: publicUrl.startsWith('https://'),
     trustProxy: trustProxy(env),
     serveApp: serveApp(env, environment),
+    githubApiUrl: githubApiUrl(env),
     maxUserBytes: integer(env, 'MAX_USER_BYTES', quotas.storedBytes, 1, Number.MAX_SAFE_INTEGER),
     keepVersionsDays: integer(env, 'KEEP_VERSIONS_DAYS', quotas.versionDays, 1, 3650),
     maxUserRecords: integer(env, 'MAX_USER_RECORDS', quotas.storedRecords, 1, Number.MAX_SAFE_INTEGER),

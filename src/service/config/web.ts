@@ -54,6 +54,17 @@ export async function demandOwnDomain(config: { cookieDomain: string | undefined
 /** The extension of examples/extension as Chrome loads it unpacked: its manifest's key gives it this id everywhere. */
 const exampleExtension = 'chrome-extension://pcbjnhkdokakkkiifmcaohcbjmochang'
 
+/** The API from which the web page reads a person's stars; undefined if the variable is empty, which removes the feature. */
+export function githubApiUrl(env: Env): string | undefined {
+  if (env.GITHUB_API_URL?.trim() === '') return undefined
+  const value = text(env, 'GITHUB_API_URL', 'https://api.github.com')
+  const url = URL.parse(value)
+  const isSound = url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username && !url.password
+  if (!isSound)
+    throw new ConfigError('GITHUB_API_URL must be an http or https URL, such as https://github.example/api/v3')
+  return url.href.replace(/\/$/, '')
+}
+
 /** Exact origins. Those of browser extensions have their own schemes, for which `URL` gives no origin. */
 export function corsOrigins(env: Env, environment: string, publicUrl: string): ReadonlySet<string> {
   const listed = (optional(env, 'CORS_ORIGIN') ?? '')

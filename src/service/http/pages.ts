@@ -11,6 +11,7 @@ interface PagesConfig {
   publicUrl: string
   appUrl: string | undefined
   serveApp: boolean
+  githubApiUrl: string | undefined
   environment: string
 }
 
@@ -75,7 +76,7 @@ const workerPolicy = "default-src 'none'; connect-src 'self'"
 export async function registerPages(app: FastifyInstance, config: PagesConfig): Promise<void> {
   await app.register(async (pages) => {
     if (config.environment === 'development') redirectToPublicUrl(pages, config.publicUrl)
-    if (config.serveApp) await registerApp(pages)
+    if (config.serveApp) await registerApp(pages, config)
     else registerPlainPages(pages)
     await registerDocuments(pages, config)
   })
@@ -93,18 +94,23 @@ function redirectToPublicUrl(app: FastifyInstance, publicUrl: string): void {
 }
 
 /** Serves the web page at `/`. A failed sign-in returns to `/login?error=`, where the app shows the reason. */
-async function registerApp(app: FastifyInstance): Promise<void> {
+async function registerApp(app: FastifyInstance, { githubApiUrl: apiUrl }: PagesConfig): Promise<void> {
   const names = new Set(await builtFiles(webFolder))
   if (!names.delete('index.html') || !names.delete(serviceWorker))
     throw new ConfigError('SERVE_APP: the web page is not built; run `npm run build`')
   const pageHeaders = {
-    'content-security-policy': demoPolicy,
+    'content-security-policy': apiUrl
+      ? demoPolicy.replace("connect-src 'self'", `$& ${new URL(apiUrl).origin}`)
+      : demoPolicy,
     'x-frame-options': 'SAMEORIGIN',
     // Otherwise the operator of a name server learns which hosts are bookmarked, as soon as a list is shown.
     'x-dns-prefetch-control': 'off',
   }
   const sendPage = fileSender(webFolder, 'index.html')
   for (const path of ['/', '/login']) app.get(path, (_request, reply) => sendPage(reply.headers(pageHeaders)))
+  // The page is a file of the build, so the setting comes by itself.
+  if (apiUrl)
+    app.get('/demo/github.json', (_request, reply) => reply.header('cache-control', 'no-cache').send({ apiUrl }))
   // It works for the folder that it is in.
   const workerHeaders = { 'content-security-policy': workerPolicy, 'cache-control': 'no-cache' }
   const sendWorker = fileSender(webFolder, serviceWorker)

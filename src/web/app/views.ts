@@ -14,6 +14,7 @@ import {
   LockIcon,
   SearchIcon,
   SettingsIcon,
+  StarIcon,
   TagIcon,
   TrashIcon,
 } from '../ui/icons.tsx'
@@ -30,6 +31,12 @@ export interface View extends ViewLink {
 export const views: readonly View[] = [
   { path: 'folder', icon: HomeIcon, group: 'library', Component: Folder },
   { path: 'all', icon: BookmarkIcon, group: 'library', Component: All },
+  {
+    path: 'stars',
+    icon: StarIcon,
+    group: 'library',
+    Component: lazily(() => import('../stars/view.tsx').then(({ Stars }) => Stars)),
+  },
   { path: 'tag', icon: TagIcon, Component: Tagged },
   { path: 'search', icon: SearchIcon, Component: Found },
   { path: 'add', icon: BookmarkIcon, Component: AddPage },

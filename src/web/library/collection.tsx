@@ -156,10 +156,11 @@ interface Sorting {
 
 const ordersOfLists: readonly Order[] = ['own', ...sortedBy]
 const ordersOfFound: readonly Order[] = ['best', ...sortedBy]
+const ordersOfStars: readonly Order[] = ['newest', 'oldest', 'title', 'count']
 
 /** The order that this browser remembers for lists of a kind. */
-export function useOrder(kind: 'folder' | 'all' | 'found'): Sorting {
-  const orders = kind === 'found' ? ordersOfFound : ordersOfLists
+export function useOrder(kind: 'folder' | 'all' | 'found' | 'stars'): Sorting {
+  const orders = { folder: ordersOfLists, all: ordersOfLists, found: ordersOfFound, stars: ordersOfStars }[kind]
   const [order, setOrder] = useRemembered(`order-${kind}`, orders)
   return { order, setOrder, orders }
 }

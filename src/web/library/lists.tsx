@@ -104,7 +104,10 @@ export function Folder({ rest }: { rest: string }) {
   const id = rest === '' ? undefined : rest
   const sorting = useOrder('folder')
   const ids = useSorted(
-    useCallback((sync: SyncReader) => sync.contents(id), [id]),
+    useCallback(
+      (sync: SyncReader) => sync.contents(id).filter((one) => id !== undefined || !isLooseStar(sync, one)),
+      [id],
+    ),
     sorting.order,
   )
   const folder = useBookmark(rest)
@@ -128,6 +131,11 @@ export function Folder({ rest }: { rest: string }) {
       }
     />
   )
+}
+
+/** Stars have a view of their own, until a person puts them into a folder. */
+function isLooseStar(sync: SyncReader, id: string): boolean {
+  return sync.get(id)?.source === 'stars'
 }
 
 function Heading({ id }: { id: string }) {

@@ -7,7 +7,7 @@ import { go, hrefOf } from '../session/route.ts'
 import { IconButton } from '../ui/button.tsx'
 import { EditIcon, HistoryIcon, MoreIcon, MoveIcon, SelectAllIcon, TagIcon, TrashIcon } from '../ui/icons.tsx'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
-import { list, locale } from '../words/language.ts'
+import { list, locale, number } from '../words/language.ts'
 import { fill, say } from '../words/words.ts'
 import { openEditor } from './editor.tsx'
 import { Highlight } from './found.tsx'
@@ -66,6 +66,7 @@ function Content({ bookmark }: { bookmark: Bookmark }) {
           ) : (
             <Highlight text={host || bookmark.url || ''} words={words} />
           )}
+          {bookmark.source === 'stars' && ` · ★ ${number(bookmark.stargazers_count ?? 0)}`}
           <span class="row-labels">
             {tags.slice(0, maxTagsInLine).map((tag) => ` #${tag}`)}
             {day && ` · ${day}`}

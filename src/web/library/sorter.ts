@@ -6,7 +6,7 @@ import { type Bookmark, hostOf, isFolder, nameOf } from './kind.ts'
 /** How a list is sorted; `own` is the order that the person has given their bookmarks, `best` that of a search. */
 export type Order = 'own' | 'best' | SortedBy
 
-type SortedBy = 'title' | 'host' | 'newest' | 'oldest'
+type SortedBy = 'title' | 'host' | 'newest' | 'oldest' | 'count'
 
 type Ids = readonly string[]
 
@@ -94,6 +94,8 @@ const keysOf: Record<SortedBy, (bookmark: Bookmark) => string> = {
   host: (bookmark) => `${hostOf(bookmark)} ${titleKey(bookmark)}`,
   newest: ({ dateAdded = '' }) => dateAdded,
   oldest: ({ dateAdded = '' }) => dateAdded,
+  // The most stars first.
+  count: ({ stargazers_count = 0 }) => `${1e9 - stargazers_count}`.padStart(10),
 }
 
 const titleKeys = new WeakMap<Bookmark, string>()

@@ -67,6 +67,7 @@ export { default as HistoryIcon } from 'lucide/dist/esm/icons/rotate-ccw-clock.m
 export { default as SearchIcon } from 'lucide/dist/esm/icons/search.mjs'
 export { default as ServerIcon } from 'lucide/dist/esm/icons/server.mjs'
 export { default as SettingsIcon } from 'lucide/dist/esm/icons/settings.mjs'
+export { default as StarIcon } from 'lucide/dist/esm/icons/star.mjs'
 export { default as TagIcon } from 'lucide/dist/esm/icons/tag.mjs'
 export { default as TrashIcon } from 'lucide/dist/esm/icons/trash.mjs'
 export { default as CloseIcon } from 'lucide/dist/esm/icons/x.mjs'

@@ -299,6 +299,7 @@ export const de: Words = {
     views: {
       folder: 'Lesezeichen',
       all: 'Alle Lesezeichen',
+      stars: 'GitHub-Sterne',
       tag: 'Schlagwort',
       search: 'Suche',
       add: 'Hinzufügen',
@@ -438,6 +439,7 @@ export const de: Words = {
       host: 'Nach Website',
       newest: 'Neueste zuerst',
       oldest: 'Älteste zuerst',
+      count: 'Meiste Sterne zuerst',
     },
     newBookmark: 'Neues Lesezeichen',
     newFolder: 'Neuer Ordner',
@@ -1070,6 +1072,44 @@ export const deLater: LaterWords = {
       undo: 'Rückgängig machen, Schritt für Schritt',
       redo: 'Wiederholen, Schritt für Schritt',
     },
+  },
+
+  stars: {
+    get: 'Sterne von GitHub holen…',
+    getMore: (host) =>
+      `Dieser Browser fragt ${host} nach den Repositorys, denen Sie einen Stern gegeben haben. Ihr Lesezeichen-Dienst erfährt davon nichts. GitHub sieht den Benutzernamen und Ihre IP-Adresse, wie beim Besuch seiner Seiten.`,
+    user: 'GitHub-Benutzername',
+    token: 'Persönliches Zugriffstoken (freiwillig)',
+    tokenMore:
+      'Nötig für Sterne privater Repositorys und für mehr als 6.000 Sterne in der Stunde. Es wird nicht gespeichert.',
+    start: 'Sterne holen',
+    fromFile: 'Aus einer Datei von gh…',
+    language: 'Sprache',
+    allLanguages: 'Alle Sprachen',
+    none: 'Noch keine Sterne',
+    noneMore:
+      'Holen Sie die Repositorys, denen Sie auf GitHub einen Stern gegeben haben: Hier lassen sie sich suchen, sortieren und mit Schlagwörtern versehen.',
+    notOffered: 'Dieser Dienst bietet nicht an, Sterne von GitHub zu holen.',
+    reading: (count) => plural(count, { one: '# Stern gelesen', other: '# Sterne gelesen' }),
+    waiting: (time) => `GitHubs Grenze je Stunde ist erreicht. Es geht von selbst weiter: ${time}.`,
+    done: (read, added, changed) =>
+      `${plural(read, { one: '# Stern gelesen', other: '# Sterne gelesen' })}: ${number(added)} neu, ${number(changed)} geändert.`,
+    ended: 'Sie haben es vor dem Ende abgebrochen.',
+    notAll: 'GitHub hat nicht alle gezeigt, deshalb gilt keiner als entfernt.',
+    faults: {
+      'no-user': 'GitHub kennt niemanden mit diesem Namen.',
+      'bad-token': 'GitHub nimmt dieses Token nicht an. Vielleicht ist es abgelaufen.',
+      'other-token': 'Dieses Token gehört jemand anderem auf GitHub.',
+      refused: 'GitHub zeigt diese Sterne nicht.',
+      away: 'GitHub hat nicht geantwortet. Prüfen Sie das Netz, und versuchen Sie es noch einmal: Gelesene Sterne bleiben.',
+    },
+    noFile:
+      'Diese Datei enthält keine Liste von Sternen. So entsteht eine: gh api --paginate user/starred > stars.json',
+    missing: (count) => plural(count, { one: '# Stern fehlt', other: '# Sterne fehlen' }),
+    missingMore:
+      'Diese Repositorys gehören auf GitHub nicht mehr zu Ihren Sternen: Sie haben den Stern entfernt, oder sie wurden gelöscht oder privat. Wenn Sie sie behalten, bleiben sie als Lesezeichen, und Sie werden nicht mehr gefragt.',
+    keep: 'Hier behalten',
+    remove: (count) => plural(count, { one: '# Stern löschen', other: '# Sterne löschen' }),
   },
 }
 

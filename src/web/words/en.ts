@@ -266,6 +266,7 @@ export const en = {
     views: {
       folder: 'Bookmarks',
       all: 'All bookmarks',
+      stars: 'GitHub stars',
       tag: 'Tag',
       search: 'Search',
       add: 'Add',
@@ -399,6 +400,7 @@ export const en = {
       host: 'By site',
       newest: 'Newest first',
       oldest: 'Oldest first',
+      count: 'Most stars first',
     },
     newBookmark: 'New bookmark',
     newFolder: 'New folder',
@@ -1006,6 +1008,40 @@ export const enLater = {
       undo: 'Undo, step by step',
       redo: 'Redo, step by step',
     },
+  },
+  stars: {
+    get: 'Get stars from GitHub…',
+    getMore: (host: string) =>
+      `This browser asks ${host} for the repositories that you have starred. Your bookmark service sees nothing of it. GitHub sees the user name and your IP address, as it does when you visit its pages.`,
+    user: 'GitHub user name',
+    token: 'Personal access token (optional)',
+    tokenMore: 'Needed for stars of private repositories, and for more than 6,000 stars an hour. It is not stored.',
+    start: 'Get stars',
+    fromFile: 'From a file of gh…',
+    language: 'Language',
+    allLanguages: 'All languages',
+    none: 'No stars yet',
+    noneMore: 'Get the repositories that you have starred on GitHub, and find, tag and sort them here.',
+    notOffered: 'This service does not offer to get stars from GitHub.',
+    reading: (count: number) => plural(count, { one: '# star read', other: '# stars read' }),
+    waiting: (time: string) => `GitHub’s hourly limit is reached. Reading goes on by itself at ${time}.`,
+    done: (read: number, added: number, changed: number) =>
+      `${plural(read, { one: '# star read', other: '# stars read' })}: ${number(added)} new, ${number(changed)} changed.`,
+    ended: 'You stopped it before the end.',
+    notAll: 'GitHub has not shown all of them, so none counts as removed.',
+    faults: {
+      'no-user': 'GitHub knows no user of this name.',
+      'bad-token': 'GitHub does not accept this token. It may have expired.',
+      'other-token': 'This token belongs to another GitHub user.',
+      refused: 'GitHub refuses to show these stars.',
+      away: 'GitHub did not answer. Check the network and try again: stars that were read are kept.',
+    },
+    noFile: 'This file has no list of stars. Make one with: gh api --paginate user/starred > stars.json',
+    missing: (count: number) => plural(count, { one: '# star is gone', other: '# stars are gone' }),
+    missingMore:
+      'These repositories are no longer among your stars on GitHub: you removed the star, or they were deleted or made private. If you keep them, they stay as bookmarks, and you are not asked again.',
+    keep: 'Keep them here',
+    remove: (count: number) => plural(count, { one: 'Delete # star', other: 'Delete # stars' }),
   },
 }
 

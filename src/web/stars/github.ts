@@ -1,0 +1,219 @@
+/** Reads a person's starred repositories from GitHub's REST API, in their own browser. */
+
+import { type Clock, systemClock } from '../../client/timing/clock.ts'
+
+/** A repository as GitHub describes it: the fields that are used here. */
+export interface Repository {
+  id: number
+  name: string
+  full_name: string
+  html_url: string
+  description: string | null
+  stargazers_count: number
+  language: string | null
+  owner: { login: string; avatar_url: string } | null
+}
+
+export interface Star {
+  repository: Repository
+  /** ISO 8601; files that `gh` has written may lack it. */
+  starredAt?: string
+}
+
+/** Part of a person's stars, the newest first. */
+export interface StarPage {
+  stars: Star[]
+  /** The number of all pages, as far as GitHub says so. */
+  pages: number | undefined
+}
+
+export interface StarSource {
+  /** Such as `https://api.github.com`. */
+  apiUrl: string
+  user: string
+  /** Shows private repositories, and raises GitHub's limit. It must be the user's own. */
+  token?: string | undefined
+  signal: AbortSignal
+  /** Called before GitHub's limit is waited for, with the time when reading goes on (Unix ms). */
+  onWait: (until: number) => void
+  /** Default: the browser's. */
+  clock?: Clock
+}
+
+/**
+ * - `no-user`: GitHub knows no such user
+ * - `bad-token`: GitHub does not accept the token
+ * - `other-token`: the token is somebody else's
+ * - `refused`: GitHub refuses the list
+ * - `away`: something else than GitHub answered, or nothing
+ */
+export class GitHubError extends Error {
+  readonly fault: 'no-user' | 'bad-token' | 'other-token' | 'refused' | 'away'
+
+  constructor(fault: GitHubError['fault']) {
+    super(`GitHub: ${fault}`)
+    this.fault = fault
+  }
+}
+
+/** 100,000 stars. */
+const mostPages = 1000
+
+/**
+ * Yields the pages, and returns false if GitHub has not shown all of them. The browser's cache sends the ETags.
+ *
+ * @throws GitHubError, or the signal's reason
+ */
+export async function* readStars(source: StarSource): AsyncGenerator<StarPage, boolean> {
+  const { apiUrl, user, token } = source
+  if (token) await demandOwner(source)
+  const path = token ? '/user/starred' : `/users/${encodeURIComponent(user.toLowerCase())}/starred`
+  let next: string | undefined = `${apiUrl}${path}?per_page=100`
+  let isComplete = true
+  for (let page = 1; next !== undefined; page++) {
+    const { status, headers, content } = await ask(next, source)
+    // GitHub does not go beyond some page.
+    if (status === 422 || page > mostPages) return false
+    if (!Array.isArray(content)) throw new GitHubError('away')
+    const stars = content.flatMap((item) => starOf(item) ?? [])
+    isComplete &&= stars.length === content.length
+    const links = linksIn(headers.get('link'))
+    const last = Number(URL.parse(links.get('last') ?? '')?.searchParams.get('page') ?? page)
+    yield { stars, pages: Number.isSafeInteger(last) ? last : undefined }
+    next = links.get('next')
+    if (next !== undefined && !next.startsWith(`${apiUrl}/`)) throw new GitHubError('away')
+  }
+  return isComplete
+}
+
+/** The person's own stars are listed for the token, so it must be the token of the person who was named. */
+async function demandOwner(source: StarSource): Promise<void> {
+  const { content } = await ask(`${source.apiUrl}/user`, source)
+  const { login } = Object(content) as { login?: unknown }
+  if (typeof login !== 'string') throw new GitHubError('away')
+  if (login.toLowerCase() !== source.user.toLowerCase()) throw new GitHubError('other-token')
+}
+
+interface Answer {
+  status: number
+  headers: Headers
+  content: unknown
+}
+
+/** Milliseconds until the second and third attempt after a fault of the network. */
+const pausesMs = [2000, 8000]
+
+/** Resolves with a 200 or 422. Waits as long as GitHub's limit lasts. */
+async function ask(url: string, source: StarSource): Promise<Answer> {
+  const { token, signal, onWait, clock = systemClock } = source
+  const pauses = [...pausesMs]
+  for (let limits = 0; ; ) {
+    const response = await send(url, token, signal)
+    const content: unknown = await response?.json().catch(() => undefined)
+    signal.throwIfAborted()
+    if (response && content !== undefined) {
+      const waitMs = limitMs(response, limits, clock.now())
+      if (waitMs !== undefined) {
+        limits++
+        onWait(clock.now() + waitMs)
+        await clock.sleep(waitMs, signal)
+        continue
+      }
+      const { status, headers } = response
+      if (status === 200 || status === 422) return { status, headers, content }
+      if (status === 404) throw new GitHubError('no-user')
+      if (status === 401) throw new GitHubError('bad-token')
+      if (status >= 400 && status < 500) throw new GitHubError('refused')
+    }
+    const pauseMs = pauses.shift()
+    if (pauseMs === undefined) throw new GitHubError('away')
+    await clock.sleep(pauseMs, signal)
+  }
+}
+
+async function send(url: string, token: string | undefined, signal: AbortSignal): Promise<Response | undefined> {
+  const headers = {
+    Accept: 'application/vnd.github.star+json',
+    'X-GitHub-Api-Version': '2022-11-28',
+    ...(token && { Authorization: `Bearer ${token}` }),
+  }
+  // The answer to a token may name private repositories, and is not to stay on the disk.
+  const cache = token ? 'no-store' : 'no-cache'
+  try {
+    return await fetch(url, { headers, cache, credentials: 'omit', referrerPolicy: 'no-referrer', signal })
+  } catch {
+    signal.throwIfAborted()
+    return undefined
+  }
+}
+
+const minuteMs = 60_000
+/** The limit is one of an hour. */
+const longestMs = 61 * minuteMs
+
+/** The time to wait if GitHub's limit is reached; undefined if it is not. */
+function limitMs({ status, headers }: Response, limits: number, now: number): number | undefined {
+  if (status !== 403 && status !== 429) return undefined
+  const retryAfter = Number(headers.get('retry-after') ?? Number.NaN) * 1000
+  const isUsedUp = headers.get('x-ratelimit-remaining') === '0'
+  const untilReset = Number(headers.get('x-ratelimit-reset') ?? Number.NaN) * 1000 + 1000 - now
+  const asked = retryAfter > 0 ? retryAfter : isUsedUp ? untilReset : Number.NaN
+  if (Number.isNaN(asked) && status === 403 && !isUsedUp) return undefined
+  // This device's clock may be wrong.
+  return Math.min(asked > 0 ? asked : minuteMs * 2 ** Math.min(limits, 6), longestMs)
+}
+
+/** The addresses in a `Link` header (RFC 8288), by their `rel`. */
+function linksIn(header: string | null): Map<string, string> {
+  const links = (header ?? '').split(',').map((link) => link.split(';').map((part) => part.trim()))
+  const relOf = (parts: string[]) => parts.find((part) => part.startsWith('rel='))?.replace(/^rel=|"/g, '') ?? ''
+  return new Map(links.map(([address = '', ...parts]) => [relOf(parts), address.slice(1, -1)]))
+}
+
+/** Undefined if it is not what GitHub documents. With the date of the star, the repository is in `repo`. */
+function starOf(item: unknown): Star | undefined {
+  const { repo = item, starred_at: starredAt } = Object(item) as { repo?: unknown; starred_at?: unknown }
+  const { id, name, full_name, html_url, ...rest } = Object(repo) as Record<string, unknown>
+  if (!Number.isSafeInteger(id) || typeof name !== 'string' || typeof full_name !== 'string') return undefined
+  if (typeof html_url !== 'string' || !/^https?:\/\//.test(html_url)) return undefined
+  const { login, avatar_url } = Object(rest.owner) as Record<string, unknown>
+  const owner = typeof login === 'string' ? { login, avatar_url: textOf(avatar_url) ?? '' } : null
+  const stargazers_count = typeof rest.stargazers_count === 'number' ? rest.stargazers_count : 0
+  const [description, language] = [textOf(rest.description), textOf(rest.language)]
+  return {
+    repository: { id: id as number, name, full_name, html_url, description, stargazers_count, language, owner },
+    ...(typeof starredAt === 'string' && !Number.isNaN(Date.parse(starredAt)) && { starredAt }),
+  }
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
+}
+
+/**
+ * Reads what `gh api --paginate user/starred` has written: an array for each page, one after the other, or with `--slurp`
+ * all of them in one.
+ *
+ * @throws SyntaxError it is not that
+ */
+export function readStarFile(text: string): Star[] {
+  const items = arraysIn(text).flatMap((value) => JSON.parse(value) as unknown[])
+  const stars = items.flat().flatMap((item) => starOf(item) ?? [])
+  if (stars.length === 0 && items.flat().length > 0) throw new SyntaxError()
+  return stars
+}
+
+/** The texts of the arrays that follow each other. */
+function arraysIn(text: string): string[] {
+  const arrays: string[] = []
+  let [depth, start, isString] = [0, 0, false]
+  for (let index = 0; index < text.length; index++) {
+    const letter = text[index]
+    if (letter === '"') isString = !isString
+    else if (isString) index += letter === '\\' ? 1 : 0
+    else if (letter === '[' && depth++ === 0) start = index
+    else if (letter === ']' && --depth === 0) arrays.push(text.slice(start, index + 1))
+  }
+  if (depth !== 0 || arrays.length === 0) throw new SyntaxError()
+  return arrays
+}

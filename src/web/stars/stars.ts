@@ -1,0 +1,133 @@
+/** Starred repositories as bookmarks. */
+import { isEqual } from '../../client/bookmark/equal.ts'
+import { deriveId } from '../../client/crypto/derived-id.ts'
+import type { Keys, PlaintextBookmark, Sync, SyncReader } from '../../client/index.ts'
+import { type Bookmark, hostOf } from '../library/kind.ts'
+import type { Star } from './github.ts'
+
+/** Our own fields of a star, in `extra`. */
+interface StarFields {
+  /** The users who have starred it, in small letters, of those whose stars were read. */
+  github_users?: string[]
+  github_language?: string | null
+  /** GitHub's own description: a person may have changed the bookmark's. */
+  github_description?: string | null
+  /** The day on which the number of stars was read (ISO 8601). */
+  github_read?: string
+}
+
+/** A new number of stars alone is written after this time. */
+const countDays = 30
+const dayMs = 86_400_000
+
+/** The same on every device: made of the repository's number, which a new name does not change. */
+export function idOf(keys: Keys, apiUrl: string, { repository }: Star): string {
+  return deriveId(keys, { place: apiUrl, kind: 'star', name: `${repository.id}`, ordinal: 0 })
+}
+
+/** @param user whose stars were read; undefined if a file does not say */
+export function newStar(id: string, star: Star, user: string | undefined, now: number): PlaintextBookmark {
+  const { full_name, html_url, name, description, stargazers_count, owner } = star.repository
+  const domain = hostOf({ id, title: '', source: 'stars', url: html_url })
+  return {
+    id,
+    title: full_name,
+    url: html_url,
+    source: 'stars',
+    ...{ name, full_name, description, stargazers_count },
+    ...(owner && { owner }),
+    ...(star.starredAt && { dateAdded: star.starredAt }),
+    ...(domain && { domain }),
+    extra: { ...fieldsOf(star, now), github_users: user === undefined ? [] : [user.toLowerCase()] },
+  }
+}
+
+/** The fields that a star has now, and the bookmark has not; null if there are none. Fields that the person changed stay. */
+export function changesOf(
+  bookmark: Bookmark,
+  star: Star,
+  user: string | undefined,
+  now: number,
+): Partial<PlaintextBookmark> | null {
+  const { full_name, html_url, name, description, stargazers_count, owner } = star.repository
+  const known: StarFields & Record<string, unknown> = { ...bookmark.extra }
+  const users = new Set(known.github_users)
+  if (user !== undefined) users.add(user.toLowerCase())
+  const isOwnAddress = !bookmark.url?.endsWith(`/${bookmark.full_name}`)
+  const isOwnNote = (bookmark.description ?? null) !== (known.github_description ?? null)
+  const wanted = {
+    ...{ name, full_name },
+    ...(owner && { owner }),
+    ...(bookmark.title === bookmark.full_name && { title: full_name }),
+    ...(!isOwnAddress && { url: html_url }),
+    ...(!isOwnNote && { description }),
+    extra: {
+      ...known,
+      github_users: [...users].sort(),
+      github_language: star.repository.language,
+      github_description: description,
+    },
+  }
+  const isOldCount = !known.github_read || now - Date.parse(known.github_read) >= countDays * dayMs
+  const changed = Object.entries(wanted).filter(([field, value]) => !isEqual(bookmark[field as keyof Bookmark], value))
+  if (changed.length === 0 && !(isOldCount && bookmark.stargazers_count !== stargazers_count)) return null
+  return { ...Object.fromEntries(changed), stargazers_count, extra: { ...wanted.extra, github_read: dayOf(now) } }
+}
+
+/** The star no longer counts as one of this user's. */
+export function withoutUser(bookmark: Bookmark, user: string): Partial<PlaintextBookmark> {
+  const others = usersOf(bookmark).filter((name) => name !== user.toLowerCase())
+  return { extra: { ...bookmark.extra, github_users: others } }
+}
+
+/** The stars that were read for this user, and are not among the ids. */
+export function missingStars(sync: Pick<SyncReader, 'bookmarks'>, user: string, ids: ReadonlySet<string>): Bookmark[] {
+  const stars = [...sync.bookmarks().values()].filter(({ source }) => source === 'stars')
+  return stars.filter((star) => !ids.has(star.id) && usersOf(star).includes(user.toLowerCase()))
+}
+
+export function usersOf({ extra }: Bookmark): string[] {
+  const { github_users: users } = (extra ?? {}) as StarFields
+  return Array.isArray(users) ? users.filter((name) => typeof name === 'string') : []
+}
+
+export function languageOf({ extra }: Bookmark): string | undefined {
+  const { github_language: language } = (extra ?? {}) as StarFields
+  return typeof language === 'string' ? language : undefined
+}
+
+/** Adds and changes what differs. Returns the numbers of both. */
+export async function storeStars(
+  sync: Sync,
+  stars: readonly (readonly [id: string, star: Star])[],
+  user: string | undefined,
+  now: number,
+): Promise<{ added: number; changed: number }> {
+  const byId = new Map(stars)
+  const fresh = [...byId].filter(([id]) => !sync.get(id))
+  const added = fresh.map(([id, star]) => newStar(id, star, user, now))
+  const change = (bookmark: Bookmark) => {
+    const star = byId.get(bookmark.id)
+    return star ? changesOf(bookmark, star, user, now) : null
+  }
+  const changed = [...byId.keys()].filter((id) => {
+    const bookmark = sync.get(id)
+    return bookmark && change(bookmark) !== null
+  })
+  // An import yields to what another device has under the same ids.
+  if (added.length > 0) await sync.importBookmarks(added, { duplicates: 'keep' })
+  if (changed.length > 0) await sync.update(changed, change)
+  return { added: added.length, changed: changed.length }
+}
+
+function fieldsOf({ repository }: Star, now: number): StarFields {
+  return {
+    github_language: repository.language,
+    github_description: repository.description,
+    github_read: dayOf(now),
+  }
+}
+
+function dayOf(time: number): string {
+  return new Date(time).toISOString().slice(0, 10)
+}
