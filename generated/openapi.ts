@@ -1381,7 +1381,7 @@ export interface components {
              */
             timestamp: number;
             /**
-             * @description True if the device that replaced it had not seen either what another device than its own had changed before it: then that is lost, too. Missing otherwise, and if the versions before it are not kept.
+             * @description True if the device that replaced it had created the entity as well, or had not seen what another device than its own had changed before it either: then that is lost, too. Missing otherwise, and if the versions before it are not kept.
              * @example true
              */
             made_on_unseen?: boolean;

@@ -140,7 +140,7 @@ t.test('Every version replaced unseen is named by all later ones, however they a
   const step = fc.record({
     device: fc.constantFrom('a', 'b', 'c', 'unknown'),
     pulls: fc.boolean(),
-    way: fc.constantFrom('put' as const, 'push' as const, 'base' as const),
+    way: fc.constantFrom('put' as const, 'push' as const, 'base' as const, 'create' as const),
   })
   let run = 0
   await fc.assert(
@@ -161,10 +161,13 @@ t.test('Every version replaced unseen is named by all later ones, however they a
         const isUnseen = !hasSeen && !(device === 'unknown' && way === 'put')
         if (isUnseen) {
           lost.delete(maker)
-          lost.set(maker, [timestamp, earlier.some((one) => one.stamp > base && one.device !== maker)])
+          const isOnOthers = earlier.some((one) => one.stamp > base && one.device !== maker)
+          lost.set(maker, [timestamp, way === 'create' || isOnOthers])
         }
         earlier.push(stored)
-        await (way === 'base' ? push(person, edit(device, { base })) : writes[way](person, device))
+        if (way === 'base' || way === 'create') {
+          await push(person, edit(device, { base, ...(way === 'create' && { operation: way }) }))
+        } else await writes[way](person, device)
         const now = await readX(person)
         assert.deepEqual(now.said.slice(0, 2), [isUnseen, isUnseen ? 'last_write_wins' : null])
         assert.deepEqual(now.lost, [...lost])

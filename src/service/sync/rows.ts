@@ -61,10 +61,12 @@ function dataOf(sequence: number, won: Won): Pick<RecordRow, 'bytes' | 'data_seq
 }
 
 /** Later versions keep what was overwritten: a device may receive only a later one, and must still learn of its loss. */
-function overwrittenBy({ stored, unseenAfter }: Won, isOnUnseen: boolean): string | null {
+function overwrittenBy({ winner, stored, unseenAfter }: Won, isOnUnseen: boolean): string | null {
   if (!stored) return null
   if (unseenAfter === undefined) return stored.overwritten
-  return JSON.stringify(addOverwritten(readOverwritten(stored.overwritten), stored, isOnUnseen))
+  // The maker of a create has seen nothing of it, which later updates do not show.
+  const isMadeOnUnseen = isOnUnseen || winner.operation === 'create'
+  return JSON.stringify(addOverwritten(readOverwritten(stored.overwritten), stored, isMadeOnUnseen))
 }
 
 export function readOverwritten(json: string | null): Overwritten {

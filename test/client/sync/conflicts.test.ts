@@ -14,7 +14,7 @@ import { blankRow } from '../../../src/client/sync/store/row.ts'
 import { undoable } from '../../../src/client/undo.ts'
 import { depth } from '../../support/depth.ts'
 import { pick } from '../../support/pick.ts'
-import { Ledger } from '../chaos/ledger.ts'
+import { Ledger, newerOf, withNewer } from '../chaos/ledger.ts'
 import { bookmark, type Device, openPeople, type Person, remove, send, shown, sync, update } from './device.ts'
 import { answerLost, changesOf, down, older, up } from './network.ts'
 import { disks } from './stores.ts'
@@ -284,23 +284,22 @@ for (const isDelete of [true, false]) {
   })
 }
 
-for (const isAnswered of [true, false]) {
-  const before = isAnswered ? '' : ', and edited before that was answered'
-  t.test(`what was made here loses all its fields to another that was made unseen under its id${before}`, async (t) => {
+for (const when of ['', ', and edited before that was answered', ', and edited once it was sent']) {
+  t.test(`what was made here loses all its fields to another that was made unseen under its id${when}`, async (t) => {
     const { person, a, b } = await people.open(t)
     await b.sync.syncNow()
     await send(a, bookmark('star', "a's", { description: "a's" }))
     await update(a, 'star', { tags: ['a'] })
     await person.world.pass(1000)
     await b.sync.put(bookmark('star', "b's", { description: "b's" }))
-    if (!isAnswered) {
+    if (when.endsWith('answered')) {
       b.network.fate = (call) => (call.name === 'push' ? answerLost(call) : up(call))
       await t.rejects(b.sync.syncNow(), OfflineError)
-      await b.sync.update('star', { title: "b's again" })
-      b.network.fate = up
-    }
+    } else if (when) await sync(b)
+    if (when) await b.sync.update('star', { title: "b's again" })
+    b.network.fate = up
     await sync(b, a)
-    t.match(a.conflicts, [{ fields: ['title', 'description', 'tags'] }])
+    t.same(new Set(a.conflicts[0]?.fields), new Set(['title', 'description', 'tags']))
     await a.sync.resolve('star', 'mine')
     await sync(a, b)
     t.match(b.sync.get('star'), { title: "a's", description: "a's", tags: ['a'] })
@@ -590,43 +589,66 @@ t.test('of devices that edit against each other without end, the last hundred co
 
 const step = fc.record({
   on: fc.constantFrom('a', 'b', 'c'),
-  what: fc.constantFrom('sync', 'sync', 'title', 'description', 'tag', 'remove'),
+  what: fc.constantFrom('title', 'description', 'tag', 'newer', 'remove', 'nothing'),
+  isSent: fc.boolean(),
 })
 
-t.test('whatever three devices edit, none of it is lost untold, and a last delete wins', async (t) => {
-  const property = fc.asyncProperty(fc.array(step, { maxLength: 16 }), async (steps) => {
+t.test('whatever three devices make and edit, none of it is lost untold, and a last delete wins', async (t) => {
+  const property = fc.asyncProperty(fc.boolean(), fc.array(step, { maxLength: 12 }), async (isThere, steps) => {
     const person = await people.person(t)
     const devices = { a: person.device('a'), b: person.device('b'), c: person.device('c') }
     const ledger = new Ledger(() => undefined)
     const { a, b, c } = devices
-    ledger.begin('a', 'x', original, undefined)('kept')
-    await send(a, original, b, c)
-    for (const { sync } of [a, b, c]) sync.on('conflict', (conflict) => ledger.keep(conflict))
+    if (isThere) {
+      ledger.begin('a', 'x', original, undefined)('kept')
+      await send(a, original, b, c)
+    }
+    for (const { sync } of [a, b, c]) {
+      sync.on('conflict', (conflict) => {
+        ledger.keep(conflict)
+        ledger.tell(conflict)
+      })
+    }
     const exchange = async (device: Device) => {
       await person.world.pass(1000)
       await device.sync.syncNow()
       await device.sync.approveDeletions(device.sync.status().heldDeletions?.count ?? 0)
     }
+    const patchOf = (what: string, value: string, { tags = [], ...saw }: PlaintextBookmark) => {
+      if (what === 'newer') return withNewer({ ...newerOf(saw), [value]: value })
+      return what === 'tag' ? { tags: [...tags, value] } : { [what]: value }
+    }
     let isGone = false
-    for (const [index, { on, what }] of steps.entries()) {
-      await person.world.pass(1000)
-      const device = devices[on]
-      const saw = device.sync.get('x')
-      if (what === 'sync') await exchange(device)
-      else if (saw) {
-        const value = `${what} ${index}`
-        const patch = what === 'tag' ? { tags: [...(saw.tags ?? []), value] } : { [what]: value }
-        isGone = what === 'remove'
-        ledger.begin(on, 'x', isGone ? null : patch, saw)('kept')
-        await (isGone ? device.sync.remove('x') : device.sync.update('x', patch))
+    const edit = async ({ id, sync }: Device, what: string, value: string) => {
+      const saw = sync.get('x')
+      if (what === 'remove') {
+        // One that was never sent is only taken back.
+        if (!saw || !isThere) return
+        isGone = true
+        ledger.begin(id, 'x', null, saw)('kept')
+        await sync.remove('x')
+      } else if (saw) {
+        isGone = false
+        const patch = patchOf(what, value, saw)
+        ledger.begin(id, 'x', patch, saw)('kept')
+        await sync.update('x', patch)
+      } else if (!isThere) {
+        const made = { ...original, title: value, url: value, tags: [value], ...withNewer({ [value]: value }) }
+        ledger.begin(id, 'x', made, undefined)('kept')
+        await sync.put(made)
       }
+    }
+    for (const [index, { on, what, isSent }] of steps.entries()) {
+      await person.world.pass(1000)
+      if (what !== 'nothing') await edit(devices[on], what, `${what} ${index}`)
+      if (isSent) await exchange(devices[on])
     }
     for (const device of [a, b, c, a, b, c, a, b, c]) await exchange(device)
     const final = [a, b, c].map(({ sync }) => new Map(sync.bookmarks()))
     t.same([final[1], final[2]], [final[0], final[0]])
     if (isGone && final[0]?.size !== 0) throw new Error('a last delete has lost')
     // Who brings back what was deleted brings all fields, as the ledger cannot know them.
-    const faults = steps.some(({ what }) => what === 'remove') ? [] : ledger.faults(final[0] ?? new Map())
+    const faults = isThere && steps.some(({ what }) => what === 'remove') ? [] : ledger.faults(final[0] ?? new Map())
     if (faults.length > 0) throw new Error(JSON.stringify(faults))
   })
   await t.resolves(fc.assert(property, { numRuns: depth(25, 3000) }))
