@@ -8,6 +8,7 @@ import type { PassphraseStrength } from './crypto/judge.ts'
 import type { Credentials, NewKeyring, NewOwner, PassphraseRules } from './crypto/keyring.ts'
 
 export type { EntityType, ExportSummary, OpenedExport, PlaintextBookmark } from './bookmark.ts'
+export { historyId } from './crypto/derived-id.ts'
 export type { PassphraseStrength } from './crypto/judge.ts'
 export type { Credentials, NewKeyring, NewOwner, PassphraseRules } from './crypto/keyring.ts'
 export { deriveKeys, type Keys } from './crypto/keys.ts'

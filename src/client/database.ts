@@ -7,6 +7,8 @@ const silentMs = 5000
 
 interface DatabaseOptions {
   version?: number
+  /** The newest version that can be used, too. It is not made. */
+  newest?: number
   /** Makes or changes the object stores; requests of the transaction may be awaited. `before` is 0 for a new database. */
   upgrade(database: IDBDatabase, transaction: IDBTransaction, before: number): Promise<void>
   /** Called when another tab has taken it over with a newer version of this package. */
@@ -72,8 +74,8 @@ export class Database {
     if (this.#opened === opened) this.#opened = undefined
   }
 
-  async #connect(onClosed: () => void): Promise<IDBDatabase> {
-    const { version = 1, upgrade, onOutdated } = this.#options
+  async #connect(onClosed: () => void, version = this.#options.version ?? 1): Promise<IDBDatabase> {
+    const { newest = version, upgrade, onOutdated } = this.#options
     const opening = indexedDB.open(this.#name, version)
     const opened = resultOf(opening)
     const { promise: blocked, reject } = Promise.withResolvers<never>()
@@ -91,14 +93,16 @@ export class Database {
       database.onversionchange = ({ newVersion }) => {
         database.close()
         onClosed()
-        if (newVersion !== null) onOutdated?.()
+        if (newVersion !== null && newVersion > newest) onOutdated?.()
       }
       database.onclose = onClosed
       return database
     } catch (cause) {
       // It may open yet, and would be in the way of others.
       opened.then((database) => database.close()).catch(() => {})
-      throw (cause as Error).name === 'VersionError' ? new StoreVersionError({ cause }) : cause
+      if ((cause as Error).name !== 'VersionError') throw cause
+      if (version < newest) return this.#connect(onClosed, newest)
+      throw new StoreVersionError({ cause })
     } finally {
       clearTimeout(timer)
     }

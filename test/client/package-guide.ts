@@ -4,10 +4,12 @@ import {
   type Client,
   deriveKeys,
   encryptBookmark,
+  indexedDbStore,
   type Keys,
   openVault,
   type Readable,
   type Sync,
+  type SyncOptions,
   unwrap,
 } from '../../src/client/index.ts'
 import { until } from '../support/until.ts'
@@ -21,6 +23,8 @@ export interface RunningApp {
   other: Sync
   passphrase: string
   recoveryCode: string
+  /** A device of the same user in Node, without bookmarks yet. */
+  inNode: Omit<SyncOptions, 'keys' | 'userId'>
   /** A bookmark called One, in a folder. */
   one: string
   backup: Blob
@@ -80,6 +84,23 @@ export async function runGuide(t: Test, load: Load, app: RunningApp): Promise<vo
   await run('deletes.ts', 'askAboutDeletes', sync, async (titles: string[]) => asked.push(...titles))
   t.same([asked.slice(-passing.length), sync.bookmarks().size], [passing.map(({ title }) => title), 7])
 
+  const shown: string[][] = [[], []]
+  const open = (parts: RunningApp['inNode'], place: number) =>
+    run('types.ts', 'openAll', { ...parts, userId, keys: structuredClone(keys) }, (lines: string[]) => {
+      shown[place] = lines
+    }) as Promise<Sync>
+  await sync.syncNow()
+  const node = await open(app.inNode, 0)
+  const { deviceId } = localStorage
+  const browser = await open({ client, deviceId, store: indexedDbStore(userId) }, 1)
+  await run('types.ts', 'saveWindow', node, 'Work', [{ title: 'A tab', url: 'https://a.example/' }])
+  await run('types.ts', 'addVisit', browser, keys, 'https://b.example/', 'A page')
+  await run('types.ts', 'addVisit', node, keys, 'https://b.example/', 'A page')
+  const lines = ['bookmark One', 'blue group Work: 1 tabs', 'A page, visited 2 times']
+  await until(() => shown.every((one) => lines.every((line) => one.includes(line))))
+  await node.stop()
+  await browser.stop()
+
   const worker = (await run('extension.ts', 'startWorker', localStorage.deviceId)) as Sync
   t.equal(worker.get(one)?.title, 'One')
   await worker.stop()
@@ -133,7 +154,7 @@ export async function runAccount(
   const { user } = unwrap(await client.GET('/api/v1/auth/session'))
   const sync = await start()
   const account = await run('account.ts', 'openUserAccount', client, user.user_id, sync)
-  t.match(await run('account.ts', 'describe', account), [/^Ada stores \d+ of \d+ bytes$/, '1 devices lack changes'])
+  t.match(await run('account.ts', 'describe', account), [/^Ada stores \d+ of \d+ bytes$/, '2 devices lack changes'])
   const seen: number[] = []
   for (const decide of [(ids: string[]) => ids, () => 'all']) {
     const choose = async (others: { id: string }[]) => {
@@ -142,7 +163,7 @@ export async function runAccount(
     }
     await run('account.ts', 'reviewSessions', account, choose)
   }
-  t.same(seen, [1, 0])
+  t.same(seen, [2, 0])
 
   t.equal(await run('2-vault.ts', 'isSignInRecent', client, user.user_id), true)
   setClock(Date.now() + 6 * 60_000)

@@ -31,6 +31,7 @@ const sections = {
   'edits.ts': 'Edits',
   'undo.ts': 'Undo and redo',
   'extra.ts': 'Own fields of an app',
+  'types.ts': 'Tab groups and history',
   'deletes.ts': 'Deletes by other devices',
   'history.ts': 'History',
   'account.ts': 'The account',

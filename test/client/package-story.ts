@@ -47,10 +47,13 @@ export async function runStart(t: Test, project: string): Promise<void> {
   const app = await buildWithEmbedded(t, { CORS_ORIGIN: origin, MAX_USER_RECORDS: '30' })
   const baseUrl = await app.listen()
   const other = openDevice(join(project, 'other.db'), { baseUrl })
-  const otherUserId = await other.signIn(async (url) => {
+  const signIn = async (url: string) => {
     const { pathname, search } = new URL(await signInAt(url, 'Ada'))
     await fetch(baseUrl + pathname + search)
-  })
+  }
+  const otherUserId = await other.signIn(signIn)
+  const inNode = openDevice(join(project, 'node.db'), { baseUrl })
+  await inNode.signIn(signIn)
   const browser = openBrowser(t, baseUrl, `${origin}/`)
   t.intercept(console, 'log', { value() {} })
   let loads = 0
@@ -108,6 +111,7 @@ export async function runStart(t: Test, project: string): Promise<void> {
     other: theirs,
     passphrase,
     recoveryCode,
+    inNode,
     one,
     backup,
     file,

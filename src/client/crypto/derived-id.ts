@@ -28,6 +28,14 @@ export function deriveId(keys: Keys, { place, kind, name, ordinal }: Likeness): 
   return bytesToHex(hash).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
+/**
+ * The id of a history entry: the same on all devices, so that the visits of an address are one record. To everyone without the
+ * keys it is random.
+ */
+export function historyId(keys: Keys, url: string): string {
+  return deriveId(keys, { place: 'history', kind: 'link', name: url, ordinal: 0 })
+}
+
 /** Derives ids, and knows which are in use. */
 export interface IdSource {
   derive(likeness: Likeness): string

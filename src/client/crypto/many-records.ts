@@ -57,8 +57,12 @@ export async function recordSealer({ ...keys }: Keys, entityType: EntityType = '
 }
 
 /** Like `decryptBookmark`. */
-export async function decryptBookmarkAside(keys: Keys, record: StoredRecord): Promise<PlaintextBookmark> {
-  const plaintext = openRecord(keys, record, 'bookmark')
+export async function decryptBookmarkAside(
+  keys: Keys,
+  record: StoredRecord,
+  entityType: EntityType = 'bookmark',
+): Promise<PlaintextBookmark> {
+  const plaintext = openRecord(keys, record, entityType)
   return readBookmark(record, plaintext, new Uint8Array(await sha256Aside(plaintext)))
 }
 

@@ -21,6 +21,7 @@ export function storeIn(file: DatabaseFile): Store {
 
   return {
     shared: false,
+    holdTypes: () => file.holdTypes(),
     load: () =>
       transact((database) => {
         const rows = database.prepare('select row from rows').all().map(parseRow)
@@ -80,7 +81,9 @@ const full = 13
 /** Marks the files of this package: "EBSD" in ASCII. */
 const applicationId = 0x45_42_53_44
 /** The schema's version (`user_version`). A later version raises it, so that this one leaves the file alone. */
-const fileVersion = 0
+const fileVersion = 1
+/** Marks a file that has rows of other types than bookmarks; other files have version 0. */
+const versionWithTypes = `pragma user_version = ${fileVersion}`
 
 const schema = `
   create table rows (id text primary key, row text not null);
@@ -90,6 +93,7 @@ const schema = `
 /** One SQLite file, which only its owner may read. While it is open, other processes are refused. */
 export class DatabaseFile {
   readonly #path: string
+  #holdsTypes = false
   #database: DatabaseSync | undefined
   #isRemoved = false
 
@@ -100,7 +104,15 @@ export class DatabaseFile {
   /** Opens the file, until it is closed. */
   open(): void {
     if (this.#isRemoved) throw new DOMException('The store was wiped', 'InvalidStateError')
-    this.#database ??= openLocked(this.#path)
+    if (this.#database) return
+    this.#database = openLocked(this.#path)
+    if (this.#holdsTypes) this.#database.exec(versionWithTypes)
+  }
+
+  /** Earlier versions of this package are to leave the file alone from now on. */
+  holdTypes(): void {
+    this.#holdsTypes = true
+    this.#database?.exec(versionWithTypes)
   }
 
   /**

@@ -31,7 +31,7 @@ export interface Engine {
   readonly emitter: Emitter
   readonly status: StatusBoard
   readonly selections: Selections
-  readonly tree: TreeCache
+  readonly trees: Readonly<Record<'bookmark' | 'group', TreeCache>>
   /** Rings when trying the network again is worthwhile. */
   readonly network: Alarm
   /** Rings when the platform reports that there is no network. */
@@ -87,8 +87,12 @@ export function createEngine({ store, ...options }: EngineOptions): Engine {
     status.refresh()
     selections.refresh()
   }
-  const tree = new TreeCache()
-  const replica = new Replica({ userId, store, tabs, emitter, tree, onChange, onEdit: () => outbox.ring() })
+  const trees = { bookmark: new TreeCache('bookmark'), group: new TreeCache('group') }
+  const replica = new Replica({
+    ...{ userId, store, tabs, emitter, onChange },
+    trees: Object.values(trees),
+    onEdit: () => outbox.ring(),
+  })
   const status = new StatusBoard({ replica, emitter, tabs, clock })
   store.onOutdated?.(() => status.fail(new StoreVersionError()))
   return {
@@ -103,7 +107,7 @@ export function createEngine({ store, ...options }: EngineOptions): Engine {
     emitter,
     status,
     selections,
-    tree,
+    trees,
     network: new Alarm(),
     disconnected: new Alarm(),
   }

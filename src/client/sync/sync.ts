@@ -1,20 +1,22 @@
 import type { Client } from '../api/client.ts'
 import type { TreeNode } from '../bookmark/tree.ts'
-import type { OpenedExport, PlaintextBookmark } from '../bookmark.ts'
+import type { EntityType, OpenedExport, PlaintextBookmark } from '../bookmark.ts'
 import type { Keys } from '../crypto/keys.ts'
 import { assertId } from '../ids.ts'
 import { type Clock, systemClock } from '../timing/clock.ts'
-import { type RemoveOptions, removeBookmarks } from './edits/edit.ts'
+import { type RemoveOptions, removeBookmarks, type Turn } from './edits/edit.ts'
 import type { ImportOptions, ImportReport, RestoreOptions } from './edits/import.ts'
 import type { Place } from './edits/move.ts'
 import { type PutOptions, putBookmarks, type Update, updateBookmarks } from './edits/put.ts'
 import { listRefused, type Quarantined } from './edits/quarantine.ts'
+import type { Named } from './edits/refused.ts'
 import { createEngine } from './engine.ts'
 import type { SyncExplanation } from './exchange/explain.ts'
 import type { OpenWebSocket, Transport } from './exchange/transport.ts'
 import { type Deferred, type LoadDeferred, Run, type SignOutOptions } from './life/run.ts'
 import type { SearchOptions, SearchQuery } from './search/search.ts'
 import type { Conflict, SyncEvents, SyncStatus } from './store/emitter.ts'
+import { entityTypes, rowKey } from './store/key.ts'
 import type { Replica } from './store/replica.ts'
 import { viewOf } from './store/row.ts'
 import type { Store } from './store/store.ts'
@@ -33,6 +35,8 @@ export interface SyncOptions {
   deviceId: string
   /** `indexedDbStore(userId)` in browsers, `memoryStore()` elsewhere. */
   store: Store
+  /** The entity types that the app wants; nothing of others is stored. Default: `['bookmark']`. */
+  types?: readonly EntityType[] | undefined
   /** Default: `createTabs(userId)` if other tabs share the store. */
   tabs?: Tabs | undefined
   /** Default: the platform's WebSocket. In Node, pass one that sends the session cookie. */
@@ -50,6 +54,20 @@ export interface AdoptKeysOptions {
   onProgress?: ((done: number, total: number) => void) | undefined
   signal?: AbortSignal | undefined
 }
+
+/**
+ * The records of one entity type besides bookmarks, with the same promises as those. Their fields are those of a bookmark.
+ *
+ * Methods that edit also throw a RangeError if the sync's `types` lack the type, and a RecordError `malformed` if a record's
+ * `source` is not that of the type (`groups`, `history`).
+ */
+export interface Records extends Pick<Sync, 'get' | 'isWaiting' | 'search' | 'put' | 'update' | 'remove'> {
+  /** The live records by id. Always returns the same map, which stays up to date. */
+  records(): ReadonlyMap<string, Readonly<PlaintextBookmark>>
+}
+
+/** Tab groups: each is a folder with a `color`, and its tabs are in it. */
+export interface Groups extends Records, Pick<Sync, 'tree' | 'contents' | 'move'> {}
 
 /**
  * A user's bookmarks on this device, kept in sync with their other devices. Methods that edit also work offline: they
@@ -78,6 +96,11 @@ export interface Sync {
    * @throws OfflineError, ApiError, StorageFullError, or the signal's reason
    */
   syncNow(options?: { signal?: AbortSignal | undefined }): Promise<void>
+
+  /** Tab groups and their tabs, if `types` has `group`. */
+  readonly groups: Groups
+  /** The browser's history, if `types` has `history`: a record for each address, whose visits are added up. */
+  readonly history: Records
 
   /** The live bookmark with this id. */
   get(id: string): Readonly<PlaintextBookmark> | undefined
@@ -211,9 +234,9 @@ export interface Sync {
    */
   quarantined(): Quarantined[]
   /** Sends refused edits again. Default: all of them. */
-  retryQuarantined(ids?: string | readonly string[]): Promise<void>
-  /** Gives up refused edits: each bookmark is again as the service has it, or gone. */
-  dropQuarantined(ids: string | readonly string[]): Promise<void>
+  retryQuarantined(which?: Named | readonly Named[]): Promise<void>
+  /** Gives up refused edits, of bookmarks' ids or some of `quarantined`: each record is again as the service has it, or gone. */
+  dropQuarantined(which: Named | readonly Named[]): Promise<void>
 
   /** Why edits wait, how the last exchanges ended, and so on: for reports of faults. It has no content and no ids. */
   explain(): Promise<SyncExplanation>
@@ -222,7 +245,8 @@ export interface Sync {
    *
    * - `change` {ids, origin}: this device (`local`) or another one (`remote`) added, changed or deleted bookmarks; also
    *   emitted for stored bookmarks when they are read
-   * - `conflict` {id, fields, mine, theirs}: an edit of this device lost to another one, and was added to `conflicts`.
+   * - `groups`, `history` {ids, origin}: the same of those records
+   * - `conflict` {id, fields, mine, theirs}, and `entityType` of no bookmark: an edit of this device lost to another one, and was added to `conflicts`.
    *   Null means deleted. To decide, call `resolve`
    * - `restored` {kept, pushed}: the service was recovered from a backup, and what it lost is sent again from here: `pushed`
    *   changes in all, among them `kept` bookmarks of which it had no version. Emitted in the tab that talks to the service
@@ -265,33 +289,75 @@ export interface Sync {
 }
 
 /** The part of a sync that a selector can read. */
-export type SyncReader = Pick<Sync, 'get' | 'bookmarks' | 'tree' | 'contents' | 'status' | 'isWaiting' | 'conflicts'>
+export type SyncReader = Pick<
+  Sync,
+  'get' | 'bookmarks' | 'tree' | 'contents' | 'status' | 'isWaiting' | 'conflicts' | 'groups' | 'history'
+>
 
 /** Like `createSync`, over any transport. */
 export function createSyncOver(
   connect: (deferred: Deferred) => Transport,
   loadDeferred: LoadDeferred,
-  { signal, ...options }: Omit<SyncOptions, 'client' | 'webSocket'>,
+  { signal, types = ['bookmark'], ...options }: Omit<SyncOptions, 'client' | 'webSocket'>,
 ): Sync {
   const { userId, deviceId, store } = options
   assertId(userId, 'userId')
   assertId(deviceId, 'deviceId')
+  const unknown = types.find((type) => !entityTypes.includes(type))
+  if (unknown) throw new RangeError(`There is no entity type ${unknown}`)
   const engine = createEngine({
     ...options,
     tabs: options.tabs ?? (store.shared ? createTabs(userId) : aloneInStore()),
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
   })
-  const run = new Run(engine, loadDeferred, connect)
-  const { replica, status, emitter, selections, tree } = engine
+  if (types.some((type) => type !== 'bookmark')) store.holdTypes?.()
+  const run = new Run(engine, loadDeferred, connect, types)
+  const { replica, status, emitter, selections, trees } = engine
   if (signal) run.stopAt(signal)
-  const reader: SyncReader = {
-    get: (id) => replica.live.get(id),
-    bookmarks: () => replica.live,
-    tree: () => tree.read(),
-    contents: (folderId) => tree.contents(folderId).map(({ bookmark }) => bookmark.id),
+  const recordsOf = (type: EntityType): Records => {
+    const live = replica.lives[type]
+    const keys = (ids: string | readonly string[]) => [ids].flat().map((id) => rowKey(id, type))
+    const edit = (work: (turn: Turn) => Promise<void>) =>
+      run.edit(async (turn) => {
+        if (!types.includes(type)) throw new RangeError(`The sync's types lack ${type}`)
+        await work(turn)
+      })
+    return {
+      get: (id) => live.get(id),
+      records: () => live,
+      isWaiting: (id) => replica.waiting.has(rowKey(id, type)),
+      search: (query, options = {}) => run.search(type, query, options),
+      // The app may go on changing its own objects meanwhile.
+      put(bookmarks, options) {
+        const copies = [bookmarks].flat().map((one) => ({ ...one }))
+        return edit((turn) => putBookmarks(engine, turn, copies, options, type))
+      },
+      update(ids, update, options) {
+        const copy = typeof update === 'function' ? update : { ...update }
+        const list = keys(ids)
+        return edit((turn) => updateBookmarks(engine, turn, list, copy, options))
+      },
+      remove(ids, options) {
+        const list = keys(ids)
+        return edit((turn) => removeBookmarks(engine, turn, list, options))
+      },
+    }
+  }
+  const groupsOf = (type: 'bookmark' | 'group'): Groups => ({
+    ...recordsOf(type),
+    tree: () => trees[type].read(),
+    contents: (folderId) => trees[type].contents(folderId).map(({ bookmark }) => bookmark.id),
+    move: (ids, place, list = [ids].flat()) =>
+      run.editWith((deferred) => deferred.moveBookmarks(engine, list, place, type)),
+  })
+  const { records: bookmarks, ...own } = groupsOf('bookmark')
+  const reader = {
+    ...own,
+    bookmarks,
+    groups: groupsOf('group'),
+    history: recordsOf('history'),
     status: () => status.read(),
-    isWaiting: (id) => replica.waiting.has(id),
     conflicts: () => [...replica.conflicted].flatMap((id) => replica.rows.get(id)?.conflicts ?? []),
   }
   return {
@@ -303,20 +369,7 @@ export function createSyncOver(
     stop: () => run.stop(),
     syncNow: (options) => run.syncNow(options?.signal),
     select: (selector) => selections.select(() => selector(reader)),
-    search: (query, options = {}) => run.search(query, options),
     seen: () => replica.meta.cursor,
-    // The app may go on changing its own objects meanwhile.
-    put(bookmarks, options) {
-      const copies = [bookmarks].flat().map((one) => ({ ...one }))
-      return run.edit((turn) => putBookmarks(engine, turn, copies, options))
-    },
-    update(ids, update, options) {
-      const copy = typeof update === 'function' ? update : { ...update }
-      const list = [ids].flat()
-      return run.edit((turn) => updateBookmarks(engine, turn, list, copy, options))
-    },
-    remove: (ids, options) => run.edit((turn) => removeBookmarks(engine, turn, [ids].flat(), options)),
-    move: (ids, place, list = [ids].flat()) => run.editWith((deferred) => deferred.moveBookmarks(engine, list, place)),
     importBookmarks: (bookmarks, options = {}) =>
       run.editWith(({ importList }, connected) => importList(connected, bookmarks, options), options),
     restoreExport: (opened, options = {}) =>
@@ -328,8 +381,8 @@ export function createSyncOver(
       run.editWith((deferred) => deferred.approveDeletions(engine, shown, held)),
     rejectDeletions: () => run.editWith((deferred) => deferred.rejectDeletions(engine)),
     quarantined: () => listRefused(replica),
-    retryQuarantined: (ids) => run.editWith(({ retryRefused }) => retryRefused(engine, ids)),
-    dropQuarantined: (ids) => run.editWith(({ dropRefused }) => dropRefused(engine, ids)),
+    retryQuarantined: (which) => run.editWith(({ retryRefused }) => retryRefused(engine, which)),
+    dropQuarantined: (which) => run.editWith(({ dropRefused }) => dropRefused(engine, which)),
     adoptKeys: (opened, options = {}) =>
       run.editWith(({ adoptKeys }, connected) => adoptKeys(connected, opened, options.onProgress), options),
     explain: () => run.editWith((deferred) => deferred.explain(engine), {}),

@@ -104,7 +104,7 @@ t.test('A file that a newer version has changed is refused, and stays as it was 
   await old.write([held('a', 10)], meta)
   old.close()
   const database = new DatabaseSync(path)
-  database.exec('pragma user_version = 1')
+  database.exec('pragma user_version = 2')
   database.close()
   const before = readFileSync(path)
   const store = fileStore(path)

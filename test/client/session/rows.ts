@@ -52,6 +52,8 @@ type Local =
   | 'stop'
   | 'get'
   | 'bookmarks'
+  | 'groups'
+  | 'history'
   | 'tree'
   | 'contents'
   | 'status'

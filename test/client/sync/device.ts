@@ -10,7 +10,7 @@ import type { SyncEvents, SyncState } from '../../../src/client/sync/store/emitt
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
 import type { Tabs } from '../../../src/client/sync/store/tabs.ts'
-import { createSyncOver, type Sync } from '../../../src/client/sync/sync.ts'
+import { createSyncOver, type Sync, type SyncOptions } from '../../../src/client/sync/sync.ts'
 import type { Clock } from '../../../src/client/timing/clock.ts'
 import { buildApp, type TestApp, type TestUser } from '../../support/app.ts'
 import { pullAll } from '../../support/changes.ts'
@@ -46,6 +46,7 @@ interface DeviceOptions {
   /** Instead of a store: what opens a user's. */
   disk?: (userId: string) => Store
   tabs?: Tabs
+  types?: SyncOptions['types']
   network?: Network
   random?: () => number
   signal?: AbortSignal
@@ -54,7 +55,7 @@ interface DeviceOptions {
 }
 
 export function openDevice(options: DeviceOptions): Device {
-  const { user, world, id, skew, disk = memoryStore, tabs, signal, random = () => 0.5 } = options
+  const { user, world, id, skew, disk = memoryStore, tabs, types, signal, random = () => 0.5 } = options
   const { store = disk(user.userId), loadDeferred = async () => deferred } = options
   // Signing out overwrites them.
   const keys = structuredClone(options.keys)
@@ -65,6 +66,7 @@ export function openDevice(options: DeviceOptions): Device {
     deviceId: id,
     store,
     tabs,
+    types,
     clock: options.clock ?? world.clock(skew),
     random,
     signal,

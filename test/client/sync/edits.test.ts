@@ -397,7 +397,8 @@ t.test('The folder to move into is looked for behind folders of any length', asy
   const many = Array.from({ length: 150_000 }, (_, index) => node(`b${index}`))
   const tree = [node('long', many)]
   const live = new Map([['moved', bookmark('moved', '')]])
-  const parts = { tree: { read: () => tree }, replica: { live, commit: async (plan: () => string[]) => plan() } }
+  const replica = { lives: { bookmark: live }, commit: async (plan: () => string[]) => plan() }
+  const parts = { trees: { bookmark: { read: () => tree } }, replica }
   await t.rejects(moveBookmarks(parts as unknown as Engine, ['moved'], { parentId: 'missing' }), {
     message: 'There is no folder missing outside of what is moved',
   })

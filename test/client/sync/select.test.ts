@@ -225,8 +225,8 @@ t.test('an edit in a list of two thousand looks at the places of few of them', a
     },
   })
   const live = new Map(Array.from({ length: 2000 }, (_, index) => [`b${index}`, at(index)]))
-  const replica = { live, rows: new Map() } as unknown as Replica
-  const tree = new TreeCache()
+  const replica = { lives: { bookmark: live }, rows: new Map() } as unknown as Replica
+  const tree = new TreeCache('bookmark')
   const { signal } = new AbortController()
   await tree.update(replica, [...live.keys()], signal)
   looked = 0

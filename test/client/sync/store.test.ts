@@ -72,7 +72,7 @@ t.test('a newer version of the app takes the store over: the older one lets go, 
   let told = 0
   store.onOutdated?.(() => told++)
   await store.write([known('a')], meta)
-  const opening = indexedDB.open('encrypted-bookmark-sync-gil', 3)
+  const opening = indexedDB.open('encrypted-bookmark-sync-gil', 4)
   await once(opening, 'success')
   t.equal(told, 1)
   await t.rejects(store.load(), { constructor: StoreVersionError, cause: { name: 'VersionError' } })

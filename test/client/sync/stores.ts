@@ -69,7 +69,7 @@ export async function openDatabase(userId: string, upgrade?: (database: IDBDatab
 }
 
 /** Until a request or a transaction is done. */
-export async function once(target: EventTarget, event: 'success' | 'complete'): Promise<void> {
+export async function once(target: EventTarget, event: 'success' | 'complete' | 'error'): Promise<void> {
   await new Promise((resolve) => target.addEventListener(event, resolve))
 }
 

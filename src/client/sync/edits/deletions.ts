@@ -101,7 +101,10 @@ export async function rejectDeletions(parts: Engine): Promise<void> {
   const answered = new Set(replica.held)
   const lost = [...answered].filter((id) => !moved.has(id))
   const bookmarks = lost.flatMap((id) => viewOf(replica.rows.get(id)).bookmark ?? [])
-  const edits = await sealAll(keys, bookmarks)
+  const edits = await sealAll(
+    keys,
+    bookmarks.map((bookmark) => [bookmark.id, bookmark]),
+  )
   const now = correctedNow(clock, replica.meta)
   await replica.commit([...answered], 'local', async (draft) => {
     await paced(edits, (edit) => {

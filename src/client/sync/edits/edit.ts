@@ -5,8 +5,9 @@ import { type SealedRecord, sealJson, toJson } from '../../crypto/record.ts'
 import { uuidv7 } from '../../ids.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Engine } from '../engine.ts'
+import { idOf, typeOf } from '../store/key.ts'
 import type { Draft } from '../store/replica.ts'
-import { latestTimestamp, ownIds, releaseHeld, viewOf } from '../store/row.ts'
+import { isUnknownYet, latestTimestamp, ownIds, releaseHeld, viewOf } from '../store/row.ts'
 import { nextTick } from '../store/service-clock.ts'
 import type { Row, Waiting } from '../store/store.ts'
 
@@ -19,7 +20,7 @@ export function isUndo(eventId: string): boolean {
   return eventId.startsWith(undoMark)
 }
 
-/** The new content of a bookmark, or null to delete it. */
+/** The new content of a record, by its key, or null to delete it. */
 export type Edit = { id: string } & (
   | { bookmark: PlaintextBookmark; sealed: SealedRecord }
   | { bookmark: null; sealed: null }
@@ -46,8 +47,10 @@ interface Basis {
 export function applyEdit(draft: Draft, row: Row, edit: Edit, author: Engine, basis: Basis): void {
   const { above } = basis
   const tick = above === undefined ? nextTick(author.clock, draft.meta) : above + 1
-  const isFirst = draft.meta.lastSync === 0
-  const edited = editRow(row, edit, { ...author, ...basis, tick, isFirst })
+  const isAdded = isUnknownYet(row, draft.meta)
+  const cursor = isAdded ? 0 : basis.cursor
+  const isFirst = draft.meta.lastSync === 0 || isAdded
+  const edited = editRow(row, edit, { ...author, ...basis, cursor, tick, isFirst })
   if (edited === row) return
   draft.set(edited)
   if (above === undefined) draft.setMeta({ lastTick: tick })
@@ -85,8 +88,8 @@ function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
   const change = {
     id: `${source === 'undo' ? undoMark : madeHere}${uuidv7()}`,
     user_id: userId,
-    entity_type: 'bookmark' as const,
-    entity_id: edit.id,
+    entity_type: typeOf(edit.id),
+    entity_id: idOf(edit.id),
     timestamp: Math.max(tick, latestTimestamp(row, last ? [last.change] : []) + 1),
     device_id: deviceId,
     base: baseOf(row, cursor),
@@ -179,10 +182,13 @@ export async function queueEdits(
 
 export type SealedEdit = Extract<Edit, { bookmark: PlaintextBookmark }>
 
-/** Encrypts bookmarks without blocking the page. */
-export async function sealAll(keys: Keys, bookmarks: readonly PlaintextBookmark[]): Promise<SealedEdit[]> {
+/** Encrypts records, given with their keys, without blocking the page. */
+export async function sealAll(
+  keys: Keys,
+  records: readonly (readonly [key: string, bookmark: PlaintextBookmark])[],
+): Promise<SealedEdit[]> {
   const edits: SealedEdit[] = []
-  await paced(bookmarks, (bookmark) => edits.push(sealOne(keys, bookmark)))
+  await paced(records, ([key, bookmark]) => edits.push(sealOne(keys, bookmark, key)))
   return edits
 }
 
@@ -192,14 +198,19 @@ export async function sealAll(keys: Keys, bookmarks: readonly PlaintextBookmark[
  *
  * @throws RecordError `invalid-id`, `too-large`
  */
-export function sealOne(keys: Keys, bookmark: PlaintextBookmark): SealedEdit {
+export function sealOne(keys: Keys, bookmark: PlaintextBookmark, key = bookmark.id): SealedEdit {
   const json = toJson(bookmark)
   const copy = JSON.parse(json) as PlaintextBookmark
-  return { id: copy.id, bookmark: copy, sealed: sealJson(keys, copy.id, json) }
+  return { id: key, bookmark: copy, sealed: sealJson(keys, copy.id, json, typeOf(key)) }
 }
 
 /** Like `sealOne`, but uses an earlier result if that is the same bookmark. */
-export function sealAgain(keys: Keys, bookmark: PlaintextBookmark, earlier: SealedEdit | undefined): SealedEdit {
+export function sealAgain(
+  keys: Keys,
+  key: string,
+  bookmark: PlaintextBookmark,
+  earlier: SealedEdit | undefined,
+): SealedEdit {
   const isSame = earlier && differingFields(earlier.bookmark, bookmark).length === 0
-  return isSame ? earlier : sealOne(keys, bookmark)
+  return isSame ? earlier : sealOne(keys, bookmark, key)
 }

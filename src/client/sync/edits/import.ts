@@ -64,7 +64,7 @@ export async function importList(
   bookmarks: readonly PlaintextBookmark[],
   options: ImportOptions,
 ): Promise<ImportReport> {
-  const { replica, tabs, tree, keys, signal } = parts
+  const { replica, tabs, trees, keys, signal } = parts
   const importNow = async () => {
     // Another tab may just have imported the same file.
     await replica.load()
@@ -74,7 +74,7 @@ export async function importList(
       // A deleted bookmark comes back. An unreadable one must not be replaced.
       isTaken: (id) => viewOf(replica.rows.get(id)).bookmark !== null || !!replica.rows.get(id)?.unreadable,
     }
-    const plan = await planImport(formed, tree.read(), ids, options, signal)
+    const plan = await planImport(formed, trees.bookmark.read(), ids, options, signal)
     return queueAccepted(parts, formed, options, plan, failed)
   }
   return tabs.exclusively('import', importNow, signal)
@@ -153,7 +153,7 @@ async function queueAccepted(
     }
   }
   await paced(additions.entries(), sort, signal)
-  const resealed = await sealList(keys, [...changed.values()], signal, () => {})
+  const resealed = await sealList(keys, [...changed.values()], signal)
   // An import must not fail because something that exists already has no room left for what it gets.
   const changes = resealed.filter((edit): edit is SealedEdit => !(edit instanceof RecordError))
   const edited: string[] = []

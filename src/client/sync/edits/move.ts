@@ -2,6 +2,7 @@ import { spreadPositions } from '../../bookmark/spread-positions.ts'
 import type { TreeNode } from '../../bookmark/tree.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import type { Engine } from '../engine.ts'
+import { idOf, rowKey } from '../store/key.ts'
 import type { Draft } from '../store/replica.ts'
 import { viewOf } from '../store/row.ts'
 import { applyEdit, type SealedEdit, sealAgain, sealAll } from './edit.ts'
@@ -18,15 +19,21 @@ export interface Place {
 const fewSiblings = 20
 
 /** @throws RangeError there is no such bookmark or folder, or the folder is inside one of the bookmarks */
-export async function moveBookmarks(parts: Engine, list: readonly string[], place: Place): Promise<void> {
+export async function moveBookmarks(
+  parts: Engine,
+  list: readonly string[],
+  place: Place,
+  type: 'bookmark' | 'group' = 'bookmark',
+): Promise<void> {
   if (list.length === 0) return
   const { replica, keys } = parts
   const ids = new Set(list)
   const sealed = new Map<string, SealedEdit>()
   let positions = new Map<string, string>()
+  const keysOf = () => [...positions.keys()].map((id) => rowKey(id, type))
   const plan = () => {
-    positions = findPositions(parts, ids, place)
-    return [...positions.keys()]
+    positions = findPositions(parts, ids, place, type)
+    return keysOf()
   }
   const moved = (bookmark: PlaintextBookmark): PlaintextBookmark => {
     const { parentId: from, ...rest } = bookmark
@@ -36,30 +43,33 @@ export async function moveBookmarks(parts: Engine, list: readonly string[], plac
   }
   const move = (draft: Draft): boolean => {
     if (positions.size > fewSiblings && sealed.size === 0) return false
-    for (const row of [...positions.keys()].map((key) => draft.get(key))) {
+    for (const row of keysOf().map((key) => draft.get(key))) {
       const { bookmark } = viewOf(row)
-      if (!bookmark && ids.has(row.id)) throw new RangeError(`There is no bookmark ${row.id}`)
+      const id = idOf(row.id)
+      if (!bookmark && ids.has(id)) throw new RangeError(`There is no bookmark ${id}`)
       if (!bookmark) continue
-      const edit = sealAgain(keys, moved(bookmark), sealed.get(row.id))
+      const edit = sealAgain(keys, row.id, moved(bookmark), sealed.get(row.id))
       applyEdit(draft, row, edit, parts, { cursor: draft.meta.cursor })
-      replica.asked.set(row.id, moved(replica.asked.get(row.id) ?? ({ id: row.id } as PlaintextBookmark)))
+      replica.asked.set(row.id, moved(replica.asked.get(row.id) ?? ({ id } as PlaintextBookmark)))
     }
     return true
   }
   while (!(await replica.commit(plan, 'local', move))) {
-    const shown = [...positions.keys()].flatMap((key) => replica.live.get(key) ?? [])
-    for (const edit of await sealAll(keys, shown.map(moved))) sealed.set(edit.id, edit)
+    const shown = [...positions.keys()].flatMap((id) => replica.lives[type].get(id) ?? [])
+    const records = shown.map((one) => [rowKey(one.id, type), moved(one)] as const)
+    for (const edit of await sealAll(keys, records)) sealed.set(edit.id, edit)
   }
 }
 
 /** The positions that put the bookmarks there, by id: their own, and those of siblings that need one. */
 function findPositions(
-  { replica, tree, deviceId }: Engine,
+  { replica, trees, deviceId }: Engine,
   ids: ReadonlySet<string>,
   { parentId, before }: Place,
+  type: 'bookmark' | 'group',
 ): Map<string, string> {
-  for (const id of ids) if (!replica.live.has(id)) throw new RangeError(`There is no bookmark ${id}`)
-  const siblings = findFolder(tree.read(), parentId, ids).map((node) => node.bookmark)
+  for (const id of ids) if (!replica.lives[type].has(id)) throw new RangeError(`There is no bookmark ${id}`)
+  const siblings = findFolder(trees[type].read(), parentId, ids).map((node) => node.bookmark)
   return placeBetween(
     siblings.filter(({ id }) => !ids.has(id)),
     [...ids],

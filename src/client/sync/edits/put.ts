@@ -2,10 +2,12 @@ import { PlaintextBookmark as required } from '../../../../generated/required.ts
 import { demandForm } from '../../bookmark/form.ts'
 import { differingFields, mergeBookmarks } from '../../bookmark/merge.ts'
 import { isPosition, positionsBetween } from '../../bookmark/positions.ts'
-import type { PlaintextBookmark } from '../../bookmark.ts'
+import type { EntityType, PlaintextBookmark } from '../../bookmark.ts'
 import { toJson } from '../../crypto/record.ts'
+import { RecordError } from '../../errors.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Engine } from '../engine.ts'
+import { idOf, rowKey, typeOf } from '../store/key.ts'
 import type { Draft } from '../store/replica.ts'
 import { viewOf } from '../store/row.ts'
 import type { Row } from '../store/store.ts'
@@ -42,35 +44,44 @@ export async function putBookmarks(
   turn: Turn,
   bookmarks: readonly PlaintextBookmark[],
   { seen }: PutOptions = {},
+  type: EntityType = 'bookmark',
 ): Promise<void> {
   if (bookmarks.length === 0) return
-  const sights = new Map(bookmarks.map(({ id }) => [id, sightOf(parts, id, seen)]))
+  const keyFor = ({ id }: PlaintextBookmark) => rowKey(id, type)
+  const sights = new Map(bookmarks.map((one) => [keyFor(one), sightOf(parts, keyFor(one), seen)]))
   const copies: PlaintextBookmark[] = []
   await paced(bookmarks, (bookmark) => {
     demandForm(bookmark)
+    demandSource(bookmark, type)
     copies.push(JSON.parse(toJson(bookmark)))
   })
   await turn
-  const place = placer(parts)
+  const place = placer(parts, type)
   const edits: SealedEdit[] = []
-  await paced(copies, (copy) => edits.push(sealOne(parts.keys, place(copy))))
+  await paced(copies, (copy) => edits.push(sealOne(parts.keys, place(copy), keyFor(copy))))
   await parts.replica.commit([...sights.keys()], 'local', (draft) =>
     paced(edits, (edit) => {
       const sight = sights.get(edit.id) as Sight
       putOne(parts, draft, edit, sight)
-      ask(parts, sight.bookmark, edit.bookmark)
+      ask(parts, edit.id, sight.bookmark, edit.bookmark)
       sights.set(edit.id, { bookmark: edit.bookmark, cursor: draft.meta.cursor, isEarlier: false })
     }),
   )
 }
 
-function sightOf({ replica }: Engine, id: string, seen: PutOptions['seen']): Sight {
-  if (typeof seen === 'object' && seen.id === id) return { bookmark: seen, cursor: undefined, isEarlier: false }
+/** The source names the type to other clients, and decides how a record is merged. */
+function demandSource({ id, source }: Partial<PlaintextBookmark>, type: EntityType): void {
+  const expected = { bookmark: source, group: 'groups', history: 'history' }[type]
+  if (source !== expected) throw new RecordError('malformed', `Record ${id}: its source must be ${expected}`)
+}
+
+function sightOf({ replica }: Engine, key: string, seen: PutOptions['seen']): Sight {
+  if (typeof seen === 'object' && seen.id === idOf(key)) return { bookmark: seen, cursor: undefined, isEarlier: false }
   const isEarlier = typeof seen === 'number'
   if (isEarlier && !(Number.isSafeInteger(seen) && seen >= 0)) {
     throw new RangeError(`seen is not a cursor: ${seen}`)
   }
-  return { bookmark: replica.live.get(id) ?? null, cursor: isEarlier ? seen : replica.meta.cursor, isEarlier }
+  return { bookmark: viewOf(replica.rows.get(key)).bookmark, cursor: isEarlier ? seen : replica.meta.cursor, isEarlier }
 }
 
 /** Merges an edit with what its maker had not seen, and tells of what that loses. */
@@ -86,7 +97,7 @@ export function putOne(parts: Engine, draft: Draft, edit: SealedEdit, sight: Sig
     return
   }
   const { bookmark, lost } = mergeBookmarks(sight.bookmark, current, edit.bookmark)
-  applyOver(parts, draft, row, sealAgain(parts.keys, bookmark, edit), sight, lost)
+  applyOver(parts, draft, row, sealAgain(parts.keys, row.id, bookmark, edit), sight, lost)
 }
 
 /**
@@ -126,7 +137,10 @@ export type Patch = Partial<Pick<PlaintextBookmark, (typeof required)[number]>> 
 /** A patch, or a function that makes one of the bookmark as it is then; null changes nothing. */
 export type Update = Patch | ((current: Readonly<PlaintextBookmark>) => Patch | null)
 
-/** @throws RangeError there is no such bookmark, and none was changed */
+/**
+ * @param ids the keys
+ * @throws RangeError there is no such bookmark, and none was changed
+ */
 export async function updateBookmarks(
   parts: Engine,
   turn: Turn,
@@ -140,15 +154,16 @@ export async function updateBookmarks(
   await turn
   const asked: Asked[] = []
   await replica.commit([...sights.keys()], 'local', async (draft) => {
-    const place = placer(parts)
-    await paced(sights, ([id, sight]) => asked.push(...updateOne(parts, draft, id, update, sight, place)))
+    const place = placer(parts, typeOf(ids[0] as string))
+    await paced(sights, ([key, sight]) => asked.push(...updateOne(parts, draft, key, update, sight, place)))
     for (const one of asked) ask(parts, ...one)
   })
 }
 
 /** Returns the bookmark as it was asked for, if it was. */
-function updateOne(parts: Engine, draft: Draft, id: string, update: Update, sight: Sight, place: Placer): Asked[] {
-  const row = draft.get(id)
+function updateOne(parts: Engine, draft: Draft, key: string, update: Update, sight: Sight, place: Placer): Asked[] {
+  const row = draft.get(key)
+  const id = idOf(key)
   const current = viewOf(row).bookmark
   if (!current) throw new RangeError(`There is no bookmark ${id}`)
   // A copy: if the app changes what it is given, `current` must still be what the others have.
@@ -161,20 +176,21 @@ function updateOne(parts: Engine, draft: Draft, id: string, update: Update, sigh
   const position = 'parentId' in patch ? undefined : current.position
   const patched = place({ ...current, position, ...patch } as PlaintextBookmark)
   if ('parentId' in patch) patch.position = patched.position
-  const edit = sealOne(parts.keys, patched)
+  demandSource(patched, typeOf(key))
+  const edit = sealOne(parts.keys, patched, key)
   const base = typeof update === 'function' ? current : sight.bookmark
   const asked = { ...(base ?? current), ...patch } as PlaintextBookmark
   const { lost } = mergeBookmarks(base, current, asked)
   applyOver(parts, draft, row, edit, sight, lost)
-  return [[base, asked]]
+  return [[key, base, asked]]
 }
 
 /** The bookmark that an edit was made on, and the one that it asks for. */
-type Asked = [base: PlaintextBookmark | null, asked: PlaintextBookmark]
+type Asked = [key: string, base: PlaintextBookmark | null, asked: PlaintextBookmark]
 
 /** An edit that was asked for before, and was not there yet when this one was, stays asked for. */
-function ask({ replica: { asked: all } }: Engine, ...[base, asked]: Asked): void {
-  all.set(asked.id, mergeBookmarks(base, all.get(asked.id) ?? asked, asked).bookmark)
+function ask({ replica: { asked: all } }: Engine, ...[key, base, asked]: Asked): void {
+  all.set(key, mergeBookmarks(base, all.get(key) ?? asked, asked).bookmark)
 }
 
 /** The last position in each folder; null if it has bookmarks without one. The key `undefined` stands for the top level. */
@@ -186,13 +202,15 @@ type Placer = (bookmark: PlaintextBookmark) => PlaintextBookmark
  * Gives each bookmark without a position its own one if it stays in its folder, or else one at the folder's end. In a
  * folder with bookmarks that have none, which come last, a new one gets none either.
  */
-function placer({ replica, deviceId }: Engine): Placer {
+function placer({ replica, deviceId }: Engine, type: EntityType): Placer {
   const ends: Ends = new Map()
+  const live = replica.lives[type]
   return (bookmark) => {
-    if (bookmark.position !== undefined) return bookmark
-    const before = replica.live.get(bookmark.id)
+    // History is in the order of its visits.
+    if (bookmark.position !== undefined || type === 'history') return bookmark
+    const before = live.get(bookmark.id)
     if (before && before.parentId === bookmark.parentId) return withPosition(bookmark, before.position)
-    for (const { parentId, position = null } of ends.size > 0 ? [] : replica.live.values()) {
+    for (const { parentId, position = null } of ends.size > 0 ? [] : live.values()) {
       const end = ends.get(parentId)
       if (end === undefined || position === null || (end !== null && position > end)) ends.set(parentId, position)
     }

@@ -1,17 +1,17 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
+import { nameOf, type RecordName } from '../store/key.ts'
 import type { Replica } from '../store/replica.ts'
 import type { Refusal } from '../store/store.ts'
 
 /** An edit that the service refused. */
-export interface Quarantined extends Refusal {
-  id: string
+export interface Quarantined extends Refusal, RecordName {
   /** The bookmark as it was put here, or null if it was deleted here. */
   bookmark: PlaintextBookmark | null
 }
 
 export function listRefused({ quarantined, rows }: Replica): Quarantined[] {
-  return [...quarantined].flatMap((id) => {
-    const last = rows.get(id)?.waiting.at(-1)
-    return last?.refusal ? { id, bookmark: last.bookmark, ...last.refusal } : []
+  return [...quarantined].flatMap((key) => {
+    const last = rows.get(key)?.waiting.at(-1)
+    return last?.refusal ? { ...nameOf(key), bookmark: last.bookmark, ...last.refusal } : []
   })
 }

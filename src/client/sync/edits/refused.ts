@@ -1,29 +1,35 @@
 import { paced } from '../../timing/paced.ts'
 import type { Engine } from '../engine.ts'
 import { passageOf } from '../exchange/passage.ts'
+import { type RecordName, rowKey } from '../store/key.ts'
 import type { Replica } from '../store/replica.ts'
 import { isQuarantined } from '../store/row.ts'
 import type { Refusal, Row } from '../store/store.ts'
 import { listRefused } from './quarantine.ts'
 
+/** A bookmark's id, or what names any record, such as one of `quarantined`. */
+export type Named = string | RecordName
+
 /** The user tries refused edits again. */
-export async function retryRefused(
-  parts: Engine,
-  ids: string | readonly string[] = [...parts.replica.quarantined],
-): Promise<void> {
+export async function retryRefused(parts: Engine, names?: Named | readonly Named[]): Promise<void> {
   passageOf(parts).widen(true)
-  await changeRefused(parts.replica, [ids].flat(), 'local', released)
+  await changeRefused(parts.replica, names ? keysOf(names) : [...parts.replica.quarantined], 'local', released)
+}
+
+function keysOf(names: Named | readonly Named[]): string[] {
+  return [names].flat().map((name) => (typeof name === 'string' ? name : rowKey(name.id, name.entityType)))
 }
 
 /** Tries again what was refused for these reasons, such as the quota, which may have room by now. */
 export async function retryHeldBack({ replica }: Engine, reasons: readonly Refusal['reason'][]): Promise<void> {
-  const ids = listRefused(replica).flatMap(({ id, reason }) => (reasons.includes(reason) ? id : []))
+  const refused = listRefused(replica).filter(({ reason }) => reasons.includes(reason))
+  const ids = keysOf(refused)
   await changeRefused(replica, ids, 'remote', released)
 }
 
 /** The user gives refused edits up. */
-export async function dropRefused(parts: Engine, ids: string | readonly string[]): Promise<void> {
-  await changeRefused(parts.replica, [ids].flat(), 'local', (row) => ({ ...row, waiting: [] }))
+export async function dropRefused(parts: Engine, names: Named | readonly Named[]): Promise<void> {
+  await changeRefused(parts.replica, keysOf(names), 'local', (row) => ({ ...row, waiting: [] }))
 }
 
 async function changeRefused(

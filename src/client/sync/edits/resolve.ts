@@ -3,6 +3,7 @@ import { differingFields, withFieldsOf } from '../../bookmark/merge.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import type { Engine } from '../engine.ts'
 import type { Conflict } from '../store/emitter.ts'
+import { rowKey } from '../store/key.ts'
 import { viewOf } from '../store/row.ts'
 import { applyEdit, sealOne } from './edit.ts'
 import { putOne } from './put.ts'
@@ -14,7 +15,7 @@ export async function resolveConflicts(
   choice: 'mine' | 'theirs',
 ): Promise<void> {
   if (choice !== 'mine' && choice !== 'theirs') throw new RangeError(`choice must be mine or theirs, not ${choice}`)
-  const id = typeof which === 'string' ? which : which.id
+  const id = typeof which === 'string' ? which : rowKey(which.id, which.entityType)
   const isMeant = (conflict: Conflict) => which === id || isEqual(conflict, which)
   await parts.replica.commit([id], 'local', (draft) => {
     const row = draft.get(id)
@@ -29,7 +30,7 @@ export async function resolveConflicts(
     const asShown = ended.map((conflict) => ({ ...conflict, mine: conflict.theirs }))
     const shown = withMine(current, asShown)
     const { cursor } = draft.meta
-    if (mine) return putOne(parts, draft, sealOne(parts.keys, mine), { bookmark: shown, cursor, isEarlier: false })
+    if (mine) return putOne(parts, draft, sealOne(parts.keys, mine, id), { bookmark: shown, cursor, isEarlier: false })
     applyEdit(draft, settled, { id, bookmark: null, sealed: null }, parts, { cursor })
     const isShown = !current || (shown && differingFields(shown, current).length === 0)
     if (!isShown) draft.lose(draft.get(id), { fields: [], mine: current, theirs: null })

@@ -1,9 +1,10 @@
-import type { PlaintextBookmark } from '../../bookmark.ts'
+import type { EntityType, PlaintextBookmark } from '../../bookmark.ts'
 import type { Keys } from '../../crypto/keys.ts'
 import { recordSealer } from '../../crypto/many-records.ts'
 import { type SealedRecord, toJson } from '../../crypto/record.ts'
 import { RecordError } from '../../errors.ts'
 import { nextTurn } from '../../timing/paced.ts'
+import { rowKey } from '../store/key.ts'
 import type { SealedEdit } from './edit.ts'
 
 /** Enough to keep the platform's threads busy, and a few milliseconds for the page. */
@@ -18,9 +19,10 @@ export async function sealList(
   keys: Keys,
   bookmarks: readonly PlaintextBookmark[],
   signal: AbortSignal | undefined,
-  onSealed: () => void,
+  onSealed: () => void = () => {},
+  type: EntityType = 'bookmark',
 ): Promise<(SealedEdit | RecordError)[]> {
-  const seal = await recordSealer(keys)
+  const seal = await recordSealer(keys, type)
   const edits: (SealedEdit | RecordError)[] = []
   for (let start = 0; start < bookmarks.length; start += atOnce) {
     const written = bookmarks.slice(start, start + atOnce).map((one) => [one.id, toJson(one)] as const)
@@ -28,7 +30,9 @@ export async function sealList(
     for (const [index, [id, json]] of written.entries()) {
       const sealed = records[index] as SealedRecord | RecordError
       edits.push(
-        sealed instanceof RecordError ? sealed : { id, bookmark: JSON.parse(json) as PlaintextBookmark, sealed },
+        sealed instanceof RecordError
+          ? sealed
+          : { id: rowKey(id, type), bookmark: JSON.parse(json) as PlaintextBookmark, sealed },
       )
       onSealed()
     }

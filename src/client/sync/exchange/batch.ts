@@ -6,6 +6,7 @@ import { ApiError, OfflineError } from '../../errors.ts'
 import { type Clock, leastWaitMs } from '../../timing/clock.ts'
 import { sealOne } from '../edits/edit.ts'
 import type { Connected, Engine } from '../engine.ts'
+import { keyOfChange, nameOf } from '../store/key.ts'
 import type { Draft, Replica } from '../store/replica.ts'
 import { latestTimestamp } from '../store/row.ts'
 import { correctedNow, isAhead, nextTick } from '../store/service-clock.ts'
@@ -15,7 +16,7 @@ import { demandNewest, keysOf } from './key-marks.ts'
 import { bytesOf, passageOf } from './passage.ts'
 import { presentId } from './second-life.ts'
 
-const mostChanges = PushRequest.changes.maxItems
+export const mostChanges = PushRequest.changes.maxItems
 
 /** The next changes to push, one of each bookmark. */
 export function nextBatch(parts: Engine): Waiting[] {
@@ -48,11 +49,11 @@ export function nextBatch(parts: Engine): Waiting[] {
 export async function markSent(parts: Engine, batch: readonly Waiting[]): Promise<Waiting[]> {
   if (batch.length === 0) return []
   const { replica, userId, deviceId, keys, clock } = parts
-  return replica.commit(idsOf(batch), 'remote', (draft) => {
+  return replica.commit(keysOfBatch(batch), 'remote', (draft) => {
     demandNewest(draft.meta, keys)
     const device_id = presentId(draft.meta, deviceId)
     return batch.flatMap(({ change }) => {
-      const row = draft.get(change.entity_id)
+      const row = draft.get(keyOfChange(change))
       const next = nextOf(row)
       if (next?.change.user_id !== userId) return []
       if (next.change.id !== change.id && !isClockTrusted(clock, draft.meta)) return []
@@ -74,7 +75,7 @@ export async function markSent(parts: Engine, batch: readonly Waiting[]): Promis
 /** The change, which was never sent, under the newest keys if they were rotated since it was made. */
 function underNewest(keys: Keys, { change, bookmark }: Waiting): Waiting['change'] {
   const isOld = bookmark && keysOf(keys.older, change.encrypted_data?.slice(0, 12))
-  return isOld ? { ...change, ...sealOne(keys, bookmark).sealed } : change
+  return isOld ? { ...change, ...sealOne(keys, bookmark, keyOfChange(change)).sealed } : change
 }
 
 /** The change, which was never sent, as made now if it was made while this device's clock was far ahead. */
@@ -97,10 +98,10 @@ export async function returnBatch(
   error?: Error,
 ): Promise<number> {
   if (batch.length === 0) return 0
-  return replica.commit(idsOf(batch), 'remote', (draft) => {
+  return replica.commit(keysOfBatch(batch), 'remote', (draft) => {
     let found = 0
     for (const waiting of batch) {
-      const row = draft.get(waiting.change.entity_id)
+      const row = draft.get(keyOfChange(waiting.change))
       const place = row.waiting.findIndex(({ change }) => change.id === waiting.change.id)
       if (place === -1) continue
       found++
@@ -109,7 +110,7 @@ export async function returnBatch(
       // An edit made in the meantime replaces it.
       const isReplaced = behind.length > 0 && !waiting.sent
       draft.set({ ...row, waiting: isReplaced ? behind : [returned, ...row.waiting.slice(place + 1)] })
-      if (error && behind.length === 0) draft.errors.push({ error, id: row.id })
+      if (error && behind.length === 0) draft.errors.push({ error, ...nameOf(row.id) })
     }
     return found
   })
@@ -121,8 +122,9 @@ function insteadOf({ change: { operation } }: Waiting, { change, ...edit }: Wait
   return { ...edit, change: isCreate ? { ...change, operation } : change }
 }
 
-export function idsOf(batch: readonly Waiting[]): string[] {
-  return batch.map(({ change }) => change.entity_id)
+/** The keys of what the changes are about. */
+export function keysOfBatch(batch: readonly Waiting[]): string[] {
+  return batch.map(({ change }) => keyOfChange(change))
 }
 
 /** Refused changes are not sent again, but an edit made after them is. */
@@ -214,8 +216,9 @@ function isOverQuota({ status, message }: ApiError): boolean {
 }
 
 /** How many bytes more the service would store (undefined: it cannot be told). A deleted record keeps its ciphertext. */
-function growthOf({ rows }: Replica, { entity_id, encrypted_data = '' }: Waiting['change']): number | undefined {
-  const version = rows.get(entity_id)?.version
+function growthOf({ rows }: Replica, change: Waiting['change']): number | undefined {
+  const { encrypted_data = '' } = change
+  const version = rows.get(keyOfChange(change))?.version
   if (!version) return encrypted_data.length
   return version.bookmark ? encrypted_data.length - sealedLength(version.bookmark) : undefined
 }

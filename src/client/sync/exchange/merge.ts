@@ -6,6 +6,7 @@ import { isDerivedId } from '../../crypto/derived-id.ts'
 import { isUndo } from '../edits/edit.ts'
 import { fieldsLost } from '../store/conflicts.ts'
 import type { Conflict } from '../store/emitter.ts'
+import { idOf, typeOf } from '../store/key.ts'
 import { newestOf, versionOf, viewOf } from '../store/row.ts'
 import type { Row, Version, Waiting } from '../store/store.ts'
 
@@ -123,7 +124,7 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   // Nor may a copy that has made it still be there.
   const isToldHere = circumstances.ownIds.has(version.device_id)
   // A backup's contents were there before. The same file may be imported elsewhere at any time.
-  const isBefore = isLater || !isDerivedId(row.id)
+  const isBefore = isLater || !isDerivedId(idOf(row.id))
   if (
     !mine.bookmark &&
     version.bookmark &&
@@ -183,7 +184,7 @@ function mergeEdits(row: Row, version: Version, content: PlaintextBookmark, circ
   const imported = !known?.bookmark && last?.yields ? last.imported : undefined
   // Nobody has set the values of another import. If somebody has edited them before they were sent, that device knows
   // and reports it.
-  const isOnlyImported = imported && version.operation === 'create' && isDerivedId(row.id)
+  const isOnlyImported = imported && version.operation === 'create' && isDerivedId(idOf(row.id))
   let bookmark = content
   const merge = (before: PlaintextBookmark | null, edited: PlaintextBookmark, isLater: boolean) => {
     const [base, mine] = imported && before ? placedAs(bookmark, before, edited) : [before, edited]
@@ -255,11 +256,14 @@ function beforeEdits(known: Version, { operation }: Version, { ownIds, overwrite
   return isSeen ? bookmark : null
 }
 
-/** The row with the version instead of all pending edits. A delete of a visible bookmark is held until their number is known. */
+/**
+ * The row with the version instead of all pending edits. A delete of a visible bookmark is held until their number is known;
+ * many tabs and history entries come and go by themselves.
+ */
 function taking(row: Row, version: Version, { base }: Circumstances): Row {
   const importedAt = version.bookmark ? importTimeOf(row) : undefined
   const without = { ...row, waiting: [], unreadable: unreadableAfter(row, version), importedAt }
-  const isHeld = version.bookmark === null && viewOf(without).bookmark !== null
+  const isHeld = version.bookmark === null && typeOf(row.id) === 'bookmark' && viewOf(without).bookmark !== null
   return isHeld ? { ...without, held: { ...version, base } } : { ...without, version, held: null }
 }
 

@@ -3,6 +3,8 @@ import { uuidv7 } from '../../ids.ts'
 import { settleDeletions } from '../edits/deletions.ts'
 import { type SealedEdit, sealAll } from '../edits/edit.ts'
 import type { Connected } from '../engine.ts'
+import { idOf, keyOfChange, typeOf } from '../store/key.ts'
+import { typesIn } from '../store/replica.ts'
 import { newestOf } from '../store/row.ts'
 import { correctedNow } from '../store/service-clock.ts'
 import type { Row, Version, Waiting } from '../store/store.ts'
@@ -16,6 +18,7 @@ import type { PullResponse } from './transport.ts'
 export async function pullAll(parts: Connected): Promise<void> {
   const isWhole = await pullNew(parts)
   if (!isWhole) await pullAgain(parts)
+  await pullAdded(parts)
   await pullUnread(parts)
   await settleDeletions(parts)
 }
@@ -50,6 +53,24 @@ async function pullNew(parts: Connected): Promise<boolean> {
 function early<T>(page: Promise<T>): Promise<T> {
   page.catch(() => {})
   return page
+}
+
+/** Pulls what there is of types that were added to the store: the cursor has passed them. */
+async function pullAdded(parts: Connected): Promise<void> {
+  const { replica } = parts
+  const { added, epoch } = replica.meta
+  if (!added) return
+  let from = added.since
+  for await (const page of pagesSince(parts, from)) {
+    // Then the next pull has everything.
+    if (page.epoch !== epoch) return
+    const { last_sync_timestamp: since, has_more } = page
+    const { cursor } = replica.meta
+    const rest = has_more ? { ...added, since } : undefined
+    const events = page.changes.filter(({ entity_type }) => added.types.includes(entity_type))
+    if ((await takePage({ ...parts, from }, events, cursor, { cursor, added: rest })) === 'doubt') return
+    from = since
+  }
 }
 
 /** Pulls again from where the first version came whose key was missing and is there now. */
@@ -88,7 +109,9 @@ async function pullAgain(
   const base = Math.min(before, cursor)
   const isLost = ({ id, version }: Row) => version !== null && (!found.ids.has(id) || older.has(id))
   const lost = [...replica.rows.values()].filter(isLost)
-  const contents = lost.flatMap(({ version, waiting }) => (waiting.length > 0 ? [] : (version?.bookmark ?? [])))
+  const contents = lost.flatMap(({ id, version, waiting }) =>
+    waiting.length === 0 && version?.bookmark ? [[id, version.bookmark] as const] : [],
+  )
   const sealed = new Map((await sealAll(keys, contents)).map((edit) => [edit.id, edit]))
   signal.throwIfAborted()
   const ids = [...new Set([...lost.map(({ id }) => id), ...replica.waiting])]
@@ -104,7 +127,7 @@ async function pullAgain(
         again.push(row)
       }
     }
-    draft.setMeta({ cursor, epoch, isIncomplete: false, lastSync: correctedNow(clock, draft.meta) })
+    draft.setMeta({ cursor, epoch, isIncomplete: false, added: undefined, lastSync: correctedNow(clock, draft.meta) })
     return again
   })
   const isRecovered = !parts.isSameHistory || epoch !== known
@@ -150,14 +173,14 @@ async function pullOneEpoch(parts: TakeParts, before: number): Promise<Found | u
   for await (const page of pagesSince(parts, 0)) {
     if (page.epoch !== (found.epoch || page.epoch)) return undefined
     await take(page)
-    for (const id of idsOf(page)) ids.add(id)
+    for (const id of idsOf(parts, page)) ids.add(id)
     found.cursor = page.last_sync_timestamp
     found.epoch = page.epoch
   }
   if (before >= found.cursor) return found
   for await (const page of pagesSince(parts, before)) {
     if (page.epoch !== found.epoch) return undefined
-    for (const id of idsOf(page)) unseen.add(id)
+    for (const id of idsOf(parts, page)) unseen.add(id)
   }
   return found
 }
@@ -179,8 +202,10 @@ function demandProgress({ has_more, last_sync_timestamp: cursor }: PullResponse,
   if (has_more && cursor <= since) throw new ApiError(200, "The service's cursor stands still")
 }
 
-function idsOf({ changes }: PullResponse): string[] {
-  return changes.flatMap(({ entity_type, entity_id }) => (entity_type === 'bookmark' ? entity_id : []))
+/** The keys of what the page has of the stored types. */
+function idsOf({ replica }: Connected, { changes }: PullResponse): string[] {
+  const types = typesIn(replica.meta)
+  return changes.flatMap((event) => (types.includes(event.entity_type) ? keyOfChange(event) : []))
 }
 
 /** The service still has the version: the maker of what waits had seen all that there is. */
@@ -241,8 +266,8 @@ function toWaiting(
   const change = {
     id: event_id,
     user_id: userId,
-    entity_type: 'bookmark' as const,
-    entity_id: id,
+    entity_type: typeOf(id),
+    entity_id: idOf(id),
     timestamp,
     device_id,
     operation,
@@ -260,12 +285,17 @@ export async function mend(parts: Connected): Promise<void> {
   const before = new Map(replica.rows)
   const { found, pushed, isRecovered } = await pullAgain({ ...parts, isSameHistory: true })
   const sent = new Set(pushed.map(({ id }) => id))
-  const mended = { missing: [] as string[], outdated: [] as string[], deleted: [] as string[], sent: [...sent] }
+  const mended = {
+    missing: [] as string[],
+    outdated: [] as string[],
+    deleted: [] as string[],
+    sent: [...sent].map(idOf),
+  }
   for (const id of found.ids) {
     const [was, is] = [hashOf(before.get(id)), hashOf(replica.rows.get(id))]
     // A change that came meanwhile is no fault.
     if (was === is || found.unseen.has(id) || sent.has(id)) continue
-    mended[was === undefined ? 'missing' : is === undefined ? 'deleted' : 'outdated'].push(id)
+    mended[was === undefined ? 'missing' : is === undefined ? 'deleted' : 'outdated'].push(idOf(id))
   }
   await settleDeletions(parts)
   if (!isRecovered && Object.values(mended).flat().length > 0) emitter.emit('mended', mended)

@@ -1,19 +1,24 @@
 import { compareVersions, isFarAhead } from '../../../protocol/order.ts'
 import { isEqual } from '../../bookmark/equal.ts'
+import { compare } from '../../bookmark/tree.ts'
+import type { PlaintextBookmark } from '../../bookmark.ts'
 import { type ApiError, OfflineError } from '../../errors.ts'
 import { uuidv7 } from '../../ids.ts'
 import { leastWaitMs } from '../../timing/clock.ts'
+import { removeBookmarks } from '../edits/edit.ts'
 import { retryHeldBack } from '../edits/refused.ts'
 import type { Connected } from '../engine.ts'
+import { keyOfChange, rowKey } from '../store/key.ts'
 import { latestTimestamp, versionOf, viewOf } from '../store/row.ts'
 import type { Row, Waiting } from '../store/store.ts'
 import {
-  idsOf,
   intercepted,
   isRefusal,
   isTooLarge,
   isTooSlow,
+  keysOfBatch,
   markSent,
+  mostChanges,
   nextBatch,
   overQuota,
   passesEmpty,
@@ -166,7 +171,14 @@ async function split(parts: Connected, batch: readonly Waiting[], error: ApiErro
   const { replica } = parts
   const [first] = batch
   if (batch.length === 1 && first) {
-    await returnBatch(replica, batch, toRefusal(error), error)
+    const refusal = toRefusal(error)
+    const deletes = refusal.reason === 'quota' ? await deleteOldHistory(parts, first) : []
+    if (deletes.length > 0) {
+      await returnBatch(replica, batch)
+      await pushBatch(parts, deletes, refusals)
+      return
+    }
+    await returnBatch(replica, batch, refusal, error)
     parts.status.countChanges(1)
     refusals.add(replica, first, error)
     return
@@ -174,6 +186,30 @@ async function split(parts: Connected, batch: readonly Waiting[], error: ApiErro
   await returnBatch(replica, batch)
   const half = Math.ceil(batch.length / 2)
   for (const part of [batch.slice(0, half), batch.slice(half)]) await pushBatch(parts, part, refusals)
+}
+
+/** The share of the history that goes at a time, so that it need not happen at each edit. */
+const oldShare = 0.1
+/** Fewer would hardly make room. */
+const fewestOld = 10
+
+/** Makes room in a full account for a change: the oldest history goes. Of older entries alone, if it is one itself. */
+async function deleteOldHistory(parts: Connected, { change, bookmark }: Waiting): Promise<Waiting[]> {
+  const { replica } = parts
+  const isOlder = (entry: PlaintextBookmark) => {
+    const isWaiting = replica.waiting.has(rowKey(entry.id, 'history'))
+    return !isWaiting && (change.entity_type !== 'history' || lastVisit(entry) < lastVisit(bookmark))
+  }
+  const entries = [...replica.lives.history.values()].filter(isOlder)
+  entries.sort((one, other) => compare(lastVisit(one), lastVisit(other)))
+  const count = Math.max(fewestOld, Math.ceil(entries.length * oldShare))
+  const keys = entries.slice(0, Math.min(count, mostChanges)).map(({ id }) => rowKey(id, 'history'))
+  await removeBookmarks(parts, false, keys)
+  return keys.flatMap((key) => replica.rows.get(key)?.waiting.at(-1) ?? [])
+}
+
+function lastVisit(entry: PlaintextBookmark | null): string {
+  return entry?.dateVisited ?? entry?.dateAdded ?? ''
 }
 
 /** Returns the changes that were not accepted. */
@@ -184,11 +220,11 @@ async function settle(
   time: TimeAnswer,
 ): Promise<Waiting[]> {
   const accepted = new Set(answer.accepted_ids)
-  await replica.commit(idsOf(batch), 'remote', (draft) => {
+  await replica.commit(keysOfBatch(batch), 'remote', (draft) => {
     correctClock(draft, time)
     let cursor = draft.meta.cursor === answer.previous_sync_timestamp && answer.last_sync_timestamp
     for (const { change } of batch) {
-      const row = draft.get(change.entity_id)
+      const row = draft.get(keyOfChange(change))
       const [first] = row.waiting
       if (accepted.has(change.id) && first?.change.id === change.id)
         draft.set(settleFirst(row, { ...versionOf(first), ...keyMarkOf(keys, change) }))
@@ -208,9 +244,9 @@ async function settle(
 async function resolveRejected(parts: Connected, rejected: readonly Waiting[], serverTime: number): Promise<void> {
   const { replica } = parts
   await pullAll(parts)
-  const unexplained = rejected.filter((one) => isAsBefore(replica.rows.get(one.change.entity_id), one))
+  const unexplained = rejected.filter((one) => isAsBefore(replica.rows.get(keyOfChange(one.change)), one))
   const lost = rejected.filter(
-    (one) => !unexplained.includes(one) && hasLost(replica.rows.get(one.change.entity_id), one),
+    (one) => !unexplained.includes(one) && hasLost(replica.rows.get(keyOfChange(one.change)), one),
   )
   await replica.commit([], 'remote', (draft) =>
     markTold(
@@ -219,10 +255,9 @@ async function resolveRejected(parts: Connected, rejected: readonly Waiting[], s
     ),
   )
   if (unexplained.length === 0) return
-  const ids = unexplained.map(({ change }) => change.entity_id)
-  await replica.commit(ids, 'remote', (draft) => {
+  await replica.commit(keysOfBatch(unexplained), 'remote', (draft) => {
     for (const one of unexplained) {
-      const row = draft.get(one.change.entity_id)
+      const row = draft.get(keyOfChange(one.change))
       if (!isAsBefore(row, one)) continue
       const dropped = { ...row, waiting: row.waiting.slice(1) }
       const next = restamp(row, one, serverTime) ?? (one.overwrites ? dropped : overwriting(row))

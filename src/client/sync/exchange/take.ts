@@ -4,8 +4,9 @@ import { RecordError, RollbackError, SignedOutError } from '../../errors.ts'
 import { paced } from '../../timing/paced.ts'
 import { applyEdit, sealOne } from '../edits/edit.ts'
 import type { Connected } from '../engine.ts'
-import type { Draft, Replica } from '../store/replica.ts'
-import { ownIds, versionOf } from '../store/row.ts'
+import { keyOfChange, nameOf } from '../store/key.ts'
+import { type Draft, type Replica, typesIn } from '../store/replica.ts'
+import { isUnknownYet, ownIds, versionOf } from '../store/row.ts'
 import type { Meta, Row, Version } from '../store/store.ts'
 import { demandTimes } from './correct-clock.ts'
 import { keyMarkOf, keyNamedBy, missesKeys } from './key-marks.ts'
@@ -17,6 +18,8 @@ import type { SyncEvent } from './transport.ts'
 export interface TakeParts extends Connected {
   /** While everything is pulled from a recovered service: by id, what it has in an older version than this device. */
   older?: Map<string, Version> | undefined
+  /** The cursor before the page, if that is not the store's. */
+  from?: number | undefined
   /** Everything is pulled because this store has gone wrong: the service was not recovered. */
   isSameHistory?: boolean | undefined
 }
@@ -40,10 +43,10 @@ export async function takePage(
   meta: Partial<Meta> & { cursor: number },
 ): Promise<'taken' | 'doubt'> {
   const opened = await openEvents(parts, checked(parts, events))
-  const ids = opened.map(({ event }) => event.entity_id)
+  const ids = opened.map(({ event }) => keyOfChange(event))
   return parts.replica.commit(ids, 'remote', (draft) => {
     if (draft.meta.cursor < since) return 'doubt'
-    const base = Math.max(draft.meta.cursor, afterHeld(parts.replica))
+    const base = Math.max(parts.from ?? draft.meta.cursor, afterHeld(parts.replica))
     for (const one of opened) {
       const older = takeEvent(parts, draft, one, { base, cursor: meta.cursor })
       if (older) reportRollback(draft, one, older)
@@ -69,7 +72,7 @@ export async function takeMessages(
     messages.map(({ event }) => event),
   )
   const opened = new Map((await openEvents(parts, events)).map((one) => [one.event, one]))
-  const ids = messages.map(({ event }) => event.entity_id)
+  const ids = messages.map(({ event }) => keyOfChange(event))
   return parts.replica.commit(ids, 'remote', (draft) => {
     if (draft.meta.cursor < since || draft.meta.isIncomplete) return 'doubt'
     for (const { event, stamp, previous = 0 } of messages) {
@@ -94,12 +97,13 @@ function afterHeld({ held, rows }: Replica): number {
   return [...held].reduce((after, id) => Math.max(after, (rows.get(id)?.held?.base ?? 0) + 1), 0)
 }
 
-/** Entities of other kinds belong to other clients. */
-function checked({ userId }: Connected, events: readonly SyncEvent[]): SyncEvent[] {
+/** Types that the app does not want are left out. */
+function checked({ userId, replica }: Connected, events: readonly SyncEvent[]): SyncEvent[] {
   const foreign = events.find((event) => event.user_id !== userId)
   if (foreign) throw new SignedOutError(true)
   for (const { timestamp } of events) demandTimes(timestamp)
-  return events.filter(({ entity_type }) => entity_type === 'bookmark')
+  const types = typesIn(replica.meta)
+  return events.filter(({ entity_type }) => types.includes(entity_type))
 }
 
 /**
@@ -113,12 +117,12 @@ function takeEvent(
   { event, version, fault }: OpenedEvent,
   cursors: { base: number; cursor: number },
 ): Version | undefined {
-  const row = draft.get(event.entity_id)
+  const row = draft.get(keyOfChange(event))
   const { older, isSameHistory } = parts
   const isFirstPull = draft.meta.lastSync === 0
   const before = presentId(draft.meta, parts.deviceId)
   // If not all is known, its own edits would look like another's.
-  const knowsAll = !isFirstPull && !older && !draft.meta.isIncomplete
+  const knowsAll = !isFirstPull && !older && !draft.meta.isIncomplete && !isUnknownYet(row, draft.meta)
   if (knowsAll && !fault && isOfSecondLife(row, version, before)) draft.setMeta(withNewId(draft.meta, before))
   const deviceId = presentId(draft.meta, before)
   const own = ownIds(draft.meta, deviceId)
@@ -139,7 +143,7 @@ function takeEvent(
     const known = row.unreadable?.event_id === event.id ? row.unreadable : undefined
     if (known && known.key === key) return undefined
     draft.set(mergeUnreadable(row, version, known?.base ?? cursors.base, key))
-    draft.errors.push({ error: fault, id: row.id })
+    draft.errors.push({ error: fault, ...nameOf(row.id) })
     return undefined
   }
   draft.set(merged.row)
@@ -156,7 +160,7 @@ function takeEvent(
 /** Returns false if the merged bookmark is too large. */
 function makeEdit(parts: Connected, draft: Draft, row: Row, { bookmark, basis }: MergedEdit): boolean {
   try {
-    const edit = bookmark ? sealOne(parts.keys, bookmark) : { id: row.id, bookmark, sealed: null }
+    const edit = bookmark ? sealOne(parts.keys, bookmark, row.id) : { id: row.id, bookmark, sealed: null }
     applyEdit(draft, row, edit, parts, basis)
     return true
   } catch (error) {
@@ -167,7 +171,7 @@ function makeEdit(parts: Connected, draft: Draft, row: Row, { bookmark, basis }:
 
 function reportRollback(draft: Draft, { event, version }: OpenedEvent, known: Version): void {
   const error = new RollbackError(event.entity_id, known.timestamp, version.timestamp)
-  draft.errors.push({ error, id: event.entity_id })
+  draft.errors.push({ error, ...nameOf(keyOfChange(event)) })
 }
 
 /** The event's note on this version, if it, or one before it, replaced that by a device that had not seen it. */
@@ -228,10 +232,11 @@ async function openEvents(parts: Connected, events: readonly SyncEvent[]): Promi
 
   async function openEvent(event: SyncEvent): Promise<OpenedEvent> {
     const version = { ...toVersion(event), ...keyMarkOf(keys, event) }
-    if (event.operation === 'delete' || isKnown(replica.rows.get(event.entity_id), version)) return { event, version }
+    if (event.operation === 'delete' || isKnown(replica.rows.get(keyOfChange(event)), version))
+      return { event, version }
     const { entity_id: id, encrypted_data = '', data_hash = '' } = event
     try {
-      const bookmark = await decryptBookmarkAside(keys, { id, encrypted_data, data_hash })
+      const bookmark = await decryptBookmarkAside(keys, { id, encrypted_data, data_hash }, event.entity_type)
       return { event, version: { ...version, bookmark } }
     } catch (fault) {
       if (!(fault instanceof RecordError)) throw fault

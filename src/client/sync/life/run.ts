@@ -1,4 +1,4 @@
-import type { PlaintextBookmark } from '../../bookmark.ts'
+import type { EntityType, PlaintextBookmark } from '../../bookmark.ts'
 import { eraseKeys } from '../../crypto/keys.ts'
 import { SignedOutError, StoreBlockedError, StoreVersionError } from '../../errors.ts'
 import { abortable, pause } from '../../timing/clock.ts'
@@ -7,6 +7,7 @@ import type { Turn } from '../edits/edit.ts'
 import type { Connected, Engine } from '../engine.ts'
 import type { Transport } from '../exchange/transport.ts'
 import type { Search, SearchOptions, SearchQuery } from '../search/search.ts'
+import { changeOf } from '../store/replica.ts'
 import type { TabMessage } from '../store/tabs.ts'
 
 /** After this, the sync's second file is asked for again. */
@@ -35,6 +36,7 @@ export class Run {
   readonly #engine: Engine
   readonly #loadDeferred: LoadDeferred
   readonly #connect: (deferred: Deferred) => Transport
+  readonly #types: readonly EntityType[]
   readonly #ended = new AbortController()
   readonly #stopped = new AbortController()
   /** Resolves once the edits under way have ended, and what else must end before a sign-out. */
@@ -45,13 +47,19 @@ export class Run {
   #exchanges = this.#edits
   #admitsEdits = true
   #isListening = false
-  #search: Search | undefined
+  readonly #searches: Partial<Record<EntityType, Search>> = {}
   #loaded: Promise<void> | undefined
   #leading: Promise<void> | undefined
   /** Null: this tab is not started; false: it is waiting while another tab leads. */
   #isLeader: boolean | null = null
 
-  constructor(engine: Engine, loadDeferred: LoadDeferred, connect: (deferred: Deferred) => Transport) {
+  constructor(
+    engine: Engine,
+    loadDeferred: LoadDeferred,
+    connect: (deferred: Deferred) => Transport,
+    types: readonly EntityType[],
+  ) {
+    this.#types = types
     this.#engine = engine
     this.#loadDeferred = loadDeferred
     this.#connect = connect
@@ -136,11 +144,12 @@ export class Run {
   }
 
   /** The first search makes the texts that it looks at. */
-  async search(query: SearchQuery, options: SearchOptions): Promise<Readonly<PlaintextBookmark>[]> {
+  async search(type: EntityType, query: SearchQuery, options: SearchOptions): Promise<Readonly<PlaintextBookmark>[]> {
     await this.load()
     const { Search } = await abortable(this.#loadDeferred(), options.signal)
-    this.#search ??= new Search(this.#engine.replica, this.#engine.emitter)
-    return this.#search.find(query, options)
+    const { replica, emitter } = this.#engine
+    this.#searches[type] ??= new Search({ live: replica.lives[type] }, emitter, changeOf[type])
+    return this.#searches[type].find(query, options)
   }
 
   /** The sync's second file, and the way to the service, which is in it. */
@@ -235,6 +244,7 @@ export class Run {
     if (!this.#isListening) tabs.listen((message) => this.#hear(message))
     this.#isListening = true
     await this.#read()
+    await this.#engine.replica.takeTypes(this.#types)
     followNetwork(this.#engine, this.#ended.signal)
     tabs.post({ type: 'hello' })
   }
@@ -332,8 +342,8 @@ export class Run {
 
   /** Clears the bookmarks and keys from memory. */
   #forget(): void {
-    const { replica, tree, keys } = this.#engine
-    for (const part of [replica, tree, this.#search]) part?.forget()
+    const { replica, trees, keys } = this.#engine
+    for (const part of [replica, ...Object.values(trees), ...Object.values(this.#searches)]) part.forget()
     eraseKeys(keys)
   }
 }

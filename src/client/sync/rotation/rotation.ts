@@ -2,6 +2,7 @@ import { editOf } from '../../../protocol/encrypted-anew.ts'
 import { bytesToBase64 } from '../../crypto/base64.ts'
 import type { Keys } from '../../crypto/keys.ts'
 import { sealedLength } from '../../crypto/many-records.ts'
+import type { SealedRecord } from '../../crypto/record.ts'
 import { type ApiError, OfflineError } from '../../errors.ts'
 import { uuidv7 } from '../../ids.ts'
 import { leastWaitMs } from '../../timing/clock.ts'
@@ -13,6 +14,7 @@ import { keyMarkOf, takeKeys } from '../exchange/key-marks.ts'
 import { overheadBytes, passageOf } from '../exchange/passage.ts'
 import { pullAll } from '../exchange/pull.ts'
 import type { Change } from '../exchange/transport.ts'
+import { entityTypes, idOf, keyOfChange, typeOf } from '../store/key.ts'
 import type { Row, Version } from '../store/store.ts'
 
 type OnProgress = ((done: number, total: number) => void) | undefined
@@ -117,15 +119,19 @@ type EncryptedAnew = Change & { base: number }
  */
 async function encryptRows(parts: Connected, rows: readonly Row[]): Promise<EncryptedAnew[]> {
   const { keys, userId, replica } = parts
-  const bookmarks = rows.flatMap(({ version }) => version?.bookmark ?? [])
-  const edits = await sealList(keys, bookmarks, parts.signal, () => {})
-  const sealed = new Map(edits.flatMap((edit) => ('sealed' in edit ? [[edit.id, edit.sealed] as const] : [])))
+  const sealed = new Map<string, SealedRecord>()
+  for (const type of entityTypes) {
+    const bookmarks = rows.flatMap(({ id, version }) => (typeOf(id) === type && version?.bookmark) || [])
+    for (const edit of await sealList(keys, bookmarks, parts.signal, undefined, type)) {
+      if ('sealed' in edit) sealed.set(edit.id, edit.sealed)
+    }
+  }
   return rows.flatMap(({ id, version }) => {
     const content = sealed.get(id)
     if (!version || !content) return []
     const { deviceId: device_id } = parts
     const edit = sameEditAnew(keys, version) ?? { id: uuidv7(), timestamp: version.timestamp + 1, device_id }
-    const entity = { user_id: userId, entity_type: 'bookmark' as const, entity_id: id }
+    const entity = { user_id: userId, entity_type: typeOf(id), entity_id: idOf(id) }
     // It may say that its maker knew of no other.
     return { ...edit, ...content, ...entity, operation: version.operation, base: replica.meta.cursor }
   })
@@ -146,10 +152,9 @@ async function push(parts: Connected, changes: EncryptedAnew[]): Promise<void> {
   const { transport, replica, keys, signal } = parts
   const { accepted_ids, epoch } = await transport.push({ changes }, { signal })
   const accepted = new Set(accepted_ids)
-  const ids = changes.map(({ entity_id }) => entity_id)
-  await replica.commit(ids, 'remote', (draft) => {
+  await replica.commit(changes.map(keyOfChange), 'remote', (draft) => {
     for (const change of changes) {
-      const row = draft.get(change.entity_id)
+      const row = draft.get(keyOfChange(change))
       if (!row.version || !accepted.has(change.id)) continue
       const { id: event_id, operation, timestamp, device_id, data_hash = null, base } = change
       const sent = { event_id, operation, timestamp, device_id, data_hash, base, confirmed: false }

@@ -40,10 +40,14 @@ export class Search {
   /** Undefined after a change. */
   #newestFirst: readonly Entry[] | undefined
 
-  constructor({ live }: Pick<Replica, 'live'>, emitter: Pick<Emitter, 'on'>) {
+  constructor(
+    { live }: Pick<Replica, 'live'>,
+    emitter: Pick<Emitter, 'on'>,
+    event: 'change' | 'groups' | 'history' = 'change',
+  ) {
     this.#live = live
     for (const id of live.keys()) this.#stale.add(id)
-    emitter.on('change', ({ ids }) => {
+    emitter.on(event, ({ ids }) => {
       for (const id of ids) this.#stale.add(id)
     })
   }

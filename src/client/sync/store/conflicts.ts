@@ -3,6 +3,7 @@ import { isEqual } from '../../bookmark/equal.ts'
 import { differingFields, mergeBookmarks } from '../../bookmark/merge.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import type { Conflict } from './emitter.ts'
+import { nameOf } from './key.ts'
 import { isBlank, versionOf, viewOf } from './row.ts'
 import type { Meta, Row, Waiting } from './store.ts'
 
@@ -75,5 +76,7 @@ function conflictOf({ id, waiting, version }: Row, row: Row): Conflict | undefin
   const { bookmark: theirs, data_hash } = viewOf(row)
   if (!last || (last.change.data_hash ?? null) === data_hash) return undefined
   const fields = fieldsLost(last.bookmark, theirs, version?.bookmark)
-  return last.bookmark && theirs && fields.length === 0 ? undefined : { id, fields, mine: last.bookmark, theirs }
+  return last.bookmark && theirs && fields.length === 0
+    ? undefined
+    : { ...nameOf(id), fields, mine: last.bookmark, theirs }
 }

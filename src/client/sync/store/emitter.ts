@@ -1,12 +1,11 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
+import type { RecordName } from './key.ts'
 
 /**
  * An edit of this device that lost to another edit, for the app to show and to offer again. It is stored until `resolve`
  * ends it, or until the bookmark has the lost values again.
  */
-export interface Conflict {
-  /** The bookmark's id. */
-  id: string
+export interface Conflict extends RecordName {
   /** Names of the fields that lost; `parentId` stands for the place. Empty if either version is a delete. */
   fields: readonly string[]
   /** The version that lost, as it was put here, or null if it was deleted here. */
@@ -71,7 +70,7 @@ export interface SyncStatus {
   progress?: SyncProgress
   /** When the last pull ended (Unix ms, by the service's clock); 0 if there was none. */
   lastSync: number
-  /** Number of bookmarks with an edit that the service has not confirmed. */
+  /** Number of records with an edit that the service has not confirmed. */
   waiting: number
   /** How many of them the service refused: see `quarantined`. Undefined if it refused none. */
   quarantined?: number
@@ -85,14 +84,17 @@ export interface SyncStatus {
 export interface SyncEvents {
   /** Ids of bookmarks that were added, changed or deleted. */
   change: { ids: string[]; origin: 'local' | 'remote' }
+  /** The same of tab groups and their tabs, and of history entries. */
+  groups: { ids: string[]; origin: 'local' | 'remote' }
+  history: { ids: string[]; origin: 'local' | 'remote' }
   conflict: Conflict
   status: SyncStatus
   /** The service went back to a backup. `kept`: bookmarks that it had lost entirely; `pushed`: all changes that are sent again. */
   restored: { kept: number; pushed: number }
   /** The store was not what it should have been: the ids of bookmarks that it lacked, and so on. */
   mended: Record<'missing' | 'outdated' | 'deleted' | 'sent', string[]>
-  /** `id` is the bookmark's if the error concerns one: RecordError, RollbackError. */
-  error: { error: Error; id?: string }
+  /** `id` is the record's if the error concerns one: RecordError, RollbackError. */
+  error: { error: Error } & Partial<RecordName>
 }
 
 export class Emitter<Events = SyncEvents> {

@@ -6,6 +6,8 @@ import { type Meta, type Row, type Store, type Stored, StoreEmptiedError } from 
 
 /** Version 1 stored each row by itself. */
 const version = 2
+/** The same, with rows of other types than bookmarks. */
+const versionWithTypes = 3
 const metaKey = 'meta'
 
 /**
@@ -18,11 +20,8 @@ const metaKey = 'meta'
 export function indexedDbStore(userId: string): Store {
   let isWiped = false
   let tellOutdated = () => {}
-  const database = new Database(`encrypted-bookmark-sync-${userId}`, {
-    version,
-    upgrade,
-    onOutdated: () => tellOutdated(),
-  })
+  const options = { version, newest: versionWithTypes, upgrade, onOutdated: () => tellOutdated() }
+  const database = new Database(`encrypted-bookmark-sync-${userId}`, options)
   /** The connection over which it was read last, and its rows. */
   let known: IDBDatabase | undefined
   const log = new RowLog()
@@ -55,6 +54,9 @@ export function indexedDbStore(userId: string): Store {
 
   return {
     shared: true,
+    holdTypes() {
+      options.version = versionWithTypes
+    },
     onOutdated(listener) {
       tellOutdated = listener
     },
@@ -95,6 +97,7 @@ export function indexedDbStore(userId: string): Store {
 }
 
 async function upgrade(database: IDBDatabase, transaction: IDBTransaction, before: number): Promise<void> {
+  if (before === version) return
   const old = new RowLog()
   if (before === 0) database.createObjectStore('meta')
   else {

@@ -1,10 +1,11 @@
 import { isEqual } from '../../bookmark/equal.ts'
-import type { PlaintextBookmark } from '../../bookmark.ts'
+import type { EntityType, PlaintextBookmark } from '../../bookmark.ts'
 import { UnsentChangesError } from '../../errors.ts'
 import { uuidv7 } from '../../ids.ts'
 import { paced } from '../../timing/paced.ts'
 import { type Joined, keepConflict, rejoinRow, withoutEnded } from './conflicts.ts'
 import type { Conflict, Emitter, SyncEvents } from './emitter.ts'
+import { entityTypes, idOf, keysOfType, nameOf, typeOf } from './key.ts'
 import { blankMeta, blankRow, completed, isBlank, isQuarantined, viewOf } from './row.ts'
 import { type Meta, type Row, type Store, type Stored, StoreEmptiedError } from './store.ts'
 import type { Tabs } from './tabs.ts'
@@ -17,7 +18,10 @@ interface Parts {
   tabs: Tabs
   emitter: Emitter
   /** Brought up to date before anybody is told of a change. */
-  tree: { update(replica: Replica, ids: readonly string[], signal: AbortSignal): Promise<void> }
+  trees: readonly {
+    readonly type: EntityType
+    update(replica: Pick<Replica, 'lives' | 'rows'>, ids: readonly string[], signal: AbortSignal): Promise<void>
+  }[]
   /** Called after each change of the replica, once listeners have been told. */
   onChange(): void
   /** Called when this tab or another has stored an edit. */
@@ -27,17 +31,19 @@ interface Parts {
 /** The store's content in memory, and the only way to change both. */
 export class Replica {
   readonly rows = new Map<string, Row>()
-  /** The bookmarks that the user sees. */
+  /** The bookmarks that the user sees, by id. */
   readonly live = new Map<string, PlaintextBookmark>()
-  /** The last content that this tab has asked for, by bookmark; of one that it has only moved, its place. */
+  /** The same of each type. */
+  readonly lives: Readonly<Record<EntityType, Map<string, PlaintextBookmark>>>
+  /** The last content that this tab has asked for, by key; of one that it has only moved, its place. */
   readonly asked = new Map<string, PlaintextBookmark>()
-  /** Ids with pending changes, oldest first. */
+  /** Keys with pending changes, oldest first. */
   readonly waiting = new Set<string>()
-  /** The ids whose last edit the service refused. */
+  /** The keys whose last edit the service refused. */
   readonly quarantined = new Set<string>()
   readonly held = new Set<string>()
   readonly unreadable = new Set<string>()
-  /** Ids with conflicts that nobody has resolved. */
+  /** Keys with conflicts that nobody has resolved. */
   readonly conflicted = new Set<string>()
   /** Errors that came from the store: browsers have a dozen names for its faults. */
   readonly faults = new WeakSet<object>()
@@ -49,6 +55,7 @@ export class Replica {
 
   constructor(parts: Parts) {
     this.#parts = parts
+    this.lives = { bookmark: this.live, group: new Map(), history: new Map() }
     this.meta = newMeta(parts.userId)
   }
 
@@ -140,9 +147,29 @@ export class Replica {
     this.#closed.abort(new DOMException('The sync was stopped', 'AbortError'))
   }
 
+  /**
+   * Stores these types from now on: everything is pulled of those that are added, and the rows of others are removed. A type
+   * stays until its edits are confirmed.
+   */
+  async takeTypes(wanted: readonly EntityType[]): Promise<void> {
+    const remaining = () => new Set([...wanted, ...[...this.waiting].map(typeOf)])
+    if (isEqual(typesIn(this.meta), inOrder(remaining()))) return
+    const strays = () => [...this.rows.keys()].filter((key) => !remaining().has(typeOf(key)))
+    await this.commit(strays, 'remote', (draft) => {
+      for (const key of strays()) draft.set(blankRow(key))
+      const types = inOrder(remaining())
+      const { added, cursor } = draft.meta
+      const isPulled = (type: EntityType) => typesIn(draft.meta).includes(type) && !added?.types.includes(type)
+      const missing = cursor > 0 ? types.filter((type) => !isPulled(type)) : []
+      const since = missing.every((type) => added?.types.includes(type)) ? (added?.since ?? 0) : 0
+      draft.setMeta({ types, added: missing.length > 0 ? { types: missing, since } : undefined })
+    })
+  }
+
   /** Clears this copy in memory; the store stays as it is. */
   forget(): void {
-    for (const all of Object.values(this)) if (all instanceof Map || all instanceof Set) all.clear()
+    const all = [...Object.values(this), ...Object.values(this.lives)]
+    for (const part of all) if (part instanceof Map || part instanceof Set) part.clear()
     this.meta = newMeta(this.#parts.userId)
   }
 
@@ -265,13 +292,16 @@ export class Replica {
       const isSame = before.data_hash === after.data_hash || isEqual(before.bookmark, after.bookmark)
       if (!isSame || before.timestamp !== after.timestamp) touched.push(row.id)
       if (isSame) return
-      if (after.bookmark) this.live.set(row.id, after.bookmark)
-      else this.live.delete(row.id)
+      const live = this.lives[typeOf(row.id)]
+      if (after.bookmark) live.set(idOf(row.id), after.bookmark)
+      else live.delete(idOf(row.id))
       changed.push(row.id)
     }
     await paced(rows, adoptRow, this.#closed.signal)
     await paced([...gone].map(blankRow), adoptRow, this.#closed.signal)
-    await this.#parts.tree.update(this, touched, this.#closed.signal)
+    for (const tree of this.#parts.trees) {
+      await tree.update(this, keysOfType(touched, tree.type).map(idOf), this.#closed.signal)
+    }
     this.meta = meta
     return changed
   }
@@ -282,11 +312,26 @@ export class Replica {
     { conflicts = [], errors = [] }: { conflicts?: readonly Conflict[]; errors?: readonly SyncEvents['error'][] } = {},
   ): void {
     const { emitter, onChange } = this.#parts
-    if (seen.length > 0) emitter.emit('change', { ids: seen, origin })
+    for (const type of entityTypes) {
+      const ids = keysOfType(seen, type).map(idOf)
+      if (ids.length > 0) emitter.emit(changeOf[type], { ids, origin })
+    }
     for (const conflict of conflicts) emitter.emit('conflict', conflict)
     for (const error of errors) emitter.emit('error', error)
     onChange()
   }
+}
+
+/** The event that tells of a type's changes. */
+export const changeOf = { bookmark: 'change', group: 'groups', history: 'history' } as const
+
+function inOrder(types: ReadonlySet<EntityType>): EntityType[] {
+  return entityTypes.filter((type) => types.has(type))
+}
+
+/** The entity types that are stored. */
+export function typesIn({ types = ['bookmark'] }: Readonly<Meta>): readonly EntityType[] {
+  return types
 }
 
 function keep(set: Set<string>, id: string, isIn: boolean): void {
@@ -345,7 +390,7 @@ export class Draft {
 
   /** Keeps and reports an edit of this row that lost. */
   lose(row: Row, lost: Omit<Conflict, 'id'>): void {
-    const conflict = { id: row.id, ...lost }
+    const conflict = { ...nameOf(row.id), ...lost }
     this.conflicts.push(conflict)
     this.set(keepConflict(row, conflict))
   }

@@ -1,5 +1,6 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { paced } from '../../timing/paced.ts'
+import { typeOf } from './key.ts'
 import type { Meta, Row, Stored, Version, Waiting } from './store.ts'
 
 /** A row as the user sees it. */
@@ -38,6 +39,11 @@ export async function completed({ meta, rows: stored }: Stored): Promise<Stored>
 
 export function blankMeta(userId: string): Meta {
   return { userId, cursor: 0, clockOffset: 0, lastTick: 0, lastSync: 0, guarding: false }
+}
+
+/** True of a record that the service may have, because its type was added to the store and was not pulled yet. */
+export function isUnknownYet({ id, version }: Row, { added }: Readonly<Meta>): boolean {
+  return !version && added !== undefined && added.types.includes(typeOf(id))
 }
 
 /** All ids under which this store has made edits. */

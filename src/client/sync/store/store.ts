@@ -1,5 +1,5 @@
 import type { components } from '../../../../generated/client.ts'
-import type { PlaintextBookmark } from '../../bookmark.ts'
+import type { EntityType, PlaintextBookmark } from '../../bookmark.ts'
 import type { Conflict } from './emitter.ts'
 
 /** A version of a bookmark, in plaintext. */
@@ -80,8 +80,9 @@ export interface Unreadable {
   key?: string | undefined
 }
 
-/** Everything known about one bookmark. Rows are never changed in place. */
+/** Everything known about one bookmark, or a record of another type. Rows are never changed in place. */
 export interface Row {
+  /** A bookmark's id. Of other types, the type, a tab and the id. */
   readonly id: string
   /** The newest version that the service is known to have. */
   readonly version: Version | null
@@ -109,6 +110,10 @@ export interface Meta {
   cursor: number
   /** The history of the service that the cursor belongs to: it is another one after a recovery. Undefined: not known yet. */
   epoch?: string
+  /** The entity types that are stored. Undefined: bookmarks alone. */
+  types?: readonly EntityType[] | undefined
+  /** Types that were added, and of which everything up to the cursor was pulled only as far as `since`. */
+  added?: { readonly types: readonly EntityType[]; readonly since: number } | undefined
   /** True if the browser has emptied the store, and not everything was pulled again. The rows are then newer than the cursor. */
   isIncomplete?: boolean
   /** The service's time minus this device's (ms). */
@@ -156,6 +161,11 @@ export class StoreEmptiedError extends Error {
 export interface Store {
   /** True if other tabs may use the same store: the engine then takes turns with them. */
   readonly shared: boolean
+  /**
+   * Called before anything else if there will be rows of other types than bookmarks: earlier versions of this package, which
+   * would take them for bookmarks, must not open the store any more.
+   */
+  holdTypes?(): void
   /** Has the listener called when a newer version of the app takes it over; only for stores that others may use meanwhile. */
   onOutdated?(listener: () => void): void
   load(): Promise<Stored>

@@ -34,7 +34,7 @@ export class Selections {
 
   constructor(emitter: Emitter) {
     // First among the listeners, so that the app's own already read new values. `refresh` follows.
-    for (const event of ['change', 'conflict'] as const) {
+    for (const event of ['change', 'groups', 'history', 'conflict'] as const) {
       emitter.on(event, () => {
         this.#revision++
       })

@@ -1,13 +1,20 @@
 import { findParents, inOrder, isFolder, type Parents, parentOf, type TreeNode } from '../../bookmark/tree.ts'
+import type { EntityType } from '../../bookmark.ts'
 import { paced } from '../../timing/paced.ts'
+import { rowKey } from '../store/key.ts'
 import type { Replica } from '../store/replica.ts'
 import { viewOf } from '../store/row.ts'
 
 /** The tree, brought up to date with each change of the replica. Folders in which nothing has changed remain the same objects. */
 export class TreeCache {
+  readonly type: EntityType
   #top: TreeNode[] = []
   #nodes = new Map<string, TreeNode>()
   #parents: Parents = new Map()
+
+  constructor(type: EntityType) {
+    this.type = type
+  }
 
   /** The tree after the last complete change. */
   read(): TreeNode[] {
@@ -23,10 +30,15 @@ export class TreeCache {
    * Takes over bookmarks that may have another place or content, in a time that depends on their number and on the folders
    * that contain them. Lets the page respond, and shows nothing of it until all is done.
    */
-  async update({ live, rows }: Replica, ids: readonly string[], signal: AbortSignal): Promise<void> {
+  async update(
+    { lives, rows }: Pick<Replica, 'lives' | 'rows'>,
+    ids: readonly string[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const live = lives[this.type]
     const update = new TreeUpdate({ top: this.#top, nodes: this.#nodes, parents: this.#parents })
     await paced(ids, (id) => update.take(id, live.get(id)), signal)
-    update.findParents((id) => viewOf(rows.get(id)).timestamp)
+    update.findParents((id) => viewOf(rows.get(rowKey(id, this.type))).timestamp)
     await paced(update.changed.keys(), (id) => update.move(id), signal)
     update.renewFolders()
     if (update.changed.size === 0) return

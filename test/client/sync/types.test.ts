@@ -1,0 +1,292 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import t, { type Test } from 'tap'
+import { indexedDbStore, type PlaintextBookmark } from '../../../src/client/index.ts'
+import { fileStore } from '../../../src/client/node/file-store.ts'
+import { bookmark, type Device, openPeople, openVault, send, shown, sync } from './device.ts'
+import { changesOf, down, refused, up } from './network.ts'
+import { disks, once } from './stores.ts'
+
+/** Tab groups and history beside the bookmarks, in one sync. */
+
+const people = await openPeople()
+const all = ['bookmark', 'group', 'history'] as const
+const withAll = { types: all }
+
+function group(id: string, title: string, fields: Partial<PlaintextBookmark> = {}): PlaintextBookmark {
+  return { id, title, source: 'groups', ...fields }
+}
+
+function entry(id: string, minutes: readonly number[], fields: Partial<PlaintextBookmark> = {}): PlaintextBookmark {
+  const visits = minutes.map((minute) => `2026-11-21T08:${minute}:00.000Z`).reverse()
+  const [dateVisited = '', dateAdded = ''] = [visits[0], visits.at(-1)]
+  const url = `https://example.org/${id}`
+  return { id, title: id, source: 'history', url, dateAdded, dateVisited, visits, visitCount: visits.length, ...fields }
+}
+
+/** The titles of all three types. */
+function all3({ sync: { bookmarks, groups, history } }: Device) {
+  return [bookmarks(), groups.records(), history.records()].map((map) =>
+    [...map.values()].map(({ title }) => title).sort(),
+  )
+}
+
+async function open(t: Test) {
+  const { person, a, b } = await people.open(t, { a: withAll, b: withAll })
+  return { person, a, b }
+}
+
+t.test(
+  'Records of three types under one id are three, and arrive; a device that wants bookmarks has those alone',
+  async (t) => {
+    const { person, a, b } = await open(t)
+    const c = person.device('c')
+    a.network.fate = down
+    await a.sync.put(bookmark('x', 'mark'))
+    await a.sync.groups.put([
+      group('x', 'group', { color: 'blue' }),
+      group('y', 'tab', { url: 'https://a.example', parentId: 'x' }),
+    ])
+    await a.sync.history.put(entry('x', [10]))
+    t.same(all3(a), [['mark'], ['group', 'tab'], ['x']], 'at once, without a network')
+    t.match([a.sync.isWaiting('y'), a.sync.groups.isWaiting('y'), a.sync.status().waiting], [false, true, 4])
+    a.network.fate = up
+    await sync(a, b, c)
+    t.same([all3(b), all3(c)], [all3(a), [['mark'], [], []]])
+    t.same([(await c.store.load()).rows.map(({ id }) => id), c.errors], [['x'], []], 'nothing else is stored')
+    t.match(b.sync.groups.tree(), [{ bookmark: { id: 'x', color: 'blue' }, children: [{ bookmark: { id: 'y' } }] }])
+    t.same(b.sync.groups.contents('x'), ['y'])
+    t.same([b.sync.tree().length, b.sync.history.get('x')?.position], [1, undefined])
+
+    await b.sync.groups.put(group('z', 'second'))
+    await b.sync.groups.move('z', { before: 'x' })
+    await b.sync.groups.update('x', { title: 'renamed' })
+    await b.sync.history.remove('x')
+    await b.sync.remove('x')
+    await sync(b, a, c)
+    t.same([all3(a), shown(c)], [[[], ['renamed', 'second', 'tab'], []], {}])
+    t.same(a.sync.groups.contents(), ['z', 'x'])
+    const found = await a.sync.groups.search('tab')
+    t.same([found.map(({ id }) => id), await a.sync.search('tab')], [['y'], []])
+    t.same(a.sync.conflicts(), [])
+  },
+)
+
+t.test('Changes of a type are told by its own event, and selections and other tabs follow them', async (t) => {
+  const { a, b } = await open(t)
+  const heard: unknown[] = []
+  a.sync.on('groups', (event) => heard.push(['groups', event]))
+  a.sync.on('history', (event) => heard.push(['history', event]))
+  const tabs = a.sync.select(({ groups }) => groups.contents('g'))
+  let told = 0
+  tabs.subscribe(() => told++)
+  await b.sync.groups.put([group('g', 'work'), group('x', 'tab', { url: 'https://a.example', parentId: 'g' })])
+  await b.sync.history.put(entry('h', [10]))
+  await sync(b, a)
+  t.same(heard, [
+    ['groups', { ids: ['g', 'x'], origin: 'remote' }],
+    ['history', { ids: ['h'], origin: 'remote' }],
+  ])
+  t.same([a.changes, tabs.read(), told], [[], ['x'], 1])
+})
+
+t.test(
+  'Visits made on two devices are added up without a conflict; a title may be one, which names its type',
+  async (t) => {
+    const { person, a, b } = await open(t)
+    await a.sync.history.put(entry('h', [10]))
+    await sync(a, b)
+    await a.sync.history.put(entry('h', [10, 12], { title: 'of a' }))
+    await person.world.pass(1000)
+    await b.sync.history.put(entry('h', [10, 11], { title: 'of b' }))
+    await sync(b, a, b, a)
+    const merged = entry('h', [10, 11, 12], { title: 'of b' })
+    t.same([a.sync.history.get('h'), b.sync.history.get('h')], [merged, merged])
+    const conflict = {
+      id: 'h',
+      entityType: 'history',
+      fields: ['title'],
+      mine: { title: 'of a' },
+      theirs: { title: 'of b' },
+    }
+    t.match([a.sync.conflicts(), b.sync.conflicts()], [[conflict], []])
+    await a.sync.resolve(a.sync.conflicts()[0] as never, 'mine')
+    await sync(a, b)
+    t.match([b.sync.history.get('h'), a.sync.conflicts()], [{ ...merged, title: 'of a' }, []])
+  },
+)
+
+t.test('What a type does not take is refused before anything is stored', async (t) => {
+  const { person, a } = await open(t)
+  const c = person.device('c', { types: ['bookmark', 'history'] })
+  await t.rejects(c.sync.groups.put(group('x', '')), RangeError("The sync's types lack group"))
+  await t.rejects(c.sync.groups.move('x', {}), RangeError)
+  await t.rejects(a.sync.groups.put(bookmark('x', '')), { name: 'RecordError', fault: 'malformed' })
+  await a.sync.history.put(entry('x', [10]))
+  await t.rejects(a.sync.history.update('x', { source: 'groups' }), { name: 'RecordError', fault: 'malformed' })
+  await t.rejects(a.sync.put({ ...group('history\tx', ''), source: 'history' }), {
+    name: 'RecordError',
+    fault: 'invalid-id',
+  })
+  t.throws(() => person.device('d', { types: ['tab' as never] }), RangeError)
+})
+
+t.test('Refused edits and faults name their type', async (t) => {
+  const { a, b } = await open(t)
+  a.network.fate = refused
+  await a.sync.groups.put(group('x', 'one'))
+  await sync(a)
+  const [edit] = a.sync.quarantined()
+  t.match(edit, { id: 'x', entityType: 'group', reason: 'quota' })
+  t.match(a.errors, [{ id: 'x', entityType: 'group' }])
+  a.network.fate = up
+  await a.sync.retryQuarantined(edit as never)
+  await sync(a, b)
+  t.same(b.sync.groups.get('x')?.title, 'one')
+})
+
+t.test('Many tabs and entries may be deleted at once; only deletes of bookmarks wait for an answer', async (t) => {
+  const { a, b } = await open(t)
+  const ids = Array.from({ length: 20 }, (_, index) => `${index}`)
+  await a.sync.history.put(ids.map((id) => entry(id, [10])))
+  await a.sync.groups.put(ids.map((id) => group(id, '')))
+  await send(
+    a,
+    ids.map((id) => bookmark(id, id)),
+    b,
+  )
+  await a.sync.history.remove(ids)
+  await a.sync.groups.remove(ids)
+  await a.sync.remove(ids)
+  await sync(a, b)
+  t.same(
+    all3(b).map(({ length }) => length),
+    [20, 0, 0],
+  )
+  t.match(b.sync.status().heldDeletions, { count: 20 })
+})
+
+for (const [name, makeDisk] of Object.entries(disks)) {
+  t.test(
+    `A type that is added later is pulled from the start, others are not again; one that is dropped goes (${name})`,
+    async (t) => {
+      const { person, a } = await open(t)
+      const disk = makeDisk()
+      await send(a, [bookmark('x', 'mark'), bookmark('y', 'why')])
+      await a.sync.history.put([entry('h', [10]), entry('i', [11])])
+      await a.sync.groups.put(group('g', 'group'))
+      await sync(a)
+      let b = person.device('b', { disk })
+      const reopen = async (types: typeof all | readonly ['bookmark'] | readonly ['bookmark', 'history']) => {
+        await b.sync.stop()
+        b = person.device('b', { disk, types })
+      }
+      await sync(b)
+      await reopen(['bookmark', 'history'])
+      // Made before it knows what there is.
+      await b.sync.history.put(entry('h', [12]))
+      await b.sync.history.put(entry('j', [12]))
+      b.network.fate = async (call) => (call.name === 'pull' && b.network.calls.length === 2 ? down(call) : up(call))
+      await b.sync.syncNow().catch(() => {})
+      await reopen(['bookmark', 'history'])
+      await sync(b)
+      t.same(all3(b), [['mark', 'why'], [], ['h', 'i', 'j']])
+      t.same(b.sync.history.get('h')?.visits?.length, 2, 'merged with what was made before')
+      t.same(
+        b.changes.map(({ origin }) => origin),
+        ['local'],
+        'bookmarks are read, and not again received',
+      )
+
+      b.network.fate = down
+      await b.sync.history.update('i', { title: 'unsent' })
+      await reopen(['bookmark'])
+      await sync(b)
+      t.same(all3(b), [['mark', 'why'], [], ['h', 'j', 'unsent']], 'until it is sent')
+      await reopen(['bookmark'])
+      await sync(b, a)
+      t.same([all3(b), (await b.store.load()).rows.length], [[['mark', 'why'], [], []], 2])
+      t.ok(a.sync.history.get('i')?.title === 'unsent')
+
+      await reopen(all)
+      await sync(b)
+      t.same(all3(b), all3(a))
+      t.equal(b.sync.deviceId, 'b', "its own earlier entries are not another device's")
+      t.same([b.errors, b.mended, b.conflicts, a.conflicts, b.sync.status().waiting], [[], [], [], [], 0])
+    },
+  )
+}
+
+t.test('An earlier version of the app does not open a store with other types, and this one opens both', async (t) => {
+  const { person } = await open(t)
+  const disk = indexedDbStore
+  const name = `encrypted-bookmark-sync-${person.user.userId}`
+  const versionOf = async () => (await indexedDB.databases()).find((one) => one.name === name)?.version
+  const marks = person.device('a', { disk })
+  await send(marks, bookmark('x', 'mark'))
+  t.equal(await versionOf(), 2, 'as before, without them')
+  const every = person.device('a', { disk, types: all })
+  await every.sync.history.put(entry('h', [10]))
+  t.equal(await versionOf(), 3)
+  const opening = indexedDB.open(name, 2)
+  await once(opening, 'error')
+  t.match(opening.error, { name: 'VersionError' })
+  t.same(marks.errors, [], 'a tab of this version goes on')
+  await marks.sync.put(bookmark('y', 'why'))
+  await every.sync.put(bookmark('z', 'zed'))
+  const again = person.device('a', { disk })
+  await again.sync.start()
+  t.same(shown(again), { x: 'mark', y: 'why', z: 'zed' })
+
+  const path = join(t.testdir(), 'a.db')
+  for (const [holds, version] of [
+    [false, 0],
+    [true, 1],
+    [false, 1],
+  ]) {
+    const store = fileStore(path)
+    if (holds) store.holdTypes?.()
+    t.same(await store.load(), { meta: undefined, rows: [] })
+    store.close()
+    const file = new DatabaseSync(path)
+    t.match(file.prepare('pragma user_version').get(), { user_version: version })
+    file.close()
+  }
+})
+
+t.test('A rotation encrypts all three types anew', async (t) => {
+  const { vault, sealed, device } = await openVault(t)
+  const [a, b] = [device('a', withAll), device('b', withAll)]
+  await a.sync.groups.put(group('x', 'group'))
+  await a.sync.history.put(entry('x', [10]))
+  await send(a, bookmark('x', 'mark'), b)
+  const keys = await vault.rotate()
+  await a.sync.adoptKeys(keys)
+  await b.sync.adoptKeys(keys)
+  await sync(b)
+  t.same(all3(b), [['mark'], ['group'], ['x']])
+  t.same([b.changes.length, b.conflicts, b.errors], [1, [], []])
+  t.same(await sealed(keys), [3, 0])
+})
+
+t.test('In a full account the oldest history makes room for bookmarks, and for newer visits', async (t) => {
+  const { a, b } = await open(t)
+  const ids = Array.from({ length: 40 }, (_, index) => `h${index + 10}`)
+  await a.sync.history.put(ids.map((id, index) => entry(id, [index + 10])))
+  await sync(a)
+  let room = 0
+  a.network.fate = async (call) => {
+    const changes = changesOf(call)
+    const deletes = changes.filter(({ operation }) => operation === 'delete').length
+    const needed = changes.length - deletes
+    if (needed > room) return refused(call)
+    room += deletes - needed
+    return up(call)
+  }
+  await a.sync.put([bookmark('x', 'one'), bookmark('y', 'two')])
+  await a.sync.history.put(entry('new', [55]))
+  await a.sync.history.put(entry('old', [5]))
+  await sync(a, b)
+  t.same([a.sync.quarantined(), shown(b)], [[], { x: 'one', y: 'two' }])
+  t.same([...b.sync.history.records().keys()].sort(), [...ids.slice(10), 'new', 'old'].sort())
+})
