@@ -1,8 +1,9 @@
 import { createClient } from '../../../src/client/api/client.ts'
-import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
+import type { EntityType, PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import type { Keys } from '../../../src/client/crypto/keys.ts'
 import { RecordError, StorageFullError, UnsentChangesError } from '../../../src/client/errors.ts'
 import { createSync } from '../../../src/client/sync/create-sync.ts'
+import { entityTypes } from '../../../src/client/sync/store/key.ts'
 import { isBlank, viewOf } from '../../../src/client/sync/store/row.ts'
 import { type Meta, type Row, type Store, StoreEmptiedError } from '../../../src/client/sync/store/store.ts'
 import { createTabs, type TabMessage, type TabsPlatform } from '../../../src/client/sync/store/tabs.ts'
@@ -17,6 +18,7 @@ import { Browser } from '../sync/tab-locks.ts'
 import type { VaultKeys } from '../sync/vault-keys.ts'
 import type { Dice } from './dice.ts'
 import type { Ledger } from './ledger.ts'
+import { keyed, keyedConflict, mixed } from './mixed.ts'
 import { type Line, type PushAnswer, type PushBody, Wire } from './wire.ts'
 
 interface Parts {
@@ -33,6 +35,8 @@ interface Parts {
   onPush(body: PushBody, answer: PushAnswer, by: Device): void
   /** The service's. */
   epoch(): string
+  /** True if there are tab groups and history. */
+  isMixed: boolean
   fail(what: string, details: unknown): void
 }
 
@@ -75,6 +79,8 @@ export class Device {
   readonly open = new Map<object, { what: string; tab: Tab }>()
   /** `leaving`: a sign-out is under way. */
   session: 'in' | 'leaving' | 'out' | 'expired' = 'out'
+  /** What its app wants. */
+  types: readonly EntityType[] | undefined
   readonly #parts: Parts
   readonly #locks = new Browser()
   readonly #air = new Air()
@@ -91,6 +97,7 @@ export class Device {
     this.id = id
     this.skewMs = skewMs
     this.#isShared = isShared
+    if (parts.isMixed) this.types = entityTypes
     this.disk = new Disk(dice, parts.ledger, original?.disk)
     this.line = {
       app,
@@ -139,23 +146,25 @@ export class Device {
   }
 
   openTab(): void {
-    const { userId, world, dice, ledger, fail } = this.#parts
+    const { userId, world, dice, ledger, fail, isMixed } = this.#parts
     const { store, kill } = this.disk.open({ shared: this.#isShared })
     const { locks, kill: releaseLocks } = this.#locks.tab()
     const channel = this.#air.port()
     const wire = new Wire(this.line)
     this.wires.push(wire)
-    const sync = createSync({
+    const created = createSync({
       client: createClient({ baseUrl: 'http://localhost', deviceId: this.madeAs, fetch: wire.fetch }),
       keys: copyOf(this.#keys),
       userId,
       deviceId: this.madeAs,
       store,
+      types: this.types,
       tabs: this.#isShared ? createTabs(userId, { locks, channel }) : undefined,
       webSocket: wire.openSocket,
       clock: world.clock(() => this.skewMs),
       random: dice.roll,
     })
+    const sync = isMixed ? mixed(created) : created
     const tab: Tab = {
       sync,
       wire,
@@ -210,6 +219,7 @@ export class Device {
     if (!isSent || this.disk.isEmpty) return undefined
     const traits = { skewMs: this.skewMs, isShared: this.#isShared, isOlder: false }
     const twin = new Device(this.#parts, `${this.id} copy`, traits, this)
+    twin.types = this.types
     // It has data, and has not signed out.
     twin.session = 'expired'
     await twin.signIn()
@@ -274,8 +284,12 @@ export class Device {
   }
 
   stored(): Map<string, PlaintextBookmark> {
-    const shown = [...this.disk.rows.values()].flatMap((row) => viewOf(row).bookmark ?? [])
-    return new Map(shown.map((bookmark) => [bookmark.id, bookmark]))
+    return new Map(
+      [...this.disk.rows].flatMap(([key, row]) => {
+        const { bookmark } = viewOf(row)
+        return bookmark ? [[key, keyed(bookmark, key)]] : []
+      }),
+    )
   }
 
   #stay(): void {
@@ -414,7 +428,7 @@ class Disk {
     for (const row of rows) {
       if (isBlank(row)) this.rows.delete(row.id)
       else this.rows.set(row.id, row)
-      for (const conflict of row.conflicts) this.#ledger.keep(conflict)
+      for (const conflict of row.conflicts) this.#ledger.keep(keyedConflict(conflict))
     }
     this.meta = { ...meta }
     this.isEvicted = false

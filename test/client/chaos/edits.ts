@@ -3,6 +3,7 @@ import { settled } from '../sync/clock.ts'
 import type { Device, Tab } from './device.ts'
 import type { Happening } from './events.ts'
 import { newerOf, withNewer } from './ledger.ts'
+import { sourceOf } from './mixed.ts'
 import type { Run } from './run.ts'
 
 /** Ids that several devices may give to a bookmark of their own. */
@@ -11,7 +12,8 @@ const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
 export const edits = {
   put(run, device, tab) {
     const { dice } = run
-    return putOne(run, device, tab, dice.happens(0.3) ? dice.pick(ids) : (anId(run, tab) ?? dice.pick(ids)))
+    const isNew = dice.happens(0.3)
+    return putOne(run, device, tab, (isNew ? undefined : anId(run, tab)) ?? run.anyKey(dice.pick(ids)))
   },
 
   async move(run, device, tab) {
@@ -19,7 +21,7 @@ export const edits = {
     const { dice, ledger } = run
     const id = anId(run, tab)
     if (id === undefined) return
-    const parentId = dice.happens(0.3) ? undefined : anId(run, tab)
+    const parentId = dice.happens(0.3) ? undefined : anId(run, tab, id)
     const before = dice.happens(0.5) ? anId(run, tab) : undefined
     run.note(`${id} into ${parentId}`)
     const answer = ledger.begin(device.id, id, { parentId } as Partial<PlaintextBookmark>, tab.sync.get(id))
@@ -51,7 +53,7 @@ export const edits = {
     await editable(device)
     const { dice, ledger } = run
     const { backup } = run
-    run.backup ??= [...tab.sync.bookmarks().values()]
+    run.backup ??= [...tab.sync.bookmarks().values()].filter(({ source }) => source === 'bookmarks')
     const bookmarks = (backup ?? []).filter(() => dice.happens(0.3))
     const overwrite = dice.happens(0.5)
     run.note(`${bookmarks.map(({ id }) => id).join(' ')}${overwrite ? ' over all' : ''}`)
@@ -192,8 +194,14 @@ export async function putOne(run: Run, device: Device, tab: Tab, id: string): Pr
   const saw = tab.sync.get(id)
   const patch = aPatch(run, tab, saw)
   run.note(`${id} ${Object.keys(patch).join(' ')}`)
-  const base = saw ?? { id, source: 'bookmarks' as const, title: '' }
-  follow(device, tab, 'put', tab.sync.put({ ...base, ...patch }), run.ledger.begin(device.id, id, patch, saw))
+  const base: PlaintextBookmark = saw ?? { id, source: sourceOf(id), title: '' }
+  const visited = base.source === 'history' ? withVisit(base, run.world.time) : base
+  follow(device, tab, 'put', tab.sync.put({ ...visited, ...patch }), run.ledger.begin(device.id, id, patch, saw))
+}
+
+function withVisit({ visits = [], visitCount = 0, ...entry }: PlaintextBookmark, now: number): PlaintextBookmark {
+  const visit = new Date(now).toISOString()
+  return { ...entry, visits: [...new Set([visit, ...visits])].slice(0, 20), visitCount: visitCount + 1 }
 }
 
 function saveForm(
@@ -214,7 +222,8 @@ async function removeSome(run: Run, device: Device, tab: Tab, most: number): Pro
   const { dice, ledger } = run
   const shown = [...tab.sync.bookmarks().keys()]
   const from = dice.below(shown.length || 1)
-  const chosen = shown.slice(from, from + most)
+  // All or none, so of one type.
+  const chosen = shown.slice(from, from + most).filter((id) => sourceOf(id) === sourceOf(shown[from] as string))
   run.note(chosen.join(' '))
   const answers = chosen.map((id) => ledger.begin(device.id, id, null, tab.sync.get(id)))
   follow(device, tab, 'remove', tab.sync.remove(chosen), (outcome) => {
@@ -241,15 +250,17 @@ export async function editable({ open, tabs }: Device): Promise<void> {
   if (open.size > 0 || tabs.length > 1) await settled()
 }
 
-function anId({ dice }: Run, { sync }: Tab): string | undefined {
-  const shown = [...sync.bookmarks().keys()]
+/** @param beside of the same type as this one */
+function anId({ dice }: Run, { sync }: Tab, beside?: string): string | undefined {
+  const all = [...sync.bookmarks().keys()]
+  const shown = beside === undefined ? all : all.filter((id) => sourceOf(id) === sourceOf(beside))
   return shown.length > 0 ? dice.pick(shown) : undefined
 }
 
 function aPatch(run: Run, tab: Tab, saw: PlaintextBookmark | undefined): Partial<PlaintextBookmark> {
   const { dice } = run
   if (!saw) return newContent(run)
-  if (dice.happens(0.2)) return { parentId: anId(run, tab) ?? 'a' }
+  if (dice.happens(0.2)) return { parentId: anId(run, tab, saw.id) ?? 'a' }
   const { title, url, description } = newContent(run)
   if (dice.happens(0.15)) return withNewer({ ...newerOf(saw), [dice.pick(['two', 'three'])]: run.unique('n') })
   return dice.pick([{ title }, { title }, { description }, { title, description }, ...(url ? [{ url }] : [])])

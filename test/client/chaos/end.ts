@@ -1,4 +1,5 @@
 import type { PlaintextBookmark, TreeNode } from '../../../src/client/index.ts'
+import { entityTypes } from '../../../src/client/sync/store/key.ts'
 import { settled } from '../sync/clock.ts'
 import type { Device } from './device.ts'
 import { approveShown } from './edits.ts'
@@ -39,7 +40,14 @@ async function quietTime(run: Run): Promise<void> {
   // What a killed tab has sent may arrive after all others have asked for the last time.
   const isUnderWay = ({ session, wires }: Device) => session === 'leaving' || wires.some(({ late }) => late > 0)
   for (let waited = 0; devices.some(isUnderWay) && waited < patienceMs; waited += stepMs) await world.pass(stepMs)
-  for (const device of devices) if (device.session !== 'in') await device.signIn()
+  for (const device of devices) {
+    if (device.types && device.types !== entityTypes) {
+      device.types = entityTypes
+      device.crash()
+      device.openTab()
+    }
+    if (device.session !== 'in') await device.signIn()
+  }
   for (const device of devices) device.unlock()
   await world.pass(stepMs)
   for (const device of devices) await liftRefusals(run, device)

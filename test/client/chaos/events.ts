@@ -1,3 +1,4 @@
+import { entityTypes } from '../../../src/client/sync/store/key.ts'
 import { settled, turns } from '../sync/clock.ts'
 import type { Device, Tab } from './device.ts'
 import { approveLate, editable, edits, exchange, putOne } from './edits.ts'
@@ -53,7 +54,11 @@ export const weights = {
   unlock: 5,
   backUp: 4,
   restore: 4,
+  types: 4,
 }
+
+/** The same for a run with bookmarks alone. */
+export const unmixed = { ...weights, types: 0 }
 
 export type EventName = keyof typeof weights
 
@@ -164,8 +169,9 @@ export const events: Record<EventName, Happening> = {
   freeDisk(_, { disk }) {
     disk.isFull = false
   },
-  quota(_, { line }) {
+  quota({ ledger }, { line }) {
     line.isOverQuota = true
+    ledger.isFull = true
   },
   noQuota(_, { line }) {
     line.isOverQuota = false
@@ -186,7 +192,7 @@ export const events: Record<EventName, Happening> = {
   },
 
   refuse(run, { line }, tab) {
-    const [id] = run.dice.happens(0.5) ? tab.sync.bookmarks().keys() : ['a']
+    const [id] = run.dice.happens(0.5) ? tab.sync.bookmarks().keys() : [run.anyKey('a')]
     if (id) line.refused.add(id)
   },
   accept(_, { line }) {
@@ -232,4 +238,11 @@ export const events: Record<EventName, Happening> = {
 
   backUp: (run) => run.backUp(),
   restore: (run) => run.restore(),
+  /** The app wants other types from now on. */
+  types({ dice }, device) {
+    if (device.session === 'leaving' || device.disk.isEvicted) return
+    device.types = dice.pick([entityTypes, ['bookmark', 'group'], ['bookmark'], ['history']])
+    device.crash()
+    device.openTab()
+  },
 }

@@ -1,4 +1,5 @@
 import type { PlaintextBookmark, SyncEvents } from '../../../src/client/index.ts'
+import { typeOf } from '../../../src/client/sync/store/key.ts'
 
 const fields = ['title', 'url', 'description', 'parentId'] as const
 /** Each tag is a field of its own, and so is what is inside the field that only newer versions know. */
@@ -51,6 +52,8 @@ export class Ledger {
   /** Bookmarks that may have been overwritten as a whole: by an earlier version of the client, or after the service went back. */
   readonly #overwritten = new Set<string>()
   readonly #wrong: unknown[] = []
+  /** True if the account was full, so that devices may have deleted history. */
+  isFull = false
   /** All members that were ever given. */
   readonly #members = new Set<Field>()
 
@@ -234,6 +237,10 @@ export class Ledger {
     ]
   }
 
+  #mayMakeRoom(id: string): boolean {
+    return this.isFull && typeOf(id) === 'history'
+  }
+
   /** True if it reached the service from its device, which may have made the same edit before. */
   #isHeld(entry: Entry): boolean {
     return (this.#held.get(ownKey(entry.device, keyOf(entry))) ?? -1) > entry.order
@@ -244,7 +251,10 @@ export class Ledger {
     const byId = Map.groupBy(counted, ({ id }) => id)
     const isOthers = (one: Entry) => byId.get(one.id)?.some(({ device }) => device !== one.device)
     const isExcused = (one: Entry) =>
-      one.excuse || (one.takesBack && this.#repeated.has(one.id)) || (one.yields && isOthers(one))
+      one.excuse ||
+      this.#mayMakeRoom(one.id) ||
+      (one.takesBack && this.#repeated.has(one.id)) ||
+      (one.yields && isOthers(one))
     const isKept = (entry: Entry) => isThere(entry) || this.#kept.has(keyOf(entry))
     const accounted = new Set(counted.filter((entry) => isExcused(entry) || isKept(entry)))
     const isFollowed = (entry: Entry) =>
@@ -276,7 +286,7 @@ export class Ledger {
 
   /** A field may lose only to somebody who set that field: not to what the losing value was made on. */
   #undone(id: string, lost: Content, won: Content, names: readonly string[] = []): Field[] {
-    if (this.#repeated.has(id) || this.#overwritten.has(id)) return []
+    if (this.#repeated.has(id) || this.#overwritten.has(id) || this.#mayMakeRoom(id)) return []
     const own = this.#entries.filter((entry) => entry.id === id && entry.outcome !== 'refused')
     const creations = new Set(own.flatMap(({ saw, order }) => (saw ? [] : order))).size
     const isUndone = (field: Field): boolean => {

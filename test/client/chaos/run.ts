@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import { decryptBookmark, type PlaintextBookmark } from '../../../src/client/index.ts'
+import { entityTypes, keyOfChange, rowKey } from '../../../src/client/sync/store/key.ts'
 import type { Schema } from '../../../src/service/db/schema.ts'
 import { beginEpoch } from '../../../src/service/db/tables/epoch.ts'
 import type { TestApp, TestUser } from '../../support/app.ts'
@@ -9,11 +10,12 @@ import { markOf, VaultKeys } from '../sync/vault-keys.ts'
 import { Device } from './device.ts'
 import { Dice } from './dice.ts'
 import { checkEnd } from './end.ts'
-import { events, weights } from './events.ts'
+import { events, unmixed, weights } from './events.ts'
 import { Ledger } from './ledger.ts'
+import { keyed } from './mixed.ts'
 import type { PushAnswer, PushBody } from './wire.ts'
 
-type Sealed = Pick<PushBody['changes'][number], 'entity_id' | 'encrypted_data' | 'data_hash'>
+type Sealed = Pick<PushBody['changes'][number], 'entity_id' | 'entity_type' | 'encrypted_data' | 'data_hash'>
 
 const hourMs = 3_600_000
 let runs = 0
@@ -28,6 +30,8 @@ export class Run {
   readonly devices: Device[]
   readonly journal: string[] = []
   readonly failures: string[] = []
+  /** True if there are tab groups and history. Every third run has them. */
+  readonly isMixed: boolean
   /** What the person has exported. */
   backup: readonly PlaintextBookmark[] | undefined
   readonly #app: TestApp
@@ -41,6 +45,7 @@ export class Run {
   constructor(app: TestApp, user: TestUser, name: string, seed: number, epoch: string) {
     this.#app = app
     this.#epoch = epoch
+    this.isMixed = seed % 3 === 0
     this.dice = new Dice(seed)
     this.user = user
     this.vault = new VaultKeys({ call: async (...request) => (await app.user(name)).call(...request) })
@@ -56,13 +61,14 @@ export class Run {
       dice: new Dice(~seed),
       onSend: ({ changes }: PushBody) => {
         for (const change of changes) this.#checkStamp(change)
-        for (const { entity_id, if_unseen } of changes) if (!if_unseen) this.ledger.overwrite(entity_id)
+        for (const change of changes) if (!change.if_unseen) this.ledger.overwrite(keyOfChange(change))
       },
       onPush: ({ changes }: PushBody, { conflicts }: PushAnswer, by: Device) => {
         const why = new Map(conflicts.map(({ event_id, reason }) => [event_id, reason]))
         for (const change of changes) if (isKept(why.get(change.id))) this.#arrive(change, by)
       },
       epoch: () => this.#epoch,
+      isMixed: this.isMixed,
       fail: (what: string, details: unknown) => this.fail(what, details),
     }
     this.devices = Array.from({ length: dice.between(2, 4) }, (_, index) => {
@@ -76,7 +82,7 @@ export class Run {
     for (const device of this.devices) await device.signIn()
     for (let step = 0; step < steps && this.failures.length === 0; step++) {
       const device = this.dice.pick(this.devices)
-      const name = this.dice.draw(weights)
+      const name = this.dice.draw(this.isMixed ? weights : unmixed)
       this.journal.push(`${device.id} ${name}`)
       if (device.session === 'out') await device.signIn()
       else if (device.tab) await events[name](this, device, device.tab)
@@ -115,6 +121,11 @@ export class Run {
     return `${prefix}${this.#uniques++}`
   }
 
+  /** One of an id, of any type if there are several. */
+  anyKey(id: string): string {
+    return this.isMixed ? rowKey(id, this.dice.pick(entityTypes)) : id
+  }
+
   /** How far ahead a clock is: mostly right, or up to 6 h off. */
   skewMs(): number {
     return this.dice.happens(0.4) ? 0 : Math.round((this.dice.roll() * 12 - 6) * hourMs)
@@ -124,17 +135,13 @@ export class Run {
   async readService(): Promise<Map<string, PlaintextBookmark>> {
     const { changes } = await pullAll(this.user)
     for (const conflict of await this.#conflicts()) {
-      this.ledger.keep({ id: conflict.entity_id, mine: this.#contentOf(conflict) })
+      this.ledger.keep({ id: keyOfChange(conflict), mine: this.#contentOf(conflict) })
     }
     const live = changes.filter(({ operation }) => operation !== 'delete')
     const mark = markOf(this.vault.keys)
     const old = live.filter(({ encrypted_data }) => this.vault.keys.older && !encrypted_data?.startsWith(mark))
-    if (old.length > 0)
-      this.fail(
-        'Under an older key',
-        old.map(({ entity_id }) => entity_id),
-      )
-    return new Map(live.map((event) => [event.entity_id, this.#open(event)]))
+    if (old.length > 0) this.fail('Under an older key', old.map(keyOfChange))
+    return new Map(live.map((event) => [keyOfChange(event), this.#open(event)]))
   }
 
   async #conflicts(): Promise<PushBody['changes']> {
@@ -151,12 +158,14 @@ export class Run {
     return change.operation === 'delete' ? null : this.#open(change)
   }
 
-  #open({ entity_id: id, encrypted_data = '', data_hash = '' }: Sealed): PlaintextBookmark {
-    return decryptBookmark(this.vault.keys, { id, encrypted_data, data_hash })
+  #open({ entity_id: id, entity_type, encrypted_data = '', data_hash = '' }: Sealed): PlaintextBookmark {
+    const record = decryptBookmark(this.vault.keys, { id, encrypted_data, data_hash }, entity_type)
+    return keyed(record, rowKey(id, entity_type))
   }
 
   #arrive(change: PushBody['changes'][number], by: Device): void {
-    const { entity_id: id, device_id } = change
+    const { device_id } = change
+    const id = keyOfChange(change)
     try {
       const content = this.#contentOf(change)
       // An id that a store has taken begins with the one that it had.
@@ -169,7 +178,9 @@ export class Run {
   }
 
   /** Far ahead of the service's time, an edit would beat later ones for hours. */
-  #checkStamp({ entity_id: id, device_id, timestamp, base }: PushBody['changes'][number]): void {
+  #checkStamp(change: PushBody['changes'][number]): void {
+    const { device_id, timestamp, base } = change
+    const id = keyOfChange(change)
     const now = this.world.time
     if (timestamp < now + hourMs + 60_000) return
     // Before the service had anything, there was nobody to win over.

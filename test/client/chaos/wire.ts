@@ -1,5 +1,7 @@
 import { QuotaExceeded } from '../../../generated/errors.ts'
 import type { SendRequest } from '../../../src/client/api/retry.ts'
+import type { EntityType } from '../../../src/client/bookmark.ts'
+import { keyOfChange } from '../../../src/client/sync/store/key.ts'
 import { abortable } from '../../../src/client/timing/clock.ts'
 import type { TestApp } from '../../support/app.ts'
 import { type CookieJar, cookieOf, setCookies } from '../connection.ts'
@@ -51,6 +53,7 @@ export interface PushBody {
   changes: {
     id: string
     entity_id: string
+    entity_type: EntityType
     device_id: string
     operation: string
     timestamp: number
@@ -166,7 +169,7 @@ export class Wire {
       const [status, error] = QuotaExceeded
       return { status, headers: { ...json, 'x-error-code': 'QuotaExceeded' }, text: JSON.stringify({ error }) }
     }
-    if (!changes.some(({ entity_id }) => refused.has(entity_id))) return undefined
+    if (!changes.some((change) => refused.has(keyOfChange(change)))) return undefined
     return { status: 400, headers: { ...json, 'x-error-code': 'BadRequest' }, text: '{"error":"Validation failed"}' }
   }
 
