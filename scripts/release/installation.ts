@@ -70,8 +70,8 @@ export async function layDebian(folder: string, platform: Platform, version: str
     Maintainer: `The maintainers of ${name} <maintainers@example.org>`,
     Section: 'web',
     Priority: 'optional',
-    // The libraries that its Node is linked with, and the program that makes its user.
-    Depends: 'libc6 (>= 2.28), libstdc++6 (>= 8), passwd',
+    // The libraries that the driver of SQLite is linked with, the systemd that has LoadCredential=, the program that makes its user.
+    Depends: 'libc6 (>= 2.34), libstdc++6 (>= 11), systemd (>= 247), passwd',
     Recommends: 'caddy | nginx, ca-certificates',
     Description: `bookmarks in sync, which the operator cannot read\n ${description}`,
   }

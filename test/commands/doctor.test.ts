@@ -451,6 +451,42 @@ t.test('What the unit does not let the service do is told, with the line that le
   t.same(about(await look({ ReadWritePaths: at, User: 'daemon' }), 'unit'), [fine], 'systemd is asked as root')
 })
 
+t.test('What the unit passes on otherwise than ebs does is told, and a unit that does not start', async (t) => {
+  const at = await realpath(await folder(t))
+  await chmod(at, 0o755)
+  const [DATA_DIR, file, SECRET_KEY_FILE] = [join(at, 'data'), join(at, 'environment'), join(at, 'secret_key')]
+  await mkdir(DATA_DIR)
+  await writeFile(file, 'TRUST_PROXY = 2\n#LOG_LEVEL=warn\n')
+  await writeFile(SECRET_KEY_FILE, key(7), { mode: 0o600 })
+  const look = async (Environment: string, more: Env = {}) => {
+    const shown = { User: userInfo().username, EnvironmentFiles: `${file} (ignore_errors=no)`, Environment, ...more }
+    const PATH = await withUnit(t, { ...shown, ReadWritePaths: at })
+    const given = { DATA_DIR, SECRET_KEY_FILE, PORT: String(await freePort()), PATH, TRUST_PROXY: '2' }
+    const { stdout } = await runCommand(t, 'doctor', ['--json', '--unit', 'bookmarks'], { ...given, BACKUP_KEEP: '3' })
+    return about(JSON.parse(stdout) as Finding[], 'unit')
+  }
+  const passed = `TRUST_PROXY=1 SECRET_KEY_FILE=/run/credentials/bookmarks.service/secret_key DATA_DIR=${DATA_DIR}`
+  t.match(await look(`${passed} BACKUP_KEEP=3`), [{ state: 'ok' }], 'the file counts more than Environment=')
+  t.match(await look(passed.replace('SECRET_KEY_FILE=', 'X_FILE=')), [
+    {
+      state: 'error',
+      says: `bookmarks does not pass SECRET_KEY on: ${SECRET_KEY_FILE} is for commands alone`,
+      todo: `LoadCredential=secret_key:${SECRET_KEY_FILE} Environment=SECRET_KEY_FILE=/run/credentials/%n/secret_key`,
+    },
+  ])
+  for (const other of ['LOG_LEVEL=debug', '"BACKUP_KEEP=3 4"', '"OIDC_SCOPES=openid \\"email\\""'])
+    t.match(await look(`${passed} ${other}`), [
+      { state: 'error', says: /^(LOG_LEVEL|BACKUP_KEEP|OIDC_SCOPES): bookmarks/ },
+    ])
+  t.match(await look(passed, { SubState: 'auto-restart' }), [
+    {
+      state: 'error',
+      says: 'bookmarks does not start (auto-restart)',
+      todo: 'journalctl -u bookmarks -n 20 has the reason',
+    },
+  ])
+})
+
 /** Sends requests on, with the address of the caller, or of those before it. */
 async function startProxy(t: Test, port: string, before = ''): Promise<string> {
   const proxy = createServer((request, response) => {

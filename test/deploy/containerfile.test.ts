@@ -221,8 +221,9 @@ t.test('The unit gives the service settings and credentials that it knows, and t
   const at = await folder(t)
   const loaded = values('LoadCredential').map((value) => value.split(':')[0] ?? '')
   for (const name of loaded) await writeFile(join(at, name), Buffer.alloc(32, 7).toString('base64'))
-  const lines = values('Environment').map((line) => line.replace('%d', at).replace('%S', '/var/lib').split('='))
+  const lines = values('Environment').map((line) => line.replace('/run/credentials/%n', at).replace('%S', '/var/lib').split('='))
   const env: Record<string, string> = Object.fromEntries(lines)
+  t.notMatch(values('Environment').join(), '%d', 'which systemd 249, of Ubuntu 22.04, does not know')
   const sample = read('deploy/systemd/environment.sample')
   const { config, unknown } = configure({ ...env, ...readLines(sample) })
   t.same(unknown, [])
@@ -297,7 +298,7 @@ t.test('The program for commands gives them what the unit gives the service', as
   const files = { SECRET_KEY: 'secret_key', OIDC_CLIENT_SECRET: 'oidc_client_secret', S3_ACCESS_KEY: 's3_access_key' }
   const secrets = Object.entries(files).map(([name, file]) => [`${name}_FILE`, join(settings, file)])
   const own = values('Environment')
-    .filter((line) => !line.includes('%d'))
+    .filter((line) => !line.includes('/run/credentials/%n'))
     .map((line) => line.replace('%S/encrypted-bookmark-sync', join(at, 'state')).split('='))
   t.match(env, { ...Object.fromEntries(own), ...Object.fromEntries(secrets), ...given })
   t.same(

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { chmod, chown, copyFile, cp, mkdir, readdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -150,6 +150,16 @@ t.test("Debian's package makes a key where there can be no data, and only then s
     t.equal(existsSync(join(at, 'etc/secret_key')), says === keep)
     t.notMatch(stdout, says === keep ? back : keep)
   }
+})
+
+t.test('The package and the guide ask for the C library that its binaries need', async (t) => {
+  const binaries = ['x64', 'arm64'].map((arch) => `node_modules/better-sqlite3/prebuilds/linux-${arch}.node`)
+  const versions = [...binaries, process.execPath].flatMap((file) =>
+    [...readFileSync(resolve(top, file), 'latin1').matchAll(/GLIBC_2\.(\d+)\0/g)].map(([, minor]) => Number(minor)),
+  )
+  const needed = `2.${Math.max(...versions)}`
+  t.match(readFileSync(join(top, 'scripts/release/installation.ts'), 'utf8'), `Depends: 'libc6 (>= ${needed}), `)
+  t.match(readFileSync(join(top, 'docs/operating/deployment.md'), 'utf8'), `glibc ${needed} (`)
 })
 
 /** Files are read in another order each time, as by a busy machine. */

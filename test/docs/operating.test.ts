@@ -54,6 +54,17 @@ t.test('From an empty folder, and on empty machines: what the pages say to type 
     await t.test('backups.md: a dump of Postgres, and back', () => dump(boot, released))
   }
 
+  const [bootOlder, bootNewer] = [await debian(t, 'bullseye'), await debian(t, 'trixie')]
+  if (bootOlder)
+    await t.test('The package does not install on Debian 11, whose libraries its SQLite cannot use', async (t) => {
+      const machine = await bootOlder()
+      await copyPackage(machine, released)
+      const [install = ''] = linesOf(guide, 'apt-get update').split('\n')
+      await t.rejects(machine.type(install.replace(' caddy', ''), 'y\n'), /Depends: libc6 \(>= 2\.34\)/)
+    })
+  if (bootNewer)
+    await t.test('deployment.md: Debian 13 and nginx, to an open page', (t) => openPage(t, bootNewer, released))
+
   await t.test('deployment.md: the service alone', async (t) => {
     const env = { OIDC_CLIENT_ID: 'bookmarks', SECRET_KEY: secret, OIDC_CLIENT_SECRET: 'secret' }
     const filled = Object.fromEntries(Object.entries(env).map(([key, value]) => [`${key}=…`, `${key}=${value}`]))
@@ -93,16 +104,8 @@ const secret = Buffer.alloc(32, 7).toString('base64')
 async function debianPackage(t: Test, boot: () => Promise<Machine>, released: string): Promise<void> {
   const machine = await boot()
   const inside = (path: string) => join(machine.at, path)
-  const { issuer, caFile } = await provider(t, machine.host)
-  await copyFile(join(released, `${name}_${version}_amd64.deb`), inside(`root/${name}_${version}_amd64.deb`))
-  await writeFile(inside('etc/hosts'), `127.0.0.1 localhost ${site}\n`)
-  await copyFile(caFile, inside('etc/ssl-of-the-provider.pem'))
-  await editor(machine, {
-    PUBLIC_URL: `https://${site}`,
-    OIDC_ISSUER: issuer,
-    SERVE_APP: 'true',
-    NODE_EXTRA_CA_CERTS: '/etc/ssl-of-the-provider.pem',
-  })
+  await copyPackage(machine, released)
+  await settings(t, machine)
 
   const commands = linesOf(guide, 'apt-get update', { 'YOUR.NAME': site }).split('\n')
   t.ok(commands.length <= 5, 'one more is the download')
@@ -159,7 +162,7 @@ async function debianPackage(t: Test, boot: () => Promise<Machine>, released: st
   }
 
   const [install = ''] = commands
-  const settings = await machine.type(`cat /etc/${name}/*`)
+  const kept = await machine.type(`cat /etc/${name}/*`)
   const file = (of: string) => `${name}_${of}_amd64.deb`
   for (const next of others) {
     await machine.type(`rm ${name}_*`)
@@ -171,7 +174,7 @@ async function debianPackage(t: Test, boot: () => Promise<Machine>, released: st
   await copyFile(join(released, file(version)), inside(`root/${file(version)}`))
   await machine.type(`apt-get install --allow-downgrades ./${file(version)}`, 'y\n')
   await ready(machine)
-  t.equal(await machine.type(`cat /etc/${name}/*`), settings, 'nobody was asked, and nothing else was changed')
+  t.equal(await machine.type(`cat /etc/${name}/*`), kept, 'nobody was asked, and nothing else was changed')
   await addBookmark(laptop, 'After the way back')
   await live(laptop)
   await phone.getByRole('link', { name: 'After the way back' }).waitFor()
@@ -181,6 +184,48 @@ async function debianPackage(t: Test, boot: () => Promise<Machine>, released: st
   if (spawnSync('jq', ['--version']).error) return t.comment('SKIPPED: no jq here')
   for (const line of linesOf('docs/operating/monitoring.md', 'jq -c').split('\n'))
     shell(line, '/', `${json.join('\n')}\n`)
+}
+
+async function copyPackage({ at }: Machine, released: string): Promise<void> {
+  await copyFile(join(released, `${name}_${version}_amd64.deb`), join(at, `root/${name}_${version}_amd64.deb`))
+}
+
+/** A provider, and the machine's settings for it. */
+async function settings(t: Test, machine: Machine): Promise<void> {
+  const { issuer, caFile } = await provider(t, machine.host)
+  await writeFile(join(machine.at, 'etc/hosts'), `127.0.0.1 localhost ${site}\n`)
+  await copyFile(caFile, join(machine.at, 'etc/ssl-of-the-provider.pem'))
+  await editor(machine, {
+    PUBLIC_URL: `https://${site}`,
+    OIDC_ISSUER: issuer,
+    SERVE_APP: 'true',
+    NODE_EXTRA_CA_CERTS: '/etc/ssl-of-the-provider.pem',
+  })
+}
+
+async function openPage(t: Test, boot: () => Promise<Machine>, released: string): Promise<void> {
+  const machine = await boot()
+  await copyPackage(machine, released)
+  await settings(t, machine)
+  const [install = '', edit = '', enable = ''] = linesOf(guide, 'apt-get update').split('\n')
+  await machine.type(install.replace(' caddy', ' nginx'), 'y\n')
+  await machine.type(edit)
+  await machine.type(enable)
+  await serving(machine)
+  const { caFile, keyFile } = await makeCertificate(await folder(t), site)
+  const place = join(machine.at, 'etc/ssl', site)
+  await mkdir(place)
+  await copyFile(caFile, join(place, 'fullchain.pem'))
+  await copyFile(keyFile, join(place, 'privkey.pem'))
+  const lines = linesOf(guide, '(cd /etc/nginx', { 'YOUR.NAME': site }).split('\n')
+  for (const line of lines.filter((line) => !line.startsWith('editor'))) await machine.type(line)
+  await t.rejects(machine.type(lines[0] ?? ''), /File exists|cannot create/, 'typed twice, it replaces nothing')
+  const to = ['80', '443'].flatMap((port) => ['--resolve', `${site}:${port}:127.0.0.1`])
+  const get = (url: string) => machine.beside('curl', '-sik', '--retry', '20', '--retry-all-errors', ...to, url)
+  t.match(await get(`https://${site}/`), /^HTTP\S+ 200.*<title>/s)
+  t.match(await get(`http://${site}/`), new RegExp(`^HTTP\\S+ 301.*^location: https://${site}/`, 'ims'))
+  t.notMatch(await machine.type('ebs doctor'), /^error/m)
+  t.notMatch(await machine.type('journalctl'), /Failed to resolve specifiers|Unknown key name/)
 }
 
 /** Later versions, of which each has another sample of the settings. */
@@ -213,7 +258,7 @@ async function tarball(t: Test, boot: () => Promise<Machine>, released: string):
   await ready(machine)
   t.match(await machine.type('ebs admin users'), /users|nobody|^$/i)
 
-  const settings = await machine.type(`cat /etc/${name}/*`)
+  const kept = await machine.type(`cat /etc/${name}/*`)
   const serves = async (of: string) => {
     await ready(machine)
     const program = await machine.type(`readlink "/proc/$(systemctl show -P MainPID ${name})/exe"`)
@@ -230,7 +275,7 @@ async function tarball(t: Test, boot: () => Promise<Machine>, released: string):
   const [, ...back] = upgrade.replaceAll(version, others[2] as string).split('\n')
   await machine.type(back.join('\n'))
   await serves(others[2] as string)
-  t.equal(await machine.type(`cat /etc/${name}/*`), settings)
+  t.equal(await machine.type(`cat /etc/${name}/*`), kept)
   // Also one that an editor has made anew.
   await machine.type(`echo secret > /etc/${name}/s3_secret_key`)
   const asNobody = `su -s /bin/sh nobody -c 'cat /etc/${name}/*; ls /etc/${name}' 2> /dev/null || true`
@@ -240,7 +285,7 @@ async function tarball(t: Test, boot: () => Promise<Machine>, released: string):
 async function dump(boot: () => Promise<Machine>, released: string): Promise<void> {
   const machine = await boot()
   const inside = (path: string) => join(machine.at, path)
-  await copyFile(join(released, `${name}_${version}_amd64.deb`), inside(`root/${name}_${version}_amd64.deb`))
+  await copyPackage(machine, released)
   await machine.type(`apt-get install ./${name}_${version}_amd64.deb postgresql`, 'y\n')
   const sql = (...lines: string[]) =>
     machine.type(`cd / && su postgres -c 'psql --set ON_ERROR_STOP=1'`, `${lines.join(';\n')};\n`)
@@ -253,7 +298,10 @@ async function dump(boot: () => Promise<Machine>, released: string): Promise<voi
   })
   const unit = `etc/systemd/system/${name}.service.d`
   await mkdir(inside(unit))
-  const url = [`LoadCredential=database_url:/etc/${name}/database_url`, 'Environment=DATABASE_URL_FILE=%d/database_url']
+  const url = [
+    `LoadCredential=database_url:/etc/${name}/database_url`,
+    'Environment=DATABASE_URL_FILE=/run/credentials/%n/database_url',
+  ]
   await writeFile(inside(`${unit}/override.conf`), ['[Service]', ...url, ''].join('\n'))
   await editor(machine, { PUBLIC_URL: `https://${site}`, OIDC_ISSUER: 'https://127.0.0.1:9' })
   const [, edit = '', enable = ''] = linesOf(guide, 'apt-get update').split('\n')

@@ -1,4 +1,4 @@
-/** Machines with an empty Debian 12 that its own systemd has booted, in namespaces of this one. */
+/** Machines with an empty Debian that its own systemd has booted, in namespaces of this one. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -24,7 +24,7 @@ export interface Machine {
 }
 
 /** Undefined, and says why, where there can be none. The function boots another machine with each call. */
-export async function debian(t: Test): Promise<(() => Promise<Machine>) | undefined> {
+export async function debian(t: Test, suite = 'bookworm'): Promise<(() => Promise<Machine>) | undefined> {
   const needed = [
     ['debootstrap', '--version'],
     ['unshare', ...namespaces, '--fork', 'ip', 'link', 'set', 'lo', 'up'],
@@ -38,7 +38,7 @@ export async function debian(t: Test): Promise<(() => Promise<Machine>) | undefi
   // In memory: dpkg waits for the disk after each file.
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'mode=755', 'tmpfs', base])
   t.teardown(() => execFileSync('umount', ['--lazy', base]))
-  await installDebian('bookworm', base, 'systemd-sysv')
+  await installDebian(suite, base, 'systemd-sysv')
   return () => boot(t, base)
 }
 

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process'
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { Config } from '../config/config.ts'
+import { type Env, secretNames } from '../config/values.ts'
 import { fullMemory } from '../load/gate.ts'
 import { type Finding, failure, foldersOf, isWithin, nearest, ok, warning } from './doctor-place.ts'
 
@@ -14,26 +15,49 @@ export interface Unit {
   properties: Map<string, string> | undefined
   /** Bytes; undefined without a bound. */
   memory: number | undefined
+  /** What the lines Environment= set. */
+  environment: Map<string, string>
+  /** The names that its files set, which count more. */
+  inFiles: Set<string>
 }
 
-const asked = ['LoadState', 'User', 'ProtectSystem', 'ProtectHome', 'ReadWritePaths', 'StateDirectory', 'MemoryMax']
+const asked = [
+  ...['LoadState', 'SubState', 'User', 'ProtectSystem', 'ProtectHome', 'ReadWritePaths', 'StateDirectory', 'MemoryMax'],
+  ...['Environment', 'EnvironmentFiles'],
+]
 const homes = ['/home', '/root', '/run/user']
 const mebibyte = 1024 * 1024
 const run = promisify(execFile)
 
 export async function readUnit(name: string): Promise<Unit> {
   const shown = await run('systemctl', ['show', `--property=${asked.join()}`, name]).catch(() => undefined)
-  const properties = new Map(
-    shown?.stdout.split('\n').map((line): [string, string] => {
-      const [property = '', ...value] = line.split('=')
-      return [property, value.join('=')]
-    }),
-  )
-  if (properties.get('LoadState') !== 'loaded') return { name, properties: undefined, memory: undefined }
-  return { name, properties, memory: Number(properties.get('MemoryMax')) || undefined }
+  const lines = (shown?.stdout ?? '').split('\n').map(assignment)
+  const properties = new Map(lines)
+  const files = lines.flatMap(([property, value]) => (property === 'EnvironmentFiles' ? namesIn(value) : []))
+  const quoted = (properties.get('Environment') ?? '').match(/"(\\.|[^"\\])*"|\S+/g) ?? []
+  const environment = new Map(quoted.map((word) => assignment(word.replaceAll(/^"|"$|\\(?=.)/g, ''))))
+  return {
+    name,
+    properties: properties.get('LoadState') === 'loaded' ? properties : undefined,
+    memory: Number(properties.get('MemoryMax')) || undefined,
+    environment,
+    inFiles: new Set(files),
+  }
 }
 
-export async function examineUnit(config: Config, unit?: Unit): Promise<Finding[]> {
+function assignment(line: string): [name: string, value: string] {
+  const [name = '', ...value] = line.split('=')
+  return [name, value.join('=')]
+}
+
+/** `file` as systemd shows it: `/etc/x (ignore_errors=no)`. */
+function namesIn(file: string): string[] {
+  const path = file.replace(/ \(ignore_errors=\w+\)$/, '')
+  if (!existsSync(path)) return []
+  return [...readFileSync(path, 'utf8').matchAll(/^\s*(\w+)\s*=/gm)].map(([, name = '']) => name)
+}
+
+export async function examineUnit(config: Config, unit: Unit | undefined, env: Env): Promise<Finding[]> {
   if (!unit) return []
   const { name, properties } = unit
   if (!properties) {
@@ -44,7 +68,11 @@ export async function examineUnit(config: Config, unit?: Unit): Promise<Finding[
   const findings = [
     ...foldersOf(config).flatMap(([variable, path]) => bounds(variable, path, name, properties)),
     ...absent(name, user, properties),
+    ...differences(unit, env),
   ]
+  const state = properties.get('SubState') ?? ''
+  if (['auto-restart', 'failed'].includes(state))
+    findings.push(failure('unit', `${name} does not start (${state})`, `journalctl -u ${name} -n 20 has the reason`))
   const uid = (await run('id', ['-u', user]).catch(() => undefined))?.stdout.trim()
   if (uid !== String(process.getuid?.())) {
     const says = `${name} runs as ${user}, and the data belong to user ${process.getuid?.()}`
@@ -52,6 +80,27 @@ export async function examineUnit(config: Config, unit?: Unit): Promise<Finding[
   }
   if (findings.length > 0) return findings
   return [ok('unit', `${name} may write where it has to`)]
+}
+
+/** Between what the unit passes to the service and what this command was given, which `ebs` has read by itself. */
+function differences({ name, environment, inFiles }: Unit, env: Env): Finding[] {
+  const isPassed = (variable: string) => environment.has(variable) || inFiles.has(variable)
+  const secrets = secretNames.filter((secret) => env[`${secret}_FILE`] && !isPassed(`${secret}_FILE`))
+  const others = [...environment].filter(
+    ([variable, value]) => !variable.endsWith('_FILE') && !inFiles.has(variable) && env[variable] !== value,
+  )
+  return [
+    ...secrets.map((secret) => {
+      const [credential, path] = [secret.toLowerCase(), env[`${secret}_FILE`]]
+      const lines = `LoadCredential=${credential}:${path} Environment=${secret}_FILE=/run/credentials/%n/${credential}`
+      const todo = `systemctl edit ${name}, with these lines: [Service] ${lines}`
+      return failure('unit', `${name} does not pass ${secret} on: ${path} is for commands alone`, todo)
+    }),
+    ...others.map(([variable]) => {
+      const says = `${variable}: ${name} sets it by Environment=, and commands do not have that value`
+      return failure('unit', says, 'write it into the environment file instead')
+    }),
+  ]
 }
 
 function bounds(variable: string, path: string, name: string, properties: Map<string, string>): Finding[] {
