@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { readConfig } from '../src/service/config/config.ts'
 import { ConfigError } from '../src/service/config/values.ts'
+import { knownVariables } from '../src/service/config/variables.ts'
 
 type Env = Record<string, string>
 
@@ -51,6 +52,26 @@ t.test('Defaults', async (t) => {
   )
   t.ok(Object.isFrozen(config))
   t.same(readConfig({ PORT: ' ', APP_URL: '', COOKIE_DOMAIN: '' }), config, 'empty is the same as absent')
+})
+
+t.test('A value in quotes is refused by its name, whatever the variable', async (t) => {
+  const names = [...knownVariables()].filter((name) => !name.endsWith('_FILE') && !/_PROXY$/i.test(name))
+  for (const name of names)
+    for (const quoted of ['"x y"', "'x'", ' "" '])
+      t.throws(
+        () =>
+          readConfig({
+            ...production,
+            SERVE_APP: '',
+            S3_ENDPOINT: 'https://s3.example.org',
+            S3_BUCKET: 'bucket',
+            S3_ACCESS_KEY: 'a',
+            S3_SECRET_KEY: 's',
+            [name]: quoted,
+          }),
+        { message: new RegExp(`^${name} is in quotes`) },
+        name,
+      )
 })
 
 t.test('Values', async (t) => {

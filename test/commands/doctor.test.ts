@@ -451,6 +451,11 @@ t.test('What the unit does not let the service do is told, with the line that le
   t.same(about(await look({ ReadWritePaths: at, User: 'daemon' }), 'unit'), [fine], 'systemd is asked as root')
 })
 
+t.test('A comment after a value is told', async (t) => {
+  const { findings } = await examine(t, { OIDC_SCOPES: 'openid # as they want it', HOST: '127.0.0.1' })
+  t.match(about(findings, 'settings'), [{ state: 'warning', says: 'OIDC_SCOPES has a # after a blank' }])
+})
+
 t.test('What the unit passes on otherwise than ebs does is told, and a unit that does not start', async (t) => {
   const at = await realpath(await folder(t))
   await chmod(at, 0o755)

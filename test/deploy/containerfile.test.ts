@@ -82,6 +82,7 @@ t.test('hadolint has nothing to say', async (t) => {
 
 interface Service {
   image: string
+  env_file?: string
   environment?: Record<string, string>
   secrets?: string[]
   volumes?: string[]
@@ -107,8 +108,11 @@ const instances = services.filter(([name]) => name.startsWith('bookmarks-'))
 const given = { SITE_ADDRESS: 'sync.example.org', OIDC_ISSUER: 'https://id.example.org', OIDC_CLIENT_ID: 'id' }
 
 /** As compose does it. */
-function fillIn(value: string): string {
-  return value.replaceAll(/\$\{(\w+)(:[?-][^}]*)?\}/g, (_, name: keyof typeof given) => given[name] ?? '')
+function fillIn(value: string, by: Record<string, string> = given): string {
+  return value.replaceAll(
+    /\$\{(\w+)(?::([?-])([^}]*))?\}/g,
+    (_, name, kind, fallback) => by[name] ?? (kind === '-' ? fallback : ''),
+  )
 }
 
 /** Runs deploy/secrets.sh on a copy of the folder. */
@@ -181,6 +185,23 @@ t.test('The instances start with these settings and with the secrets that secret
   t.ok(certificate.checkPrivateKey(createPrivateKey(readFileSync(join(at, 'secrets/store/private.key')))))
 })
 
+t.test('Every setting of the table arrives in the instances from deploy/.env', async (t) => {
+  const table = read('docs/operating/configuration.md').matchAll(/^\| (`[^|]*`) \|/gm)
+  const names = [...table].flatMap(([, cell = '']) => [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
+  t.ok(names.length > 50, `${names.length} variables`)
+  const lines = Object.fromEntries([...names, 'SITE_ADDRESS'].map((name) => [name, `of ${name}`]))
+  // It has the address of Caddy, and these files.
+  const fixed = ['PUBLIC_URL', ...secretNames.map((name) => `${name}_FILE`)]
+  for (const [, { env_file, environment = {} }] of instances) {
+    const own = Object.entries(environment).map(([name, value]) => [name, fillIn(value, lines)])
+    const arrived: Record<string, string> = { ...(env_file === '.env' && lines), ...Object.fromEntries(own) }
+    t.same(
+      names.filter((name) => arrived[name] !== `of ${name}` && !fixed.includes(name)),
+      [],
+    )
+  }
+})
+
 t.test('secrets.sh keeps what is there, and lets nobody else read it', async (t) => {
   const at = await folder(t)
   await mkdir(join(at, 'secrets'))
@@ -221,7 +242,9 @@ t.test('The unit gives the service settings and credentials that it knows, and t
   const at = await folder(t)
   const loaded = values('LoadCredential').map((value) => value.split(':')[0] ?? '')
   for (const name of loaded) await writeFile(join(at, name), Buffer.alloc(32, 7).toString('base64'))
-  const lines = values('Environment').map((line) => line.replace('/run/credentials/%n', at).replace('%S', '/var/lib').split('='))
+  const lines = values('Environment').map((line) =>
+    line.replace('/run/credentials/%n', at).replace('%S', '/var/lib').split('='),
+  )
   const env: Record<string, string> = Object.fromEntries(lines)
   t.notMatch(values('Environment').join(), '%d', 'which systemd 249, of Ubuntu 22.04, does not know')
   const sample = read('deploy/systemd/environment.sample')
@@ -320,8 +343,10 @@ t.test('The program for commands gives them what the unit gives the service', as
     skipped.stderr.match(/line \d is no setting/g)?.join(),
     [4, 5, 6, 7].map((n) => `line ${n} is no setting`).join(),
   )
-  await writeFile(join(settings, 'environment'), 'BACKUP_TO=/mnt/\\\nx\n')
-  t.match(wrapper('doctor'), { status: 1, stderr: /, line 1: write it on one line\n$/ })
+  for (const line of ['BACKUP_TO=/mnt/\\\nx', '# of mine \\\nBACKUP_TO=x']) {
+    await writeFile(join(settings, 'environment'), line)
+    t.match(wrapper('doctor'), { status: 1, stderr: /, line 1: write it on one line\n$/ })
+  }
   t.equal((await readFile(join(at, 'ebs'), 'utf8')).match(/for name in (.*);/)?.[1], secretNames.join(' '))
   t.same(
     values('User'),
@@ -331,6 +356,65 @@ t.test('The program for commands gives them what the unit gives the service', as
   )
   t.equal(spawnSync('sh', ['-n', join(at, 'ebs')]).status, 0)
 })
+
+const plainLines = [
+  ...[
+    'A="x y"',
+    "A='x y'",
+    'A=x # y',
+    'A=a"b c"d',
+    'A="x"  ',
+    'A= x ',
+    'A="it\'s"',
+    'A=\'"x"\'',
+    'A=$HOME/%h',
+    'A=',
+    'A=""',
+    "A=''",
+  ],
+  ...['A=plain\r', 'A="x y"\r', "A=it's", 'A=#x', 'A = x', '#A=x\r', 'export A=x', 'A="x" \r'],
+]
+const oddLines = [
+  ...[
+    'A=a\\b',
+    'A="a\\"b"',
+    'A="x" y',
+    "A='it''s'",
+    'A="a\\\\$x"',
+    'A="x',
+    "A='",
+    'A="x\ry"',
+    'A=x\ry',
+    'A="x"y"',
+    "A='x",
+  ],
+]
+
+t.test('It reads a line as systemd does, or refuses it by its number', async (t) => {
+  const at = await folder(t)
+  const settings = await installWrapper(at)
+  const read = async (line: string) => {
+    await writeFile(join(settings, 'environment'), `# first\n${line}\nB=1\n`)
+    const { status, stdout, stderr } = spawnSync(join(at, 'ebs'), ['backup'], {
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH },
+    })
+    return { status, stderr, value: status === 0 ? JSON.parse(stdout).env.A : undefined }
+  }
+  for (const line of oddLines)
+    t.match(await read(line), { status: 1, stderr: /environment, line 2: write the value without backslashes/ }, line)
+  for (const line of plainLines) {
+    const { status, value } = await read(line)
+    t.same([status, value], [0, readAsSystemd(line)], JSON.stringify(line))
+  }
+})
+
+/** For these lines, by systemd's env-file.c. */
+function readAsSystemd(line: string): string | undefined {
+  const [, value = ''] = /^A\s*=\s*(.*?)\s*$/s.exec(line) ?? []
+  if (!/^A\s*=/.test(line)) return undefined
+  return /^(["'])(.*)\1$/s.exec(value)?.[2] ?? value
+}
 
 interface Instruction {
   name: string

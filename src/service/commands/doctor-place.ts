@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { sqliteFile } from '../config/storage.ts'
 import type { Env } from '../config/values.ts'
-import { misspelt } from '../config/variables.ts'
+import { knownVariables, misspelt } from '../config/variables.ts'
 
 export interface Finding {
   about: string
@@ -45,6 +45,12 @@ export function examineVariables(config: Config, _unit: unknown, env: Env): Find
   ]
   const findings: Finding[] = [
     ...misspelt(env).map(({ name, meant }) => warning('settings', `nothing reads ${name}`, `did you mean ${meant}?`)),
+    // Docker's --env-file passes it on.
+    ...[...knownVariables()]
+      .filter((name) => /\s#/.test(env[name] ?? ''))
+      .map((name) =>
+        warning('settings', `${name} has a # after a blank`, 'if that is a comment, write it on a line of its own'),
+      ),
     ...idle
       .filter(([name, isIdle]) => isIdle && isSet(name))
       .map(([name, , because]) => warning('settings', `${name} has no effect: ${because}`)),

@@ -8,7 +8,11 @@ export class ConfigError extends Error {
 export type Env = Record<string, string | undefined>
 
 export function optional(env: Env, name: string): string | undefined {
-  return env[name]?.trim() || undefined
+  const value = env[name]?.trim() || undefined
+  // Docker's --env-file passes them on, systemd and shells do not.
+  if (value !== undefined && /^(["']).*\1$/s.test(value))
+    throw new ConfigError(`${name} is in quotes, which would be part of the value: write it without them`)
+  return value
 }
 
 export function text(env: Env, name: string, fallback: string): string {
