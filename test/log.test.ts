@@ -1,11 +1,19 @@
+import { spawnSync } from 'node:child_process'
+import { mkdir, open, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
+import { pino } from 'pino'
 import t from 'tap'
+import { bundleFolder } from '../scripts/test/build.ts'
+import { openLog } from '../src/service/log.ts'
 import { buildApp } from './support/app.ts'
 import { openBrowser } from './support/browser.ts'
 import { change } from './support/changes.ts'
 import { breakWrites } from './support/database.ts'
 import { keyringOf } from './support/keyrings.ts'
 import { buildWithMock } from './support/mock-service.ts'
+import { folder } from './support/service.ts'
 
 t.test('No secret, cookie, token, code, state, query or ciphertext appears in the logs', async (t) => {
   const { call, mock, log, context } = await buildWithMock(t, { LOG_LEVEL: 'trace' })
@@ -71,6 +79,45 @@ t.test('No secret, cookie, token, code, state, query or ciphertext appears in th
     t.notOk(text.includes(value), `${name} is not logged`)
     t.notOk(text.includes(encodeURIComponent(value)), `${name} is not logged in its encoded form`)
   }
+})
+
+t.test('The journal of systemd gets the level of each line, and nothing else does', async (t) => {
+  const at = await folder(t)
+  const lines = async (name: string, isJournal: boolean) => {
+    await using file = await open(join(at, name), 'w')
+    const { dev, ino } = await file.stat({ bigint: true })
+    process.env.JOURNAL_STREAM = isJournal ? `${dev}:${ino}` : `${dev}:1`
+    const log = openLog('trace', pino.destination({ dest: file.fd, sync: true }), file.fd)
+    for (const level of ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const) log[level](level)
+    return (await readFile(join(at, name), 'utf8')).trim().split('\n')
+  }
+  t.teardown(() => delete process.env.JOURNAL_STREAM)
+  const levelled = await lines('journal', true)
+  t.same(
+    levelled.map((line) => line.slice(0, 3)),
+    ['<7>', '<7>', '<6>', '<4>', '<3>', '<2>'],
+  )
+  t.match(JSON.parse(levelled[4]?.slice(3) ?? ''), { level: 50, msg: 'error' })
+  await mkdir(join(at, 'another'))
+  for (const line of await lines('another/file', false)) t.equal(JSON.parse(line).pid, process.pid)
+})
+
+t.test('Before the log is open, a refused start is a line with its level, too', async (t) => {
+  const script = 'JOURNAL_STREAM=$(stat -Lc %d:%i /proc/$$/fd/2) exec "$0" "$1" serve'
+  const { stderr } = spawnSync(
+    'sh',
+    ['-c', script, process.execPath, fileURLToPath(new URL('ebs.mjs', bundleFolder))],
+    {
+      env: {
+        NODE_ENV: 'production',
+        PUBLIC_URL: 'https://sync.example.org',
+        PATH: process.env.PATH,
+        DATA_DIR: await folder(t),
+      },
+      encoding: 'utf8',
+    },
+  )
+  t.match(stderr, /^<2>\{"level":60,.*SECRET_KEY is required/)
 })
 
 t.test('A request is logged with the network of its caller, with the address, or with neither', async (t) => {

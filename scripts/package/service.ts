@@ -27,6 +27,8 @@ const oneCommand = {
 }
 /** Gives Node the option that deployments give it; it uses a fifth more memory if this is missing. */
 const shebang = '#!/usr/bin/env -S node --max-semi-space-size=16\n'
+/** Folders of deploy/ with what an operator needs beside the service, however it is installed. */
+const examples = ['caddy', 'nginx', 'prometheus', 'grafana']
 /** An installation puts these on the PATH. Without a command, the second serves. */
 const programs = { ebs: 'ebs.mjs', 'encrypted-bookmark-sync': 'encrypted-bookmark-sync.mjs' }
 /**
@@ -84,6 +86,8 @@ export async function buildService(folder = serviceFolder): Promise<void> {
   for (const name of ['openapi.yaml', 'asyncapi.yaml', 'LICENSE'])
     await copyFile(new URL(name, root), new URL(name, folder))
   await copyFile(new URL('src/service/README.md', root), new URL('README.md', folder))
+  for (const name of examples)
+    await cp(new URL(`deploy/${name}`, root), new URL(`examples/${name}`, folder), { recursive: true })
   for (const name of ['docs/', 'web/']) await copyBuilt(new URL(`dist/${name}`, root), new URL(name, folder))
   await writeFile(new URL('package.json', folder), `${JSON.stringify(describe(), null, 2)}\n`)
 }
@@ -108,7 +112,7 @@ function describe(): object {
     type: 'module',
     bin: programs,
     exports: { './testing': { types: './testing.d.ts', default: './testing.mjs' } },
-    files: ['*.mjs', '*.d.ts', '*.txt', '*.yaml', 'docs', 'web'],
+    files: ['*.mjs', '*.d.ts', '*.txt', '*.yaml', 'docs', 'examples', 'web'],
     // npm itself may be an older one: nothing here needs a script of a package.
     engines: { node: engines.node },
     allowScripts: { [driver]: allowScripts[driver] },

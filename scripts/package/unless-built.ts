@@ -20,7 +20,12 @@ export const sources = [
 ]
 
 /** The bundle begins with the check of Node. */
-export const withService = [...sources, 'scripts/demand-node.mjs', 'src/service/**/*.*']
+export const withService = [
+  ...sources,
+  'deploy/{caddy,nginx,prometheus,grafana}/*',
+  'scripts/demand-node.mjs',
+  'src/service/**/*.*',
+]
 
 /** Runs `build`, which writes into dist/, unless it was run under this name for the same sources and `outcome` is still there. */
 export async function unlessBuilt(

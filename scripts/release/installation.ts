@@ -1,4 +1,4 @@
-import { access, chmod, cp, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { access, chmod, cp, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { thirdPartyFile } from '../package/licences.ts'
@@ -40,7 +40,6 @@ export async function layTarball(folder: string, platform: Platform): Promise<vo
   await chmod(join(folder, 'systemd/ebs'), 0o755)
   for (const file of [`${name}.sysusers`, 'environment.sample'])
     await copy(`deploy/systemd/${file}`, join(folder, 'systemd', file))
-  await layExamples(folder)
 }
 
 /** The tree of a package for Debian: the same, in the places that Debian has for it. */
@@ -59,7 +58,7 @@ export async function layDebian(folder: string, platform: Platform, version: str
   )
   await mkdir(inside(`usr/share/doc/${name}`), { recursive: true })
   await writeFile(inside(`usr/share/doc/${name}/copyright`), (await Promise.all(texts)).join(`${'='.repeat(80)}\n`))
-  await layExamples(inside(`usr/share/doc/${name}/examples`))
+  await rename(inside(`${home}/examples`), inside(`usr/share/doc/${name}/examples`))
   for (const script of ['postinst', 'prerm', 'postrm'])
     await copy(`deploy/debian/${script}`, inside(`DEBIAN/${script}`))
   const { description } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { description: string }
@@ -77,11 +76,6 @@ export async function layDebian(folder: string, platform: Platform, version: str
   }
   const lines = Object.entries(control).map(([field, value]) => `${field}: ${value}\n`)
   await writeFile(inside('DEBIAN/control'), lines.join(''))
-}
-
-async function layExamples(folder: string): Promise<void> {
-  await copy('deploy/caddy/Caddyfile', join(folder, 'caddy/Caddyfile'))
-  await copy('deploy/nginx/bookmarks.conf', join(folder, 'nginx/bookmarks.conf'))
 }
 
 async function copy(from: string, to: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
+import { forJournal, isJournal } from './journal.ts'
 
 /** Other fields of an error may hold data: the database's `detail` of a duplicate key, for example, quotes the key. */
 const err = pino.stdSerializers.wrapErrorSerializer(describe)
@@ -11,9 +12,10 @@ interface Described {
   aggregateErrors?: Described[]
 }
 
-/** Lines of JSON. docs/operating/monitoring.md lists their fields. */
-export function openLog(level: string, destination: DestinationStream): Logger {
-  return pino({ level, serializers: { err } }, destination)
+/** Lines of JSON, with a level for journald where descriptor `to` leads there. docs/operating/monitoring.md lists their fields. */
+export function openLog(level: string, destination: DestinationStream, to?: number): Logger {
+  const isLevelled = to !== undefined && isJournal(to)
+  return pino({ level, serializers: { err }, ...(isLevelled && { hooks: { streamWrite: forJournal } }) }, destination)
 }
 
 /** The message and the stack have those of the causes. */

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { forJournal, isJournal } from './journal.ts'
 
 /** The numbers of pino's levels, which the log has. */
 const levels = { warn: 40, fatal: 60 }
@@ -16,7 +17,8 @@ export function printFault(level: keyof typeof levels, fault: string | Error): v
   }
   const about = typeof fault === 'string' ? { msg: fault } : { err: describe(fault), msg: fault.message }
   const line = { level: levels[level], time: Date.now(), pid: process.pid, hostname: hostname(), ...about }
-  process.stderr.write(`${JSON.stringify(line)}\n`)
+  const text = `${JSON.stringify(line)}\n`
+  process.stderr.write(isJournal(2) ? forJournal(text) : text)
 }
 
 /** Node itself would print warnings, and the error that ends the process, as text. */

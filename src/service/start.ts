@@ -34,7 +34,7 @@ async function serve(): Promise<void> {
   const config = readConfig(process.env)
   await demandOwnDomain(config)
   // For people, what is printed comes after the lines of the log that came before it.
-  const log = openLog(config.logLevel, pino.destination({ dest: 1, sync: isReadByPeople() }))
+  const log = openLog(config.logLevel, pino.destination({ dest: 1, sync: isReadByPeople() }), 1)
   const context = await openContext(config, { log })
   const app = await createApp(context)
   const admin = config.adminPort === undefined ? undefined : createAdminApp(context)

@@ -30,7 +30,7 @@ const runBy: Record<string, string> = {
   'BACKUP_EVERY=': 'test/docs/operating.test.ts',
   'NODE_ENV=production': 'test/docs/operating.test.ts',
   OTEL_EXPORTER: 'test/docs/operating.test.ts',
-  'jq -c': 'test/docs/operating.test.ts',
+  'journalctl -u': 'test/docs/operating.test.ts',
   'umask 077': 'test/docs/operating.test.ts',
   '(\n  set -e\n  compose()': 'test/docs/operating.test.ts',
 }

@@ -15,7 +15,7 @@ export interface Unit {
   properties: Map<string, string> | undefined
   /** Bytes; undefined without a bound. */
   memory: number | undefined
-  /** What the lines Environment= set. */
+  /** Set by the lines Environment=. */
   environment: Map<string, string>
   /** The names that its files set, which count more. */
   inFiles: Set<string>
@@ -54,7 +54,8 @@ function assignment(line: string): [name: string, value: string] {
 function namesIn(file: string): string[] {
   const path = file.replace(/ \(ignore_errors=\w+\)$/, '')
   if (!existsSync(path)) return []
-  return [...readFileSync(path, 'utf8').matchAll(/^\s*(\w+)\s*=/gm)].map(([, name = '']) => name)
+  const lines = readFileSync(path, 'utf8').split('\n')
+  return lines.map((line) => assignment(line)[0].trim())
 }
 
 export async function examineUnit(config: Config, unit: Unit | undefined, env: Env): Promise<Finding[]> {

@@ -14,7 +14,7 @@ export const migrateCommand = operatorCommand(
 
 async function migrate(): Promise<void> {
   const { databaseUrl, databaseServer, logLevel } = readConfig(process.env)
-  const database = await openDatabase(databaseUrl, openLog(logLevel, pino.destination(1)), databaseServer)
+  const database = await openDatabase(databaseUrl, openLog(logLevel, pino.destination(1), 1), databaseServer)
   const spread = await distribute(database).finally(database.close)
   if (spread.length > 0) console.log(`Citus: ${spread.length} tables are now on all servers (${spread.join(', ')})`)
   console.log(
