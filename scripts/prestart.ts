@@ -1,14 +1,15 @@
 /**
- * Before `npm start`, builds the web page, the documents and the service, unless they were built from the same sources: the
- * bundle starts sooner than the sources, and holds less. After `npm ci --omit=dev` the tools are not installed: then an earlier
+ * Before `npm start`, builds the web page and the service, unless they were built from the same sources: the bundle starts sooner
+ * than the sources, and holds less. The documents take ten times as long, so a process builds them behind the service. After `npm ci --omit=dev` the tools are not installed: then an earlier
  * bundle goes, the service starts from its sources, and shows what was built before, if anything.
  */
-import { rm } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { mkdir, rm } from 'node:fs/promises'
 
 const dist = new URL('../dist/', import.meta.url)
 
 if (hasTools()) {
-  const { unlessBuilt, unlessPartBuilt, withService } = await import('./package/unless-built.ts')
+  const { isBuilt, sources, unlessBuilt, unlessPartBuilt, withService } = await import('./package/unless-built.ts')
   await unlessBuilt('start', withService, async () => {
     // Later starts need none of it.
     const [{ buildParts }, { buildService }, { withProgress }] = await Promise.all([
@@ -17,11 +18,14 @@ if (hasTools()) {
       import('../src/service/terminal/progress.ts'),
     ])
     await withProgress(async ({ report }) => {
-      // The bundle has copies of both.
-      for (const part of ['web', 'docs'] as const) await unlessPartBuilt(part, () => buildParts([part], report))
-      await buildService(new URL('start/', dist))
+      await unlessPartBuilt('web', () => buildParts(['web'], report))
+      await buildService(new URL('start/', dist), ['web/'])
     })
   })
+  if (!isBuilt('start-docs', sources, 'dist/start/docs')) {
+    await mkdir(new URL('start/docs.part/', dist), { recursive: true })
+    spawn(process.execPath, ['scripts/start-docs.ts'], { stdio: 'ignore' }).unref()
+  }
 } else {
   console.log('Nothing is built, because the development dependencies are not installed.')
   for (const old of ['start/', '.built-start']) await rm(new URL(old, dist), { recursive: true, force: true })

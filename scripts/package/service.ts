@@ -44,7 +44,7 @@ const require =
  * Bundles the service and its commands, with copies of what was built for `/docs` and of the demo app. It starts with Node
  * and the driver of SQLite, whose native code cannot be bundled. Clients that few need are files that load when needed.
  */
-export async function buildService(folder = serviceFolder): Promise<void> {
+export async function buildService(folder = serviceFolder, copied = ['docs/', 'web/']): Promise<void> {
   await rm(folder, { recursive: true, force: true })
   const { metafile } = await build({
     absWorkingDir: fileURLToPath(root),
@@ -88,7 +88,7 @@ export async function buildService(folder = serviceFolder): Promise<void> {
   await copyFile(new URL('src/service/README.md', root), new URL('README.md', folder))
   for (const name of examples)
     await cp(new URL(`deploy/${name}`, root), new URL(`examples/${name}`, folder), { recursive: true })
-  for (const name of ['docs/', 'web/']) await copyBuilt(new URL(`dist/${name}`, root), new URL(name, folder))
+  for (const name of copied) await copyBuilt(new URL(`dist/${name}`, root), new URL(name, folder))
   await writeFile(new URL('package.json', folder), `${JSON.stringify(describe(), null, 2)}\n`)
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync, globSync, readFileSync } from 'node:fs'
-import { glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { glob, mkdir, rm, writeFile } from 'node:fs/promises'
 import { lockFile } from '../servers/lock.ts'
 
 /** All that the parts of dist/ are built from, but for the service. */
@@ -27,6 +27,15 @@ export const withService = [
   'src/service/**/*.*',
 ]
 
+function stampOf(name: string): string {
+  return `dist/.built-${name}`
+}
+
+export function isBuilt(name: string, patterns: string[], outcome: string, hash = hashSources(patterns)): boolean {
+  const stamp = stampOf(name)
+  return existsSync(outcome) && existsSync(stamp) && readFileSync(stamp, 'utf8') === hash
+}
+
 /** Runs `build`, which writes into dist/, unless it was run under this name for the same sources and `outcome` is still there. */
 export async function unlessBuilt(
   name: string,
@@ -34,15 +43,14 @@ export async function unlessBuilt(
   build: () => Promise<void>,
   outcome = 'dist',
 ): Promise<void> {
-  const stamp = `dist/.built-${name}`
-  const built = async () => existsSync(outcome) && readFile(stamp, 'utf8').catch(() => '')
+  const stamp = stampOf(name)
   // Writes nothing: a checkout that is built may be read-only.
-  if ((await built()) === hashSources(patterns)) return
+  if (isBuilt(name, patterns, outcome)) return
   await mkdir('dist', { recursive: true })
   // Two builds at once would remove each other's files.
   using _ = await lockFile(`dist/.building-${name}`)
   const hash = hashSources(patterns)
-  if ((await built()) === hash) return
+  if (isBuilt(name, patterns, outcome, hash)) return
   await rm(stamp, { force: true })
   await build()
   await writeFile(stamp, hash)

@@ -36,6 +36,8 @@ t.test('From an empty folder, and on empty machines: what the pages say to type 
     const [start = ''] = linesOf('README.md', 'npm ci && npm start').split('\n')
     const { origin } = await serve(t, start, clone)
     t.match(await (await fetch(origin)).text(), '<title>', 'the page is there')
+    t.equal((await fetch(`${origin}/docs/`)).status, 503, 'before the documents')
+    await until(async () => (await fetch(`${origin}/docs/`)).status === 200)
   })
   execFileSync('npm', ['run', 'release'], { cwd: clone, stdio: ['ignore', 'ignore', 'inherit'] })
   const released = join(clone, 'dist/release')

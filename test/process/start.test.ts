@@ -1,12 +1,14 @@
-import { readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import packageJson from '../../package.json' with { type: 'json' }
 import { freePort } from '../../scripts/servers/free-port.ts'
 import { signInAt } from '../../scripts/servers/sign-in.ts'
+import { bundleFolder } from '../../scripts/test/build.ts'
 import { banner } from '../../src/service/terminal/banner.ts'
 import { buildApp, unusedProvider } from '../support/app.ts'
-import { folder, run, serving } from '../support/service.ts'
+import { folder, run, serving, startService } from '../support/service.ts'
 
 t.test('It says that an app at localhost is on another site than 127.0.0.1, and where to open it', async (t) => {
   const listed = (publicUrl: string, ...origins: string[]) =>
@@ -73,6 +75,21 @@ t.test('In an empty folder, with nothing configured, it creates what it needs an
   const again = await buildApp(t, {}, { dataDir: join(cwd, 'data') })
   const { body } = await again.call('GET', '/api/v1/auth/session', { headers: { cookie } })
   t.match(body, { authenticated: true, user: { name: 'Ada' } }, 'the next start goes on with the same data')
+})
+
+t.test('A start whose documents are still being built serves, and /docs says so until they are there', async (t) => {
+  // Beside the bundle, so that it finds the packages.
+  const bundle = fileURLToPath(bundleFolder).replace(/\/$/, `-${process.pid}`)
+  t.teardown(() => rm(bundle, { recursive: true, force: true }))
+  await cp(bundleFolder, bundle, { recursive: true })
+  await rename(join(bundle, 'docs'), join(bundle, 'docs.part'))
+  const { origin } = await startService(t, await folder(t), {}, { entry: join(bundle, 'main.mjs') })
+  const before = await fetch(`${origin}/docs/`)
+  t.same([before.status, before.headers.get('refresh'), before.headers.get('retry-after')], [503, '5', '5'])
+  t.match(await before.text(), /being built/)
+  await rename(join(bundle, 'docs.part'), join(bundle, 'docs'))
+  t.match(await (await fetch(`${origin}/docs/`)).text(), '<title>')
+  t.equal((await fetch(`${origin}/docs/operating/deployment`)).status, 200)
 })
 
 t.test('What it has compiled is kept for the next start, where nobody else can write', async (t) => {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { extname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -19,6 +20,8 @@ interface PagesConfig {
 const contractFolder = isBundle ? beside('./') : beside('../../../')
 /** `npm run build` writes these two. A bundle has its own copies. */
 const docsFolder = isBundle ? beside('docs/') : beside('../../../dist/docs/')
+/** `npm start` builds them here. */
+const unfinishedDocs = beside('docs.part')
 const webFolder = isBundle ? beside('web/') : beside('../../../dist/web/')
 const serviceWorker = 'service-worker.js'
 const redoc = 'redoc.standalone.js'
@@ -138,12 +141,15 @@ async function registerDocuments(app: FastifyInstance, config: PagesConfig): Pro
     const send = fileSender(contractFolder, name)
     app.get(`/${name}`, (_request, reply) => send(reply))
   }
-  const names = await builtFiles(docsFolder)
-  if (names.length === 0) return sayWhatToRun(app)
+  let documents = await readDocuments(config)
+  if (documents.size === 0 && !existsSync(unfinishedDocs))
+    app.log.warn('the documents are not built, so /docs is empty: run `npm run build`')
   app.get('/docs', (_request, reply) => reply.redirect('/docs/'))
-  const documents = new Map(names.flatMap((name) => documentsOf(name, config)))
   const readNotFound = readOnce(() => readAsOurs(join(docsFolder, '404.html'), config))
   app.get<{ Params: { '*': string } }>('/docs/*', async (request, reply) => {
+    // `npm start` builds them while it serves.
+    if (documents.size === 0) documents = await readDocuments(config)
+    if (documents.size === 0) return sendUnbuilt(reply)
     const path = request.params['*']
     const send = documents.get(path)
     if (send) return send(reply)
@@ -158,14 +164,16 @@ async function registerDocuments(app: FastifyInstance, config: PagesConfig): Pro
   })
 }
 
+async function readDocuments(config: PagesConfig) {
+  return new Map((await builtFiles(docsFolder)).flatMap((name) => documentsOf(name, config)))
+}
+
 /** The service also works without the documents. */
-function sayWhatToRun(app: FastifyInstance): void {
-  app.log.warn('the documents are not built, so /docs is empty: run `npm run build`')
-  for (const path of ['/docs', '/docs/']) {
-    app.get(path, (_request, reply) =>
-      reply.code(404).type('text/plain; charset=utf-8').send('The documents are not built: run `npm run build`.\n'),
-    )
-  }
+function sendUnbuilt(reply: FastifyReply): FastifyReply {
+  reply.type('text/plain; charset=utf-8').header('cache-control', 'no-store')
+  if (!existsSync(unfinishedDocs)) return reply.code(404).send('The documents are not built: run `npm run build`.\n')
+  reply.code(503).headers({ refresh: '5', 'retry-after': '5' })
+  return reply.send('The documents are being built. This page shows them as soon as they are there.\n')
 }
 
 /** As a browser asks for what it shows. Programs, and pages that load their parts, get the contract's answer. */

@@ -1,0 +1,24 @@
+/** Builds the documents while `npm start` serves already. The service shows them once they have their place. */
+import { cp, rename, rm } from 'node:fs/promises'
+import { setPriority } from 'node:os'
+import { buildParts } from './package/parts.ts'
+import { sources, unlessBuilt, unlessPartBuilt } from './package/unless-built.ts'
+
+const docs = 'dist/start/docs'
+/** The service says that they are being built while this is there. */
+const unfinished = `${docs}.part`
+
+// Requests come first.
+setPriority(10)
+try {
+  await unlessBuilt('start-docs', sources, build, docs)
+} finally {
+  await rm(unfinished, { recursive: true, force: true })
+}
+
+async function build(): Promise<void> {
+  await unlessPartBuilt('docs', () => buildParts(['docs'], () => {}))
+  await cp('dist/docs', unfinished, { recursive: true })
+  await rm(docs, { recursive: true, force: true })
+  await rename(unfinished, docs)
+}
