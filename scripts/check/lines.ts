@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 
 /** The most lines of TypeScript and JavaScript in these folders. */
 const bounds = [
-  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 70_030 },
-  { what: 'test', folders: ['test'], most: 68_595 },
+  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 70_065 },
+  { what: 'test', folders: ['test'], most: 68_635 },
 ]
 
 for (const { what, folders, most } of bounds) {

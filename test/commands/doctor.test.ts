@@ -451,6 +451,34 @@ t.test('What the unit does not let the service do is told, with the line that le
   t.same(about(await look({ ReadWritePaths: at, User: 'daemon' }), 'unit'), [fine], 'systemd is asked as root')
 })
 
+t.test(
+  'Sign-up that is closed before the first user, backups beside the database, and kept databases are told',
+  async (t) => {
+    const DATA_DIR = await folder(t)
+    await writeFile(join(DATA_DIR, 'bookmarks.db.before-2026-11-22T03-00-00-000Z'), '')
+    const { findings } = await examine(t, { DATA_DIR, SIGN_UP: 'closed', BACKUP_EVERY: '1d' })
+    const told = findings.filter(({ state }) => state !== 'ok')
+    t.match(told, [
+      { about: 'sign-up', state: 'error', says: /nobody can ever sign in/ },
+      { about: 'backups', state: 'warning', says: /^BACKUP_TO: .* is on the disk of the database/ },
+      {
+        about: 'database',
+        state: 'warning',
+        says: /^bookmarks\.db\.before-2026-11-22T03-00-00-000Z: databases from before/,
+      },
+    ])
+    await (await buildApp(t, {}, { dataDir: DATA_DIR })).close()
+    const elsewhere = await examine(t, {
+      DATA_DIR,
+      SIGN_UP: 'closed',
+      BACKUP_EVERY: '1d',
+      BACKUP_TO: '/dev/shm/ebs-none',
+    })
+    t.match(about(elsewhere.findings, 'sign-up'), [{ state: 'error' }, { state: 'ok' }], 'with an empty database, too')
+    t.notMatch(elsewhere.text, 'on the disk of the database')
+  },
+)
+
 t.test('A comment after a value is told', async (t) => {
   const { findings } = await examine(t, { OIDC_SCOPES: 'openid # as they want it', HOST: '127.0.0.1' })
   t.match(about(findings, 'settings'), [{ state: 'warning', says: 'OIDC_SCOPES has a # after a blank' }])

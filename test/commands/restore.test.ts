@@ -1,7 +1,10 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { bundleFolder } from '../../scripts/test/build.ts'
 import { nameOf } from '../../src/service/backup/shelf.ts'
 import { copyOf, damageRecords } from '../backup/fixture.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
@@ -209,11 +212,26 @@ t.test('A folder can be restored, too, where BACKUP_TO is the bucket', async (t)
   t.match(await runCommand(t, 'restore', [seeded.backup], env), { code: 0, stderr: '' })
 })
 
+t.test('A reader that ends early, such as `head`, changes neither what it does nor its status', async (t) => {
+  const dataDir = await copyOf(t, seeded.dataDir)
+  const script = '{ "$0" "$1" restore "$2"; echo "status $?" >&2; } | true'
+  const words = [process.execPath, fileURLToPath(new URL('ebs.mjs', bundleFolder)), seeded.backup]
+  const env = { PATH: process.env.PATH, DATA_DIR: dataDir }
+  t.match(spawnSync('sh', ['-c', script, ...words], { env, encoding: 'utf8' }).stderr, /^status 0$/m)
+  t.equal((await readdir(dataDir)).filter((name) => name.includes('.before-')).length, 1)
+})
+
 t.test('It refuses while the service runs', async (t) => {
   const dataDir = await copyOf(t, seeded.dataDir)
   const { as } = await buildApp(t, {}, { dataDir })
   const { code, stderr } = await runCommand(t, 'restore', [seeded.backup], { DATA_DIR: dataDir })
-  t.same([code, stderr], [1, `DATABASE_URL: ${dataDir}/bookmarks.db is in use by another process\n`])
+  t.same(
+    [code, stderr],
+    [
+      1,
+      `DATABASE_URL: ${dataDir}/bookmarks.db is in use by another process, or on a file system without locks, such as NFS\n`,
+    ],
+  )
   t.same((await pull(as(seeded.ada))).ids, ['kept', 'lost'])
 })
 

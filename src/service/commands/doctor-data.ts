@@ -36,7 +36,7 @@ export async function examineDatabase(config: Config): Promise<Finding[]> {
   const missing = await demandDatabase(config).catch((error: Error) => error)
   if (missing) return [failure('database', missing.message, 'a start refuses this')]
   if (file !== undefined && !existsSync(file))
-    return [ok('database', `${file} is not there yet: the first start makes it`)]
+    return [ok('database', `${file} is not there yet: the first start makes it`), ...examineClosed(config, 0)]
   let opened: Opened | undefined
   try {
     opened = file === undefined ? await openServer(config) : await openFile(file)
@@ -45,7 +45,7 @@ export async function examineDatabase(config: Config): Promise<Finding[]> {
     return [
       ...findings,
       ...(await examineKeys(config, opened.db)),
-      ...(await examineUsers(issuerOf(config), opened.db)),
+      ...(await examineUsers(config, opened.db)),
       ...(await examineSignInTimes(config, opened.db)),
       ...(await examineClock(opened)),
       ...(await examineLimits(config, opened.db)),
@@ -113,13 +113,20 @@ async function examineKeys({ secretKeys, dataDir }: Config, db: Db): Promise<Fin
 }
 
 /** A user of another provider cannot sign in. */
-async function examineUsers(issuer: string, db: Db): Promise<Finding[]> {
+async function examineUsers(config: Config, db: Db): Promise<Finding[]> {
+  const issuer = issuerOf(config)
   const users = await countUsersOf(db, issuer)
   const said = describeOthers(users, issuer)
-  if (said === undefined) return [ok('users', `${users.own} of ${issuer}`)]
+  if (said === undefined) return [ok('users', `${users.own} of ${issuer}`), ...examineClosed(config, users.own)]
   const [{ issuer: other = '' } = {}] = users.others
   const todo = `put the earlier OIDC_ISSUER back, or look at how they would be moved: ${moveCall(other, issuer)}`
   return [(users.own === 0 ? failure : warning)('users', said, todo)]
+}
+
+function examineClosed({ access }: Config, users: number): Finding[] {
+  if (!access.isClosed || users > 0) return []
+  const says = 'SIGN_UP is closed, and there is no user yet: nobody can ever sign in'
+  return [failure('sign-up', says, 'leave SIGN_UP out until the first users have signed in')]
 }
 
 /** The last time that the service was in use is the witness for a clock that nobody else knows. */

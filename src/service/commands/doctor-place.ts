@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { sqliteFile } from '../config/storage.ts'
 import type { Env } from '../config/values.ts'
@@ -106,7 +106,29 @@ export function examineDisk(config: Config): Finding[] {
   const file = sqliteFile(config.databaseUrl)
   const database = file === undefined ? 0 : (sizeIfThere(file) ?? 0)
   const found = foldersOf(config).flatMap(([name, path]) => [...owners(name, path), room(name, path, database)])
-  return [...found, ...staysRoot(config)]
+  return [
+    ...found,
+    ...staysRoot(config),
+    ...(file === undefined ? [] : [...sharedDisk(config, file), ...earlier(file)]),
+  ]
+}
+
+function sharedDisk({ backup }: Config, file: string): Finding[] {
+  if (backup.everyMs === undefined || backup.inBucket) return []
+  const [database, backups] = [dirname(file), backup.dir].map((path) => statSync(nearest(resolve(path))).dev)
+  if (database !== backups) return []
+  const says = `BACKUP_TO: ${backup.dir} is on the disk of the database, so both would be lost together`
+  return [warning('backups', says, 'name a folder of another disk, or copy the backups to another machine')]
+}
+
+/** `ebs restore` keeps the database so far. */
+function earlier(file: string): Finding[] {
+  const folder = dirname(file)
+  const names = existsSync(folder) ? readdirSync(folder) : []
+  const kept = names.filter((name) => name.startsWith(`${basename(file)}.before-`))
+  if (kept.length === 0) return []
+  const says = `${kept.join(', ')}: databases from before a recovery, with what users have erased since`
+  return [warning('database', says, `remove them from ${folder} when nobody needs them any more`)]
 }
 
 /** Root itself may write everywhere, so that what it sees is nothing for the service's user to go by. */

@@ -42,8 +42,8 @@ export function operatorCommand(name: string, does: string, more = ''): Command 
  * @param print prints that message
  */
 export async function run(program: Command, words = process.argv.slice(2), print = printRed): Promise<void> {
-  // The reader, such as `head`, has ended.
-  process.stdout.on('error', () => process.exit(1))
+  // The reader, such as `head`, may end before: what the command does, and its status, are the same.
+  process.stdout.on('error', () => {})
   try {
     await program.parseAsync(words, { from: 'user' })
   } catch (error) {

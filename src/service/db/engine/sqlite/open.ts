@@ -86,7 +86,10 @@ export async function lockDatabase(path: string): Promise<Sqlite.Database> {
     return lock
   } catch (error) {
     if (error instanceof Sqlite.SqliteError && error.code === 'SQLITE_BUSY') {
-      throw new ConfigError(`DATABASE_URL: ${path} is in use by another process`)
+      // SQLite says the same where the file system has no locks.
+      throw new ConfigError(
+        `DATABASE_URL: ${path} is in use by another process, or on a file system without locks, such as NFS`,
+      )
     }
     throw new ConfigError(`DATABASE_URL: ${path} cannot be written (${describe(error, path)})`)
   }
