@@ -459,8 +459,8 @@ t.test(
     const { findings } = await examine(t, { DATA_DIR, SIGN_UP: 'closed', BACKUP_EVERY: '1d' })
     const told = findings.filter(({ state }) => state !== 'ok')
     t.match(told, [
-      { about: 'sign-up', state: 'error', says: /nobody can ever sign in/ },
-      { about: 'backups', state: 'warning', says: /^BACKUP_TO: .* is on the disk of the database/ },
+      { about: 'users', state: 'error', says: /nobody can ever sign in/ },
+      { about: 'disk', state: 'warning', says: /^BACKUP_TO: .* is on the disk of the database/ },
       {
         about: 'database',
         state: 'warning',
@@ -474,7 +474,7 @@ t.test(
       BACKUP_EVERY: '1d',
       BACKUP_TO: '/dev/shm/ebs-none',
     })
-    t.match(about(elsewhere.findings, 'sign-up'), [{ state: 'error' }, { state: 'ok' }], 'with an empty database, too')
+    t.match(about(elsewhere.findings, 'users'), [{ state: 'ok' }, { state: 'error' }], 'with an empty database, too')
     t.notMatch(elsewhere.text, 'on the disk of the database')
   },
 )

@@ -152,6 +152,12 @@ t.test("Debian's package makes a key where there can be no data, and only then s
   }
 })
 
+t.test('The guide has the lines that a purge prints', async (t) => {
+  const lines = readFileSync(join(top, 'deploy/debian/postrm'), 'utf8').match(/(?<=^ {2})(rm|userdel) .*$/gm) ?? []
+  t.equal(lines.length, 2)
+  for (const line of lines) t.match(readFileSync(join(top, 'docs/operating/deployment.md'), 'utf8'), `\n${line}\n`)
+})
+
 t.test('The package and the guide ask for the C library that its binaries need', async (t) => {
   const binaries = ['x64', 'arm64'].map((arch) => `node_modules/better-sqlite3/prebuilds/linux-${arch}.node`)
   const versions = [...binaries, process.execPath].flatMap((file) =>
@@ -262,7 +268,7 @@ async function serveDebian(t: Test, released: string): Promise<void> {
   inside('dpkg', '--remove', name)
   t.ok(existsSync(join(etc, 'environment')), 'the settings outlive a removal')
   t.match(inside('dpkg', '--purge', name), '/var/lib/encrypted-bookmark-sync')
-  t.same([existsSync(database), existsSync(join(etc, 'environment'))], [true, false])
+  t.same([existsSync(database), existsSync(join(etc, 'environment'))], [true, true])
   inside('dpkg', '-i', `/${deb}`)
   t.equal(await readFile(join(etc, 'secret_key'), 'utf8'), key, 'what is installed again opens the data')
   inside('dpkg', '--purge', name)

@@ -13,6 +13,8 @@ const runBy: Record<string, string> = {
   'npx encrypted-bookmark-sync': 'test/process/registry.test.ts',
   'apt-get update && apt-get install ./encrypted-bookmark-sync': 'test/docs/operating.test.ts',
   '(cd /etc/nginx/conf.d': 'test/docs/operating.test.ts',
+  'apt-get purge': 'test/docs/operating.test.ts',
+  'systemctl disable': 'test/docs/operating.test.ts',
   'tar -xzf encrypted-bookmark-sync': 'test/docs/operating.test.ts',
   'openssl genpkey': 'test/deploy/release.test.ts',
   'npm ci && npm start': 'test/docs/operating.test.ts',

@@ -202,6 +202,23 @@ async function debianPackage(t: Test, boot: () => Promise<Machine>, released: st
   )
   for (const file of ['prometheus/prometheus.yaml', 'prometheus/alerts.yaml', 'grafana/dashboard.json'])
     await stat(inside(`${places?.[1]}${file}`))
+
+  await machine.type(
+    `mkdir -p /etc/systemd/system/${name}.service.d && echo 'import others.caddy' >> /etc/caddy/Caddyfile`,
+  )
+  await machine.type('echo :8080 > /etc/caddy/others.caddy')
+  await remove(t, machine, 'apt-get purge')
+  t.match(await machine.type('cat /etc/caddy/Caddyfile'), /^:80 .*^import others\.caddy$/ms, 'other sites stay')
+}
+
+/** Types the lines that remove it, after which nothing is left. */
+async function remove(t: Test, machine: Machine, start: string): Promise<void> {
+  for (const line of linesOf(guide, start).split('\n')) await machine.type(line, 'y\n')
+  const left = await machine.type(
+    `find / -xdev \\( -path /proc -o -path /sys -o -path /root -o -path /tmp -o -path /var/log -o -path /var/cache -o -path /var/lib/apt \\) -prune -o \\( -name '${name}*' -o -name 'bookmarks.c*' -o -name ebs \\) -print; getent passwd ${name} || true; getent group ${name} || true`,
+  )
+  t.equal(left, '')
+  t.match(await machine.type(`systemctl list-unit-files '${name}*' || true`), /^0 unit files/m)
 }
 
 async function copyPackage({ at }: Machine, released: string): Promise<void> {
@@ -298,6 +315,13 @@ async function tarball(t: Test, boot: () => Promise<Machine>, released: string):
   await machine.type(`echo secret > /etc/${name}/s3_secret_key`)
   const asNobody = `su -s /bin/sh nobody -c 'cat /etc/${name}/*; ls /etc/${name}' 2> /dev/null || true`
   t.equal(await machine.type(asNobody), '', 'no other user reads a secret, nor which there are')
+
+  await machine.type(`mkdir -p /etc/systemd/system/${name}.service.d`)
+  const unit = `/etc/systemd/system/${name}.service`
+  await machine.type(`(echo '# mine'; cat /usr/local/lib/systemd/system/${name}.service) > ${unit}`)
+  await machine.type(back.join('\n'))
+  t.equal(await machine.type(`head -1 ${unit}`), '# mine\n', 'an upgrade replaces no unit of the operator')
+  await remove(t, machine, 'systemctl disable')
 }
 
 async function dump(boot: () => Promise<Machine>, released: string): Promise<void> {

@@ -126,7 +126,7 @@ async function examineUsers(config: Config, db: Db): Promise<Finding[]> {
 function examineClosed({ access }: Config, users: number): Finding[] {
   if (!access.isClosed || users > 0) return []
   const says = 'SIGN_UP is closed, and there is no user yet: nobody can ever sign in'
-  return [failure('sign-up', says, 'leave SIGN_UP out until the first users have signed in')]
+  return [failure('users', says, 'leave SIGN_UP out until the first users have signed in')]
 }
 
 /** The last time that the service was in use is the witness for a clock that nobody else knows. */

@@ -118,7 +118,7 @@ function sharedDisk({ backup }: Config, file: string): Finding[] {
   const [database, backups] = [dirname(file), backup.dir].map((path) => statSync(nearest(resolve(path))).dev)
   if (database !== backups) return []
   const says = `BACKUP_TO: ${backup.dir} is on the disk of the database, so both would be lost together`
-  return [warning('backups', says, 'name a folder of another disk, or copy the backups to another machine')]
+  return [warning('disk', says, 'name a folder of another disk, or copy the backups to another machine')]
 }
 
 /** `ebs restore` keeps the database so far. */
