@@ -135,8 +135,7 @@ else {
       await page.getByRole('link', { name: 'Spread spectrum' }).waitFor()
     })
 
-    await t.test('an edit that lost on a device that is gone can be put back', async (t) => {
-      await loseOnAnotherDevice(page)
+    await t.test('an edit that lost on a device that is gone appears, and can be put back', async (t) => {
       await page.route('**/api/v1/sync/conflicts', async (route) => {
         const response = await route.fetch()
         const { conflicts, next } = await response.json()
@@ -145,6 +144,8 @@ else {
         await route.fulfill({ response, json: { conflicts: older, next } })
       })
       await show(page, 'conflicts')
+      await page.getByText('No conflicts').waitFor()
+      await loseOnAnotherDevice(page)
       const lost = page.getByRole('region', { name: 'On other devices' })
       await lost.getByText('on old-laptop').waitFor()
       t.same(await faultsIn(page, 'server-conflicts', looks), [])
@@ -242,7 +243,7 @@ async function loseOnAnotherDevice(page: Page): Promise<void> {
     const call = async (path: string, init?: RequestInit) => (await fetch(`/api/v1/${path}`, init)).json()
     const headers = { 'content-type': 'application/json' }
     const post = (body: unknown) => ({ method: 'POST', headers, body: JSON.stringify(body) })
-    const { changes } = await call('sync/pull', post({}))
+    const { changes, last_sync_timestamp: base } = await call('sync/pull', post({}))
     for (const { entity_id, data_hash } of changes) {
       const { versions } = await call(`bookmarks/${entity_id}/versions`)
       const old = versions.find((version: (typeof changes)[0]) => version.data_hash && version.data_hash !== data_hash)
@@ -251,6 +252,19 @@ async function loseOnAnotherDevice(page: Page): Promise<void> {
       const content = { encrypted_data: old.encrypted_data, data_hash: old.data_hash }
       const change = { ...by, entity_type: 'bookmark', entity_id, operation: 'update', ...content }
       await call('sync/push', post({ changes: [change] }))
+      const other = changes.find(
+        (one: (typeof changes)[0]) => one.entity_id !== entity_id && one.operation !== 'delete',
+      )
+      const deletion = {
+        ...by,
+        id: crypto.randomUUID(),
+        timestamp: Date.now(),
+        entity_type: 'bookmark',
+        base,
+        entity_id: other.entity_id,
+      }
+      // Only this one is told to other devices.
+      await call('sync/push', post({ changes: [{ ...deletion, operation: 'delete' }] }))
       return
     }
   })

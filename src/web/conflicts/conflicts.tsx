@@ -4,7 +4,7 @@ import type { Conflict, PlaintextBookmark, Sync } from '../../client/index.ts'
 import { useBookmark, useConflicts, useSync, useSyncStatus } from '../../client/react.ts'
 import { withMine } from '../../client/sync/edits/resolve.ts'
 import { Changes, fieldName } from '../history/changes.tsx'
-import { restore, useHistory } from '../history/use-history.ts'
+import { restore, useHistory, useRemoteChanges } from '../history/use-history.ts'
 import { nameOf, quoted } from '../library/kind.ts'
 import { reversible } from '../library/reversible.ts'
 import { useDeviceName } from '../session/context.ts'
@@ -184,7 +184,7 @@ function ServerConflicts({ children }: { children: ComponentChildren }) {
   const history = useHistory()
   const here = new Set(useConflicts().map(({ id }) => id))
   const isSent = unsentOf(useSyncStatus()) === 0
-  const conflicts = useLoaded(() => history.serverConflicts(), [isSent])
+  const conflicts = useLoaded(() => history.serverConflicts(), [isSent, useRemoteChanges()])
   return (
     <Answer of={conflicts}>
       {({ conflicts: open, next }) => {

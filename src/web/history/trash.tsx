@@ -23,7 +23,7 @@ import { Time } from '../ui/time.tsx'
 import { Empty, Progress, type Step } from '../ui/waiting.tsx'
 import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
-import { restore, restoreAll, useHistory } from './use-history.ts'
+import { restore, restoreAll, useHistory, useRemoteChanges } from './use-history.ts'
 
 /** Deleted bookmarks, the last deleted first, until the service erases them for good. */
 export function Trash({ rest }: { rest: string }) {
@@ -283,10 +283,8 @@ const rowsOfPage = 100
 /** The first page of the trash, and more of it when it is needed; again when another device deletes or restores something. */
 function useTrash(isSent: boolean): TrashList {
   const history = useHistory()
-  const sync = useSync()
   const [mostShown, setMostShown] = useState(rowsOfPage)
-  const [changes, setChanges] = useState(0)
-  useEffect(() => sync.on('change', ({ origin }) => origin === 'remote' && setChanges((count) => count + 1)), [sync])
+  const changes = useRemoteChanges()
   /** Bookmarks that are loaded at least, if there are as many. */
   const wanted = useRef(1)
   // Deletions of other devices that this one holds back are in the trash already.

@@ -1,6 +1,7 @@
-import { useMemo } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { createHistory, type History } from '../../client/history.ts'
 import type { Sync } from '../../client/index.ts'
+import { useSync } from '../../client/react.ts'
 import { type Bookmark, quoted } from '../library/kind.ts'
 import { reversible } from '../library/reversible.ts'
 import { useApp } from '../session/context.ts'
@@ -10,6 +11,14 @@ import { later } from '../words/later.ts'
 export function useHistory(): History {
   const app = useApp()
   return useMemo(() => createHistory(app), [app])
+}
+
+/** Counts the changes that come from other devices: what the service keeps of the history is another one after each. */
+export function useRemoteChanges(): number {
+  const sync = useSync()
+  const [changes, setChanges] = useState(0)
+  useEffect(() => sync.on('change', ({ origin }) => origin === 'remote' && setChanges((count) => count + 1)), [sync])
+  return changes
 }
 
 /** Makes a version current again, or what a deleted bookmark was, and offers to take that back. */

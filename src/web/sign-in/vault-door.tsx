@@ -12,7 +12,7 @@ import {
 import { confirmDeletion, isDeletionAsked } from '../account/delete-account.tsx'
 import { takeScanned } from '../pairing/code.ts'
 import { closeDevice, type Device } from '../session/device.ts'
-import { lockedSync, signOutLocked } from '../session/session.ts'
+import { lockedSync, signOutLocked, storedUsers } from '../session/session.ts'
 import { StoredBookmarks } from '../session/stored.tsx'
 import { Button } from '../ui/button.tsx'
 import { messageOf, tellFailure } from '../ui/failure.ts'
@@ -142,15 +142,26 @@ interface SignedInAsProps {
 
 /** The way out for somebody who is here with the wrong account, or without a passphrase. */
 function SignedInAs({ client, device, userId, person }: SignedInAsProps) {
+  const [isStored, setStored] = useState(false)
+  useEffect(() => {
+    // A browser that stores nothing for the page has none.
+    storedUsers().then(
+      (users) => setStored(device.keepsKey && users.includes(userId)),
+      () => {},
+    )
+  }, [])
   return (
-    <p class="bar signed-in-as">
-      <span>{later.vault.signedInAs(person)}</span>
-      {device.keepsKey ? (
-        <Button onClick={() => signOutLocked(client, device, userId)}>{say.app.signOut}</Button>
-      ) : (
-        <Button onClick={closeDevice}>{say.app.closeDevice}</Button>
-      )}
-    </p>
+    <>
+      <p class="bar signed-in-as">
+        <span>{later.vault.signedInAs(person)}</span>
+        {device.keepsKey ? (
+          <Button onClick={() => signOutLocked(client, device, userId)}>{say.app.signOut}</Button>
+        ) : (
+          <Button onClick={closeDevice}>{say.app.closeDevice}</Button>
+        )}
+      </p>
+      {isStored && <p class="hint">{later.vault.storedWhileLocked}</p>}
+    </>
   )
 }
 

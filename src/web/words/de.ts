@@ -553,6 +553,8 @@ export const deLater: LaterWords = {
       'Sie verschlüsselt Ihre Lesezeichen, bevor sie dieses Gerät verlassen. Niemand kann sie zurücksetzen.',
     create: 'Meinen Tresor anlegen',
     signedInAs: (person) => (person === '' ? 'Sie sind angemeldet.' : `Sie sind als ${person} angemeldet.`),
+    storedWhileLocked:
+      'Ihre Lesezeichen sind weiterhin in diesem Browser gespeichert, und zwar unverschlüsselt: Wer seine Dateien lesen kann, kann auch sie lesen. Melden Sie sich an einem Computer ab, den auch andere benutzen: Das löscht sie hier.',
     openedBefore: 'Meine Passphrase hat früher funktioniert',
     openedBeforeMore:
       'Wenn nicht Sie die Passphrase geändert haben, war es etwas anderes: Was sie geöffnet hat, wird eine Zeit lang aufbewahrt und lässt sich wiederherstellen.',
@@ -1036,7 +1038,7 @@ export const deLater: LaterWords = {
       ])}`,
     secrets: 'Passphrase und Wiederherstellungscode',
     secretsMore:
-      'In diesem Browser sind Ihre Lesezeichen unverschlüsselt gespeichert, damit sie sofort und auch offline da sind. „Sperren“, im Menü oben, vergisst die Schlüssel: Die Seite fragt dann wieder nach der Passphrase, wozu sie eine Verbindung braucht. Das Abmelden löscht die Lesezeichen aus diesem Browser, der seine Dateien erst später bereinigt. Läuft die Anmeldung ab, so bleiben sie, und die Anmeldeseite bietet an, sie zu löschen. Öffnen Sie diese Seite auf einem Computer, den auch andere benutzen, in einem privaten Fenster.',
+      'In diesem Browser sind Ihre Lesezeichen unverschlüsselt gespeichert, damit sie sofort und auch offline da sind. „Sperren“, im Menü oben, vergisst die Schlüssel: Die Seite fragt dann wieder nach der Passphrase, wozu sie eine Verbindung braucht. Die gespeicherten Lesezeichen bleiben, weiterhin unverschlüsselt. Das Abmelden löscht die Lesezeichen aus diesem Browser, der seine Dateien erst später bereinigt. Läuft die Anmeldung ab, so bleiben sie, und die Anmeldeseite bietet an, sie zu löschen. Öffnen Sie diese Seite auf einem Computer, den auch andere benutzen, in einem privaten Fenster.',
     newCode: 'Neuer Wiederherstellungscode',
     changePassphrase: 'Passphrase ändern',
     codeReplaced:

@@ -512,6 +512,8 @@ export const enLater = {
     encryptsFirst: 'It encrypts your bookmarks before they leave this device. Nobody can reset it.',
     create: 'Create my vault',
     signedInAs: (person: string) => (person === '' ? 'You are signed in.' : `You are signed in as ${person}.`),
+    storedWhileLocked:
+      'Your bookmarks are still stored in this browser, unencrypted, so whoever can read its files can read them. On a computer that others use, sign out: that deletes them here.',
     openedBefore: 'My passphrase used to work',
     openedBeforeMore:
       'If you did not change the passphrase, something else did: what it opened is kept for a while, and can be restored.',
@@ -973,7 +975,7 @@ export const enLater = {
       ])}`,
     secrets: 'Passphrase and recovery code',
     secretsMore:
-      'In this browser your bookmarks are stored unencrypted, so that they are there at once and offline. “Lock”, in the menu at the top, forgets the keys: the page asks for the passphrase again, which needs a connection. Signing out deletes the bookmarks from this browser, which clears its files later. When a sign-in expires, they stay, and the sign-in page offers to delete them. On a computer that others use, open this page in a private window.',
+      'In this browser your bookmarks are stored unencrypted, so that they are there at once and offline. “Lock”, in the menu at the top, forgets the keys: the page asks for the passphrase again, which needs a connection. The stored bookmarks stay, still unencrypted. Signing out deletes the bookmarks from this browser, which clears its files later. When a sign-in expires, they stay, and the sign-in page offers to delete them. On a computer that others use, open this page in a private window.',
     newCode: 'New recovery code',
     changePassphrase: 'Change the passphrase',
     codeReplaced:
