@@ -39,6 +39,7 @@ export const answerFields =
   "DELETE/api/v1/account/sessions name encrypted-bookmark-sync\n" +
   "DELETE/api/v1/account/sessions/{id} name encrypted-bookmark-sync\n" +
   "GET/api/v1/account/devices devices array\n" +
+  "PUT/api/v1/account/devices/{id} name encrypted-bookmark-sync\n" +
   "DELETE/api/v1/account/devices/{id} name encrypted-bookmark-sync\n" +
   "GET/api/v1/account user object\n" +
   "DELETE/api/v1/account name encrypted-bookmark-sync\n" +

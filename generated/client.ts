@@ -782,7 +782,11 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        put?: never;
+        /**
+         * Rename a device
+         * @description Stores the name that the user gives a device, in the place of any other. It is encrypted, so only the user's devices read it. It goes when the device leaves the list.
+         */
+        put: operations["renameDevice"];
         post?: never;
         /**
          * Forget a device
@@ -2033,6 +2037,20 @@ export interface components {
              * @example true
              */
             current: boolean;
+            /**
+             * @description The name that the user gave it, as sent; null without one.
+             * @example AWVuY3J5cHRlZA==
+             */
+            encrypted_name: string | null;
+        };
+        /** @description A device's name. */
+        DeviceName: {
+            /**
+             * EncryptedName
+             * @description The name, which only the user's devices can decrypt, in base64; null takes it off.
+             * @example AWVuY3J5cHRlZA==
+             */
+            encrypted_name: string | null;
         };
         /** @description One page of the devices. */
         DevicePage: {
@@ -4651,6 +4669,67 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["ForbiddenUser"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    renameDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The device's id, percent-encoded. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        /** @description The name. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeviceName"];
+            };
+        };
+        responses: {
+            /** @description Renamed. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrigin"];
+            /** @description The user has no device with this id. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Error-Code": components["headers"]["X-Error-Code"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description A human-readable sentence; those listed in this contract are exact.
+                         * @example Device not found
+                         * @enum {string}
+                         */
+                        error: "Device not found";
+                        /**
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
+                    };
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];

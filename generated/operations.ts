@@ -41,6 +41,7 @@ export const operations = {
   endOtherSessions: { method: 'DELETE', path: '/api/v1/account/sessions', security: 'sessionCookie', recentSignIn: 'always', cost: {"request":0} },
   endSession: { method: 'DELETE', path: '/api/v1/account/sessions/{id}', security: 'sessionCookie', recentSignIn: 'never', cost: {"request":0} },
   listDevices: { method: 'GET', path: '/api/v1/account/devices', security: 'sessionCookie', recentSignIn: 'never', cost: {"request":2} },
+  renameDevice: { method: 'PUT', path: '/api/v1/account/devices/{id}', security: 'sessionCookie', recentSignIn: 'never', cost: {"request":1} },
   forgetDevice: { method: 'DELETE', path: '/api/v1/account/devices/{id}', security: 'sessionCookie', recentSignIn: 'never', cost: {"request":1} },
   getAccount: { method: 'GET', path: '/api/v1/account', security: 'sessionCookie', recentSignIn: 'never', cost: {"request":1} },
   deleteAccount: { method: 'DELETE', path: '/api/v1/account', security: 'sessionCookie', recentSignIn: 'always', cost: {"request":1} },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { components as messages } from '../../generated/asyncapi.ts'
 import { Keyring } from '../../generated/keyring-limits.ts'
-import { EncryptedData, PairingMessage, PushRequest, quotas } from '../../generated/limits.ts'
+import { DeviceName, EncryptedData, PairingMessage, PushRequest, quotas } from '../../generated/limits.ts'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import type { OperationId, Schemas } from '../../src/service/contract/schemas.ts'
 import { type FilledAccount, sequenceOf, tokenOf } from './accounts.ts'
@@ -144,6 +144,12 @@ export const callsOf: Record<OperationId, Record<string, Prepare>> = {
     },
   },
   listDevices: { thousand: () => ({ query: '?limit=1000' }) },
+  renameDevice: {
+    largest: (_, n) => ({
+      id: `device-${n}`,
+      body: { encrypted_name: 'A'.repeat(DeviceName.encrypted_name.maxLength) },
+    }),
+  },
   forgetDevice: { plain: (_, n) => ({ id: `device-${n}` }) },
   getAccount: { plain: () => ({}) },
   deleteAccount: { plain: () => ({}) },

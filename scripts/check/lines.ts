@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 
 /** The most lines of TypeScript and JavaScript in these folders. */
 const bounds = [
-  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 71_235 },
-  { what: 'test', folders: ['test'], most: 69_650 },
+  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 71_545 },
+  { what: 'test', folders: ['test'], most: 69_815 },
 ]
 
 for (const { what, folders, most } of bounds) {

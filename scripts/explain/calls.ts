@@ -56,11 +56,8 @@ const before: Partial<Record<OperationId, Prepare>> = {
     return { pathParameters: { id: sessions.find(({ current }) => !current)?.id } }
   },
   endOtherSessions: otherSession,
-  forgetDevice: async (caller) => {
-    const id = randomUUID()
-    await caller.call('pullChanges', { headers: { 'x-device-id': id } })
-    return { pathParameters: { id } }
-  },
+  renameDevice: newDevice,
+  forgetDevice: newDevice,
   openRealtime: async ({ userId }) => {
     const { 'x-device-id': device } = exampleOf('openRealtime').headers
     return { headers: { 'x-device-id': device, 'x-user-id': userId } }
@@ -118,6 +115,13 @@ async function exported(caller: Caller): Promise<Change> {
     if (exports.find((one) => one.id === id)?.status === 'completed') return { pathParameters: { id } }
     await sleep(20)
   }
+}
+
+/** A device of its own, which has pulled. */
+async function newDevice(caller: Caller) {
+  const id = randomUUID()
+  await caller.call('pullChanges', { headers: { 'x-device-id': id } })
+  return { pathParameters: { id } }
 }
 
 async function otherSession(caller: Caller): Promise<void> {

@@ -2,6 +2,8 @@
 import type { components } from '../../generated/client.ts'
 import type { Client } from './api/client.ts'
 import { answer, type CallResult, unwrap } from './api/unwrap.ts'
+import type { Keys } from './crypto/keys.ts'
+import { openRecord, SALT_BYTES, sealJson } from './crypto/record.ts'
 import { ApiError, OfflineError } from './errors.ts'
 import type { Sync } from './sync/sync.ts'
 
@@ -17,6 +19,8 @@ export interface AccountOptions {
   userId: string
   /** The device's sync. It need not be started. */
   sync: Pick<Sync, 'signOut' | 'stop'>
+  /** The vault's keys, which open and seal the names of devices. */
+  keys?: Keys | undefined
 }
 
 /** Who the user is, how much they store, and every limit that holds for them: the contract's `Account`. */
@@ -36,7 +40,12 @@ export interface AccountDevice {
   pendingChanges: number
   /** True of this one. */
   current: boolean
+  /** The name that the user gave it; undefined without one, and without keys that open it. */
+  name: string | undefined
 }
+
+/** The longest name of a device, in UTF-16 code units. */
+export const mostDeviceName: number = 100
 
 /** A session, from one sign-in on. */
 export interface AccountSession {
@@ -63,6 +72,14 @@ export interface Account {
   account(): Promise<AccountInfo>
   /** The devices of the last 400 days, by their ids. */
   devices(): Promise<AccountDevice[]>
+  /**
+   * Gives a device a name, which the service cannot read; an empty one takes it off. It goes when the device leaves the list.
+   *
+   * @throws RangeError the name is longer than `mostDeviceName`
+   * @throws TypeError there are no keys
+   * @throws ApiError 404: there is no such device
+   */
+  renameDevice(id: string, name: string): Promise<void>
   /**
    * Takes a device off the list. It is not signed out (`endSession` does that): if it syncs again, it is listed again.
    *
@@ -109,7 +126,7 @@ export type CamelCased<T> = { [Name in keyof T as CamelCase<Name & string>]: T[N
 
 /** Opens the signed-in user's account. Sends nothing until a method is called. */
 export function openAccount(options: AccountOptions): Account {
-  const { sync } = options
+  const { sync, keys } = options
   const client = options.client.as(options.userId)
   const done = async (call: Promise<CallResult<Schemas['Done']>>): Promise<void> => {
     unwrap(await answer(call))
@@ -124,7 +141,14 @@ export function openAccount(options: AccountOptions): Account {
     async devices() {
       const list = await answer(client.GET('/api/v1/account/devices', everything))
       const { devices } = unwrap(list)
-      return devices.map(camelCased)
+      return devices.map(({ encrypted_name, ...device }) => ({
+        ...camelCased(device),
+        name: keys && encrypted_name ? openName(keys, device.id, encrypted_name) : undefined,
+      }))
+    },
+    async renameDevice(id, name) {
+      const encrypted_name = name === '' ? null : sealName(keys, id, name)
+      await done(client.PUT('/api/v1/account/devices/{id}', { params: { path: { id } }, body: { encrypted_name } }))
     },
     forgetDevice: (id) => done(client.DELETE('/api/v1/account/devices/{id}', { params: { path: { id } } })),
     async sessions() {
@@ -147,6 +171,23 @@ function camelCased<T extends object>(object: T): CamelCased<T> {
     value,
   ])
   return Object.fromEntries(fields)
+}
+
+function sealName(keys: Keys | undefined, id: string, name: string): string {
+  if (!keys) throw new TypeError('A name needs the keys of the vault')
+  if (name.length > mostDeviceName) throw new RangeError(`The name has more than ${mostDeviceName} characters`)
+  return sealJson(keys, id, JSON.stringify({ name }), 'device').encrypted_data
+}
+
+/** Undefined if this device's keys do not open it, or the service sends it for another device. */
+function openName(keys: Keys, id: string, encrypted_data: string): string | undefined {
+  try {
+    const plaintext = openRecord(keys, { id, encrypted_data, data_hash: '' }, 'device')
+    const { name } = JSON.parse(new TextDecoder().decode(plaintext.subarray(SALT_BYTES)))
+    return typeof name === 'string' ? name : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** Deletes the account, and then everything of it from this device. @throws SignInAgainError */

@@ -55,7 +55,7 @@ t.test('A sign-out has its user’s place, however many others wait behind its a
 })
 
 t.test('A write whose body was still arriving at the sign-out does not happen', async (t) => {
-  t.equal(writes.length, 22)
+  t.equal(writes.length, 23)
   for (const operation of writes) {
     const user = await app.user('ada')
     const finish = await begin(operation, user)

@@ -1,7 +1,7 @@
 /** `/account` against the service: what it lists and ends, and what deleting the account leaves on a device. */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { openAccount } from '../../src/client/account.ts'
+import { mostDeviceName, openAccount } from '../../src/client/account.ts'
 import {
   createSync,
   createTabs,
@@ -14,6 +14,7 @@ import type { TestUser } from '../support/app.ts'
 import { pick } from '../support/pick.ts'
 import { sharedApp } from '../support/shared-app.ts'
 import { type Connection, clientOver } from './connection.ts'
+import { openSealed, subKeys } from './second-implementation.ts'
 import { bookmark } from './sync/device.ts'
 import { Browser } from './sync/tab-locks.ts'
 import './sync/stores.ts'
@@ -33,9 +34,14 @@ function browserOf(ann: TestUser, deviceId = 'laptop') {
     const tabs = createTabs(userId, { locks: locks.tab().locks })
     const sync = createSync({ client, keys: deriveKeys(masterKey), userId, deviceId, store, tabs })
     t.teardown(() => sync.stop())
-    return Object.assign(connection, { sync, account: openAccount({ client, userId, sync }) })
+    return Object.assign(connection, {
+      sync,
+      account: openAccount({ client, userId, sync, keys: deriveKeys(masterKey) }),
+    })
   }
 }
+
+const options = (ann: TestUser) => ({ client: clientOver({ session: ann }, 'other'), userId: ann.userId })
 
 const leftOf = async ({ userId }: TestUser) => ({
   databases: await databasesOf(userId),
@@ -80,6 +86,33 @@ t.test('A lost phone is signed out and forgotten, or everything but this device'
   await account.signOutOthers()
   t.match(await account.sessions(), [{ id: ann.loginId, current: true, createdAt: Number, lastUsedAt: Number }])
   t.equal((await tablet.call('GET', path)).status, 401)
+})
+
+t.test('The names of devices are sealed for one device, and open with the keys alone', async (t) => {
+  const ann = await user('nina')
+  const [{ sync, account }, phone] = [browserOf(ann)(), browserOf(ann, 'phone')()]
+  for (const device of [sync, phone.sync]) await device.syncNow()
+  const name = '💻'.repeat(50)
+  await account.renameDevice('laptop', name)
+  await account.renameDevice('phone', 'Ännchens Telefon')
+  t.same(pick(await phone.account.devices(), 'name'), [name, 'Ännchens Telefon'])
+  const stranger = openAccount({ ...options(ann), sync, keys: deriveKeys(randomBytes(32)) })
+  t.same(pick(await stranger.devices(), 'name'), [undefined, undefined])
+  const locked = openAccount({ ...options(ann), sync })
+  t.same(pick(await locked.devices(), 'name'), [undefined, undefined])
+  await t.rejects(locked.renameDevice('phone', 'x'), TypeError)
+  await t.rejects(account.renameDevice('phone', 'x'.repeat(mostDeviceName + 1)), RangeError)
+  await t.rejects(account.renameDevice('tablet', 'x'), { name: 'ApiError', status: 404 })
+
+  const [laptop] = (await ann.call('GET', `${path}/devices`)).body.devices
+  t.equal(laptop.encrypted_name.length, 440, 'padded to 256 bytes')
+  const text = openSealed(subKeys(masterKey), 'device', 'laptop', laptop.encrypted_name)
+  t.same(JSON.parse(text), { name }, 'another implementation opens it')
+  const body = { encrypted_name: laptop.encrypted_name }
+  await ann.call('PUT', `${path}/devices/phone`, { body })
+  t.same(pick(await account.devices(), 'name'), [name, undefined], 'the service cannot give it to another device')
+  await account.renameDevice('laptop', '')
+  t.same(pick(await account.devices(), 'name'), [undefined, undefined])
 })
 
 t.test('A deleted account is gone from the service and from all tabs, before any tab is told', async (t) => {

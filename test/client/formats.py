@@ -374,6 +374,10 @@ def check_vectors():
         sealed = {name: case[name] for name in ("encrypted_data", "data_hash")}
         assert seal_record(keys, bookmark, type, bytes.fromhex(case["nonce"])) == sealed, case["label"]
         assert open_record(keys, bookmark["id"], case, type) == bookmark, case["label"]
+    named = of_records["device_name"]
+    data = base64.b64decode(named["encrypted_name"])
+    binding = f"ebs/1\0device\0{named['device_id']}".encode()
+    assert unseal(keys.newest["record"], data[1:25], binding, data[25:])[32:].decode().rstrip() == named["json"]
     for case in vectors("keys")["cases"]:
         master = bytes.fromhex(case["master_key"])
         assert all(hkdf(master, f"ebs/{name}/1").hex() == case[f"{name}_key"] for name in ("record", "hash", "export", "keyring", "id"))

@@ -11,7 +11,15 @@ import { deriveKeys } from '../../src/client/crypto/keys.ts'
 import { decryptBookmarkAside, recordSealer } from '../../src/client/crypto/many-records.ts'
 import type { NodeCrypto } from '../../src/client/crypto/node-crypto.ts'
 import { openWith } from '../../src/client/crypto/open-chunk.ts'
-import { decryptBookmark, encryptBookmark, type SealedRecord, toJson } from '../../src/client/crypto/record.ts'
+import {
+  decryptBookmark,
+  encryptBookmark,
+  openRecord as openBytes,
+  SALT_BYTES,
+  type SealedRecord,
+  sealJson,
+  toJson,
+} from '../../src/client/crypto/record.ts'
 import { depth } from '../support/depth.ts'
 import { fromHex, openRecord, sealRecord, subKeys } from './second-implementation.ts'
 import { readVectors } from './vectors.ts'
@@ -26,7 +34,14 @@ interface Case {
   data_hash: string
 }
 
-const vectors = readVectors<{ master_key: string; cases: Case[] }>('record')
+interface DeviceNameCase {
+  device_id: string
+  json: string
+  nonce: string
+  encrypted_name: string
+}
+
+const vectors = readVectors<{ master_key: string; cases: Case[]; device_name: DeviceNameCase }>('record')
 const masterKey = fromHex(vectors.master_key)
 const keys = deriveKeys(masterKey)
 const fault = (fault: string, message = /./) => ({ name: 'RecordError', fault, message })
@@ -51,6 +66,17 @@ for (const { label, entity_type: type, bookmark, json, nonce, ...record } of vec
     t.same(decryptBookmark(keys, { id, ...(aside as SealedRecord) }, type), bookmark)
   })
 }
+
+t.test("vector: a device's name, which is bound to the device", async (t) => {
+  const { device_id: id, json, nonce, encrypted_name: encrypted_data } = vectors.device_name
+  t.equal(sealRecord(subKeys(masterKey), 'device', id, json, fromHex(nonce)).encrypted_data, encrypted_data)
+  const opened = openBytes(keys, { id, encrypted_data, data_hash: '' }, 'device').subarray(SALT_BYTES)
+  t.equal(Buffer.from(opened).toString().trimEnd(), json)
+  const ours = sealJson(keys, id, json, 'device')
+  t.equal(openRecord(subKeys(masterKey), 'device', id, ours).trimEnd(), json, 'libsodium opens ours')
+  for (const type of ['bookmark', 'history', 'group'] as const)
+    t.throws(() => openBytes(keys, { id, ...ours }, type), fault('altered'), 'it is no record')
+})
 
 t.test('any bookmark comes back as it was, unknown fields included', async () => {
   const id = fc.string({ minLength: 1, maxLength: 128 }).filter((id) => id !== '.' && id !== '..')

@@ -78,17 +78,26 @@ export function openRecord(
   record: { encrypted_data: string; data_hash: string },
   keyId?: Uint8Array,
 ) {
-  const bytes = Buffer.from(record.encrypted_data, 'base64')
+  const plaintext = openPlaintext(keys, entityType, id, record.encrypted_data, keyId)
+  if (createHash('sha256').update(plaintext).digest('hex') !== record.data_hash) throw new Error('hash')
+  return plaintext.subarray(32).toString()
+}
+
+/** The same of what is stored without its hash: the name of a device. */
+export function openSealed(keys: SubKeys, entityType: string, id: string, encryptedData: string): string {
+  return openPlaintext(keys, entityType, id, encryptedData).subarray(32).toString()
+}
+
+function openPlaintext(keys: SubKeys, entityType: string, id: string, encryptedData: string, keyId?: Uint8Array) {
+  const bytes = Buffer.from(encryptedData, 'base64')
   const prefix = keyId ? Buffer.of(2, ...keyId) : Buffer.of(1)
   if (!bytes.subarray(0, prefix.length).equals(prefix)) throw new Error('prefix')
   const binding = `ebs/1\0${entityType}\0${id}`
   const [nonce, sealed] = [bytes.subarray(prefix.length, prefix.length + 24), bytes.subarray(prefix.length + 24)]
   const plaintext = open(fromHex(keys.record_key), nonce, binding, sealed)
-  const json = plaintext.subarray(32)
-  const salt = createHmac('sha256', fromHex(keys.hash_key)).update(json).digest()
+  const salt = createHmac('sha256', fromHex(keys.hash_key)).update(plaintext.subarray(32)).digest()
   if (!salt.equals(plaintext.subarray(0, 32))) throw new Error('salt')
-  if (createHash('sha256').update(plaintext).digest('hex') !== record.data_hash) throw new Error('hash')
-  return json.toString()
+  return plaintext
 }
 
 interface PassphraseWrap {

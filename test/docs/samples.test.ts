@@ -46,6 +46,7 @@ const expected = {
   listTrash: /"bookmarks":\[\{/,
   purgeBookmark: /"success":true/,
   listDevices: /"laptop-7f3a"/,
+  renameDevice: /"error":"Device not found"/,
   forgetDevice: /"error":"Device not found"/,
   listKeyringVersions: /"versions":\[\]/,
   restoreKeyring: /"error":"Keyring not found"/,

@@ -44,6 +44,7 @@ const bodies: Partial<Record<OperationId, Body>> = {
   importBookmarks: { bookmarks: [{ id: 'imported', ...content }] },
   setExportKey: { key: Buffer.alloc(32, 9).toString('base64') },
   setKeyring: { keyring: keyringOf('another'), revision: 3 },
+  renameDevice: { encrypted_name: 'bmV4dA==' },
   sendToPairing: { step: 1, message: 'bmV4dA==' },
   restoreBookmark: {},
   rewindBookmarks: { to: Number.MAX_SAFE_INTEGER, dry_run: false },
@@ -56,6 +57,8 @@ export interface Ids {
   keyring: string
   /** One that has begun. */
   pairing: string
+  /** One that has pulled. */
+  device: string
   /** Whose all of these are. */
   user: string
 }
@@ -84,6 +87,7 @@ export function allOperations(ids: Ids): Operation[] {
 
 function kindOf(path: string): keyof Ids {
   if (path.startsWith('/api/v1/exports')) return 'export'
+  if (path.includes('/devices/')) return 'device'
   return path.includes('/keyring/') ? 'keyring' : path.includes('/pairings/') ? 'pairing' : 'bookmark'
 }
 
@@ -102,11 +106,14 @@ export async function furnish(user: TestUser, name: string): Promise<Ids> {
   const pairing = `pairing-of-${name}`
   const message = Buffer.from(`message-of-${name}`).toString('base64')
   await user.call('PUT', `/api/v1/account/pairings/${pairing}`, { body: { step: 0, message } })
+  const device = `device-of-${name}`
+  await user.call('POST', '/api/v1/sync/pull', { headers: { 'x-device-id': device } })
   return {
     bookmark: `only-${name}`,
     export: (await createdExport(user)).id,
     keyring: versions[0].id,
     pairing,
+    device,
     user: user.userId,
   }
 }

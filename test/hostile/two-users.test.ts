@@ -29,6 +29,7 @@ async function ownOf({ call }: TestUser, ids: Ids): Promise<Answered[]> {
     ...[`/api/v1/exports/${ids.export}`, '/api/v1/account/export-key', '/api/v1/account/keyring'].map(get),
     get(`/api/v1/account/export-key?export=${ids.export}`),
     get('/api/v1/auth/session'),
+    get('/api/v1/account/devices'),
     call('POST', '/api/v1/sync/pull', { headers: { 'x-device-id': 'unknown' } }),
     get('/api/v1/sync/status'),
   ])
@@ -64,7 +65,7 @@ t.test("All operations with another user's ids: not found or own data, and with 
   const headers = { 'x-user-id': ada.userId, 'x-device-id': 'device-a' }
   const notFound = ['getBookmark', 'updateBookmark', 'deleteBookmark', 'downloadExport', 'deleteExport']
   notFound.push('listVersions', 'restoreBookmark', 'purgeBookmark', 'settleConflict', 'restoreKeyring')
-  notFound.push('getPairing', 'sendToPairing')
+  notFound.push('getPairing', 'sendToPairing', 'renameDevice', 'forgetDevice')
 
   const tried: string[] = []
   for (const { operationId, method, path, security, body } of allOperations(ids)) {

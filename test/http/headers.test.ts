@@ -160,7 +160,7 @@ t.test('A failed sign-in is explained at /login, in fixed words', async (t) => {
 /** HTTP's own rules for methods: HEAD wherever GET is, and 405 with `Allow`. */
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'QUERY']
-const operations = allOperations({ bookmark: 'a', export: file.id, keyring: 'a', pairing: 'a', user: 'a' })
+const operations = allOperations({ bookmark: 'a', export: file.id, keyring: 'a', pairing: 'a', device: 'a', user: 'a' })
 
 t.test('A HEAD gets the status and the headers of the GET, and no body', async (t) => {
   const paths = ['/api/v1/nothing', '/livez', '/openapi.yaml', '/docs', '/login', '/api/v1/bookmarks?limit=0']

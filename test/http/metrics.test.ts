@@ -243,6 +243,7 @@ t.test('Neither what callers send nor who they are is in the metrics', async (t)
     export: canary('export'),
     keyring: canary('keyring'),
     pairing: canary('pairing'),
+    device: canary('device'),
     user: canary('user'),
   })) {
     for (const cookie of cookies) {

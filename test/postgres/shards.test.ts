@@ -163,6 +163,7 @@ async function useEverything(t: Test, app: TestApp, tick: (seconds: number) => v
   await sweepExports(context)
   const third = await app.user('ada')
   for (const path of ['account', 'account/sessions', 'account/devices']) await third.call('GET', `/api/v1/${path}`)
+  await third.call('PUT', '/api/v1/account/devices/tablet', { body: { encrypted_name: 'AbCd' } })
   await third.call('DELETE', '/api/v1/account/devices/tablet')
   await third.call('DELETE', `/api/v1/account/sessions/${second.loginId}`)
   await third.call('DELETE', '/api/v1/account/sessions')

@@ -222,7 +222,7 @@ export const openapiViolations = listed({
       [...health, 'responses', '200', ...json, 'schema'],
     ),
   },
-  'house/no-bare-ref-component': { 'a component that is only a $ref': put(schema('DeviceName'), ref('Id')) },
+  'house/no-bare-ref-component': { 'a component that is only a $ref': put(schema('AnotherId'), ref('Id')) },
   'house/no-ref-siblings': {
     'a sibling of a $ref': put([...field('BookmarkToCreate', 'id'), 'description'], 'Its id.'),
   },

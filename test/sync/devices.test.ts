@@ -93,8 +93,8 @@ t.test('A user sees the devices that have synced, what each has not pulled yet, 
   t.same(
     devices.map(({ last_seen, ...device }: { last_seen: number }) => ({ ...device, isNow: last_seen >= before })),
     [
-      { id: 'laptop', pending_changes: 1, current: false, isNow: true },
-      { id: 'phone', pending_changes: 1, current: true, isNow: true },
+      { id: 'laptop', pending_changes: 1, current: false, encrypted_name: null, isNow: true },
+      { id: 'phone', pending_changes: 1, current: true, encrypted_name: null, isNow: true },
     ],
   )
   for (const id of ['laptop', 'phone']) {
@@ -105,6 +105,19 @@ t.test('A user sees the devices that have synced, what each has not pulled yet, 
   t.same([first.devices[0].id, first.next], ['laptop', 'laptop'])
   const second = await list(`?limit=1&after=${first.next}`)
   t.same([second.devices[0].id, second.next], ['phone', null])
+
+  const rename = (who: TestUser, encrypted_name: string | null) =>
+    who.call('PUT', `${path}/laptop`, { body: { encrypted_name } })
+  const names = async () => (await list()).devices.map((device: { encrypted_name: unknown }) => device.encrypted_name)
+  t.equal((await rename(ada, 'AbCd')).status, 200)
+  await pushAs('laptop', 'c')
+  const refused = await rename(bob, 'EfGh')
+  t.same([refused.status, refused.body], [404, { error: 'Device not found' }])
+  t.equal((await rename(ada, 'A'.repeat(1204))).status, 400)
+  t.same(await names(), ['AbCd', null], 'a sync leaves it, and nobody else changes it')
+  t.equal((await rename(ada, null)).status, 200)
+  t.same(await names(), [null, null])
+  await rename(ada, 'AbCd')
 
   const foreign = await bob.call('DELETE', `${path}/laptop`)
   t.same([foreign.status, foreign.body], [404, { error: 'Device not found' }])

@@ -29,6 +29,9 @@ export interface StoredRecord extends SealedRecord {
   id: string
 }
 
+/** The kind of a ciphertext, to which it is bound beside an id. The name of a device is no entity of the contract. */
+export type SealedKind = EntityType | 'device'
+
 export const SALT_BYTES = 32
 export const PADDING = 256
 /** The longest padded JSON whose record still fits: 196,352 bytes. */
@@ -58,7 +61,7 @@ export function encryptBookmark(
 }
 
 /** As `encryptBookmark`, of the JSON that `toJson` has made. */
-export function sealJson(keys: Keys, id: string, json: string, entityType: EntityType = 'bookmark'): SealedRecord {
+export function sealJson(keys: Keys, id: string, json: string, entityType: SealedKind = 'bookmark'): SealedRecord {
   const associatedData = bindTo(entityType, id)
   const plaintext = unsalted(id, json)
   plaintext.set(hmacSha256(keys.hashKey, plaintext.subarray(SALT_BYTES)))
@@ -76,7 +79,7 @@ function sortKeys(_key: string, value: unknown): unknown {
 }
 
 /** The associated data. @throws RecordError `invalid-id` */
-export function bindTo(entityType: EntityType, id: string): Uint8Array {
+export function bindTo(entityType: SealedKind, id: string): Uint8Array {
   if (!isId(id)) {
     throw new RecordError('invalid-id', `Id ${JSON.stringify(id)} is not ${idForm}`)
   }
@@ -139,7 +142,7 @@ export function decryptBookmark(
 }
 
 /** The plaintext: salt and padded JSON. */
-export function openRecord(keys: Keys, record: StoredRecord, entityType: EntityType): Uint8Array<ArrayBuffer> {
+export function openRecord(keys: Keys, record: StoredRecord, entityType: SealedKind): Uint8Array<ArrayBuffer> {
   const associatedData = bindTo(entityType, record.id)
   const { key, nonce, sealed } = parseEnvelope(keys, record)
   const plaintext = open(key.recordKey, nonce, associatedData, sealed)

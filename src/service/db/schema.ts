@@ -169,6 +169,8 @@ export interface Schema {
     /** The sequence number up to which the device has pulled. */
     cursor: number
     last_sync: number
+    /** As the user's device sent it; null without a name. */
+    encrypted_name: string | null
   }
   exports: {
     id: string

@@ -2,7 +2,7 @@ import { demandLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database, Db } from '../db/engine/database.ts'
 import { listNewestChanges } from '../db/tables/changes.ts'
-import { type Device, deleteDevice, listDevices } from '../db/tables/devices.ts'
+import { type Device, deleteDevice, listDevices, renameDevice } from '../db/tables/devices.ts'
 import { findCounters } from '../db/tables/users.ts'
 import { done, type Operations } from './operation.ts'
 
@@ -13,7 +13,7 @@ interface Parts {
 /** Among these, what a device has not pulled is counted: reading them takes some milliseconds. */
 const newestChanges = 10_000
 
-export const deviceOperations: Operations<'listDevices' | 'forgetDevice', Parts> = {
+export const deviceOperations: Operations<'listDevices' | 'renameDevice' | 'forgetDevice', Parts> = {
   async listDevices({ session: { userId }, headers, query: { limit, after = '' } }, { database: { db } }) {
     const found = await listDevices(db, userId, after, limit + 1)
     const page = found.slice(0, limit)
@@ -23,8 +23,18 @@ export const deviceOperations: Operations<'listDevices' | 'forgetDevice', Parts>
       last_seen: device.last_sync,
       pending_changes: pending(device),
       current: device.device_id === headers['x-device-id'],
+      encrypted_name: device.encrypted_name,
     }))
     return { status: 200, body: { devices, next: found.length > limit ? (page.at(-1)?.device_id ?? null) : null } }
+  },
+
+  async renameDevice({ session: { userId, loginId }, params: { id }, body: { encrypted_name } }, { database }) {
+    const isKnown = await database.write(async (trx) => {
+      await demandLogin(trx, { userId, loginId })
+      return renameDevice(trx, userId, id, encrypted_name)
+    }, userId)
+    if (!isKnown) throw new ServiceError('DeviceNotFound')
+    return { status: 200, body: done }
   },
 
   async forgetDevice({ session: { userId, loginId }, params: { id } }, { database }) {

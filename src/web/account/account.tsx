@@ -1,5 +1,5 @@
-import { useEffect, useId, useMemo, useState } from 'preact/hooks'
-import { type Account, type AccountSession, openAccount } from '../../client/account.ts'
+import { useEffect, useId, useState } from 'preact/hooks'
+import type { Account, AccountSession } from '../../client/account.ts'
 import {
   type Client,
   type Credentials,
@@ -9,9 +9,8 @@ import {
   type Vault,
   type VaultDraft,
 } from '../../client/index.ts'
-import { showPairing } from '../pairing/show.tsx'
 import { showCarefully } from '../session/carefully.tsx'
-import { type App, useApp, useDeviceName } from '../session/context.ts'
+import { type App, useApp } from '../session/context.ts'
 import { browserOf } from '../session/device.ts'
 import { Answer, useLoaded } from '../session/loaded.tsx'
 import { hrefOf } from '../session/route.ts'
@@ -32,6 +31,7 @@ import { bytes, number } from '../words/language.ts'
 import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
 import { DeleteAccount } from './delete-account.tsx'
+import { Devices, useAccount } from './devices.tsx'
 
 /** Shows where the person is signed in, what they store, and how to end it all. */
 export function AccountView({ rest }: { rest: string }) {
@@ -138,59 +138,6 @@ function Session({ session, changed }: { session: AccountSession; changed: () =>
 function programOf(userAgent: string): string {
   const [name = ''] = userAgent.split(/[\s/]/)
   return name === '' ? later.account.namelessProgram : later.account.program(name)
-}
-
-/** The devices that keep a copy of the bookmarks, the last seen first. */
-function Devices({ turn, changed }: PartProps) {
-  const app = useApp()
-  const account = useAccount()
-  const nameOfDevice = useDeviceName()
-  const devices = useLoaded(() => account.devices(), [turn])
-  const forget = async (id: string) => {
-    await account.forgetDevice(id)
-    tell(later.account.forgotten(nameOfDevice(id)))
-    changed()
-  }
-  return (
-    <section class="panel" aria-labelledby="devices-title">
-      <h2 id="devices-title">{say.app.devices}</h2>
-      <p class="hint">{later.account.devicesMore}</p>
-      {app.device.keepsKey && (
-        <div class="bar">
-          <Button onClick={() => showPairing(app)}>{later.account.pairPhone}</Button>
-        </div>
-      )}
-      <Answer of={devices}>
-        {(devices) => (
-          <ul class="plain lines">
-            {devices
-              .toSorted((one, other) => Number(other.current) - Number(one.current) || other.lastSeen - one.lastSeen)
-              .map(({ id, lastSeen, pendingChanges, current }) => (
-                <li key={id} class="line" data-device={id}>
-                  <div class="row-text">
-                    <span class="line-name">
-                      {nameOfDevice(id)}
-                      {current && <span class="badge">{later.account.thisOne}</span>}
-                    </span>
-                    <span class="hint">{fill(later.account.lastSeen, { time: <Time at={lastSeen} isExact /> })}</span>
-                    <span class="hint">{waitingText(pendingChanges)}</span>
-                  </div>
-                  {!current && (
-                    <Button aria-label={later.account.forgetName(nameOfDevice(id))} onClick={() => forget(id)}>
-                      {later.account.forget}
-                    </Button>
-                  )}
-                </li>
-              ))}
-          </ul>
-        )}
-      </Answer>
-    </section>
-  )
-}
-
-function waitingText(count: number): string {
-  return count === 0 ? later.account.hasEverything : later.account.waiting(count)
 }
 
 /** How much of each limit is used. */
@@ -355,9 +302,4 @@ function confirmSignOutOthers(client: Client, account: Account, text: string, ch
   }
   const question = { title: later.account.othersQuestion, text, action: later.account.othersAction, run }
   showCarefully(client, { to: hrefOf('account', 'others') }, (close) => <Confirmation {...question} close={close} />)
-}
-
-function useAccount(): Account {
-  const app = useApp()
-  return useMemo(() => openAccount(app), [app])
 }

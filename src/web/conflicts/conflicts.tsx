@@ -3,11 +3,11 @@ import type { BookmarkVersion } from '../../client/history.ts'
 import type { Conflict, PlaintextBookmark, Sync } from '../../client/index.ts'
 import { useBookmark, useConflicts, useSync, useSyncStatus } from '../../client/react.ts'
 import { withMine } from '../../client/sync/edits/resolve.ts'
+import { useDeviceName } from '../account/devices.tsx'
 import { Changes, fieldName } from '../history/changes.tsx'
 import { restore, useHistory, useRemoteChanges } from '../history/use-history.ts'
 import { nameOf, quoted } from '../library/kind.ts'
 import { reversible } from '../library/reversible.ts'
-import { useDeviceName } from '../session/context.ts'
 import { Answer, useLoaded } from '../session/loaded.tsx'
 import { unsentOf } from '../session/network.ts'
 import { hrefOf } from '../session/route.ts'
@@ -182,6 +182,7 @@ const graceMs = 600_000
  */
 function ServerConflicts({ children }: { children: ComponentChildren }) {
   const history = useHistory()
+  const nameOfDevice = useDeviceName()
   const here = new Set(useConflicts().map(({ id }) => id))
   const isSent = unsentOf(useSyncStatus()) === 0
   const conflicts = useLoaded(() => history.serverConflicts(), [isSent, useRemoteChanges()])
@@ -196,7 +197,12 @@ function ServerConflicts({ children }: { children: ComponentChildren }) {
             <p>{later.conflicts.elsewhereMore}</p>
             <ul class="plain history-section">
               {versions.map((version) => (
-                <LostElsewhere key={version.versionId} version={version} settled={conflicts.load} />
+                <LostElsewhere
+                  key={version.versionId}
+                  version={version}
+                  nameOfDevice={nameOfDevice}
+                  settled={conflicts.load}
+                />
               ))}
             </ul>
             {next !== null && <p class="hint">{later.conflicts.more}</p>}
@@ -207,12 +213,17 @@ function ServerConflicts({ children }: { children: ComponentChildren }) {
   )
 }
 
-function LostElsewhere({ version, settled }: { version: BookmarkVersion; settled: () => Promise<unknown> }) {
+interface LostElsewhereProps {
+  version: BookmarkVersion
+  nameOfDevice: (id: string) => string
+  settled: () => Promise<unknown>
+}
+
+function LostElsewhere({ version, nameOfDevice, settled }: LostElsewhereProps) {
   const { id, versionId, bookmark, operation, timestamp, deviceId } = version
   const history = useHistory()
   const sync = useSync()
   const current = useBookmark(id)
-  const nameOfDevice = useDeviceName()
   const shown = bookmark ?? current
   return (
     <li class="panel" data-version={versionId}>

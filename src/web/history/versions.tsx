@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
 import type { BookmarkVersion } from '../../client/history.ts'
 import { useBookmark, useSync, useSyncStatus } from '../../client/react.ts'
+import { useDeviceName } from '../account/devices.tsx'
 import { Letter } from '../library/icon.tsx'
 import { type Bookmark, nameOf } from '../library/kind.ts'
 import { pathText } from '../library/paths.ts'
-import { useDeviceName } from '../session/context.ts'
 import { Answer, useLoaded } from '../session/loaded.tsx'
 import { unsentOf } from '../session/network.ts'
 import { hrefOf } from '../session/route.ts'
@@ -28,6 +28,7 @@ function VersionsOf({ id }: { id: string }) {
   // An edit of this device is a version once the service has it.
   const isSent = unsentOf(useSyncStatus()) === 0
   const versions = useLoaded(() => history.history(id), [current, isSent])
+  const nameOfDevice = useDeviceName()
   const known = current ?? versions.value?.find(({ bookmark }) => bookmark)?.bookmark
   const path = known ? pathText(sync, known) : ''
   return (
@@ -80,7 +81,7 @@ function VersionsOf({ id }: { id: string }) {
               )}
               <ol class="versions">
                 {entries.map((entry) => (
-                  <Entry key={entry.key} entry={entry} id={id} />
+                  <Entry key={entry.key} entry={entry} id={id} nameOfDevice={nameOfDevice} />
                 ))}
               </ol>
             </>
@@ -91,12 +92,17 @@ function VersionsOf({ id }: { id: string }) {
   )
 }
 
+interface EntryProps {
+  entry: TimelineEntry
+  id: string
+  nameOfDevice: (id: string) => string
+}
+
 /** One version of a bookmark: what was done, when, by which device, and what became of it. */
-function Entry({ entry, id }: { entry: TimelineEntry; id: string }) {
+function Entry({ entry, id, nameOfDevice }: EntryProps) {
   const { bookmark, version, at, change } = entry
   const history = useHistory()
   const sync = useSync()
-  const nameOfDevice = useDeviceName()
   const isReadable = !version?.error
   return (
     <li class={version ? 'version' : 'version now'}>

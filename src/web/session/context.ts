@@ -23,13 +23,8 @@ export function useApp(): App {
   return app
 }
 
-/** A device's name: what its id says of it and, so that two of a kind differ, the end of the id. */
-export function useDeviceName(): (id: string) => string {
-  const { client } = useApp()
-  return (id) => (id === client.deviceId() ? say.app.thisBrowser : nameOfDevice(id))
-}
-
-function nameOfDevice(id: string): string {
+/** A device's kind by its id and, so that two of a kind differ, the end of the id. */
+export function kindOfDevice(id: string): string {
   const [, kind, code] = /^(.*?)-?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{8}([0-9a-f]{4})$/.exec(id) ?? []
   if (kind === undefined) return id
   return `${kinds[kind] ?? browserText(kind)} (${code})`

@@ -113,6 +113,7 @@ interface FieldProps {
   defaultValue?: string
   required?: boolean
   minLength?: number
+  maxLength?: number
   autofocus?: boolean
   autocomplete?: 'off' | 'current-password' | 'new-password'
   inputMode?: 'url'

@@ -821,6 +821,9 @@ export const deLater: LaterWords = {
     devicesMore: 'Jedes bewahrt eine Kopie Ihrer Lesezeichen auf.',
     pairPhone: 'Telefon koppeln …',
     lastSeen: 'Zuletzt gesehen <time/>',
+    renameName: (name) => `${name} umbenennen`,
+    renameHint:
+      'Verschlüsselt wie Ihre Lesezeichen: Der Server kann ihn nicht lesen. Ohne Namen wird der Browser angezeigt.',
     forget: 'Vergessen',
     forgetName: (name) => `${name} vergessen`,
     hasEverything: 'Auf dem neuesten Stand',

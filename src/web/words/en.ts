@@ -771,6 +771,8 @@ export const enLater = {
     devicesMore: 'Each keeps a copy of your bookmarks.',
     pairPhone: 'Pair a phone…',
     lastSeen: 'Last seen <time/>',
+    renameName: (name: string) => `Rename ${name}`,
+    renameHint: 'Encrypted like your bookmarks: the server cannot read it. Without a name, its browser is shown.',
     forget: 'Forget',
     forgetName: (name: string) => `Forget ${name}`,
     hasEverything: 'Up to date',

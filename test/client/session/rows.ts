@@ -119,6 +119,7 @@ export const rows: Record<string, Record<string, Row>> = {
   openAccount: ofEach<Account>(async (ann) => openAccount({ ...ann, sync: await ann.openSync() }), {
     account: (account) => account.account(),
     devices: (account) => account.devices(),
+    renameDevice: (account) => account.renameDevice('phone', '').catch(unlessNotFound),
     forgetDevice: (account) => account.forgetDevice('phone'),
     sessions: (account) => account.sessions(),
     endSession: (account) => account.endSession('none').catch(unlessNotFound),

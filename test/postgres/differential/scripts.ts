@@ -315,6 +315,14 @@ const account: Choices = [
   [
     1,
     send(
+      'PUT',
+      devices.map((id) => `${api}/account/devices/${encodeURIComponent(id)}`),
+      fc.record({ encrypted_name: some(fc.constantFrom('AbCd', 'Zm9v', null)) }),
+    ),
+  ],
+  [
+    1,
+    send(
       'DELETE',
       devices.map((id) => `${api}/account/devices/${encodeURIComponent(id)}`),
     ),

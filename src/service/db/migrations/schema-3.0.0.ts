@@ -170,6 +170,7 @@ create table devices (
   device_id text not null,
   cursor bigint not null,
   last_sync bigint not null,
+  encrypted_name text,
   primary key (user_id, device_id)
 );
 -- The sweep: the oldest.

@@ -7,6 +7,7 @@ import { currentEpoch } from './epoch.ts'
 import { lockUser } from './users.ts'
 
 export type Device = Schema['devices']
+type LastSync = Pick<Device, 'user_id' | 'device_id' | 'last_sync'>
 
 /** Per user. */
 const { devices: maxDevices } = quotas
@@ -68,6 +69,22 @@ export async function countDevices(db: Db, userId: string): Promise<number> {
   return Number((await devices.where('user_id', '=', userId).executeTakeFirstOrThrow()).count)
 }
 
+/** Returns whether it is known. */
+export async function renameDevice(
+  trx: Trx,
+  userId: string,
+  deviceId: string,
+  name: Device['encrypted_name'],
+): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('devices')
+    .set({ encrypted_name: name })
+    .where('user_id', '=', userId)
+    .where('device_id', '=', deviceId)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
 /** Returns whether it was known. */
 export async function deleteDevice(trx: Trx, userId: string, deviceId: string): Promise<boolean> {
   const { numDeletedRows } = await trx
@@ -79,7 +96,7 @@ export async function deleteDevice(trx: Trx, userId: string, deviceId: string): 
 }
 
 /** Notes a sync. A push has no cursor and does not move it: the device has not seen what others wrote. */
-export async function saveSync(trx: Trx, device: Omit<Device, 'cursor'>, cursor?: number): Promise<void> {
+export async function saveSync(trx: Trx, device: LastSync, cursor?: number): Promise<void> {
   const saved = cursor === undefined ? savedLastSync.run(trx, device) : savedCursor.run(trx, { ...device, cursor })
   if ((await saved) > 0) return
   // Otherwise two requests at once could add more devices than the limit allows.
@@ -95,15 +112,16 @@ export async function saveSync(trx: Trx, device: Omit<Device, 'cursor'>, cursor?
   await forgotten.run(trx, device)
 }
 
-const savedCursor = query((db, { user_id, device_id, cursor, last_sync }: Placeholders<Device>) =>
-  db
-    .updateTable('devices')
-    .set({ cursor, last_sync })
-    .where('user_id', '=', user_id)
-    .where('device_id', '=', device_id),
+const savedCursor = query(
+  (db, { user_id, device_id, cursor, last_sync }: Placeholders<LastSync & Pick<Device, 'cursor'>>) =>
+    db
+      .updateTable('devices')
+      .set({ cursor, last_sync })
+      .where('user_id', '=', user_id)
+      .where('device_id', '=', device_id),
 )
 
-const savedLastSync = query((db, { user_id, device_id, last_sync }: Placeholders<Omit<Device, 'cursor'>>) =>
+const savedLastSync = query((db, { user_id, device_id, last_sync }: Placeholders<LastSync>) =>
   db.updateTable('devices').set({ last_sync }).where('user_id', '=', user_id).where('device_id', '=', device_id),
 )
 
