@@ -65,6 +65,12 @@ export interface PairingGuest {
    * @throws PairingError `over`, `altered`
    */
   admit(masterKey: Uint8Array): Promise<void>
+  /**
+   * Resolves once `admit` was called.
+   *
+   * @throws PairingError `over`: it has left before that, or the time is over
+   */
+  admitted(): Promise<void>
 }
 
 /** The options of the new device. */
@@ -119,15 +125,23 @@ export async function offerPairing(options: OfferPairingOptions): Promise<Pairin
     await talk.send(2, own.publicBytes)
     const { key, pictures } = await agree(secret, own, theirs, [own.publicBytes, theirs])
     await talk.receive(3, key)
+    let isAdmitting = false
     return {
       name: new TextDecoder().decode(name).slice(0, mostNameCharacters),
       pictures,
       async admit(masterKey) {
+        isAdmitting = true
         await talk.orEnd(async () => {
           await talk.send(4, masterKey, key)
           await talk.receive(5, key)
         })
         talk.end()
+      },
+      async admitted() {
+        await talk.untilPast(3).catch((error) => {
+          // Then `admit` says what became of it: this device itself may have ended the pairing by now.
+          if (!isAdmitting) throw error
+        })
       },
     }
   }
@@ -155,6 +169,21 @@ export async function reservePairing(
   } catch (error) {
     throw error instanceof ApiError && error.status === 404 ? new PairingError('over') : error
   }
+}
+
+/**
+ * Ends a pairing that this device had begun to take and knows no more of, such as a page that was reloaded meanwhile: the other
+ * device then need not wait.
+ *
+ * @throws PairingError `malformed`
+ */
+export async function cancelPairing({
+  client,
+  userId,
+  code,
+}: Pick<TakePairingOptions, 'client' | 'userId' | 'code'>): Promise<void> {
+  const params = { path: { id: idOf(secretOf(code)) } }
+  unwrap(await answer(client.as(userId).DELETE(path, { params })))
 }
 
 /**
@@ -296,6 +325,15 @@ class Talk {
     const opened = isWhole && open(key, bytes.subarray(0, NONCE_BYTES), this.#place(step), bytes.subarray(NONCE_BYTES))
     if (!opened) throw new PairingError('altered')
     return opened
+  }
+
+  /** Waits until a message came after this step. */
+  async untilPast(step: number): Promise<void> {
+    const { signal = null } = this.#options
+    await this.#ask(
+      () => this.#client.GET(path, { ...this.#params, signal }),
+      (last) => last.step > step,
+    )
   }
 
   /** False if there are bookmarks, and the keys open none of the newest. */

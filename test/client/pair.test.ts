@@ -6,7 +6,13 @@ import t from 'tap'
 import { open, seal } from '../../src/client/crypto/aead.ts'
 import { hkdfSha256 } from '../../src/client/crypto/hashes.ts'
 import { createClient, deriveKeys, encryptBookmark } from '../../src/client/index.ts'
-import { offerPairing, type PairingPictures, reservePairing, takePairing } from '../../src/client/pair.ts'
+import {
+  cancelPairing,
+  offerPairing,
+  type PairingPictures,
+  reservePairing,
+  takePairing,
+} from '../../src/client/pair.ts'
 import { pairingMs, reservedMs } from '../../src/protocol/pairing.ts'
 import { startService } from '../../src/service/testing.ts'
 import { buildApp } from '../support/app.ts'
@@ -98,6 +104,23 @@ t.test('Pictures differ from one pairing to the next, and so does each part of t
   }
   t.equal(parts.size, 32)
   t.ok(seen.size >= 7, [...seen].join(' '))
+})
+
+t.test('A phone that was reloaded ends the pairing, and the laptop hears it before anybody decides', async (t) => {
+  const { deviceOf } = await household()
+  const offer = await offerPairing(deviceOf('laptop'))
+  const first = scan(deviceOf('phone'), offer.code)
+  const guest = await offer.guest()
+  await first.pictures
+  const waiting = faultOf(guest.admitted())
+  t.equal(await faultOf(scan(deviceOf('phone'), offer.code).vault), 'taken', 'it cannot go on')
+  await cancelPairing({ ...deviceOf('his', 'bob'), code: offer.code })
+  await cancelPairing({ ...deviceOf('phone'), code: offer.code })
+  t.equal(await waiting, 'over')
+  const next = await offerPairing(deviceOf('laptop'))
+  const phone = scan(deviceOf('phone'), next.code)
+  const again = await next.guest()
+  await Promise.all([again.admit(randomBytes(32)), again.admitted(), phone.vault])
 })
 
 t.test('A code is of use to one device, to the same user, for two minutes', async (t) => {

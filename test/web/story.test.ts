@@ -194,7 +194,8 @@ else {
 
   t.test('a phone that scans a code has the bookmarks without a passphrase, once the pictures match', async (t) => {
     const origin = await demoOrigin()
-    const laptop = await openPage(t, browser, 'Hedy')
+    const laptop = await (await openContext(t, browser, {}, /status of 404/)).newPage()
+    await enterVault(laptop, origin, 'Hedy')
     await addBookmark(laptop, 'Frequency hopping', 'https://example.org/hopping')
     const looks: Look[] = isDeep
       ? [
@@ -303,6 +304,13 @@ else {
     await phone.getByText('Does your other device, where your bookmarks are open, show').waitFor()
     await laptop.getByText('Chrome on Linux has scanned the code.').waitFor()
     t.same(await picturesOf(phone), await picturesOf(laptop))
+    await phone.reload()
+    await phone.getByRole('alert').getByText('has to start over').waitFor()
+    await laptop.getByRole('alert').getByText('the other device has stopped').waitFor()
+    await laptop.getByRole('button', { name: 'Show another code' }).click()
+    const third = await linkShown()
+    await phone.evaluate((address) => location.assign(address), third)
+    await phone.getByText('Does your other device, where your bookmarks are open, show').waitFor()
     const given = phone.waitForResponse(async (response) => {
       return (
         /GET.*\/pairings\//.test(`${response.request().method()} ${response.url()}`) && (await stepOf(response)) === 4
@@ -323,7 +331,7 @@ else {
     await phone.reload()
     await live(phone)
 
-    const codes = [first, second].map((shown) => shown.split('/').at(-2) ?? '')
+    const codes = [first, second, third].map((shown) => shown.split('/').at(-2) ?? '')
     for (const page of [laptop, phone]) t.same(await placesOf(page, codes), [], 'nothing is left of the codes')
     t.ok(sent.length > 20)
     t.same(

@@ -13,7 +13,7 @@ import {
   type Sync,
   type Vault,
 } from '../../client/index.ts'
-import { takeScanned } from '../pairing/code.ts'
+import { forgetCode, isScanned } from '../pairing/code.ts'
 import type { App } from '../session/context.ts'
 import type { Device } from '../session/device.ts'
 import { keepDraftsOf } from '../session/draft.ts'
@@ -117,7 +117,8 @@ export function Root({ client, device }: RootProps) {
       keepUnsent(sync)
       keepDraftsOf(userId, keys)
     }
-    if (takeScanned() !== undefined) tell(say.app.openAlready)
+    if (isScanned()) tell(say.app.openAlready)
+    forgetCode()
     setStage({ name: 'open', app: { client: own, sync, keys, userId, person, device } })
   }
 

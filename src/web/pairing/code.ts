@@ -28,9 +28,27 @@ export function readScanned(): { code: string; userId: string } {
   return { code, userId }
 }
 
-/** The code is tried once. */
-export function takeScanned(): string | undefined {
-  const code = isScanned() ? readScanned().code : undefined
+/** The code that this tab is trying, and for whom: a page that is reloaded meanwhile forgets everything else of the pairing. */
+const tried = 'tried-code'
+
+export interface Attempt {
+  code: string
+  /** True if this tab has tried it before. */
+  isAgain: boolean
+}
+
+/** Takes the code that was scanned or, after a reload, the one that this tab was trying for the person. */
+export function takeCode(userId: string): Attempt | undefined {
+  const isAgain = !isScanned()
+  const [code, owner] = isAgain ? (sessionStorage.getItem(tried)?.split('/') ?? []) : [readScanned().code, userId]
+  forgetCode()
+  if (code === undefined || owner !== userId) return undefined
+  sessionStorage.setItem(tried, `${code}/${userId}`)
+  return { code, isAgain }
+}
+
+/** There is nothing left to try. */
+export function forgetCode(): void {
   sessionStorage.removeItem(scanned)
-  return code
+  sessionStorage.removeItem(tried)
 }

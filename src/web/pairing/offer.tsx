@@ -39,7 +39,9 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
       const onReserved = () => setStep({ name: 'reserved' })
       const offer = await offerPairing({ client, userId, signal, onReserved })
       setStep({ name: 'shown', link: linkOf(offer.code, userId) })
-      setStep({ name: 'scanned', guest: await offer.guest() })
+      const guest = await offer.guest()
+      setStep({ name: 'scanned', guest })
+      await guest.admitted()
     }
     begin().catch((error: unknown) => {
       if (!signal.aborted) setStep({ name: 'failed', error })

@@ -1,6 +1,6 @@
 import type { Client } from '../../client/index.ts'
 import { PairingError, reservePairing } from '../../client/pair.ts'
-import { readScanned, takeScanned } from './code.ts'
+import { forgetCode, readScanned } from './code.ts'
 
 /** Reserves the code that was scanned, so that there is time to sign in. Returns false if it is over. */
 export async function reserveScanned(client: Client): Promise<boolean> {
@@ -9,7 +9,7 @@ export async function reserveScanned(client: Client): Promise<boolean> {
     return true
   } catch (error) {
     if (!(error instanceof PairingError)) throw error
-    takeScanned()
+    forgetCode()
     return false
   }
 }

@@ -1,17 +1,16 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Vault } from '../../client/index.ts'
-import { PairingError, type PairingPictures, takePairing } from '../../client/pair.ts'
+import { cancelPairing, PairingError, type PairingPictures, takePairing } from '../../client/pair.ts'
 import { browserOf } from '../session/device.ts'
 import { Button } from '../ui/button.tsx'
 import { messageOf } from '../ui/failure.ts'
 import type { VaultOwner } from '../vault/credentials.tsx'
 import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
+import { type Attempt, forgetCode } from './code.ts'
 import { Pictures } from './pictures.tsx'
 
-interface TakeProps {
-  /** The one that was scanned. */
-  code: string
+interface TakeProps extends Attempt {
   owner: VaultOwner
   opened: (vault: Vault) => Promise<unknown>
   /** Opens the vault in another way. */
@@ -19,7 +18,7 @@ interface TakeProps {
 }
 
 /** On the phone: waits until the person has let it in on the device that showed the code. */
-export function Take({ code, owner: { client, userId }, opened, leave }: TakeProps) {
+export function Take({ code, isAgain, owner: { client, userId }, opened, leave }: TakeProps) {
   const [pictures, setPictures] = useState<PairingPictures>()
   const [isCompared, setCompared] = useState(false)
   const [{ promise: compared, resolve: confirm }] = useState(() => Promise.withResolvers<void>())
@@ -35,10 +34,18 @@ export function Take({ code, owner: { client, userId }, opened, leave }: TakePro
     takePairing({ client, userId, code, name, signal, compare })
       .then(opened)
       .catch((error: unknown) => {
-        if (!signal.aborted)
-          setFailure(error instanceof PairingError ? later.pairing.takeFaults[error.fault] : messageOf(error))
+        if (signal.aborted) return
+        forgetCode()
+        if (!(error instanceof PairingError)) return setFailure(messageOf(error))
+        // The other device waits for the page that was here before.
+        const isReloaded = isAgain && error.fault === 'taken'
+        if (isReloaded) cancelPairing({ client, userId, code }).catch(() => {})
+        setFailure(isReloaded ? later.pairing.reloaded : later.pairing.takeFaults[error.fault])
       })
-    return () => stop.abort()
+    return () => {
+      forgetCode()
+      stop.abort()
+    }
   }, [])
   return (
     <div class="form">
@@ -65,6 +72,7 @@ export function Take({ code, owner: { client, userId }, opened, leave }: TakePro
             </Button>
             <Button
               onClick={() => {
+                forgetCode()
                 stop.abort()
                 setFailure(later.pairing.takenFromOther)
               }}

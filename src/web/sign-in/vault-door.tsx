@@ -10,7 +10,7 @@ import {
   VaultExistsError,
 } from '../../client/index.ts'
 import { confirmDeletion, isDeletionAsked } from '../account/delete-account.tsx'
-import { takeScanned } from '../pairing/code.ts'
+import { takeCode } from '../pairing/code.ts'
 import { closeDevice, type Device } from '../session/device.ts'
 import { lockedSync, signOutLocked, storedUsers } from '../session/session.ts'
 import { StoredBookmarks } from '../session/stored.tsx'
@@ -39,7 +39,7 @@ interface DoorProps {
 
 /** Asks for what opens the person's vault; on their first device, for what creates it. */
 export function VaultDoor({ owner, device, opened }: DoorProps) {
-  const [code, setCode] = useState(takeScanned)
+  const [attempt, setAttempt] = useState(() => takeCode(owner.userId))
   const [exists, setExists] = useState<boolean>()
   const [failure, setFailure] = useState<string>()
   const look = () => {
@@ -59,10 +59,10 @@ export function VaultDoor({ owner, device, opened }: DoorProps) {
     tellFailure(error)
     setExists(true)
   }
-  if (code !== undefined) {
+  if (attempt) {
     return (
       <Front>
-        <Take code={code} owner={owner} opened={opened} leave={() => setCode(undefined)} />
+        <Take {...attempt} owner={owner} opened={opened} leave={() => setAttempt(undefined)} />
         <SignedInAs {...owner} device={device} />
       </Front>
     )

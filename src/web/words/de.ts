@@ -642,6 +642,8 @@ export const deLater: LaterWords = {
       altered:
         'Etwas zwischen den beiden Geräten hat verändert, was sie einander gesagt haben, deshalb wurde nichts geöffnet. Zeigen Sie einen neuen Code.',
     },
+    reloaded:
+      'Diese Seite wurde inzwischen neu geladen, deshalb muss die Kopplung neu beginnen. Zeigen Sie auf dem anderen Gerät einen neuen Code, und scannen Sie diesen.',
     takenFromOther:
       'Dann hat nicht Ihr Gerät geantwortet, und nichts wurde von ihm angenommen. Sagen Sie auch dort Nein, und benutzen Sie keinen Link, den Ihnen jemand geschickt hat.',
     threePictures: 'Drei Bilder',

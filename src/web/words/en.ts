@@ -597,6 +597,8 @@ export const enLater = {
       foreign: 'The other device has sent keys that open none of your bookmarks, so they were not taken.',
       altered: 'Something between the two devices has altered what they said, so nothing was opened. Show a new code.',
     },
+    reloaded:
+      'This page was loaded again meanwhile, so the pairing has to start over. Show a new code on the other device, and scan that.',
     takenFromOther:
       'Then it is not your device that has answered, and nothing was taken from it. Say No there, too, and use no link that somebody has sent you.',
     threePictures: 'Three pictures',

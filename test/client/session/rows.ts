@@ -21,7 +21,7 @@ import {
   unwrap,
   type Vault,
 } from '../../../src/client/index.ts'
-import { offerPairing, takePairing } from '../../../src/client/pair.ts'
+import { cancelPairing, offerPairing, takePairing } from '../../../src/client/pair.ts'
 import { createSync as createWorkerSync } from '../../../src/client/worker.ts'
 import { until } from '../../support/until.ts'
 
@@ -126,7 +126,8 @@ export const rows: Record<string, Record<string, Row>> = {
     signOutOthers: (account) => account.signOutOthers(),
     deleteAccount: (account) => account.deleteAccount(),
   }),
-  offerPairing: { admit: pair },
+  cancelPairing: { '': ({ client, userId }) => cancelPairing({ client, userId, code: 'A'.repeat(43) }) },
+  offerPairing: { admit: pair, admitted: pair },
   takePairing: { compare: pair },
   // The last: it needs an account without a vault.
   createVault: { confirm: async ({ client, userId }) => (await createVault(client, { userId, passphrase })).confirm() },
