@@ -73,7 +73,7 @@ else {
       await remove(one, 'Row 3')
       await other.getByText('3 in the trash').waitFor()
       await press(other, 'Empty the trash…')
-      await dialog(other).getByText('The 3 items in it go for good').waitFor()
+      await dialog(other).getByText('The 3 items in it are deleted for good').waitFor()
       await remove(one, 'Row 4')
       await other.getByText('4 in the trash').waitFor()
       await press(other, 'Erase everything')
@@ -83,7 +83,7 @@ else {
       t.same(await titles(), ['Row 4'])
       // What was restored since is not erased, and that is no failure.
       await press(other, 'Empty the trash…')
-      await dialog(other).getByText('The 1 item in it goes for good').waitFor()
+      await dialog(other).getByText('The 1 item in it is deleted for good').waitFor()
       await one.keyboard.press('Control+z')
       await link(one, 'Row 4').waitFor()
       await live(one)
@@ -106,7 +106,7 @@ else {
       await said(one, 'Not redone, because it was changed since: “Row five” saved')
       t.equal(await link(one, 'Row V').count(), 1)
       await one.keyboard.press('Control+y')
-      await said(one, 'There is nothing to redo')
+      await said(one, 'Nothing to redo')
 
       await remove(one, 'Row 6')
       await show(other, 'trash')

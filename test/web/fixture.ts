@@ -149,7 +149,7 @@ export async function startVault(page: Page): Promise<string> {
 
 export async function makeVault(page: Page): Promise<string> {
   const code = await startVault(page)
-  await page.getByRole('button', { name: 'I have it on paper' }).click()
+  await page.getByRole('button', { name: 'I have saved it' }).click()
   await live(page)
   return code
 }

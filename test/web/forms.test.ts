@@ -28,7 +28,7 @@ else {
     const gone = () => dialog.waitFor({ state: 'detached' })
     const toast = page.locator('.toast')
     const said = (text: string) => toast.filter({ hasText: text }).waitFor()
-    const goOn = () => toast.getByRole('button', { name: 'Go on with it' }).click({ delay: pressMs })
+    const goOn = () => toast.getByRole('button', { name: 'Continue editing' }).click({ delay: pressMs })
     const type = (text: string) => page.keyboard.type(text, { delay: keyMs })
     const key = async (...keys: string[]) => {
       for (const one of keys) await page.keyboard.press(one, { delay: keyMs })
@@ -79,7 +79,7 @@ else {
       await type('x')
       await key('Backspace', 'Escape')
       await gone()
-      t.equal(await toast.getByRole('button', { name: 'Go on with it' }).count(), 0)
+      t.equal(await toast.getByRole('button', { name: 'Continue editing' }).count(), 0)
     })
 
     await t.test('a tag that was taken off, or typed and not ended, counts as entered', async (t) => {

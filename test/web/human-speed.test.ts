@@ -164,7 +164,7 @@ else {
       await type('Not to be lost')
       await page.keyboard.press('Escape')
       await gone()
-      await press(page, page.locator('.toast').getByRole('button', { name: 'Go on with it' }))
+      await press(page, page.locator('.toast').getByRole('button', { name: 'Continue editing' }))
       await dialog.getByText('New bookmark').waitFor()
       t.equal(await field('Description').inputValue(), 'Not to be lost')
       t.equal(await field('Address').inputValue(), 'example.org/soup')

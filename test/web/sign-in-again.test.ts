@@ -49,7 +49,7 @@ else {
     /** Returns the code, which counts from then on. It opens the vault sooner than the passphrase. */
     const onPaper = async () => {
       const shown = await dialog.locator('#recovery-code').textContent()
-      await dialog.getByRole('button', { name: 'I have it on paper' }).click()
+      await dialog.getByRole('button', { name: 'I have saved it' }).click()
       return shown ?? ''
     }
     const choose = async (next: string) => {
@@ -77,13 +77,13 @@ else {
       await dialog.getByRole('button', { name: 'Continue' }).click()
       await dialog.locator('#recovery-code').waitFor()
       growOld()
-      await dialog.getByRole('button', { name: 'I have it on paper' }).click()
-      await dialog.getByText('keep that of before, too, until you are done').waitFor()
+      await dialog.getByRole('button', { name: 'I have saved it' }).click()
+      await dialog.getByText('keep the previous ones until you are done').waitFor()
       await signInAgain()
       await dialog.getByLabel('Passphrase or recovery code').fill(code)
       await dialog.getByRole('button', { name: 'Continue' }).click()
       code = await onPaper()
-      await page.getByText('The new recovery code counts').waitFor()
+      await page.getByText('The new recovery code is valid').waitFor()
     })
 
     await t.test('a vault whose keyring a faulty program replaced is repaired where it is open', async () => {
@@ -98,7 +98,7 @@ else {
       current = 'a repaired correct horse'
       await choose(current)
       await dialog.getByRole('button', { name: 'Continue' }).click()
-      await dialog.getByRole('button', { name: 'I have it on paper' }).click()
+      await dialog.getByRole('button', { name: 'I have saved it' }).click()
       await page.getByText('The vault is repaired').waitFor()
     })
 
@@ -117,9 +117,9 @@ else {
         .getByRole('listitem')
         .filter({ hasText: 'this one opens less' })
         .first()
-        .getByRole('button', { name: /^Restore keyring/ })
+        .getByRole('button', { name: /^Restore version/ })
         .click()
-      await page.getByText('of that time count again').waitFor()
+      await page.getByText('of that time are valid again').waitFor()
     })
 
     await t.test('at the door, what opened it before is restored', async () => {
@@ -130,10 +130,10 @@ else {
       await page.getByRole('button', { name: 'Earlier passphrases…' }).click()
       await signInAgain()
       await dialog
-        .getByRole('button', { name: /^Restore keyring/ })
+        .getByRole('button', { name: /^Restore version/ })
         .first()
         .click()
-      await page.getByText('of that time count again').waitFor()
+      await page.getByText('of that time are valid again').waitFor()
       await openVault(page, current)
     })
 
@@ -153,8 +153,8 @@ else {
       current = 'a correct horse repaired again'
       await dialog.getByText('Repair the vault on the device where you changed them').waitFor()
       await choose(current)
-      await dialog.getByRole('button', { name: 'Make new keys' }).click()
-      await dialog.getByRole('button', { name: 'I have it on paper' }).click()
+      await dialog.getByRole('button', { name: 'Create new keys' }).click()
+      await dialog.getByRole('button', { name: 'I have saved it' }).click()
       await live(page)
     })
 
@@ -182,10 +182,10 @@ else {
       t.same(await faultsIn(page, 'change-keys'), [])
       await dialog.getByRole('button', { name: 'Continue' }).click()
       await page.route('**/keyring/versions', (route) => route.abort())
-      await dialog.getByRole('button', { name: 'I have it on paper' }).click()
+      await dialog.getByRole('button', { name: 'I have saved it' }).click()
       await page.getByText('The service did not answer').waitFor()
       await page.unroute('**/keyring/versions')
-      await dialog.getByRole('button', { name: 'Go on' }).click()
+      await dialog.getByRole('button', { name: 'Continue' }).click()
       await page.getByText('The keys are changed.').waitFor()
       await show(page, 'security')
       await page.getByRole('button', { name: 'Earlier passphrases…' }).click()
@@ -261,8 +261,8 @@ else {
     await dialog.getByRole('button', { name: 'Continue' }).click()
     const code = await dialog.locator('#recovery-code').textContent()
     t.not(code, firstCode)
-    await dialog.getByRole('button', { name: 'I have it on paper' }).click()
-    await page.getByText('The new recovery code counts').waitFor()
+    await dialog.getByRole('button', { name: 'I have saved it' }).click()
+    await page.getByText('The new recovery code is valid').waitFor()
   })
 }
 

@@ -40,13 +40,13 @@ else {
     await enter(page, origin, 'Ada')
     await page.getByLabel('New passphrase').fill(passphrase)
     await page.getByLabel('Repeat the passphrase').fill(`${passphrase}!`)
-    await page.getByText('The two passphrases differ').waitFor()
+    await page.getByText('The passphrases do not match').waitFor()
     const code = await startVault(page)
     const download = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Save as a file' }).click()
     t.equal((await download).suggestedFilename(), 'recovery-code.txt')
     t.same(await faultsIn(page, 'recovery-code'), [])
-    await page.getByRole('button', { name: 'I have it on paper' }).click()
+    await page.getByRole('button', { name: 'I have saved it' }).click()
     await live(page)
     await keptForOffline(page)
 
@@ -60,7 +60,7 @@ else {
       })
       const page = await context.newPage()
       await page.goto(origin)
-      await page.getByRole('alert').getByText('This browser lets this page store nothing').waitFor()
+      await page.getByRole('alert').getByText('This browser does not let this page store data').waitFor()
     })
 
     await t.test('a tab that an upgrade finds open still loads the parts of its own version', async (t) => {
@@ -175,7 +175,7 @@ else {
     await t.test('without a network it opens, counts what waits, and tries again', async (t) => {
       await withoutNetwork(page, async () => {
         await page.reload()
-        await page.getByText('This device has no network').waitFor()
+        await page.getByText('No internet connection').waitFor()
         await page.evaluate(() => {
           StorageManager.prototype.persist = async () => {
             document.title += ' (asked)'
@@ -184,7 +184,7 @@ else {
         })
         await addBookmark(page, 'Made offline')
         await page.waitForFunction(() => document.title.endsWith(' (asked)'))
-        await page.getByText('One edit waits in this browser').waitFor()
+        await page.getByText('One edit is saved in this browser').waitFor()
         await page.getByRole('button', { name: 'Try again' }).click()
         await page.getByText('Still no connection').waitFor()
         t.same(await faultsIn(page, 'offline'), [])
@@ -260,7 +260,7 @@ else {
 
     await t.test('a service that asks to wait, or refuses the page, is told from one that is away', async (t) => {
       const answers = [
-        { status: 429, code: 'TooManyRequests', error: 'Too many requests', says: 'asks this device to wait' },
+        { status: 429, code: 'TooManyRequests', error: 'Too many requests', says: 'has received too many requests' },
         { status: 403, code: 'ForbiddenOrigin', error: 'Forbidden origin', says: `refuses pages from ${origin}` },
       ]
       for (const { status, code, error, says } of answers) {
@@ -283,13 +283,13 @@ else {
     await t.test('a storage that fails says so, and one that stays full until there is room', async (t) => {
       await page.evaluate(() => localStorage.setItem('fault', 'UnknownError'))
       await page.reload()
-      await page.locator('#connection').getByText('The storage of this browser fails').waitFor()
+      await page.locator('#connection').getByText('This browser’s storage is not working').waitFor()
       await page.evaluate(() => localStorage.setItem('fault', 'QuotaExceededError'))
       await page.reload()
-      const notice = page.locator('#connection').getByText('The storage of this browser is full')
+      const notice = page.locator('#connection').getByText('This browser’s storage is full')
       await notice.waitFor()
       await page.getByRole('button', { name: 'Try again' }).click()
-      await page.getByText('There is still no room').waitFor()
+      await page.getByText('Your storage is still full').waitFor()
       await page.getByRole('button', { name: 'Add bookmark' }).click()
       await page.getByRole('textbox', { name: 'Address' }).fill('https://example.org/full')
       await page.getByRole('button', { name: 'Save', exact: true }).click()
@@ -300,7 +300,7 @@ else {
       await page.evaluate(() => dispatchEvent(new Event('online')))
       await notice.waitFor({ state: 'detached' })
       await live(page)
-      t.equal(await page.getByText('There is still no room').count(), 0)
+      t.equal(await page.getByText('Your storage is still full').count(), 0)
     })
 
     await t.test('a connection to the storage that is lost without an event is opened again', async () => {
@@ -347,7 +347,7 @@ else {
         }
       })
       await page.goto(origin)
-      await page.getByRole('heading', { name: 'Another tab is in the way' }).waitFor()
+      await page.getByRole('heading', { name: 'Another tab is blocking this one' }).waitFor()
       t.same(await faultsIn(page, 'blocked'), [])
       await frozen.close()
       await page.getByRole('link', { name: 'Made offline' }).waitFor()
@@ -362,7 +362,7 @@ else {
         Date.now = () => now() + (document.title === 'right' ? 0 : ahead)
       })
       await tab.goto(origin)
-      await tab.getByText('The clock of this device is 3 days ahead').waitFor()
+      await tab.getByText('This device’s clock is 3 days ahead').waitFor()
       await tab.getByRole('button', { name: 'Delete Made offline' }).click()
       await tab.getByRole('link', { name: 'Made offline' }).waitFor({ state: 'detached' })
       await live(tab)
@@ -384,14 +384,14 @@ else {
 
     await t.test('edits that exceed the quota can be tried again, or dropped, which can be undone', async (t) => {
       for (const title of ['Two', 'Three', 'Four']) await addBookmark(page, title)
-      const notice = page.getByRole('region', { name: 'No room left on the service' })
+      const notice = page.getByRole('region', { name: 'Your storage on the service is full' })
       await notice.getByText('“Four”').waitFor()
       t.same(await faultsIn(page, 'quota'), [])
-      await notice.getByRole('button', { name: 'Drop the edit' }).click()
+      await notice.getByRole('button', { name: 'Discard the edit' }).click()
       await notice.waitFor({ state: 'detached' })
       t.not(await page.evaluate(() => document.activeElement?.tagName), 'BODY', 'the focus has a place')
       await page.getByRole('link', { name: 'Four' }).waitFor({ state: 'detached' })
-      await page.locator('.toast', { hasText: 'The edit was dropped' }).getByRole('button', { name: 'Undo' }).click()
+      await page.locator('.toast', { hasText: 'The edit was discarded' }).getByRole('button', { name: 'Undo' }).click()
       await notice.waitFor()
     })
 
@@ -435,7 +435,7 @@ else {
           if (!name.endsWith('-keys')) indexedDB.open(name, version + 1)
         }
       })
-      await page.getByText('Another tab has opened a newer version of this page').waitFor()
+      await page.getByText('A newer version of this page is open in another tab').waitFor()
       await page.getByText('Reload needed').first().waitFor()
       await page.getByRole('button', { name: 'Edit Two' }).click()
       await page.getByRole('textbox', { name: 'Title' }).fill('Too late')
@@ -447,7 +447,7 @@ else {
       await page.getByRole('heading', { name: 'This tab is out of date' }).waitFor()
       t.same(await faultsIn(page, 'out-of-date'), [])
       await page.getByRole('button', { name: 'Sign out' }).click()
-      await page.getByRole('dialog').getByText('cannot read if there are edits to be sent').waitFor()
+      await page.getByRole('dialog').getByText('cannot tell whether there are unsent edits').waitFor()
       await page.getByRole('button', { name: 'Sign out and lose them' }).click()
       await page.getByRole('button', { name: 'Sign in' }).waitFor()
     })

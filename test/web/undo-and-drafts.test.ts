@@ -57,7 +57,7 @@ else {
       // Another edit ends what can be done again.
       await retitle('Row 5', 'Row five')
       await page.keyboard.press('Control+y')
-      await said('There is nothing to redo')
+      await said('Nothing to redo')
       await link(page, 'Row 1').waitFor()
     })
 
@@ -87,7 +87,7 @@ else {
         performance.now = () => now() + 900_000
       })
       await page.keyboard.press('Control+z')
-      await said('There is nothing more to undo')
+      await said('Nothing to undo')
       await link(page, 'Row six').waitFor()
     })
 
@@ -140,11 +140,11 @@ else {
       await field('Address').fill('back.example')
       await page.goBack()
       await gone()
-      await toast.getByRole('button', { name: 'Go on with it' }).click()
+      await toast.getByRole('button', { name: 'Continue editing' }).click()
       t.equal(await field('Address').inputValue(), 'back.example')
       await page.keyboard.press('Escape')
       await gone()
-      await toast.getByRole('button', { name: 'Go on with it' }).click()
+      await toast.getByRole('button', { name: 'Continue editing' }).click()
       t.equal(await field('Address').inputValue(), 'back.example', 'also a second time')
     })
 

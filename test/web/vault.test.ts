@@ -104,7 +104,7 @@ else {
       await screenshot(page, 'printed-code')
       await page.emulateMedia({ media: 'screen' })
       t.notMatch(await page.evaluate(() => document.body.innerText), /passports/)
-      const stored = await callsOfMany('PUT /api/v1/account/keyring', 'I have it on paper', () => live(page))
+      const stored = await callsOfMany('PUT /api/v1/account/keyring', 'I have saved it', () => live(page))
       t.equal(stored, 1, 'however often it is confirmed')
       await page.locator('.printed').waitFor({ state: 'detached' })
     })
@@ -145,7 +145,7 @@ else {
       const file = { name: 'bookmarks.dat', mimeType: 'application/octet-stream', buffer: Buffer.from('<DL>') }
       await page.setInputFiles('input[accept=".dat"]', file)
       const dialog = page.getByRole('dialog', { name: 'bookmarks.dat' })
-      await dialog.getByRole('alert').getByText('This is no backup.').waitFor()
+      await dialog.getByRole('alert').getByText('This is not a backup.').waitFor()
       await dialog.getByRole('button', { name: 'Close' }).last().click()
       const backups = page.getByRole('region', { name: 'Backups' })
       await page.route('**/api/v1/exports', (route) =>

@@ -284,7 +284,7 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
             <Progress {...step} />
           ) : (
             <Button look="primary" onClick={() => finish(vault)}>
-              {say.ui.goOn}
+              {say.ui.continue}
             </Button>
           )}
         </div>

@@ -210,21 +210,21 @@ function Refused() {
   const title = refused.every(isIntercepted) ? say.app.editsIntercepted : say.app.editsRefused
   const drop = async ({ id, bookmark }: Quarantined) => {
     await sync.dropQuarantined(id)
-    tell(say.app.editDropped, bookmark ? { undo: () => sync.put(bookmark) } : {})
+    tell(say.app.editDiscarded, bookmark ? { undo: () => sync.put(bookmark) } : {})
   }
   return (
     <section class="notice" id="refused" aria-labelledby="refused-title">
       <div role="status">
         <h2 id="refused-title">{isFull ? say.app.noRoomOnService : title}</h2>
         <p>
-          {say.app.editsHereAlone(quarantined)} {isFull ? say.app.makeRoom : say.app.changeOrDrop}
+          {say.app.editsHereAlone(quarantined)} {isFull ? say.app.makeRoom : say.app.changeOrDiscard}
         </p>
       </div>
       <ul class="plain">
         {refused.slice(0, mostShown).map((one) => (
           <li key={one.id} class="bar" data-id={one.id}>
             <span>{refusalText(one)}</span>
-            <Button onClick={() => drop(one)}>{say.app.dropEdit}</Button>
+            <Button onClick={() => drop(one)}>{say.app.discardEdit}</Button>
           </li>
         ))}
       </ul>

@@ -81,7 +81,7 @@ export function GoBack() {
               {stage.why} {stage.wasBegun ? later.history.doneStays : later.history.nothingChanged}
             </p>
             <Button onClick={() => (stage.wasBegun ? goBack(stage.to, 0) : count(stage.to))}>
-              {stage.wasBegun ? say.ui.goOn : say.ui.tryAgain}
+              {stage.wasBegun ? say.ui.continue : say.ui.tryAgain}
             </Button>
           </div>
         )}
@@ -170,7 +170,7 @@ function ChooseTime({ isBusy, choose }: ChooseTimeProps) {
           onInput={() => setFault(undefined)}
         />
         <button type="submit" class="button">
-          <span>{later.history.count}</span>
+          <span>{later.history.preview}</span>
         </button>
       </Form>
     </div>
@@ -213,7 +213,7 @@ function GoneBack({ to, counts, takeBack }: GoneBackProps) {
       <RewoundCounts counts={counts} isDone />
       <p class="hint">{later.history.doneMore}</p>
       <div class="bar">
-        <Button onClick={takeBack}>{later.history.takeBack}</Button>
+        <Button onClick={takeBack}>{later.history.undoGoingBack}</Button>
         <a class="button" href={hrefOf('folder')}>
           {later.history.showBookmarks}
         </a>

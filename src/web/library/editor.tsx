@@ -238,7 +238,7 @@ function draftOf(
 /** A key that closes the form by mistake takes nothing away. */
 function offerDraft(sync: Sync, draft: Draft): void {
   tell(say.library.notSaved(quoted(draft.bookmark)), {
-    undoName: say.library.goOnWithIt,
+    undoName: say.library.continueEditing,
     undo: () => openDraft(sync, draft),
   })
 }

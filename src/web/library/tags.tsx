@@ -35,7 +35,7 @@ function Tags({ sync, ids, entered, close }: TagsProps) {
       const entered = readTags(fieldsOf(form.current as HTMLFormElement))
       if (isSaved.current || `${entered}` === `${common}`) return
       const undo = () => showDialog((close) => <Tags sync={sync} ids={ids} entered={entered} close={close} />)
-      tell(say.library.tagsNotSaved, { undoName: say.library.goOnWithIt, undo })
+      tell(say.library.tagsNotSaved, { undoName: say.library.continueEditing, undo })
     },
     [],
   )

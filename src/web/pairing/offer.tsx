@@ -8,7 +8,6 @@ import { Button, CopyButton } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialogs.tsx'
 import { messageOf, ToldError } from '../ui/failure.ts'
 import { tellIfLeft } from '../ui/tell.ts'
-import { Time } from '../ui/time.tsx'
 import { Waiting } from '../ui/waiting.tsx'
 import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
@@ -21,7 +20,7 @@ type Step =
   | { name: 'reserved' }
   | { name: 'scanned'; guest: PairingGuest }
   | { name: 'different' }
-  | { name: 'open'; guest: PairingGuest; at: number }
+  | { name: 'open'; guest: PairingGuest }
   | { name: 'failed'; error: unknown; mayBeOpen?: boolean }
 
 /** Shows a code, and lets in the device that has scanned it once the person has compared the pictures. */
@@ -54,7 +53,7 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
     if (!masterKey) throw new ToldError(later.pairing.noKeys)
     try {
       await guest.admit(masterKey)
-      setStep({ name: 'open', guest, at: Date.now() })
+      setStep({ name: 'open', guest })
       tellIfLeft(later.pairing.admitted(guest.name))
     } catch (error) {
       tellIfLeft(later.pairing.sentBefore)
@@ -109,10 +108,7 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
         {step.name === 'open' && (
           <>
             <p class="done" role="status">
-              {fill(later.pairing.openSince, {
-                name: <span dir="auto">{step.guest.name}</span>,
-                time: <Time at={step.at} isExact />,
-              })}
+              {fill(later.pairing.canOpen, { name: <span dir="auto">{step.guest.name}</span> })}
             </p>
             <div class="bar end">
               <Button onClick={() => leaveTo('lost')}>{later.pairing.notMe}</Button>

@@ -48,7 +48,7 @@ export function Security({ rest }: { rest: string }) {
         <div class="bar">
           <Button onClick={replaceCode}>{later.settings.newCode}</Button>
           <Button onClick={changePassphrase}>{later.settings.changePassphrase}</Button>
-          <Button onClick={() => showEarlierKeyrings(owner)}>{later.vault.showEarlierKeyrings}</Button>
+          <Button onClick={() => showEarlierKeyrings(owner)}>{later.vault.showEarlierPassphrases}</Button>
           <Button onClick={() => showRepair(owner)}>{later.vault.repair}</Button>
         </div>
       </section>

@@ -181,7 +181,7 @@ function OpenedBefore({ owner }: { owner: VaultOwner }) {
     <details class="lost-both">
       <summary>{later.vault.openedBefore}</summary>
       <p>{later.vault.openedBeforeMore}</p>
-      <Button onClick={() => showEarlierKeyrings(owner)}>{later.vault.showEarlierKeyrings}</Button>
+      <Button onClick={() => showEarlierKeyrings(owner)}>{later.vault.showEarlierPassphrases}</Button>
       {hasKeys && (
         <>
           <p>{later.vault.hasKeysStill}</p>

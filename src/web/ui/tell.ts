@@ -128,7 +128,7 @@ export async function redo(step: Step): Promise<void> {
 /** Takes back the last action that has not been taken back, which may be out of sight by now. */
 export async function undoLast(): Promise<void> {
   const step = lastOf(undos)
-  if (!step) return void tell(say.ui.nothingToTakeBack, { isTakenBack: true })
+  if (!step) return void tell(say.ui.nothingToUndo, { isTakenBack: true })
   await undo(step.id)
   if (!step.redo) tell(say.ui.undone(step.text, false), { isTakenBack: true })
 }

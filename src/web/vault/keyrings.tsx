@@ -50,35 +50,35 @@ function EarlierKeyrings({ owner: { client, userId }, close }: OwnerProps) {
   useEffect(() => void load(), [])
   const restore = async (id: string) => {
     await restoreKeyring(client, { userId, id })
-    tell(later.vault.keyringRestored)
+    tell(later.vault.passphraseRestored)
     close()
   }
   const erase = async () => {
     await eraseEarlierKeyrings(client, { userId })
-    tell(later.vault.keyringsErased)
+    tell(later.vault.passphrasesErased)
     close()
   }
   return (
-    <Dialog title={later.vault.earlierKeyrings} close={close}>
+    <Dialog title={later.vault.earlierPassphrases} close={close}>
       <div class="form">
-        <p>{later.vault.keyringsMore}</p>
+        <p>{later.vault.earlierPassphrasesMore}</p>
         {failure !== undefined && <p role="alert">{failure}</p>}
         {!keyrings && failure === undefined && <Waiting again={load} />}
-        {keyrings?.length === 0 && <p role="status">{later.vault.noKeyrings}</p>}
+        {keyrings?.length === 0 && <p role="status">{later.vault.noEarlierPassphrases}</p>}
         <ul class="plain lines">
           {keyrings?.map(({ id, revision, keyId, replacedAt, erasedAt }, index) => (
             <li key={id} class="line">
               <div class="row-text">
-                <span class="line-name">{later.vault.keyring(revision)}</span>
+                <span class="line-name">{later.vault.passphraseVersion(revision)}</span>
                 <span class="hint">
-                  {fill(later.vault.keyringTimes, {
+                  {fill(later.vault.replacedTimes, {
                     replaced: <Time at={replacedAt} isExact />,
                     erased: <Time at={erasedAt} />,
                   })}
                   {hasOtherKeys(keyId, keyrings.slice(0, index)) && later.vault.opensLess}
                 </span>
               </div>
-              <Button aria-label={later.vault.restoreKeyring(revision)} onClick={() => restore(id)}>
+              <Button aria-label={later.vault.restorePassphrase(revision)} onClick={() => restore(id)}>
                 {later.history.restore}
               </Button>
             </li>

@@ -61,7 +61,7 @@ export function NewPassphraseField({ person, autofocus = false }: { person: stri
       />
       {strength ? <StrengthMeter strength={strength} /> : <div class="strength" />}
       <Field
-        label={later.vault.onceMore}
+        label={later.vault.repeatPassphrase}
         name="repeated"
         isSecret
         type={type}

@@ -61,7 +61,7 @@ export function RecoveryCode<Stored>({ draft, person, confirmed, failed = raise,
       </div>
       <div class="bar">
         <Button look="primary" onClick={confirm}>
-          {later.vault.onPaper}
+          {later.vault.isSaved}
         </Button>
         {cancel && <Button onClick={cancel}>{say.ui.cancel}</Button>}
       </div>

@@ -18,33 +18,32 @@ export const de: Words = {
     undone: (what, isPart) =>
       `Rückgängig gemacht${isPart ? ', bis auf das, was inzwischen geändert wurde' : ''}: ${what}`,
     notUndone: (what) => `Nicht rückgängig gemacht, weil es inzwischen geändert wurde: ${what}`,
-    nothingToTakeBack: 'Es gibt nichts mehr rückgängig zu machen',
+    nothingToUndo: 'Nichts rückgängig zu machen',
     redo: 'Wiederholen',
     redone: (what, isPart) => `Wiederholt${isPart ? ', bis auf das, was inzwischen geändert wurde' : ''}: ${what}`,
     notRedone: (what) => `Nicht wiederholt, weil es inzwischen geändert wurde: ${what}`,
-    nothingToRedo: 'Es gibt nichts zu wiederholen',
+    nothingToRedo: 'Nichts zu wiederholen',
     show: 'Anzeigen',
     dismiss: 'Ausblenden',
     tryAgain: 'Erneut versuchen',
     reload: 'Seite neu laden',
-    goOn: 'Fortfahren',
     continue: 'Weiter',
     save: 'Speichern',
     delete: 'Löschen',
     selectAll: 'Alle auswählen',
     selectNone: 'Nichts auswählen',
     suggestions: 'Vorschläge',
-    slowForm: 'Das dauert länger als sonst. Die Seite wartet weiter.',
+    slowForm: 'Das dauert länger als sonst. Bitte warten.',
     partNotLoaded:
-      'Dieser Teil der Seite konnte nicht geladen werden: Es gibt kein Netz, oder die Seite hat eine neuere Version.',
+      'Dieser Teil der Seite konnte nicht geladen werden. Entweder fehlt die Internetverbindung, oder es gibt eine neuere Version der Seite.',
     doneOf: (what, done, total) => `${what}: ${number(done)} von ${number(total)}`,
     usedOf: (used, limit) => `${used} von ${limit}`,
     momentAgo: 'gerade eben',
     printedOf: (shown, total) => `Die ersten ${number(shown)} von ${number(total)}`,
-    noAnswerYet: 'Der Dienst hat noch nicht geantwortet. Die Seite wartet weiter.',
+    noAnswerYet: 'Der Dienst hat noch nicht geantwortet. Bitte warten.',
     loading: 'Wird geladen …',
     loadsLong: 'Das dauert länger, als es sollte. <a>Seite neu laden</a>',
-    needsScript: 'Die Seite braucht JavaScript: Ihr Browser verschlüsselt Ihre Lesezeichen.',
+    needsScript: 'Diese Seite braucht JavaScript, weil Ihr Browser Ihre Lesezeichen verschlüsselt.',
     untitled: 'ohne Titel',
     quoted: (name) => `„${name}“`,
     folder: 'Ordner',
@@ -55,28 +54,28 @@ export const de: Words = {
   },
 
   failure: {
-    noAnswer: 'Der Dienst hat nicht geantwortet. Prüfen Sie das Netz, und versuchen Sie es noch einmal.',
+    noAnswer: 'Der Dienst hat nicht geantwortet. Prüfen Sie die Verbindung, und versuchen Sie es noch einmal.',
     otherAnswered:
       'Etwas anderes hat anstelle des Dienstes geantwortet. Sehen Sie in einem neuen Tab nach, ob das Netz eine Anmeldung verlangt, und versuchen Sie es dann noch einmal.',
     signedOut: 'Sie sind abgemeldet. Laden Sie die Seite neu, um sich wieder anzumelden.',
     signInAgain:
-      'Nichts wurde geändert: Weil sich das nicht rückgängig machen lässt, verlangt der Dienst eine neue Anmeldung. Melden Sie sich ab und wieder an.',
+      'Nichts wurde geändert. Das lässt sich nicht rückgängig machen, deshalb verlangt der Dienst eine neue Anmeldung. Melden Sie sich ab und wieder an.',
     storageFull:
       'Der Speicher dieses Browsers ist voll, deshalb wurde nichts gespeichert. Schaffen Sie Platz auf dem Gerät, und versuchen Sie es noch einmal.',
     unsupported:
-      'Diesem Browser fehlt etwas, das diese Seite braucht. Aktualisieren Sie ihn, oder öffnen Sie die Seite über HTTPS.',
+      'Dieser Browser unterstützt etwas nicht, das diese Seite braucht. Aktualisieren Sie ihn, oder öffnen Sie die Seite über HTTPS.',
     storageRefused:
-      'Dieser Browser lässt diese Seite nichts speichern. Erlauben Sie ihr Cookies und andere Daten, und versuchen Sie es noch einmal.',
+      'Dieser Browser lässt diese Seite keine Daten speichern. Erlauben Sie ihr Cookies und Websitedaten, und versuchen Sie es noch einmal.',
     fileUnreadable:
       'Die Datei lässt sich nicht lesen. Sehen Sie nach, ob sie noch da ist, und wählen Sie sie noch einmal.',
     blocked:
-      'Meistens ist eine ältere Version dieser Seite in einem anderen Tab offen. Schließen Sie ihn, dann geht es hier von selbst weiter. Wenn es keinen gibt, schließen Sie den Browser und öffnen Sie ihn neu.',
+      'Meistens ist eine ältere Version dieser Seite in einem anderen Tab offen. Schließen Sie ihn, dann geht es hier von selbst weiter. Wenn es keinen gibt, starten Sie den Browser neu.',
     tabOutdated: 'Dieser Tab ist veraltet, deshalb wurde nichts gespeichert. Laden Sie die Seite neu.',
     foreignOrigin: (origin) =>
       `Der Dienst nimmt nichts von Seiten unter ${origin} an. Öffnen Sie die Adresse, die Sie von seinem Betreiber haben, oder bitten Sie darum, diese zuzulassen.`,
     serviceFault: (requestId) =>
       `Der Dienst hat ein Problem${requestId === undefined ? '' : ` (Anfrage ${requestId})`}. Versuchen Sie es gleich noch einmal.`,
-    unknown: 'In dieser Seite ist etwas schiefgegangen. Laden Sie sie neu, und versuchen Sie es noch einmal.',
+    unknown: 'Auf dieser Seite ist etwas schiefgegangen. Laden Sie sie neu, und versuchen Sie es noch einmal.',
     backupFailed: 'Die Sicherung konnte nicht erstellt werden.',
     wentBack:
       'Der Dienst hat eine ältere Fassung eines Lesezeichens geschickt als die auf diesem Gerät. Die neuere bleibt.',
@@ -85,16 +84,16 @@ export const de: Words = {
     vaultExists: 'Es gibt schon einen Tresor.',
     keyring: {
       malformed:
-        'Was der Dienst von Ihren Schlüsseln aufbewahrt, ist beschädigt. Versuchen Sie einen früheren Schlüsselbund.',
+        'Ihre verschlüsselten Schlüssel auf dem Dienst sind beschädigt. Versuchen Sie eine frühere Passphrase.',
       'unknown-version': 'Eine neuere Version dieser Seite hat Ihre Passphrase geändert. Laden Sie die Seite neu.',
       'weak-kdf':
-        'Was der Dienst von Ihren Schlüsseln aufbewahrt, ist beschädigt. Versuchen Sie einen früheren Schlüsselbund.',
+        'Ihre verschlüsselten Schlüssel auf dem Dienst sind beschädigt. Versuchen Sie eine frühere Passphrase.',
       'excessive-kdf':
-        'Was der Dienst von Ihren Schlüsseln aufbewahrt, ist beschädigt. Versuchen Sie einen früheren Schlüsselbund.',
+        'Ihre verschlüsselten Schlüssel auf dem Dienst sind beschädigt. Versuchen Sie eine frühere Passphrase.',
       'empty-passphrase': 'Die Passphrase ist leer.',
       'weak-passphrase': 'Diese Passphrase ist zu leicht zu erraten.',
       'wrong-passphrase':
-        'Falsche Passphrase. Sehen Sie nach, was Sie getippt haben, und ob die Feststelltaste an ist. Auch der Wiederherstellungscode öffnet Ihre Lesezeichen.',
+        'Falsche Passphrase. Prüfen Sie, was Sie getippt haben und ob die Feststelltaste aktiv ist. Auch Ihr Wiederherstellungscode funktioniert.',
       'wrong-recovery-code':
         'Falscher Wiederherstellungscode. Nur der neueste öffnet Ihre Lesezeichen, und nur die dieses Kontos.',
       'mistyped-recovery-code':
@@ -102,7 +101,7 @@ export const de: Words = {
       altered:
         'Was der Dienst gespeichert hat, lässt sich mit Ihren Schlüsseln nicht öffnen. Reparieren Sie den Tresor unter „Sicherheit“.',
       'keys-replaced':
-        'Die Schlüssel dieses Geräts wurden ersetzt: Nur ein Gerät, auf dem der Tresor seitdem geöffnet wurde, kann ihn reparieren.',
+        'Die Schlüssel dieses Geräts wurden ersetzt. Nur ein Gerät, auf dem Sie seitdem die Passphrase eingegeben haben, kann den Tresor reparieren.',
     },
     record: {
       'invalid-id': 'Es hat keine gültige ID.',
@@ -133,13 +132,13 @@ export const de: Words = {
       VersionNotFound: 'Diese Fassung gibt es nicht mehr.',
       ConflictNotFound: 'Diesen Konflikt gibt es nicht mehr.',
       ExportNotFound: 'Diese Sicherung gibt es nicht mehr.',
-      KeyringNotFound: 'Diesen Schlüsselbund gibt es nicht mehr.',
+      KeyringNotFound: 'Diese frühere Passphrase gibt es nicht mehr.',
       PairingNotFound: 'Diese Kopplung gibt es nicht mehr.',
       SessionNotFound: 'Diese Anmeldung gibt es nicht mehr.',
       DeviceNotFound: 'Dieses Gerät steht nicht mehr auf der Liste.',
       NotFound: 'Das gibt es nicht.',
       RequestTimeout: 'Das hat zu lange gedauert. Versuchen Sie es noch einmal.',
-      KeyringChanged: 'Der Schlüsselbund wurde inzwischen geändert.',
+      KeyringChanged: 'Die Passphrase wurde inzwischen auf einem anderen Gerät geändert.',
       PairingChanged: 'Die Kopplung wurde inzwischen geändert.',
       TooLarge: 'Das ist zu groß für den Dienst.',
       QuotaExceeded: 'Auf dem Dienst ist kein Platz mehr für Sie.',
@@ -147,7 +146,7 @@ export const de: Words = {
       TooManyExports: 'Andere Sicherungen von Ihnen werden noch erstellt. Warten Sie, bis eine davon fertig ist.',
       TooManyExportsKept:
         'Der Dienst bewahrt nicht mehr Sicherungen von Ihnen auf. Löschen Sie unten eine, und versuchen Sie es noch einmal.',
-      TooManySockets: 'Zu viele Verbindungen. Warten Sie eine Minute, und versuchen Sie es noch einmal.',
+      TooManySockets: 'Zu viele offene Tabs. Schließen Sie einige, und versuchen Sie es noch einmal.',
     },
     refusedOtherwise: (text) => `Der Dienst sagt dazu: „${text}“`,
   },
@@ -168,7 +167,7 @@ export const de: Words = {
     pairPhone: 'Telefon koppeln',
     lock: 'Sperren',
     serverSees: 'Was der Server sieht',
-    syncDetails: 'Einzelheiten der Synchronisierung',
+    syncDetails: 'Details zur Synchronisierung',
     signOut: 'Abmelden',
     search: 'Suchen',
     searchLabel: 'Ihre Lesezeichen durchsuchen',
@@ -177,20 +176,20 @@ export const de: Words = {
       connecting: 'Wird verbunden',
       syncing: 'Wird synchronisiert',
       online: 'Synchronisiert',
-      polling: 'Fragt alle halbe Minute nach',
+      polling: 'Fragt alle 30 Sekunden nach',
       offline: 'Offline',
       'signed-out': 'Abgemeldet',
     },
     reasons: {
       network: 'keine Verbindung',
       service: 'der Dienst hat ein Problem',
-      limited: 'der Dienst bittet zu warten',
-      storage: 'der Speicher dieses Browsers ist voll oder versagt',
-      blocked: 'ein anderer Tab ist im Weg',
+      limited: 'zu viele Anfragen',
+      storage: 'der Speicher dieses Browsers ist voll oder funktioniert nicht',
+      blocked: 'ein anderer Tab blockiert diesen',
       outdated: 'eine neuere Version dieser Seite hat übernommen',
       keys: 'die Schlüssel wurden auf einem anderen Gerät ersetzt',
-      deletions: 'Löschungen warten auf Sie',
-      quota: 'kein Platz mehr auf dem Dienst',
+      deletions: 'Löschungen warten auf Ihre Entscheidung',
+      quota: 'Ihr Speicherplatz auf dem Dienst ist voll',
       refused: 'der Dienst hat eine Änderung abgelehnt',
     },
     reloadNeeded: 'Neu laden nötig',
@@ -199,46 +198,47 @@ export const de: Words = {
     stepsOf: (done, total) => `${number(done)} von ${number(total)}`,
     stepsSoFar: (done) => `bisher ${number(done)}`,
     details: 'Einzelheiten',
-    detailsFor: 'Um einen Fehler zu melden. Kein Lesezeichen, keine Adresse und kein Schlüssel ist darin.',
+    detailsFor: 'Für eine Fehlermeldung. Darin stehen keine Lesezeichen, Adressen oder Schlüssel.',
     needsConnection: 'Das braucht eine Verbindung zum Dienst. Es erscheint, sobald es eine gibt.',
-    stillNoRoom: 'Es ist noch immer kein Platz',
+    stillNoRoom: 'Ihr Speicherplatz ist noch immer voll',
     stillRefused: 'Der Dienst lehnt noch immer ab',
     stillAway: 'Noch immer keine Verbindung',
     storageFull: 'Der Speicher dieses Browsers ist voll',
     storageFullMore:
-      'Was andere Geräte ändern, lässt sich hier nicht speichern, und Änderungen schlagen fehl. Schaffen Sie Platz auf dem Gerät.',
-    blocked: 'Ein anderer Tab ist im Weg',
-    storageFails: 'Der Speicher dieses Browsers versagt',
+      'Weder Ihre Änderungen noch die anderer Geräte lassen sich hier speichern. Schaffen Sie Platz auf dem Gerät.',
+    blocked: 'Ein anderer Tab blockiert diesen',
+    storageFails: 'Der Speicher dieses Browsers funktioniert nicht',
     storageFailsMore:
-      'Was andere Geräte ändern, lässt sich hier nicht speichern, und Änderungen schlagen fehl. Schließen Sie den Browser und öffnen Sie ihn neu.',
-    triesAgain: 'Die Seite versucht es von selbst wieder.',
-    triesAgainAt: (time) => `Die Seite versucht es um ${time} wieder.`,
-    askedToWait: 'Der Dienst bittet dieses Gerät zu warten',
-    tooManyFromHere: 'Er hat zu viele Anfragen von hier bekommen.',
+      'Weder Ihre Änderungen noch die anderer Geräte lassen sich hier speichern. Starten Sie den Browser neu.',
+    triesAgain: 'Die Seite versucht es automatisch erneut.',
+    triesAgainAt: (time) => `Die Seite versucht es um ${time} erneut.`,
+    askedToWait: 'Zu viele Anfragen',
+    tooManyFromHere: 'Der Dienst hat zu viele Anfragen von diesem Gerät oder Netz bekommen.',
     slow: 'Der Dienst oder die Verbindung ist langsam',
     serviceCannotSync: 'Der Dienst kann zurzeit nicht synchronisieren',
-    switchedOff: 'Dieses Gerät ist durch seinen Schalter offline',
+    switchedOff: 'Sie haben dieses Gerät offline geschaltet',
     noAnswer: 'Der Dienst antwortet nicht',
-    noNetwork: 'Dieses Gerät hat kein Netz',
-    editsKept: 'Sie können weiterarbeiten: Änderungen werden hier aufbewahrt und gesendet, sobald das möglich ist.',
+    noNetwork: 'Keine Internetverbindung',
+    editsKept:
+      'Sie können weiterarbeiten. Änderungen werden in diesem Browser gespeichert und gesendet, sobald es möglich ist.',
     editsWait: (count) =>
       plural(count, {
-        one: 'Sie können weiterarbeiten. Eine Änderung wartet in diesem Browser und wird gesendet, sobald das möglich ist.',
+        one: 'Sie können weiterarbeiten. Eine Änderung ist in diesem Browser gespeichert und wird gesendet, sobald es möglich ist.',
         other:
-          'Sie können weiterarbeiten. # Änderungen warten in diesem Browser und werden gesendet, sobald das möglich ist.',
+          'Sie können weiterarbeiten. # Änderungen sind in diesem Browser gespeichert und werden gesendet, sobald es möglich ist.',
       }),
     connection: 'Verbindung',
     clock: 'Uhr',
-    clockAhead: (time) => `Die Uhr dieses Geräts geht vor: ${time}`,
-    clockBehind: (time) => `Die Uhr dieses Geräts geht nach: ${time}`,
+    clockAhead: (time) => `Die Uhr dieses Geräts geht ${time} vor`,
+    clockBehind: (time) => `Die Uhr dieses Geräts geht ${time} nach`,
     clockMore:
-      'Ihre Lesezeichen werden trotzdem synchronisiert. Stellen Sie die Uhr des Geräts richtig, sonst weisen andere Seiten es vielleicht ab.',
+      'Ihre Lesezeichen werden trotzdem synchronisiert. Stellen Sie die Uhr des Geräts: Andere Websites funktionieren sonst vielleicht nicht.',
     checkAgain: 'Erneut prüfen',
     newVersion: 'Neue Version',
     newerTab:
-      'Ein anderer Tab hat eine neuere Version dieser Seite geöffnet. Hier lässt sich nichts mehr speichern, bis sie neu geladen ist.',
+      'In einem anderen Tab ist eine neuere Version dieser Seite geöffnet. Hier lässt sich nichts speichern, bis Sie diesen neu laden.',
     newerPage:
-      'Diese Seite hat eine neuere Version. Manche Teile öffnen sich vielleicht nicht, bis sie neu geladen ist.',
+      'Es gibt eine neuere Version dieser Seite. Manche Teile öffnen sich vielleicht nicht, bis Sie sie neu laden.',
     interruptedImport: 'Unterbrochener Import',
     interrupted: (total) =>
       plural(total, {
@@ -250,21 +250,21 @@ export const de: Words = {
     deletedMany: (count, of) => `Ein anderes Gerät hat ${number(count)} Ihrer ${number(of)} Lesezeichen gelöscht.`,
     deleteHereToo: 'Auch hier löschen',
     keepEverywhere: 'Überall behalten',
-    editDropped: 'Die Änderung wurde verworfen',
-    noRoomOnService: 'Kein Platz mehr auf dem Dienst',
+    editDiscarded: 'Die Änderung wurde verworfen',
+    noRoomOnService: 'Ihr Speicherplatz auf dem Dienst ist voll',
     editsRefused: 'Der Dienst hat Änderungen abgelehnt',
     editsIntercepted: 'Änderungen erreichen den Dienst nicht',
-    intercepted: 'Ein Proxy oder eine Firewall lässt sie nicht durch. Sie wird von selbst noch einmal gesendet.',
+    intercepted: 'Ein Proxy oder eine Firewall blockiert sie. Die Seite versucht es weiter.',
     editsHereAlone: (count) =>
       plural(count, {
         one: 'Eine Änderung ist nur in diesem Browser.',
         other: '# Änderungen sind nur in diesem Browser.',
       }),
     makeRoom:
-      'Löschen Sie Lesezeichen, die Sie nicht mehr brauchen, oder bitten Sie den Betreiber um mehr Platz; dann versuchen Sie es noch einmal.',
-    changeOrDrop: 'Ändern Sie die Lesezeichen, dann werden sie wieder gesendet, oder verwerfen Sie die Änderungen.',
+      'Löschen Sie Lesezeichen, die Sie nicht mehr brauchen, oder bitten Sie den Betreiber des Dienstes um mehr Speicherplatz, und versuchen Sie es noch einmal.',
+    changeOrDiscard: 'Bearbeiten Sie die Lesezeichen, um sie noch einmal zu senden, oder verwerfen Sie die Änderungen.',
     deletion: 'Eine Löschung',
-    dropEdit: 'Änderung verwerfen',
+    discardEdit: 'Änderung verwerfen',
     tooBig: (name) => `${name} ist zu groß, um gespeichert zu werden: Kürzen Sie die Beschreibung.`,
     refusedWith: (name, text) => `${name}: ${text}`,
     andMore: (count) => `Und ${number(count)} weitere.`,
@@ -278,16 +278,16 @@ export const de: Words = {
     outOfDateMore:
       'Eine neuere Version dieser Seite hat Ihre Lesezeichen in diesem Browser gespeichert. Laden Sie die Seite neu.',
     outOfDateElse:
-      'Wenn das nicht hilft, ist der Dienst zu einer älteren Version zurückgekehrt. Sobald er die neuere wieder hat, öffnen sich Ihre Lesezeichen, und was hier wartet, wird gesendet. Oder Sie melden sich ab, was alles hier Gespeicherte löscht, und beginnen neu.',
+      'Wenn das nicht hilft, ist der Dienst zu einer älteren Version zurückgekehrt. Sobald er wieder aktuell ist, öffnen sich Ihre Lesezeichen, und nicht gesendete Änderungen werden gesendet. Oder Sie melden sich ab, was alles hier Gespeicherte löscht, und fangen neu an.',
     noConnection: 'Keine Verbindung zum Dienst',
-    noRoom: 'Auf diesem Gerät ist kein Platz',
+    noRoom: 'Der Speicher dieses Geräts ist voll',
     notOpened: 'Ihre Lesezeichen konnten nicht geöffnet werden',
     dialogClosed: 'Der offene Dialog wurde geschlossen. Ausgeführt ist nur, was hier eine Meldung bestätigt.',
-    notAsBefore: (name) => `Sie sind mit einem anderen Konto angemeldet als zuvor: ${name || 'es hat keinen Namen'}`,
+    notAsBefore: (name) => `Sie sind jetzt mit einem anderen Konto angemeldet: ${name || 'es hat keinen Namen'}`,
     signOutAndLose: 'Abmelden und Änderungen verlieren?',
-    signingOutDeletes: 'Das Abmelden löscht alles aus diesem Browser.',
+    signingOutDeletes: 'Beim Abmelden wird alles aus diesem Browser gelöscht.',
     signOutLosing: 'Abmelden und verlieren',
-    unsentUnknown: 'Diese Version der Seite kann nicht lesen, ob noch Änderungen zu senden sind.',
+    unsentUnknown: 'Diese Version der Seite kann nicht feststellen, ob noch Änderungen zu senden sind.',
     unsent: (count) =>
       plural(count, {
         one: 'Eine Änderung ist noch nicht gesendet.',
@@ -320,8 +320,8 @@ export const de: Words = {
     deleted: 'Ihr Konto ist gelöscht. Weder auf dem Dienst noch in diesem Browser ist etwas davon übrig.',
     motto: ['Ihre Lesezeichen,', 'auf allen Geräten,', 'lesbar nur für Sie'],
     promises: [
-      'Jedes Lesezeichen wird auf Ihrem Gerät verschlüsselt. Der Server bewahrt auf, was er nicht lesen kann.',
-      'Was Sie auf einem Gerät ändern, zeigen die anderen sofort. Ohne Netz geht alles ebenso.',
+      'Jedes Lesezeichen wird auf Ihrem Gerät verschlüsselt. Der Server speichert nur, was er nicht lesen kann.',
+      'Was Sie auf einem Gerät ändern, zeigen die anderen sofort. Alles funktioniert auch offline.',
       'Ändern zwei Geräte dasselbe Lesezeichen, geht nichts verloren: Sie entscheiden.',
     ],
     failures: {
@@ -345,7 +345,7 @@ export const de: Words = {
     scannedOver: 'Dieser Code gilt nicht mehr. Zeigen Sie auf Ihrem Computer einen neuen, und scannen Sie diesen.',
     otherTitle: 'Jemand anderes hat sich angemeldet',
     otherMore: (name) =>
-      `In diesem Browser ist jetzt ${name || 'ein anderes Konto'} angemeldet, deshalb arbeitet diese Seite nicht mehr für Sie.`,
+      `In diesem Browser ist jetzt ${name || 'ein anderes Konto'} angemeldet, deshalb funktioniert diese Seite nicht mehr für Sie.`,
     signInAgain: 'Als Sie selbst anmelden',
     goOnAs: (name) => `Weiter als ${name || 'das andere Konto'}`,
     ended: 'Ihre Anmeldung ist beendet: Sie ist abgelaufen, oder Sie haben sich anderswo abgemeldet.',
@@ -412,12 +412,12 @@ export const de: Words = {
       '<b>„new york“</b> findet Wörter, die aufeinander folgen, <b>-wort</b> lässt weg, was das Wort enthält. <b>#schlagwort</b>, <b>in:ordner</b>, <b>site:example.com</b> und <b>is:untagged</b> (ohne Schlagwort) grenzen die Suche ein.',
     emptyFolder: 'In diesem Ordner ist noch nichts',
     emptyFolderMore: 'Fügen Sie ein Lesezeichen hinzu, oder ziehen Sie welche hierher.',
-    foldersAround: 'Ordner, in denen dieser ist',
-    getting: 'Ihre Lesezeichen werden geholt',
-    gettingMore: 'Sie erscheinen, sobald sie ankommen. Inzwischen können Sie welche hinzufügen.',
+    foldersAround: 'Übergeordnete Ordner',
+    getting: 'Ihre Lesezeichen werden geladen',
+    gettingMore: 'Sie erscheinen, sobald sie ankommen. Sie können schon jetzt neue hinzufügen.',
     notHereYet: 'Ihre Lesezeichen sind noch nicht auf diesem Gerät',
-    notHereYetMore: 'Sie erscheinen, sobald der Dienst antwortet. Inzwischen können Sie welche hinzufügen.',
-    folderMissing: 'Dieser Ordner ist nicht hier',
+    notHereYetMore: 'Sie erscheinen, sobald der Dienst antwortet. Sie können schon jetzt neue hinzufügen.',
+    folderMissing: 'Ordner nicht gefunden',
     folderMissingMore:
       'Wenn er gelöscht wurde, ist er eine Zeit lang im <trash>Papierkorb</trash>. Hier sind <all>alle anderen Lesezeichen</all>.',
     none: 'Noch keine Lesezeichen',
@@ -450,7 +450,7 @@ export const de: Words = {
     notSaved: (name) => `${name} wurde nicht gespeichert`,
     tagsNotSaved: 'Die Schlagwörter wurden nicht gespeichert',
     draftKept: 'Ihre Eingaben bleiben in diesem Tab. Melden Sie sich wieder an, um damit weiterzumachen.',
-    goOnWithIt: 'Damit weitermachen',
+    continueEditing: 'Weiter bearbeiten',
     openIt: 'Öffnen',
     haveAlready: (name) => `Das haben Sie schon: ${name}`,
     haveAlreadyIn: (name, path) => `Das haben Sie schon in ${path}: ${name}`,
@@ -520,20 +520,20 @@ export const deLater: LaterWords = {
     showTyped: 'Zeigen, was ich tippe',
     codeLength: (count, whole) =>
       `Im Wiederherstellungscode ist ein Tippfehler: Er hat ${number(count)} statt ${number(whole)} Zeichen.`,
-    earlierKeyrings: 'Frühere Schlüsselbunde',
-    showEarlierKeyrings: 'Frühere Schlüsselbunde …',
-    keyringRestored: 'Wiederhergestellt. Die Passphrase und der Wiederherstellungscode von damals gelten wieder.',
-    keyringsErased: 'Die früheren Schlüsselbunde sind endgültig gelöscht',
-    keyringsMore:
-      'Was Ihre Passphrase und Ihr Wiederherstellungscode öffnen, wird eine Zeit lang aufbewahrt, wenn es ersetzt wird. Wenn sie Ihre Lesezeichen nicht mehr öffnen, stellen Sie wieder her, was sie zuletzt geöffnet haben; was jetzt gilt, wird an dessen Stelle aufbewahrt. Wurden die Schlüssel seitdem geändert, öffnet ein früherer Schlüsselbund, was bis dahin verschlüsselt wurde, und nichts Späteres.',
-    noKeyrings: 'Es gibt keine: In letzter Zeit wurde nichts ersetzt.',
-    keyring: (revision) => `Schlüsselbund ${revision}`,
-    keyringTimes: 'Ersetzt <replaced/>, wird <erased/> endgültig gelöscht',
-    opensLess: '. Ein späterer hat andere Schlüssel: Dieser öffnet weniger.',
-    restoreKeyring: (revision) => `Schlüsselbund ${revision} wiederherstellen`,
+    earlierPassphrases: 'Frühere Passphrasen',
+    showEarlierPassphrases: 'Frühere Passphrasen …',
+    passphraseRestored: 'Wiederhergestellt. Die Passphrase und der Wiederherstellungscode von damals gelten wieder.',
+    passphrasesErased: 'Die früheren Passphrasen sind endgültig gelöscht',
+    earlierPassphrasesMore:
+      'Wenn eine Änderung misslungen ist, können Sie zu einer früheren Passphrase und ihrem Wiederherstellungscode zurückkehren. Die jetzt gültigen werden an deren Stelle aufbewahrt. Wurden die Schlüssel seitdem geändert, öffnen sie nur, was davor verschlüsselt wurde.',
+    noEarlierPassphrases: 'Es gibt keine: In letzter Zeit wurde nichts geändert.',
+    passphraseVersion: (revision) => `Fassung ${revision}`,
+    replacedTimes: 'Ersetzt <replaced/>, wird <erased/> endgültig gelöscht',
+    opensLess: '. Die Schlüssel wurden später geändert: Diese öffnet weniger.',
+    restorePassphrase: (revision) => `Fassung ${revision} wiederherstellen`,
     eraseAll: 'Alle endgültig löschen',
     repairOffer:
-      'Nichts öffnet ihn, obwohl es sollte? Dieser Browser hat die Schlüssel, also können Sie eine neue Passphrase für sie wählen.',
+      'Weder Passphrase noch Code funktionieren? Dieser Browser hat die Schlüssel, also können Sie eine neue Passphrase für sie wählen.',
     repair: 'Tresor reparieren …',
     noKeysHere: 'Dieser Browser bewahrt die Schlüssel nicht auf. Versuchen Sie es in dem, den Sie am meisten benutzen.',
     repaired: 'Der Tresor ist repariert: Die neue Passphrase und der neue Wiederherstellungscode öffnen ihn',
@@ -541,7 +541,7 @@ export const deLater: LaterWords = {
     printCode: 'Diesen Code drucken',
     makeNewKeys: 'Neue Schlüssel erzeugen',
     sameKeys:
-      'Die Schlüssel, die dieser Browser hat, bleiben dieselben, und ebenso Ihre Lesezeichen. Sie bekommen eine neue Passphrase und einen neuen Wiederherstellungscode; die bisherigen öffnen nur noch Sicherungen, die Sie gespeichert haben, solange sie galten.',
+      'Ihre Schlüssel und Ihre Lesezeichen bleiben, wie sie sind. Sie bekommen eine neue Passphrase und einen neuen Wiederherstellungscode; die bisherigen öffnen nur noch Sicherungen, die Sie gespeichert haben, solange sie galten.',
     otherDeviceFirst:
       'Die Schlüssel wurden auf einem anderen Gerät geändert, und dieser Browser hat die von vorher. Reparieren Sie den Tresor auf dem Gerät, auf dem Sie sie geändert haben, oder auf einem, auf dem Sie ihn seitdem geöffnet haben.',
     otherDeviceElse:
@@ -554,20 +554,20 @@ export const deLater: LaterWords = {
     create: 'Meinen Tresor anlegen',
     signedInAs: (person) => (person === '' ? 'Sie sind angemeldet.' : `Sie sind als ${person} angemeldet.`),
     storedWhileLocked:
-      'Ihre Lesezeichen sind weiterhin in diesem Browser gespeichert, und zwar unverschlüsselt: Wer seine Dateien lesen kann, kann auch sie lesen. Melden Sie sich an einem Computer ab, den auch andere benutzen: Das löscht sie hier.',
+      'Ihre Lesezeichen sind weiterhin in diesem Browser gespeichert, und zwar unverschlüsselt: Wer seine Dateien lesen kann, kann auch sie lesen. Melden Sie sich auf einem gemeinsam benutzten Computer ab: Das löscht sie hier.',
     openedBefore: 'Meine Passphrase hat früher funktioniert',
     openedBeforeMore:
-      'Wenn nicht Sie die Passphrase geändert haben, war es etwas anderes: Was sie geöffnet hat, wird eine Zeit lang aufbewahrt und lässt sich wiederherstellen.',
+      'Wenn nicht Sie sie geändert haben, war es etwas anderes. Frühere Passphrasen werden eine Zeit lang aufbewahrt und lassen sich wiederherstellen.',
     hasKeysStill:
-      'Dieser Browser hat noch die Schlüssel, mit denen er sie geöffnet hatte. Wenn nichts mehr sie öffnet, wählen Sie eine neue Passphrase für diese Schlüssel.',
+      'Dieser Browser hat Ihre Schlüssel noch. Wenn weder die Passphrase noch der Wiederherstellungscode funktioniert, wählen Sie eine neue Passphrase für sie.',
     lostBoth: 'Ich habe beides verloren',
     lostBothMore:
-      'Ohne die Passphrase und den Wiederherstellungscode kann niemand diese Lesezeichen mehr öffnen, auch der Dienst nicht. Ein Gerät, auf dem sie offen sind, kann es noch: Sehen Sie zuerst dort nach. Um neu zu beginnen, löschen Sie das Konto, und melden Sie sich wieder an.',
-    differ: 'Die beiden Passphrasen sind verschieden',
+      'Ohne die Passphrase und den Wiederherstellungscode kann niemand diese Lesezeichen mehr öffnen, auch der Dienst nicht. Ein Gerät, auf dem sie offen sind, kann es noch: Sehen Sie zuerst dort nach. Um neu anzufangen, löschen Sie das Konto, und melden Sie sich wieder an.',
+    differ: 'Die Passphrasen stimmen nicht überein',
     tooEasy: 'Das ist zu leicht zu erraten, und nur das schützt Ihre Lesezeichen. Wählen Sie eine andere.',
     newPassphrase: 'Neue Passphrase',
     passphraseHint: 'Mindestens acht Zeichen; am besten mehrere Wörter, die nicht zusammengehören.',
-    onceMore: 'Passphrase wiederholen',
+    repeatPassphrase: 'Passphrase wiederholen',
     showPassphrase: 'Passphrase zeigen',
     verdicts: { refused: 'Zu leicht zu erraten', weak: 'Schwach', good: 'Gut', strong: 'Stark' },
     addWords: 'Fügen Sie ein oder zwei Wörter hinzu.',
@@ -577,17 +577,17 @@ export const deLater: LaterWords = {
     codeCounts: 'Der neue Wiederherstellungscode gilt.',
     codeCountsNot: 'Der gezeigte Wiederherstellungscode gilt nicht: Werfen Sie ihn weg.',
     codeMayCount:
-      'Der Dienst hat den gezeigten Wiederherstellungscode nicht bestätigt. Behalten Sie ihn, und auch, was Ihre Lesezeichen bisher öffnete.',
+      'Der Dienst hat den gezeigten Wiederherstellungscode nicht bestätigt. Behalten Sie ihn, und ebenso Ihre bisherige Passphrase und Ihren bisherigen Code.',
     codeMore:
       'Er öffnet Ihre Lesezeichen, wenn Sie die Passphrase vergessen. Er wird nur einmal gezeigt, und wer ihn hat, kann sie lesen: Bewahren Sie ihn auf Papier auf, getrennt von diesem Gerät.',
     print: 'Drucken',
     saveFile: 'Als Datei speichern',
     codeFile: 'wiederherstellungscode.txt',
-    onPaper: 'Ich habe ihn auf Papier',
+    isSaved: 'Ich habe ihn aufbewahrt',
     recoveryCode: 'Wiederherstellungscode',
     recoveryCodeOf: 'Wiederherstellungscode von Encrypted Bookmark Sync',
     printedHow:
-      'Er öffnet die verschlüsselten Lesezeichen dieses Kontos, wenn die Passphrase vergessen ist: Öffnen Sie die Adresse unten, melden Sie sich an, und geben Sie ihn anstelle der Passphrase ein. Großschreibung und Striche sind gleichgültig.',
+      'Er öffnet die verschlüsselten Lesezeichen dieses Kontos, wenn die Passphrase vergessen ist: Öffnen Sie die Adresse unten, melden Sie sich an, und geben Sie ihn anstelle der Passphrase ein. Großschreibung und Striche spielen keine Rolle.',
     printedKeep:
       'Wer dieses Blatt hat, und dazu das Konto oder eine Sicherung, die gespeichert wurde, solange der Code galt, kann die Lesezeichen lesen. Bewahren Sie es auf, wo Sie Ausweise aufbewahren, getrennt von Ihren Geräten. Wenn ein neuerer Code diesen ersetzt hat, öffnet er nur noch Sicherungen von vorher: Heben Sie das Blatt so lange auf wie diese Dateien, oder speichern Sie eine neue Sicherung, löschen Sie die älteren, und vernichten Sie es.',
     fileKeep:
@@ -604,48 +604,48 @@ export const deLater: LaterWords = {
     notYours:
       'Dann war es nicht Ihr Telefon: Jemand anderes hat den Code gescannt, der als Sie angemeldet ist oder lesen kann, was der Dienst tut. Nichts wurde preisgegeben. Melden Sie alle anderen Geräte ab, und versuchen Sie es noch einmal, wo niemand den Bildschirm sieht.',
     another: 'Einen anderen Code zeigen',
-    openSince: 'Ihre Lesezeichen sind auf dem anderen Gerät offen: <name/>, <time/>.',
+    canOpen: '<name/> kann Ihre Lesezeichen jetzt öffnen.',
     notMe: 'Das war ich nicht …',
     done: 'Fertig',
     admitted: (name) => `Ihre Lesezeichen wurden auf einem anderen Gerät geöffnet: ${name}`,
-    sentBefore: 'Die Schlüssel wurden davor gesendet. Wenn die Lesezeichen dort offen sind, ist alles gut.',
-    noKeys: 'Dieser Browser hat keine Schlüssel weiterzugeben. Sperren Sie ihn, und öffnen Sie ihn mit der Passphrase.',
+    sentBefore: 'Die Schlüssel wurden davor gesendet. Wenn die Lesezeichen dort offen sind, ist alles in Ordnung.',
+    noKeys: 'Dieser Browser hat Ihre Schlüssel nicht. Sperren Sie ihn, und öffnen Sie ihn dann mit der Passphrase.',
     offerFaults: {
-      malformed: 'Der Code ist nicht vollständig.',
-      over: 'Die Zeit ist vorbei, das andere Gerät hat aufgehört, oder seitdem wurde ein anderer Code gezeigt.',
+      malformed: 'Der Code ist unvollständig.',
+      over: 'Der Code ist abgelaufen, das andere Gerät hat abgebrochen, oder es wurde ein neuerer Code gezeigt.',
       taken: 'Jemand anderes, der als Sie angemeldet ist, hat dazwischen geantwortet.',
       foreign: 'Das andere Gerät hat die Schlüssel nicht angenommen.',
       altered:
-        'Etwas zwischen den beiden Geräten hat verändert, was sie einander gesagt haben. Damit lässt sich nichts öffnen.',
+        'Die Nachrichten zwischen den beiden Geräten wurden unterwegs verändert. Damit lässt sich nichts öffnen.',
     },
     scanThis:
-      'Scannen Sie das mit der Kamera Ihres Telefons, und melden Sie sich dort an wie hier. Zeigen Sie es sonst niemandem. <time/>',
+      'Scannen Sie den Code mit der Kamera Ihres Telefons, und melden Sie sich dort mit demselben Konto an. Zeigen Sie ihn sonst niemandem. <time/>',
     reserved:
-      'Ein Telefon hat den Code gescannt. Melden Sie sich dort mit demselben Konto an wie hier. Dafür sind zehn Minuten Zeit.',
+      'Ein Telefon hat den Code gescannt. Melden Sie sich dort mit demselben Konto an wie hier. Sie haben zehn Minuten Zeit.',
     left: (time) => `Noch ${time}.`,
     orLink: 'Oder diesen Link dort öffnen',
     code: 'Der Code, für eine Kamera',
     openHere: 'Ihre Lesezeichen hier öffnen',
     failed: 'Das hat nicht geklappt',
     asking: 'Das andere Gerät wird gefragt …',
-    letIn: 'Lassen Sie dieses Gerät nun auf dem anderen herein.',
+    letIn: 'Bestätigen Sie es jetzt auf dem anderen Gerät.',
     compare: 'Zeigt Ihr anderes Gerät, auf dem Ihre Lesezeichen offen sind, diese drei Bilder?',
     yesSame: 'Ja, dieselben',
     usePassphrase: 'Stattdessen die Passphrase benutzen',
     takeFaults: {
-      malformed: 'Dieser Link ist nicht vollständig. Scannen Sie den Code noch einmal.',
+      malformed: 'Dieser Link ist unvollständig. Scannen Sie den Code noch einmal.',
       over: 'Der Code ist abgelaufen oder gehört zu einem anderen Konto. Zeigen Sie auf dem anderen Gerät einen neuen, und scannen Sie diesen.',
       taken:
-        'Ein anderes Gerät war mit diesem Code schneller. Zeigen Sie auf dem anderen Gerät einen neuen, und scannen Sie diesen.',
+        'Ein anderes Gerät hat diesen Code schon benutzt. Zeigen Sie auf dem anderen Gerät einen neuen, und scannen Sie diesen.',
       foreign:
         'Das andere Gerät hat Schlüssel geschickt, die keines Ihrer Lesezeichen öffnen, deshalb wurden sie nicht angenommen.',
       altered:
-        'Etwas zwischen den beiden Geräten hat verändert, was sie einander gesagt haben, deshalb wurde nichts geöffnet. Zeigen Sie einen neuen Code.',
+        'Die Nachrichten zwischen den beiden Geräten wurden unterwegs verändert, deshalb wurde nichts geöffnet. Zeigen Sie einen neuen Code.',
     },
     reloaded:
       'Diese Seite wurde inzwischen neu geladen, deshalb muss die Kopplung neu beginnen. Zeigen Sie auf dem anderen Gerät einen neuen Code, und scannen Sie diesen.',
     takenFromOther:
-      'Dann hat nicht Ihr Gerät geantwortet, und nichts wurde von ihm angenommen. Sagen Sie auch dort Nein, und benutzen Sie keinen Link, den Ihnen jemand geschickt hat.',
+      'Dann hat nicht Ihr Gerät geantwortet, und nichts wurde von ihm angenommen. Wählen Sie auch dort Nein, und benutzen Sie nie einen Link, den Ihnen jemand geschickt hat.',
     threePictures: 'Drei Bilder',
     picture: (name) => pictures[name],
   },
@@ -653,12 +653,12 @@ export const deLater: LaterWords = {
   seen: {
     lastRequests: (count) =>
       plural(count, {
-        one: 'Die letzte Anfrage dieses Tabs, wie sie hinausging. Was darin von Ihren Lesezeichen steht, wurde davor verschlüsselt.',
+        one: 'Die letzte Anfrage dieses Tabs, so wie sie gesendet wurde. Ihre Lesezeichen darin wurden davor verschlüsselt.',
         other:
-          'Die letzten # Anfragen dieses Tabs, wie sie hinausgingen. Was darin von Ihren Lesezeichen steht, wurde davor verschlüsselt.',
+          'Die letzten # Anfragen dieses Tabs, so wie sie gesendet wurden. Ihre Lesezeichen darin wurden davor verschlüsselt.',
       }),
     onDevices: 'Auf Ihren Geräten',
-    noBookmark: 'Kein Lesezeichen ist darin.',
+    noBookmark: 'Sie enthält kein Lesezeichen.',
     deleted: 'Ein gelöschtes Lesezeichen',
     onServer: 'Auf dem Server',
     noBody: 'Kein Inhalt',
@@ -667,7 +667,7 @@ export const deLater: LaterWords = {
 
   history: {
     missingFolder: 'ein Ordner, den es nicht mehr gibt',
-    nothingSeen: 'Nichts, was zu sehen ist.',
+    nothingSeen: 'Keine sichtbare Änderung.',
     fields: {
       url: 'Adresse',
       title: 'Titel',
@@ -685,9 +685,9 @@ export const deLater: LaterWords = {
     restoredLater: 'Wiederhergestellt. Die nächste Synchronisierung zeigt es.',
     withContents: (name, count) => `${name} und ${number(count)} darin`,
     withMore: (name, count) => `${name} und ${number(count)} weitere`,
-    backTo: 'Wohin das zurückführt',
-    gone: 'Der Dienst bewahrt von diesem Lesezeichen nichts mehr auf. Vielleicht wurde es endgültig gelöscht.',
-    mark: 'Markieren, was sich geändert hat',
+    backTo: 'Zurück',
+    gone: 'Von diesem Lesezeichen gibt es keinen Verlauf mehr. Vielleicht wurde es endgültig gelöscht.',
+    mark: 'Änderungen hervorheben',
     against: { previous: 'von einer Fassung zur nächsten', now: 'von jeder Fassung bis jetzt' },
     unchanged:
       'Es wurde nicht geändert, seit es hinzugefügt wurde, oder frühere Fassungen werden nicht mehr aufbewahrt.',
@@ -702,17 +702,17 @@ export const deLater: LaterWords = {
     reasons: {
       superseded: 'Durch eine spätere Änderung ersetzt.',
       overwritten: 'Von einem Gerät ersetzt, das sie nicht gesehen hatte.',
-      rejected: 'Sie ist unterlegen: Als sie ankam, gab es schon eine spätere Änderung.',
+      rejected: 'Verworfen: Als sie ankam, gab es schon eine spätere Änderung.',
     },
     goBackMore:
-      'Alle Ihre Lesezeichen werden, was sie waren, auf allen Ihren Geräten. Zuerst sehen Sie, was sich dadurch ändert.',
-    counting: 'Es wird gezählt, was sich ändern würde',
+      'Alle Ihre Lesezeichen werden wieder so, wie sie damals waren, auf allen Ihren Geräten. Vorher sehen Sie, was sich ändern würde.',
+    counting: 'Es wird ermittelt, was sich ändern würde',
     goingBack: (time) => `Zurück zum ${time}`,
-    doneStays: 'Was getan ist, bleibt getan; machen Sie von dort aus weiter.',
+    doneStays: 'Was schon ausgeführt ist, bleibt. Machen Sie mit dem Rest weiter.',
     nothingChanged: 'Nichts wurde geändert.',
     wouldChange: 'Was sich ändern würde',
     asOf: (time) => `Stand vom ${time}`,
-    noChange: 'Nichts würde sich ändern: Ihre Lesezeichen sind, was sie damals waren.',
+    noChange: 'Nichts würde sich ändern: Ihre Lesezeichen sind dieselben wie damals.',
     canUndo: 'Sie können das rückgängig machen. Gelöschte Lesezeichen kommen in den Papierkorb.',
     goBackTo: (time) => `Zurück zum ${time}`,
     hourAgo: 'Vor einer Stunde',
@@ -722,7 +722,7 @@ export const deLater: LaterWords = {
     inFuture: 'Das ist in der Zukunft',
     beforeGoingBack: 'Bevor ich zuletzt zurückging',
     orTime: 'Oder zu diesem Zeitpunkt',
-    count: 'Zählen, was sich ändern würde',
+    preview: 'Zeigen, was sich ändern würde',
     counts: {
       restored: { what: 'wiederhergestellt', would: 'zurückgeholt, wie sie waren', did: 'wie sie waren' },
       deleted: { what: 'gelöscht', would: 'danach hinzugefügt', did: 'jetzt im Papierkorb' },
@@ -737,7 +737,7 @@ export const deLater: LaterWords = {
     done: (time) => `Fertig: Ihre Lesezeichen sind auf dem Stand vom ${time}`,
     doneMore:
       'Andere Geräte fragen vielleicht, bevor sie viele Lesezeichen löschen. Um das später rückgängig zu machen, öffnen Sie in diesem Browser wieder „Früherer Stand“, und wählen Sie „Bevor ich zuletzt zurückging“.',
-    takeBack: 'Rückgängig machen',
+    undoGoingBack: 'Rückgängig machen',
     showBookmarks: 'Meine Lesezeichen zeigen',
     trashMore:
       'Was Sie löschen, bleibt eine Zeit lang hier, auf allen Ihren Geräten. Dann löscht der Dienst es endgültig.',
@@ -751,10 +751,10 @@ export const deLater: LaterWords = {
     restoreSelected: (count) => `${number(count)} ausgewählte wiederherstellen`,
     trashList: 'Gelöschte Lesezeichen',
     showMore: 'Mehr zeigen',
-    notReadable: 'Mit den Schlüsseln dieses Geräts nicht lesbar',
+    notReadable: 'Die Schlüssel dieses Geräts können es nicht lesen',
     eraseTitle: (name) => `„${name}“ endgültig löschen?`,
     eraseMore:
-      'Es verschwindet mit allen früheren Fassungen für immer, auf allen Geräten. Das lässt sich nicht rückgängig machen.',
+      'Es wird mit allen früheren Fassungen endgültig gelöscht, auf allen Geräten. Das lässt sich nicht rückgängig machen.',
     eraseForGood: 'Endgültig löschen',
     erased: (name) => `„${name}“ endgültig gelöscht`,
     trashTimes: 'Gelöscht <deleted/>, wird <erased/> endgültig gelöscht',
@@ -770,9 +770,9 @@ export const deLater: LaterWords = {
     emptyTitle: 'Papierkorb leeren?',
     emptyMore: (count) =>
       plural(count, {
-        one: 'Der # Eintrag darin verschwindet für immer, mit allen früheren Fassungen, auf allen Geräten. Das lässt sich nicht rückgängig machen.',
+        one: 'Der # Eintrag darin wird endgültig gelöscht, mit allen früheren Fassungen, auf allen Geräten. Das lässt sich nicht rückgängig machen.',
         other:
-          'Die # Einträge darin verschwinden für immer, mit allen früheren Fassungen, auf allen Geräten. Das lässt sich nicht rückgängig machen.',
+          'Die # Einträge darin werden endgültig gelöscht, mit allen früheren Fassungen, auf allen Geräten. Das lässt sich nicht rückgängig machen.',
       }),
     stop: 'Anhalten',
     eraseEverything: 'Alles endgültig löschen',
@@ -782,23 +782,23 @@ export const deLater: LaterWords = {
   account: {
     signInAgain: 'Erneut anmelden',
     whySignIn:
-      'Weil sich das nicht rückgängig machen lässt, will der Dienst sicher sein, dass Sie es sind: Melden Sie sich noch einmal an, Sie kommen dann hierher zurück.',
+      'Das lässt sich nicht rückgängig machen. Bestätigen Sie deshalb, dass Sie es sind: Melden Sie sich noch einmal an, Sie kommen dann hierher zurück.',
     nothingChanged: 'Noch wurde nichts geändert.',
     maybeChanged:
       'Ihre Anmeldung ist inzwischen zu alt. Wenn Sie eine Passphrase gewählt haben oder Ihnen ein Wiederherstellungscode gezeigt wurde, behalten Sie auch die von vorher, bis Sie fertig sind: Sie bekommen einen anderen Code.',
     deleteTitle: 'Mein Konto löschen',
     deleteMore:
-      'Alles von Ihnen verschwindet vom Dienst und aus diesem Browser. Speichern Sie vorher eine <a>Lesezeichen-Datei oder eine Sicherung</a>, wenn Sie Ihre Lesezeichen behalten wollen. Eine Sicherung öffnet sich mit der Passphrase oder dem Wiederherstellungscode, die beim Herunterladen galten, auch in einem anderen Konto und auf einem anderen Server. Eine, die eine frühere Version dieser Seite gespeichert hat, tut das nicht: Speichern Sie eine neue.',
+      'Alle Ihre Daten werden auf dem Dienst und in diesem Browser gelöscht. Speichern Sie vorher eine <a>Lesezeichen-Datei oder eine Sicherung</a>, wenn Sie Ihre Lesezeichen behalten wollen. Eine Sicherung öffnet sich mit der Passphrase oder dem Wiederherstellungscode, die beim Herunterladen galten, auch in einem anderen Konto und auf einem anderen Server. Eine, die eine frühere Version dieser Seite gespeichert hat, tut das nicht: Speichern Sie eine neue.',
     deleteButton: 'Mein Konto löschen …',
     deleteWord: 'löschen',
     typeWord: (word) => `Tippen Sie das Wort „${word}“`,
     deleteQuestion: 'Mein Konto löschen?',
     nothingDeleted: 'Noch wurde nichts gelöscht.',
-    goesForGood: 'Das verschwindet für immer, und niemand kann es zurückholen:',
+    goesForGood: 'Das wird endgültig gelöscht, und niemand kann es zurückholen:',
     goes: [
       'alle Lesezeichen und Ordner, ihr Verlauf, der Papierkorb und Sicherungen auf dem Dienst',
       'alle Anmeldungen; andere Geräte behalten die Kopie, die sie haben, sie wird aber nicht mehr synchronisiert',
-      'alles davon in diesem Browser, auch Änderungen, die nicht gesendet wurden',
+      'alles, was in diesem Browser gespeichert ist, auch nicht gesendete Änderungen',
     ],
     savedFiles:
       'Gespeicherte Dateien bleiben. Eine Sicherung öffnet sich mit der Passphrase oder dem Wiederherstellungscode, die beim Herunterladen galten: Heben Sie eines davon so lange auf wie die Datei. Eine Sicherung, die eine frühere Version dieser Seite gespeichert hat, öffnet sich nur, solange es dieses Konto gibt: Speichern Sie vorher eine neue.',
@@ -819,7 +819,7 @@ export const deLater: LaterWords = {
     isSignedOut: (name) => `${name} ist abgemeldet`,
     namelessProgram: 'Unbekanntes Programm',
     program: (name) => `Das Programm ${name}`,
-    forgotten: (name) => `${name} ist von der Liste. Wenn es wieder synchronisiert, steht es wieder darauf.`,
+    forgotten: (name) => `${name} wurde von der Liste entfernt. Wenn es wieder synchronisiert, erscheint es wieder.`,
     devicesMore: 'Jedes bewahrt eine Kopie Ihrer Lesezeichen auf.',
     pairPhone: 'Telefon koppeln …',
     lastSeen: 'Zuletzt gesehen <time/>',
@@ -833,7 +833,7 @@ export const deLater: LaterWords = {
     storage: 'Speicher',
     storedBytes: 'Lesezeichen und ihr Verlauf',
     versionBytes: (size) =>
-      `${bytes(size)} davon sind frühere Fassungen und gelöschte Lesezeichen. Die ältesten machen Platz, wenn er gebraucht wird.`,
+      `${bytes(size)} davon sind frühere Fassungen und gelöschte Lesezeichen. Die ältesten werden gelöscht, wenn Platz gebraucht wird.`,
     storedRecords: 'Lesezeichen, auch gelöschte',
     keepsFor: (days, versions) =>
       `Frühere Fassungen und gelöschte Lesezeichen werden ${number(days)} Tage lang aufbewahrt, höchstens ${number(versions)} eines Lesezeichens.`,
@@ -851,9 +851,9 @@ export const deLater: LaterWords = {
     keysChanged: 'Die Schlüssel sind geändert. Ihre anderen Geräte fragen einmal nach der Passphrase.',
     changeKeysMore:
       'Ihre Lesezeichen werden neu verschlüsselt, mit Schlüsseln, die das verlorene Gerät nie hatte. Sie bekommen einen neuen Wiederherstellungscode. Sicherungen, die Sie vorher gespeichert haben, öffnen sich weiterhin mit der Passphrase und dem Wiederherstellungscode von damals: Wenn jemand etwas davon haben könnte, löschen Sie die Dateien, die er finden kann, und speichern Sie eine neue Sicherung.',
-    eraseEarlier: 'Auf dem Dienst endgültig löschen, was frühere Passphrasen und Wiederherstellungscodes öffnen',
+    eraseEarlier: 'Frühere Passphrasen und Wiederherstellungscodes auf dem Dienst endgültig löschen',
     newKeysCount:
-      'Die neuen Schlüssel gelten schon. Wird das unterbrochen, geht es weiter, wenn die Seite wieder geöffnet wird.',
+      'Die neuen Schlüssel gelten schon. Wird das unterbrochen, geht es weiter, wenn Sie die Seite wieder öffnen.',
     othersSignedOut: 'Überall sonst abgemeldet',
     othersQuestion: 'Überall sonst abmelden?',
     othersAction: 'Alle anderen abmelden',
@@ -862,11 +862,11 @@ export const deLater: LaterWords = {
   conflicts: {
     none: 'Keine Konflikte',
     noneMore:
-      'Wenn zwei Geräte dasselbe Lesezeichen zur selben Zeit ändern, wartet hier die Änderung, die unterlegen ist.',
+      'Wenn zwei Geräte dasselbe Lesezeichen zur selben Zeit ändern, wählen Sie hier, welche Version Sie behalten.',
     deleteIt: 'Löschen',
     use: (text) => `„${text}“ nehmen`,
-    useLost: 'Die unterlegene Änderung nehmen',
-    lostIsBack: (name) => `${name}: Die unterlegene Änderung ist zurück`,
+    useLost: 'Die andere Version nehmen',
+    lostIsBack: (name) => `${name}: Jetzt gilt die andere Version`,
     stays: (name) => `${name} bleibt, wie es ist`,
     staysDeleted: (name) => `${name} bleibt gelöscht`,
     leaveDeleted: 'Gelöscht lassen',
@@ -880,15 +880,15 @@ export const deLater: LaterWords = {
     noName: 'gelöscht',
     elsewhere: 'Auf anderen Geräten',
     elsewhereMore:
-      'Änderungen, die einer anderen unterlegen sind. Ihre Geräte waren seitdem nicht da, um danach zu fragen, oder hatten sie vergessen.',
+      'Diese Versionen werden nicht verwendet, und die Geräte, von denen sie sind, haben nicht danach gefragt.',
     more: 'Es gibt weitere. Entscheiden Sie zuerst über diese.',
     aBookmark: 'Ein Lesezeichen',
     deletedOn: 'Gelöscht <time/>: <device/>',
     changedOn: 'Geändert <time/>: <device/>',
     deletedNow: 'Es ist jetzt gelöscht.',
     unreadable:
-      'Die Schlüssel dieses Geräts können die unterlegene Änderung nicht lesen. Ein Gerät, das es kann, sollte entscheiden.',
-    wouldChange: 'Was sich ändert, wenn Sie sie zurückholen:',
+      'Die Schlüssel dieses Geräts können diese Version nicht lesen. Entscheiden Sie auf einem Gerät, das es kann.',
+    wouldChange: 'Was sich ändern würde:',
     putBack: 'Zurückholen',
     settled: 'Erledigt: Das Lesezeichen bleibt, wie es ist',
     leaveAsItIs: 'Lassen, wie es ist',
@@ -975,7 +975,7 @@ export const deLater: LaterWords = {
     bookmarklet: 'Von jeder Seite aus hinzufügen',
     bookmarkletMore:
       'Ziehen Sie diese Schaltfläche in die Lesezeichenleiste Ihres Browsers. Auf einer Seite gedrückt, speichert sie diese hier.',
-    dragIt: 'Ziehen Sie ihn in die Lesezeichenleiste Ihres Browsers, und drücken Sie ihn dort',
+    dragIt: 'Ziehen Sie sie in die Lesezeichenleiste Ihres Browsers, und drücken Sie sie dort',
     onPhone:
       'Das Menü des Browsers legt diese Seite auf den Startbildschirm. Um eine Seite zu speichern: dort die Adresse kopieren, dann hier „Lesezeichen hinzufügen“ drücken.',
     addPage: 'Diese Seite hinzufügen',
@@ -1006,7 +1006,7 @@ export const deLater: LaterWords = {
     backupOf: (time) => `Sicherung vom ${time}`,
     deleteBackupTitle: 'Diese Sicherung löschen?',
     deleteBackupMore: (name) =>
-      `${name}: Sie verschwindet für immer vom Dienst. Ihre Lesezeichen bleiben, und ebenso Dateien, die Sie heruntergeladen haben.`,
+      `${name} wird auf dem Dienst endgültig gelöscht. Ihre Lesezeichen bleiben, und ebenso Dateien, die Sie heruntergeladen haben.`,
     deleteBackup: 'Sicherung löschen',
     backupDeleted: 'Die Sicherung wurde gelöscht',
     backupFile: (day) => `lesezeichen-${day}.dat`,
@@ -1014,8 +1014,9 @@ export const deLater: LaterWords = {
     download: 'Herunterladen',
     downloadName: (name) => `Herunterladen: ${name}`,
     deleteName: (name) => `Löschen: ${name}`,
-    making: 'Der Dienst erstellt sie',
-    makingFailed: 'Der Dienst konnte sie nicht erstellen. Ihren Lesezeichen fehlt nichts: Erstellen Sie eine andere.',
+    making: 'Sie wird erstellt',
+    makingFailed:
+      'Sie konnte nicht erstellt werden. Mit Ihren Lesezeichen ist alles in Ordnung: Erstellen Sie eine andere.',
     ready: (count, size) =>
       `Fertig: ${plural(count, { one: '# Lesezeichen oder Ordner', other: '# Lesezeichen und Ordner' })}, ${bytes(size)}`,
     readyUntil: (count, size) =>
@@ -1032,7 +1033,7 @@ export const deLater: LaterWords = {
     },
     contents: (bookmarks, folders) => `${bookmarks} und ${folders}`,
     asOn: (time) => `Wie sie am ${time} waren`,
-    atTop: 'Ganz oben darin',
+    atTop: 'Auf der obersten Ebene',
     moreBeside: (count) => `Und ${number(count)} weitere daneben.`,
     nothingToPutBack: 'Es gibt nichts zurückzuholen.',
     fromBackup: (added, reset, failed) =>
