@@ -45,7 +45,7 @@ export function Tagged({ rest: tag }: { rest: string }) {
       heading={
         <div class="bar">
           <h1>#{tag}</h1>
-          {ids.length > 0 && <TagMenu tag={tag} />}
+          {ids.length > 0 && <TagMenu tag={tag} label={say.library.moreFor(`#${tag}`)} />}
         </div>
       }
       ids={ids}

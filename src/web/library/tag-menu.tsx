@@ -12,14 +12,21 @@ import { deleteTag, renameTag } from './actions.ts'
 import { spelled } from './tag-names.ts'
 import { countTags } from './tags.tsx'
 
+interface TagMenuProps {
+  tag: string
+  label: string
+  isShortcut?: boolean
+}
+
 /** Renames, merges or deletes a tag in all bookmarks that have it. */
-export function TagMenu({ tag }: { tag: string }) {
+export function TagMenu({ tag, label, isShortcut }: TagMenuProps) {
   const sync = useSync()
   const ask = (Question: typeof Rename) => showDialog((close) => <Question sync={sync} tag={tag} close={close} />)
   return (
     <Menu
-      label={say.library.moreFor(`#${tag}`)}
+      label={label}
       icon={MoreIcon}
+      isShortcut={isShortcut}
       items={[
         { label: say.library.renameTag, icon: EditIcon, action: () => ask(Rename) },
         { label: say.library.mergeTag, icon: MergeIcon, action: () => ask(Merge) },

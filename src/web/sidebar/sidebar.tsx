@@ -2,6 +2,7 @@ import type { ComponentType } from 'preact'
 import { useLayoutEffect, useState } from 'preact/hooks'
 import type { SyncReader } from '../../client/index.ts'
 import { useSync } from '../../client/react.ts'
+import { TagMenu } from '../library/tag-menu.tsx'
 import { countTags } from '../library/tags.tsx'
 import { hrefOf, useRoute } from '../session/route.ts'
 import { Button } from '../ui/button.tsx'
@@ -100,6 +101,7 @@ function TagList() {
             <a class="tag" href={hrefOf('tag', tag)} aria-current={view === 'tag' && rest === tag ? 'page' : undefined}>
               <span>{tag}</span> <span class="count">{count}</span>
             </a>
+            <TagMenu tag={tag} label={say.sidebar.options(`#${tag}`)} isShortcut />
           </li>
         ))}
       </ul>

@@ -14,6 +14,8 @@ interface MenuProps {
   items: readonly (MenuItem | false | undefined)[]
   /** The button's class, if it is to look like others beside it. */
   class?: string | undefined
+  /** The button is not in the order of Tab: the same menu is elsewhere, too. */
+  isShortcut?: boolean | undefined
 }
 
 export interface MenuItem {
@@ -24,7 +26,7 @@ export interface MenuItem {
 }
 
 /** A button with a menu. The browser closes it on Escape and on a click elsewhere. */
-export function Menu({ label, icon, children, items, class: name }: MenuProps) {
+export function Menu({ label, icon, children, items, class: name, isShortcut }: MenuProps) {
   const id = useId()
   const button = useRef<HTMLButtonElement>(null)
   const menu = useRef<HTMLDivElement>(null)
@@ -51,6 +53,7 @@ export function Menu({ label, icon, children, items, class: name }: MenuProps) {
         aria-haspopup="menu"
         aria-label={label}
         title={label}
+        tabIndex={isShortcut ? -1 : undefined}
         popoverTarget={id}
       >
         {icon && <Icon of={icon} />}

@@ -409,7 +409,7 @@ export const de: Words = {
     searchesIn:
       'Jedes Wort darf ein Teil eines Titels, einer Adresse, eines Schlagworts, einer Beschreibung oder eines Ordnernamens sein.',
     searchSyntax:
-      '<b>„new york“</b> findet Wörter, die aufeinander folgen, <b>-wort</b> lässt weg, was das Wort enthält. <b>#schlagwort</b>, <b>in:ordner</b>, <b>site:example.com</b> und <b>is:untagged</b> (ohne Schlagwort) grenzen die Suche ein.',
+      '<b>„new york“</b> findet Wörter, die aufeinander folgen, <b>-wort</b> lässt weg, was das Wort enthält, <b>eins OR zwei</b> findet eines von beiden. <b>#schlagwort</b>, <b>in:ordner</b>, <b>site:example.com</b> und <b>is:untagged</b> (ohne Schlagwort) grenzen die Suche ein.',
     emptyFolder: 'In diesem Ordner ist noch nichts',
     emptyFolderMore: 'Fügen Sie ein Lesezeichen hinzu, oder ziehen Sie welche hierher.',
     foldersAround: 'Übergeordnete Ordner',

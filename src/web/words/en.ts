@@ -374,7 +374,7 @@ export const en = {
     nothingFound: 'Nothing found',
     searchesIn: 'Each word may be part of a title, an address, a tag, a description or the name of a folder.',
     searchSyntax:
-      '<b>"new york"</b> finds words that follow each other, <b>-word</b> leaves out what has the word. <b>#tag</b>, <b>in:folder</b>, <b>site:example.com</b> and <b>is:untagged</b> narrow the search.',
+      '<b>"new york"</b> finds words that follow each other, <b>-word</b> leaves out what has the word, <b>one OR two</b> finds either. <b>#tag</b>, <b>in:folder</b>, <b>site:example.com</b> and <b>is:untagged</b> narrow the search.',
     emptyFolder: 'Nothing in this folder yet',
     emptyFolderMore: 'Add a bookmark, or drag some here.',
     foldersAround: 'Parent folders',

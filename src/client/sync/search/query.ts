@@ -10,6 +10,8 @@ export interface Term {
   isExcluded: boolean
   /** Was in quotes: each letter counts. */
   isQuoted: boolean
+  /** Stands behind an `OR`: this or the term before it is enough. */
+  isAlternative: boolean
 }
 
 /** A single quote also is an apostrophe: it encloses only what begins and ends with words. */
@@ -18,16 +20,25 @@ const kinds: Readonly<Record<string, Term['kind']>> = { '#': 'tag', 'in:': 'fold
 
 /**
  * Reads what a person types: words, `"words that follow each other"`, `-without`, `#tag`, `in:folder`, `site:example.com` and
- * `is:untagged`. All kinds of quotes and dashes count.
+ * `is:untagged`, and `OR` between two of these. All kinds of quotes and dashes count.
  */
 export function parseQuery(query: string): Term[] {
   const text = plainSigns(query).normalize('NFKC').replaceAll('\0', ' ')
-  const terms = [...text.matchAll(syntax)].flatMap(termsIn)
+  const terms: Term[] = []
+  let isAlternative = false
+  for (const match of text.matchAll(syntax)) {
+    if (match[0] === 'OR') isAlternative = terms.length > 0
+    else if (match[0] !== '') {
+      for (const term of termsIn(match)) terms.push({ ...term, isAlternative })
+      isAlternative = false
+    }
+  }
+  if (terms.some((term) => term.isAlternative)) return terms
   return [...new Map(terms.map((term) => [JSON.stringify(term), term])).values()]
 }
 
 /** None while only the operator is there. */
-function termsIn([, minus, typed = '', double, single, word = '']: RegExpExecArray): Term[] {
+function termsIn([, minus, typed = '', double, single, word = '']: RegExpExecArray): Omit<Term, 'isAlternative'>[] {
   const operator = typed.toLowerCase()
   const isQuoted = (double ?? single) !== undefined
   const value = (double ?? single ?? word).replace(/\s+/g, ' ').trim()

@@ -19,7 +19,7 @@ interface Entry {
 
 /**
  * A text as a person types it: words that are somewhere in a bookmark, `"words that follow each other"`, `-without`,
- * `#tag`, `in:folder`, `site:example.com`, `is:untagged`. Or a value that it must have: an address, not counting `http`
+ * `#tag`, `in:folder`, `site:example.com`, `is:untagged`, and `OR` between two of these. Or a value that it must have: an address, not counting `http`
  * or `https`, `www.` and what is empty at its end, or a tag.
  */
 export type SearchQuery = string | { url: string } | { tag: string }
@@ -96,13 +96,23 @@ export class Search {
   }
 
   #rankBy(terms: readonly Term[], rankText: typeof rankOf): RankEntry {
-    const ranks = terms.map((term) => ({ rank: this.#rankOf(term, mayErr(term) ? rankText : rankOf), ...term }))
+    /** One of each is enough. */
+    const groups: { rank: RankEntry; isExcluded: boolean }[][] = []
+    for (const term of terms) {
+      const one = { rank: this.#rankOf(term, mayErr(term) ? rankText : rankOf), isExcluded: term.isExcluded }
+      if (term.isAlternative) groups.at(-1)?.push(one)
+      else groups.push([one])
+    }
     return (entry) => {
       let sum = 0
-      for (const { rank, isExcluded } of ranks) {
-        const found = rank(entry)
-        if (found > 0 === isExcluded) return 0
-        sum += isExcluded ? 0 : found
+      for (const group of groups) {
+        let best = -1
+        for (const { rank, isExcluded } of group) {
+          const found = rank(entry)
+          if (found > 0 !== isExcluded) best = Math.max(best, found)
+        }
+        if (best === -1) return 0
+        sum += best
       }
       return sum || 1
     }
