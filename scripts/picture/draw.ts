@@ -32,6 +32,7 @@ export async function drawPictures(report: Report): Promise<string> {
   await importBookmarks(page, library)
   await page.setViewportSize({ width: 960, height: 480 })
   await draw(page, 'using-import')
+  await page.locator('.toast').getByRole('button', { name: 'Dismiss' }).click()
   await goTo(page, 'folder')
   await page.setViewportSize({ width: 390, height: 640 })
   // Off the rows: a telephone has none over them.
