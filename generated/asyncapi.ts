@@ -47,7 +47,7 @@ export interface components {
             stamp: number;
             /**
              * Format: int64
-             * @description A sequence number below `stamp` (Unix ms), with no change between the two. A client whose cursor is lower lacks a change: it pulls, instead of going on from `stamp`. Absent in the acknowledgement of a change that the service had before.
+             * @description A sequence number below `stamp` (Unix ms), with no change between the two. A client whose cursor is lower has missed a change: it pulls, instead of continuing from `stamp`. Absent in the acknowledgement of a change that the service had before.
              * @example 1763699999000
              */
             previous_stamp?: number;
@@ -108,7 +108,7 @@ export interface components {
         };
         /**
          * Format: uuid
-         * @description Names the history that the service's cursors belong to. It changes only when the operator has restored a backup, or a failover has lost changes. A client that meets another one than before pulls from 0 and pushes again what the service has lost.
+         * @description Names the history that the service's cursors belong to. It changes only when the operator has restored a backup, or a failover has lost changes. A client that finds a new epoch pulls from 0 and pushes again what the service has lost.
          * @example 0199f6a0-1c00-7000-8000-000000000006
          */
         Epoch: string;
@@ -143,7 +143,7 @@ export interface components {
              */
             timestamp: number;
             /**
-             * @description True if the device that replaced it had created the entity as well, or had not seen what another device than its own had changed before it either: then that is lost, too. Missing otherwise, and if the versions before it are not kept.
+             * @description True if the device that replaced it had also created the entity, or had also not seen an earlier change by another device. That change is then lost, too. Missing otherwise, and if the versions before it are not kept.
              * @example true
              */
             made_on_unseen?: boolean;
@@ -187,7 +187,7 @@ export interface components {
              */
             encrypted_data?: string;
             /**
-             * @description Integrity hash; missing if only deletes without one are known of the entity.
+             * @description Integrity hash; missing if the entity has only deletes without one.
              * @example e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
              */
             data_hash?: string;
@@ -202,7 +202,7 @@ export interface components {
              */
             resolution_strategy: string | null;
             /**
-             * @description Versions of the entity that this change, or an earlier one, replaced although its device had not seen them: the last version of each device, newest last. A device that finds its own last version here has lost an edit, which it still holds. Left out if there are none.
+             * @description Versions of the entity that this change, or an earlier one, replaced although its device had not seen them: the last version of each device, newest last. A device that finds its own last version here has lost an edit, which it still has. Absent if there are none.
              * @example [
              *       {
              *         "device_id": "phone-2c",
@@ -213,7 +213,7 @@ export interface components {
             overwritten?: components["schemas"]["OverwrittenVersion"][];
         };
         /**
-         * @description 1 to 128 printable ASCII characters, but neither `.` nor `..`, because a URL cannot contain those as a part of its path. Best are letters, digits, `-`, `_`, `.` and `~`, which no path has to encode (RFC 3986, section 2.3).
+         * @description 1 to 128 printable ASCII characters, but neither `.` nor `..`, because a URL cannot contain those as a part of its path. Prefer letters, digits, `-`, `_`, `.` and `~`, which a path does not have to encode (RFC 3986, section 2.3).
          * @example 0199f6a0-1c00-7000-8000-000000000002
          */
         Id: string;
@@ -259,7 +259,7 @@ export interface components {
             base?: number;
             /**
              * IfUnseen
-             * @description What becomes of a change that would overwrite another device's version with a sequence number above `base`: `overwrite`, the default, stores it; `reject` reports it in `conflicts` and stores nothing, so that its device can pull that version first and merge the two. A change that is rejected for this alone is not among the conflicts of `listConflicts`.
+             * @description What the service does with a change that would overwrite another device's version with a sequence number above `base`. `overwrite`, the default, stores it. `reject` reports it in `conflicts` and stores nothing, so that its device can pull that version first and merge the two. A change that is rejected only for this reason is not among the conflicts of `listConflicts`.
              * @example reject
              * @enum {string}
              */

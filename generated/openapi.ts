@@ -11,9 +11,9 @@ export interface paths {
         put?: never;
         /**
          * Start a sign-in
-         * @description Returns the identity provider's URL to send the browser to. A sealed cookie, over https `__Host-service_login` and else `service_login`, remembers the attempt for 10 minutes; without it the callback accepts no code, and with it only once. Several tabs can sign in at once; with the same `returnTo` only if they start within a minute. The flow is the OAuth 2.0 authorization code flow with PKCE (RFC 7636), as RFC 9700 recommends.
+         * @description Returns the identity provider's URL to send the browser to. A sealed cookie (`__Host-service_login` over https, otherwise `service_login`) remembers the attempt for 10 minutes. Without it, the callback accepts no code, and with it only one. Several tabs can sign in at once. If they have the same `returnTo`, they must start within a minute. The flow is the OAuth 2.0 authorization code flow with PKCE (RFC 7636), as RFC 9700 recommends.
          *
-         *     A program without a browser passes a URL of its own on the loopback interface as `returnTo` (RFC 8252, section 7.3), keeps the cookie, and opens the URL in the user's browser. The identity provider then asks the user to sign in anew, whatever `prompt` says: the callback refuses a sign-in from before this request. The callback sends that browser, which has no cookie of the attempt, on to the program, which calls the callback itself, with the same query and its cookie.
+         *     A program without a browser passes a URL of its own on the loopback interface as `returnTo` (RFC 8252, section 7.3), keeps the cookie, and opens the URL in the user's browser. The identity provider then always asks the user to sign in, regardless of `prompt`: the callback refuses a sign-in from before this request. That browser has no cookie of the attempt, so the callback redirects it to the program. The program then calls the callback itself, with the same query and its cookie.
          */
         post: operations["startLogin"];
         delete?: never;
@@ -34,20 +34,23 @@ export interface paths {
          * @description The identity provider redirects the browser here. In this order, the service (1) exchanges the code for tokens,
          *     (2) creates the user on the first sign-in, (3) sets the two session cookies, (4) redirects.
          *
-         *     Logins whose valid session or refresh cookies the request has are ended: the new cookies replace them.
+         *     Logins of valid session or refresh cookies in the request end, because the new cookies replace them.
          *
          *     A user can have at most 1,000 logins. A new one beyond that ends the oldest, including its session and sockets.
          *
-         *     If the return URL is on the loopback interface and the browser has no sign-in in progress for it, another program on
-         *     the user's machine has started it: the redirect leads there, with the query of this request, and nobody is signed in.
+         *     If the return URL is on the loopback interface and the browser has no sign-in in progress for it, another
+         *     program on the user's machine has started the sign-in. The redirect then leads to that program, with the query
+         *     of this request, and nobody is signed in.
          *
          *     A failure redirects to `/login?error=<message>`; the message is one of `x-login-failures`, which the guide to errors
          *     lists. `Identity provider did not ask you to sign in` comes after a sign-in with `prompt` `login` for which the provider
-         *     asked nothing, although it had to: that sign-in would not be recent. Who may sign in is the operator's choice: members of e-mail domains or of a group of the provider, or only those
-         *     who are users already. Each sign-in is checked; whoever may not is not created, and gets no session.
+         *     asked nothing, although it had to: that sign-in would not be recent.
          *
-         *     After the operator has changed the identity provider, nobody becomes a new user until the accounts are moved to it:
-         *     their owners would find empty ones.
+         *     The operator decides who may sign in: members of e-mail domains or of a group of the provider, or only existing
+         *     users. The service checks each sign-in. People who may not sign in get no account and no session.
+         *
+         *     After the operator has changed the identity provider, nobody becomes a new user until the accounts are moved to
+         *     it. Otherwise their owners would find empty accounts.
          */
         get: operations["completeLogin"];
         put?: never;
@@ -69,7 +72,7 @@ export interface paths {
         put?: never;
         /**
          * Sign out
-         * @description Ends every login that a valid session, as cookie or as bearer token, or refresh cookie of the request belongs to, on every instance at once: its next request and any write whose body is still arriving are refused, its open sockets are closed, and its lists, other long responses and downloads that are being sent are cut off. Clears both cookies. Also succeeds without a session.
+         * @description Ends every login of a valid session (as cookie or as bearer token) or refresh cookie in the request, on every instance at once. The next request of the login, and any write whose body is still arriving, are refused. Its open sockets are closed. Its lists, other long responses and downloads that are being sent are cut off. Clears both cookies. Also succeeds without a session.
          */
         post: operations["logout"];
         delete?: never;
@@ -110,10 +113,11 @@ export interface paths {
         /**
          * Get a new session cookie
          * @description Call this when a request returned 401, then repeat that request once. The refresh cookie does not change, so tabs
-         *     that refresh at the same moment all stay signed in. Session cookies of the login that are more than 60 s old stay
-         *     valid for another 60 s, newer ones for all of their time, and of all of them only the newest 1,000.
+         *     that refresh at the same moment all stay signed in. Older session cookies of the login stay valid for another 60
+         *     s if they are more than 60 s old, and otherwise for their full lifetime. Only the newest 1,000 of them are
+         *     valid.
          *
-         *     503 means that the identity provider is unreachable, or refuses for a reason that may pass. Nobody is signed out;
+         *     503 means that the identity provider is unreachable, or refuses for a temporary reason. Nobody is signed out:
          *     try again later. A login whose every refresh the provider refuses ends within 24 hours.
          */
         post: operations["refreshSession"];
@@ -132,13 +136,13 @@ export interface paths {
         };
         /**
          * List bookmarks
-         * @description Lists live bookmarks, newest first (`created_at` descending, then `id` descending). Deleted ones are left out. A long page is read while it is sent: a bookmark that changes meanwhile is sent as it is then, one that is deleted is left out, and `total` is the number at the beginning. A connection that closes early leaves incomplete JSON.
+         * @description Lists live bookmarks, newest first (`created_at` descending, then `id` descending). Deleted ones are left out. A long page is read while it is sent. A bookmark that changes in that time is sent as it is then, and one that is deleted is left out. `total` is the number at the beginning. A connection that closes early leaves incomplete JSON.
          */
         get: operations["listBookmarks"];
         put?: never;
         /**
          * Create a bookmark
-         * @description Stores a new record. A client that binds its ciphertext to the id (as the client package does) sends the `id`; otherwise the server generates a UUIDv7. Recorded as a change with operation `create` by the device in `X-Device-ID`. Without an `id`, a request with the `Idempotency-Key` of an earlier one, and its body, stores nothing: it is answered as that one was.
+         * @description Stores a new record. A client that binds its ciphertext to the id (as the client package does) sends the `id`; otherwise the server generates a UUIDv7. Recorded as a change with operation `create` by the device in `X-Device-ID`. Without an `id`, a request with the `Idempotency-Key` and the body of an earlier one stores nothing, and gets the same response.
          */
         post: operations["createBookmark"];
         delete?: never;
@@ -216,11 +220,11 @@ export interface paths {
         /**
          * Restore a version of a bookmark
          * @description Makes a kept version's content current again, as a new change with operation `update` by the device in
-         *     `X-Device-ID`, which always wins. Without `version_id`, it restores what a deleted bookmark was before it was
-         *     deleted, or the version before the current one of a live bookmark. Versions whose event ids differ from the current
-         *     one's only in `~` and three digits at the end look like the same one, encrypted anew after a rotation of the keys:
-         *     they are passed over, unless no other is left. Of several versions with one `version_id`, the first that arrived is
-         *     meant. A conflict about a version that is named is settled.
+         *     `X-Device-ID`, which always wins. Without `version_id`, it restores a deleted bookmark as it was before the
+         *     delete, or the version before the current one of a live bookmark. It skips versions whose event ids differ from
+         *     the current one's only in `~` and three digits at the end, unless no other is left. These look like the same
+         *     version, encrypted again after a rotation of the keys. If several versions have one `version_id`, it restores
+         *     the first that arrived. A conflict about a version that is named is settled.
          *
          *     If the device had not pulled the current version, the change is marked as a resolved conflict; without the header,
          *     it counts as having seen it. The service keeps the ciphertext of the version, so this needs no room.
@@ -267,7 +271,7 @@ export interface paths {
         post?: never;
         /**
          * Erase a deleted bookmark
-         * @description Erases the ciphertext of a deleted bookmark and all its versions at once. Its ids, hash and times stay as a tombstone, so that an older change that arrives later loses. Succeeds again if nothing is left to erase. From sign-ins that are older than 10 minutes, a user can erase 20 in 24 hours, on all devices together.
+         * @description Erases the ciphertext of a deleted bookmark and all its versions at once. Its ids, hash and times stay as a tombstone, so that an older change that arrives later loses. Succeeds again if nothing is left to erase. With sign-ins that are older than 10 minutes, a user can erase 20 in 24 hours, on all devices together.
          */
         delete: operations["purgeBookmark"];
         options?: never;
@@ -333,19 +337,20 @@ export interface paths {
         /**
          * Push changes
          * @description Applies all changes in one transaction, or none. For each entity, the greatest of the stored version and the
-         *     pushed changes is kept: the one with the greater `timestamp`, then the greater `device_id`, then delete before
-         *     update before create, then the greater event id, hash and data (strings are compared by bytes). The losing changes
-         *     are reported in `conflicts`.
+         *     pushed changes is kept. They are compared by `timestamp`, then by `device_id`, then by operation (delete before
+         *     update before create), then by event id, hash and data. Strings are compared by bytes. The losing changes are
+         *     reported in `conflicts`.
          *
-         *     A change that lost is accepted nevertheless if its own device's newer change is in the same push, or if it says the
-         *     same as the winner. A repeated push changes nothing and, if nothing came between, has the same outcome. A change of
-         *     another user, or one whose `timestamp` is more than 24 h ahead of the server, is rejected in `conflicts`; so is one
-         *     with `if_unseen: reject` that would overwrite what its device had not seen. One malformed change makes the whole
+         *     A change that lost is still accepted if its own device's newer change is in the same push, or if it has the same
+         *     content as the winner. A repeated push changes nothing. It has the same outcome, unless something else was
+         *     written in between. A change of another user, or one whose `timestamp` is more than 24 h ahead of the server, is
+         *     rejected in `conflicts`. So is one with `if_unseen: reject` that would overwrite a version that its device had
+         *     not seen. One malformed change makes the whole
          *     request fail with 400.
          *
          *     A push that would exceed the user's quota fails as a whole with 413, including its deletes: push those separately.
-         *     A push that contains only deletes is never refused. Deleting an unknown entity leaves a tombstone, so that an older
-         *     create that arrives later loses; at the limit of records, the delete is accepted but leaves none.
+         *     A push that contains only deletes is never refused. Deleting an unknown entity leaves a tombstone, so that an
+         *     older create that arrives later loses. At the limit of records, the delete is accepted, but leaves no tombstone.
          */
         post: operations["pushChanges"];
         delete?: never;
@@ -365,9 +370,9 @@ export interface paths {
         put?: never;
         /**
          * Import bookmarks
-         * @description Creates many bookmarks at once. An element that fails (its id belongs to a live bookmark, or a field is wrong) is
-         *     reported in `errors` with its id; the others are imported. A deleted bookmark with the same id is restored; if the
-         *     device in `X-Device-ID` had not pulled that deletion, this is marked as a resolved conflict. Dates are in Unix
+         * @description Creates many bookmarks at once. An element that fails (its id belongs to a live bookmark, or a field is wrong)
+         *     is reported in `errors` with its id, and the others are imported. A deleted bookmark with the same id is
+         *     restored. If the device in `X-Device-ID` had not pulled that delete, this is marked as a resolved conflict. Dates are in Unix
          *     **seconds**. An import that would exceed the user's quota fails as a whole with 413: nothing is imported.
          */
         post: operations["importBookmarks"];
@@ -389,9 +394,9 @@ export interface paths {
          * @description Lists the kept versions that lost to one that had not seen them and that nobody has settled yet, newest first:
          *     those that were overwritten unseen, and those that were rejected when they arrived. Every device gets the same list.
          *
-         *     A conflict is settled when somebody settles it or restores its version. The device that made the version settles it,
-         *     too, once it has told its user: a pull alone proves nothing, because that device may have been emptied, or be a copy
-         *     of before. A page ends early after
+         *     A conflict is settled when somebody settles it or restores its version. The device that made the version settles
+         *     it, too, once it has told its user. A pull settles nothing, because that device may have been emptied, or be an
+         *     older copy. A page ends early after
          *     512 KiB of ciphertext; only `next` tells whether it was the last.
          */
         get: operations["listConflicts"];
@@ -418,7 +423,7 @@ export interface paths {
         post?: never;
         /**
          * Settle a conflict
-         * @description Takes a conflict off the list and leaves the bookmark as it is. A device calls it when its user knows of the loss. The version itself is kept as long as any other. Of several conflicts with one `version_id`, the first that arrived is meant.
+         * @description Removes a conflict from the list and leaves the bookmark as it is. A device calls it when its user knows of the loss. The version itself is kept as long as any other. If several conflicts have one `version_id`, the first that arrived is settled.
          */
         delete: operations["settleConflict"];
         options?: never;
@@ -437,18 +442,19 @@ export interface paths {
         put?: never;
         /**
          * Go back to an earlier time
-         * @description Every entity becomes what it was at the time `to`: what was changed or deleted since is restored, and what was made
-         *     since is deleted, all as new changes by the device in `X-Device-ID`, which always win and count as having seen
-         *     what they replace. Only the ciphertext tells whether something was changed, never a hash or an event id: what was
-         *     encrypted anew since is restored, too. Nothing is lost by it: the versions of now are kept, and a rewind to now brings them back.
+         * @description Every entity becomes what it was at the time `to`. Entities that were changed or deleted since are restored, and
+         *     those that were made since are deleted. These are new changes by the device in `X-Device-ID`, which always win
+         *     and count as having seen what they replace. An entity counts as changed if its ciphertext differs, regardless of
+         *     hash and event id. So entities that were encrypted again since are restored, too. Nothing is lost: the current
+         *     versions are kept, and a later rewind to this moment restores them.
          *
-         *     A request handles up to 500 entities, in one transaction. While `next` is not null, repeat it with `cursor` set to
-         *     that. If it is interrupted, what is done stays done, and counts as unchanged when the rewind is repeated. With
-         *     `dry_run`, nothing is changed, and the counts say what would be.
+         *     A request handles up to 500 entities, in one transaction. While `next` is not null, repeat it with `cursor` set
+         *     to that. If a rewind is interrupted, what is done stays done, and counts as unchanged when the rewind is
+         *     repeated. With `dry_run`, nothing is changed, and the counts are those of a rewind.
          *
          *     `to` is compared with the time at which the service stored each change, which is the same for all changes of one
-         *     request. A `last_sync_timestamp` that a device had right before a rewind is an exact place: going back there takes
-         *     back the rewind, and nothing else.
+         *     request. The `last_sync_timestamp` that a device had right before a rewind names that moment exactly: going back
+         *     to it undoes the rewind, and nothing else.
          */
         post: operations["rewindBookmarks"];
         delete?: never;
@@ -501,16 +507,16 @@ export interface paths {
          *     `completed`. The file expires 7 days after that.
          *
          *     A user can have at most 3 unfinished exports, and at most 10 kept ones: unfinished, or completed and not expired.
-         *     Together, the files of the kept ones can have 4 GiB, unless the operator sets another limit. The new file and the
-         *     unfinished ones count with the size that is expected of them, the user's stored ciphertext and 200 bytes for each
-         *     bookmark. An export beside which none is kept is never refused for its size. Failed exports do not count: once there
-         *     are 10 exports in all, a new one replaces the oldest failed one.
+         *     Together, the files of the kept ones can have 4 GiB, unless the operator sets another limit. The new file and
+         *     the unfinished ones count with their expected size: the user's stored ciphertext, and 200 bytes for each
+         *     bookmark. If no other export is kept, a new one is never refused because of its size. Failed exports do not
+         *     count. Once there are 10 exports in all, a new one replaces the oldest failed one.
          *
-         *     A request with the `Idempotency-Key` of an export that `listExports` has makes none: it is answered as the one that
-         *     made it was.
+         *     A request with the `Idempotency-Key` of an export in `listExports` makes no new one, and gets the response to
+         *     the first request.
          *
-         *     Each ten pages of 64 bookmarks or 256 KiB that are read for it count as another request. While the user's rate is used up,
-         *     exports that have not begun wait.
+         *     The service reads an export in pages of 64 bookmarks or 256 KiB. Every ten pages count as another request. While
+         *     the user's rate limit is used up, exports that have not begun wait.
          */
         post: operations["createExport"];
         delete?: never;
@@ -538,8 +544,8 @@ export interface paths {
          *     XChaCha20-Poly1305 chunks of 65,536 bytes of plaintext in the STREAM construction. The client package's
          *     `openExport` decrypts it.
          *
-         *     The keys that open the file are in the user's keyring, which may be gone when the file is needed. So a client that
-         *     saves the file for a person puts the keyring beside it, as the client package's `createBackup` does ("A saved
+         *     The keys that open the file are in the user's keyring, which may be gone when the file is needed. So a client
+         *     that saves the file for a person adds the keyring to it, as the client package's `createBackup` does ("A saved
          *     backup" in the guide on encryption).
          */
         get: operations["downloadExport"];
@@ -569,7 +575,7 @@ export interface paths {
         get: operations["getExportKey"];
         /**
          * Replace the export key
-         * @description Affects later exports only. The client package derives the key from the user's own master key, so that the passphrase alone is enough to open backups. To replace a key that was set before, the session must have begun with a sign-in within the last 10 minutes; the first may be set, and the same be set again, by any.
+         * @description Affects later exports only. The client package derives the key from the user's own master key, so that the passphrase is enough to open backups. Replacing a key that was set before requires a session that began with a sign-in within the last 10 minutes. Any session may set the first key, or set the same key again.
          */
         put: operations["setExportKey"];
         post?: never;
@@ -593,7 +599,7 @@ export interface paths {
         get: operations["getKeyring"];
         /**
          * Store the keyring
-         * @description Stores the keyring if `revision` is the stored revision plus 1 (the first is 1), so that two devices cannot overwrite each other's keyring unnoticed. A `revision` above 1 takes a session that began with a sign-in within the last 10 minutes; then the replaced keyring is kept for 30 days (as versions of bookmarks are), and can be [restored](#operation/restoreKeyring). What has not the form of a keyring (`KeyringContent`) gets 400.
+         * @description Stores the keyring if `revision` is the stored revision plus 1 (the first is 1), so that two devices cannot overwrite each other's keyring unnoticed. A `revision` above 1 requires a session that began with a sign-in within the last 10 minutes. The replaced keyring is kept for 30 days, as versions of bookmarks are, and can be [restored](#operation/restoreKeyring). Anything that is not a `KeyringContent` gets 400.
          */
         put: operations["setKeyring"];
         post?: never;
@@ -612,14 +618,14 @@ export interface paths {
         };
         /**
          * List the earlier keyrings
-         * @description Lists the keyrings that were replaced in the last 30 days (as versions of bookmarks are kept), the last replaced first, and at most 20. Their `key_id` tells which master key they hold; what else is in them is only seen by restoring one.
+         * @description Lists the keyrings that were replaced in the last 30 days (the time for which versions of bookmarks are kept), the last replaced first, and at most 20. Their `key_id` names the master key that they hold. To see their other contents, restore one.
          */
         get: operations["listKeyringVersions"];
         put?: never;
         post?: never;
         /**
          * Erase the earlier keyrings
-         * @description Erases all keyrings that were replaced, at once. Whoever knows the passphrase or the recovery code of an earlier one could open it, if it came back. Succeeds again if there are none. The session must have begun with a sign-in within the last 10 minutes.
+         * @description Erases all keyrings that were replaced, at once. Somebody who knows the passphrase or the recovery code of an earlier one could otherwise restore and open it. Succeeds again if there are none. The session must have begun with a sign-in within the last 10 minutes.
          */
         delete: operations["eraseKeyringVersions"];
         options?: never;
@@ -641,7 +647,7 @@ export interface paths {
         put?: never;
         /**
          * Restore an earlier keyring
-         * @description Makes an earlier keyring the current one, under a new revision, which is the stored revision plus 1. The one that it replaces is kept in its place, so that this can be undone as well. If the answer was lost, the same call succeeds again and changes nothing, as long as no other keyring was stored since. If the keys were rotated after this keyring was replaced (a later one has another `key_id`), it opens what was encrypted until then, and nothing that was encrypted since. The session must have begun with a sign-in within the last 10 minutes.
+         * @description Makes an earlier keyring the current one, under a new revision, which is the stored revision plus 1. The one that it replaces is kept in its place, so that this can also be undone. If the response was lost, the same call succeeds again and changes nothing, as long as no other keyring was stored since. If the keys were rotated after this keyring was replaced (a later one has another `key_id`), it opens what was encrypted until then, and nothing later. The session must have begun with a sign-in within the last 10 minutes.
          */
         post: operations["restoreKeyring"];
         delete?: never;
@@ -655,7 +661,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @description The pairing's id, which the device makes that begins it. */
+                /** @description The pairing's id, which the first device derives. */
                 id: components["schemas"]["Id"];
             };
             cookie?: never;
@@ -664,7 +670,7 @@ export interface paths {
         put?: never;
         /**
          * Reserve a pairing
-         * @description A device that has scanned the code, and on which nobody is signed in yet, calls this: the first message of the pairing can then be read for 10 minutes from now, as long as a sign-in may take. A pairing is reserved once; to reserve it again changes nothing. Nobody learns anything of it who has not scanned the code, because the id is derived from that.
+         * @description A device that has scanned the code, and on which nobody is signed in yet, calls this. The first message of the pairing can then be read for 10 minutes from now, because a sign-in may take that long. A pairing is reserved once. Reserving it again changes nothing. Only somebody who has scanned the code learns of the pairing, because the id is derived from the code.
          */
         post: operations["reservePairing"];
         delete?: never;
@@ -678,25 +684,25 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** @description The pairing's id, which the device makes that begins it. */
+                /** @description The pairing's id, which the first device derives. */
                 id: components["schemas"]["Id"];
             };
             cookie?: never;
         };
         /**
          * Get the last message of a pairing
-         * @description Returns the message that a device sent last to the other one. Nobody but a session of the same user finds it, for two minutes, or 10 once it is reserved.
+         * @description Returns the last message that one device sent to the other. Only a session of the same user finds it, for two minutes, or 10 once the pairing is reserved.
          */
         get: operations["getPairing"];
         /**
          * Send a message to a pairing
-         * @description Two devices of a user, of which one has the vault's keys, send each other a few messages by turns, so that the other gets the keys, too. The messages are encrypted under a code that one shows and the other scans; the server only passes them on. Each takes the place of the one before. The last one can be read for two minutes, the first one for 10 from its reservation on, and is erased within two more, or at once by endPairing. `step` 0 begins a pairing, in the place of any other that the user has; each further one must be the stored `step` plus 1, so that of two devices that have scanned the same code one is refused. A message whose answer was lost can be sent again.
+         * @description One device of a user has the vault's keys, and gives them to another. To do so, the two take turns to send each other a few messages. The messages are encrypted under a code that one shows and the other scans. The server only passes them on. Each message replaces the previous one. The last one can be read for two minutes, and the first one for 10 after its reservation. It is erased within two more minutes, or at once by endPairing. `step` 0 begins a pairing, and replaces any other of the user. Each further `step` must be the stored one plus 1, so that if two devices have scanned the same code, one is refused. A message whose response was lost can be sent again.
          */
         put: operations["sendToPairing"];
         post?: never;
         /**
          * End a pairing
-         * @description Erases the last message of a pairing, once it is complete or if either device cancels it. The other device then gets 404. Ending one that is over, or never was, changes nothing.
+         * @description Erases the last message of a pairing, once it is complete or if either device cancels it. The other device then gets 404. Ending a pairing that is over, or never existed, changes nothing.
          */
         delete: operations["endPairing"];
         options?: never;
@@ -713,7 +719,7 @@ export interface paths {
         };
         /**
          * List the sessions
-         * @description Lists where the user is signed in, the newest sign-in first. A session is what one sign-in has begun: all cookies that came of it belong to it.
+         * @description Lists where the user is signed in, the newest sign-in first. A session begins with one sign-in. All cookies that follow from that sign-in belong to it.
          */
         get: operations["listSessions"];
         put?: never;
@@ -743,7 +749,7 @@ export interface paths {
         post?: never;
         /**
          * Sign out a session
-         * @description Ends a session of the user, on every instance at once, as [logout](#operation/logout) would there: its next request and any write whose body is still arriving are refused, its open sockets are closed with 4401, and what is being sent to it is cut off. It may be the session of this request, whose cookies are not cleared, though.
+         * @description Ends a session of the user, on every instance at once, as [logout](#operation/logout) would there. Its next request, and any write whose body is still arriving, are refused. Its open sockets are closed with 4401, and responses that are being sent to it are cut off. It may be the session of this request, but the cookies are not cleared.
          */
         delete: operations["endSession"];
         options?: never;
@@ -790,7 +796,7 @@ export interface paths {
         post?: never;
         /**
          * Forget a device
-         * @description Forgets how far a device has pulled, and takes it off the list. It is not signed out: if it pulls or pushes again, it is listed again. What it has made stays.
+         * @description Forgets how far a device has pulled, and removes it from the list. It is not signed out: if it pulls or pushes again, it is listed again. Its bookmarks stay.
          */
         delete: operations["forgetDevice"];
         options?: never;
@@ -807,7 +813,7 @@ export interface paths {
         };
         /**
          * Get the account
-         * @description Returns who the user is, how much they store, and every limit that holds for them.
+         * @description Returns the user, how much they store, and every limit that applies to them.
          */
         get: operations["getAccount"];
         put?: never;
@@ -816,9 +822,9 @@ export interface paths {
          * Delete the account
          * @description Deletes the account for good. From the response on, nobody can sign in to it, and signing in with the same identity
          *     makes a new, empty account. All sessions end, on every instance at once, as by [logout](#operation/logout). Then
-         *     records, versions, keys, devices and export files are erased, which takes minutes for a large account; what a
-         *     failure interrupts goes on within the hour. Two hours later the service has not even the user's id any more, except
-         *     in its log and in backups that were made before.
+         *     records, versions, keys, devices and export files are erased, which takes minutes for a large account. If a
+         *     failure interrupts this, it continues within the hour. Two hours later, the service does not even have the
+         *     user's id any more, except in its log and in earlier backups.
          *
          *     The session must have begun with a sign-in within the last 10 minutes. Otherwise start one with `prompt` `login`.
          */
@@ -837,7 +843,7 @@ export interface paths {
         };
         /**
          * Get the health report
-         * @description Returns 200 whatever it reports; see `status`. The database is probed every 2 s, the other components every 30 s.
+         * @description Always returns 200. See `status`. The database is probed every 2 s, the other components every 30 s.
          */
         get: operations["getHealth"];
         put?: never;
@@ -853,7 +859,7 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * @description 1 to 128 printable ASCII characters, but neither `.` nor `..`, because a URL cannot contain those as a part of its path. Best are letters, digits, `-`, `_`, `.` and `~`, which no path has to encode (RFC 3986, section 2.3).
+         * @description 1 to 128 printable ASCII characters, but neither `.` nor `..`, because a URL cannot contain those as a part of its path. Prefer letters, digits, `-`, `_`, `.` and `~`, which a path does not have to encode (RFC 3986, section 2.3).
          * @example 0199f6a0-1c00-7000-8000-000000000002
          */
         Id: string;
@@ -900,7 +906,7 @@ export interface components {
              */
             success: boolean;
             /**
-             * @description As in getHealth: says that the service did it, and nothing that has answered in its place.
+             * @description As in getHealth. Shows that the service responded, and not something in its place.
              * @example encrypted-bookmark-sync
              * @constant
              */
@@ -909,7 +915,7 @@ export interface components {
         /** @description Options for signing in. */
         LoginRequest: {
             /**
-             * @description The URL to go to after login. A path on the service's (or web app's) origin, a URL whose origin is on the CORS list, or one on the loopback interface that begins with `http://127.0.0.1:PORT` or `http://[::1]:PORT`. The identity provider gets it as `state`; some (Authelia, Ory Hydra) refuse one of less than 8 characters, so give a short path with its origin.
+             * @description The URL to go to after login. A path on the service's (or web app's) origin, a URL whose origin is on the CORS list, or one on the loopback interface that begins with `http://127.0.0.1:PORT` or `http://[::1]:PORT`. The identity provider gets it as `state`. Some (Authelia, Ory Hydra) refuse fewer than 8 characters, so send a short path with its origin.
              * @default /
              * @example /bookmarks
              */
@@ -917,7 +923,7 @@ export interface components {
             prompt?: components["schemas"]["LoginPrompt"];
         };
         /**
-         * @description Has the identity provider ask the user to sign in again, or to choose an account. For a program it is always `login`. If the provider says that it last asked more than 10 minutes ago, a sign-in with `login` fails with `Identity provider did not ask you to sign in`.
+         * @description Makes the identity provider ask the user to sign in again, or to choose an account. For a program, it is always `login`. If the provider says that it last asked more than 10 minutes ago, a sign-in with `login` fails with `Identity provider did not ask you to sign in`.
          * @example select_account
          * @enum {string}
          */
@@ -974,14 +980,14 @@ export interface components {
             authenticated_at: components["schemas"]["AuthenticatedAt"];
             /**
              * Format: int64
-             * @description For how many seconds this sign-in stays recent, by the service's clock; 0 if it is not recent. Until then, no operation answers 403 `Sign in again`. If a person needs longer to type or to print something, start a sign-in with `prompt` `login` first. The clock of the device does not matter.
+             * @description For how many seconds this sign-in stays recent, by the service's clock; 0 if it is not recent. Until then, no operation returns 403 `Sign in again`. If a person needs longer to type or to print something, start a sign-in with `prompt` `login` first. The clock of the device does not matter.
              * @example 540
              */
             recent_sign_in_seconds_left: number;
         };
         /**
          * Format: int64
-         * @description When the identity provider last asked the user who they are, as far as it says; never later than the sign-in (Unix ms). 0 if it is not known and the sign-in counts as old. Operations with `x-recent-sign-in` judge by it.
+         * @description When the identity provider last asked the user to sign in, if it reports that; never later than the sign-in (Unix ms). 0 if it is not known and the sign-in counts as old. Operations with `x-recent-sign-in` compare it.
          * @example 1763700000000
          */
         AuthenticatedAt: number;
@@ -1080,7 +1086,7 @@ export interface components {
          */
         Version: {
             /**
-             * @description Event id of the change that made it, as its client has named it: it may not be the only one.
+             * @description Event id of the change that made it. Its client has chosen it, so other versions may have the same.
              * @example 0199f6a0-1c00-7000-8000-000000000003
              */
             version_id: string;
@@ -1108,7 +1114,7 @@ export interface components {
              */
             encrypted_data?: string;
             /**
-             * @description Integrity hash; missing if only deletes without one are known of the entity.
+             * @description Integrity hash; missing if the entity has only deletes without one.
              * @example e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
              */
             data_hash?: string;
@@ -1120,7 +1126,7 @@ export interface components {
             began: number | null;
             /**
              * Format: int64
-             * @description When the change was stored that replaced it or that it lost to (Unix ms, the service's clock).
+             * @description When the change that replaced it, or to which it lost, was stored (Unix ms, the service's clock).
              * @example 1763700005000
              */
             ended: number;
@@ -1221,34 +1227,34 @@ export interface components {
              */
             dry_run: boolean;
             /**
-             * @description The `next` of the request before. The rewind goes on to the time with which it began.
+             * @description The `next` of the previous request. The rewind keeps the time with which it began.
              * @example 1763699990000/bookmark/0199f6a0-1c00-7000-8000-000000000002
              */
             cursor?: string;
         };
-        /** @description What became, or would become, of the entities that one request looked at. */
+        /** @description The outcome for the entities that one request looked at. With `dry_run`, the outcome of a rewind. */
         RewindResponse: {
             /**
              * Format: int32
-             * @description Entities that have their content of then again.
+             * @description Entities that have their content as of `to` again.
              * @example 120
              */
             restored: number;
             /**
              * Format: int32
-             * @description Entities that were made later, or were deleted then.
+             * @description Entities that were made after `to`, or were deleted then.
              * @example 3
              */
             deleted: number;
             /**
              * Format: int32
-             * @description Entities that are as they were then, or still have the ciphertext of then.
+             * @description Entities that are as they were at `to`, or still have that ciphertext.
              * @example 9876
              */
             unchanged: number;
             /**
              * Format: int32
-             * @description Entities whose version of then is not kept any more. They stay as they are, even if older versions are kept.
+             * @description Entities whose version as of `to` is not kept any more. They stay as they are, even if older versions are kept.
              * @example 1
              */
             beyond_retention: number;
@@ -1298,7 +1304,7 @@ export interface components {
             base?: number;
             /**
              * IfUnseen
-             * @description What becomes of a change that would overwrite another device's version with a sequence number above `base`: `overwrite`, the default, stores it; `reject` reports it in `conflicts` and stores nothing, so that its device can pull that version first and merge the two. A change that is rejected for this alone is not among the conflicts of `listConflicts`.
+             * @description What the service does with a change that would overwrite another device's version with a sequence number above `base`. `overwrite`, the default, stores it. `reject` reports it in `conflicts` and stores nothing, so that its device can pull that version first and merge the two. A change that is rejected only for this reason is not among the conflicts of `listConflicts`.
              * @example reject
              * @enum {string}
              */
@@ -1343,7 +1349,7 @@ export interface components {
              */
             encrypted_data?: string;
             /**
-             * @description Integrity hash; missing if only deletes without one are known of the entity.
+             * @description Integrity hash; missing if the entity has only deletes without one.
              * @example e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
              */
             data_hash?: string;
@@ -1358,7 +1364,7 @@ export interface components {
              */
             resolution_strategy: string | null;
             /**
-             * @description Versions of the entity that this change, or an earlier one, replaced although its device had not seen them: the last version of each device, newest last. A device that finds its own last version here has lost an edit, which it still holds. Left out if there are none.
+             * @description Versions of the entity that this change, or an earlier one, replaced although its device had not seen them: the last version of each device, newest last. A device that finds its own last version here has lost an edit, which it still has. Absent if there are none.
              * @example [
              *       {
              *         "device_id": "phone-2c",
@@ -1385,7 +1391,7 @@ export interface components {
              */
             timestamp: number;
             /**
-             * @description True if the device that replaced it had created the entity as well, or had not seen what another device than its own had changed before it either: then that is lost, too. Missing otherwise, and if the versions before it are not kept.
+             * @description True if the device that replaced it had also created the entity, or had also not seen an earlier change by another device. That change is then lost, too. Missing otherwise, and if the versions before it are not kept.
              * @example true
              */
             made_on_unseen?: boolean;
@@ -1411,12 +1417,12 @@ export interface components {
         };
         /**
          * Format: uuid
-         * @description Names the history that the service's cursors belong to. It changes only when the operator has restored a backup, or a failover has lost changes. A client that meets another one than before pulls from 0 and pushes again what the service has lost.
+         * @description Names the history that the service's cursors belong to. It changes only when the operator has restored a backup, or a failover has lost changes. A client that finds a new epoch pulls from 0 and pushes again what the service has lost.
          * @example 0199f6a0-1c00-7000-8000-000000000006
          */
         Epoch: string;
         /**
-         * @description What became of a change that lost.
+         * @description The outcome of a change that lost.
          * @example rejected
          * @enum {string}
          */
@@ -1480,7 +1486,7 @@ export interface components {
             timestamp: number;
             /**
              * Format: int64
-             * @description The user's last sequence number (Unix ms) before this push. A device whose cursor it is may go on from `last_sync_timestamp` without pulling: in between, there is nothing but this push. Absent without `X-Device-ID`, if nothing was stored, or if a pull has more to tell: that a change lost, or that one has overwritten a version unseen.
+             * @description The user's last sequence number (Unix ms) before this push. A device with this cursor may continue from `last_sync_timestamp` without pulling, because only this push lies in between. Absent without `X-Device-ID`, if nothing was stored, or if a pull returns more: a change that lost, or one that has overwritten a version unseen.
              * @example 1763699999000
              */
             previous_sync_timestamp?: number;
@@ -1502,7 +1508,7 @@ export interface components {
         };
         /** @description Bookmarks to import. */
         ImportRequest: {
-            /** @description The bookmarks. A missing or invalid id makes the whole request fail; any other fault is reported for that bookmark alone. */
+            /** @description The bookmarks. A missing or invalid id makes the whole request fail. Any other fault is reported only for that bookmark. */
             bookmarks: components["schemas"]["ImportBookmark"][];
         };
         /** @description A bookmark that was not imported. */
@@ -1571,7 +1577,7 @@ export interface components {
             total_bookmarks: number;
             epoch: components["schemas"]["Epoch"];
             /**
-             * @description Of what the service has: the sum modulo 2^128, in hexadecimal, of the first 32 digits of the `data_hash` of each live record of any type. A `data_hash` that does not begin with 32 hexadecimal digits counts as its SHA-256. A device that has pulled everything, and has another one, should pull from 0.
+             * @description A checksum of all live records of any type: the sum modulo 2^128, in hexadecimal, of the first 32 digits of each `data_hash`. A `data_hash` that does not begin with 32 hexadecimal digits counts as its SHA-256. A device that has pulled everything, and computes another digest, should pull from 0.
              * @example 6cc3f5a1d0b94e27a8f1c2d3e4b5a697
              */
             digest: string;
@@ -1642,11 +1648,11 @@ export interface components {
              */
             revision: number;
         };
-        /** @description What the text of a keyring is, parsed. Bytes are in base64. `ebs/keyring/2` has `key_id` and `older`, `ebs/keyring/1` needs neither. Clients of 3.0 and later write `mac`. Other fields are kept as they are. */
+        /** @description The parsed text of a keyring. Bytes are in base64. `ebs/keyring/2` has `key_id` and `older`, and `ebs/keyring/1` needs neither. Clients of 3.0 and later write `mac`. Other fields are kept as they are. */
         KeyringContent: {
             /**
              * KeyringFormat
-             * @description The second is that of keys that were rotated.
+             * @description The second is for keys that were rotated.
              * @example ebs/keyring/1
              * @enum {string}
              */
@@ -1660,7 +1666,7 @@ export interface components {
             recovery: components["schemas"]["RecoveryWrap"];
             older?: components["schemas"]["OlderWrap"];
             /**
-             * @description HMAC-SHA-256 over the other fields under a key from the newest master key, by which a device that has the keys recognizes that they made the keyring.
+             * @description HMAC-SHA-256 over the other fields, under a key from the newest master key. A device that has the keys can check that they made the keyring.
              * @example wzYkOELAtuFN1pD2yV5S8gp/Xuj7taka8iBszXZp0xE=
              */
             mac?: string;
@@ -1749,12 +1755,12 @@ export interface components {
         PairingMessage: {
             /**
              * Format: int32
-             * @description 0 begins a pairing; a further one is that of the message that it answers, plus 1.
+             * @description 0 begins a pairing. Each further one is the step of the message that it answers, plus 1.
              * @example 0
              */
             step: number;
             /**
-             * @description What only the other device can decrypt, in base64.
+             * @description The message, which only the other device can decrypt, in base64.
              * @example EzYWyvCjUE/1R7gLWm4H48+0opbqhD36
              */
             message: string;
@@ -1772,13 +1778,13 @@ export interface components {
              */
             step: number;
             /**
-             * @description What only the other device can decrypt, in base64.
+             * @description The message, which only the other device can decrypt, in base64.
              * @example EzYWyvCjUE/1R7gLWm4H48+0opbqhD36
              */
             message: string;
             /**
              * Format: int64
-             * @description Until when it can be read (Unix ms).
+             * @description The time until which it can be read (Unix ms).
              * @example 1763700120000
              */
             expires_at: number;
@@ -1803,7 +1809,7 @@ export interface components {
              */
             revision: number;
             /**
-             * @description The id of its master key, as in `KeyringContent`; without it, it holds the vault's first. A keyring with another one opens other records.
+             * @description The id of its master key, as in `KeyringContent`; absent for the vault's first. A keyring with another key opens other records.
              * @example PbVGyB7PVNM=
              */
             key_id?: string;
@@ -1815,7 +1821,7 @@ export interface components {
             replaced_at: number;
             /**
              * Format: int64
-             * @description When it is erased (Unix ms), unless 20 later ones are kept before.
+             * @description When it is erased (Unix ms). It is erased earlier if 20 later ones are kept.
              * @example 1766292000000
              */
             erased_at: number;
@@ -1836,13 +1842,13 @@ export interface components {
             bytes: number;
             /**
              * Format: int64
-             * @description Records, deleted ones included: beyond the limit, those make room of which nothing is kept, the first one first.
+             * @description Records, including deleted ones. Beyond the limit, deleted records of which nothing is kept make room, the oldest first.
              * @example 1200
              */
             records: number;
             /**
              * Format: int64
-             * @description How many of the bytes only kept versions and deleted records hold: what can be erased to make room.
+             * @description The bytes of kept versions and deleted records, which can be erased to make room.
              * @example 65536
              */
             version_bytes: number;
@@ -1859,7 +1865,7 @@ export interface components {
              */
             devices: number;
         };
-        /** @description How much of each the user can have at most. Operators can set their own values for some. */
+        /** @description The maximum of each that the user can have. Operators can set their own values for some. */
         AccountLimits: {
             /**
              * Format: int64
@@ -1869,7 +1875,7 @@ export interface components {
             stored_bytes: number;
             /**
              * Format: int64
-             * @description Records, deleted ones included. Beyond it, a new one takes the place of a deleted one of which nothing can be restored any more; without any, it is refused.
+             * @description Records, including deleted ones. Beyond it, a new record replaces a deleted one of which nothing can be restored any more. If there is none, it is refused.
              * @example 1000000
              */
             stored_records: number;
@@ -1899,19 +1905,19 @@ export interface components {
             exports_kept: number;
             /**
              * Format: int64
-             * @description Exports that are being made side by side.
+             * @description Exports that are being made at once.
              * @example 3
              */
             exports_unfinished: number;
             /**
              * Format: int64
-             * @description Devices; beyond it, the one seen least recently is forgotten.
+             * @description Devices; beyond the limit, the one seen least recently is forgotten.
              * @example 1000
              */
             devices: number;
             /**
              * Format: int64
-             * @description Sessions; beyond it, the oldest ends.
+             * @description Sessions; beyond the limit, the oldest ends.
              * @example 1000
              */
             sessions: number;
@@ -1970,7 +1976,7 @@ export interface components {
              */
             keyring_bytes: number;
         };
-        /** @description What one sign-in has begun. */
+        /** @description A session, which begins with one sign-in. */
         AccountSession: {
             /**
              * @description Session identifier.
@@ -2221,7 +2227,7 @@ export interface components {
             visitCount?: number;
             /**
              * LineBetween
-             * @description A line between bookmarks. What has neither `url` nor `type` is a folder.
+             * @description A line between bookmarks. An entry with neither `url` nor `type` is a folder.
              * @example separator
              * @enum {string}
              */
@@ -2294,7 +2300,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The session is missing, invalid or expired, or the request has valid ones of several users. Refresh once and repeat the request; if that fails, sign in again. */
+        /** @description The session is missing, invalid or expired, or the request has valid ones of several users. Refresh once and repeat the request. If that fails, sign in again. */
         Unauthorized: {
             headers: {
                 "Set-Cookie": components["headers"]["ClearedCookies"];
@@ -2365,7 +2371,7 @@ export interface components {
                 };
             };
         };
-        /** @description The origin is not on the CORS list, the session is not of the user whom `X-User-ID` names, or the operation takes a session that began with a sign-in within the last 10 minutes, and this one did not. Nothing was changed. For the last, start a sign-in with `prompt` `login`, and repeat the request. */
+        /** @description The origin is not on the CORS list, the session is not of the user whom `X-User-ID` names, or the operation requires a session that began with a sign-in within the last 10 minutes, and this one did not. Nothing was changed. In the last case, start a sign-in with `prompt` `login`, and repeat the request. */
         ForbiddenOrOld: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2457,7 +2463,7 @@ export interface components {
                 };
             };
         };
-        /** @description The URL and headers are larger than 32 KiB. If cookies made them too large, the browser is told to clear all cookies of the domain, those of the sign-in among them: it would get this response to every request. */
+        /** @description The URL and headers are larger than 32 KiB. If cookies made them too large, the response tells the browser to clear all cookies of the domain, including those of the sign-in. Otherwise it would get this response to every request. */
         HeadersTooLarge: {
             headers: {
                 "Clear-Site-Data": components["headers"]["Clear-Site-Data"];
@@ -2503,7 +2509,7 @@ export interface components {
                 };
             };
         };
-        /** @description The body is larger than the operation takes: 4 MiB for push and import, 8 KiB for signing in and out and for refreshing, 1 MiB for all others. */
+        /** @description The body is larger than the operation accepts: 4 MiB for push and import, 8 KiB for signing in and out and for refreshing, 1 MiB for all others. */
         TooLarge: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2572,7 +2578,7 @@ export interface components {
                 };
             };
         };
-        /** @description The user's rate is used up, or that of an address which keeps sending wrong cookies, or starting or failing sign-ins. A request with a valid session is never refused because of its address. A rate fills evenly, so `Retry-After` is short. A request that costs more than is left passes, and the next ones wait until that is made up for. Ending sessions costs nothing, and while a rate is used up, each session can still list sessions and refresh itself, at a twentieth of it. */
+        /** @description The user's rate limit is used up, or that of an address that keeps sending wrong cookies, or starting or failing sign-ins. A request with a valid session is never refused because of its address. A rate limit refills evenly, so `Retry-After` is short. A request that costs more than is left passes, and the next ones wait until the difference is made up. Ending sessions costs nothing. While the limit is used up, each session can still list sessions and refresh itself, at a twentieth of the rate. */
         TooManyRequests: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
@@ -2619,7 +2625,7 @@ export interface components {
                 };
             };
         };
-        /** @description A component of the service is unreachable, or this instance is overloaded: the request has waited 10 s for its turn, or 512 requests of its user wait already. If all places for slow uploads or long responses are taken, the user with the most loses the oldest one: an upload gets this answer, and the connection of a response is closed. Nothing was changed; try again. */
+        /** @description A component of the service is unreachable, or this instance is overloaded: the request has waited 10 s for its turn, or 512 requests of its user wait already. If all places for slow uploads or long responses are taken, the user with the most loses the oldest one: an upload gets this response, and the connection of a response is closed. Nothing was changed: try again. */
         Unavailable: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
@@ -2649,9 +2655,9 @@ export interface components {
         BookmarkId: components["schemas"]["Id"];
         /** @description Elements per page. */
         Limit: number;
-        /** @description The `next` of the page before. Without it, the list starts with its first page. */
+        /** @description The `next` of the previous page. Without it, the list starts with its first page. */
         After: string;
-        /** @description The `next` of the page before. Without it, the list starts with its first page. */
+        /** @description The `next` of the previous page. Without it, the list starts with its first page. */
         AfterId: components["schemas"]["Id"];
         /** @description The device that makes the request. `unknown` does not count as a device, and its changes are broadcast to all devices. */
         DeviceId: string;
@@ -2660,13 +2666,13 @@ export interface components {
     headers: {
         /** @description The request's id in the service's log. */
         "X-Request-Id": string;
-        /** @description The error as one word for programs, which stays as it is: the name of its text among the response's examples, or `BadRequest` where the text names a fault. A later service may say others. */
+        /** @description The error as one word for programs, which never changes: the name of its text among the response's examples, or `BadRequest` if the text names a fault. A later service may use others. */
         "X-Error-Code": string;
-        /** @description The session may come as a bearer token; `error="invalid_token"` if the one that came, or the cookie, is none (RFC 6750). */
+        /** @description The session may be sent as a bearer token. `error="invalid_token"` if the token or cookie in the request is not valid (RFC 6750). */
         "WWW-Authenticate": string;
-        /** @description Present if cookies made the headers too large. Browsers heed it over https, and on this machine. */
+        /** @description Present if cookies made the headers too large. Browsers obey it over https, and on this machine. */
         "Clear-Site-Data": "\"cookies\"";
-        /** @description Both session cookies with Max-Age 0, if the request has valid ones, or a valid token and cookie, of more than one user: another host of the domain may have set one of them, and none is taken. Otherwise there is none. */
+        /** @description Both session cookies with Max-Age 0, if the request has valid cookies, or a valid token and cookie, of more than one user. Another host of the domain may have set one of them, so none counts. Otherwise absent. */
         ClearedCookies: string;
         /** @description Seconds to wait before trying again. */
         "Retry-After": number;
@@ -2985,7 +2991,7 @@ export interface operations {
             header: {
                 /** @description The device that makes the request. `unknown` does not count as a device, and its changes are broadcast to all devices. */
                 "x-device-id": components["parameters"]["DeviceId"];
-                /** @description New for each bookmark, such as a UUID. It counts as long as the service has a record of that bookmark, deleted or not, and is ignored beside an `id`. */
+                /** @description New for each bookmark, such as a UUID. It is valid as long as the service has a record of that bookmark, deleted or not. It is ignored if there is an `id`. */
                 "idempotency-key"?: components["schemas"]["Id"];
             };
             path?: never;
@@ -3180,7 +3186,7 @@ export interface operations {
             query: {
                 /** @description Elements per page. */
                 limit: components["parameters"]["Limit"];
-                /** @description The `next` of the page before. Without it, the list starts with its first page. */
+                /** @description The `next` of the previous page. Without it, the list starts with its first page. */
                 after?: components["parameters"]["After"];
             };
             header?: never;
@@ -3302,7 +3308,7 @@ export interface operations {
             query: {
                 /** @description Elements per page. */
                 limit: components["parameters"]["Limit"];
-                /** @description The `next` of the page before. Without it, the list starts with its first page. */
+                /** @description The `next` of the previous page. Without it, the list starts with its first page. */
                 after?: components["parameters"]["After"];
             };
             header?: never;
@@ -3576,7 +3582,7 @@ export interface operations {
             query: {
                 /** @description Elements per page. */
                 limit: components["parameters"]["Limit"];
-                /** @description The `next` of the page before. Without it, the list starts with its first page. */
+                /** @description The `next` of the previous page. Without it, the list starts with its first page. */
                 after?: components["parameters"]["After"];
             };
             header?: never;
@@ -3869,7 +3875,7 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description Too many exports are unfinished, or too many or too large ones are kept (then `Retry-After` tells when the first of them expires; deleting one is quicker), or the rate limit is exceeded. */
+            /** @description Too many exports are unfinished, or too many or too large ones are kept (then `Retry-After` is the time until the first of them expires; deleting one is quicker), or the rate limit is exceeded. */
             429: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -4339,7 +4345,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The pairing's id, which the device makes that begins it. */
+                /** @description The pairing's id, which the first device derives. */
                 id: components["schemas"]["Id"];
             };
             cookie?: never;
@@ -4377,7 +4383,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The pairing's id, which the device makes that begins it. */
+                /** @description The pairing's id, which the first device derives. */
                 id: components["schemas"]["Id"];
             };
             cookie?: never;
@@ -4408,7 +4414,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The pairing's id, which the device makes that begins it. */
+                /** @description The pairing's id, which the first device derives. */
                 id: components["schemas"]["Id"];
             };
             cookie?: never;
@@ -4435,7 +4441,7 @@ export interface operations {
             403: components["responses"]["ForbiddenOrigin"];
             404: components["responses"]["PairingNotFound"];
             408: components["responses"]["RequestTimeout"];
-            /** @description Another message was sent in its place. */
+            /** @description Another message was sent in place of this one. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4470,7 +4476,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The pairing's id, which the device makes that begins it. */
+                /** @description The pairing's id, which the first device derives. */
                 id: components["schemas"]["Id"];
             };
             cookie?: never;
@@ -4526,7 +4532,7 @@ export interface operations {
             query: {
                 /** @description Elements per page. */
                 limit: components["parameters"]["Limit"];
-                /** @description The `next` of the page before. Without it, the list starts with its first page. */
+                /** @description The `next` of the previous page. Without it, the list starts with its first page. */
                 after?: components["parameters"]["AfterId"];
             };
             header?: never;
@@ -4644,7 +4650,7 @@ export interface operations {
             query: {
                 /** @description Elements per page. */
                 limit: components["parameters"]["Limit"];
-                /** @description The `next` of the page before. Without it, the list starts with its first page. */
+                /** @description The `next` of the previous page. Without it, the list starts with its first page. */
                 after?: components["parameters"]["AfterId"];
             };
             header: {
