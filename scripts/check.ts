@@ -15,6 +15,7 @@ const steps: readonly Step[] = [
   ['node', 'scripts/check/patterns.ts'],
   ['node', 'scripts/check/words.ts'],
   ['node', 'scripts/check/comments.ts'],
+  ['node', 'scripts/check/prose.ts'],
   ['node', 'scripts/check/lines.ts'],
   ['node', 'scripts/release.ts', '--check'],
   ['redocly', 'lint'],
