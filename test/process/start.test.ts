@@ -89,7 +89,7 @@ t.test('A start whose documents are still being built serves, and /docs says so 
   t.match(await before.text(), /being built/)
   await rename(join(bundle, 'docs.part'), join(bundle, 'docs'))
   t.match(await (await fetch(`${origin}/docs/`)).text(), '<title>')
-  t.equal((await fetch(`${origin}/docs/operating/deployment`)).status, 200)
+  t.equal((await fetch(`${origin}/docs/deployment`)).status, 200)
 })
 
 t.test('What it has compiled is kept for the next start, where nobody else can write', async (t) => {
