@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 /** The most lines of TypeScript and JavaScript in these folders. */
 const bounds = [
   { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 71_617 },
-  { what: 'test', folders: ['test'], most: 69_815 },
+  { what: 'test', folders: ['test'], most: 69_825 },
 ]
 
 for (const { what, folders, most } of bounds) {

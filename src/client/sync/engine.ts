@@ -1,3 +1,4 @@
+import type { EntityType } from '../bookmark.ts'
 import type { Keys } from '../crypto/keys.ts'
 import { StoreVersionError } from '../errors.ts'
 import { Alarm, type Clock } from '../timing/clock.ts'
@@ -76,9 +77,12 @@ class Outbox extends Alarm {
   }
 }
 
-type EngineOptions = Pick<Engine, 'keys' | 'userId' | 'deviceId' | 'tabs' | 'clock' | 'random'> & { store: Store }
+interface EngineOptions extends Pick<Engine, 'keys' | 'userId' | 'deviceId' | 'tabs' | 'clock' | 'random'> {
+  store: Store
+  types: readonly EntityType[]
+}
 
-export function createEngine({ store, ...options }: EngineOptions): Engine {
+export function createEngine({ store, types, ...options }: EngineOptions): Engine {
   const { userId, deviceId, tabs, clock } = options
   const emitter = new Emitter()
   const outbox = new Outbox()
@@ -89,7 +93,7 @@ export function createEngine({ store, ...options }: EngineOptions): Engine {
   }
   const trees = { bookmark: new TreeCache('bookmark'), group: new TreeCache('group') }
   const replica = new Replica({
-    ...{ userId, store, tabs, emitter, onChange },
+    ...{ userId, types, store, tabs, emitter, onChange },
     trees: Object.values(trees),
     onEdit: () => outbox.ring(),
   })

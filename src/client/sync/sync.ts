@@ -307,20 +307,25 @@ export function createSyncOver(
   if (unknown) throw new RangeError(`There is no entity type ${unknown}`)
   const engine = createEngine({
     ...options,
+    types,
     tabs: options.tabs ?? (store.shared ? createTabs(userId) : aloneInStore()),
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
   })
   if (types.some((type) => type !== 'bookmark')) store.holdTypes?.()
-  const run = new Run(engine, loadDeferred, connect, types)
+  const run = new Run(engine, loadDeferred, connect)
   const { replica, status, emitter, selections, trees } = engine
   if (signal) run.stopAt(signal)
+  const demandType = async (type: EntityType) => {
+    if (!types.includes(type)) throw new RangeError(`The sync's types lack ${type}`)
+    await replica.takeTypes()
+  }
   const recordsOf = (type: EntityType): Records => {
     const live = replica.lives[type]
     const keys = (ids: string | readonly string[]) => [ids].flat().map((id) => rowKey(id, type))
     const edit = (work: (turn: Turn) => Promise<void>) =>
       run.edit(async (turn) => {
-        if (!types.includes(type)) throw new RangeError(`The sync's types lack ${type}`)
+        await demandType(type)
         await work(turn)
       })
     return {
@@ -349,7 +354,10 @@ export function createSyncOver(
     tree: () => trees[type].read(),
     contents: (folderId) => trees[type].contents(folderId).map(({ bookmark }) => bookmark.id),
     move: (ids, place, list = [ids].flat()) =>
-      run.editWith((deferred) => deferred.moveBookmarks(engine, list, place, type)),
+      run.editWith(async (deferred) => {
+        await demandType(type)
+        await deferred.moveBookmarks(engine, list, place, type)
+      }),
   })
   const { records: bookmarks, ...own } = groupsOf('bookmark')
   const reader = {
@@ -371,9 +379,15 @@ export function createSyncOver(
     select: (selector) => selections.select(() => selector(reader)),
     seen: () => replica.meta.cursor,
     importBookmarks: (bookmarks, options = {}) =>
-      run.editWith(({ importList }, connected) => importList(connected, bookmarks, options), options),
+      run.editWith(async ({ importList }, connected) => {
+        await demandType('bookmark')
+        return importList(connected, bookmarks, options)
+      }, options),
     restoreExport: (opened, options = {}) =>
-      run.editWith(({ restoreList }, connected) => restoreList(connected, opened, options), options),
+      run.editWith(async ({ restoreList }, connected) => {
+        await demandType('bookmark')
+        return restoreList(connected, opened, options)
+      }, options),
     resolve: (which, choice) => run.editWith((deferred) => deferred.resolveConflicts(engine, which, choice)),
     heldDeletions: () => listHeld(replica),
     // The ones held at the call: when the edit runs, there may be others.

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
-import { indexedDbStore, type PlaintextBookmark } from '../../../src/client/index.ts'
+import { indexedDbStore, memoryStore, type PlaintextBookmark, StorageFullError } from '../../../src/client/index.ts'
 import { fileStore } from '../../../src/client/node/file-store.ts'
 import { bookmark, type Device, openPeople, openVault, send, shown, sync } from './device.ts'
 import { changesOf, down, refused, up } from './network.ts'
@@ -121,6 +121,8 @@ t.test('What a type does not take is refused before anything is stored', async (
   const c = person.device('c', { types: ['bookmark', 'history'] })
   await t.rejects(c.sync.groups.put(group('x', '')), RangeError("The sync's types lack group"))
   await t.rejects(c.sync.groups.move('x', {}), RangeError)
+  const none = person.device('none', { types: ['group'] })
+  await t.rejects(none.sync.importBookmarks([bookmark('x', '')]), RangeError)
   await t.rejects(a.sync.groups.put(bookmark('x', '')), { name: 'RecordError', fault: 'malformed' })
   await a.sync.history.put(entry('x', [10]))
   await t.rejects(a.sync.history.update('x', { source: 'groups' }), { name: 'RecordError', fault: 'malformed' })
@@ -289,4 +291,26 @@ t.test('In a full account the oldest history makes room for bookmarks, and for n
   await sync(a, b)
   t.same([a.sync.quarantined(), shown(b)], [[], { x: 'one', y: 'two' }])
   t.same([...b.sync.history.records().keys()].sort(), [...ids.slice(10), 'new', 'old'].sort())
+})
+
+t.test('A store without room for the types shows what it has, and takes them as soon as there is some', async (t) => {
+  const { person, a } = await open(t)
+  await send(a, bookmark('x', 'mark'))
+  await a.sync.history.put(entry('h', [10]))
+  await sync(a)
+  const store = memoryStore()
+  const before = person.device('b', { store })
+  await sync(before)
+  await before.sync.stop()
+  let isFull = true
+  const write: typeof store.write = async (...rows) => {
+    if (isFull) throw new StorageFullError()
+    await store.write(...rows)
+  }
+  const b = person.device('b', { store: { ...store, write }, types: all })
+  await t.rejects(b.sync.history.put(entry('i', [11])), StorageFullError)
+  t.same(shown(b), { x: 'mark' })
+  isFull = false
+  await sync(b)
+  t.same(all3(b), [['mark'], [], ['h']])
 })

@@ -2,7 +2,7 @@ import { hexValue, toDigest } from '../../../protocol/digest.ts'
 import { ApiError, OfflineError } from '../../errors.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Connected } from '../engine.ts'
-import type { Replica } from '../store/replica.ts'
+import { isStored, type Replica } from '../store/replica.ts'
 import { newestOf } from '../store/row.ts'
 import type { Meta } from '../store/store.ts'
 import { nextBatch } from './batch.ts'
@@ -85,10 +85,10 @@ async function askDigest({ transport, signal }: Connected): Promise<string> {
  * Sums the records that the service is known to have: neither edits that it refused, nor records that it has deleted
  * and the user still sees.
  */
-async function sumOf({ rows }: Replica, signal: AbortSignal): Promise<bigint> {
+async function sumOf({ rows, meta }: Replica, signal: AbortSignal): Promise<bigint> {
   let sum = 0n
   const add = (row: Parameters<typeof newestOf>[0]) => {
-    const version = newestOf(row)
+    const version = isStored(row.id, meta) ? newestOf(row) : null
     if (version?.bookmark) sum += hexValue(version.data_hash ?? '') ?? 0n
   }
   await paced(rows.values(), add, signal)

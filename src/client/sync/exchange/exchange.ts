@@ -11,6 +11,8 @@ export async function exchange(parts: Connected): Promise<void> {
   const task = async () => {
     // Another tab may have synced further in the meantime.
     await replica.reload([], 'remote')
+    // There may have been no room for it.
+    await replica.takeTypes()
     await takeKeys(replica, parts.keys)
     await pullAll(parts)
     await pushAll(parts)

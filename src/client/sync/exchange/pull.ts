@@ -4,7 +4,7 @@ import { settleDeletions } from '../edits/deletions.ts'
 import { type SealedEdit, sealAll } from '../edits/edit.ts'
 import type { Connected } from '../engine.ts'
 import { idOf, keyOfChange, typeOf } from '../store/key.ts'
-import { typesIn } from '../store/replica.ts'
+import { isStored } from '../store/replica.ts'
 import { newestOf } from '../store/row.ts'
 import { correctedNow } from '../store/service-clock.ts'
 import type { Row, Version, Waiting } from '../store/store.ts'
@@ -107,7 +107,8 @@ async function pullAgain(
   const { older, cursor, epoch } = found
   // Up to here, everything that the service has is known; later changes come from devices that may not know ours.
   const base = Math.min(before, cursor)
-  const isLost = ({ id, version }: Row) => version !== null && (!found.ids.has(id) || older.has(id))
+  const isMissing = (id: string) => isStored(id, replica.meta) && (!found.ids.has(id) || older.has(id))
+  const isLost = ({ id, version }: Row) => version !== null && isMissing(id)
   const lost = [...replica.rows.values()].filter(isLost)
   const contents = lost.flatMap(({ id, version, waiting }) =>
     waiting.length === 0 && version?.bookmark ? [[id, version.bookmark] as const] : [],
@@ -204,8 +205,7 @@ function demandProgress({ has_more, last_sync_timestamp: cursor }: PullResponse,
 
 /** The keys of what the page has of the stored types. */
 function idsOf({ replica }: Connected, { changes }: PullResponse): string[] {
-  const types = typesIn(replica.meta)
-  return changes.flatMap((event) => (types.includes(event.entity_type) ? keyOfChange(event) : []))
+  return changes.map(keyOfChange).filter((key) => isStored(key, replica.meta))
 }
 
 /** The service still has the version: the maker of what waits had seen all that there is. */

@@ -5,7 +5,7 @@ import { paced } from '../../timing/paced.ts'
 import { applyEdit, sealOne } from '../edits/edit.ts'
 import type { Connected } from '../engine.ts'
 import { keyOfChange, nameOf } from '../store/key.ts'
-import { type Draft, type Replica, typesIn } from '../store/replica.ts'
+import { type Draft, isStored, type Replica } from '../store/replica.ts'
 import { isUnknownYet, ownIds, versionOf } from '../store/row.ts'
 import type { Meta, Row, Version } from '../store/store.ts'
 import { demandTimes } from './correct-clock.ts'
@@ -102,8 +102,7 @@ function checked({ userId, replica }: Connected, events: readonly SyncEvent[]): 
   const foreign = events.find((event) => event.user_id !== userId)
   if (foreign) throw new SignedOutError(true)
   for (const { timestamp } of events) demandTimes(timestamp)
-  const types = typesIn(replica.meta)
-  return events.filter(({ entity_type }) => types.includes(entity_type))
+  return events.filter((event) => isStored(keyOfChange(event), replica.meta))
 }
 
 /**

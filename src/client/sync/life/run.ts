@@ -1,6 +1,6 @@
 import type { EntityType, PlaintextBookmark } from '../../bookmark.ts'
 import { eraseKeys } from '../../crypto/keys.ts'
-import { SignedOutError, StoreBlockedError, StoreVersionError } from '../../errors.ts'
+import { SignedOutError, StorageFullError, StoreBlockedError, StoreVersionError } from '../../errors.ts'
 import { abortable, pause } from '../../timing/clock.ts'
 import { forgetMasterKey } from '../../vault/master-key.ts'
 import type { Turn } from '../edits/edit.ts'
@@ -36,7 +36,6 @@ export class Run {
   readonly #engine: Engine
   readonly #loadDeferred: LoadDeferred
   readonly #connect: (deferred: Deferred) => Transport
-  readonly #types: readonly EntityType[]
   readonly #ended = new AbortController()
   readonly #stopped = new AbortController()
   /** Resolves once the edits under way have ended, and what else must end before a sign-out. */
@@ -53,13 +52,7 @@ export class Run {
   /** Null: this tab is not started; false: it is waiting while another tab leads. */
   #isLeader: boolean | null = null
 
-  constructor(
-    engine: Engine,
-    loadDeferred: LoadDeferred,
-    connect: (deferred: Deferred) => Transport,
-    types: readonly EntityType[],
-  ) {
-    this.#types = types
+  constructor(engine: Engine, loadDeferred: LoadDeferred, connect: (deferred: Deferred) => Transport) {
     this.#engine = engine
     this.#loadDeferred = loadDeferred
     this.#connect = connect
@@ -244,7 +237,10 @@ export class Run {
     if (!this.#isListening) tabs.listen((message) => this.#hear(message))
     this.#isListening = true
     await this.#read()
-    await this.#engine.replica.takeTypes(this.#types)
+    await this.#engine.replica.takeTypes().catch((error) => {
+      // The stored rows can be shown and removed even if there is no room.
+      if (!(error instanceof StorageFullError)) throw error
+    })
     followNetwork(this.#engine, this.#ended.signal)
     tabs.post({ type: 'hello' })
   }

@@ -14,6 +14,8 @@ type Origin = SyncEvents['change']['origin']
 
 interface Parts {
   userId: string
+  /** The entity types that the app wants. */
+  types: readonly EntityType[]
   store: Store
   tabs: Tabs
   emitter: Emitter
@@ -50,6 +52,7 @@ export class Replica {
   meta: Readonly<Meta>
   readonly #parts: Parts
   readonly #closed = new AbortController()
+  #hasTypes = false
   /** True once the store has held anything. If it then holds nothing, or is of another generation, the browser has emptied it. */
   #wasStored = false
 
@@ -149,21 +152,29 @@ export class Replica {
 
   /**
    * Stores these types from now on: everything is pulled of those that are added, and the rows of others are removed. A type
-   * stays until its edits are confirmed.
+   * stays until its edits are confirmed. Does nothing once that was stored: another tab may want others.
    */
-  async takeTypes(wanted: readonly EntityType[]): Promise<void> {
+  async takeTypes(): Promise<void> {
+    const { types: wanted } = this.#parts
     const remaining = () => new Set([...wanted, ...[...this.waiting].map(typeOf)])
-    if (isEqual(typesIn(this.meta), inOrder(remaining()))) return
-    const strays = () => [...this.rows.keys()].filter((key) => !remaining().has(typeOf(key)))
-    await this.commit(strays, 'remote', (draft) => {
+    this.#hasTypes ||= isEqual(typesIn(this.meta), inOrder(remaining()))
+    if (this.#hasTypes) return
+    // Rows of an added type may be left from before, and were not kept up to date.
+    const strays = () => {
+      const kept = [...remaining()].filter((type) => typesIn(this.meta).includes(type))
+      return [...this.rows.keys()].filter((key) => !kept.includes(typeOf(key)) && !this.waiting.has(key))
+    }
+    // The tab that leads is to hear of it.
+    await this.commit(strays, 'local', (draft) => {
       for (const key of strays()) draft.set(blankRow(key))
       const types = inOrder(remaining())
       const { added, cursor } = draft.meta
       const isPulled = (type: EntityType) => typesIn(draft.meta).includes(type) && !added?.types.includes(type)
       const missing = cursor > 0 ? types.filter((type) => !isPulled(type)) : []
       const since = missing.every((type) => added?.types.includes(type)) ? (added?.since ?? 0) : 0
-      draft.setMeta({ types, added: missing.length > 0 ? { types: missing, since } : undefined })
+      draft.setMeta({ types, digest: undefined, added: missing.length > 0 ? { types: missing, since } : undefined })
     })
+    this.#hasTypes = true
   }
 
   /** Clears this copy in memory; the store stays as it is. */
@@ -332,6 +343,10 @@ function inOrder(types: ReadonlySet<EntityType>): EntityType[] {
 /** The entity types that are stored. */
 export function typesIn({ types = ['bookmark'] }: Readonly<Meta>): readonly EntityType[] {
   return types
+}
+
+export function isStored(key: string, meta: Readonly<Meta>): boolean {
+  return typesIn(meta).includes(typeOf(key))
 }
 
 function keep(set: Set<string>, id: string, isIn: boolean): void {

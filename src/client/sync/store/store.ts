@@ -126,7 +126,7 @@ export interface Meta {
    * When the store was last compared with the service (Unix ms, this device's time); how much more the service's digest covers
    * than this device stores; and for which digest everything was pulled in vain.
    */
-  digest?: { checkedAt: number; gap: string; mended?: string | undefined }
+  digest?: { checkedAt: number; gap: string; mended?: string | undefined } | undefined
   /** Once keys were rotated: what ciphertexts under the newest key begin with. */
   key?: string
   /** The same of all keys before it: nothing is sent under them, even if the service offers an old keyring again. */
