@@ -11,7 +11,7 @@ const results = fileURLToPath(new URL('../dist/bench/', import.meta.url))
 
 const bench = command(
   'bench',
-  'Measures how fast the service is on this machine, beside the limit of what it is made of.',
+  'Measures how fast the service is on this machine, next to the limit of its parts.',
   'docs/operating/sizing.md has the figures of one machine.',
 )
   // Otherwise it would take the options of its commands.
@@ -37,11 +37,11 @@ bench
   .action(async () => (await import('./page.ts')).measurePage())
 bench
   .command('pulses')
-  .description('what notices of 60 instances cost, over LISTEN and NOTIFY and over NATS')
+  .description('the cost of notifications between 60 instances, over LISTEN and NOTIFY and over NATS')
   .action(async () => (await import('./pulses.ts')).measureNotices())
 bench
   .command('hostile')
-  .description('what a second user feels while somebody attacks the service')
+  .description('the effect on a second user while somebody attacks the service')
   .argument('[row...]', 'plays these rows only')
   .option('--postgres', 'on a Postgres that is started for it, instead of SQLite')
   .action(async (named: string[], { postgres = false }: { postgres?: boolean }) => {

@@ -29,11 +29,11 @@ const beside: Step = ['node', 'node_modules/typescript-7/bin/tsc', '-b', 'tsconf
 await run(
   command(
     'check',
-    'Checks everything that needs no run: style, types, imports, the contract, generated/, what is unused, the sizes.',
+    'Checks everything that needs no run: style, types, imports, the contract, generated/, unused code, texts, sizes.',
     [
-      'It ends at the first of these that finds something, with its status:',
+      'It ends at the first step that finds something, with the status of that step:',
       ...[...steps, beside].map((step) => `  ${step.join(' ')}`),
-      'The last one runs beside the others.',
+      'The last one runs in parallel.',
     ].join('\n'),
   ).action(async () => {
     const last = start(beside, 'pipe')

@@ -12,7 +12,7 @@ await run(
   command(
     'conform',
     "Starts the service and runs all phases of schemathesis on openapi.yaml, signed out, as a user and as another user. Then it looks for the first user's data in the responses to the others.",
-    'With --clients it generates clients in other languages instead, builds them, and lets each live through the story of scripts/conform/stories/README.md.',
+    'With --clients it generates clients in other languages instead, builds them, and runs the story of scripts/conform/stories/README.md with each.',
   )
     .argument('[tool...]', 'with --clients: only the clients of these tools')
     .option('--clients', 'tries generated clients')

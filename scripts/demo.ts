@@ -4,8 +4,8 @@ import { command, existingFile, run, UsageError } from '../src/service/terminal/
 await run(
   command(
     'demo',
-    'Plays the whole story of a person with two devices, over real HTTP and WebSocket, and exits with 1 at the first difference.',
-    'BASE_URL names a running service with the development provider; without it the demo starts its own on a temporary folder.',
+    'Plays the story of a person with two devices, over real HTTP and WebSocket. Exits with 1 at the first difference.',
+    'BASE_URL names a running service with the development provider. Without it, the demo starts its own in a temporary folder.',
   )
     .argument('<file.htm>', "a browser's bookmark file; test/fixtures/bookmarks/ has some", existingFile)
     .argument('[copy.htm]', 'where to write the one that is made from the export')

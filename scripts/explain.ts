@@ -12,8 +12,8 @@ await run(
     ].join('\n'),
   )
     .argument('[operationId...]', 'operations of openapi.yaml')
-    .option('--postgres', 'on a Postgres that is started for it, instead of SQLite')
-    .option('--all', 'a table of all operations')
+    .option('--postgres', 'uses a Postgres that it starts itself, instead of SQLite')
+    .option('--all', 'prints a table of all operations')
     .action(async (named: string[], { postgres = false, all = false }: { postgres?: boolean; all?: boolean }) => {
       const unknown = named.find((name) => !Object.hasOwn(operations, name))
       if (unknown)

@@ -6,7 +6,7 @@ await run(
   command(
     'minio',
     'Runs a MinIO with an empty bucket for trying the S3 store, until Ctrl-C.',
-    'The server is MINIO_BIN, or in PATH, or is built with Go once.',
+    'It uses MINIO_BIN, or the minio in PATH, or builds one with Go once.',
   ).action(serve),
 )
 

@@ -6,10 +6,10 @@ await run(
   command(
     'picture',
     "Writes the pictures of docs/assets, from the running web page: one person's bookmarks on two devices, on a phone, and in a browser.",
-    'Then those of all views and dialogs of the page, in four widths, light and dark, into dist/pictures/, which is for looking only.',
+    'Then writes those of all views and dialogs of the page, in four widths, light and dark, into dist/pictures/, to look at.',
   )
     .option('--store', 'writes the pictures of the browser extension for its stores into dist/store/ instead')
-    .option('--views [LANGUAGE]', 'writes those in dist/pictures/ alone, of the page in this language (en)')
+    .option('--views [LANGUAGE]', 'writes only those in dist/pictures/, of the page in this language (en)')
     .action(async ({ store, views }: { store?: true; views?: true | string }) => {
       if (store) {
         const { drawStore } = await import('./picture/store.ts')

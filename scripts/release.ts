@@ -6,8 +6,8 @@ import { agreed } from './release/agreement.ts'
 await run(
   command(
     'release',
-    'Writes dist/release/: what people install, from a clean checkout, byte for byte the same each time.',
-    'It needs tar, gzip and dpkg-deb, and loads Node for both platforms by npm. docs/releasing.md tells what comes after it.',
+    'Writes the release to dist/release/, from a clean checkout, byte for byte the same each time.',
+    'It needs tar, gzip and dpkg-deb, and downloads Node for both platforms from npm. docs/releasing.md describes the next steps.',
   )
     .option(
       '--check',

@@ -4,8 +4,8 @@ import { command, run } from '../src/service/terminal/command.ts'
 await run(
   command(
     'review',
-    'Reports which version the changes of the contract require and what they mean for its clients.',
-    'It compares the contracts in this folder with those of a commit, and exits with 1 if there is a breaking change without a major version, or if generated/ is stale.',
+    'Reports which version the changes of the contract require, and what they mean for its clients.',
+    'It compares the contracts in this folder with those of a commit. Exits with 1 if a breaking change comes without a major version, or if generated/ is stale.',
   )
     .option(
       '--base <commit>',

@@ -8,8 +8,8 @@ const file = new URL('../size-budget.json', import.meta.url)
 await run(
   command(
     'size',
-    'Compares what an app loads of the client package with size-budget.json.',
-    'The exit status is 1 if it is over a budget.',
+    'Compares the bytes that an app loads of the client package with size-budget.json.',
+    'The exit status is 1 if a budget is exceeded.',
   ).action(async () => {
     const { limitOf, sizeOf } = await import('./package/size-of.ts')
     const budgets = JSON.parse(await readFile(file, 'utf8')) as Budget[]

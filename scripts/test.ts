@@ -5,11 +5,11 @@ import { planTests } from './test/plan.ts'
 await run(
   command(
     'test',
-    'Runs all tests in a few parallel processes, on SQLite and on a Postgres that is started for them.',
+    'Runs all tests in a few parallel processes, on SQLite and on a Postgres that it starts itself.',
     'tap counts the results and writes its output to .tap/tests.tap. What this machine lacks is named as NOT TESTED.',
   )
     .argument('[file...]', 'runs these test files only')
-    .option('--deep', 'large numbers: 1,000 random walks, 50 times kill -9, an export of 1 GB')
+    .option('--deep', 'uses large numbers: 1,000 random walks, 50 times kill -9, an export of 1 GB')
     .action(async (files: string[], { deep }: { deep?: true }) => {
       const depth = deep ? 'deep' : 'quick'
       const plan = await planTests(files, depth)

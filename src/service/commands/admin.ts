@@ -85,7 +85,7 @@ adminCommand
   })
 adminCommand
   .command('recount')
-  .description('counts anew what each user stores, and mends their counters')
+  .description('counts again what each user stores, and corrects their counters')
   .action(() => withDatabase(recountAll))
 adminCommand
   .command('check')
@@ -95,7 +95,7 @@ adminCommand
   .action(() => withDatabase(checkAll))
 adminCommand
   .command('accept-clock')
-  .description('lets what has expired be erased, although the clock has jumped: look at it before')
+  .description('accepts a clock that has jumped, so that expired data is erased: check the clock first')
   .action(() =>
     withDatabase(async (database) => {
       const fault = await findClockFault(database)

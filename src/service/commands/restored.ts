@@ -7,8 +7,8 @@ import { operatorCommand } from '../terminal/command.ts'
 
 export const restoredCommand = operatorCommand(
   'restored',
-  'Lets devices send again what the database has lost by going back in time.',
-  'To be run after a backup was recovered, or a failover that lost changes, and before a service starts on the database. A copy that the command backup made does not need it: its first start does the same.',
+  'Makes devices send again what a recovered database has lost.',
+  'Run it after you have recovered a backup, or after a failover that lost changes, before a service starts on the database. A copy by the command backup does not need it: its first start does the same.',
 ).action(beginNewEpoch)
 
 /** A database that was recovered has a schema. Without one, the backup went to another database than the one named here. */
