@@ -1,6 +1,6 @@
 /** A database that is gone, or another one: the service neither begins anew by itself nor removes the backups of the lost one. */
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openShelf } from '../../src/service/backup/schedule.ts'
@@ -50,7 +50,7 @@ async function refusal(t: Test, env: Record<string, string>): Promise<string> {
 }
 
 const refused =
-  /^(\{.*"msg":")?DATABASE_URL: there is no database in \S+bookmarks\.db, while BACKUP_TO \(\S+\) has 1 backups\. .*if all are of one database: .*restore.* latest; .*--list shows them\. .*migrate/m
+  /^(\{.*"msg":")?DATABASE_URL: there is no database in \S+bookmarks\.db, while BACKUP_TO \(\S+\) has 1 backups\. .*if all are of one database: .*restore.* latest; .*--list shows those in BACKUP_TO\. .*migrate/m
 
 t.test('A start makes no new database where BACKUP_TO has backups, and names both ways on', async (t) => {
   const { home, dataDir, ada, env } = await prepare(t, {})
@@ -72,14 +72,21 @@ t.test('A start makes no new database where BACKUP_TO has backups, and names bot
   t.match((await pullAll(recovered.as(ada))).changes, [{ entity_id: 'saved' }])
 })
 
-t.test('Without backups, or without BACKUP_EVERY, a start makes its database', async (t) => {
-  const { env } = await prepare(t, {})
-  const [first, second] = [await folder(t), await folder(t)]
-  const { BACKUP_EVERY, ...unscheduled } = env
-  t.equal((await (await buildApp(t, unscheduled, { dataDir: first })).call('GET', '/api/v1/health')).status, 200)
-  const empty = await buildApp(t, { ...env, BACKUP_TO: join(second, 'none') }, { dataDir: second })
-  t.equal((await empty.call('GET', '/api/v1/health')).status, 200)
-})
+t.test(
+  'The same without BACKUP_EVERY, and with backups of DATA_DIR; without any, a start makes its database',
+  async (t) => {
+    const { env } = await prepare(t, {})
+    const [first, second] = [await folder(t), await folder(t)]
+    const { BACKUP_EVERY, ...unscheduled } = env
+    t.match(await refusal(t, { ...unscheduled, DATA_DIR: first }), refused)
+    await cp(env.BACKUP_TO, join(first, 'backups'), { recursive: true })
+    const elsewhere = { ...unscheduled, BACKUP_TO: join(second, 'none') }
+    const inData = new RegExp(`while ${first}/backups has 1 backups\\. .* ${first}/backups; `)
+    t.match(await refusal(t, { ...elsewhere, DATA_DIR: first }), inData)
+    const empty = await buildApp(t, { ...env, BACKUP_TO: join(second, 'none') }, { dataDir: second })
+    t.equal((await empty.call('GET', '/api/v1/health')).status, 200)
+  },
+)
 
 t.test('A start makes no new database where the bucket has backups', async (t) => {
   const minio = await sharedMinio(t)

@@ -61,20 +61,30 @@ export function openShelf(config: Config, secretKeys: Uint8Array[]): Shelf {
 }
 
 /** A start must not make a new database where there are backups of one: its disk is not mounted, or a variable is wrong. */
-export async function demandDatabase({ databaseUrl, backup, s3 }: Config): Promise<void> {
-  const file = sqliteFile(databaseUrl)
-  if (backup.everyMs === undefined || file === undefined) return
+export async function demandDatabase(config: Config): Promise<void> {
+  const file = sqliteFile(config.databaseUrl)
+  if (file === undefined) return
   const path = resolve(file)
   if (!(await isNew(path))) return
+  const found = await findBackups(config)
+  if (found === undefined) return
+  throw new ConfigError(
+    `DATABASE_URL: there is no database in ${path}, while ${found.place} has ${found.count} backups. ` +
+      'Is its disk mounted, are DATA_DIR and DATABASE_URL right? ' +
+      `To recover the newest backup, if all are of one database: ${commandLine('restore', found.restore)}; ${commandLine('restore', '--list')} ` +
+      `shows those in BACKUP_TO. To begin anew, without one: ${commandLine('migrate')}`,
+  )
+}
+
+/** Also without a schedule: BACKUP_TO may have been set for a recovery, or those of DATA_DIR made before it was set. */
+async function findBackups({ backup, s3, dataDir }: Config) {
   const inBucket = backup.inBucket && s3 ? s3 : undefined
   const { length } = inBucket ? await bucketBackups(inBucket) : await listBackups(backup.dir)
-  if (length === 0) return
-  throw new ConfigError(
-    `DATABASE_URL: there is no database in ${path}, while BACKUP_TO (${inBucket?.bucket ?? resolve(backup.dir)}) has ${length} ` +
-      'backups. Is its disk mounted, are DATA_DIR and DATABASE_URL right? ' +
-      `To recover the newest backup, if all are of one database: ${commandLine('restore', 'latest')}; ${commandLine('restore', '--list')} ` +
-      `shows them. To begin anew, without one: ${commandLine('migrate')}`,
-  )
+  const place = `BACKUP_TO (${inBucket?.bucket ?? resolve(backup.dir)})`
+  if (length > 0) return { place, count: length, restore: 'latest' }
+  const folder = resolve(dataDir, 'backups')
+  const { length: count } = await listBackups(folder)
+  return count > 0 ? { place: folder, count, restore: folder } : undefined
 }
 
 /** One that cannot be read is no new one: the start says why. */
