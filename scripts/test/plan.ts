@@ -27,7 +27,7 @@ const onPostgres = [
   'test/postgres/*',
   'test/sync/*',
   'test/realtime/{broadcast,closing}.test.ts',
-  'test/commands/{admin-accounts,moving-users,restored}.test.ts',
+  'test/commands/{admin-accounts,moving-users,one-account,restored}.test.ts',
   'test/auth/{access,attempts,in-flight,login-limits,named-user,refresh,sessions,sign-out,two-users,recent-sign-in}.test.ts',
   'test/db/{migrations,statements,wrong-clock}.test.ts',
   'test/operations/{exports-instances,exports-removed,keyrings,pairings,whole-account}.test.ts',

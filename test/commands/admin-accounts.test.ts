@@ -101,14 +101,18 @@ t.test('npm run admin lists users, and disables, enables and deletes one, beside
   const back = await browser.call('POST', `${keyrings}/${earlier.id}/restore`)
   t.same(back.body, { keyring: keyringOf('1'), revision: 3 }, 'a keyring that was replaced before comes back')
 
-  t.match(await run(removeUser, user_id), [/: deleted; the service erases what is stored/])
+  const remove = (options: { yes?: true }) => run((database, id) => removeUser(database, id, options), user_id)
+  await t.rejects(remove({}), /nothing was deleted: --yes deletes this account/)
+  t.match(log()[0]?.args[0], new RegExp(`^${user_id}  ${JSON.stringify(email)}  \\d+ bytes, 1 records, last seen 2`))
+  t.equal((await browser.call('GET', '/api/v1/bookmarks')).status, 200)
+  t.match(await remove({ yes: true }), [/./, /^deleted; until .* npm run admin -- undelete .* brings it back$/])
   t.equal((await browser.call('GET', '/api/v1/bookmarks')).status, 401)
   t.equal((await list()).at(-1), '1 users, 0 bytes')
-  setClock(Date.now() + 11 * 60_000)
+  setClock(Date.now() + 86_400_000)
   await sweepAccounts(context)
   const left = context.database.db.selectFrom('users').select('id')
   t.same(await left.execute(), [{ id: bob.userId }])
-  await t.rejects(run(removeUser, user_id), {
+  await t.rejects(remove({ yes: true }), {
     message: `no user has the id ${user_id}; npm run admin -- users lists all`,
   })
 })

@@ -38,9 +38,9 @@ const scripts: Record<string, Script> = {
   },
   backup: { names: ['folder'], wrong: { '': missing } },
   admin: {
-    names: ['users', 'disable <user-id>', 'enable <user-id>', 'delete <user-id>', 'move-issuer', 'recount'],
+    names: ['users', 'disable <user-id>', 'enable <user-id>', 'undelete', 'export <user-id>', 'move-issuer', 'recount'],
     wrong: {
-      '': /no command: one of users, sessions, quota, disable, enable, delete, move-issuer, recount/,
+      '': /no command: one of users, sessions, quota, disable, enable, delete, undelete, export, restore, move-issuer, /,
       destroy: /there is no command destroy: one of users/,
     },
   },

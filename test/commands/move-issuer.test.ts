@@ -244,7 +244,7 @@ t.test('If all users of before are disabled or deleted, a new provider begins wi
   t.equal((await change.signIn('eve')).location, unmoved)
   await app.context.database.db.updateTable('users').set({ disabled_at: 1 }).where('id', '=', ada.userId).execute()
   t.equal((await bob.browser.call('GET', '/api/v1/bookmarks')).status, 200)
-  await startCommand(t, 'admin', ['delete', bob.userId], {
+  await startCommand(t, 'admin', ['delete', bob.userId, '--yes'], {
     DATA_DIR: change.dataDir,
     DATABASE_URL: await databaseUrl(change.dataDir),
   }).result

@@ -101,6 +101,14 @@ t.test('Root begins no data in production where no folder tells whose it is', on
       t.match(stderr, `DATA_DIR: what root makes in ${place}, the service could not use.`)
       t.match(stderr, `install -d -m 0700 -o USER '${place}'`)
     }
+    for (const [name = '', ...words] of [
+      ['restore'],
+      ['restore', '--list', 'latest'],
+      ['admin'],
+      ['move'],
+      ['move', 'mysql://a'],
+    ])
+      t.match(await runCommand(t, name, words, of(place)), { code: 2 }, 'a wrong call comes first')
     const { code, stderr } = await runCommand(t, 'migrate', [], of(empty, join(place, 'b.db')))
     t.match([code, stderr], [1, /^DATABASE_URL: what root makes in /])
     const looked = await runCommand(t, 'doctor', ['--json'], { ...of(place), PORT: '0' })

@@ -90,7 +90,7 @@ t.test('A broken link, and a guide without a place in the order, stop the build'
   }
   await writeFile(join(copy, 'docs/limits.md'), '# Limits\n')
   const backups =
-    '# Backups\n\n## Copies\n\n[a](#copies) [b](../limits.md) [c](../../openapi.yaml#operation/pullChanges) [d](../../src/service/app.ts)\n\n## Postgres\n'
+    '# Backups\n\n## Copies\n\n[a](#copies) [b](../limits.md) [c](../../openapi.yaml#operation/pullChanges) [d](../../src/service/app.ts)\n\n## Postgres\n\n## One account\n'
   await writeFile(join(copy, 'docs/operating/backups.md'), backups)
   t.match(
     (await build())['docs/operating/backups.md'],

@@ -1,11 +1,28 @@
 import { quotas } from '../../../generated/limits.ts'
+import { dayMs } from '../../protocol/order.ts'
 import type { Beside } from '../db/beside.ts'
 import type { Trx } from '../db/engine/database.ts'
-import { beginDeletion } from '../db/tables/deletions.ts'
+import { pages } from '../db/engine/query.ts'
+import {
+  beginUndoableDeletion,
+  type Deletion,
+  findDeletion,
+  listDeletions,
+  type Person,
+} from '../db/tables/deletions.ts'
 import { endLogin, listLogins } from '../db/tables/logins.ts'
-import { disableAccount, enableAccount, findCounters, isAccount, listAccounts, setQuota } from '../db/tables/users.ts'
+import {
+  type AccountSummary,
+  disableAccount,
+  enableAccount,
+  findAccountSummary,
+  findCounters,
+  listAccounts,
+  setQuota,
+} from '../db/tables/users.ts'
 import { maxBytesOf, usedBytes } from '../sync/usage.ts'
 import { commandLine, UsageError } from '../terminal/command.ts'
+import { undelete } from '../upkeep/bring-back.ts'
 
 interface Listing {
   /** The beginning of the id, or a part of the e-mail address, in any case. */
@@ -104,11 +121,37 @@ export const disableUser = forOne((trx, id) => disableAccount(trx, id, Date.now(
 
 export const enableUser = forOne(enableAccount, 'can sign in again')
 
-/** The service erases the rest, because it knows the object store and when it is idle. */
-export const removeUser = forOne(
-  (trx, id) => beginDeletion(trx, id, Date.now()),
-  'deleted; the service erases what is stored within the hour, or at its next start',
-)
+/** How long an operator's deletion can be undone. */
+const undoableMs = dayMs
+
+/** The service erases what is stored, because it knows the object store and when it is idle. */
+export async function removeUser({ db, write }: Beside, id: string, { yes }: { yes?: true }): Promise<void> {
+  const { email, last_seen, ...stored } = await demandAccount(db, id)
+  const seen = timeOf(last_seen) ?? 'never'
+  const records = `${usedBytes(stored)} bytes, ${stored.stored_records} records`
+  console.log(`${id}  ${JSON.stringify(email)}  ${records}, last seen ${seen}`)
+  if (!yes) throw new Error('nothing was deleted: --yes deletes this account')
+  const now = Date.now()
+  await write((trx) => beginUndoableDeletion(trx, id, now, now + undoableMs), id)
+  console.log(`deleted; until ${timeOf(now + undoableMs)}, ${commandLine('admin', `undelete ${id}`)} brings it back`)
+}
+
+/** Brings an account back that an operator has deleted; without an id, lists those. */
+export async function undeleteUser({ db, write }: Beside, id?: string): Promise<void> {
+  if (id === undefined) return listDeleted(db)
+  await write((trx) => undelete(trx, id, Date.now()), id)
+  console.log(`${id}: is back; the person has to sign in again`)
+}
+
+async function listDeleted(db: Beside['db']): Promise<void> {
+  const next = (last?: Deletion) => listDeletions(db, last?.user_id ?? '', 100)
+  for await (const page of pages(next))
+    for (const { user_id, erase_at, person } of page)
+      if (person !== null) {
+        const { email }: Person['profile'] = JSON.parse(person).profile
+        console.log(`${user_id}  ${JSON.stringify(email)}  can be brought back until ${timeOf(erase_at)}`)
+      }
+}
 
 function forOne(work: (trx: Trx, id: string) => Promise<unknown>, done: string) {
   return async ({ db, write }: Beside, id: string): Promise<void> => {
@@ -118,7 +161,12 @@ function forOne(work: (trx: Trx, id: string) => Promise<unknown>, done: string) 
   }
 }
 
-async function demandAccount(db: Beside['db'], id: string): Promise<void> {
-  if (await isAccount(db, id)) return
-  throw new Error(`no user has the id ${id}; ${commandLine('admin', 'users')} lists all`)
+export async function demandAccount(db: Beside['db'], id: string): Promise<AccountSummary> {
+  const account = await findAccountSummary(db, id)
+  if (account) return account
+  const deletion = await findDeletion(db, id)
+  if (!deletion) throw new Error(`no user has the id ${id}; ${commandLine('admin', 'users')} lists all`)
+  if (deletion.person === null) throw new Error(`${id} was deleted, and is being erased`)
+  const back = `until ${timeOf(deletion.erase_at)}, ${commandLine('admin', `undelete ${id}`)} brings it back`
+  throw new Error(`${id} was deleted; ${back}`)
 }

@@ -11,8 +11,19 @@ import { withProgress } from '../terminal/progress.ts'
 import { checkFile, checkUsers } from '../upkeep/check.ts'
 import { recount } from '../upkeep/recount.ts'
 import { deviceDays } from '../upkeep/rows.ts'
-import { disableUser, enableUser, endSessionOf, listSessions, listUsers, quotaOf, removeUser } from './accounts.ts'
+import {
+  disableUser,
+  enableUser,
+  endSessionOf,
+  listSessions,
+  listUsers,
+  quotaOf,
+  removeUser,
+  undeleteUser,
+} from './accounts.ts'
+import { exportUser } from './export-user.ts'
 import { moveIssuer } from './move-issuer.ts'
+import { restoreUser } from './restore-user.ts'
 
 const asJson = ['--json', 'one JSON object a line, for programs'] as const
 const userId = ['<user-id>', 'as `users` lists it'] as const
@@ -23,10 +34,14 @@ export const adminCommand = operatorCommand(
 )
   .usage('<command>')
   .argument('[command]')
-  .action((name?: string) => {
+  // A wrong call is said before `ebs` looks at whose the data is.
+  .hook('preAction', (_, called) => {
+    if (called !== adminCommand) return
+    const [name] = called.args
     const names = adminCommand.commands.map((each) => each.name()).join(', ')
     throw new UsageError(`${name === undefined ? 'no command' : `there is no command ${name}`}: one of ${names}`)
   })
+  .action(() => {})
 adminCommand
   .command('users')
   .description("lists each user's id, e-mail address, bytes, records and when they were last seen")
@@ -56,13 +71,37 @@ adminCommand
 for (const [name, does, work] of [
   ['disable', 'signs a user out everywhere, and lets nobody sign in as this user until `enable`', disableUser],
   ['enable', 'lets the user sign in again', enableUser],
-  ['delete', 'deletes the account, as its user can; the service erases what is stored', removeUser],
 ] as const)
   adminCommand
     .command(name)
     .description(does)
     .argument(...userId)
     .action((id: string) => withDatabase((database) => work(database, id)))
+adminCommand
+  .command('delete')
+  .description('shows an account and, with --yes, deletes it; the service erases what is stored a day later')
+  .argument(...userId)
+  .option('--yes', 'deletes it')
+  .action((id: string, options: { yes?: true }) => withDatabase((database) => removeUser(database, id, options)))
+adminCommand
+  .command('undelete')
+  .description('brings an account back that `delete` has deleted in the last day; without an id, lists those')
+  .argument('[user-id]')
+  .action((id?: string) => withDatabase((database) => undeleteUser(database, id)))
+adminCommand
+  .command('export')
+  .description('writes all that is stored about a user, a JSON object for each row, but no tokens and keys')
+  .argument(...userId)
+  .action((id: string) => withDatabase((database) => exportUser(database, id)))
+adminCommand
+  .command('restore')
+  .description('brings back a user who was erased, from a backup, and touches no other user')
+  .argument(...userId)
+  .argument(
+    '<backup>',
+    'its folder; for Postgres, a file with the DATABASE_URL of a database into which the dump was loaded',
+  )
+  .action((id: string, backup: string) => withDatabase((database) => restoreUser(database, id, backup)))
 adminCommand
   .command('move-issuer')
   .description("lets the users of one provider's issuer sign in at another's, with all that they have")

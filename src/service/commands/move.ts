@@ -17,14 +17,17 @@ export const moveCommand = operatorCommand(
   )
   // Read at once, by root: the service's user may not be able to.
   .option('--to-file <file>', 'a file that has it', (path) => readFileSync(existingFile(path), 'utf8').trim())
-  .action(async (argument: string | undefined, { toFile }: { toFile?: string }) => {
-    const given = argument ?? toFile
-    if (!given || (argument !== undefined && toFile !== undefined))
-      throw new UsageError('name one database to move to, by its DATABASE_URL or by --to-file')
-    await move(readConfig(process.env), parse(given))
-  })
+  .hook('preAction', ({ args: [argument] }, called) => void targetOf(argument, called.opts()))
+  .action((argument: string | undefined, options: Target) => move(readConfig(process.env), targetOf(argument, options)))
 
-function parse(url: string): string {
+interface Target {
+  toFile?: string
+}
+
+function targetOf(argument: string | undefined, { toFile }: Target): string {
+  const url = argument ?? toFile
+  if (!url || (argument !== undefined && toFile !== undefined))
+    throw new UsageError('name one database to move to, by its DATABASE_URL or by --to-file')
   try {
     return databaseUrl({ DATABASE_URL: url }, '')
   } catch (error) {

@@ -41,11 +41,15 @@ export const restoreCommand = operatorCommand(
     '--list',
     'only lists the backups in BACKUP_TO: their time, their size, whether SECRET_KEY opens them, and which are of another database',
   )
-  .action(async (backup: string | undefined, { check, list }: { check?: true; list?: true }) => {
-    const config = readConfig(process.env)
+  // Before `ebs` looks at whose the data is: a wrong call is the first thing to say.
+  .hook('preAction', ({ args: [backup] }, called) => {
+    const { check, list } = called.opts<{ check?: true; list?: true }>()
     if (list && (check || backup !== undefined)) throw new UsageError('--list stands alone')
     if (!list && !check && backup === undefined)
       throw new UsageError(`name a backup, or latest; ${commandLine('restore', '--list')} shows them`)
+  })
+  .action(async (backup: string | undefined, { check, list }: { check?: true; list?: true }) => {
+    const config = readConfig(process.env)
     if (sqliteFile(config.databaseUrl) === undefined) throw postgresAdvice()
     if (list) return listAll(config)
     return check ? tryOut(config, backup ?? 'latest') : recover(config, backup as string)

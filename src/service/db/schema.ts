@@ -33,6 +33,8 @@ export interface Schema {
     stored_versions: Generated<number>
     /** The contract's `digest`. */
     digest: Generated<string>
+    /** The user's epoch since this account alone went back to a backup; null for everybody's. */
+    own_epoch: Generated<string | null>
     created_at: number
     /** Since when the operator lets nobody sign in as this user; null if anybody may. */
     disabled_at: Generated<number | null>
@@ -55,6 +57,10 @@ export interface Schema {
   deletions: {
     user_id: string
     deleted_at: number
+    /** Until then, nothing is erased. */
+    erase_at: Generated<number>
+    /** Who the user was, as JSON, as long as the deletion can be undone (db/tables/deletions.ts). */
+    person: Generated<string | null>
   }
   logins: {
     id: string

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Database } from '../db/engine/database.ts'
 import { pages } from '../db/engine/query.ts'
-import { type Deletion, deleteRows, deleteUser, listDeletions } from '../db/tables/deletions.ts'
+import { beginErasure, type Deletion, deleteRows, deleteUser, listDeletions } from '../db/tables/deletions.ts'
 import { listAllExports } from '../db/tables/exports.ts'
 import { removeExport } from '../exports/remove.ts'
 import type { ObjectStore } from '../objects/store.ts'
@@ -49,15 +49,12 @@ async function sweepAccounts(parts: ErasureParts, stop: AbortSignal): Promise<nu
   let [total, failed] = [0, 0]
   const next = (last?: Deletion) => listDeletions(database.db, last?.user_id ?? '', accountsAtOnce)
   for await (const page of pages(next)) {
-    for (const { user_id, deleted_at } of page) {
-      const hasFailed = !(await tryErasing(parts, user_id, stop))
+    for (const { user_id, deleted_at, erase_at } of page) {
+      const outcome = erase_at > clock() ? 'undone' : await tryErasing(parts, user_id, stop)
       if (stop.aborted) return total
-      if (hasFailed) {
-        failed++
-        continue
-      }
-      const isErased = (await listAllExports(database.db, user_id)).length === 0
-      if (!isErased || deleted_at > clock() - lingerMs) continue
+      if (outcome === 'failed') failed++
+      if (outcome !== 'erased' || deleted_at > clock() - lingerMs) continue
+      if ((await listAllExports(database.db, user_id)).length > 0) continue
       await database.write((trx) => deleteUser(trx, user_id), user_id)
       total++
     }
@@ -66,13 +63,15 @@ async function sweepAccounts(parts: ErasureParts, stop: AbortSignal): Promise<nu
   return total
 }
 
-async function tryErasing(parts: ErasureParts, userId: string, stop: AbortSignal): Promise<boolean> {
+/** `undone` if the account is not to be erased. */
+async function tryErasing(parts: ErasureParts, userId: string, stop: AbortSignal) {
   try {
+    if (!(await parts.database.write((trx) => beginErasure(trx, userId), userId))) return 'undone'
     await erase(parts, userId, stop)
-    return true
+    return 'erased'
   } catch (err) {
     parts.log.error({ err, user: userId }, 'a deleted account could not be erased, retrying within the hour')
-    return false
+    return 'failed'
   }
 }
 

@@ -72,7 +72,7 @@ function isRight({ was, is, digest, mended, miscounted }: Comparison): boolean {
   return digest === mended && miscounted === 0 && counters.every((name) => was[name] === is[name])
 }
 
-/** Undefined if the user is gone by now. */
+/** Undefined if the user is gone or deleted: while rows are erased, counters stay as they were. */
 async function compare(db: Db, userId: string): Promise<Comparison | undefined> {
   const seen = await counted.first(db, { userId })
   if (!seen) return undefined
@@ -132,7 +132,7 @@ const counted = query(
     cross join (
       select count(*) as miscounted from records where user_id = ${userId} and versions <> ${versionsOfRecord(userId)}
     ) as of_records
-    where users.id = ${userId}`,
+    where users.id = ${userId} and not exists (select 1 from deletions where deletions.user_id = users.id)`,
 )
 
 const recountedRecords = query(

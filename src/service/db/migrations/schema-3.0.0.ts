@@ -25,6 +25,7 @@ create table users (
   empty_tombstones bigint default 0 not null,
   empty_tombstones_after bigint default 0 not null,
   digest text default '${'0'.repeat(32)}' not null,
+  own_epoch text,
   max_bytes bigint,
   created_at bigint not null,
   disabled_at bigint,
@@ -51,7 +52,9 @@ create table providers (
 
 create table deletions (
   user_id text primary key references users on delete cascade,
-  deleted_at bigint not null
+  deleted_at bigint not null,
+  erase_at bigint default 0 not null,
+  person text
 );
 
 create table logins (

@@ -1,9 +1,10 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Database, Db, Trx } from '../engine/database.ts'
 import type { Schema } from '../schema.ts'
+import type { IdentityKey } from './identities.ts'
 import { type EndedLogin, endLogins, lockLogins } from './logins.ts'
 
-export type Deletion = Schema['deletions']
+export type Deletion = Selectable<Schema['deletions']>
 
 /** Rows of these refer to a user without a constraint, because a push would look the user up for each. */
 export const withoutReference = ['records', 'ciphertexts', 'versions'] as const
@@ -46,11 +47,61 @@ export async function beginDeletion(
   return endLogins(trx, userId, [...logins])
 }
 
+/** Who an account belongs to. */
+export interface Person {
+  profile: Pick<Schema['users'], (typeof profileColumns)[number]>
+  identities: IdentityKey[]
+}
+
+const profileColumns = ['issuer', 'subject', 'email', 'name', 'avatar_url', 'email_verified'] as const
+
+export async function findPerson(db: Db, id: string): Promise<Person | undefined> {
+  const profile = await db.selectFrom('users').select(profileColumns).where('id', '=', id).executeTakeFirst()
+  const identities = db.selectFrom('identities').select(['issuer', 'subject']).where('user_id', '=', id)
+  return profile && { profile, identities: await identities.execute() }
+}
+
+/** Deletes an account so that `undoDeletion` can bring it back until `eraseAt`, when it is erased. */
+export async function beginUndoableDeletion(trx: Trx, userId: string, now: number, eraseAt: number): Promise<void> {
+  const user = await trx.selectFrom('users').select('export_key_sealed').where('id', '=', userId).executeTakeFirst()
+  const person = await findPerson(trx, userId)
+  await beginDeletion(trx, userId, now)
+  await trx
+    .updateTable('users')
+    .set({ ...user })
+    .where('id', '=', userId)
+    .execute()
+  const set = { erase_at: eraseAt, person: JSON.stringify(person) }
+  await trx.updateTable('deletions').set(set).where('user_id', '=', userId).execute()
+}
+
+/** Makes the deletion final. Returns false if it has been undone. */
+export async function beginErasure(trx: Trx, userId: string): Promise<boolean> {
+  const deletion = trx.updateTable('deletions').set({ person: null }).where('user_id', '=', userId)
+  if (!(await deletion.returning('user_id').executeTakeFirst())) return false
+  await trx.updateTable('users').set({ export_key_sealed: '' }).where('id', '=', userId).execute()
+  return true
+}
+
+/** Gives a deleted account its profile back. The identities are the caller's to give. Undefined if it is too late. */
+export async function undoDeletion(trx: Trx, userId: string): Promise<Person | undefined> {
+  const deletion = trx.deleteFrom('deletions').where('user_id', '=', userId).where('person', 'is not', null)
+  const found = await deletion.returning('person').executeTakeFirst()
+  if (!found) return undefined
+  const person: Person = JSON.parse(found.person ?? '')
+  await trx.updateTable('users').set(person.profile).where('id', '=', userId).execute()
+  return person
+}
+
+export async function findDeletion(db: Db, userId: string): Promise<Deletion | undefined> {
+  return db.selectFrom('deletions').selectAll().where('user_id', '=', userId).executeTakeFirst()
+}
+
 /** All users' deletions after this id, by id. */
 export async function listDeletions(db: Db, after: string, limit: number): Promise<Deletion[]> {
   return db
     .selectFrom('deletions')
-    .select(['user_id', 'deleted_at'])
+    .select(['user_id', 'deleted_at', 'erase_at', 'person'])
     .where('user_id', '>', after)
     .orderBy('user_id')
     .limit(limit)

@@ -1,6 +1,6 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { v7 as uuidv7 } from 'uuid'
-import type { Database } from '../engine/database.ts'
+import type { Database, Trx } from '../engine/database.ts'
 import { pages } from '../engine/query.ts'
 
 /** More than any clock is wrong by. */
@@ -9,7 +9,7 @@ const raisedBy = 86_400_000
 const usersAtOnce = 1000
 
 /** As part of a query: sequence numbers are read together with the epoch that they belong to. */
-export const currentEpoch = sql<string>`(select id from epoch)`.as('epoch')
+export const currentEpoch = sql<string>`coalesce(users.own_epoch, (select id from epoch))`.as('epoch')
 
 /** A copy that `npm run backup` has made becomes a history of its own with its first start. */
 export async function beginEpochOfCopy(database: Pick<Database, 'db' | 'write'>): Promise<void> {
@@ -32,7 +32,7 @@ export async function beginEpoch({ db, write }: Pick<Database, 'db' | 'write'>, 
     await write(async (trx) => {
       await trx
         .updateTable('users')
-        .set({ last_sequence: sql`case when last_sequence > ${now} then last_sequence else ${now} end + ${raisedBy}` })
+        .set({ last_sequence: raisedSequence(now), own_epoch: null })
         .where('id', '>=', page[0]?.id ?? '')
         .where('id', '<=', page.at(-1)?.id ?? '')
         .execute()
@@ -43,4 +43,14 @@ export async function beginEpoch({ db, write }: Pick<Database, 'db' | 'write'>, 
     await trx.updateTable('epoch').set({ id, restored: 0 }).execute()
   })
   return id
+}
+
+/** Makes an account that came back from a backup have a history of its own, while everybody else's goes on. */
+export async function beginOwnEpoch(trx: Trx, userId: string, now: number): Promise<void> {
+  const set = { last_sequence: raisedSequence(now), own_epoch: uuidv7() }
+  await trx.updateTable('users').set(set).where('id', '=', userId).execute()
+}
+
+function raisedSequence(now: number): RawBuilder<number> {
+  return sql<number>`case when last_sequence > ${now} then last_sequence else ${now} end + ${raisedBy}`
 }

@@ -32,6 +32,11 @@ export async function findUserOf(db: Db, { issuer, subject }: IdentityKey): Prom
   return (await rows.executeTakeFirst())?.user_id
 }
 
+/** Lets the person sign in as this user. Nobody else may have the identity. */
+export async function giveIdentity(trx: Trx, { issuer, subject }: IdentityKey, user_id: string): Promise<void> {
+  await trx.insertInto('identities').values({ issuer, subject, user_id }).execute()
+}
+
 /** The issuer that the user is known by; '' for a deleted account. */
 export async function findIssuer(db: Db, id: string): Promise<string | undefined> {
   return (await db.selectFrom('users').select('issuer').where('id', '=', id).executeTakeFirst())?.issuer

@@ -129,15 +129,21 @@ export interface AccountSummary {
 
 /** All users but deleted ones, by id. */
 export async function* listAccounts(db: Db): AsyncGenerator<AccountSummary> {
-  for await (const page of pages<AccountSummary>((last) => accountsAfter(db, last?.id ?? ''))) yield* page
+  for await (const page of pages<AccountSummary>((last) => summarize(db, sql`id > ${last?.id ?? ''}`))) yield* page
 }
 
-async function accountsAfter(db: Db, after: string): Promise<AccountSummary[]> {
+/** Undefined for a deleted account. */
+export async function findAccountSummary(db: Db, id: string): Promise<AccountSummary | undefined> {
+  const [account] = await summarize(db, sql`id = ${id}`)
+  return account
+}
+
+async function summarize(db: Db, condition: RawBuilder<unknown>): Promise<AccountSummary[]> {
   const { rows } = await sql<AccountSummary & Record<'last_used' | 'last_sync', number>>`
     select id, email, stored_bytes, stored_records, stored_versions, disabled_at, max_bytes,
       coalesce((select max(last_used_at) from logins where logins.user_id = users.id), 0) as last_used,
       coalesce((select max(last_sync) from devices where devices.user_id = users.id), 0) as last_sync
-    from users where id > ${after} and not exists (select 1 from deletions where deletions.user_id = users.id)
+    from users where ${condition} and not exists (select 1 from deletions where deletions.user_id = users.id)
     order by id limit ${usersAtOnce}`.execute(db)
   return rows.map(({ last_used, last_sync, ...account }) => ({ ...account, last_seen: Math.max(last_used, last_sync) }))
 }
@@ -153,10 +159,6 @@ export async function* pagesOfStored(db: Db): AsyncGenerator<StoredSums[]> {
     // On SQLite, the next page would be read in the same turn of the event loop.
     await eventLoopTurn()
   }
-}
-
-export async function isAccount(db: Db, id: string): Promise<boolean> {
-  return (await db.selectFrom('users').select('id').where('id', '=', id).executeTakeFirst()) !== undefined
 }
 
 /** Ends all logins of the user, who cannot sign in again until `disabled_at` is null. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { ConfigError } from '../../config/values.ts'
-import type { Trx } from '../../db/engine/database.ts'
+import type { Db, Trx } from '../../db/engine/database.ts'
 
 /** One of the two databases, in a transaction that sees it as it is at one moment. */
 export interface Side {
@@ -14,13 +14,13 @@ export interface TableOf {
   columns: string[]
 }
 
-type Row = Record<string, string | number | null>
+export type Row = Record<string, string | number | null>
 
 /** Rows that are in memory at once: some 10 MiB, if all have the largest ciphertexts. */
 const rowsAtOnce = 200
 
 /** The tables of this service's schema. Others refer to users and logins, so these come first. */
-export async function listTables(trx: Trx): Promise<TableOf[]> {
+export async function listTables(trx: Db): Promise<TableOf[]> {
   // Citus has views there.
   const found = (await trx.introspection.getTables()).filter(({ isView }) => !isView)
   const tables = found.map(({ name, columns }) => ({ name, columns: columns.map((column) => column.name) }))

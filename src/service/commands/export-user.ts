@@ -1,0 +1,26 @@
+import { once } from 'node:events'
+import { sql } from 'kysely'
+import type { Beside } from '../db/beside.ts'
+import { pagesOfUser, tablesOfUser } from '../upkeep/rows-of-user.ts'
+import { demandAccount } from './accounts.ts'
+
+/** Writes a line for each row that is about a person, for their request by law. */
+export async function exportUser({ db }: Pick<Beside, 'db'>, id: string): Promise<void> {
+  await demandAccount(db, id)
+  const user = await db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+  await printRow('users', user)
+  for (const table of Object.keys(tablesOfUser))
+    for await (const page of pagesOfUser(db, table, id, sql`${sql.table(table)}.*`))
+      for (const row of page) await printRow(table, row)
+}
+
+async function printRow(table: string, row: Record<string, unknown>): Promise<void> {
+  const entries = Object.entries(row).filter(([column]) => !isSecret(table, column))
+  if (!process.stdout.write(`${JSON.stringify({ table, ...Object.fromEntries(entries) })}\n`))
+    await once(process.stdout, 'drain')
+}
+
+/** Somebody who gets hold of the file must not become the person, nor open what the service keeps sealed. */
+function isSecret(table: string, column: string): boolean {
+  return column.endsWith('_sealed') || (table === 'tokens' && column === 'hash')
+}

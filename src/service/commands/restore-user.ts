@@ -1,0 +1,27 @@
+import { statSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { type Beside, openBeside } from '../db/beside.ts'
+import { existingFile } from '../terminal/command.ts'
+import { withProgress } from '../terminal/progress.ts'
+import { bringBack } from '../upkeep/bring-back.ts'
+
+/** Brings back one account from a backup, beside the running service. */
+export async function restoreUser(database: Beside, id: string, backup: string): Promise<void> {
+  const source = await openBeside(await urlOf(backup), pino({ level: 'silent' }))
+  try {
+    const { records } = await withProgress(({ report }) => bringBack(source, database, id, report))
+    console.log(
+      `${id}: is back with ${records} records; the person has to sign in again, and devices send what is newer`,
+    )
+  } finally {
+    await source.close()
+  }
+}
+
+async function urlOf(backup: string): Promise<string> {
+  const isFolder = statSync(backup, { throwIfNoEntry: false })?.isDirectory() === true
+  if (isFolder) return `sqlite:${existingFile(join(backup, 'bookmarks.db'))}`
+  return (await readFile(existingFile(backup), 'utf8')).trim()
+}
