@@ -34,18 +34,9 @@ const rooms = {
     ...['node', 'node.ts', 'testing', 'testing.ts'],
   ],
   extension: [
-    ...[
-      'sync.ts',
-      'browser-api.ts',
-      'socket.ts',
-      'browser-mirror.ts',
-      'trees.ts',
-      'order.ts',
-      'agreed.ts',
-      'testing.ts',
-    ],
-    ...['removal-guard.ts', 'pair.ts', 'moved.ts', 'merge.ts', 'to-browser.ts', 'to-service.ts', 'look.ts'],
-    ...['browser-sync.ts', 'index.ts', 'app'],
+    ...['sync.ts', 'browser-api.ts', 'socket.ts', 'browser-mirror.ts', 'trees.ts', 'order.ts', 'agreed.ts'],
+    ...['testing.ts', 'removal-guard.ts', 'pair.ts', 'moved.ts', 'merge.ts', 'copies.ts', 'to-browser.ts'],
+    ...['to-service.ts', 'look.ts', 'browser-sync.ts', 'index.ts', 'app'],
   ],
   web: [
     // The catalogues name the pictures.

@@ -7,6 +7,7 @@ import { Alarm, type Clock, pause, systemClock } from '../client/timing/clock.ts
 import { type Agreed, AgreedDraft, type AgreedRow, type AgreedStore, Restart, settlingMs } from './agreed.ts'
 import type { BookmarksApi, SessionStorageApi } from './browser-api.ts'
 import { type BookmarkWatch, BrowserMirror } from './browser-mirror.ts'
+import { type Copy, type FoundCopy, separateRow, unitedRow } from './copies.ts'
 import { look, type Refused } from './look.ts'
 import { RemovalGuard } from './removal-guard.ts'
 import { readBrowserTree } from './trees.ts'
@@ -31,7 +32,7 @@ export interface BrowserSyncOptions {
 }
 
 /**
- * - `waiting`: for the first pull, for the end of an import, or for a sign-in
+ * - `waiting`: for the first pull, for the end of an import, for a sign-in, or for `decideCopies`
  * - `comparing`: one side is being brought up to date with the other, or waits some seconds because its user may undo or paste
  * - `in-step`: both are the same
  * - `failed`: this device's storage is full, or the browser does not answer; it is tried again at the next change
@@ -49,6 +50,8 @@ export interface BrowserSyncStatus {
   refused: Refused[]
   /** Deletes in this browser that wait for `approveRemovals` or `rejectRemovals`: how many, and of how many bookmarks. */
   heldRemovals?: { count: number; of: number }
+  /** At a first meeting, how many bookmarks look like copies of the account's. Nothing is changed before `decideCopies`. */
+  copies?: number
 }
 
 /** A browser's bookmarks, kept in step with a sync. */
@@ -69,6 +72,14 @@ export interface BrowserSync {
   approveRemovals(ids: readonly string[]): Promise<void>
   /** Puts back into the browser what was deleted there, also in the minute before they were so many. */
   rejectRemovals(): Promise<void>
+  /** The bookmarks of this browser that look like copies, and where each is. */
+  copies(): Copy[]
+  /**
+   * Ends the wait for those that the user was shown.
+   *
+   * @param areOne whether each two become one bookmark, in the account's place and with its title; otherwise both stay
+   */
+  decideCopies(ids: readonly string[], areOne: boolean): Promise<void>
   /** The browser's ids of the folders that this device leaves out. */
   leftOut(): string[]
   /** Leaves a folder of the browser, and the same one at the service, as they are. */
@@ -108,6 +119,7 @@ class InStep implements BrowserSync {
   #error: Error | undefined
   #progress: SyncProgress | undefined
   #failures: Refused[] = []
+  #copies: FoundCopy[] = []
   /** The looks and decisions, one after the other. */
   #tail: Promise<void> = Promise.resolve()
   #watching: Promise<void> | undefined
@@ -156,6 +168,7 @@ class InStep implements BrowserSync {
       ...(this.#progress && { progress: this.#progress }),
       refused: [...refused, ...this.#failures],
       ...(held.length > 0 && { heldRemovals: { count: held.length, of: rows.length } }),
+      ...(this.#copies.length > 0 && { copies: this.#copies.length }),
     }
   }
 
@@ -180,6 +193,18 @@ class InStep implements BrowserSync {
         const row = agreed.rows.get(id)
         return row ? [[id, { ...row, browserId: null }]] : []
       })
+    })
+  }
+
+  copies(): Copy[] {
+    return this.#copies.map(({ id, here, elsewhere }) => ({ id, here, elsewhere }))
+  }
+
+  decideCopies(ids: readonly string[], areOne: boolean): Promise<void> {
+    return this.#decide(async () => {
+      const shown = new Set(ids)
+      const decided = this.#copies.filter(({ id }) => shown.has(id)).map(areOne ? unitedRow : separateRow)
+      return decided.map((row) => [row.id, row])
     })
   }
 
@@ -284,11 +309,13 @@ class InStep implements BrowserSync {
           agreed,
         )
         this.#failures = result.failures
+        this.#copies = result.copies
         isStale = result.isStale
       }
       // A browser that does other things than it is told would else be told so without end.
       this.#unrestMs = isStale ? Math.min(mostUnrestMs, 2 * this.#unrestMs + settleMs) : 0
       const { restMs } = this.#guard
+      if (this.#copies.length > 0) return this.#show('waiting')
       this.#show(restMs > 0 ? 'comparing' : 'in-step')
       if (restMs > 0 && this.#watching) void this.#lookAfter(restMs)
     })

@@ -20,6 +20,7 @@ export {
   type BrowserSyncStatus,
   createBrowserSync,
 } from './browser-sync.ts'
+export type { Copy } from './copies.ts'
 export type { Refused } from './look.ts'
 export { shareSessionWithSockets, wakefulSocket } from './socket.ts'
 export { createSync, type ExtensionSync } from './sync.ts'

@@ -7,6 +7,7 @@ import type { Clock } from '../client/timing/clock.ts'
 import type { AgreedDraft, AgreedRow, AgreedStore } from './agreed.ts'
 import type { BrowserNode } from './browser-api.ts'
 import type { BookmarkWatch, BrowserMirror } from './browser-mirror.ts'
+import { type FoundCopy, findCopies } from './copies.ts'
 import { type Merged, type MergedEntry, mergeTrees } from './merge.ts'
 import { isOf } from './pair.ts'
 import type { RemovalGuard } from './removal-guard.ts'
@@ -52,9 +53,13 @@ const addedAtOnce = 500
  * Compares both sides with what they last agreed on, and changes both. Every step can be the last one of this worker: the
  * next look goes on from what it finds.
  *
- * @returns whether something was changed meanwhile, so that another look is needed, and what could not be moved or removed
+ * @returns whether something was changed meanwhile, so that another look is needed, and what could not be moved or removed; or,
+ *   at a first meeting, what looks like copies: then nothing was changed
  */
-export async function look(parts: LookParts, agreed: AgreedDraft): Promise<{ isStale: boolean; failures: Refused[] }> {
+export async function look(
+  parts: LookParts,
+  agreed: AgreedDraft,
+): Promise<{ isStale: boolean; failures: Refused[]; copies: FoundCopy[] }> {
   const { sync, mirror, store, guard, watch, clock, deriveId } = parts
   settleRemoved(agreed, watch)
   const leftOut = [...agreed.rows.values()].filter((row) => row.leftOut)
@@ -71,9 +76,12 @@ export async function look(parts: LookParts, agreed: AgreedDraft): Promise<{ isS
   const service = await readServiceTree(sync.tree(), shown)
   const deleted = guard.deletedLately((id) => sync.get(id) !== undefined)
   const isTaken = (id: string) => sync.get(id) !== undefined || agreed.rows.has(id)
-  const ids = deriveId && agreed.orders.size === 0 ? { derive: deriveId, isTaken } : undefined
+  const isMeeting = agreed.orders.size === 0
+  const ids = deriveId && isMeeting ? { derive: deriveId, isTaken } : undefined
   const trees = { agreed, browser, service, watch, deleted, now: clock.now(), ids }
   const merged = await mergeTrees(trees, guard)
+  const copies = isMeeting ? await findCopies(trees, merged.pairing) : []
+  if (copies.length > 0) return { isStale: false, failures: [], copies }
   await guard.save(store)
   const step = new Look(parts, agreed, merged, trees.ids !== undefined)
   await step.forget(merged.forgotten)
@@ -124,6 +132,7 @@ class Look {
   total = 0
   #done = 0
   readonly failures: Refused[] = []
+  readonly copies: FoundCopy[] = []
   readonly #parts: LookParts
   readonly #agreed: AgreedDraft
   readonly #merged: Merged

@@ -220,7 +220,7 @@ function mergeContent(
 }
 
 /** When they meet for the first time, the browser takes over the service's title unless it is only another form of it. */
-function firstForm(browser: Content, service: Content): Content {
+export function firstForm(browser: Content, service: Content): Content {
   const isOtherForm = titleLikenessOf(browser.title) === titleLikenessOf(service.title)
   return isOtherForm || isSameContent(browser, service) ? browser : { ...browser, title: service.title }
 }

@@ -25,7 +25,7 @@ export interface RecentTrees extends Trees {
 /** A copy that is no older takes the place of the original, if that is deleted. */
 const freshMs = 60_000
 /** A folder is the same if so much of what is in it is gone elsewhere. */
-const leastShare = 0.5
+export const leastShare = 0.5
 
 /**
  * Pairs what is new in the browser with what is gone from it and has the same kind, title and address, the nearest first;

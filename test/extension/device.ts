@@ -57,7 +57,7 @@ export class Device {
   readonly connection: TestConnection
   readonly #user: string
   readonly #id: string
-  readonly #store: Store = memoryStore()
+  #store: Store = memoryStore()
   #session = {}
   agreed = memoryAgreedStore()
   sync!: Sync
@@ -99,6 +99,13 @@ export class Device {
     this.#session = {}
     this.model.forgetUndo()
     this.open()
+  }
+
+  /** Its user signs out, which forgets everything but the bookmarks, and sets it up anew. */
+  forget(): void {
+    this.#store = memoryStore()
+    this.agreed = memoryAgreedStore()
+    this.restart()
   }
 
   /** A new worker, on what the one before has stored. */

@@ -3,13 +3,14 @@ import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import t, { type Test } from 'tap'
-import { keepMasterKey } from '../../src/client/index.ts'
+import { createClient, createSync, deriveKeys, keepMasterKey, memoryStore } from '../../src/client/index.ts'
 import { describe } from '../../src/extension/app/describe.ts'
 import type { Answer, Question, WorkerState } from '../../src/extension/app/platform.ts'
 import type { Settings } from '../../src/extension/app/settings.ts'
 import { startService, type TestConnection } from '../../src/service/testing.ts'
 import { until } from '../support/until.ts'
 import { BrowserModel } from './browser-model.ts'
+import { masterKey } from './device.ts'
 import { i18nOf } from './texts.ts'
 
 // The popup's words, which this process shows.
@@ -104,7 +105,7 @@ class Installed {
 async function install(t: Test): Promise<Installed> {
   globalThis.indexedDB = new IDBFactory()
   const connection = await service.connect(randomUUID())
-  await keepMasterKey(connection.userId, new Uint8Array(32).fill(7))
+  await keepMasterKey(connection.userId, masterKey)
   const installed = new Installed(connection)
   // Then nothing of it runs any more.
   t.teardown(() => installed.ask({ ask: 'pause' }))
@@ -215,6 +216,30 @@ t.test('What the popup shows for a fault report has counts and states, and nothi
   const text = JSON.stringify(explained)
   t.notMatch(text, /secret|example|http|"device"|BwcH|7,7/i)
   t.notMatch(text, installed.connection.userId)
+})
+
+t.test('What looks like copies waits for the answer of its user, who is told where each of them is', async (t) => {
+  const installed = await install(t)
+  const { connection, model } = installed
+  const sync = createSync({
+    ...connection,
+    client: createClient({ ...connection, deviceId: 'elsewhere' }),
+    ...{ keys: deriveKeys(masterKey), deviceId: 'elsewhere', store: memoryStore() },
+  })
+  const news = { title: 'News', url: 'https://news.example/' }
+  await sync.put({ id: 'news', ...news, source: 'bookmarks' })
+  await sync.syncNow()
+  const { id } = model.create({ parentId: '1', ...news })
+  installed.run()
+  await installed.shows('A question waits for you')
+  await until(() => installed.badge === '1')
+  const { copies } = await installed.ask({ ask: 'held' })
+  t.same(copies, [{ id: 'news', here: 'Bookmarks bar › News', elsewhere: 'Other bookmarks › News' }])
+  t.same([model.childrenOf('1'), model.childrenOf('2')], [[id], []], 'nothing has been changed')
+  await installed.ask({ ask: 'decide-copies', ids: ['news'], areOne: true })
+  await installed.shows('In step')
+  t.same([model.childrenOf('1'), model.childrenOf('2')], [[], [id]])
+  await until(() => installed.badge === '')
 })
 
 t.test('A server that is busy, at fault or away is told apart, and the wait is told', async (t) => {

@@ -4,13 +4,13 @@ import { openExtensionPage } from '../../scripts/picture/extension-page.ts'
 import { buildForTests } from '../../scripts/test/build.ts'
 import type { Answer, Question } from '../../src/extension/app/platform.ts'
 import { overflow } from './docs-page.ts'
-import { looks } from './extension/looks.ts'
+import { type Look, looks } from './extension/looks.ts'
 import { openChromium, openContext } from './fixture.ts'
 
 declare const chrome: { runtime: { sendMessage(question: Question): Promise<Answer> } }
 declare const asked: Question[]
 
-const lookOf = (name: string) => looks.find(({ title }) => title === name) ?? { title: '' }
+const lookOf = (name: string): Look => looks.find(({ title }) => title === name) ?? { title: '' }
 const offline = lookOf('offline')
 
 const browser = await openChromium()
@@ -69,6 +69,23 @@ else {
     for (const { title } of lookOf('many deletes').held?.browser ?? []) {
       t.ok(await page.locator('li', { hasText: title }).isVisible(), title)
     }
+  })
+
+  t.test('What looks like copies is shown with its number, and its user chooses', async (t) => {
+    const look = lookOf('copies')
+    const { page, answers } = await openPopup(look)
+    await page.getByText('These look like copies of what your account has in another place (120)').waitFor()
+    await page.getByText('Here: Recipes › Bread 0. In your account: Rezepte › Brot 0').first().waitFor()
+    t.notOk(await page.getByText('Bread 99').isVisible())
+    await page.getByText('Show all').click()
+    t.ok(await page.getByText('Bread 99').isVisible())
+    await answers(look)
+    for (const name of ['Make them one', 'Keep both']) await page.getByRole('button', { name }).click()
+    const ids = look.copies?.map(({ id }) => id)
+    t.same(await page.evaluate(() => asked), [
+      { ask: 'decide-copies', ids, areOne: true },
+      { ask: 'decide-copies', ids, areOne: false },
+    ])
   })
 
   t.test('A server that does not answer may have moved: popup and settings lead to its address', async (t) => {

@@ -1,5 +1,5 @@
 import type { SyncProgress } from '../../client/index.ts'
-import type { Fault, Held, WorkerState } from './platform.ts'
+import type { Fault, WorkerState } from './platform.ts'
 import { text } from './text.ts'
 
 export interface Situation {
@@ -30,7 +30,9 @@ export function describe(state: WorkerState): Situation {
   if (sync?.reason === 'blocked') return describeFault({ kind: 'blocked', message: '' })
   if (sync?.reason === 'outdated') return describeFault({ kind: 'newer', message: '' })
   if (browser?.state === 'failed' && fault) return describeFault(fault)
-  if (sync?.heldDeletions || browser?.heldRemovals) return { headline: text('heldHeadline'), mood: 'needs' }
+  if (sync?.heldDeletions || browser?.heldRemovals || browser?.copies) {
+    return { headline: text('heldHeadline'), mood: 'needs' }
+  }
   if (sync?.reason === 'limited' || sync?.reason === 'service') {
     const headline = text(sync.reason === 'limited' ? 'limitedHeadline' : 'serviceHeadline')
     const detail = sync.retryAt ? text('askedAgainAt', describeTime(sync.retryAt)) : text('askedAgain')
@@ -86,7 +88,7 @@ export function describeTime(time: number, now = new Date()): string {
 /** Titles that are named. */
 export const fewTitles = 3
 
-export function describeDeletes(titles: readonly string[], side: keyof Held): string {
+export function describeDeletes(titles: readonly string[], side: 'browser' | 'devices'): string {
   const named = [...titles.slice(0, fewTitles).map(shortened), ...(titles.length > fewTitles ? ['…'] : [])]
   return text(side === 'browser' ? 'deletedHere' : 'deletedElsewhere', titles.length, named.join(', '))
 }

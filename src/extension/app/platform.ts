@@ -1,5 +1,5 @@
 import type { SyncExplanation, SyncStatus } from '../../client/index.ts'
-import type { BookmarksApi, BrowserSyncStatus, CookiesApi, Refused, SessionStorageApi } from '../index.ts'
+import type { BookmarksApi, BrowserSyncStatus, CookiesApi, Copy, Refused, SessionStorageApi } from '../index.ts'
 
 /** The browser as the extension's worker and pages see it, and the messages between them. As much of `chrome` as the extension uses. Firefox has it under the same name. */
 export interface Platform {
@@ -55,6 +55,7 @@ export type Question =
   | { ask: 'state' | 'start' | 'sync-now' | 'pause' | 'resume' | 'retry' | 'explain' }
   | { ask: 'held' }
   | { ask: 'decide'; side: 'browser' | 'devices'; deletes: boolean; ids: string[] }
+  | { ask: 'decide-copies'; ids: string[]; areOne: boolean }
   | { ask: 'resolve'; conflict: ShownConflict; choice: 'mine' | 'theirs' }
   | { ask: 'leave-out' | 'take-in'; browserId: string }
   | { ask: 'sign-out'; discardUnsent: boolean }
@@ -110,5 +111,6 @@ export interface Answer {
   state?: WorkerState
   explained?: Explained
   held?: Held
+  copies?: Copy[]
   error?: { name: string; message: string }
 }

@@ -1,17 +1,17 @@
 /** The popup: how things are, and what needs the user. */
 
+import { allOf, card, copiesCards, showCards } from './cards.ts'
 import {
   describe,
   describeDeletes,
   describeRefused,
   describeTime,
   describeUnsent,
-  fewTitles,
   type Situation,
   shortened,
 } from './describe.ts'
 import { act, ask, attempt, element, made } from './page.ts'
-import { type Held, platform, type WorkerState } from './platform.ts'
+import { type Answer, type Held, platform, type Question, type WorkerState } from './platform.ts'
 import { changeAddress, originsOf } from './settings.ts'
 import { text } from './text.ts'
 
@@ -37,9 +37,9 @@ for (;;) {
   await new Promise((resolve) => setTimeout(resolve, 1000))
 }
 
-function show({ state, held = { browser: [], devices: [] } }: { state?: WorkerState; held?: Held }): void {
-  if (!state || shown === JSON.stringify([state, held])) return
-  shown = JSON.stringify([state, held])
+function show({ state, held = { browser: [], devices: [] }, copies = [] }: Answer): void {
+  if (!state || shown === JSON.stringify([state, held, copies])) return
+  shown = JSON.stringify([state, held, copies])
   const { setup, sync } = state
   isPaused = state.isPaused
   forbidden = state.forbidden ?? ''
@@ -59,21 +59,7 @@ function show({ state, held = { browser: [], devices: [] } }: { state?: WorkerSt
     ...(sync?.waiting && { [text('waiting')]: sync.waiting.toLocaleString() }),
   }
   element('figures').replaceChildren(...pairs(figures))
-  showCards(wishesOf(state, held))
-}
-
-/** Replaces only what differs: a press goes on, and so does the reading of a screen reader. */
-function showCards(cards: HTMLElement[]): void {
-  const list = element('wishes')
-  const nth = [...list.querySelectorAll('button')].indexOf(document.activeElement as HTMLButtonElement)
-  const shows = new Set(cards.map(({ dataset }) => dataset.shows))
-  for (const card of [...list.children] as HTMLElement[]) if (!shows.has(card.dataset.shows)) card.remove()
-  for (const [index, card] of cards.entries()) {
-    const there = list.children[index] as HTMLElement | undefined
-    if (there?.dataset.shows !== card.dataset.shows) list.insertBefore(card, there ?? null)
-  }
-  while (list.children.length > cards.length) list.lastChild?.remove()
-  if (nth !== -1 && !list.contains(document.activeElement)) list.querySelectorAll('button')[nth]?.focus()
+  showCards([...copiesCards(copies, show), ...wishesOf(state, held)])
 }
 
 async function explain(): Promise<void> {
@@ -103,26 +89,30 @@ function wishesOf({ sync, conflicts, refused }: WorkerState, held: Held): HTMLEl
     .map((side) => {
       const ids = held[side].map(({ id }) => id)
       const titles = held[side].map(({ title }) => title)
-      return card([made('p', {}, describeDeletes(titles, side)), ...listOf(titles)], ids, {
-        [text('deleteEverywhere')]: () => ask({ ask: 'decide', side, deletes: true, ids }),
-        [text('putThemBack')]: () => ask({ ask: 'decide', side, deletes: false, ids }),
+      return card([made('p', {}, describeDeletes(titles, side)), ...allOf(titles.map(shortened))], ids, {
+        [text('deleteEverywhere')]: answer({ ask: 'decide', side, deletes: true, ids }),
+        [text('putThemBack')]: answer({ ask: 'decide', side, deletes: false, ids }),
       })
     })
   const lost = conflicts.map((conflict) =>
     card([made('p', {}, text('changedTwice')), lostAndKept(conflict.mine, conflict.theirs)], conflict, {
-      [text('takeMine')]: () => ask({ ask: 'resolve', conflict, choice: 'mine' }),
-      [text('keepTheirs')]: () => ask({ ask: 'resolve', conflict, choice: 'theirs' }),
+      [text('takeMine')]: answer({ ask: 'resolve', conflict, choice: 'mine' }),
+      [text('keepTheirs')]: answer({ ask: 'resolve', conflict, choice: 'theirs' }),
     }),
   )
   const unsent = sync?.quarantined
     ? [
         card([made('p', {}, describeUnsent(sync.quarantined, sync.reason))], null, {
-          [text('tryAgain')]: () => ask({ ask: 'retry' }),
+          [text('tryAgain')]: answer({ ask: 'retry' }),
         }),
       ]
     : []
   const untaken = refused.map((one) => card([made('p', {}, describeRefused(one))], null, {}))
   return [...deletes, ...lost, ...unsent, ...untaken]
+}
+
+function answer(question: Question) {
+  return async () => show(await ask(question))
 }
 
 function lostAndKept(mine: string, theirs: string): HTMLElement {
@@ -135,22 +125,4 @@ function lostAndKept(mine: string, theirs: string): HTMLElement {
 
 function pairs(values: Record<string, string>): HTMLElement[] {
   return Object.entries(values).flatMap(([name, value]) => [made('dt', {}, name), made('dd', {}, value)])
-}
-
-/** All of them, where the sentence names some. */
-function listOf(titles: string[]): HTMLElement[] {
-  if (titles.length <= fewTitles) return []
-  const lines = titles.map((title) => made('li', {}, shortened(title)))
-  return [made('details', {}, made('summary', {}, text('allOfThem')), made('ul', {}, ...lines))]
-}
-
-/** @param about what the choices are about, besides what the content shows */
-function card(content: HTMLElement[], about: unknown, choices: Record<string, () => Promise<object>>): HTMLElement {
-  const buttons = Object.entries(choices).map(([name, choose]) =>
-    made('button', { onclick: () => attempt(async () => show(await choose())) }, name),
-  )
-  const rows = buttons.length > 0 ? [made('div', { className: 'row' }, ...buttons)] : []
-  const card = made('div', { className: 'card' }, ...content, ...rows)
-  card.dataset.shows = JSON.stringify([card.textContent, about])
-  return card
 }

@@ -14,6 +14,7 @@ import {
   SignedOutError,
 } from '../../client/index.ts'
 import { tryTyped } from '../../client/vault/typed-secret.ts'
+import { copiesCards, showCards } from './cards.ts'
 import { describe } from './describe.ts'
 import { act, ask, attempt, element } from './page.ts'
 import { platform } from './platform.ts'
@@ -205,10 +206,11 @@ async function reach(settings: Settings) {
 
 async function follow(): Promise<void> {
   for (;;) {
-    const { state } = await ask({ ask: 'state' })
+    const { state, copies = [] } = await ask({ ask: 'held' })
     if (state?.sync?.reason === 'keys') return show('unlock')
     const { headline, detail, mood } = state ? describe(state) : { headline: '' }
     element('progress').textContent = [headline, mood === 'needs' && detail].filter(Boolean).join('. ')
+    showCards(copiesCards(copies, () => {}))
     await new Promise((resolve) => setTimeout(resolve, 1000))
   }
 }

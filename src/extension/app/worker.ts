@@ -145,7 +145,7 @@ async function answer(question: Question): Promise<Answer> {
   const state = await readState(device)
   return {
     state,
-    ...(question.ask === 'held' && { held }),
+    ...(question.ask === 'held' && { held, copies: device?.browserSync.copies() ?? [] }),
     ...(question.ask === 'explain' && { explained: await explain(device, state) }),
   }
 }
@@ -175,6 +175,8 @@ async function act(question: Question): Promise<unknown> {
       return withDevice(({ sync }) => resolveShown(sync, question))
     case 'decide':
       return withDevice((device) => decide(device, question))
+    case 'decide-copies':
+      return withDevice(({ browserSync }) => browserSync.decideCopies(question.ids, question.areOne))
     case 'leave-out':
       return withDevice(({ browserSync }) => browserSync.leaveOut(question.browserId))
     case 'take-in':
@@ -340,7 +342,7 @@ function countWishes({ setup, fault, forbidden, sync, browser, refused, conflict
   const isOut = forbidden !== undefined || setup === 'locked' || sync?.state === 'signed-out'
   const lacksKeys = sync?.reason === 'keys'
   const fails = sync?.reason === 'storage' || sync?.reason === 'blocked' || fault !== undefined
-  const held = [sync?.heldDeletions, browser?.heldRemovals].filter((one) => one !== undefined).length
+  const held = [sync?.heldDeletions, browser?.heldRemovals, browser?.copies].filter((one) => one !== undefined).length
   const quarantined = sync?.quarantined ? 1 : 0
   const stopped = Number(isOut) + Number(lacksKeys) + Number(fails)
   return stopped + held + quarantined + Math.min(1, refused.length) + conflicts.length

@@ -1,7 +1,7 @@
 import type { Answer, Held, WorkerState } from '../../../src/extension/app/platform.ts'
 
 /** The extension's pages, if the worker answers this. */
-interface Look extends Answer {
+export interface Look extends Answer {
   title: string
 }
 
@@ -50,6 +50,15 @@ export const looks: Look[] = [
     state: { ...inStep, sync: { ...sync, state: 'signed-out' }, forbidden: 'http://127.0.0.1:9' },
   },
   { title: 'conflicts', state: { ...inStep, conflicts } },
+  {
+    title: 'copies',
+    state: { ...inStep, browser: { state: 'waiting', copies: 120 } },
+    copies: Array.from({ length: 120 }, (_, index) => ({
+      id: `${index}`,
+      here: `Recipes › Bread ${index}`,
+      elsewhere: `Rezepte › Brot ${index}`,
+    })),
+  },
   { title: 'many deletes', state: { ...inStep, sync: { ...sync, heldDeletions: { count: 1, of: 9 } } }, held },
   {
     title: 'refused',

@@ -21,10 +21,10 @@ declare const chrome: {
   storage: { local: { get(): Promise<object> } }
 }
 
-/** From the first-run page on. */
-export async function setUp(installed: Installed, service: Service, name: string): Promise<void> {
+/** From the first-run page on. @param aboutCopies the answer to what is asked there about copies, if that is asked */
+export async function setUp(installed: Installed, service: Service, name: string, aboutCopies?: string): Promise<void> {
   await beginSetUp(installed, service, name)
-  await endSetUp(installed)
+  await endSetUp(installed, aboutCopies)
 }
 
 /** As far as the vault. */
@@ -37,10 +37,10 @@ export async function beginSetUp(installed: Installed, { origin: server }: Servi
 }
 
 /** Opens the vault, or creates it. */
-export async function endSetUp({ page }: Installed): Promise<void> {
+export async function endSetUp({ page }: Installed, aboutCopies?: string): Promise<void> {
   await page.locator('form:is(#unlock, #create):not([hidden])').waitFor()
   const again = page.getByLabel('Once more')
-  if (!(await again.isVisible())) return unlock(page)
+  if (!(await again.isVisible())) return unlock(page, aboutCopies)
   const first = page.getByLabel('Passphrase', { exact: true })
   await first.fill('password1')
   await page.getByText('Passphrase strength: Too easy to guess. This is a commonly used').waitFor()
@@ -111,9 +111,10 @@ export async function sessionStatus({ page }: Installed, { origin: server }: Ser
   )
 }
 
-export async function unlock(page: Page): Promise<void> {
+export async function unlock(page: Page, aboutCopies?: string): Promise<void> {
   await page.getByLabel('Passphrase or recovery code').fill(passphrase)
   await page.getByRole('button', { name: 'Open the vault' }).click()
+  if (aboutCopies) await page.getByRole('button', { name: aboutCopies }).click()
   await page.getByText('In step').waitFor()
 }
 

@@ -103,7 +103,7 @@ async function meet(service: Service, one: Installed, two: Installed): Promise<A
   const bookmark = { id: 'third', title: 'from three', url: link('from three'), parentId, source: 'bookmarks' } as const
   await sync.put(bookmark)
   await sync.syncNow()
-  await setUp(two, service, 'Ada')
+  await setUp(two, service, 'Ada', 'Keep both')
   const outside = ['Bookmarks bar/', '  only two', 'Other bookmarks/', '  only two']
   const merged = inAnyOrder('everywhere', 'from one', 'from two', 'from three')
   await untilSame({ one, two, elsewhere: sync }, 'Met', outside, merged)

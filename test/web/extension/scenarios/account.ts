@@ -119,6 +119,18 @@ export const account = [
     await setUp(one.browser, service(), 'Ada')
     return exactly('a')
   }),
+  scenario('set up anew after a folder was renamed elsewhere: what looks like copies becomes one', async (world) => {
+    const { one, two, same, service } = world
+    const titles = ['a', 'b', 'c']
+    await one.addFolder('Recipes')
+    await one.addMany(titles, { into: 'Recipes' })
+    await same(exactly('Recipes/', ...titles.map((title) => `  ${title}`)))
+    await forget(one.browser)
+    await two.retitle('Recipes', 'Rezepte')
+    await until(async () => (await two.browser.ask({ ask: 'state' })).state?.sync?.waiting === 0)
+    await setUp(one.browser, service(), 'Ada', 'Make them one')
+    return exactly('Rezepte/', ...titles.map((title) => `  ${title}`))
+  }),
   scenario('the server has moved: its address is changed, and what waited is sent', async (world) => {
     const { one, same, service, moved } = world
     await one.add('a')

@@ -1,0 +1,62 @@
+/** The questions to the user, as cards on the popup and on the first-run page. */
+import type { Copy } from '../index.ts'
+import { fewTitles, shortened } from './describe.ts'
+import { ask, attempt, element, made } from './page.ts'
+import type { Answer } from './platform.ts'
+import { text } from './text.ts'
+
+/** Replaces only what differs: a press goes on, and so does the reading of a screen reader. */
+export function showCards(cards: HTMLElement[]): void {
+  const list = element('wishes')
+  const nth = [...list.querySelectorAll('button')].indexOf(document.activeElement as HTMLButtonElement)
+  const shows = new Set(cards.map(({ dataset }) => dataset.shows))
+  for (const card of [...list.children] as HTMLElement[]) if (!shows.has(card.dataset.shows)) card.remove()
+  for (const [index, card] of cards.entries()) {
+    const there = list.children[index] as HTMLElement | undefined
+    if (there?.dataset.shows !== card.dataset.shows) list.insertBefore(card, there ?? null)
+  }
+  while (list.children.length > cards.length) list.lastChild?.remove()
+  if (nth !== -1 && !list.contains(document.activeElement)) list.querySelectorAll('button')[nth]?.focus()
+}
+
+/**
+ * @param about what the choices are about, besides what the content shows
+ * @param choices what each button does, by its words
+ */
+export function card(
+  content: HTMLElement[],
+  about: unknown,
+  choices: Record<string, () => Promise<unknown>>,
+): HTMLElement {
+  const buttons = Object.entries(choices).map(([name, choose]) =>
+    made('button', { type: 'button', onclick: () => attempt(choose) }, name),
+  )
+  const rows = buttons.length > 0 ? [made('div', { className: 'row' }, ...buttons)] : []
+  const card = made('div', { className: 'card' }, ...content, ...rows)
+  card.dataset.shows = JSON.stringify([card.textContent, about])
+  return card
+}
+
+/** Asks what to do with what looks like copies, if anything does. */
+export function copiesCards(copies: readonly Copy[], show: (answer: Answer) => void): HTMLElement[] {
+  if (copies.length === 0) return []
+  const ids = copies.map(({ id }) => id)
+  const decide = (areOne: boolean) => async () => show(await ask({ ask: 'decide-copies', ids, areOne }))
+  const lines = copies.map(({ here, elsewhere }) => text('copyOf', shortened(here), shortened(elsewhere)))
+  const content = [
+    made('p', {}, text('copiesFound', copies.length)),
+    listOf(lines.slice(0, fewTitles)),
+    ...allOf(lines),
+    made('p', { className: 'quiet' }, text('copiesHint')),
+  ]
+  return [card(content, ids, { [text('makeThemOne')]: decide(true), [text('keepBoth')]: decide(false) })]
+}
+
+/** All lines, if only some of them are named beside. */
+export function allOf(lines: readonly string[]): HTMLElement[] {
+  return lines.length > fewTitles ? [made('details', {}, made('summary', {}, text('allOfThem')), listOf(lines))] : []
+}
+
+function listOf(lines: readonly string[]): HTMLElement {
+  return made('ul', {}, ...lines.map((line) => made('li', {}, line)))
+}

@@ -1,0 +1,124 @@
+import { paced } from '../client/timing/paced.ts'
+import type { AgreedRow } from './agreed.ts'
+import { firstForm } from './merge.ts'
+import { leastShare } from './moved.ts'
+import type { Pairing, Trees } from './pair.ts'
+import {
+  type BrowserEntry,
+  type Content,
+  contentOf,
+  likenessOf,
+  rootKey,
+  type ServiceEntry,
+  titleLikenessOf,
+} from './trees.ts'
+
+/** A bookmark of the browser and one of the account that look the same, in different places. */
+export interface Copy {
+  /** The service's id of the account's. */
+  id: string
+  /** The title of the browser's, behind that of the folder around it. */
+  here: string
+  /** The same of the account's. */
+  elsewhere: string
+}
+
+export interface FoundCopy extends Copy {
+  browser: BrowserEntry
+  service: ServiceEntry
+  /** The id of the browser's, and the key of its folder, if it stays a bookmark of its own. */
+  ownId: string
+  parent: string
+}
+
+/**
+ * Finds the same bookmarks in different places among those that have no pair: links with the same address and title, and
+ * folders that share half of their contents, whatever their titles. In two such folders, the same address is enough.
+ */
+export async function findCopies({ agreed, browser, service }: Trees, pairing: Pairing): Promise<FoundCopy[]> {
+  const { idOf, browserIdOf, keyOf } = pairing
+  /** The account's that have no pair, by what they look like. */
+  const left = new Map<string, Set<ServiceEntry>>()
+  const found = new Map<string, ServiceEntry>()
+  const isLeft = ({ id, kind }: ServiceEntry) => kind !== 'separator' && !browserIdOf.has(id) && !agreed.rows.has(id)
+  const enter = (entry: ServiceEntry) => {
+    if (!isLeft(entry)) return
+    const likeness = likenessOf(entry)
+    left.set(likeness, (left.get(likeness) ?? new Set()).add(entry))
+  }
+  await paced(service.entries.values(), enter)
+  const alike = (entry: BrowserEntry) => left.get(likenessOf(entry)) ?? new Set()
+  const pairOf = ({ browserId }: BrowserEntry) =>
+    found.get(browserId) ?? service.entries.get(idOf.get(browserId) as string)
+  const isNew = (entry: BrowserEntry) => !pairOf(entry) && !agreed.rows.has(idOf.get(entry.browserId) as string)
+  const take = (entry: BrowserEntry, same: ServiceEntry) => {
+    found.set(entry.browserId, same)
+    left.get(likenessOf(same))?.delete(same)
+  }
+
+  const matchFolder = (folder: BrowserEntry) => {
+    if (folder.kind !== 'folder' || !isNew(folder)) return
+    const inside = (browser.lists.get(folder.browserId) ?? []).flatMap((id) => browser.entries.get(id) ?? [])
+    const shared = new Map<string, number>()
+    for (const entry of inside) {
+      const pair = pairOf(entry)
+      const parents = new Set([...(pair ? [pair] : alike(entry))].map(({ parent }) => parent))
+      for (const parent of parents) shared.set(parent, (shared.get(parent) ?? 0) + 1)
+    }
+    let [best, most]: [ServiceEntry | undefined, number] = [undefined, 0]
+    for (const [key, count] of shared) {
+      const there = service.entries.get(key)
+      if (!there || !left.get(likenessOf(there))?.has(there)) continue
+      const size = Math.max(inside.length, service.lists.get(key)?.length ?? 0)
+      if (count <= most || count < leastShare * size) continue
+      best = there
+      most = count
+    }
+    if (best) take(folder, best)
+  }
+  // The contents of a folder come before it.
+  await paced([...browser.entries.values()].toReversed(), matchFolder)
+
+  const isSameFolder = (entry: BrowserEntry, { parent }: ServiceEntry) =>
+    parent === (found.get(entry.parent)?.id ?? keyOf(entry.parent))
+  const isSameTitle = ({ title }: BrowserEntry, other: ServiceEntry) =>
+    titleLikenessOf(title) === titleLikenessOf(other.title)
+  for (const isSame of [isSameFolder, isSameTitle]) {
+    const matchLink = (entry: BrowserEntry) => {
+      if (entry.kind !== 'link' || !isNew(entry)) return
+      const same = [...alike(entry)].find((other) => isSame(entry, other))
+      if (same) take(entry, same)
+    }
+    await paced(browser.entries.values(), matchLink)
+  }
+  const roots = new Map(
+    [...browser.roots].flatMap(([role, { browserId, title }]) => [
+      [browserId, title],
+      [rootKey(role), title],
+    ]),
+  )
+  const nameOf = ({ parent, title }: Content & { parent: string }, entries: ReadonlyMap<string, Content>) =>
+    `${entries.get(parent)?.title ?? roots.get(parent)} › ${title}`
+  return [...browser.entries.values()].flatMap((entry) => {
+    const same = found.get(entry.browserId)
+    if (!same) return []
+    const [here, elsewhere] = [nameOf(entry, browser.entries), nameOf(same, service.entries)]
+    const own = { ownId: idOf.get(entry.browserId) as string, parent: keyOf(entry.parent) }
+    return [{ id: same.id, here, elsewhere, browser: entry, service: same, ...own }]
+  })
+}
+
+/** The row that makes the two one, in the account's place and with its title. */
+export function unitedRow({ browser, service, parent }: FoundCopy): AgreedRow {
+  const { browserId, dateAdded, kind, title } = browser
+  const isTitleKept = firstForm(browser, service).title === title
+  // Otherwise the account's title is the newer one.
+  const content = { ...contentOf(service), ...(!isTitleKept && { title }) }
+  return { id: service.id, browserId, dateAdded, kind, parent, content, shown: contentOf(browser) }
+}
+
+/** The row that keeps the browser's as another bookmark. */
+export function separateRow({ browser, ownId, parent }: FoundCopy): AgreedRow {
+  const { browserId, dateAdded, kind } = browser
+  return { id: ownId, browserId, dateAdded, kind, parent, content: contentOf(browser), step: { kind: 'adding' } }
+}
