@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 
 /** The most lines of TypeScript and JavaScript in these folders. */
 const bounds = [
-  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 71_980 },
-  { what: 'test', folders: ['test'], most: 70_065 },
+  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 72_259 },
+  { what: 'test', folders: ['test'], most: 70_327 },
 ]
 
 for (const { what, folders, most } of bounds) {

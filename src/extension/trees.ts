@@ -78,23 +78,34 @@ function isFirefox(top: BrowserNode): boolean {
   return top.id === 'root________'
 }
 
-/**
- * The browser's own folders. Chrome has no menu, and shows `mobile` only if something is in it. If Chrome has one twice, for
- * its own sync and for this device alone, it is the one that Chrome does not sync.
- */
-function findRoots(top: BrowserNode): Map<Role, BrowserNode> {
+/** The browser's own folders. Chrome has no menu, and shows `mobile` only if something is in it. */
+function ownFolders(top: BrowserNode): [Role, BrowserNode][] {
   const nodes = top.children ?? []
   const hasTypes = nodes.some(({ folderType }) => folderType !== undefined)
   const roleOf = ({ id, folderType }: BrowserNode) => {
     if (isFirefox(top)) return firefoxIds[id]
     return hasTypes ? chromeTypes[folderType ?? ''] : chromeIds[id]
   }
-  const roots = new Map<Role, BrowserNode>()
-  for (const node of nodes) {
+  return nodes.flatMap((node) => {
     const role = roleOf(node)
-    if (role && (!roots.has(role) || node.syncing === false)) roots.set(role, node)
-  }
+    return role ? [[role, node]] : []
+  })
+}
+
+/** If Chrome has a folder twice, in its user's account and on this device alone, it is the one that Chrome does not sync. */
+function findRoots(top: BrowserNode): Map<Role, BrowserNode> {
+  const roots = new Map<Role, BrowserNode>()
+  for (const [role, node] of ownFolders(top)) if (!roots.has(role) || node.syncing === false) roots.set(role, node)
   return roots
+}
+
+/** The folders of the account that Chrome's user is signed in to, each with the one of this device that is kept in step. */
+export function accountFolders(top: BrowserNode): { inAccount: BrowserNode; own: BrowserNode }[] {
+  const roots = findRoots(top)
+  return ownFolders(top).flatMap(([role, inAccount]) => {
+    const own = roots.get(role)
+    return own && own !== inAccount && inAccount.syncing ? [{ inAccount, own }] : []
+  })
 }
 
 export interface BrowserEntry extends Content {

@@ -88,6 +88,29 @@ else {
     ])
   })
 
+  t.test('Bookmarks in the account of the browser are named once it is in step, and copied on a press', async (t) => {
+    const { page, answers } = await openPopup(lookOf('not sent yet'))
+    await page.evaluate(() => {
+      const root = (id: string, syncing: boolean, children: object[]) =>
+        Object.assign({ id, title: id, folderType: 'bookmarks-bar' }, { syncing, children })
+      const own: object[] = []
+      const children = ['a', 'b', 'c', 'd'].map((title) => ({ title, url: 'https://example.org/' }))
+      const tree = [{ id: '0', title: '', children: [root('1', false, own), root('5', true, children)] }]
+      const create = async (node: object) => own.push(node)
+      Object.assign(chrome, { bookmarks: { getTree: async () => structuredClone(tree), create } })
+    })
+    t.notOk(await page.getByRole('button', { name: 'Copy them' }).isVisible())
+    await answers(lookOf('in step'))
+    await page.getByText('stay out of this sync (4): a, b, c').waitFor()
+    await page.getByRole('button', { name: 'Copy them' }).click()
+    // The worker has more to send for a moment.
+    await answers(lookOf('not sent yet'))
+    await page.getByRole('button', { name: 'Copy them' }).waitFor({ state: 'hidden' })
+    await answers(lookOf('in step'))
+    await page.getByText('In step').waitFor()
+    t.notOk(await page.getByRole('button', { name: 'Copy them' }).isVisible())
+  })
+
   t.test('A server that does not answer may have moved: popup and settings lead to its address', async (t) => {
     const { page, answers } = await openPopup(offline)
     await page.getByRole('button', { name: 'Change the address' }).waitFor()

@@ -1,8 +1,9 @@
 /** The questions to the user, as cards on the popup and on the first-run page. */
 import type { Copy } from '../index.ts'
+import { copyFromAccount, findInAccount } from './account-folders.ts'
 import { fewTitles, shortened } from './describe.ts'
 import { ask, attempt, element, made } from './page.ts'
-import type { Answer } from './platform.ts'
+import type { Answer, WorkerState } from './platform.ts'
 import { text } from './text.ts'
 
 /** Replaces only what differs: a press goes on, and so does the reading of a screen reader. */
@@ -50,6 +51,19 @@ export function copiesCards(copies: readonly Copy[], show: (answer: Answer) => v
     made('p', { className: 'quiet' }, text('copiesHint')),
   ]
   return [card(content, ids, { [text('makeThemOne')]: decide(true), [text('keepBoth')]: decide(false) })]
+}
+
+/** Offers to copy what is in the account that the browser's user is signed in to, once this device is in step. */
+export async function accountCards({ sync, browser }: WorkerState): Promise<HTMLElement[]> {
+  if (browser?.state !== 'in-step' || sync?.waiting) return []
+  const titles = (await findInAccount()).map(shortened)
+  if (titles.length === 0) return []
+  const content = [
+    made('p', {}, text('inAccount', titles.length, titles.slice(0, fewTitles).join(', '))),
+    ...allOf(titles),
+    made('p', { className: 'quiet' }, text('inAccountHint')),
+  ]
+  return [card(content, titles, { [text('copyThem')]: copyFromAccount })]
 }
 
 /** All lines, if only some of them are named beside. */

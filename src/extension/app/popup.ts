@@ -1,6 +1,6 @@
 /** The popup: how things are, and what needs the user. */
 
-import { allOf, card, copiesCards, showCards } from './cards.ts'
+import { accountCards, allOf, card, copiesCards, showCards } from './cards.ts'
 import {
   describe,
   describeDeletes,
@@ -37,9 +37,10 @@ for (;;) {
   await new Promise((resolve) => setTimeout(resolve, 1000))
 }
 
-function show({ state, held = { browser: [], devices: [] }, copies = [] }: Answer): void {
-  if (!state || shown === JSON.stringify([state, held, copies])) return
-  shown = JSON.stringify([state, held, copies])
+async function show({ state, held = { browser: [], devices: [] }, copies = [] }: Answer): Promise<void> {
+  const next = JSON.stringify([state, held, copies])
+  if (!state || shown === next) return
+  shown = next
   const { setup, sync } = state
   isPaused = state.isPaused
   forbidden = state.forbidden ?? ''
@@ -59,7 +60,8 @@ function show({ state, held = { browser: [], devices: [] }, copies = [] }: Answe
     ...(sync?.waiting && { [text('waiting')]: sync.waiting.toLocaleString() }),
   }
   element('figures').replaceChildren(...pairs(figures))
-  showCards([...copiesCards(copies, show), ...wishesOf(state, held)])
+  const inAccount = await accountCards(state)
+  if (shown === next) showCards([...copiesCards(copies, show), ...wishesOf(state, held), ...inAccount])
 }
 
 async function explain(): Promise<void> {

@@ -14,7 +14,7 @@ import {
   SignedOutError,
 } from '../../client/index.ts'
 import { tryTyped } from '../../client/vault/typed-secret.ts'
-import { copiesCards, showCards } from './cards.ts'
+import { accountCards, copiesCards, showCards } from './cards.ts'
 import { describe } from './describe.ts'
 import { act, ask, attempt, element } from './page.ts'
 import { platform } from './platform.ts'
@@ -210,7 +210,7 @@ async function follow(): Promise<void> {
     if (state?.sync?.reason === 'keys') return show('unlock')
     const { headline, detail, mood } = state ? describe(state) : { headline: '' }
     element('progress').textContent = [headline, mood === 'needs' && detail].filter(Boolean).join('. ')
-    showCards(copiesCards(copies, () => {}))
+    showCards([...copiesCards(copies, () => {}), ...(state ? await accountCards(state) : [])])
     await new Promise((resolve) => setTimeout(resolve, 1000))
   }
 }

@@ -82,7 +82,7 @@ export const account = [
     await endSession(one.browser, service())
     await one.browser.open()
     await signIn(one.browser, 'Bob')
-    await one.browser.page.getByText('You have signed in as somebody else than before').waitFor()
+    await one.browser.page.getByText('you have signed in as somebody else').waitFor()
     await one.add('waits')
     await one.browser.reads('You are signed out')
     await endSession(one.browser, service())

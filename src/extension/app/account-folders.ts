@@ -1,0 +1,45 @@
+/**
+ * Chrome's user may be signed in to an account that has bookmarks in folders of its own (Chrome 134 and later), beside those
+ * of this device. They stay out, because Chrome syncs them; copies of them do not.
+ */
+import type { BrowserNode } from '../index.ts'
+import { accountFolders, kindOfNode, likenessOf } from '../trees.ts'
+import { platform } from './platform.ts'
+
+type Create = (node: { parentId: string; title: string; url?: string }) => Promise<BrowserNode>
+
+let copying: Promise<void> | undefined
+
+/** Returns the titles of the account's bookmarks that are not in the same folder of this device. */
+export async function findInAccount(): Promise<string[]> {
+  const titles: string[] = []
+  await copyMissing(async (node) => {
+    if (node.url !== undefined) titles.push(node.title || node.url)
+    return { id: '', ...node }
+  })
+  return titles
+}
+
+/** Copies them there. A second press meanwhile copies nothing twice. */
+export function copyFromAccount(): Promise<void> {
+  copying ??= copyMissing((node) => platform.bookmarks.create(node)).finally(() => {
+    copying = undefined
+  })
+  return copying
+}
+
+async function copyMissing(create: Create): Promise<void> {
+  const [top] = await platform.bookmarks.getTree()
+  for (const { inAccount, own } of top ? accountFolders(top) : []) await copyInto(inAccount, own, create)
+}
+
+async function copyInto({ children = [] }: BrowserNode, own: BrowserNode, create: Create): Promise<void> {
+  const likenessOfNode = (node: BrowserNode) => likenessOf({ ...node, kind: kindOfNode(node) })
+  const there = Map.groupBy(own.children ?? [], likenessOfNode)
+  for (const node of children) {
+    const { title, url } = node
+    const same = there.get(likenessOfNode(node))?.shift()
+    const copy = same ?? (await create({ parentId: own.id, title, ...(url !== undefined && { url }) }))
+    await copyInto(node, copy, create)
+  }
+}

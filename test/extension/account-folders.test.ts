@@ -1,0 +1,63 @@
+/** Bookmarks in the account that Chrome's user is signed in to, which Chrome has beside those of the device. */
+import t, { type Test } from 'tap'
+import type { BrowserNode, NewNode } from '../../src/extension/browser-api.ts'
+
+const link = (title: string) => ({ id: '', title, url: `https://example.org/${title}` })
+let lastId = 0
+const folder = (title: string, ...children: BrowserNode[]) => ({ id: `${++lastId}`, title, children })
+
+function root(id: string, folderType: string, syncing: boolean, ...children: BrowserNode[]): BrowserNode {
+  return { id, title: id, folderType, syncing, children }
+}
+
+let top: BrowserNode = { id: '0', title: '' }
+const bookmarks = {
+  getTree: async () => structuredClone([top]),
+  async create({ parentId, ...node }: NewNode) {
+    const made = { id: `new ${++lastId}`, ...node, ...(node.url === undefined && { children: [] }) }
+    const pending = [top]
+    for (const { id, children = [] } of pending) {
+      if (id === parentId) children.push(made)
+      pending.push(...children)
+    }
+    return structuredClone(made)
+  },
+}
+Object.assign(globalThis, { chrome: { bookmarks } })
+const { copyFromAccount, findInAccount } = await import('../../src/extension/app/account-folders.ts')
+
+function given(t: Test, ...children: BrowserNode[]): void {
+  top = { id: '0', title: '', children }
+  t.teardown(() => {
+    top = { id: '0', title: '' }
+  })
+}
+
+const titlesIn = ({ title, url, children = [] }: BrowserNode): unknown =>
+  url === undefined ? [title, ...children.map(titlesIn)] : title
+
+t.test('What the account has and the device lacks is named, and copied once', async (t) => {
+  const own = root('bar', 'bookmarks-bar', false, link('a'), folder('News', link('n1')))
+  const other = root('other', 'other', false)
+  given(
+    t,
+    ...[own, other],
+    root('account bar', 'bookmarks-bar', true, link('a'), link('a'), link('b'), folder('News', link('n1'), link('n2'))),
+    root('account other', 'other', true, folder('Deep', folder('Deeper', link('d')))),
+  )
+  t.same(await findInAccount(), ['a', 'b', 'n2', 'd'])
+  await Promise.all([copyFromAccount(), copyFromAccount()])
+  t.same(titlesIn(own), ['bar', 'a', ['News', 'n1', 'n2'], 'a', 'b'])
+  t.same(titlesIn(other), ['other', ['Deep', ['Deeper', 'd']]])
+  t.same(await findInAccount(), [])
+  top.children?.[2]?.children?.push(link('later'))
+  t.same(await findInAccount(), ['later'], 'also what Chrome puts there afterwards')
+})
+
+t.test('A browser that has each folder once keeps nothing out', async (t) => {
+  given(t, root('1', 'bookmarks-bar', true, link('a')), root('2', 'other', true, link('b')))
+  t.same(await findInAccount(), [], 'Chrome, which syncs all of them')
+  const firefox = ['toolbar_____', 'unfiled_____'].map((id) => ({ id, title: id, children: [link(id)] }))
+  top = { id: 'root________', title: '', children: firefox }
+  t.same(await findInAccount(), [], 'Firefox')
+})
