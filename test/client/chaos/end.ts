@@ -40,16 +40,16 @@ async function quietTime(run: Run): Promise<void> {
   // What a killed tab has sent may arrive after all others have asked for the last time.
   const isUnderWay = ({ session, wires }: Device) => session === 'leaving' || wires.some(({ late }) => late > 0)
   for (let waited = 0; devices.some(isUnderWay) && waited < patienceMs; waited += stepMs) await world.pass(stepMs)
-  for (const device of devices) {
-    if (device.types && device.types !== entityTypes) {
-      device.types = entityTypes
-      device.crash()
-      device.openTab()
-    }
-    if (device.session !== 'in') await device.signIn()
-  }
+  for (const device of devices) if (device.session !== 'in') await device.signIn()
   for (const device of devices) device.unlock()
   await world.pass(stepMs)
+  // By now, what the browser had emptied is filled again.
+  for (const device of devices.filter(({ types }) => types && types !== entityTypes)) {
+    device.types = entityTypes
+    device.crash()
+    device.openTab()
+    await world.pass(stepMs)
+  }
   for (const device of devices) await liftRefusals(run, device)
   // The second time each hears of what the others had to send the first time.
   for (const { tabs } of [...devices, ...devices]) {

@@ -166,8 +166,13 @@ export class Replica {
     }
     // The tab that leads is to hear of it.
     await this.commit(strays, 'local', (draft) => {
-      for (const key of strays()) draft.set(blankRow(key))
-      const types = inOrder(remaining())
+      const stored = remaining()
+      for (const row of strays().map((key) => draft.get(key))) {
+        // Another tab may have edited it.
+        if (row.waiting.length > 0) stored.add(typeOf(row.id))
+        else draft.set(blankRow(row.id))
+      }
+      const types = inOrder(stored)
       const { added, cursor } = draft.meta
       const isPulled = (type: EntityType) => typesIn(draft.meta).includes(type) && !added?.types.includes(type)
       const missing = cursor > 0 ? types.filter((type) => !isPulled(type)) : []
