@@ -122,13 +122,18 @@ else {
       const notice = page.getByText(
         `An import or a restore was interrupted, and none of its ${count.toLocaleString('en')} bookmarks`,
       )
+      const devtools = await page.context().newCDPSession(page)
+      // However busy this process is, the import lasts until the reload.
+      const slowDown = (rate: number) => devtools.send('Emulation.setCPUThrottlingRate', { rate })
       const cutOff = async () => {
         await show(page, 'settings')
+        await slowDown(10)
         await page.setInputFiles('input[type="file"]:not([accept])', file)
         await page.getByText('Encrypting').waitFor()
         t.ok(await page.getByRole('button', { name: 'Import a bookmark file' }).isDisabled(), 'one at a time')
         const asked = page.waitForEvent('dialog').then((dialog) => dialog.accept())
         await Promise.all([page.reload(), asked])
+        await slowDown(1)
       }
       await cutOff()
       await notice.waitFor()
