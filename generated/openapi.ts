@@ -289,6 +289,8 @@ export interface paths {
         /**
          * Get the sync status
          * @description Reports on the device in `X-Device-ID` or, without the header, on all of the user's devices together. The service remembers at most 1,000 devices per user: a new one beyond that replaces the device that was seen least recently, which then starts from cursor 0 again.
+         *
+         *     With `entity_types`, `pending_changes` and `digest` cover these types only.
          */
         get: operations["getSyncStatus"];
         put?: never;
@@ -317,6 +319,11 @@ export interface paths {
          *
          *     A `since` above the user's last sequence number counts as 0: the database was restored from a backup, and what is
          *     written afterwards would otherwise be skipped. So `last_sync_timestamp` can be lower than `since`: store it anyway.
+         *
+         *     With `entity_types`, only changes of these types are returned, and `last_sync_timestamp` passes the others: a later
+         *     pull does not look at them again. A page may be empty then although `has_more` is true, because a request looks at
+         *     50,000 changes of any type at most. A device that wants another type later pulls that type from 0. `base` of a change
+         *     of a type that the device does not pull must be given: the default would say that the device had seen the type.
          */
         post: operations["pullChanges"];
         delete?: never;
@@ -1443,6 +1450,8 @@ export interface components {
              * @example 1000
              */
             limit: number;
+            /** @description The entity types to return. Without it, all types are returned. */
+            entity_types?: components["schemas"]["EntityType"][];
         };
         /** @description One page of changes. */
         PullResponse: {
@@ -1559,7 +1568,7 @@ export interface components {
             last_sync: number;
             /**
              * Format: int32
-             * @description Changes by other devices after the cursor, among the user's 10,000 newest.
+             * @description Changes by other devices after the cursor, among the user's 10,000 newest of any type.
              * @example 3
              */
             pending_changes: number;
@@ -1577,7 +1586,7 @@ export interface components {
             total_bookmarks: number;
             epoch: components["schemas"]["Epoch"];
             /**
-             * @description A checksum of all live records of any type: the sum modulo 2^128, in hexadecimal, of the first 32 digits of each `data_hash`. A `data_hash` that does not begin with 32 hexadecimal digits counts as its SHA-256. A device that has pulled everything, and computes another digest, should pull from 0.
+             * @description A checksum of all live records, of any type or of those in `entity_types`: the sum modulo 2^128, in hexadecimal, of the first 32 digits of each `data_hash`. A `data_hash` that does not begin with 32 hexadecimal digits counts as its SHA-256. A device that has pulled everything, and computes another digest, should pull from 0.
              * @example 6cc3f5a1d0b94e27a8f1c2d3e4b5a697
              */
             digest: string;
@@ -2659,6 +2668,8 @@ export interface components {
         After: string;
         /** @description The `next` of the previous page. Without it, the list starts with its first page. */
         AfterId: components["schemas"]["Id"];
+        /** @description Entity types, separated by commas. Without it, all types count. */
+        EntityTypes: string;
         /** @description The device that makes the request. `unknown` does not count as a device, and its changes are broadcast to all devices. */
         DeviceId: string;
     };
@@ -3393,7 +3404,10 @@ export interface operations {
     };
     getSyncStatus: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Entity types, separated by commas. Without it, all types count. */
+                entity_types?: components["parameters"]["EntityTypes"];
+            };
             header?: {
                 /** @description The device to report on. Without it, `last_sync` is the latest of any device and `pending_changes` counts from the furthest cursor. */
                 "x-device-id"?: components["schemas"]["Id"];
@@ -3712,6 +3726,8 @@ export interface operations {
                 device_id?: components["schemas"]["Id"];
                 /** @description The cursor (Unix ms) to replay missed changes from; above the user's last sequence number it counts as 0. Without it the channel starts with the next change. */
                 since?: number;
+                /** @description Entity types, separated by commas. Without it, all types count. */
+                entity_types?: components["parameters"]["EntityTypes"];
             };
             header?: {
                 /** @description Must be `websocket` (any case). */

@@ -216,8 +216,11 @@ type Test = typeof t
 async function refused(t: Pick<Test, 'same'>, operation: Operation, body: Body, field: string, value: unknown) {
   const { operationId, method, path, invalid } = operation
   const answer = await ada.call(method, path, { body })
-  const { minimum, maximum } = PullRequest[field as keyof typeof PullRequest] ?? {}
-  const error = invalid ?? `${field} must be an integer from ${minimum} to ${maximum}`
+  const { minimum, maximum } = (PullRequest as Record<string, { minimum?: number; maximum?: number }>)[field] ?? {}
+  const isElement = field === 'entity_types' && Array.isArray(value) && value.length > 0
+  const form = minimum === undefined ? 'array of 1 to 3 elements' : `integer from ${minimum} to ${maximum}`
+  const types = isElement && 'entity_types.0 must be one of: bookmark, history, group'
+  const error = invalid ?? (types || `${field} must be an ${form}`)
   const name = `${operationId}: ${field} = ${escape(JSON.stringify(value) ?? 'left out').slice(0, 40)}`
   t.same([answer.status, answer.body], [400, { error }], name)
 }

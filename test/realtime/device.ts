@@ -28,6 +28,7 @@ export interface Device {
 export interface DeviceOptions {
   deviceId?: string
   since?: number
+  types?: string
   /** Sent as a bearer token, beside the user's cookie. */
   token?: string
   /** The certificate of the origin, if it is the test's own. */
@@ -67,8 +68,9 @@ export async function openDevice(
   user: Pick<TestUser, 'userId' | 'cookie'>,
   options: DeviceOptions = {},
 ): Promise<Device> {
-  const { deviceId = 'device-b', since, token, ca } = options
-  const query = since === undefined ? '' : `?since=${since}`
+  const { deviceId = 'device-b', since, types, token, ca } = options
+  const parameters = { ...(since !== undefined && { since: `${since}` }), ...(types && { entity_types: types }) }
+  const query = `?${new URLSearchParams(parameters)}`
   const ids = { cookie: user.cookie, 'x-user-id': user.userId, 'x-device-id': deviceId }
   const headers = token === undefined ? ids : { ...ids, authorization: `Bearer ${token}` }
   const socket = new WebSocket(realtimeUrl(origin) + query, { headers, ...(ca && { ca }) } satisfies ClientOptions)

@@ -124,18 +124,22 @@ async function compare({ app, user, model }: Player): Promise<void> {
       })
       .sort((one, other) => one.sequence - other.sequence),
   )
-  const { stored, live } = model.bytes()
+  const { stored, live: liveBytes } = model.bytes()
+  const live = (type?: string) =>
+    records.filter(({ deleted_at, entity_type }) => deleted_at === null && (!type || type === entity_type))
   assert.deepEqual(counters, {
     last_sequence: model.lastSequence,
     live_bookmarks: records.filter((record) => record.entity_type === 'bookmark' && record.deleted_at === null).length,
     stored_bytes: stored,
-    version_bytes: stored - live,
+    version_bytes: stored - liveBytes,
     stored_records: records.length,
     empty_tombstones: records.filter(
       (one) => one.deleted_at !== null && one.data_sequence === null && one.versions === 0,
     ).length,
     stored_versions: kept.length,
-    digest: digestOf(records.filter(({ deleted_at }) => deleted_at === null)),
+    digest: digestOf(live()),
+    history_digest: digestOf(live('history')),
+    group_digest: digestOf(live('group')),
   })
   assert.equal([...data.values()].join('').length, stored, 'no other ciphertext is left')
   partitionTime(model, versions)
@@ -234,6 +238,8 @@ const rowOfUser = query((db, { userId }: OfUser) =>
       'empty_tombstones',
       'stored_versions',
       'digest',
+      'history_digest',
+      'group_digest',
     ])
     .where('id', '=', userId),
 )

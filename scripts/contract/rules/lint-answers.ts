@@ -95,7 +95,9 @@ function priced() {
       const { operationId, requestBody, 'x-cost': cost } = operation
       const body = requestBody && resolve<RequestBody>(requestBody).node?.content['application/json']?.schema
       const { properties = {} } = (body && resolve<Schema>(body).node) ?? {}
-      const lists = Object.keys(properties).filter((name) => 'items' in (properties[name] ?? {}))
+      // A list of a few elements costs nothing.
+      const isLong = (schema: Schema) => 'items' in schema && (schema.maxItems ?? Number.POSITIVE_INFINITY) > 10
+      const lists = Object.keys(properties).filter((name) => isLong(properties[name] ?? {}))
       const isCounted = (name: string) => lists.includes(name) || typesOf(properties[name] ?? {}).includes('integer')
       const isCount = (value: unknown, least: number) => Number.isInteger(value) && Number(value) >= least
       const isPriced =

@@ -127,6 +127,7 @@ interface Shape {
   maximum?: number
   minLength?: number
   maxLength?: number
+  minItems?: number
   maxItems?: number
   pattern?: string
 }
@@ -142,13 +143,26 @@ function describeFault(error: ErrorObject | undefined, path: string): string {
   return `${name || 'body'} must be ${describe(parentSchema as Shape)}`
 }
 
-function describe({ type, minimum, maximum, minLength = 0, maxLength, maxItems, pattern, enum: values }: Shape) {
+function describe({
+  type,
+  minimum,
+  maximum,
+  minLength = 0,
+  maxLength,
+  minItems,
+  maxItems,
+  pattern,
+  enum: values,
+}: Shape) {
   if (values) return `one of: ${values.join(', ')}`
   if (type === 'integer') return `an integer from ${minimum} to ${maximum}`
   const [, fewest, most] = /^\^\[0-9\]\{(\d+),(\d+)\}\$$/.exec(pattern ?? '') ?? []
   if (fewest !== undefined) return `a string of ${fewest} to ${most} digits`
+  const [, listed] = /^\^\(([a-z|]+)\)\(,/.exec(pattern ?? '') ?? []
+  if (listed !== undefined) return `one or more of: ${listed.replaceAll('|', ', ')}, separated by commas`
   if (type === 'string')
     return `a string of ${minLength} to ${maxLength}${pattern?.includes('[ -~]') ? ' printable ASCII' : ''} characters`
-  if (type === 'array') return `an array of at most ${maxItems} elements`
+  if (type === 'array')
+    return `an array of ${minItems === undefined ? 'at most' : `${minItems} to`} ${maxItems} elements`
   return `of type ${type}`
 }

@@ -31,8 +31,10 @@ export interface Schema {
     max_bytes: Generated<number | null>
     /** Rows in `versions`. */
     stored_versions: Generated<number>
-    /** The contract's `digest`. */
+    /** The contract's `digest`, of all types and of two of them. */
     digest: Generated<string>
+    history_digest: Generated<string>
+    group_digest: Generated<string>
     /** The user's epoch since this account alone went back to a backup; null for everybody's. */
     own_epoch: Generated<string | null>
     created_at: number

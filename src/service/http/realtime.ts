@@ -5,6 +5,7 @@ import { quotas } from '../../../generated/limits.ts'
 import type { operations as contract } from '../../../generated/openapi.ts'
 import { operations } from '../../../generated/operations.ts'
 import { ServiceError } from '../contract/errors.ts'
+import { typesIn } from '../db/tables/records.ts'
 import type { Session } from '../db/tables/tokens.ts'
 import type { Hub } from '../realtime/hub.ts'
 import { openRealtime, type SocketParts } from '../realtime/socket.ts'
@@ -32,11 +33,12 @@ export function bindRealtime(parts: RealtimeParts, secure: onRequestHookHandler)
       parts.metrics.countUpgrade()
       request.trace?.end(false)
       const { userId, loginId } = request.session as Session
-      const { since } = request.query as NonNullable<Parameters['query']>
+      const { since, entity_types } = request.query as NonNullable<Parameters['query']>
+      const types = entity_types === undefined ? undefined : typesIn(entity_types)
       const deviceId = readIds(request).deviceId as string
       // The library's listener keeps the request for as long as the socket is open. The hub has its own.
       socket.removeAllListeners('error')
-      openRealtime(socket, request.raw.socket, { userId, loginId, deviceId, since }, parts)
+      openRealtime(socket, request.raw.socket, { userId, loginId, deviceId, since, types }, parts)
     },
   }
 }

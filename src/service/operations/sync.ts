@@ -1,6 +1,7 @@
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/engine/database.ts'
 import { onceAnswered } from '../db/engine/query.ts'
+import { typesIn } from '../db/tables/records.ts'
 import { type ImportParts, importBookmarks } from '../sync/import.ts'
 import { type PullParts, pull } from '../sync/pull.ts'
 import { type PushParts, push } from '../sync/push.ts'
@@ -10,9 +11,10 @@ import type { Operations } from './operation.ts'
 type Parts = PullParts & PushParts & ImportParts & { database: Pick<Database, 'bulk' | 'isUnavailable'> }
 
 export const syncOperations: Operations<'getSyncStatus' | 'pullChanges' | 'pushChanges' | 'importBookmarks', Parts> = {
-  async getSyncStatus({ session, headers }, parts) {
+  async getSyncStatus({ session, headers, query: { entity_types } }, parts) {
     try {
-      return { status: 200, body: await readStatus(parts, session.userId, headers['x-device-id']) }
+      const types = entity_types === undefined ? undefined : typesIn(entity_types)
+      return { status: 200, body: await readStatus(parts, session.userId, headers['x-device-id'], types) }
     } catch (cause) {
       const details = parts.database.isUnavailable(cause)
         ? 'The database did not answer'
@@ -21,8 +23,8 @@ export const syncOperations: Operations<'getSyncStatus' | 'pullChanges' | 'pushC
     }
   },
 
-  pullChanges({ caller, body: { since, limit } }, parts) {
-    const pulled = pull(parts, caller, since, limit)
+  pullChanges({ caller, body }, parts) {
+    const pulled = pull(parts, caller, body)
     return onceAnswered(pulled, (answer) => ({ status: 200, ...answer }))
   },
 

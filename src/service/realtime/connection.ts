@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WebSocket } from 'ws'
 import { closeCodes, silenceSeconds } from '../../../generated/channel.ts'
-import type { ServerMessage } from '../contract/schemas.ts'
+import type { Schemas, ServerMessage } from '../contract/schemas.ts'
 
 /** A socket with this many unsent bytes is sent nothing more until it has drained. */
 const maxUnsentBytes = 1024 * 1024
@@ -23,6 +23,8 @@ export interface Peer {
   deviceId: string
   /** The cursor to continue from; without one, the socket starts with the next change. */
   since: number | undefined
+  /** The entity types whose changes it gets; undefined for all. */
+  types: Schemas['EntityType'][] | undefined
 }
 
 /** The hub hears when a socket has room again, fails or has ended. All sockets share them. */
@@ -37,6 +39,8 @@ export class Connection {
   readonly peer: Peer
   /** The sequence number up to which changes were sent or skipped; undefined until the socket is greeted. */
   cursor: number | undefined
+  /** The sequence number up to which its client knows all that it wants. */
+  told = 0
   /** The audience's `news` up to which this socket was sent everything. */
   newsSent = -1
   /** The work on the client's messages, while there is any. */
@@ -98,6 +102,7 @@ export class Connection {
 
   greet(cursor: number, timestamp: number, epoch: string): void {
     this.cursor = cursor
+    this.told = cursor
     this.send({ type: 'connected', deviceId: this.peer.deviceId, timestamp, epoch })
     this.#tell()
   }

@@ -135,9 +135,15 @@ export function toMessage(row: ChangeRow, previous_stamp?: number): Buffer {
 function sendPage(connection: Ready, page: Page): boolean {
   for (const { row, message } of page.changes) {
     if (row.sequence <= connection.cursor) continue
+    const { types } = connection.peer
+    if (types && !types.includes(row.entity_type)) {
+      connection.cursor = row.sequence
+      continue
+    }
     if (connection.stalled) return false
-    connection.sendFrame(message())
+    connection.sendFrame(types ? toMessage(row, connection.told) : message())
     connection.cursor = row.sequence
+    connection.told = row.sequence
   }
   return !page.more
 }

@@ -152,7 +152,9 @@ function report(error: unknown, connection: Connection, { database, log }: Socke
 async function pushChange(connection: Connection, event: Schemas['Change'], parts: SocketParts): Promise<void> {
   const passed = connection.cursor ?? 0
   const row = await writeChange(connection, event, parts)
-  if (row && row.sequence <= passed) connection.sendFrame(toMessage(row))
+  const { types } = connection.peer
+  const isUnwanted = types !== undefined && !types.includes(event.entity_type)
+  if (row && (row.sequence <= passed || isUnwanted)) connection.sendFrame(toMessage(row))
 }
 
 /**

@@ -1,10 +1,12 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { demandLogin } from '../auth/sessions.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Database, Db } from '../db/engine/database.ts'
 import { type Answer, onceAnswered } from '../db/engine/query.ts'
-import { listChangePage, partLimits } from '../db/tables/changes.ts'
+import { findAhead, listChangePage, partLimits } from '../db/tables/changes.ts'
 import { bytesOf } from '../db/tables/ciphertexts.ts'
 import { type End, type Progress, readEnd, readProgress, saveSync } from '../db/tables/devices.ts'
+import { typeList } from '../db/tables/records.ts'
 import { lockUser } from '../db/tables/users.ts'
 import { type Caller, unknownDevice } from './change.ts'
 import { toSyncEvent } from './event.ts'
@@ -14,6 +16,10 @@ const maxBytes = 2 * 1024 * 1024
 /** The first part is read again if the response finds no place, so it is only as long as it takes to know that one is needed. */
 const firstBytes = 64 * 1024
 const cursorAgeMs = 60_000
+/** Changes that one query passes in search of some types: a few milliseconds. */
+const passedAtOnce = 2000
+/** Changes that a request passes. The contract names the number. */
+const mostPassed = 50_000
 
 type PullResponse = Schemas['PullResponse']
 
@@ -28,16 +34,18 @@ export interface PullParts {
  * a response of its own up to there, and the last one is returned. Then `finish` stores the device's cursor. If there are no
  * changes, which is what most pulls find, the response needs no parts.
  */
-export function pull(parts: PullParts, caller: Caller, since: number, limit: number): Answer<Pulled> {
+export function pull(parts: PullParts, caller: Caller, wanted: Wanted): Answer<Pulled> {
   const { db } = parts.database
   const { userId, deviceId } = caller
   // Whatever is written from now on is left to the next pull: a change of an entity that was sent would come twice.
   if (deviceId === unknownDevice)
-    return onceAnswered(readEnd(db, { userId }), (end) => pullUpTo(parts, caller, { since, limit }, end))
+    return onceAnswered(readEnd(db, { userId }), (end) => pullUpTo(parts, caller, wanted, end))
   return onceAnswered(readProgress(db, { userId, deviceId }), (progress) =>
-    pullUpTo(parts, caller, { since, limit }, progress, progress),
+    pullUpTo(parts, caller, wanted, progress, progress),
   )
 }
+
+type Wanted = Required<Pick<Schemas['PullRequest'], 'since' | 'limit'>> & Pick<Schemas['PullRequest'], 'entity_types'>
 
 type Pulled = ({ body: PullResponse } | { parts: AsyncGenerator<PullResponse, PullResponse> }) & {
   finish(): Answer<void>
@@ -46,12 +54,12 @@ type Pulled = ({ body: PullResponse } | { parts: AsyncGenerator<PullResponse, Pu
 function pullUpTo(
   parts: PullParts,
   caller: Caller,
-  { since, limit }: { since: number; limit: number },
+  { since, limit, entity_types }: Wanted,
   end: End,
   progress?: Progress,
 ): Pulled {
   const from = continueFrom(since, end.last_sequence)
-  const range = { ...end, cursor: from, left: limit }
+  const range = { ...end, cursor: from, left: limit, types: entity_types && typeList(entity_types) }
   const finish = () =>
     onceAnswered(progress && keepCursor(parts, caller, progress, range.cursor), () =>
       parts.metrics.countPull(limit - range.left),
@@ -65,26 +73,39 @@ interface Range extends End {
   cursor: number
   /** Changes that may still be read. */
   left: number
+  /** A `typeList`; undefined for all types. */
+  types: string | undefined
 }
 
 /** Keeps in the range how far it has come. */
 async function* readParts(db: Db, userId: string, range: Range): AsyncGenerator<PullResponse, PullResponse> {
-  const { last_sequence, epoch, left: limit } = range
-  let bytesLeft = maxBytes
+  const { last_sequence, epoch, left: limit, types } = range
+  let [bytesLeft, passesLeft] = [maxBytes, mostPassed / passedAtOnce]
   for (;;) {
     const { cursor, left } = range
     const bytes = left === limit ? firstBytes : partLimits.bytes
     const limits = { rows: Math.min(left + 1, partLimits.rows), bytes: Math.min(bytesLeft, bytes) }
     const isBehind = cursor < last_sequence
-    const rows = isBehind ? await listChangePage(db, userId, cursor, limits, last_sequence) : []
+    // No index has the types, so that a pull of some passes the others in short queries.
+    const ahead = types === undefined ? undefined : { userId, since: cursor, last: last_sequence, rows: passedAtOnce }
+    const upTo = (ahead && isBehind && (await findAhead(db, ahead))?.sequence) || last_sequence
+    const rows = isBehind ? await listChangePage(db, userId, cursor, limits, upTo, types) : []
     const bytesRead = bytesOf(rows)
     const sent = rows.slice(0, left)
-    range.cursor = sent.at(-1)?.sequence ?? cursor
+    const isFull = rows.length === limits.rows || bytesRead >= limits.bytes
+    const isPassed = types !== undefined && !isFull
+    range.cursor = isPassed ? upTo : (sent.at(-1)?.sequence ?? cursor)
     range.left -= sent.length
     bytesLeft -= bytesRead
-    const has_more = rows.length > sent.length || bytesLeft <= 0
-    const isPart = !has_more && (rows.length === limits.rows || bytesRead >= limits.bytes)
-    if (!isPart && range.left === limit) range.cursor = last_sequence
+    passesLeft -= 1
+    const isBeforeEnd = isPassed && upTo < last_sequence
+    const has_more = rows.length > sent.length || bytesLeft <= 0 || (isBeforeEnd && passesLeft <= 0)
+    const isPart = !has_more && (isFull || isBeforeEnd)
+    if (isPart && sent.length === 0) {
+      await eventLoopTurn()
+      continue
+    }
+    if (!isPart && !has_more && range.left === limit) range.cursor = last_sequence
     const part = {
       changes: sent.map(toSyncEvent),
       last_sync_timestamp: range.cursor,

@@ -11,7 +11,7 @@ import { type LockedUser, lockUser, saveCounters } from '../db/tables/users.ts'
 import { findOnUnseen, type ReplacedUnseen, type VersionRow } from '../db/tables/versions.ts'
 import type { Notices } from '../notices/notices.ts'
 import { type Caller, type Decided, type Effects, type Intent, unknownDevice, type Written } from './change.ts'
-import { digestAfter } from './digest.ts'
+import { digestsAfter } from './digest.ts'
 import { keepLosers } from './losers.ts'
 import { beginCommit, type Commit, type CommitParts, continueFrom } from './numbers.ts'
 import { makeRoom, surplusAfter, surplusBefore } from './room.ts'
@@ -171,7 +171,7 @@ async function effectsOf(
       last_sequence: commit.last(),
       stored_bytes: user.stored_bytes + added.stored_bytes + lostBytes,
       version_bytes: user.version_bytes + added.version_bytes + lostBytes,
-      digest: digestAfter(user.digest, written),
+      ...digestsAfter(user, written),
     },
   }
 }

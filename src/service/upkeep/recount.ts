@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Database, Db, Trx } from '../db/engine/database.ts'
 import { type Placeholders, query } from '../db/engine/query.ts'
 import { pagesOfStored } from '../db/tables/users.ts'
-import { digestOfRecords } from '../sync/digest.ts'
+import { type Digests, digestNames, digestsOfRecords } from '../sync/digest.ts'
 
 const counters = [
   'live_bookmarks',
@@ -22,7 +22,7 @@ export interface Mended {
   is: Found
 }
 
-type Found = Counters & { digest?: string; miscounted_records?: number }
+type Found = Counters & Partial<Digests> & { miscounted_records?: number }
 
 /**
  * Counts anew what each user stores, while the service runs. Yields each user, with the counters that were wrong and
@@ -43,40 +43,43 @@ export async function recountUser(trx: Trx, userId: string): Promise<Mended | un
   await trx.updateTable('users').set({ last_sequence: sql`last_sequence` }).where('id', '=', userId).execute()
   const seen = await compare(trx, userId)
   if (!seen || isRight(seen)) return undefined
-  const { was, is, digest, mended, miscounted } = seen
+  const { was, is, digests, mended, miscounted } = seen
   if (miscounted > 0) await recountedRecords.run(trx, { userId })
   await trx
     .updateTable('users')
-    .set({ ...is, digest: mended })
+    .set({ ...is, ...mended })
     .where('id', '=', userId)
     .execute()
-  const found = (counters: Counters, of: string, miscounted_records: number): Found => ({
+  const wrong = digestNames.filter((name) => digests[name] !== mended[name])
+  const found = (counters: Counters, of: Digests, miscounted_records: number): Found => ({
     ...counters,
-    ...(digest !== mended && { digest: of }),
+    ...Object.fromEntries(wrong.map((name) => [name, of[name]])),
     ...(miscounted > 0 && { miscounted_records }),
   })
-  return { userId, was: found(was, digest, miscounted), is: found(is, mended, 0) }
+  return { userId, was: found(was, digests, miscounted), is: found(is, mended, 0) }
 }
 
 /** The counters in the user's row, and those of what is there. */
 interface Comparison {
   was: Counters
   is: Counters
-  digest: string
-  mended: string
+  digests: Digests
+  mended: Digests
   /** The records whose versions are not as many as they count. */
   miscounted: number
 }
 
-function isRight({ was, is, digest, mended, miscounted }: Comparison): boolean {
-  return digest === mended && miscounted === 0 && counters.every((name) => was[name] === is[name])
+function isRight({ was, is, digests, mended, miscounted }: Comparison): boolean {
+  const areDigestsRight = digestNames.every((name) => digests[name] === mended[name])
+  return areDigestsRight && miscounted === 0 && counters.every((name) => was[name] === is[name])
 }
 
 /** Undefined if the user is gone or deleted: while rows are erased, counters stay as they were. */
 async function compare(db: Db, userId: string): Promise<Comparison | undefined> {
   const seen = await counted.first(db, { userId })
   if (!seen) return undefined
-  const { digest, miscounted, ...counts } = seen
+  const { digest, history_digest, group_digest, miscounted, ...counts } = seen
+  const digests = { digest, history_digest, group_digest }
   const { is_live, is_bytes, is_records, is_tombstones, is_version_bytes, is_versions, of_no_record, ...was } = counts
   const is = {
     live_bookmarks: is_live,
@@ -86,20 +89,20 @@ async function compare(db: Db, userId: string): Promise<Comparison | undefined> 
     empty_tombstones: is_tombstones,
     stored_versions: is_versions,
   }
-  return { was, is, digest, mended: await digestOfRecords(db, userId), miscounted }
+  return { was, is, digests, mended: await digestsOfRecords(db, userId), miscounted }
 }
 
-type Counted = Counters & {
-  digest: string
-  is_live: number
-  is_bytes: number
-  is_records: number
-  is_tombstones: number
-  is_version_bytes: number
-  is_versions: number
-  miscounted: number
-  of_no_record: number
-}
+type Counted = Counters &
+  Digests & {
+    is_live: number
+    is_bytes: number
+    is_records: number
+    is_tombstones: number
+    is_version_bytes: number
+    is_versions: number
+    miscounted: number
+    of_no_record: number
+  }
 
 /**
  * All in one statement, as of one moment. Versions may share their ciphertext with each other and with the record: with a live
@@ -107,7 +110,8 @@ type Counted = Counters & {
  */
 const counted = query(
   (_, { userId }: Placeholders<{ userId: string }>) => sql<Counted>`
-    select live_bookmarks, stored_bytes, version_bytes, stored_records, empty_tombstones, stored_versions, digest,
+    select live_bookmarks, stored_bytes, version_bytes, stored_records, empty_tombstones, stored_versions,
+      digest, history_digest, group_digest,
       is_live, is_bytes, is_records, is_tombstones, is_version_bytes, is_versions, miscounted, of_no_record
     from users
     cross join (

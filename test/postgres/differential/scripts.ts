@@ -256,17 +256,23 @@ const push = send('POST', `${api}/sync/push`, fc.record({ changes }))
 const imported = list(mix<object>([12, importBookmark], [1, broken(importBookmark)]))
 const importing = send('POST', `${api}/sync/import`, fc.record({ bookmarks: imported }))
 const limit = some(fc.constantFrom(1, 2, 3, 10_000))
-const pull = send('POST', `${api}/sync/pull`, fc.record({ since: some(stamps), limit }, { requiredKeys: [] }))
+const entity_types = fc.subarray(['bookmark', 'history', 'group', 'star'])
+const pull = send(
+  'POST',
+  `${api}/sync/pull`,
+  fc.record({ since: some(stamps), limit, entity_types }, { requiredKeys: [] }),
+)
 const pullAll = calls(
   fc.constantFrom(1, 2, 3).map((limit) => ({
     do: 'pull all',
     method: 'POST',
     path: `${api}/sync/pull`,
-    body: { since: '(cursor)', limit },
+    body: { since: '(cursor)', limit, ...(limit === 3 && { entity_types: ['bookmark', 'history'] }) },
   })),
 )
 const sync: Choices = [
   [3, get(`${api}/sync/status`)],
+  [1, get(`${api}/sync/status?entity_types=group,history`)],
   [4, pull],
   [2, pullAll],
   [8, push],

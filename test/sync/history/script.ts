@@ -6,7 +6,7 @@ import { sweepVersions } from '../../support/sweeps.ts'
 import type { Entity, Kept, Model } from './model.ts'
 
 const dayMs = 86_400_000
-const type = fc.constantFrom('bookmark' as const, 'bookmark' as const, 'group' as const)
+const type = fc.constantFrom('bookmark' as const, 'bookmark' as const, 'group' as const, 'history' as const)
 const id = fc.constantFrom('a', 'b', 'c')
 const device = fc.constantFrom('d1', 'd2', 'unknown')
 const edit = fc.record({

@@ -86,7 +86,7 @@ class Story {
 
     // Delete, and look at the status and the session.
     is(bookmarks.deleteBookmark("three", laptop).getSuccess(), true);
-    var status = sync.getSyncStatus(laptop);
+    var status = sync.getSyncStatus(laptop, null);
     is(status.getTotalBookmarks(), 2);
     is(status.getLastSync() >= now - 60_000, true);
     is(auth.getSession().getUser().getUserId(), status.getUserId());

@@ -1,6 +1,8 @@
 import { type QueryExecutorProvider, sql } from 'kysely'
 import { v7 as uuidv7 } from 'uuid'
 
+const emptyDigest = '0'.repeat(32)
+
 /**
  * The schema of 3.0.0; `../schema.ts` describes the columns. A user's rows have keys that begin with the user, so that they can
  * be spread over servers. Each index names the query that needs it.
@@ -24,7 +26,9 @@ create table users (
   stored_versions bigint default 0 not null,
   empty_tombstones bigint default 0 not null,
   empty_tombstones_after bigint default 0 not null,
-  digest text default '${'0'.repeat(32)}' not null,
+  digest text default '${emptyDigest}' not null,
+  history_digest text default '${emptyDigest}' not null,
+  group_digest text default '${emptyDigest}' not null,
   own_epoch text,
   max_bytes bigint,
   created_at bigint not null,

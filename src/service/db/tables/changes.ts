@@ -1,9 +1,9 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../engine/database.ts'
 import { type Placeholders, query } from '../engine/query.ts'
 import { ciphertextOf } from './ciphertexts.ts'
-import { type EntityKey, isOf, type RecordRow } from './records.ts'
+import { type EntityKey, isOf, isOfTypes, type RecordRow } from './records.ts'
 
 /** An entity's newest change, as devices get it. */
 export type ChangeRow = Pick<RecordRow, (typeof changeColumns)[number] | 'encrypted_data'>
@@ -32,8 +32,8 @@ export interface PageLimits {
 export const partLimits: PageLimits = { rows: 500, bytes: 512 * 1024 }
 
 /**
- * The changes after `since` and up to `last` in order of sequence numbers, up to the limits. Deleted records come without
- * ciphertext.
+ * The changes after `since` and up to `last` in order of sequence numbers, up to the limits; with a `typeList`, those of these
+ * types. Deleted records come without ciphertext.
  */
 export async function listChangePage(
   db: Db,
@@ -41,8 +41,10 @@ export async function listChangePage(
   since: number,
   { rows, bytes }: PageLimits,
   last = Number.MAX_SAFE_INTEGER,
+  types?: string,
 ): Promise<ChangeRow[]> {
-  return changePage.all(db, { userId, since, rows, bytes, last })
+  const page = { userId, since, rows, bytes, last }
+  return types === undefined ? changePage.all(db, page) : changePageOfTypes.all(db, { ...page, types })
 }
 
 interface Page extends PageLimits {
@@ -51,13 +53,20 @@ interface Page extends PageLimits {
   last: number
 }
 
-const changePage = query((db, { userId, since, rows, bytes, last }: Placeholders<Page>) => {
+const changePage = query((db, page: Placeholders<Page>) => pageOf(db, page, sql<boolean>`true`))
+
+const changePageOfTypes = query((db, page: Placeholders<Page & { types: string }>) =>
+  pageOf(db, page, isOfTypes(page.types)),
+)
+
+function pageOf(db: Db, { userId, since, rows, bytes, last }: Placeholders<Page>, isWanted: RawBuilder<boolean>) {
   const changes = db
     .selectFrom('records')
     .select(['sequence', sql<number>`case when deleted_at is null then bytes else 0 end`.as('size')])
     .where('user_id', '=', userId)
     .where('sequence', '>', since)
     .where('sequence', '<=', last)
+    .where(isWanted)
     .orderBy('sequence')
     .limit(rows)
   const sums = db
@@ -78,8 +87,22 @@ const changePage = query((db, { userId, since, rows, bytes, last }: Placeholders
     .where('user_id', '=', userId)
     .where('sequence', '>', since)
     .where('sequence', '<=', end)
+    .where(isWanted)
     .orderBy('sequence')
-})
+}
+
+/** The sequence number of the change that is this many `rows` after `since`; undefined if there are fewer up to `last`. */
+export const { first: findAhead } = query((db, { userId, since, last, rows }: Placeholders<Omit<Page, 'bytes'>>) =>
+  db
+    .selectFrom('records')
+    .select('sequence')
+    .where('user_id', '=', userId)
+    .where('sequence', '>', since)
+    .where('sequence', '<=', last)
+    .orderBy('sequence')
+    .limit(sql.lit(1))
+    .offset(sql<number>`${rows} - 1`),
+)
 
 /** An entity's newest change, even if the entity is deleted. */
 export const { first: findChange } = query((db, key: Placeholders<EntityKey & { userId: string }>) =>
@@ -120,19 +143,20 @@ const newest = query((db, { userId, since, before, rows }: Placeholders<Newest>)
     .limit(rows),
 )
 
-/** How many of the user's changes after `since`, of the newest `max`, other devices made. */
+/** How many of the user's changes after `since`, of the newest `max`, are of these types and by other devices. */
 export async function countChanges(
   db: Db,
   userId: string,
   since: number,
   deviceId: string,
+  types: string,
   max: number,
 ): Promise<number> {
   let [count, left] = [0, max]
   for (let before: number | null = Number.MAX_SAFE_INTEGER; before !== null && left > 0; ) {
     if (left < max) await eventLoopTurn()
     const rows = Math.min(countedAtOnce, left)
-    const page: Counted = await counted.one(db, { userId, since, before, deviceId, rows })
+    const page: Counted = await counted.one(db, { userId, since, before, deviceId, types, rows })
     count += page.others
     left -= rows
     before = page.rows < rows ? null : page.lowest
@@ -150,9 +174,13 @@ interface Counted {
 }
 
 const counted = query(
-  (_, { userId, since, before, deviceId, rows }: Placeholders<Newest & { deviceId: string }>) => sql<Counted>`
-    select count(*) as rows, count(*) filter (where device_id <> ${deviceId}) as others, min(sequence) as lowest from (
-      select sequence, device_id from records where user_id = ${userId} and sequence > ${since} and sequence < ${before}
+  (
+    _,
+    { userId, since, before, deviceId, types, rows }: Placeholders<Newest & { deviceId: string; types: string }>,
+  ) => sql<Counted>`
+    select count(*) as rows, count(*) filter (where device_id <> ${deviceId} and ${isOfTypes(types)}) as others,
+      min(sequence) as lowest from (
+      select sequence, device_id, entity_type from records where user_id = ${userId} and sequence > ${since} and sequence < ${before}
       order by sequence desc limit ${rows}
     ) as page`,
 )

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db, Trx } from '../engine/database.ts'
 import { inOrder, isOneOf, listed, type Placeholders, query } from '../engine/query.ts'
 import { table } from '../engine/table.ts'
@@ -100,6 +100,23 @@ export function byType<Key extends EntityKey>(keys: Key[]): OfType<Key>[] {
 /** True of the rows of an entity. */
 export function isOf({ userId, entity_type, entity_id }: Placeholders<EntityKey & { userId: string }>) {
   return sql<boolean>`user_id = ${userId} and entity_type = ${entity_type} and entity_id = ${entity_id}`
+}
+
+/** The entity types that a query parameter names. */
+export function typesIn(parameter: string): EntityKey['entity_type'][] {
+  return parameter.split(',') as EntityKey['entity_type'][]
+}
+
+/** Entity types as one value of a statement. */
+export function typeList(types: readonly EntityKey['entity_type'][]): string {
+  return `,${types.join()},`
+}
+
+export const allTypes = typeList(['bookmark', 'history', 'group'])
+
+/** True of the rows of the types in a `typeList`. It is an expression, so that the index by sequence is used, not one by type. */
+export function isOfTypes(types: RawBuilder<string>) {
+  return sql<boolean>`cast(${types} as text) like '%,' || entity_type || ',%'`
 }
 
 /** True of the rows of some entities. */

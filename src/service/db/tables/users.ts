@@ -31,6 +31,8 @@ const counters = [
   'empty_tombstones_after',
   'stored_versions',
   'digest',
+  'history_digest',
+  'group_digest',
 ] as const
 type NewUser = Insertable<Schema['users']>
 type Profile = Pick<NewUser, 'email' | 'name' | 'avatar_url' | 'email_verified'>

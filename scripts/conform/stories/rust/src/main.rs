@@ -48,7 +48,7 @@ fn main() -> Outcome<()> {
     let mut pulled = vec![];
     let mut since = 0;
     loop {
-        let wanted = PullRequest { since: Some(since), limit: Some(1) };
+        let wanted = PullRequest { since: Some(since), limit: Some(1), entity_types: None };
         let answer = sync_api::pull_changes(&service, LAPTOP, Some(wanted))?;
         pulled.extend(answer.changes.into_iter().map(|change| (change.entity_id, change.encrypted_data.unwrap())));
         since = answer.last_sync_timestamp;
@@ -84,7 +84,7 @@ fn main() -> Outcome<()> {
 
     // Delete, and look at the status and the session.
     assert!(bookmarks_api::delete_bookmark(&service, "three", LAPTOP)?.success);
-    let status = sync_api::get_sync_status(&service, LAPTOP)?;
+    let status = sync_api::get_sync_status(&service, LAPTOP, None)?;
     assert_eq!(status.total_bookmarks, 2);
     assert!(status.last_sync >= now - 60_000);
     assert_eq!(auth_api::get_session(&service)?.user.user_id, status.user_id);
