@@ -453,7 +453,8 @@ export interface paths {
          *     those that were made since are deleted. These are new changes by the device in `X-Device-ID`, which always win
          *     and count as having seen what they replace. An entity counts as changed if its ciphertext differs, regardless of
          *     hash and event id. So entities that were encrypted again since are restored, too. Nothing is lost: the current
-         *     versions are kept, and a later rewind to this moment restores them.
+         *     versions are kept, and a later rewind to this moment restores them. Records of the type `history` stay as they
+         *     are, and count as `unchanged`.
          *
          *     A request handles up to 500 entities, in one transaction. While `next` is not null, repeat it with `cursor` set
          *     to that. If a rewind is interrupted, what is done stays done, and counts as unchanged when the rewind is

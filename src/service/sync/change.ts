@@ -61,6 +61,8 @@ export interface Effects {
   versions: VersionRow[]
   /** The ciphertexts of changes that lost. */
   ciphertexts: Ciphertext[]
+  /** Replaced records whose ciphertext goes at once. */
+  erased: Stored[]
   /** Sequence numbers of versions that are restored: their content is current now, so they go first if room is needed. */
   restored: number[]
   /** Entities that now have more versions than are kept of one, and how many more. */

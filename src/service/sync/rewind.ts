@@ -6,7 +6,7 @@ import { findCurrentAt, type VersionRow } from '../db/tables/versions.ts'
 import type { Gate } from '../load/gate.ts'
 import { type Caller, type Change, type Decided, newEventId } from './change.ts'
 import { numberAt } from './numbers.ts'
-import { isLive } from './rows.ts'
+import { isLive, keepsVersions } from './rows.ts'
 import { changeRecords, type WriteParts } from './write.ts'
 
 export interface RewindParts extends WriteParts {
@@ -96,7 +96,7 @@ async function findFates(db: Db, userId: string, { after, until }: Place): Promi
  * hashes and event ids are what a client says.
  */
 function fateOf(stored: Stored, version: VersionRow | undefined, until: number): Fate {
-  if (stored.sequence <= until) return 'unchanged'
+  if (stored.sequence <= until || !keepsVersions(stored)) return 'unchanged'
   if (!version && stored.first_sequence <= until) return 'beyond_retention'
   if (!version || version.operation === 'delete') return isLive(stored) ? 'deleted' : 'unchanged'
   return isLive(stored) && stored.data_sequence === version.data_sequence ? 'unchanged' : 'restored'

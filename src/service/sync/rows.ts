@@ -1,5 +1,5 @@
 import { addOverwritten, type Overwritten } from '../../protocol/decide.ts'
-import type { RecordRow, Stored } from '../db/tables/records.ts'
+import type { EntityKey, RecordRow, Stored } from '../db/tables/records.ts'
 import type { VersionRow } from '../db/tables/versions.ts'
 import type { Change, Decided } from './change.ts'
 import type { Commit } from './numbers.ts'
@@ -13,6 +13,11 @@ export function isWon(verdict: Decided): verdict is Won {
 
 export function isLive(stored: Stored | undefined): stored is Stored & { deleted_at: null } {
   return stored !== undefined && stored.deleted_at === null
+}
+
+/** Versions of history are not kept: every visit makes one, and they would fill the quota. */
+export function keepsVersions({ entity_type }: Pick<EntityKey, 'entity_type'>): boolean {
+  return entity_type !== 'history'
 }
 
 /** Ciphertext is all ASCII, so characters are bytes. */
@@ -48,7 +53,7 @@ export function toRecord(user_id: string, commit: Commit, won: Won, isOnUnseen: 
     data_sequence,
     first_sequence: stored?.first_sequence ?? sequence,
     first_stored_at: stored?.first_stored_at ?? commit.at,
-    versions: stored ? stored.versions + 1 : 0,
+    versions: stored && keepsVersions(stored) ? stored.versions + 1 : 0,
   }
 }
 
@@ -57,7 +62,8 @@ function dataOf(sequence: number, won: Won): Pick<RecordRow, 'bytes' | 'data_seq
   const { winner, stored, shared } = won
   if (shared) return { bytes: shared.bytes, data_sequence: shared.data_sequence }
   if (winner.operation !== 'delete') return { bytes: newBytes(won), data_sequence: sequence }
-  return stored ? { bytes: stored.bytes, data_sequence: stored.data_sequence } : { bytes: 0, data_sequence: null }
+  if (!stored || !keepsVersions(stored)) return { bytes: 0, data_sequence: null }
+  return { bytes: stored.bytes, data_sequence: stored.data_sequence }
 }
 
 /** Later versions keep what was overwritten: a device may receive only a later one, and must still learn of its loss. */

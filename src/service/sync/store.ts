@@ -2,7 +2,7 @@ import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import type { Trx } from '../db/engine/database.ts'
 import { inOrder } from '../db/engine/query.ts'
 import { ciphertexts } from '../db/tables/ciphertexts.ts'
-import { adjustCounts, eraseBriefestOf, eraseVersions, subtract } from '../db/tables/erased-versions.ts'
+import { adjustCounts, eraseBriefestOf, eraseReplaced, eraseVersions, subtract } from '../db/tables/erased-versions.ts'
 import { saveRecords } from '../db/tables/records.ts'
 import { type LockedUser, saveCounters } from '../db/tables/users.ts'
 import { versions } from '../db/tables/versions.ts'
@@ -12,11 +12,12 @@ import { rowBytes, usedBytes } from './usage.ts'
 
 /** Stores the effects of a write, then makes the room that it takes. */
 export async function store(trx: Trx, effects: Effects, surplusBytes: number, isLarge: boolean): Promise<void> {
-  const { records, edits, versions: kept, ciphertexts: texts } = effects
+  const { records, edits, versions: kept, ciphertexts: texts, erased, user } = effects
   if (records.length + kept.length === 0) return
   await inOrder(trx, [
     () => saveRecords(trx, records, edits),
     () => ciphertexts.insert(trx, texts),
+    () => (erased.length > 0 ? eraseReplaced(trx, user.id, erased) : undefined),
     async () => {
       if (isLarge) await eventLoopTurn()
       await versions.insert(trx, kept)

@@ -3,7 +3,7 @@ import { ServiceError } from '../contract/errors.ts'
 import { type EntityKey, entityKey, isEmptyTombstone, type RecordRow } from '../db/tables/records.ts'
 import type { Counters, LockedUser } from '../db/tables/users.ts'
 import type { Decided } from './change.ts'
-import { isLive, newBytes, type Won } from './rows.ts'
+import { isLive, keepsVersions, newBytes, type Won } from './rows.ts'
 
 export interface QuotaLimits {
   maxUserBytes: number
@@ -48,7 +48,10 @@ export function addedBytes(won: Won[]): AddedBytes {
   for (const verdict of won) {
     const { stored, shared } = verdict
     stored_bytes += newBytes(verdict)
-    if (isLive(stored)) version_bytes += stored.bytes
+    if (isLive(stored)) {
+      if (keepsVersions(stored)) version_bytes += stored.bytes
+      else stored_bytes -= stored.bytes
+    }
     if (shared) version_bytes -= shared.bytes
   }
   return { stored_bytes, version_bytes }

@@ -15,7 +15,7 @@ import { digestsAfter } from './digest.ts'
 import { keepLosers } from './losers.ts'
 import { beginCommit, type Commit, type CommitParts, continueFrom } from './numbers.ts'
 import { makeRoom, surplusAfter, surplusBefore } from './room.ts'
-import { isLive, isWon, toRecord, toReplaced, type Won } from './rows.ts'
+import { isLive, isWon, keepsVersions, toRecord, toReplaced, type Won } from './rows.ts'
 import { store } from './store.ts'
 import { addedBytes, addedEmptyTombstones, countRecords, type QuotaLimits, withinQuota } from './usage.ts'
 
@@ -147,12 +147,13 @@ async function effectsOf(
   const records = written.map((one) => toRecord(user.id, commit, one, onUnseen.has(entityKey(one.winner))))
   const recordOf = (index: number) => records[index] as RecordRow
   const replaced = written.flatMap(({ stored, unseenAfter }, index) =>
-    stored ? [toReplaced(recordOf(index), commit, stored, unseenAfter !== undefined)] : [],
+    stored && keepsVersions(stored) ? [toReplaced(recordOf(index), commit, stored, unseenAfter !== undefined)] : [],
   )
-  const hasLosers = verdicts.some(({ lost }) => lost.size > 0)
-  const lost = hasLosers
-    ? await keepLosers(trx, user.id, verdicts, { records, replaced }, commit, maxVersions)
-    : { versions: [], ciphertexts: [] }
+  const losing = verdicts.filter(({ lost }) => [...lost.keys()].some(keepsVersions))
+  const lost =
+    losing.length > 0
+      ? await keepLosers(trx, user.id, losing, { records, replaced }, commit, maxVersions)
+      : { versions: [], ciphertexts: [] }
   const lostBytes = lost.versions.reduce((sum, { bytes }) => sum + bytes, 0)
   const counted = countVersions(verdicts, records, lost.versions)
   return {
@@ -160,6 +161,7 @@ async function effectsOf(
     edits: records.filter(({ deleted_at }, index) => deleted_at === null && isLive(written[index]?.stored)),
     versions: [...replaced, ...lost.versions],
     ciphertexts: lost.ciphertexts,
+    erased: written.flatMap(({ stored }) => (isLive(stored) && !keepsVersions(stored) ? [stored] : [])),
     ...counted,
     restored: written.flatMap(({ shared }) => shared?.sequence ?? []),
     added: { all: added.stored_bytes + lostBytes, won: added.stored_bytes },

@@ -128,6 +128,10 @@ export class Model {
       const [, then = null] = states.findLast(([sequence]) => sequence <= until) ?? []
       const [, last = null] = states.at(-1) ?? []
       const isSame = then === null ? last === null : last !== null && last.data === then.data
+      if (entity.type === 'history') {
+        counts.unchanged += 1
+        continue
+      }
       const isKnown = current.sequence <= until || first.sequence > until || version !== undefined
       const fate = !isKnown ? 'beyond_retention' : isSame ? 'unchanged' : then === null ? 'deleted' : 'restored'
       counts[fate] += 1
@@ -237,6 +241,7 @@ export class Model {
       brought += Number(isLive && (!entity || isEmpty(entity)))
       if (!before && isLive) created += 1
       if (winner.data && !known.has(winner.data)) added += lengthOf([winner])
+      if (wasLive && entity?.type === 'history') added -= lengthOf([before])
     }
     grown += brought * quotas.rowBytes
     const isAdding = added > 0 || created > 0
@@ -261,7 +266,8 @@ export class Model {
     }
     const kept = outcomes.flatMap(({ key, lost = [] }) => this.reject(now, key, lost))
     rows += kept.length
-    const isMore = isAdding || kept.some(({ operation }) => operation !== 'delete')
+    const lost = kept.reduce((sum, change) => sum + (dataOf(change)?.text.length ?? 0), 0)
+    const isMore = added + lost > 0
     // A write that adds no ciphertext makes room for its own rows alone.
     const most = isMore ? this.maxBytes : Math.max(this.maxBytes, this.used().all - rows * quotas.rowBytes)
     for (const { key } of outcomes) this.thin(this.entities.get(key))
@@ -277,12 +283,15 @@ export class Model {
     const isDelete = winner.operation === 'delete'
     // A tombstone goes on naming what was deleted, as long as a version has it.
     const last = isDelete &&
-      before && { data: before.current.data, data_hash: before.current.data_hash ?? winner.data_hash }
+      before && {
+        data: type === 'history' ? undefined : before.current.data,
+        data_hash: before.current.data_hash ?? winner.data_hash,
+      }
     const entity: Entity = {
       ...(before ?? { type: type as Entity['type'], id, first: numbered, kept: [], hasGaps: false, states: [] }),
       current: { ...winner, ...last, ...numbered },
     }
-    if (before) {
+    if (before && type !== 'history') {
       const { sequence: began, at: beganAt, ...version } = before.current
       const data = version.operation === 'delete' ? undefined : version.data
       const reason = unseen ? 'overwritten' : 'superseded'
@@ -308,7 +317,7 @@ export class Model {
   /** Keeps changes that lost, unless they are kept already; of very many those that would be left. */
   private reject(now: number, key: string, lost: Change[]): Change[] {
     const entity = this.entities.get(key)
-    if (!entity) return []
+    if (!entity || entity.type === 'history') return []
     const hashOf = ({ operation, data_hash }: Change) => (operation === 'delete' ? null : (data_hash ?? null))
     const isSame = (change: Change) => (kept: Kept) =>
       kept.event_id === change.id &&

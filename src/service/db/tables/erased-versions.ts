@@ -121,6 +121,14 @@ const emptyOf = query(
     where ${isOfAny(db, keys)} and deleted_at is not null and data_sequence is null and versions = 0`,
 )
 
+/** Erases the ciphertexts of records that have no versions and were replaced. */
+export async function eraseReplaced(trx: Trx, userId: string, replaced: Replaced[]): Promise<void> {
+  const bytesOf = new Map(
+    replaced.flatMap(({ data_sequence, bytes }) => (data_sequence ? [[data_sequence, bytes]] : [])),
+  )
+  await eraseData(trx, userId, [], bytesOf)
+}
+
 /** The ciphertexts of versions that are gone, unless something else has them. */
 async function eraseUnused(trx: Trx, userId: string, removed: Removed[]) {
   const bytesOf = new Map<number, number>()
@@ -215,10 +223,12 @@ function partsBySize(bytesOf: ReadonlyMap<number, number>): number[][] {
   return parts
 }
 
-interface Removed extends EntityKey {
+interface Replaced {
   data_sequence: number | null
   bytes: number
 }
+
+interface Removed extends EntityKey, Replaced {}
 
 const removedVersions = query((db, { userId, sequences }: Placeholders<{ userId: string; sequences: number[] }>) =>
   db

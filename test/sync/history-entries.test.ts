@@ -1,0 +1,56 @@
+/** History would fill the quota: the service keeps no versions of it, and erases what is replaced or deleted at once. */
+import t from 'tap'
+import { recountUser } from '../../src/service/upkeep/recount.ts'
+import { buildApp } from '../support/app.ts'
+import { change, push } from '../support/changes.ts'
+
+t.test('A history entry has no versions, and its data is erased when it is replaced or deleted', async (t) => {
+  const { context, user } = await buildApp(t)
+  const ada = await user('ada')
+  const { db } = context.database
+  const visit = (timestamp: number, fields = {}) =>
+    change({ entity_type: 'history', entity_id: 'page', timestamp, device_id: 'a', ...fields })
+  const of = async () => {
+    const texts = await db
+      .selectFrom('ciphertexts')
+      .select('encrypted_data')
+      .where('user_id', '=', ada.userId)
+      .execute()
+    const counters = db
+      .selectFrom('users')
+      .select(['stored_bytes', 'version_bytes', 'stored_versions', 'empty_tombstones'])
+    const { stored_bytes, version_bytes, stored_versions, empty_tombstones } = await counters
+      .where('id', '=', ada.userId)
+      .executeTakeFirstOrThrow()
+    t.equal(await context.database.write((trx) => recountUser(trx, ada.userId)), undefined, 'the counters are right')
+    return [texts.map((row) => row.encrypted_data), stored_bytes, version_bytes, stored_versions, empty_tombstones]
+  }
+  await push(ada, visit(1000, { encrypted_data: 'first' }))
+  for (let visits = 2; visits <= 60; visits++)
+    await push(ada, visit(1000 * visits, { encrypted_data: `visit ${visits}` }))
+  t.same(await of(), [['visit 60'], 8, 0, 0, 0])
+  const { body } = await push(ada, visit(500, { encrypted_data: 'late', device_id: 'b' }))
+  t.match(body, { accepted: 0, conflicts: [{ entity_id: 'page' }] })
+  t.same(await of(), [['visit 60'], 8, 0, 0, 0], 'what lost is not kept, and is no open conflict')
+  await push(ada, visit(61_000, { encrypted_data: 'unseen', device_id: 'b', base: 0 }))
+  t.same((await ada.call('GET', '/api/v1/sync/conflicts')).body.conflicts, [])
+  await push(ada, visit(62_000, { operation: 'delete' }))
+  t.same(await of(), [[], 0, 0, 0, 1], 'a tombstone of which nothing is kept')
+  const { body: rewound } = await ada.call('POST', '/api/v1/sync/rewind', { body: { to: 1, dry_run: false } })
+  t.match(rewound, { restored: 0, deleted: 0, unchanged: 1, beyond_retention: 0 })
+  await push(ada, visit(63_000, { encrypted_data: 'again' }))
+  t.same(await of(), [['again'], 5, 0, 0, 0])
+})
+
+t.test('In a full account, deleting history makes room for a bookmark', async (t) => {
+  const { user } = await buildApp(t, { MAX_USER_BYTES: '8000' })
+  const ada = await user('ada')
+  const encrypted_data = 'x'.repeat(1400)
+  const visits = ['a', 'b', 'c', 'd'].map((entity_id) => change({ entity_type: 'history', entity_id, encrypted_data }))
+  t.equal((await push(ada, ...visits)).body.accepted, 4)
+  const bookmark = change({ entity_id: 'bookmark', encrypted_data })
+  t.equal((await push(ada, bookmark)).status, 413)
+  const gone = change({ entity_type: 'history', entity_id: 'a', operation: 'delete', timestamp: Date.now() + 1 })
+  t.equal((await push(ada, gone)).body.accepted, 1)
+  t.equal((await push(ada, bookmark)).body.accepted, 1)
+})
