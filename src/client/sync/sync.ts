@@ -35,7 +35,7 @@ export interface SyncOptions {
   deviceId: string
   /** `indexedDbStore(userId)` in browsers, `memoryStore()` elsewhere. */
   store: Store
-  /** The entity types that the app wants; nothing of others is stored. Default: `['bookmark']`. */
+  /** The entity types that the app wants; nothing of others is downloaded or stored. Default: `['bookmark']`. */
   types?: readonly EntityType[] | undefined
   /** Default: `createTabs(userId)` if other tabs share the store. */
   tabs?: Tabs | undefined

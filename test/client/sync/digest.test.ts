@@ -72,9 +72,9 @@ t.test('a service that is put back to a backup while a store is mended is told a
   t.same([told, device.restored, await person.stored()], [[], [{ kept: 1, pushed: 1 }], { x: 'one' }])
 })
 
-t.test('what a device cannot have is looked for once, and not again when something else has changed', async (t) => {
+t.test('what a device cannot open is looked for once, and not again when something else has changed', async (t) => {
   const person = await people.person(t)
-  const changes = [change({ entity_id: 'g', entity_type: 'group', timestamp: person.world.time })]
+  const changes = [change({ entity_id: 'g', timestamp: person.world.time })]
   await push(person.user, ...changes)
   const store = memoryStore()
   const first = await visit(person, store, 0)

@@ -71,8 +71,8 @@ export class Network implements Transport {
     this.#deviceId = deviceId
   }
 
-  getStatus: Transport['getStatus'] = (options) =>
-    this.#call('getStatus', 'GET', '/api/v1/sync/status', undefined, options)
+  getStatus: Transport['getStatus'] = (types, options) =>
+    this.#call('getStatus', 'GET', `/api/v1/sync/status?entity_types=${types}`, undefined, options)
   pull: Transport['pull'] = async (body, options) => {
     const page = await this.#call('pull', 'POST', '/api/v1/sync/pull', body, options)
     this.pages.push(page)

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { RecordError, SignedOutError, StoreVersionError, UnsentChangesError } from '../../../src/client/errors.ts'
+import type { SyncOptions } from '../../../src/client/index.ts'
 import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
 import { createTabs, type TabMessage } from '../../../src/client/sync/store/tabs.ts'
@@ -51,6 +52,34 @@ t.test('both change the same field at once: what is replaced unseen is told, unl
   await sync(one)
   t.same(await person.stored(), { x: theirs })
 })
+
+t.test(
+  'a type that one tab adds reaches it by the tab that talks with the service, and so do later changes',
+  async (t) => {
+    const { person, open } = await browser(t)
+    const other = person.device('other', { types: ['history'] })
+    const add = async (id: string) => {
+      await other.sync.history.put({ id, title: '', source: 'history' })
+      await sync(other)
+    }
+    await add('before')
+    const one = open()
+    await online(person, one)
+    await one.sync.put(bookmark('x', 'mark'))
+    await until(() => one.sync.status().waiting === 0)
+    const socket = one.network.socket
+    const two = open({ types: ['bookmark', 'history'] })
+    await two.sync.start()
+    await until(() => socket?.isOpen === false)
+    while (one.network.socket === socket) await person.world.pass(1000)
+    await until(() => two.sync.history.get('before') !== undefined)
+    t.same([shown(two), two.network.calls, one.sync.deviceId], [{ x: 'mark' }, [], 'shared'])
+    await greeted(person, one)
+    await add('after')
+    await one.sync.syncNow()
+    await until(() => two.sync.history.get('after') !== undefined)
+  },
+)
 
 t.test('the same file is imported in both at once: its bookmarks come once', async (t) => {
   const { open } = await browser(t)
@@ -255,13 +284,13 @@ async function browser(t: Test) {
   const person = await people.person(t)
   const { userId } = person.user
   const locks = new Browser()
-  const open = ({ isDeaf = false } = {}): Tab => {
+  const open = ({ isDeaf = false, types }: { isDeaf?: boolean; types?: SyncOptions['types'] } = {}): Tab => {
     const tab = locks.tab()
     const store = mortal(indexedDbStore(userId))
     const channel = new BroadcastChannel(isDeaf ? `nobody-${userId}` : `test-${userId}`)
     const tabs = createTabs(userId, { locks: tab.locks, channel: channel as unknown as globalThis.BroadcastChannel })
     const network = new Network(person.user, 'shared')
-    const device = person.device('shared', { store: store.store, tabs, network })
+    const device = person.device('shared', { store: store.store, tabs, network, types })
     const kill = () => {
       store.kill()
       channel.close()

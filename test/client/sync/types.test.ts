@@ -3,7 +3,9 @@ import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
 import { indexedDbStore, memoryStore, type PlaintextBookmark, StorageFullError } from '../../../src/client/index.ts'
 import { fileStore } from '../../../src/client/node/file-store.ts'
-import { bookmark, type Device, openPeople, openVault, send, shown, sync } from './device.ts'
+import { change, pushMany } from '../../support/changes.ts'
+import { depth } from '../../support/depth.ts'
+import { bookmark, type Device, online, openPeople, openVault, send, shown, sync } from './device.ts'
 import { changesOf, down, refused, up } from './network.ts'
 import { disks, once } from './stores.ts'
 
@@ -314,3 +316,34 @@ t.test('A store without room for the types shows what it has, and takes them as 
   await sync(b)
   t.same(all3(b), [['mark'], [], ['h']])
 })
+
+t.test(
+  'A device that wants bookmarks alone downloads nothing of a long history, at no pull, check or message',
+  async (t) => {
+    const { person, a } = await open(t)
+    const { user, world } = person
+    await send(a, bookmark('x', 'mark'))
+    const without = person.device('b')
+    await online(person, without)
+    const timestamp = world.time
+    const entries = Array.from({ length: depth(600, 50_000) }, (_, index) =>
+      change({ entity_id: `h${index}`, entity_type: 'history', device_id: 'a', timestamp, data_hash: 'ab'.repeat(32) }),
+    )
+    await pushMany(user, entries)
+    await send(a, bookmark('y', 'why'))
+    const c = person.device('c')
+    await sync(c)
+    const { length } = JSON.stringify(c.network.pages)
+    t.ok(length < 4000, `${length} bytes`)
+    await online(person, c)
+    await world.pass(60_000)
+    await sync(c, without)
+    t.same([shown(c), shown(without)], Array(2).fill({ x: 'mark', y: 'why' }))
+    t.same(
+      c.network.pages.flatMap(({ changes }) => changes).filter(({ entity_type }) => entity_type !== 'bookmark'),
+      [],
+    )
+    t.ok(c.network.count('getStatus') > 0)
+    t.same([c.mended, without.mended], [[], []], 'and the digest is that of its bookmarks')
+  },
+)

@@ -2,7 +2,7 @@ import { hexValue, toDigest } from '../../../protocol/digest.ts'
 import { ApiError, OfflineError } from '../../errors.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Connected } from '../engine.ts'
-import { isStored, type Replica } from '../store/replica.ts'
+import { isStored, type Replica, typesIn } from '../store/replica.ts'
 import { newestOf } from '../store/row.ts'
 import type { Meta } from '../store/store.ts'
 import { nextBatch } from './batch.ts'
@@ -26,8 +26,8 @@ export function untilCheck({ clock, replica }: Connected): number {
 }
 
 /**
- * Compares digests, if that is due, and pulls everything again if they differ. Devices do not have everything that a digest
- * covers, such as other entity types: what they still lack after that is the `gap`, which is expected from then on.
+ * Compares digests of the stored types, if that is due, and pulls everything again if they differ. What a device still lacks
+ * after that is the `gap`, which is expected from then on: services of version 2.0 know a digest of all types alone.
  */
 export async function checkDigest(parts: Connected): Promise<void> {
   const { tabs, signal } = parts
@@ -35,12 +35,15 @@ export async function checkDigest(parts: Connected): Promise<void> {
   await tabs.exclusively('exchange', () => compare(parts), signal)
 }
 
+/** The gap of a device that lacks nothing. */
+const none = toDigest(0n)
+
 async function compare(parts: Connected): Promise<void> {
   const { replica, clock, signal } = parts
   // Another tab may have synced further in the meantime.
   await replica.reload([], 'remote')
   if (!isIdle(parts)) return
-  const known: Omit<Checked, 'checkedAt'> = replica.meta.digest ?? { gap: toDigest(0n) }
+  const known: Omit<Checked, 'checkedAt'> = replica.meta.digest ?? { gap: none }
   let mended: string | undefined
   for (let tries = 0; tries < mostTries && isIdle(parts); tries++) {
     const { cursor } = replica.meta
@@ -48,7 +51,7 @@ async function compare(parts: Connected): Promise<void> {
     const told = hexValue(digest)
     if (told === undefined) break
     const gap = toDigest(told - (await sumOf(replica, signal)))
-    if (gap === known.gap) return remember({ gap })
+    if (gap === known.gap || gap === none) return remember({ gap })
     // Only what the service had at this cursor can be compared.
     await pullAll(parts)
     if (replica.meta.cursor !== cursor) continue
@@ -72,9 +75,9 @@ function isIdle(parts: Connected): boolean {
 }
 
 /** Not a digest if the service refuses, or a proxy does: that is no reason to stop syncing. */
-async function askDigest({ transport, signal }: Connected): Promise<string> {
+async function askDigest({ transport, replica, signal }: Connected): Promise<string> {
   try {
-    return (await transport.getStatus({ signal })).digest
+    return (await transport.getStatus(typesIn(replica.meta).join(), { signal })).digest
   } catch (error) {
     if (error instanceof ApiError || (error instanceof OfflineError && error.status !== undefined)) return ''
     throw error

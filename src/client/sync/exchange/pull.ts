@@ -4,7 +4,7 @@ import { settleDeletions } from '../edits/deletions.ts'
 import { type SealedEdit, sealAll } from '../edits/edit.ts'
 import type { Connected } from '../engine.ts'
 import { idOf, keyOfChange, typeOf } from '../store/key.ts'
-import { isStored } from '../store/replica.ts'
+import { isStored, typesIn } from '../store/replica.ts'
 import { newestOf } from '../store/row.ts'
 import { correctedNow } from '../store/service-clock.ts'
 import type { Row, Version, Waiting } from '../store/store.ts'
@@ -30,7 +30,8 @@ export async function pullAll(parts: Connected): Promise<void> {
  */
 async function pullNew(parts: Connected): Promise<boolean> {
   const { transport, replica, clock, signal } = parts
-  const request = (from: number) => transport.pull({ since: from }, { signal })
+  let types = typesIn(replica.meta)
+  const request = (since: number) => transport.pull({ since, entity_types: [...types] }, { signal })
   let since = replica.meta.cursor
   let coming = request(since)
   for (;;) {
@@ -42,10 +43,12 @@ async function pullNew(parts: Connected): Promise<boolean> {
     const end = { lastSync: correctedNow(clock, replica.meta), isIncomplete: false }
     if (page.has_more) coming = early(request(cursor))
     const meta = { cursor, epoch, ...(!page.has_more && end) }
-    const outcome = await takePage(parts, page.changes, since, meta)
+    const outcome = await takePage({ ...parts, types }, page.changes, since, meta)
     if (outcome === 'taken' && !page.has_more) return true
     since = outcome === 'taken' ? cursor : replica.meta.cursor
-    if (outcome === 'doubt') coming = request(since)
+    if (outcome === 'taken') continue
+    types = typesIn(replica.meta)
+    coming = request(since)
   }
 }
 
@@ -61,7 +64,7 @@ async function pullAdded(parts: Connected): Promise<void> {
   const { added, epoch } = replica.meta
   if (!added) return
   let from = added.since
-  for await (const page of pagesSince(parts, from)) {
+  for await (const page of pagesSince(parts, from, added.types)) {
     // Then the next pull has everything.
     if (page.epoch !== epoch) return
     const { last_sync_timestamp: since, has_more } = page
@@ -186,9 +189,13 @@ async function pullOneEpoch(parts: TakeParts, before: number): Promise<Found | u
   return found
 }
 
-async function* pagesSince({ transport, signal }: Connected, from: number): AsyncGenerator<PullResponse> {
+async function* pagesSince(
+  { transport, replica, signal }: Connected,
+  from: number,
+  types = typesIn(replica.meta),
+): AsyncGenerator<PullResponse> {
   for (let since = from, hasMore = true; hasMore; ) {
-    const page = await transport.pull({ since }, { signal })
+    const page = await transport.pull({ since, entity_types: [...types] }, { signal })
     signal.throwIfAborted()
     demandProgress(page, since)
     yield page

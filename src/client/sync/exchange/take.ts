@@ -1,11 +1,13 @@
 import { compareVersions } from '../../../protocol/order.ts'
+import { isEqual } from '../../bookmark/equal.ts'
+import type { EntityType } from '../../bookmark.ts'
 import { decryptBookmarkAside } from '../../crypto/many-records.ts'
 import { RecordError, RollbackError, SignedOutError } from '../../errors.ts'
 import { paced } from '../../timing/paced.ts'
 import { applyEdit, sealOne } from '../edits/edit.ts'
 import type { Connected } from '../engine.ts'
 import { keyOfChange, nameOf } from '../store/key.ts'
-import { type Draft, isStored, type Replica } from '../store/replica.ts'
+import { type Draft, isStored, type Replica, typesIn } from '../store/replica.ts'
 import { isUnknownYet, ownIds, versionOf } from '../store/row.ts'
 import type { Meta, Row, Version } from '../store/store.ts'
 import { demandTimes } from './correct-clock.ts'
@@ -18,6 +20,8 @@ import type { SyncEvent } from './transport.ts'
 export interface TakeParts extends Connected {
   /** While everything is pulled from a recovered service: by id, what it has in an older version than this device. */
   older?: Map<string, Version> | undefined
+  /** The types that were asked for, if the cursor passes all others: other ones may be wanted by now. */
+  types?: readonly EntityType[] | undefined
   /** The cursor before the page, if that is not the store's. */
   from?: number | undefined
   /** Everything is pulled because this store has gone wrong: the service was not recovered. */
@@ -45,7 +49,7 @@ export async function takePage(
   const opened = await openEvents(parts, checked(parts, events))
   const ids = opened.map(({ event }) => keyOfChange(event))
   return parts.replica.commit(ids, 'remote', (draft) => {
-    if (draft.meta.cursor < since) return 'doubt'
+    if (draft.meta.cursor < since || hasOther(draft.meta, parts.types)) return 'doubt'
     const base = Math.max(parts.from ?? draft.meta.cursor, afterHeld(parts.replica))
     for (const one of opened) {
       const older = takeEvent(parts, draft, one, { base, cursor: meta.cursor })
@@ -65,6 +69,7 @@ export async function takeMessages(
   parts: TakeParts,
   messages: readonly NumberedEvent[],
   since: number,
+  types: readonly EntityType[],
 ): Promise<'taken' | 'doubt'> {
   for (const { stamp } of messages) demandTimes(stamp)
   const events = checked(
@@ -74,7 +79,7 @@ export async function takeMessages(
   const opened = new Map((await openEvents(parts, events)).map((one) => [one.event, one]))
   const ids = messages.map(({ event }) => keyOfChange(event))
   return parts.replica.commit(ids, 'remote', (draft) => {
-    if (draft.meta.cursor < since || draft.meta.isIncomplete) return 'doubt'
+    if (draft.meta.cursor < since || draft.meta.isIncomplete || hasOther(draft.meta, types)) return 'doubt'
     for (const { event, stamp, previous = 0 } of messages) {
       const one = opened.get(event)
       // Received twice, or already pulled.
@@ -87,6 +92,11 @@ export async function takeMessages(
     }
     return 'taken'
   })
+}
+
+/** True if other types are stored by now than these. */
+export function hasOther(meta: Readonly<Meta>, types: readonly EntityType[] = typesIn(meta)): boolean {
+  return !isEqual(typesIn(meta), types)
 }
 
 /**

@@ -25,8 +25,12 @@ export interface CallOptions {
  * another user's, or has ended and could not be refreshed, with OfflineError if the service did not respond, or with the signal's reason.
  */
 export interface Transport {
-  getStatus(options: CallOptions): Promise<Pick<Schemas['SyncStatus'], 'digest'>>
-  pull(body: { since: number }, options: CallOptions): Promise<PullResponse>
+  /** @param types entity types, separated by commas */
+  getStatus(types: string, options: CallOptions): Promise<Pick<Schemas['SyncStatus'], 'digest'>>
+  pull(
+    body: Required<Pick<Schemas['PullRequest'], 'since' | 'entity_types'>>,
+    options: CallOptions,
+  ): Promise<PullResponse>
   push(body: { changes: Change[] }, options: CallOptions): Promise<PushResponse>
   /** The keyring as the service has it. */
   getKeyring(options: CallOptions): Promise<string>
@@ -34,7 +38,7 @@ export interface Transport {
   settleConflict(versionId: string, options: CallOptions): Promise<void>
   logout(options: CallOptions): Promise<void>
   /** Opens the realtime channel. Changes missed since the cursor `since` come first. */
-  openSocket(query: { userId: string; deviceId: string; since: number }): RealtimeSocket
+  openSocket(query: { userId: string; deviceId: string; since: number; types: string }): RealtimeSocket
 }
 
 /** The transport over the client and the platform's WebSocket. Each call acts for this user alone. */
@@ -47,7 +51,10 @@ export function clientTransport(
   // It waits unseen here.
   const { sendOnce: fetch } = client
   return {
-    getStatus: async ({ signal }) => unwrap(await answer(client.GET('/api/v1/sync/status', { signal, fetch }))),
+    getStatus: async (entity_types, { signal }) => {
+      const params = { query: { entity_types } }
+      return unwrap(await answer(client.GET('/api/v1/sync/status', { params, signal, fetch })))
+    },
     pull: async (body, { signal }) => unwrap(await answer(client.POST('/api/v1/sync/pull', { body, signal, fetch }))),
     push: async (body, { signal }) => unwrap(await answer(client.POST('/api/v1/sync/push', { body, signal, fetch }))),
     getKeyring: async ({ signal }) =>
@@ -57,10 +64,11 @@ export function clientTransport(
       unwrap(await answer(client.DELETE('/api/v1/sync/conflicts/{id}', { params, signal, fetch })))
     },
     logout: async ({ signal }) => void unwrap(await answer(client.POST('/api/v1/auth/logout', { signal, fetch }))),
-    openSocket: ({ userId, deviceId, since }) => {
+    openSocket: ({ userId, deviceId, since, types }) => {
       const url = new URL(openRealtime, client.baseUrl)
       url.protocol = url.protocol.replace('http', 'ws')
-      url.search = new URLSearchParams({ user_id: userId, device_id: deviceId, since: String(since) }).toString()
+      const query = { user_id: userId, device_id: deviceId, since: String(since), entity_types: types }
+      url.search = new URLSearchParams(query).toString()
       return openWebSocket(url.href)
     },
   }

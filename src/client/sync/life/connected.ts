@@ -66,7 +66,7 @@ export function connected(engine: Engine, transport: Transport, signal: AbortSig
   }
 
   const limits: Transport = {
-    getStatus: (options) => limited(options, (limits) => transport.getStatus(limits)),
+    getStatus: (types, options) => limited(options, (limits) => transport.getStatus(types, limits)),
     pull: (body, options) => limited(options, (limits) => transport.pull(body, limits)),
     push: (body, options) => limited(options, (limits) => transport.push(body, limits)),
     getKeyring: (options) => limited(options, (limits) => transport.getKeyring(limits)),

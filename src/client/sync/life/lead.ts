@@ -1,3 +1,4 @@
+import type { EntityType } from '../../bookmark.ts'
 import { leastWaitMs, pause } from '../../timing/clock.ts'
 import { settleDeletions } from '../edits/deletions.ts'
 import type { Connected } from '../engine.ts'
@@ -8,9 +9,10 @@ import { noted } from '../exchange/journal.ts'
 import { passageOf } from '../exchange/passage.ts'
 import { pullAll } from '../exchange/pull.ts'
 import { pushAll } from '../exchange/push.ts'
-import { type NumberedEvent, takeMessages } from '../exchange/take.ts'
+import { hasOther, type NumberedEvent, takeMessages } from '../exchange/take.ts'
 import { settleTold } from '../exchange/told.ts'
 import { encryptAnew } from '../rotation/rotation.ts'
+import { typesIn } from '../store/replica.ts'
 import { Channel } from './channel.ts'
 import { askedWaitMs } from './status.ts'
 
@@ -87,7 +89,8 @@ async function stayLive(engine: Connected): Promise<boolean> {
   const { transport, replica, userId, deviceId, clock, status, disconnected, signal } = engine
   signal.throwIfAborted()
   const since = replica.meta.cursor
-  const socket = transport.openSocket({ userId, deviceId, since })
+  const types = typesIn(replica.meta)
+  const socket = transport.openSocket({ userId, deviceId, since, types: types.join() })
   const channel = new Channel(socket, clock, signal)
   disconnected.reset()
   disconnected.rung.then(() => channel.close())
@@ -97,44 +100,52 @@ async function stayLive(engine: Connected): Promise<boolean> {
     if (greeting === undefined) return false
     await replica.commit([], 'remote', (draft) => correctClock(draft, greeting.time))
     status.set('online')
-    await follow(engine, channel, greeting.epoch, since)
+    await follow(engine, channel, { epoch: greeting.epoch, since, types })
     return true
   } finally {
     channel.close()
   }
 }
 
-async function follow(engine: Connected, channel: Channel, epoch: string, since: number): Promise<void> {
+/** The cursor that a channel's messages continue from, its epoch, and the types that they have. */
+interface Position {
+  epoch: string
+  since: number
+  types: readonly EntityType[]
+}
+
+async function follow(engine: Connected, channel: Channel, position: Position): Promise<void> {
   const { tabs, outbox, replica, clock, status, signal } = engine
-  let cursor = since
+  let { since } = position
   while (channel.isOpen) {
     channel.activity.reset()
     outbox.reset()
-    const position = { epoch, since: cursor }
+    const from = { ...position, since }
     const task = async () => {
       // This device's pushes come back, too.
       const news = channel.drain().filter(({ stamp }) => stamp > replica.meta.cursor)
-      await takeAndPush(engine, news, position).finally(() => status.endExchange())
+      await takeAndPush(engine, news, from).finally(() => status.endExchange())
     }
     await tabs.exclusively('exchange', () => noted(engine, 'live', task), signal)
     // It falls when the browser has emptied the store, but the channel goes on from where it was.
-    cursor = Math.max(cursor, replica.meta.cursor)
+    since = Math.max(since, replica.meta.cursor)
+    // Added types come over another channel.
+    if (hasOther(replica.meta, position.types)) return
     const checkAt = clock.now() + Math.min(untilCheck(engine), passageOf(engine).untilWide(clock))
     await pause(clock, checkAt - clock.now(), [channel.activity.rung, outbox.rung], signal)
     if (clock.now() >= checkAt && channel.isOpen) await checkDigest(engine)
   }
 }
 
-/** @param position the cursor that the messages continue from, and the history of the service that it belongs to */
 async function takeAndPush(
   engine: Connected,
   messages: readonly NumberedEvent[],
-  { epoch, since }: { epoch: string; since: number },
+  { epoch, since, types }: Position,
 ): Promise<void> {
   const { meta } = engine.replica
   const isRecovered = epoch !== meta.epoch
   if (isRecovered || messages.length > 0 || meta.cursor < since || meta.isIncomplete) {
-    const outcome = isRecovered ? 'doubt' : await takeMessages(engine, messages, since)
+    const outcome = isRecovered ? 'doubt' : await takeMessages(engine, messages, since, types)
     if (outcome === 'doubt') await pullAll(engine)
     else await settleDeletions(engine)
   }
