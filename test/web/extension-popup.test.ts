@@ -2,7 +2,8 @@
 import t from 'tap'
 import { openExtensionPage } from '../../scripts/picture/extension-page.ts'
 import { buildForTests } from '../../scripts/test/build.ts'
-import type { Answer, Question } from '../../src/extension/app/platform.ts'
+import type { Answer, Platform, Question } from '../../src/extension/app/platform.ts'
+import { i18nOf, textsIn } from '../extension/texts.ts'
 import { overflow } from './docs-page.ts'
 import { type Look, looks } from './extension/looks.ts'
 import { openChromium, openContext } from './fixture.ts'
@@ -121,6 +122,36 @@ else {
     const start = await openExtensionPage(context, 'start', offline, 'en', '#server')
     t.equal(await start.getByLabel('Address of your server').inputValue(), 'https://bookmarks.example.org')
   })
+
+  for (const language of ['en', 'de']) {
+    t.test(`The first-run page says what is wrong with an address: ${language}`, async () => {
+      const page = await openExtensionPage(context, 'start', offline, language, '#server')
+      const word = (name: string) => textsIn(language)[name]?.message ?? ''
+      const says = (name: string, ...values: string[]) =>
+        page.getByRole('alert').getByText(i18nOf(language).getMessage(name, values), { exact: true }).waitFor()
+      await page.evaluate(() => {
+        const permissions = { request: async () => true, contains: async () => true, remove: async () => true }
+        Object.assign(chrome, { permissions })
+        Object.assign((chrome as unknown as Platform).storage.local, { set: async () => {} })
+        const fetch = async (asked: Request | string) => {
+          const { url } = new Request(asked)
+          if (url.includes('away')) throw new TypeError('Failed to fetch')
+          return Object.defineProperty(new Response('<h1>Not found</h1>', { status: 404 }), 'url', { value: url })
+        }
+        Object.assign(globalThis, { fetch })
+      })
+      const enter = async (address: string) => {
+        await page.getByLabel(word('address')).fill(address)
+        await page.getByRole('button', { name: word('continue') }).click()
+      }
+      await enter('two words')
+      await says('wrongAddress')
+      await enter('away.example')
+      await says('noAnswer', 'away.example')
+      await enter('other.example')
+      await says('notServer', 'other.example')
+    })
+  }
 
   t.test("Settings fit whatever a folder is called, and do not offer the administrator's", async (t) => {
     const page = await openExtensionPage(context, 'options', lookOf('in step'), 'en')

@@ -52,7 +52,8 @@ let giveUp = (_reason: Error) => {}
 act('server', 'submit', async () => {
   const typed = fieldOf('server', 'address').value.trim()
   const address = /^\w+:\/\//.test(typed) ? typed : `https://${typed}`
-  if (!URL.canParse(address)) throw new Error(text('wrongAddress'))
+  // Chromium takes a blank in a host.
+  if (/\s/.test(typed) || !URL.canParse(address)) throw new Error(text('wrongAddress'))
   const baseUrl = new URL(address).origin
   // Asked first: a browser shows its question only right after the click.
   const isAllowed = await platform.permissions.request({ origins: originsOf(baseUrl) }).catch((cause) => {
