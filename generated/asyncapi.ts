@@ -143,7 +143,7 @@ export interface components {
              */
             timestamp: number;
             /**
-             * @description True if the device that replaced it had also created the entity, or had also not seen an earlier change by another device. That change is then lost, too. Missing otherwise, and if the versions before it are not kept.
+             * @description True if the device that replaced it had also created the entity, had seen no version of it, or had also not seen an earlier change by another device. What was there before is then lost, too. Missing otherwise, and if the versions before it are not kept.
              * @example true
              */
             made_on_unseen?: boolean;

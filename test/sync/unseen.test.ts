@@ -162,7 +162,8 @@ t.test('Every version replaced unseen is named by all later ones, however they a
         if (isUnseen) {
           lost.delete(maker)
           const isOnOthers = earlier.some((one) => one.stamp > base && one.device !== maker)
-          lost.set(maker, [timestamp, way === 'create' || isOnOthers])
+          const hasSeenNone = base < first.cursor
+          lost.set(maker, [timestamp, way === 'create' || hasSeenNone || isOnOthers])
         }
         earlier.push(stored)
         if (way === 'base' || way === 'create') {
@@ -183,7 +184,7 @@ t.test('A tie is unseen by both; equal content loses nothing; a win over a rival
   const [tie, same, rivals] = [await sharedUser(), await sharedUser(), await sharedUser()]
   await push(tie, edit('a', { timestamp: 5, base: 0 }))
   await push(tie, edit('b', { timestamp: 5, base: 2 ** 52 }))
-  t.same((await readX(tie)).lost, [['a', [5, false]]])
+  t.same((await readX(tie)).lost, [['a', [5, true]]])
   await push(same, edit('a', { timestamp: 5, base: 0, data_hash: 'equal' }))
   await push(same, edit('b', { timestamp: 6, base: 0, data_hash: 'equal' }))
   t.same((await readX(same)).lost, [])

@@ -70,9 +70,9 @@ function dataOf(sequence: number, won: Won): Pick<RecordRow, 'bytes' | 'data_seq
 function overwrittenBy({ winner, stored, unseenAfter }: Won, isOnUnseen: boolean): string | null {
   if (!stored) return null
   if (unseenAfter === undefined) return stored.overwritten
-  // The maker of a create has seen nothing of it, which later updates do not show.
-  const isMadeOnUnseen = isOnUnseen || winner.operation === 'create'
-  return JSON.stringify(addOverwritten(readOverwritten(stored.overwritten), stored, isMadeOnUnseen))
+  // Its maker has seen nothing of it, which later updates do not show.
+  const hasSeenNone = winner.operation === 'create' || unseenAfter < stored.first_sequence
+  return JSON.stringify(addOverwritten(readOverwritten(stored.overwritten), stored, isOnUnseen || hasSeenNone))
 }
 
 export function readOverwritten(json: string | null): Overwritten {

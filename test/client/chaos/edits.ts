@@ -39,7 +39,12 @@ export const edits = {
     run.note(`${list.length}`)
     const answers = new Map(list.map((one) => [one, ledger.begin(device.id, one.id, one, undefined, { yields: true })]))
     const imported = tab.sync.importBookmarks(list).then(({ existing }) => {
-      for (const [{ id }, answer] of answers) answer(existing.includes(id) ? 'refused' : 'kept')
+      // Of two with the same id, the first is added.
+      for (const [{ id }, answer] of [...answers].reverse()) {
+        const place = existing.indexOf(id)
+        answer(place === -1 ? 'kept' : 'refused')
+        if (place !== -1) existing.splice(place, 1)
+      }
     })
     follow(device, tab, 'import', imported, (outcome) => {
       if (outcome === 'refused') for (const answer of answers.values()) answer(outcome)

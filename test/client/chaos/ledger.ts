@@ -249,7 +249,10 @@ export class Ledger {
   #unaccounted(isThere: (entry: Entry) => boolean): Entry[] {
     const counted = this.#entries.filter(({ outcome }) => outcome !== 'refused')
     const byId = Map.groupBy(counted, ({ id }) => id)
-    const isOthers = (one: Entry) => byId.get(one.id)?.some(({ device }) => device !== one.device)
+    // What its store has forgotten is as another device's to an import.
+    const isForgottenBefore = (other: Entry, { order }: Entry) => other.order < order && this.#isForgotten(other)
+    const isOthers = (one: Entry) =>
+      byId.get(one.id)?.some((other) => other.device !== one.device || isForgottenBefore(other, one))
     const isExcused = (one: Entry) =>
       one.excuse ||
       this.#mayMakeRoom(one.id) ||

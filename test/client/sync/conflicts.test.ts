@@ -306,6 +306,27 @@ for (const when of ['', ', and edited before that was answered', ', and edited o
   })
 }
 
+for (const isImported of [false, true]) {
+  const outcome = isImported ? 'silently, if it was imported, too' : 'and this is told, if somebody has set it'
+  t.test(`what was made here loses a field to an edit of an import of the same, ${outcome}`, async (t) => {
+    const { person, a, b } = await people.open(t)
+    await b.sync.syncNow()
+    const made = bookmark('star', "a's", { description: "a's" })
+    await (isImported ? a.sync.importBookmarks([made]) : a.sync.put(made))
+    await sync(a)
+    await update(a, 'star', { tags: ['a'] })
+    await person.world.pass(1000)
+    await b.sync.importBookmarks([bookmark('star', "a file's")])
+    await b.sync.update('star', { title: "b's" })
+    await sync(b, a, b)
+    t.match(b.sync.get('star'), { title: "b's", description: "a's", tags: ['a'] })
+    t.same(
+      a.conflicts.map(({ fields }) => fields),
+      isImported ? [] : [['title']],
+    )
+  })
+}
+
 t.test('what was deleted and made anew here loses all its fields to an edit that had seen neither', async (t) => {
   const { person, a, b } = await edited(t, {}, {})
   await remove(a, 'x')
@@ -589,11 +610,11 @@ t.test('of devices that edit against each other without end, the last hundred co
 
 const step = fc.record({
   on: fc.constantFrom('a', 'b', 'c'),
-  what: fc.constantFrom('title', 'description', 'tag', 'newer', 'remove', 'nothing'),
+  what: fc.constantFrom('title', 'description', 'tag', 'newer', 'import', 'remove', 'nothing'),
   isSent: fc.boolean(),
 })
 
-t.test('whatever three devices make and edit, none of it is lost untold, and a last delete wins', async (t) => {
+t.test('whatever three devices make, import and edit, none of it is lost untold, and a last delete wins', async (t) => {
   const property = fc.asyncProperty(fc.boolean(), fc.array(step, { maxLength: 12 }), async (isThere, steps) => {
     const person = await people.person(t)
     const devices = { a: person.device('a'), b: person.device('b'), c: person.device('c') }
@@ -627,6 +648,8 @@ t.test('whatever three devices make and edit, none of it is lost untold, and a l
         isGone = true
         ledger.begin(id, 'x', null, saw)('kept')
         await sync.remove('x')
+      } else if (what === 'import' && (saw || isThere)) {
+        return
       } else if (saw) {
         isGone = false
         const patch = patchOf(what, value, saw)
@@ -634,8 +657,9 @@ t.test('whatever three devices make and edit, none of it is lost untold, and a l
         await sync.update('x', patch)
       } else if (!isThere) {
         const made = { ...original, title: value, url: value, tags: [value], ...withNewer({ [value]: value }) }
-        ledger.begin(id, 'x', made, undefined)('kept')
-        await sync.put(made)
+        const yields = what === 'import' && { yields: true as const }
+        ledger.begin(id, 'x', made, undefined, yields || {})('kept')
+        await (yields ? sync.importBookmarks([made]) : sync.put(made))
       }
     }
     for (const [index, { on, what, isSent }] of steps.entries()) {

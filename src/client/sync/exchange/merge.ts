@@ -71,8 +71,8 @@ export function mergeVersion(row: Row, version: Version, circumstances: Circumst
 
   if (isEncryptedAnew(row.version, version)) {
     const unreadable = unreadableAfter(row, version)
-    const { changed, before } = row.version ?? {}
-    const anew = { ...row, version: { ...version, changed, before }, unreadable }
+    const { changed, before, yields } = row.version ?? {}
+    const anew = { ...row, version: { ...version, changed, before, yields }, unreadable }
     return { kind: 'taken', row: withSeen(anew, circumstances.cursor) }
   }
   if (outlives(row, version)) return broughtAgain(row, version, circumstances)
@@ -211,12 +211,14 @@ function mergeEdits(row: Row, version: Version, content: PlaintextBookmark, circ
 /** True if what another device had changed is lost with an edit of this one: nobody else tells of it. */
 function isMadeOnUnseen({ version, waiting }: Row, circumstances: Circumstances): boolean {
   const all = [...waiting.map(versionOf), ...(version ? [version] : [])]
-  return all.some((one) => unseenOf(one, circumstances)?.made_on_unseen)
+  return !version?.yields && all.some((one) => unseenOf(one, circumstances)?.made_on_unseen)
 }
 
 /** If the version was made here, and replaced by a device that had not seen it. */
 function unseenOf(mine: Version, { ownIds, overwrites }: Circumstances): Unseen | undefined {
-  return (ownIds.has(mine.device_id) && overwrites(mine)) || undefined
+  const unseen = (ownIds.has(mine.device_id) && overwrites(mine)) || undefined
+  // Nobody has set what an import brought, and what was changed since is known.
+  return unseen && mine.yields ? { ...unseen, made_on_unseen: false } : unseen
 }
 
 /** A file that has put something in its folder has not moved it: that is its place there. */
@@ -329,7 +331,8 @@ export function settleFirst(row: Row, version: Version): Row {
   // A device that replaces it unseen may have seen none of the edits that were made here since another device's
   // version. Only edits made here have `changed`, under whatever id this store had. A deleted record was made anew,
   // with all fields. Nobody has set the values of a file.
-  const made = first?.yields && first.imported && !before?.bookmark ? { bookmark: first.imported } : before
+  const made =
+    first?.yields && first.imported && !before?.bookmark ? { bookmark: first.imported, yields: true } : before
   const edits = made && version.bookmark ? withChanges(made, version.bookmark) : {}
   return {
     ...row,
@@ -340,10 +343,11 @@ export function settleFirst(row: Row, version: Version): Row {
   }
 }
 
-function withChanges({ bookmark, changed = [], before = {} }: Partial<Version>, next: PlaintextBookmark) {
+function withChanges({ bookmark, changed = [], before = {}, yields }: Partial<Version>, next: PlaintextBookmark) {
   const was: Partial<PlaintextBookmark> = bookmark ?? {}
   const others = differingFields(was, next).filter((name) => !changed.includes(name))
-  return { changed: [...changed, ...others], before: withFieldsOf(was, others, before) }
+  const changes = { changed: [...changed, ...others], before: withFieldsOf(was, others, before) }
+  return yields ? { ...changes, yields } : changes
 }
 
 /** The maker of the pending edits had seen this version, even if it has a new sequence number (after a recovery). */

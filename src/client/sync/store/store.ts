@@ -19,6 +19,8 @@ export interface Version {
   changed?: readonly string[] | undefined
   /** Their values before, of those that were there. Stores of version 2 lack it. */
   before?: Partial<PlaintextBookmark> | undefined
+  /** True if the edits made here began with an import: nobody has set the other fields. */
+  yields?: boolean | undefined
   /** The cursor up to which the maker of an edit here, not confirmed yet, had seen the service's changes. */
   base?: number | undefined
   /** Once keys were rotated: what its ciphertext begins with, which names its key. */
