@@ -46,7 +46,10 @@ const order = {
   'Run it': [
     'docs/operating/deployment.md',
     'docs/operating/configuration.md',
+    'docs/operating/identity-provider.md',
     'docs/operating/running.md',
+    'docs/operating/storage.md',
+    'docs/operating/users.md',
     'docs/operating/monitoring.md',
     'docs/operating/backups.md',
     'docs/operating/after-a-restore.md',

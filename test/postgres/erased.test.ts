@@ -9,7 +9,7 @@ import { change } from '../support/changes.ts'
 import { isDeep } from '../support/depth.ts'
 import { until } from '../support/until.ts'
 
-const guide = new URL('../../docs/operating/running.md', import.meta.url)
+const guide = new URL('../../docs/operating/users.md', import.meta.url)
 
 if (!isDeep) t.plan(0, '`npm test -- --deep` runs it: it starts a server of its own')
 else {
