@@ -10,7 +10,7 @@ const asked = ['push', 'pull', 'list page 1', 'status']
 const sizes = [
   { size: '100,000 bookmarks', bookmarks: 100_000, quick: 10_000, asked: [...asked, 'list page 100'] },
   { size: '1,000,000 bookmarks', bookmarks: 1_000_000, quick: 10_000, asked: [...asked, 'list page 100'] },
-  { size: '1,000 bookmarks beside 100,000 users', bookmarks: small, quick: small, asked },
+  { size: '1,000 bookmarks next to 100,000 users', bookmarks: small, quick: small, asked },
 ]
 const usersAtOnce = 500
 

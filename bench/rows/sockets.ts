@@ -29,7 +29,7 @@ export const fanOutRow: Row = {
 
 export const idleSockets: Row = {
   line: {
-    work: 'memory of an idle socket, 3,000 beside 2,000',
+    work: 'memory of an idle socket, 3,000 next to 2,000',
     limit: '`ws` on Fastify',
     unit: 'KiB',
     target: { atMost: 1.5 },

@@ -91,7 +91,7 @@ export const tools: Record<string, Tool> = {
     build: checkedBy('hey-api-zod'),
   },
   'hey-api-typescript-7': {
-    name: 'hey-api, beside TypeScript 7',
+    name: 'hey-api, with TypeScript 7',
     version: '0.99.0',
     language: 'TypeScript',
     needs: ['npm'],
