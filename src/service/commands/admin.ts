@@ -25,13 +25,10 @@ import { exportUser } from './export-user.ts'
 import { moveIssuer } from './move-issuer.ts'
 import { restoreUser } from './restore-user.ts'
 
-const asJson = ['--json', 'one JSON object a line, for programs'] as const
+const asJson = ['--json', 'one JSON object per line, for programs'] as const
 const userId = ['<user-id>', 'as `users` lists it'] as const
 
-export const adminCommand = operatorCommand(
-  'admin',
-  "What an operator does to the users' data. The service can keep running.",
-)
+export const adminCommand = operatorCommand('admin', 'Commands for users and their data. The service can keep running.')
   .usage('<command>')
   .argument('[command]')
   // A wrong call is said before `ebs` looks at whose the data is.
@@ -45,14 +42,14 @@ export const adminCommand = operatorCommand(
 adminCommand
   .command('users')
   .description("lists each user's id, e-mail address, bytes, records and when they were last seen")
-  .option('--search <text>', 'only those whose id begins with it, or whose e-mail address has it')
+  .option('--search <text>', 'only users whose id begins with this text, or whose e-mail address contains it')
   .option(...asJson)
   .action((options: { search?: string; json?: true }) => withDatabase((database) => listUsers(database, options)))
 adminCommand
   .command('sessions')
   .description('lists the sessions of a user, or ends one of them')
   .argument(...userId)
-  .option('--end <session-id>', 'ends this one: its device has to sign in again')
+  .option('--end <session-id>', 'ends this session: its device has to sign in again')
   .option(...asJson)
   .action((id: string, { end, json }: { end?: string; json?: true }) =>
     withDatabase((database) =>
@@ -61,7 +58,7 @@ adminCommand
   )
 adminCommand
   .command('quota')
-  .description('says how many bytes a user may store, or sets it for this user alone')
+  .description('shows how many bytes a user may store, or sets it for this user alone')
   .argument(...userId)
   .argument('[bytes]', 'a number, or `default` for MAX_USER_BYTES')
   .option('--yes', 'sets it even if the user stores more')
@@ -79,23 +76,23 @@ for (const [name, does, work] of [
     .action((id: string) => withDatabase((database) => work(database, id)))
 adminCommand
   .command('delete')
-  .description('shows an account and, with --yes, deletes it; the service erases what is stored a day later')
+  .description('shows an account and, with --yes, deletes it; the service erases its data a day later')
   .argument(...userId)
   .option('--yes', 'deletes it')
   .action((id: string, options: { yes?: true }) => withDatabase((database) => removeUser(database, id, options)))
 adminCommand
   .command('undelete')
-  .description('brings an account back that `delete` has deleted in the last day; without an id, lists those')
+  .description('brings back an account that `delete` deleted within the last day; without an id, lists these accounts')
   .argument('[user-id]')
   .action((id?: string) => withDatabase((database) => undeleteUser(database, id)))
 adminCommand
   .command('export')
-  .description('writes all that is stored about a user, a JSON object for each row, but no tokens and keys')
+  .description('writes everything stored about a user except tokens and keys, a JSON object for each row')
   .argument(...userId)
   .action((id: string) => withDatabase((database) => exportUser(database, id)))
 adminCommand
   .command('restore')
-  .description('brings back a user who was erased, from a backup, and touches no other user')
+  .description('brings back an erased user from a backup, and changes no other user')
   .argument(...userId)
   .argument(
     '<backup>',
@@ -104,19 +101,19 @@ adminCommand
   .action((id: string, backup: string) => withDatabase((database) => restoreUser(database, id, backup)))
 adminCommand
   .command('move-issuer')
-  .description("lets the users of one provider's issuer sign in at another's, with all that they have")
-  .argument('<old>', 'the issuer that they are known by, as `ebs doctor` names it')
+  .description("lets the users of one provider's issuer sign in at another's, with everything that they have")
+  .argument('<old>', 'their present issuer, as `ebs doctor` names it')
   .argument('<new>', "the new provider's issuer: OIDC_ISSUER")
   .option(
     '--map <file>',
-    'a CSV file of who they are there, with the header old_subject or old_email, new_subject or new_email',
+    'a CSV file that maps users, with the header old_subject or old_email, new_subject or new_email',
     existingFile,
   )
-  .option('--dry-run', 'shows what would become of each user, and changes nothing')
+  .option('--dry-run', 'shows what would happen to each user, and changes nothing')
   .action((from: string, to: string, { map, dryRun }: { map?: string; dryRun?: true }) => {
     for (const issuer of [from, to])
       if (!/^https?:$/.test(URL.parse(issuer)?.protocol ?? ''))
-        throw new UsageError(`${issuer} is no issuer: it must be a URL`)
+        throw new UsageError(`${issuer} is not an issuer: it must be a URL`)
     if (from === to) throw new UsageError('the two issuers are the same')
     return withDatabase((database) =>
       moveIssuer(database, { from, to, map, dryRun }, issuerOf(readConfig(process.env))),
@@ -128,9 +125,7 @@ adminCommand
   .action(() => withDatabase(recountAll))
 adminCommand
   .command('check')
-  .description(
-    'reads all that is stored, and names the users whose rows are damaged; on SQLite, checks the whole file, too',
-  )
+  .description('reads all data, and names the users whose rows are damaged; on SQLite, also checks the whole file')
   .action(() => withDatabase(checkAll))
 adminCommand
   .command('accept-clock')

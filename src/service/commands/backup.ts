@@ -13,11 +13,11 @@ import { withProgress } from '../terminal/progress.ts'
 export const backupCommand = operatorCommand(
   'backup',
   'Copies the database and the export files into a new folder while the service runs, and checks the copy.',
-  'The folder is a DATA_DIR. The exit status is 0 only when the copy is complete and on disk. For a database in Postgres the command says what to run instead.',
+  'The copy can be used as a DATA_DIR. The exit status is 0 only if the copy is complete and on disk. For a database in Postgres, the command says what to run instead.',
 )
   .argument(
     '<folder>',
-    'where the copy goes; in a folder that is there already, or whose name ends with /, it gets one of its own, named by its moment',
+    'where the copy goes; if the folder exists, or its name ends with /, the copy gets its own folder in it, named after its time',
   )
   .action(backUp)
 

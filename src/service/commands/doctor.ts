@@ -27,11 +27,11 @@ const examinations: Examination[] = [
 
 export const doctorCommand = operatorCommand(
   'doctor',
-  'Looks at all that the service needs: settings, database, keys, clock, disk, memory, bucket, provider, who may sign in, ports, proxy, backups.',
-  'It changes nothing, and works while the service runs and before it ever has. While nothing listens on PORT and ADMIN_PORT, it does so itself for a moment, to see what the proxy sends. The exit status is 1 if there is an error.',
+  'Checks everything that the service needs: settings, database, keys, clock, disk, memory, bucket, provider, who may sign in, ports, proxy, backups.',
+  'It changes nothing, and works before the first start and while the service runs. If nothing listens on PORT and ADMIN_PORT, it listens there for a moment, to see what the proxy sends. The exit status is 1 if there is an error.',
 )
   .option('--json', 'prints a list of {about, state, says, todo}')
-  .option('--unit <name>', "looks at the bounds of this unit of systemd, too, as that unit's own ebs asks for")
+  .option('--unit <name>', 'also checks the limits of this systemd unit; the ebs of a unit adds this by itself')
   .action(async ({ json, unit }: { json?: true; unit?: string }) => {
     const findings = await examine(process.env, unit)
     if (json) console.log(JSON.stringify(findings, null, 2))

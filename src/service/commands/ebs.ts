@@ -39,8 +39,8 @@ if (load) {
 async function describeAll(): Promise<Command> {
   const program = command(
     'ebs',
-    'Runs the service, or a command beside it.',
-    "Each command explains itself with --help, and reads the service's environment variables. Run as root, it becomes the user that the SQLite file, or DATA_DIR, belongs to, so that the service can use whatever it makes; in production, it begins no data as root. The exit status is 0 when all was done, 1 when it was not, and 2 when the call itself was wrong, which changes nothing.",
+    'Runs the service, or one of its commands.',
+    "Each command explains itself with --help, and reads the service's environment variables. Run as root, it becomes the user who owns the SQLite file, or DATA_DIR, so that the service can use whatever it creates. In production, only serve creates data as root. The exit status is 0 on success, 1 on failure, and 2 if the call itself was wrong, which changes nothing.",
   )
     .usage('<command>')
     .argument('[command]')

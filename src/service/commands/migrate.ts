@@ -8,8 +8,8 @@ import { operatorCommand } from '../terminal/command.ts'
 
 export const migrateCommand = operatorCommand(
   'migrate',
-  'Brings the database to the schema of this version, while instances of the previous release run on it.',
-  'A start then finds nothing to do. The exit status is 0 only when all is done.',
+  'Migrates the database to the schema of this version, while instances of the previous release use it.',
+  'The next start then has nothing to migrate. The exit status is 0 only if the schema is ready.',
 ).action(migrate)
 
 async function migrate(): Promise<void> {

@@ -9,14 +9,14 @@ import { moveDatabase } from '../upkeep/move/move.ts'
 export const moveCommand = operatorCommand(
   'move',
   'Copies everything into another, empty database, from SQLite to Postgres or back. The service must not run.',
-  'The database so far stays as it is. All that was written is read back. Sessions and devices go on. If it is interrupted, run it again. The exit status is 0 only when the service can be started on the other database.',
+  'The old database is not changed. Everything that was written is read back. Sessions and devices continue. If the command is interrupted, run it again. The exit status is 0 only if the service can start on the other database.',
 )
   .argument(
     '[database-url]',
-    'DATABASE_URL of the other database. Everybody on the machine can read an argument: a URL with a password belongs into a file',
+    'DATABASE_URL of the other database. Everybody on the machine can read an argument: put a URL with a password into a file',
   )
   // Read at once, by root: the service's user may not be able to.
-  .option('--to-file <file>', 'a file that has it', (path) => readFileSync(existingFile(path), 'utf8').trim())
+  .option('--to-file <file>', 'a file that contains it', (path) => readFileSync(existingFile(path), 'utf8').trim())
   .hook('preAction', ({ args: [argument] }, called) => void targetOf(argument, called.opts()))
   .action((argument: string | undefined, options: Target) => move(readConfig(process.env), targetOf(argument, options)))
 

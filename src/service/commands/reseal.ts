@@ -8,8 +8,8 @@ import { reseal } from '../upkeep/reseal.ts'
 
 export const resealCommand = operatorCommand(
   'reseal',
-  'Encrypts all sealed values with the first key of SECRET_KEY, so that the others can be dropped.',
-  'The service can keep running, in any number of instances: set SECRET_KEY=NEW,OLD, run this, then set SECRET_KEY=NEW. The exit status is 0 only when the first key opens all values.',
+  'Encrypts all sealed values with the first key of SECRET_KEY, so that you can remove the other keys.',
+  'The service can keep running, in any number of instances: set SECRET_KEY=NEW,OLD, run this, then set SECRET_KEY=NEW. The exit status is 0 only if the first key opens all values.',
 ).action(resealAll)
 
 async function resealAll(): Promise<void> {

@@ -29,14 +29,14 @@ const log = pino({ level: 'silent' })
 
 export const restoreCommand = operatorCommand(
   'restore',
-  'Puts a backup in the place of the database, after trying a copy of it. The service must not run.',
-  'The database so far is kept. With --check, which is for a schedule, and --list the service can keep running, and nothing is replaced. The exit status is 0 only when the service can be started on what was recovered, or tried.',
+  'Replaces the database with a backup, after testing a copy of it. The service must not run.',
+  'The previous database is kept. With --check, which is for a schedule, and --list, the service can keep running, and nothing is replaced. The exit status is 0 only if the service can start on the backup.',
 )
   .argument(
     '[backup]',
-    'a backup, or the folder that has those of ebs backup, for the newest in it; or the name of one in BACKUP_TO, or latest for the newest there',
+    'a backup, or a folder that ebs backup has filled, for the newest in it; or the name of a backup in BACKUP_TO, or latest for the newest there',
   )
-  .option('--check', 'only tries it: latest, if none is named')
+  .option('--check', 'only tests the backup; without a name, latest')
   .option(
     '--list',
     'only lists the backups in BACKUP_TO: their time, their size, whether SECRET_KEY opens them, and which are of another database',

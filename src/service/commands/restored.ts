@@ -8,7 +8,7 @@ import { operatorCommand } from '../terminal/command.ts'
 export const restoredCommand = operatorCommand(
   'restored',
   'Makes devices send again what a recovered database has lost.',
-  'Run it after you have recovered a backup, or after a failover that lost changes, before a service starts on the database. A copy by the command backup does not need it: its first start does the same.',
+  'Run it after you have recovered a backup, or after a failover that lost changes, before a service starts on the database. It is not needed after ebs restore, or on a copy by ebs backup: both do the same by themselves.',
 ).action(beginNewEpoch)
 
 /** A database that was recovered has a schema. Without one, the backup went to another database than the one named here. */

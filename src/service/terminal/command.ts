@@ -32,8 +32,8 @@ export function command(name: string, does: string, more = ''): Command {
 
 /** A command of `ebs`. */
 export function operatorCommand(name: string, does: string, more = ''): Command {
-  const asWhom = 'As root, it becomes the user that the SQLite file, or DATA_DIR, belongs to.'
-  return command(`ebs ${name}`, does, `${more} It reads the service's environment variables. ${asWhom}`.trim())
+  const asWhom = 'As root, it becomes the user who owns the SQLite file, or DATA_DIR.'
+  return command(`ebs ${name}`, does, `${more} The command reads the service's environment variables. ${asWhom}`.trim())
 }
 
 /**
