@@ -232,5 +232,16 @@ t.test(
     t.equal((await pull(moved.as(seeded.ada), seeded.cursor)).status, 200)
     await moved.close()
     t.same(await doctor(), [])
+
+    const back = await buildApp(t, settings(dataDir, sqliteIn(dataDir)), { dataDir })
+    await back.as(seeded.ada).call('POST', '/api/v1/bookmarks', { body: { encrypted_data: 'AAAA', data_hash: 'h' } })
+    await back.close()
+    const again = await buildApp(t, env, { dataDir })
+    const ahead = new RegExp(`${dataDir}/bookmarks.db has later changes of 1 user: .*restored`)
+    t.equal(again.log.filter((line) => ahead.test(line)).length, 1, 'the old database was used after the move')
+    await again.close()
+    const { stdout } = await runCommand(t, 'doctor', ['--json'], env)
+    const [finding] = JSON.parse(stdout).filter(({ state }: { state: string }) => state === 'warning')
+    t.match(finding, { about: 'database', says: /has later changes of 1 user/, todo: /restored/ })
   },
 )

@@ -15,6 +15,9 @@ t.test('GITHUB_API_URL names one host, or removes the feature', async (t) => {
     'https://a:b@git.example',
     'https://git.example/?x',
     'x y',
+    'https://*',
+    "https://a$'b",
+    "https://a;script-src'",
   ]) {
     t.throws(() => readConfig({ GITHUB_API_URL: value }), ConfigError, value)
   }
@@ -83,6 +86,7 @@ else {
     github.stars.set('ada', all.slice(2))
     github.tokens.set('private', 'ada')
     await fetchStars('ada', 'private')
+    await press('2 stars are gone…')
     await laptop.getByRole('dialog').getByText('newest/of-all').waitFor()
     await press('Delete 2 stars')
     await laptop.getByRole('link', { name: 'newest/of-all' }).waitFor({ state: 'detached' })

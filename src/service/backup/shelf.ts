@@ -80,7 +80,7 @@ export function tooMany(names: string[], made: string, keep: number, now = Date.
 
 async function namesIn(dir: string): Promise<string[]> {
   return readdir(dir).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return []
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return []
     throw new ConfigError(`BACKUP_TO: ${dir} cannot be read (${error.message})`)
   })
 }

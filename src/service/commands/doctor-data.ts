@@ -13,7 +13,7 @@ import type { Schema } from '../db/schema.ts'
 import { sampleSeals } from '../db/tables/sealed.ts'
 import { findClockFault } from '../operating/health.ts'
 import { countUsersOf, describeOthers } from '../operating/issuer.ts'
-import { describeLeftBehind, findLeftBehind, moveLeftBehind } from '../operating/left-behind.ts'
+import { adviceFor, describeLeftBehind, findLeftBehind } from '../operating/left-behind.ts'
 import { listSmaller } from '../operating/limits-guard.ts'
 import { issuerOf, moveCall } from '../provider/issuer.ts'
 import { createSeal, existingSecret } from '../seal/seal.ts'
@@ -83,11 +83,11 @@ async function examineSchema(db: Db): Promise<Finding[]> {
   return [ok('database', 'it has the schema of this version')]
 }
 
-/** A service on an empty database begins anew, beside the one that it had. */
+/** The database lacks what the one that the service had before has. */
 async function examineLeftBehind(config: Config, db: Db): Promise<Finding[]> {
   const left = await findLeftBehind(config, db)
   if (left === undefined) return []
-  return [warning('database', describeLeftBehind(left), `stop the service and move them: ${moveLeftBehind(left)}`)]
+  return [warning('database', describeLeftBehind(left), adviceFor(left))]
 }
 
 /** Nobody knows whether a provider sends `auth_time` before somebody has signed in. */

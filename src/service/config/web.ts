@@ -59,7 +59,10 @@ export function githubApiUrl(env: Env): string | undefined {
   if (env.GITHUB_API_URL?.trim() === '') return undefined
   const value = text(env, 'GITHUB_API_URL', 'https://api.github.com')
   const url = URL.parse(value)
-  const isSound = url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username && !url.password
+  // The host becomes a part of the page's Content-Security-Policy.
+  const isHost = /^(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d+)?$/.test(url?.host ?? '')
+  const isSound =
+    url && isHost && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username && !url.password
   if (!isSound)
     throw new ConfigError('GITHUB_API_URL must be an http or https URL, such as https://github.example/api/v3')
   return url.href.replace(/\/$/, '')

@@ -103,7 +103,7 @@ async function registerApp(app: FastifyInstance, { githubApiUrl: apiUrl }: Pages
     throw new ConfigError('SERVE_APP: the web page is not built; run `npm run build`')
   const pageHeaders = {
     'content-security-policy': apiUrl
-      ? demoPolicy.replace("connect-src 'self'", `$& ${new URL(apiUrl).origin}`)
+      ? demoPolicy.replace("connect-src 'self'", (own) => `${own} ${new URL(apiUrl).origin}`)
       : demoPolicy,
     'x-frame-options': 'SAMEORIGIN',
     // Otherwise the operator of a name server learns which hosts are bookmarked, as soon as a list is shown.

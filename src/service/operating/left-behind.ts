@@ -6,22 +6,27 @@ import type { Config } from '../config/config.ts'
 import { sqliteFile } from '../config/storage.ts'
 import type { Database, Db } from '../db/engine/database.ts'
 import { schemaState } from '../db/migrate.ts'
+import { findLastSequences } from '../db/tables/users.ts'
 import { commandLine } from '../terminal/command.ts'
 
 /** The SQLite database that a service with Postgres had before, and how many users it has. */
 interface LeftBehind {
   path: string
   users: number
+  /** True if Postgres has these users, but the file has later changes of them: a service was started on it after the move. */
+  isAhead: boolean
 }
 
 type Place = Pick<Config, 'dataDir' | 'databaseUrl'>
 
-/** Undefined unless the database in Postgres has no users, and one in DATA_DIR has some. */
+/** Undefined unless the database in Postgres has no users while one in DATA_DIR has some, or has earlier changes than that one. */
 export async function findLeftBehind({ dataDir, databaseUrl }: Place, db: Db): Promise<LeftBehind | undefined> {
   const path = join(dataDir, 'bookmarks.db')
-  if (sqliteFile(databaseUrl) !== undefined || !existsSync(path) || (await hasUsers(db))) return undefined
-  const users = await countUsers(path)
-  return users > 0 ? { path, users } : undefined
+  if (sqliteFile(databaseUrl) !== undefined || !existsSync(path)) return undefined
+  const isAhead = await hasUsers(db)
+  const left = await readUsers(path)
+  const users = isAhead ? await countAhead(db, left) : left.length
+  return users > 0 ? { path, users, isAhead } : undefined
 }
 
 async function hasUsers(db: Db): Promise<boolean> {
@@ -29,37 +34,58 @@ async function hasUsers(db: Db): Promise<boolean> {
   return (await db.selectFrom('users').select('id').limit(1).executeTakeFirst()) !== undefined
 }
 
+interface UserOfFile {
+  id: string
+  last_sequence: number
+}
+
 /** None in a file that cannot be read: it may be anything. */
-async function countUsers(path: string): Promise<number> {
+async function readUsers(path: string): Promise<UserOfFile[]> {
   try {
     using opened = new DisposableStack()
     const sqlite = opened.adopt(await openToLook(path), (each) => void each.close())
-    const count = 'select count(*) from users where id not in (select user_id from deletions)'
-    return sqlite.prepare<[], number>(count).pluck().get() ?? 0
+    const users = 'select id, last_sequence from users where id not in (select user_id from deletions)'
+    return sqlite.prepare<[], UserOfFile>(users).all()
   } catch {
-    return 0
+    return []
   }
 }
 
-export function describeLeftBehind({ path, users }: LeftBehind): string {
+/** Users of one query. */
+const atOnce = 500
+
+async function countAhead(db: Db, users: UserOfFile[]): Promise<number> {
+  let count = 0
+  for (let at = 0; at < users.length; at += atOnce) {
+    const part = users.slice(at, at + atOnce)
+    const known = await findLastSequences(
+      db,
+      part.map(({ id }) => id),
+    )
+    count += part.filter(({ id, last_sequence }) => last_sequence > (known.get(id) ?? last_sequence)).length
+  }
+  return count
+}
+
+export function describeLeftBehind({ path, users, isAhead }: LeftBehind): string {
   const count = users === 1 ? '1 user' : `${users} users`
+  if (isAhead) return `${path} has later changes of ${count}: a service was started on it after the move`
   return `it has no users, while ${path} has ${count}: everybody who signs in begins anew`
 }
 
-/** The command that moves them, without the URL: it may have a password. */
-export function moveLeftBehind({ path }: LeftBehind): string {
-  return `DATABASE_URL='sqlite:${path}' ${commandLine('move', '--to-file FILE')}`
+/** What the operator does about it. The URL is left out: it may have a password. */
+export function adviceFor({ path, isAhead }: LeftBehind): string {
+  return isAhead
+    ? `stop all services, run ${commandLine('restored')}, so that devices send their changes again, and move ${path} elsewhere`
+    : `stop the service and move them: DATABASE_URL='sqlite:${path}' ${commandLine('move', '--to-file FILE')}`
 }
 
-/** Logs at the start that the service begins anew beside what it had. */
+/** Logs at the start what the database lacks. */
 export async function checkLeftBehind(parts: {
   config: Place
   database: Pick<Database, 'db'>
   log: FastifyBaseLogger
 }): Promise<void> {
   const left = await findLeftBehind(parts.config, parts.database.db)
-  if (left === undefined) return
-  parts.log.warn(
-    `DATABASE_URL: ${describeLeftBehind(left)}. To go on with them, stop it and run ${moveLeftBehind(left)}`,
-  )
+  if (left) parts.log.warn(`DATABASE_URL: ${describeLeftBehind(left)}; ${adviceFor(left)}`)
 }

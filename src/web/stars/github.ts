@@ -56,7 +56,8 @@ export class GitHubError extends Error {
   }
 }
 
-/** 100,000 stars. */
+/** GitHub lists no more at once. */
+const perPage = 100
 const mostPages = 1000
 
 /**
@@ -68,7 +69,7 @@ export async function* readStars(source: StarSource): AsyncGenerator<StarPage, b
   const { apiUrl, user, token } = source
   if (token) await demandOwner(source)
   const path = token ? '/user/starred' : `/users/${encodeURIComponent(user.toLowerCase())}/starred`
-  let next: string | undefined = `${apiUrl}${path}?per_page=100`
+  let next: string | undefined = `${apiUrl}${path}?per_page=${perPage}`
   let isComplete = true
   for (let page = 1; next !== undefined; page++) {
     const { status, headers, content } = await ask(next, source)
@@ -76,10 +77,11 @@ export async function* readStars(source: StarSource): AsyncGenerator<StarPage, b
     if (status === 422 || page > mostPages) return false
     if (!Array.isArray(content)) throw new GitHubError('away')
     const stars = content.flatMap((item) => starOf(item) ?? [])
-    isComplete &&= stars.length === content.length
     const links = linksIn(headers.get('link'))
+    // A proxy may have taken the header away: then a full first page may not be all.
+    isComplete &&= stars.length === content.length && (page > 1 || links.has('next') || content.length < perPage)
     const last = Number(URL.parse(links.get('last') ?? '')?.searchParams.get('page') ?? page)
-    yield { stars, pages: Number.isSafeInteger(last) ? last : undefined }
+    yield { stars, pages: Number.isSafeInteger(last) && last >= page ? last : undefined }
     next = links.get('next')
     if (next !== undefined && !next.startsWith(`${apiUrl}/`)) throw new GitHubError('away')
   }
@@ -160,7 +162,7 @@ function limitMs({ status, headers }: Response, limits: number, now: number): nu
   const asked = retryAfter > 0 ? retryAfter : isUsedUp ? untilReset : Number.NaN
   if (Number.isNaN(asked) && status === 403 && !isUsedUp) return undefined
   // This device's clock may be wrong.
-  return Math.min(asked > 0 ? asked : minuteMs * 2 ** Math.min(limits, 6), longestMs)
+  return Math.min(asked > 0 ? Math.max(asked, 1000) : minuteMs * 2 ** Math.min(limits, 6), longestMs)
 }
 
 /** The addresses in a `Link` header (RFC 8288), by their `rel`. */
@@ -175,14 +177,14 @@ function starOf(item: unknown): Star | undefined {
   const { repo = item, starred_at: starredAt } = Object(item) as { repo?: unknown; starred_at?: unknown }
   const { id, name, full_name, html_url, ...rest } = Object(repo) as Record<string, unknown>
   if (!Number.isSafeInteger(id) || typeof name !== 'string' || typeof full_name !== 'string') return undefined
-  if (typeof html_url !== 'string' || !/^https?:\/\//.test(html_url)) return undefined
+  if (typeof html_url !== 'string' || !/^https?:\/\/[^\s/]/.test(html_url) || !URL.canParse(html_url)) return undefined
   const { login, avatar_url } = Object(rest.owner) as Record<string, unknown>
   const owner = typeof login === 'string' ? { login, avatar_url: textOf(avatar_url) ?? '' } : null
-  const stargazers_count = typeof rest.stargazers_count === 'number' ? rest.stargazers_count : 0
+  const stargazers_count = Number.isFinite(rest.stargazers_count) ? (rest.stargazers_count as number) : 0
   const [description, language] = [textOf(rest.description), textOf(rest.language)]
   return {
     repository: { id: id as number, name, full_name, html_url, description, stargazers_count, language, owner },
-    ...(typeof starredAt === 'string' && !Number.isNaN(Date.parse(starredAt)) && { starredAt }),
+    ...(typeof starredAt === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]{5,12}Z$/.test(starredAt) && { starredAt }),
   }
 }
 

@@ -20,6 +20,8 @@ export interface StarJob {
   failure?: string
   /** False if GitHub has not shown all. */
   isComplete?: boolean
+  /** Stars that the user no longer has, if GitHub has shown all. */
+  missing?: { user: string; ids: readonly string[] }
 }
 
 const nothing = { read: 0, added: 0, changed: 0 }
@@ -32,6 +34,12 @@ export function isReading(job: StarJob | undefined): boolean {
   return job?.state === 'reading' || job?.state === 'waiting'
 }
 
+/** Once the person has decided about them. */
+export function settleMissing(): void {
+  const { missing: _, ...rest } = job.get() ?? { state: 'done' as const, ...nothing }
+  job.set(rest)
+}
+
 /** Stops reading. Stars that were stored stay. */
 export function endReading(): void {
   ending.abort()
@@ -39,11 +47,10 @@ export function endReading(): void {
 
 type Owner = Pick<App, 'sync' | 'keys'>
 
-/** @param ask is called with the ids of stars that the user no longer has, if GitHub has shown all */
+/** Reads all pages, and stores each as it comes. */
 export async function fetchStars(
   { sync, keys }: Owner,
   source: Pick<StarSource, 'apiUrl' | 'user' | 'token'>,
-  ask: (ids: readonly string[]) => void,
 ): Promise<void> {
   const { apiUrl, user } = source
   let done = { ...nothing }
@@ -63,9 +70,9 @@ export async function fetchStars(
       for (let page = 1; ; page++) {
         const { done: isEnd, value } = await pages.next()
         if (isEnd) {
-          job.set({ state: 'done', ...done, isComplete: value })
-          const missing = value ? missingStars(sync, user, ids).map(({ id }) => id) : []
-          if (missing.length > 0) ask(missing)
+          const gone = value ? missingStars(sync, user, ids).map(({ id }) => id) : []
+          const missing = gone.length > 0 && { missing: { user, ids: gone } }
+          job.set({ state: 'done', ...done, isComplete: value, ...missing })
           return
         }
         await store(page, value.stars, value.pages)

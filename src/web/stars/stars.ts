@@ -51,7 +51,7 @@ export function changesOf(
 ): Partial<PlaintextBookmark> | null {
   const { full_name, html_url, name, description, stargazers_count, owner } = star.repository
   const known: StarFields & Record<string, unknown> = { ...bookmark.extra }
-  const users = new Set(known.github_users)
+  const users = new Set(usersOf(bookmark))
   if (user !== undefined) users.add(user.toLowerCase())
   const isOwnAddress = !bookmark.url?.endsWith(`/${bookmark.full_name}`)
   const isOwnNote = (bookmark.description ?? null) !== (known.github_description ?? null)
@@ -115,9 +115,9 @@ export async function storeStars(
     return bookmark && change(bookmark) !== null
   })
   // An import yields to what another device has under the same ids.
-  if (added.length > 0) await sync.importBookmarks(added, { duplicates: 'keep' })
+  const { imported } = added.length > 0 ? await sync.importBookmarks(added, { duplicates: 'keep' }) : { imported: 0 }
   if (changed.length > 0) await sync.update(changed, change)
-  return { added: added.length, changed: changed.length }
+  return { added: imported, changed: changed.length }
 }
 
 function fieldsOf({ repository }: Star, now: number): StarFields {

@@ -16,7 +16,7 @@ import { Empty, Progress } from '../ui/waiting.tsx'
 import { number } from '../words/language.ts'
 import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
-import { endReading, fetchStars, importStars, isReading, type StarJob, useStarJob } from './star-job.ts'
+import { endReading, fetchStars, importStars, isReading, type StarJob, settleMissing, useStarJob } from './star-job.ts'
 import { languageOf, usersOf, withoutUser } from './stars.ts'
 
 /** The repositories that the person has starred on GitHub. */
@@ -83,7 +83,8 @@ export function Stars() {
 }
 
 function Job({ job }: { job: StarJob }) {
-  const { state, read, added, changed, page, pages, until, failure, isComplete } = job
+  const app = useApp()
+  const { state, read, added, changed, page, pages, until, failure, isComplete, missing } = job
   if (isReading(job)) {
     return (
       <div role="status">
@@ -103,19 +104,25 @@ function Job({ job }: { job: StarJob }) {
     )
   }
   return (
-    <p role="status">
-      {later.stars.done(read, added, changed)} {state === 'ended' && later.stars.ended}
-      {isComplete === false && later.stars.notAll}
-    </p>
+    <>
+      <p role="status">
+        {later.stars.done(read, added, changed)} {state === 'ended' && later.stars.ended}
+        {isComplete === false && later.stars.notAll}
+      </p>
+      {/* No dialog by itself: the person may be typing in another one. */}
+      {missing && (
+        <Button onClick={() => showDialog((close) => <Missing app={app} {...missing} close={close} />)}>
+          {later.stars.decide(missing.ids.length)}
+        </Button>
+      )}
+    </>
   )
 }
 
 function GetStars({ app, apiUrl, close }: { app: App; apiUrl: string; close: () => void }) {
   const start = ({ user = '', token = '' }: Record<string, string>) => {
     const name = user.trim()
-    const ask = (ids: readonly string[]) =>
-      showDialog((close) => <Missing app={app} user={name} ids={ids} close={close} />)
-    void fetchStars(app, { apiUrl, user: name, ...(token.trim() && { token: token.trim() }) }, ask)
+    void fetchStars(app, { apiUrl, user: name, ...(token.trim() && { token: token.trim() }) })
     close()
   }
   const host = new URL(apiUrl).host
@@ -161,11 +168,13 @@ function Missing({ app: { sync }, user, ids, close }: MissingProps) {
   const removeAll = async () => {
     const own = ids.filter((id) => sync.get(id) && isOnlyTheirs(id))
     await release(ids.filter((id) => sync.get(id) && !isOnlyTheirs(id)))
+    settleMissing()
     close()
     await remove(sync, own)
   }
   const keepAll = async () => {
     await release(ids.filter((id) => sync.get(id)))
+    settleMissing()
     close()
   }
   return (

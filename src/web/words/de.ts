@@ -1113,6 +1113,7 @@ export const deLater: LaterWords = {
     },
     noFile:
       'Diese Datei enthält keine Liste von Sternen. So entsteht eine: gh api --paginate user/starred > stars.json',
+    decide: (count) => plural(count, { one: '# Stern fehlt…', other: '# Sterne fehlen…' }),
     missing: (count) => plural(count, { one: '# Stern fehlt', other: '# Sterne fehlen' }),
     missingMore:
       'Diese Repositorys gehören auf GitHub nicht mehr zu Ihren Sternen: Sie haben den Stern entfernt, oder sie wurden gelöscht oder privat. Wenn Sie sie behalten, bleiben sie als Lesezeichen, und Sie werden nicht mehr gefragt.',

@@ -1044,6 +1044,7 @@ export const enLater = {
       away: 'GitHub did not answer. Check the network and try again: stars that were read are kept.',
     },
     noFile: 'This file has no list of stars. Make one with: gh api --paginate user/starred > stars.json',
+    decide: (count: number) => plural(count, { one: '# star is gone…', other: '# stars are gone…' }),
     missing: (count: number) => plural(count, { one: '# star is gone', other: '# stars are gone' }),
     missingMore:
       'These repositories are no longer among your stars on GitHub: you removed the star, or they were deleted or made private. If you keep them, they stay as bookmarks, and you are not asked again.',
