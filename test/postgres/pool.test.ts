@@ -279,6 +279,21 @@ t.test('The start is refused where the setting cannot be changed', async (t) => 
   })
 })
 
+t.test('A database that does not keep every character is refused', async (t) => {
+  const name = `latin_${process.pid}`
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  t.teardown(async () => {
+    await client.query(`drop database ${name} with (force)`)
+    await client.end()
+  })
+  await client.query(`create database ${name} encoding 'LATIN1' locale 'C' template template0`)
+  await t.rejects(openDatabase(url.replace(/[^/]*$/, name), silent), {
+    name: 'ConfigError',
+    message: "DATABASE_URL: the database has the encoding LATIN1; create it with ENCODING 'UTF8'",
+  })
+})
+
 async function settingOf(url: string): Promise<string | undefined> {
   const { db, close } = openPostgres(url, silent)
   try {

@@ -73,7 +73,7 @@ export function describeLeftBehind({ path, users, isAhead }: LeftBehind): string
   return `it has no users, while ${path} has ${count}: everybody who signs in begins anew`
 }
 
-/** What the operator does about it. The URL is left out: it may have a password. */
+/** The operator's next step. The URL is left out: it may have a password. */
 export function adviceFor({ path, isAhead }: LeftBehind): string {
   return isAhead
     ? `stop all services, run ${commandLine('restored')}, so that devices send their changes again, and move ${path} elsewhere`

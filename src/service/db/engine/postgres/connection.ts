@@ -78,7 +78,7 @@ export function openPool({ url, isPooled }: Server, log: FastifyBaseLogger, time
     pipeline: !isPooled,
     application_name: 'encrypted-bookmark-sync',
     types: { getTypeParser: readNumbers },
-    ...(!isPooled && { ...limits, onConnect: ensureDurable }),
+    ...(!isPooled && { ...limits, onConnect: ensureSound }),
     ...size,
   })
   // A broken connection is replaced, and its query fails. Without listeners, idle or in use, it would end the process.
@@ -142,12 +142,17 @@ export function isOutdated(error: unknown): boolean {
   return (error as { routine?: string }).routine === 'RevalidateCachedQuery'
 }
 
-/** The server, the role or the URL may have set that a commit does not wait for the disk. */
-async function ensureDurable(client: pg.ClientBase): Promise<void> {
-  const read = async () => (await client.query('SHOW synchronous_commit')).rows[0].synchronous_commit
-  if (durable.includes(await read())) return
+/** The server, the role or the URL may have set that a commit does not wait for the disk. Names need every character. */
+async function ensureSound(client: pg.ClientBase): Promise<void> {
+  const settings = `select current_setting('synchronous_commit') as commit, current_setting('server_encoding') as encoding`
+  const read = async () => (await client.query<{ commit: string; encoding: string }>(settings)).rows[0]
+  const { commit = '', encoding = '' } = (await read()) ?? {}
+  if (encoding !== 'UTF8') {
+    throw new ConfigError(`DATABASE_URL: the database has the encoding ${encoding}; create it with ENCODING 'UTF8'`)
+  }
+  if (durable.includes(commit)) return
   await client.query('SET synchronous_commit = on')
-  const setting = await read()
+  const setting = (await read())?.commit ?? ''
   if (durable.includes(setting)) return
   throw new ConfigError(`DATABASE_URL: synchronous_commit stays ${setting}, so confirmed writes could be lost`)
 }
