@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 
 /** The most lines of TypeScript and JavaScript in these folders. */
 const bounds = [
-  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 72_475 },
-  { what: 'test', folders: ['test'], most: 70_678 },
+  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 72_530 },
+  { what: 'test', folders: ['test'], most: 70_720 },
 ]
 
 for (const { what, folders, most } of bounds) {
