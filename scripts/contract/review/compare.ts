@@ -47,10 +47,12 @@ export function compareDocuments(...all: Documents[]): Finding[] {
   const findings = new Map<string, Finding>()
   for (const { file, before, after } of all) {
     const { changes, unrated } = changesOf(before, after)
+    let isTold = unrated.length > 0
     for (const change of changes) {
       const verdict = judge(change)
       const fact = change.is ?? change.was
       if (!verdict || !fact) continue
+      isTold = true
       const { at } = fact
       const place = placeOf(fact.place)
       const where = isOfType.test(at) ? place : fact.of === 'errors' ? file : `${file} ${at}`
@@ -67,7 +69,7 @@ export function compareDocuments(...all: Documents[]): Finding[] {
     for (const at of unrated)
       findings.set(`${file} ${at}`, { ...whole(file, 'major', unratedMessage), at, place: stepsOf(at).join(' › ') })
     const isUntold = changes.some(({ was, is }) => !isNothing.includes((is ?? was)?.steps.at(-1) ?? ''))
-    if (findings.size === 0 && isUntold) findings.set(file, whole(file, 'major', unratedMessage))
+    if (!isTold && isUntold) findings.set(file, whole(file, 'major', unratedMessage))
   }
   return [...findings.values()]
 }

@@ -102,6 +102,7 @@ const rules: Record<string, Rule> = {
   channel: ofData,
   socket: ({ was, is }) => (key((is ?? was) as Fact) === 'method' ? 'major' : undefined),
   credentials: ({ was }) => (was ? 'major' : 'minor'),
+  scopes: ({ was, is }) => (was && is ? 'patch' : was ? 'major' : 'minor'),
   scheme: ({ was, is }) => (['type', 'in', 'name', 'scheme'].includes(key((is ?? was) as Fact)) ? 'major' : undefined),
   servers: ({ was }) => (was ? 'major' : 'minor'),
   server: (change) => {
@@ -279,7 +280,7 @@ function ofName(was: Fact, is: Fact): Verdict {
   const [before, after] = [key(was), key(is)]
   const isHeader = was.of === 'properties' && was.steps.at(-3) === 'headers'
   const isSame = isHeader && before.toLowerCase() === after.toLowerCase()
-  const isStep = was.steps[0] === 'workflows' && was.steps.length > 2
+  const isStep = was.steps[0] === 'workflows' && was.steps.length > 2 && was.steps[2] !== 'inputs'
   const noun = was.of === 'types' ? 'The type ' : ''
   return { impact: isSame || isStep ? 'minor' : 'major', message: `${noun}${renaming(was, is)}` }
 }
@@ -311,20 +312,45 @@ const inWords = [
   '$comment',
 ]
 
-const inExamples = ['example', 'examples']
+/** Fields with these names hold what their authors named: a header `summary` or a type `examples` is no words. */
+const namedByAuthors = [
+  ...['properties', 'patternProperties', 'dependentSchemas', 'oneOf', 'anyOf', 'allOf', 'types', 'schemas', '$defs'],
+  ...['parameters', 'headers', 'responses', 'content', 'messages', 'callbacks', 'webhooks', 'links', 'encoding'],
+  ...['credentials', 'scopes', 'servers', 'variables', 'workflows', 'steps', 'outputs'],
+]
 
-function isWords({ steps, of }: Fact, { is }: Change): boolean {
-  if (of === 'properties' || of === 'types') return false
+/** The kind of what holds the last step; of what no grammar knows, its name. */
+function isNamed({ steps, of }: Pick<Fact, 'steps' | 'of'>): boolean {
+  return namedByAuthors.includes(of === 'any' ? (steps.at(-2) ?? '') : of)
+}
+
+/** The position of the field that holds examples; -1 if none is around. */
+function examplesAround(steps: string[], { before, after }: Change): number {
+  return steps.findIndex((name, index) => {
+    if (!inExamples.includes(name)) return false
+    const key = keyOf(steps.slice(0, index + 1))
+    const fact = after.get(key) ?? before.get(key)
+    return fact !== undefined && holdExamples.includes(fact.of) && !isNamed(fact)
+  })
+}
+
+const inExamples = ['example', 'examples']
+const holdExamples = ['parameter', 'media', 'schema', 'message', 'any']
+
+function isWords(fact: Fact, change: Change): boolean {
+  const { steps, of } = fact
+  if (examplesAround(steps, change) >= 0) return true
+  if (isNamed(fact)) return false
   const name = steps.at(-1) ?? ''
-  if (inWords.includes(name) || steps.includes('examples') || inExamples.includes(name)) return true
+  if (inWords.includes(name)) return true
   if (steps[0] === 'tags' || (steps[0] === 'info' && name !== 'title')) return true
-  return name === 'title' && of !== 'schema' && of !== 'info' && is !== undefined
+  return name === 'title' && of !== 'schema' && of !== 'info' && change.is !== undefined
 }
 
 function ofWords(change: Change): Verdict {
   const { was, is } = change
   const fact = (is ?? was) as Fact
-  const index = fact.steps.findIndex((one) => inExamples.includes(one))
+  const index = examplesAround(fact.steps, change)
   if (index >= 0)
     return { impact: 'patch', message: `The examples of ${quoted(shownIn(fact, index - fact.steps.length))} changed.` }
   if (typeof (was ?? is)?.value !== 'string') return { impact: 'patch', message: sentence(change) }
@@ -333,10 +359,11 @@ function ofWords(change: Change): Verdict {
 }
 
 /** The texts of errors are compared by operation. Others only show what such an error looks like. */
-function isToldByTexts({ steps, at }: Fact, { before, after }: Change): boolean {
+function isToldByTexts({ steps, at }: Fact, change: Change): boolean {
+  const { before, after } = change
   const index = steps.indexOf('responses')
   if (index !== 1 || !/^[45]/.test(steps[2] ?? '')) return false
-  const examples = steps.indexOf('examples')
+  const examples = examplesAround(steps, change)
   if (examples > 0 && (steps.length === examples + 2 || steps.at(-1) === 'error')) {
     const all = [before, after].flatMap((facts) => within(facts, steps.slice(0, examples + 1)))
     return isListed(at) || !(at.startsWith('#/components/') || all.some((one) => isListed(one.at)))

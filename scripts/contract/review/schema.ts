@@ -54,16 +54,16 @@ export function schemasOf(document: Json, renamed: ReadonlyMap<string, string>):
       return { keywords: merged, spot: where }
     }
     const target = followed({ $ref: only }, where)
-    const name = nameOf(only)
+    const name = shownName(String(only))
     // A list of itself has no end.
     if (isType(target.value) || where.steps.length > deepest)
       return {
-        keywords: new Map([['$ref', { value: renamed.get(name) ?? name, ...shownAt('$ref') }], ...keywords]),
+        keywords: new Map([['$ref', { value: name, ...shownAt('$ref') }], ...keywords]),
         spot: where,
       }
     const found = written(target.value, target.spot)
     merge(found.keywords, keywords, where)
-    found.keywords.set(component, { value: renamed.get(name) ?? name, ...shownAt('$ref') })
+    found.keywords.set(component, { value: name, ...shownAt('$ref') })
     return { keywords: found.keywords, spot: { ...found.spot, steps: where.steps, of: where.of } }
 
     function shownAt(key: string) {
@@ -84,6 +84,12 @@ export function schemasOf(document: Json, renamed: ReadonlyMap<string, string>):
         ]),
       )
     }
+  }
+
+  /** A component by its name, what is within one by its place there. */
+  function shownName($ref: string): string {
+    const [, name = '', rest = ''] = /^#\/components\/[^/]+\/([^/]+)(.*)$/.exec($ref) ?? []
+    return name ? `${renamed.get(name) ?? name}${rest}` : $ref
   }
 
   function followed(raw: unknown, spot: Spot): { value: unknown; spot: Spot } {
