@@ -265,7 +265,7 @@ t.test('An issuer that is misspelt, or whose users are gone, is told with what t
     stderr: new RegExp(`did you mean .*move-issuer ${change.old.issuer} https://b.example`),
   })
   for (const [args, says] of [
-    [['a', 'https://b.example'], /a is no issuer/],
+    [['a', 'https://b.example'], /a is not an issuer/],
     [['https://b.example', 'https://b.example'], /are the same/],
     [['https://b.example'], /missing required argument/],
   ] as const) {
