@@ -99,6 +99,23 @@ t.test('a clock put hours ahead during a refused push is found out before what w
   t.ok(Math.max(...pick(a.network.sent, 'timestamp')) < person.world.time + hourMs)
 })
 
+t.test('a clock put hours ahead while an account is full is found out before old history is deleted', async (t) => {
+  const person = await people.person(t)
+  const clock = settable(person)
+  const a = person.device('a', { clock, types: ['bookmark', 'history'] })
+  await a.sync.history.put({ ...bookmark('h', 'visited'), source: 'history' })
+  await sync(a)
+  await a.sync.put(bookmark('x', 'new'))
+  a.network.fate = async (call) => {
+    if (changesOf(call).length === 0 || clock.skew > 0) return call.send()
+    clock.skew = 6 * hourMs
+    throw new ApiError(...QuotaExceeded)
+  }
+  await sync(a)
+  t.same(await person.stored(), { x: 'new' })
+  t.ok(Math.max(...pick(a.network.sent, 'timestamp')) < person.world.time + hourMs)
+})
+
 t.test('a clock put hours ahead after the first edit of all is found out before the next one is sent', async (t) => {
   const person = await people.person(t)
   const clock = settable(person)

@@ -175,6 +175,8 @@ async function split(parts: Connected, batch: readonly Waiting[], error: ApiErro
     const deletes = refusal.reason === 'quota' ? await deleteOldHistory(parts, first) : []
     if (deletes.length > 0) {
       await returnBatch(replica, batch)
+      // The clock may have been set since the edits were made.
+      await compareClocks(parts)
       await pushBatch(parts, deletes, refusals)
       return
     }
