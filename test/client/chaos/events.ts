@@ -239,9 +239,10 @@ export const events: Record<EventName, Happening> = {
   backUp: (run) => run.backUp(),
   restore: (run) => run.restore(),
   /** The app wants other types from now on. */
-  types({ dice }, device) {
+  types({ dice, ledger }, device) {
     if (device.session === 'leaving' || device.disk.isEvicted) return
     device.types = dice.pick([entityTypes, ['bookmark', 'group'], ['bookmark'], ['history']])
+    if (!device.types.includes('history')) ledger.dropHistory(device.id)
     device.crash()
     device.openTab()
   },

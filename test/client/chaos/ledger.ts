@@ -51,6 +51,8 @@ export class Ledger {
   readonly #repeated = new Set<string>()
   /** Bookmarks that may have been overwritten as a whole: by an earlier version of the client, or after the service went back. */
   readonly #overwritten = new Set<string>()
+  /** By device, how many entries there were when it last began to take no history. */
+  readonly #withoutHistory = new Map<string, number>()
   readonly #wrong: unknown[] = []
   /** True if the account was full, so that devices may have deleted history. */
   isFull = false
@@ -199,6 +201,11 @@ export class Ledger {
     this.#excuse('gone with the store')
   }
 
+  /** The device takes no history any more, and removes it once it is sent. */
+  dropHistory(device: string): void {
+    this.#withoutHistory.set(device, this.length)
+  }
+
   /** The service is backed up. */
   backUp(): void {
     this.#backup = new Map(this.#held)
@@ -237,8 +244,14 @@ export class Ledger {
     ]
   }
 
+  /** The service keeps no versions of history: what a store has sent and removed may be replaced, and nobody has it then. */
+  #isReplacedHistory(entry: Entry): boolean {
+    const isRemoved = this.#isForgotten(entry) || entry.order < (this.#withoutHistory.get(entry.device) ?? 0)
+    return isHistory(entry) && isRemoved && this.#arrived.has(keyOf(entry))
+  }
+
   #mayMakeRoom(id: string): boolean {
-    return this.isFull && typeOf(id) === 'history'
+    return this.isFull && isHistory({ id })
   }
 
   /** True if it reached the service from its device, which may have made the same edit before. */
@@ -256,6 +269,7 @@ export class Ledger {
     const isExcused = (one: Entry) =>
       one.excuse ||
       this.#mayMakeRoom(one.id) ||
+      this.#isReplacedHistory(one) ||
       (one.takesBack && this.#repeated.has(one.id)) ||
       (one.yields && isOthers(one))
     const isKept = (entry: Entry) => isThere(entry) || this.#kept.has(keyOf(entry))
@@ -305,6 +319,10 @@ export class Ledger {
       if (set.some(({ value, order }) => value === to && order > first.order)) return false
       // Whoever brings back what was deleted sets all fields.
       if (own.some(({ field: deleted, saw }) => deleted === null && (saw?.[field] ?? null) === to)) return false
+      // So does whoever edits, without having seen it, what an unseen delete has taken away meanwhile.
+      const isOnTo = ({ device, field: set, saw }: Entry) =>
+        set !== null && saw !== null && device !== first.device && (saw[field] ?? null) === to
+      if (own.some((one) => one.field === null) && own.some(isOnTo)) return false
       const seen = new Set<string | null>()
       for (let entry: Entry | undefined = first; entry && !seen.has(entry.value); ) {
         const { excuse, saw }: Entry = entry
@@ -318,6 +336,10 @@ export class Ledger {
     const all = [...fields, ...this.#members].filter((field) => names.length === 0 || names.includes(nameOf(field)))
     return all.filter((field) => field !== 'parentId' && isUndone(field))
   }
+}
+
+function isHistory({ id }: Pick<Entry, 'id'>): boolean {
+  return typeOf(id) === 'history'
 }
 
 /** Fields whose values are unique. */
