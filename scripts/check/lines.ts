@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 /** The most lines of TypeScript and JavaScript in these folders. */
 const bounds = [
   { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 72_570 },
-  { what: 'test', folders: ['test'], most: 70_770 },
+  { what: 'test', folders: ['test'], most: 70_775 },
 ]
 
 for (const { what, folders, most } of bounds) {
