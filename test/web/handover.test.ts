@@ -59,8 +59,8 @@ else {
     const shown = () => dialog.locator('#recovery-code').waitFor()
     const ready = (name: string) => dialog.getByRole('button', { name, exact: true }).waitFor()
 
-    /** One way closes all: in the quick depth, one with a code, one that a button has opened, and one that a menu has. */
-    const kinds = ['security/code', 'account/delete', 'settings', 'trash']
+    /** One way closes all: in the quick depth, one with a code, one that is typed into, and one that a button has opened. */
+    const kinds = ['security/code', 'account/delete', 'settings']
     /** By address, how far each goes before the other person comes. */
     const dialogs: Record<string, () => Promise<unknown>> = {
       'security/passphrase': () => fill({ 'Passphrase or recovery code': code, ...chosen }),
