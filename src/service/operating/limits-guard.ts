@@ -79,12 +79,16 @@ interface Judged {
 
 /** Returns `before` itself if nothing has changed. */
 function judgeLimit({ variable, configured, before, at, isClockBelieved }: Judged): LimitInForce {
-  const accepted = { variable, value: configured, announced: null, announced_at: null }
+  const accepted = unannounced(variable, configured)
   if (!before || configured > before.value) return accepted
   if (configured === before.value) return before.announced === null ? before : accepted
   if (before.announced !== configured || before.announced_at === null)
     return { ...before, announced: configured, announced_at: at }
   return isClockBelieved && at >= before.announced_at + announcedMs ? accepted : before
+}
+
+function unannounced(variable: Variable, value: number): LimitInForce {
+  return { variable, value, announced: null, announced_at: null }
 }
 
 function announce({ variable, value }: LimitInForce, configured: number, since: number): string {
@@ -119,6 +123,6 @@ export async function acceptLimits(
 ): Promise<SmallerLimit[]> {
   const smaller = await listSmaller(db, config)
   for (const { variable, configured } of smaller)
-    await write((trx) => saveLimitInForce(trx, { variable, value: configured, announced: null, announced_at: null }))
+    await write((trx) => saveLimitInForce(trx, unannounced(variable, configured)))
   return smaller
 }

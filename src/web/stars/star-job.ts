@@ -21,7 +21,7 @@ export interface StarJob {
   /** False if GitHub has not shown all. */
   isComplete?: boolean
   /** Stars that the user no longer has, if GitHub has shown all. */
-  missing?: { user: string; ids: readonly string[] }
+  missing?: { user: string; ids: readonly string[] } | undefined
 }
 
 const nothing = { read: 0, added: 0, changed: 0 }
@@ -34,10 +34,10 @@ export function isReading(job: StarJob | undefined): boolean {
   return job?.state === 'reading' || job?.state === 'waiting'
 }
 
-/** Once the person has decided about them. */
+/** The person has decided about the missing stars. */
 export function settleMissing(): void {
-  const { missing: _, ...rest } = job.get() ?? { state: 'done' as const, ...nothing }
-  job.set(rest)
+  const ended = job.get()
+  job.set(ended && { ...ended, missing: undefined })
 }
 
 /** Stops reading. Stars that were stored stay. */

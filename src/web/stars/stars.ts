@@ -26,7 +26,7 @@ export function idOf(keys: Keys, apiUrl: string, { repository }: Star): string {
 }
 
 /** @param user whose stars were read; undefined if a file does not say */
-export function newStar(id: string, star: Star, user: string | undefined, now: number): PlaintextBookmark {
+function newStar(id: string, star: Star, user: string | undefined, now: number): PlaintextBookmark {
   const { full_name, html_url, name, description, stargazers_count, owner } = star.repository
   const domain = hostOf({ id, title: '', source: 'stars', url: html_url })
   return {

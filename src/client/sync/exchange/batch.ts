@@ -171,7 +171,7 @@ export class Refusals {
     if (++this.#inARow === mostInARow) throw error
   }
 
-  /** Once a change has exceeded the quota, every change like it that needs as much or more is hopeless. */
+  /** Every change is hopeless that needs as much as, or more than, one like it that has exceeded the quota. */
   sort(replica: Replica, batch: readonly Waiting[]): { sendable: Waiting[]; hopeless: Waiting[] } {
     const isHopeless = ({ change }: Waiting) => {
       const limit = this.#overQuota.get(change.operation)

@@ -34,7 +34,7 @@ export async function beginDeletion(
 ): Promise<EndedLogin[]> {
   await trx.deleteFrom('identities').where('user_id', '=', userId).execute()
   const profile = { issuer: '', subject: userId, email: '', name: '', avatar_url: '', email_verified: 0 }
-  // Once the key is gone, SECRET_KEY opens none of the exports that somebody may have copied.
+  // SECRET_KEY opens none of the exports that somebody may have copied, once the key is gone.
   const nobody = { ...profile, export_key_sealed: '' }
   await trx.updateTable('users').set(nobody).where('id', '=', userId).execute()
   const logins = await lockLogins(trx, userId)
