@@ -395,7 +395,7 @@ export const de: Words = {
     addedIn: (name, folder) => `${name} in ${folder} hinzugefügt`,
     savedAtTop: (name) => `${name} auf der obersten Ebene gespeichert`,
     runsCode: 'Adressen, die Code ausführen oder eine Seite enthalten, werden nicht gespeichert.',
-    noAddress: 'Das ist keine Webadresse. Versuchen Sie example.com.',
+    noAddress: 'Das ist keine Webadresse. Ein Beispiel: example.com.',
     duplicatesMore:
       'Seiten, die Sie mehr als einmal gespeichert haben, die älteste zuerst. Stelle der Seite (#…) und Tracking (utm_…) zählen nicht.',
     keepOldest: (count) => `In das jeweils älteste zusammenführen, ${number(count)} löschen`,
@@ -1083,7 +1083,7 @@ export const deLater: LaterWords = {
   },
 
   stars: {
-    get: 'Sterne von GitHub holen…',
+    get: 'Sterne von GitHub holen …',
     getMore: (host) =>
       `Dieser Browser fragt ${host} nach den Repositorys, denen Sie einen Stern gegeben haben. Ihr Lesezeichen-Dienst erfährt davon nichts. GitHub sieht den Benutzernamen und Ihre IP-Adresse, wie beim Besuch seiner Seiten.`,
     user: 'GitHub-Benutzername',
@@ -1091,7 +1091,7 @@ export const deLater: LaterWords = {
     tokenMore:
       'Nötig für Sterne privater Repositorys und für mehr als 6.000 Sterne in der Stunde. Es wird nicht gespeichert.',
     start: 'Sterne holen',
-    fromFile: 'Aus einer Datei von gh…',
+    fromFile: 'Aus einer Datei von gh …',
     language: 'Sprache',
     allLanguages: 'Alle Sprachen',
     none: 'Noch keine Sterne',
@@ -1113,7 +1113,7 @@ export const deLater: LaterWords = {
     },
     noFile:
       'Diese Datei enthält keine Liste von Sternen. So entsteht eine: gh api --paginate user/starred > stars.json',
-    decide: (count) => plural(count, { one: '# Stern fehlt…', other: '# Sterne fehlen…' }),
+    decide: (count) => plural(count, { one: '# Stern fehlt …', other: '# Sterne fehlen …' }),
     missing: (count) => plural(count, { one: '# Stern fehlt', other: '# Sterne fehlen' }),
     missingMore:
       'Diese Repositorys gehören auf GitHub nicht mehr zu Ihren Sternen: Sie haben den Stern entfernt, oder sie wurden gelöscht oder privat. Wenn Sie sie behalten, bleiben sie als Lesezeichen, und Sie werden nicht mehr gefragt.',
