@@ -46,6 +46,13 @@ const searchInGerman: DefaultTheme.LocalSearchOptions = {
   },
 }
 
+/** Colours without a time limit: on a busy machine, a line of code would lose some of them, and the build would differ. */
+const untimed: ShikiTransformer = {
+  preprocess(_code, options) {
+    options.tokenizeTimeLimit = 0
+  },
+}
+
 type VitePlugin = Extract<NonNullable<UserConfig['vite']>['plugins'], unknown[]>[number]
 type ShikiElement = Parameters<NonNullable<ShikiTransformer['span']>>[0]
 
@@ -76,7 +83,7 @@ export default defineConfig({
     headers: { slugify: slugOf },
     config: adjustMarkdown,
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
-    codeTransformers: [styles, { span: linkNames }],
+    codeTransformers: [untimed, styles, { span: linkNames }],
   },
   themeConfig: {
     logo: { src: '/icon.svg', width: 22, height: 22 },
