@@ -57,7 +57,7 @@ t.test('Defaults', async (t) => {
 t.test('A value in quotes is refused by its name, whatever the variable', async (t) => {
   const names = [...knownVariables()].filter((name) => !name.endsWith('_FILE') && !/_PROXY$/i.test(name))
   for (const name of names)
-    for (const quoted of ['"x y"', "'x'", ' "" '])
+    for (const quoted of ['"x y"', "'x'", ' "" ', '“x”', '„x“', '«x»'])
       t.throws(
         () =>
           readConfig({
@@ -338,6 +338,14 @@ t.test('Secrets from files: the same as from the variables, without the line end
     fault({ DATABASE_URL_FILE: join(dir, 'none') }),
     `DATABASE_URL_FILE: ${join(dir, 'none')} cannot be read (ENOENT)`,
   )
+  await writeFile(join(dir, 'other'), 'mysql:x')
+  for (const [name, says] of [
+    ['SECRET_KEY', 'must be 32 bytes in base64'],
+    ['DATABASE_URL', 'must begin with sqlite: or postgres://'],
+    ['PULSE_DATABASE_URL', 'must begin with postgres://'],
+    ['PULSE_URL', 'must be nats:// or tls:// URLs, comma-separated'],
+  ])
+    t.equal(fault({ [`${name}_FILE`]: join(dir, 'other') }), `${name}_FILE ${says}`, 'it names what was set')
   await writeFile(join(dir, 'empty'), '\n')
   t.equal(fault({ S3_SECRET_KEY_FILE: join(dir, 'empty') }), `S3_SECRET_KEY_FILE: ${join(dir, 'empty')} is empty`)
 })

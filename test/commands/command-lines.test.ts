@@ -50,7 +50,8 @@ const scripts: Record<string, Script> = {
     wrong: {
       '': /name one database to move to, by its DATABASE_URL or by --to-file/,
       'sqlite:a --to-file package.json': /name one database/,
-      'mysql://a/b': /DATABASE_URL must begin with sqlite: or postgres:/,
+      'mysql://a/b': /error: the URL must begin with sqlite: or postgres:/,
+      '--to-file package.json': /--to-file: the URL must begin with sqlite: or postgres:/,
       '--to-file no-such-file': /there is no file no-such-file/,
     },
   },

@@ -343,6 +343,10 @@ t.test('The program for commands gives them what the unit gives the service', as
     skipped.stderr.match(/line \d is no setting/g)?.join(),
     [4, 5, 6, 7].map((n) => `line ${n} is no setting`).join(),
   )
+  await writeFile(join(settings, 'environment'), '\ufeffBACKUP_TO=/mnt/x\nLAST=1')
+  const marked = wrapper('doctor')
+  t.match(marked.stderr, /line 1 begins with a byte order mark: it is no setting, as for systemd\n$/)
+  t.match(JSON.parse(marked.stdout).env, { BACKUP_TO: undefined, LAST: '1' })
   for (const line of ['BACKUP_TO=/mnt/\\\nx', '# of mine \\\nBACKUP_TO=x']) {
     await writeFile(join(settings, 'environment'), line)
     t.match(wrapper('doctor'), { status: 1, stderr: /, line 1: write it on one line\n$/ })

@@ -13,6 +13,7 @@ import {
   requiredSecret,
   secret,
   text,
+  variableOf,
 } from './values.ts'
 import { cookieDomain, corsOrigins, githubApiUrl, hostName, publicOrigin, trustProxy } from './web.ts'
 
@@ -143,7 +144,7 @@ function secretKeys(env: Env, environment: string): Uint8Array[] | undefined {
     if (environment !== 'development') throw new ConfigError(`SECRET_KEY is required in ${environment}`)
     return undefined
   }
-  return value.split(',').map((item) => parseSecretKey(item.trim(), 'SECRET_KEY'))
+  return value.split(',').map((item) => parseSecretKey(item.trim(), variableOf(env, 'SECRET_KEY')))
 }
 
 export function parseSecretKey(value: string, name: string): Uint8Array {

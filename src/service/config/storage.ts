@@ -10,6 +10,7 @@ import {
   requiredSecret,
   secret,
   text,
+  variableOf,
 } from './values.ts'
 
 /** The value of BACKUP_TO that stands for the bucket of S3_BUCKET. */
@@ -23,10 +24,14 @@ export function sqliteFile(databaseUrl: string): string | undefined {
 
 export function databaseUrl(env: Env, dataDir: string): string {
   const value = secret(env, 'DATABASE_URL') ?? `${scheme}${join(dataDir, 'bookmarks.db')}`
-  if (!/^(sqlite:.|postgres(ql)?:\/\/.)/.test(value))
-    throw new ConfigError('DATABASE_URL must begin with sqlite: or postgres://')
-  if (sqliteFile(value) === undefined) demandOneServer('DATABASE_URL', value)
+  demandDatabaseUrl(variableOf(env, 'DATABASE_URL'), value)
   return value
+}
+
+export function demandDatabaseUrl(name: string, value: string): void {
+  if (!/^(sqlite:.|postgres(ql)?:\/\/.)/.test(value))
+    throw new ConfigError(`${name} must begin with sqlite: or postgres://`)
+  if (sqliteFile(value) === undefined) demandOneServer(name, value)
 }
 
 /** The URL as it may be printed. Undefined if it is none. */
@@ -42,9 +47,10 @@ export function withoutPassword(value: string): string | undefined {
 export function directDatabaseUrl(env: Env, databaseUrl: string): string {
   const value = secret(env, 'PULSE_DATABASE_URL')
   if (value === undefined) return databaseUrl
-  if (!/^postgres(ql)?:\/\/./.test(value)) throw new ConfigError('PULSE_DATABASE_URL must begin with postgres://')
-  demandOneServer('PULSE_DATABASE_URL', value)
-  if (sqliteFile(databaseUrl) !== undefined) throw new ConfigError('PULSE_DATABASE_URL is for Postgres only')
+  const name = variableOf(env, 'PULSE_DATABASE_URL')
+  if (!/^postgres(ql)?:\/\/./.test(value)) throw new ConfigError(`${name} must begin with postgres://`)
+  demandOneServer(name, value)
+  if (sqliteFile(databaseUrl) !== undefined) throw new ConfigError(`${name} is for Postgres only`)
   return value
 }
 
@@ -83,11 +89,12 @@ export function s3(env: Env) {
 export function natsUrls(env: Env, databaseUrl: string): string[] {
   const value = secret(env, 'PULSE_URL')
   if (value === undefined) return []
+  const name = variableOf(env, 'PULSE_URL')
   const urls = value.split(',').map((url) => url.trim())
-  if (!urls.every(isNatsUrl)) throw new ConfigError('PULSE_URL must be nats:// or tls:// URLs, comma-separated')
+  if (!urls.every(isNatsUrl)) throw new ConfigError(`${name} must be nats:// or tls:// URLs, comma-separated`)
   if (!urls.every(canBeDecoded))
-    throw new ConfigError('PULSE_URL must have the special characters of its password percent-encoded')
-  if (sqliteFile(databaseUrl) !== undefined) throw new ConfigError('PULSE_URL is for Postgres only')
+    throw new ConfigError(`${name} must have the special characters of its password percent-encoded`)
+  if (sqliteFile(databaseUrl) !== undefined) throw new ConfigError(`${name} is for Postgres only`)
   return urls
 }
 

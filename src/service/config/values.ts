@@ -10,7 +10,8 @@ export type Env = Record<string, string | undefined>
 export function optional(env: Env, name: string): string | undefined {
   const value = env[name]?.trim() || undefined
   // Docker's --env-file passes them on, systemd and shells do not.
-  if (value !== undefined && /^(["']).*\1$/s.test(value))
+  // A word processor makes them typographic, which nothing takes away.
+  if (value !== undefined && (/^(["']).*\1$/s.test(value) || /^[“”„«»‘’‚].*[“”«»‘’]$/s.test(value)))
     throw new ConfigError(`${name} is in quotes, which would be part of the value: write it without them`)
   return value
 }
@@ -90,6 +91,11 @@ export function secret(env: Env, name: SecretName): string | undefined {
   const content = readSecret(variable, path).trim()
   if (content === '') throw new ConfigError(`${variable}: ${path} is empty`)
   return content
+}
+
+/** The variable that a message about this secret names. */
+export function variableOf(env: Env, name: SecretName): string {
+  return optional(env, `${name}_FILE`) === undefined ? name : `${name}_FILE`
 }
 
 export function requiredSecret(env: Env, name: SecretName, reason: string): string {
