@@ -177,7 +177,10 @@ t.test('One erased account comes back from a backup, and nobody else notices', a
   await t.rejects(restoreUser(beside, carol.userId, backup), new RegExp(`the backup has no user ${carol.userId}`))
   await t.rejects(restoreUser(beside, ada.userId, join(backup, 'no')), /there is no file/)
   await removeUser(beside, ada.userId, yes)
-  await t.rejects(restoreUser(beside, ada.userId, backup), /can still be brought back by undelete/)
+  await t.rejects(
+    restoreUser(beside, ada.userId, backup),
+    new RegExp(`was deleted, and .* undelete ${ada.userId} still brings it back`),
+  )
   app.setClock(Date.now() + 2 * dayMs)
   await sweepAccounts(app.context)
   app.setClock(undefined)
@@ -218,4 +221,16 @@ t.test('One erased account comes back from a backup, and nobody else notices', a
   t.same(await status(app.as(bob)), bobs)
   t.same((await Array.fromAsync(recount(beside))).filter(Boolean), [])
   t.equal((await back.call('GET', '/api/v1/account/keyring/versions')).body.versions.length, 1)
+
+  // As when he deletes it himself.
+  await app.context.database.write((trx) => beginDeletion(trx, bob.userId, Date.now()))
+  const refused = await restoreUser(beside, bob.userId, backup).then(String, String)
+  const [, time = ''] = /is being erased, and the first hourly sweep after (\S+) ends that/.exec(refused) ?? []
+  app.setClock(Date.parse(time) - 1)
+  await sweepAccounts(app.context)
+  await t.rejects(restoreUser(beside, bob.userId, backup), new RegExp(`after ${time}`))
+  app.setClock(Date.parse(time))
+  await sweepAccounts(app.context)
+  await restoreUser(beside, bob.userId, backup)
+  t.match(printed(), [/: is back with 2 records/])
 })

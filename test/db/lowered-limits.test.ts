@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { acceptLimits, guardLimits } from '../../src/service/operating/limits-guard.ts'
+import { acceptLimits, guardLimits, listAnnounced } from '../../src/service/operating/limits-guard.ts'
 import { startSweeps } from '../../src/service/upkeep/sweeps.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { runCommand } from '../support/command.ts'
@@ -69,7 +69,7 @@ t.test('A smaller KEEP_VERSIONS_DAYS erases nothing until the log has announced 
       says: /^KEEP_VERSIONS_DAYS is 7 instead of 30: from a day after the next start on, .*: 5 versions and deleted bookmarks and 1 replaced keyrings of 1 users$/,
     },
   ])
-  t.match(asked[0].todo, /set KEEP_VERSIONS_DAYS=30, or accept it: .*accept-limits/)
+  t.match(asked[0].todo, /set KEEP_VERSIONS_DAYS=30, or start the service and accept it: .*accept-limits --yes/)
 
   const app = await buildApp(t, lower, { dataDir })
   t.same(await kept(app), [5, 1])
@@ -111,12 +111,24 @@ t.test('A smaller MAX_USER_BYTES erases nothing until an operator accepts it', a
   t.match(await doctor(t, app, lower), [
     { state: 'warning', says: /: 2509 bytes of versions and deleted bookmarks of 1 users, each/ },
   ])
-  const accept = () => runCommand(t, 'admin', ['accept-limits'], { DATA_DIR: dataDir, ...lower })
-  t.match(await accept(), {
-    code: 0,
-    stdout: /^MAX_USER_BYTES is 1100; it was 2147483648\nThe next sweep, within the hour/,
+  const accept = (env: Record<string, string>, ...words: string[]) =>
+    runCommand(t, 'admin', ['accept-limits', ...words], { DATA_DIR: dataDir, ...env })
+  const shown =
+    /^MAX_USER_BYTES is 1100 instead of 2147483648; this is erased for good: 2509 bytes of versions and deleted bookmarks of 1 users/
+  const asks = { code: 1, stdout: shown, stderr: /nothing was changed: --yes puts this in force at once/ }
+  t.match(await accept(lower), asks)
+  t.match(await accept({}), asks, 'also without the environment of the service')
+  t.equal((await doctor(t, app, lower)).length, 1)
+  t.match(
+    await accept({ MAX_USER_BYTES: '5' }, '--yes'),
+    { code: 0, stdout: shown },
+    'it takes the value of the service',
+  )
+  t.match(await accept(lower, '--yes'), { code: 0, stdout: /^nothing to accept/ })
+  t.match(await accept({ MAX_USER_BYTES: '5' }, '--yes'), {
+    code: 1,
+    stderr: /the service has not announced MAX_USER_BYTES=5 yet: start it with that/,
   })
-  t.match(await accept(), { code: 0, stdout: /^nothing to accept/ })
   t.same(await doctor(t, app, lower), [])
   await sweep(app)
   t.equal((await her.call('GET', '/api/v1/account')).body.limits.stored_bytes, 1100)
@@ -151,7 +163,7 @@ t.test('However limits and clocks change, a smaller one holds only after a day o
         if (guard.config.keepVersionsDays !== inForce || atStart < inForce)
           throw new Error(`${guard.config.keepVersionsDays} instead of ${inForce}`)
         if (!accepts) continue
-        await acceptLimits(database, config)
+        await acceptLimits(database, await listAnnounced(database.db))
         inForce = days
       }
     }),

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { readConfig } from '../../src/service/config/config.ts'
 import { openBeside } from '../../src/service/db/beside.ts'
 import { findCounters } from '../../src/service/db/tables/users.ts'
-import { acceptLimits } from '../../src/service/operating/limits-guard.ts'
+import { acceptLimits, listSmaller } from '../../src/service/operating/limits-guard.ts'
 import { recount } from '../../src/service/upkeep/recount.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change, pullAll, push } from '../support/changes.ts'
@@ -213,7 +213,7 @@ t.test('Above a lowered limit: nothing is lost, and everything that takes no mor
   await first.close()
   const lowered = { ...maxUserBytes(5, 2), MAX_USER_RECORDS: '1' }
   const beside = await openBeside(first.context.config.databaseUrl, silent)
-  await acceptLimits(beside, readConfig(lowered))
+  await acceptLimits(beside, await listSmaller(beside.db, readConfig(lowered)))
   await beside.close()
   const app = await buildApp(t, lowered, { dataDir: first.dataDir })
   const ada = await app.user(first.name)

@@ -4,10 +4,11 @@ import { type Config, readConfig } from '../config/config.ts'
 import { type Beside, openBeside } from '../db/beside.ts'
 import { acceptClock } from '../operating/clock.ts'
 import { findClockFault } from '../operating/health.ts'
-import { acceptLimits } from '../operating/limits-guard.ts'
+import { acceptLimits, listAnnounced, listSmaller } from '../operating/limits-guard.ts'
 import { issuerOf } from '../provider/issuer.ts'
 import { existingFile, operatorCommand, UsageError } from '../terminal/command.ts'
 import { withProgress } from '../terminal/progress.ts'
+import { describeBeyond } from '../upkeep/beyond-limits.ts'
 import { checkFile, checkUsers } from '../upkeep/check.ts'
 import { recount } from '../upkeep/recount.ts'
 import { deviceDays } from '../upkeep/rows.ts'
@@ -142,18 +143,30 @@ adminCommand
 adminCommand
   .command('accept-limits')
   .description(
-    'puts a smaller KEEP_VERSIONS_DAYS or MAX_USER_BYTES in force at once: `ebs doctor` counts what that erases',
+    'shows what a smaller KEEP_VERSIONS_DAYS or MAX_USER_BYTES of the running service erases and, with --yes, puts it in force at once',
   )
-  .action(() =>
-    withDatabase(async (database) => {
-      const accepted = await acceptLimits(database, readConfig(process.env))
-      for (const { variable, value, configured } of accepted)
-        console.log(`${variable} is ${configured}; it was ${value}`)
-      if (accepted.length === 0) console.log('nothing to accept: no limit is smaller than the one in force')
-      else
-        console.log('The next sweep, within the hour, or the next write of each user erases for good what is beyond.')
-    }),
-  )
+  .option('--yes', 'puts it in force')
+  .action((options: { yes?: true }) => withDatabase((database) => acceptAnnounced(database, options)))
+
+/** Takes the values that the service has announced: the environment of this command may be another one. */
+async function acceptAnnounced(database: Beside, { yes }: { yes?: true }): Promise<void> {
+  const announced = await listAnnounced(database.db)
+  for (const limit of announced) {
+    const beyond = await describeBeyond(database.db, limit, Date.now())
+    console.log(
+      `${limit.variable} is ${limit.configured} instead of ${limit.value}; this is erased for good: ${beyond}`,
+    )
+  }
+  if (announced.length === 0) {
+    const [unknown] = await listSmaller(database.db, readConfig(process.env))
+    if (unknown)
+      throw new Error(`the service has not announced ${unknown.variable}=${unknown.configured} yet: start it with that`)
+    return console.log('nothing to accept: the service has announced no smaller limit')
+  }
+  if (!yes) throw new Error('nothing was changed: --yes puts this in force at once')
+  await acceptLimits(database, announced)
+  console.log('in force with the next sweep, within the hour')
+}
 
 /** Uses the direct connection: a pooler takes neither the limits nor the prepared statements of one. */
 async function withDatabase(work: (database: Beside) => Promise<void>): Promise<void> {

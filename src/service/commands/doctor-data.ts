@@ -151,7 +151,8 @@ async function examineLimits(config: Config, db: Db): Promise<Finding[]> {
     const beyond = await describeBeyond(db, smaller, Date.now())
     const from = until === undefined ? 'a day after the next start' : new Date(until).toISOString()
     const says = `${variable} is ${configured} instead of ${value}: from ${from} on, this is erased for good: ${beyond}`
-    const todo = `set ${variable}=${value}, or accept it: ${commandLine('admin', 'accept-limits')}`
+    const started = until === undefined ? 'start the service and ' : ''
+    const todo = `set ${variable}=${value}, or ${started}accept it: ${commandLine('admin', 'accept-limits --yes')}`
     findings.push(warning('limits', says, todo))
   }
   return findings

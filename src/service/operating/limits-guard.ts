@@ -93,7 +93,7 @@ function unannounced(variable: Variable, value: number): LimitInForce {
 
 function announce({ variable, value }: LimitInForce, configured: number, since: number): string {
   const until = new Date(since + announcedMs).toISOString()
-  return `${variable} is ${configured}, less than the ${value} so far, which stay in force until ${until}. After that, what is beyond it is erased for good: ${commandLine('doctor')} counts it. To keep it, set ${variable}=${value}; to erase it earlier, run ${commandLine('admin', 'accept-limits')}`
+  return `${variable} is ${configured}, less than the ${value} so far, which stay in force until ${until}. After that, what is beyond it is erased for good: ${commandLine('doctor')} counts it. To keep it, set ${variable}=${value}; to erase it earlier, run ${commandLine('admin', 'accept-limits --yes')}`
 }
 
 /** A limit in force that the configuration makes smaller. */
@@ -105,10 +105,23 @@ export interface SmallerLimit extends LimitInForce {
 }
 
 export async function listSmaller(db: Db, config: Limits): Promise<SmallerLimit[]> {
-  return (await findLimitsInForce(db)).flatMap((limit) => {
+  return smallerThan(await findLimitsInForce(db), ({ variable }) => config[properties[variable]])
+}
+
+/** The ones that the running service has announced, whatever the environment of this process says. */
+export async function listAnnounced(db: Db): Promise<SmallerLimit[]> {
+  return smallerThan(await findLimitsInForce(db), ({ announced, value }) => announced ?? value)
+}
+
+function smallerThan(
+  known: LimitInForce[],
+  configuredOf: (limit: LimitInForce & { variable: Variable }) => number,
+): SmallerLimit[] {
+  return known.flatMap((limit) => {
     const variable = variables.find((each) => each === limit.variable)
-    const configured = variable === undefined ? limit.value : config[properties[variable]]
-    if (variable === undefined || configured >= limit.value) return []
+    if (variable === undefined) return []
+    const configured = configuredOf({ ...limit, variable })
+    if (configured >= limit.value) return []
     const isAnnounced = limit.announced === configured && limit.announced_at !== null
     return [
       { ...limit, variable, configured, until: isAnnounced ? (limit.announced_at ?? 0) + announcedMs : undefined },
@@ -116,13 +129,8 @@ export async function listSmaller(db: Db, config: Limits): Promise<SmallerLimit[
   })
 }
 
-/** Puts smaller limits in force at once. Returns them. */
-export async function acceptLimits(
-  { db, write }: Pick<Database, 'db' | 'write'>,
-  config: Limits,
-): Promise<SmallerLimit[]> {
-  const smaller = await listSmaller(db, config)
+/** Puts these in force at once. */
+export async function acceptLimits({ write }: Pick<Database, 'write'>, smaller: SmallerLimit[]): Promise<void> {
   for (const { variable, configured } of smaller)
     await write((trx) => saveLimitInForce(trx, unannounced(variable, configured)))
-  return smaller
 }

@@ -13,7 +13,9 @@ import {
 import { beginOwnEpoch } from '../db/tables/epoch.ts'
 import { findAccount, findUserOf, giveIdentity, type IdentityKey } from '../db/tables/identities.ts'
 import { lockUser } from '../db/tables/users.ts'
+import { commandLine } from '../terminal/command.ts'
 import type { Report } from '../terminal/progress.ts'
+import { lingerMs } from './erasure.ts'
 import { insertRows, listTables, type Row } from './move/rows.ts'
 import { pagesOfUser, tablesOfUser } from './rows-of-user.ts'
 
@@ -102,9 +104,16 @@ async function makeRoomFor({ db, write }: Parts, userId: string, now: number): P
       throw new Error(`${userId} is there: only an account that is gone can be brought back`)
     return
   }
-  if (deletion.person !== null) throw new Error(`${userId} was deleted and can still be brought back by undelete`)
-  if (deletion.erase_at <= now)
-    throw new Error(`${userId} is being erased: try again in two hours, or restart the service`)
+  if (deletion.person !== null)
+    throw new Error(
+      `${userId} was deleted, and ${commandLine('admin', `undelete ${userId}`)} still brings it back, newer than the backup`,
+    )
+  if (deletion.erase_at <= now) {
+    const from = new Date(Math.max(deletion.deleted_at + lingerMs, deletion.erase_at)).toISOString()
+    throw new Error(
+      `${userId} is being erased, and the first hourly sweep after ${from} ends that: run this again then. A restart of the service after that time sweeps at once`,
+    )
+  }
   await deleteRows({ write }, userId, new AbortController().signal)
   await write((trx) => deleteUser(trx, userId), userId)
 }

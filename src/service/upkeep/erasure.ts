@@ -11,7 +11,7 @@ import { UnfinishedSweep } from './unfinished-sweep.ts'
  * After this time every request has ended that was let in before the account was deleted, and may still need the user's
  * row.
  */
-const lingerMs = 600_000
+export const lingerMs = 600_000
 const accountsAtOnce = 100
 
 export interface ErasureParts {
