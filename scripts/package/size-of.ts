@@ -9,6 +9,8 @@ export interface Budget {
   code: string
   /** Instead of what loads with the code: what loads once this module is needed, or `*` for all but the dictionaries. */
   file?: string
+  /** True of an extension's worker, which cannot load anything later: without what only files that load later share. */
+  isOneFile?: true
   /** The size of all of that, minified and compressed with gzip, rounded up to kilobytes (of 1,000 bytes). */
   kilobytes: number
   /** The kilobytes that the package promises, if the limit is otherwise higher. */
@@ -21,13 +23,13 @@ export function limitOf({ kilobytes, most = Number.POSITIVE_INFINITY }: Budget):
 }
 
 /** The bytes that an app with this code loads of the package. */
-export async function sizeOf({ code, file }: Budget): Promise<number> {
+export async function sizeOf({ code, file, isOneFile }: Budget): Promise<number> {
   const { outputFiles, metafile } = await build({
     stdin: { contents: code.replaceAll(/'(client|extension)\//g, "'./src/$1/"), resolveDir: root, loader: 'ts' },
     plugins: [withoutSideEffects()],
     outdir: 'size',
     bundle: true,
-    splitting: true,
+    splitting: !isOneFile,
     format: 'esm',
     target: 'es2022',
     minify: true,

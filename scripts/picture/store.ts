@@ -18,6 +18,7 @@ export const inStep: WorkerState = {
   refused: [],
   conflicts: [],
   leftOut: [],
+  roots: [],
 }
 const titles = ['RFC 9106', 'Trains', 'Maps', 'Weather', 'Bread', 'Local-first software']
 const held = { browser: titles.map((title, id) => ({ id: `${id}`, title })), devices: [] }

@@ -1,8 +1,17 @@
 /** The agreed tree: its form, its store, what of it could still be lost, and what a restart of the browser makes of that. */
 import type { PlaintextBookmark } from '../client/bookmark.ts'
+import type { Role } from '../client/bookmark-file/marks.ts'
 import { Database, endOf, resultOf } from '../client/database.ts'
 import { StorageFullError } from '../client/errors.ts'
-import { type BrowserEntry, type BrowserTree, type Content, isSameContent, type Kind, rootKey } from './trees.ts'
+import {
+  type BrowserEntry,
+  type BrowserTree,
+  type Content,
+  isSameContent,
+  type Kind,
+  type Roots,
+  rootKey,
+} from './trees.ts'
 
 /**
  * A bookmark as the browser and the service agreed on it when they were last compared. Both are compared with it: what
@@ -128,12 +137,14 @@ export const settlingMs = 10_000
  * and the next worker goes back to that where the browser has.
  */
 export class AgreedDraft {
+  readonly #roots: Map<Role, string>
   readonly #rows: Settling<AgreedRow>
   readonly #orders: Settling<readonly string[]>
   #turned = 0
 
   /** @param restart if the browser was closed since: it may have lost what is not settled */
-  constructor({ rows, orders }: Agreed, restart?: Restart) {
+  constructor({ rows, orders }: Agreed, roots: Roots, restart?: Restart) {
+    this.#roots = new Map(roots)
     const readRow = ({ isNone, ...row }: AgreedRow, id: string) => (isNone ? null : { ...row, id })
     const writeRow = (id: string, row: AgreedRow | null) => ({ ...(row ?? { isNone: true }), id }) as AgreedRow
     this.#rows = new Settling(rows, readRow, writeRow, restart?.row.bind(restart))
@@ -153,6 +164,10 @@ export class AgreedDraft {
     return this.#orders.values
   }
 
+  get roots(): Roots {
+    return this.#roots
+  }
+
   get isSettled(): boolean {
     return this.#rows.isSettled && this.#orders.isSettled
   }
@@ -163,6 +178,32 @@ export class AgreedDraft {
 
   drop(id: string): void {
     if (this.rows.has(id)) this.#rows.set(id, null)
+  }
+
+  /**
+   * Stores which of the browser's own folders are kept in step. If another one took the place of one that is gone with all its
+   * contents, because Chrome's user has signed out of an account, then nobody deleted these.
+   */
+  async follow(store: AgreedStore, { roots, entries }: BrowserTree): Promise<void> {
+    const changed = new Map<string, AgreedRow>()
+    for (const [role, { browserId }] of roots) {
+      const before = this.#roots.get(role)
+      if (before === browserId) continue
+      const inside = before === undefined ? [] : this.#inside(rootKey(role))
+      const isGone = inside.every((row) => !entries.has(row.browserId ?? ''))
+      if (isGone) await this.announce(store, new Map(inside.map(({ id }) => [id, null])))
+      this.#roots.set(role, browserId)
+      const id = rootMark + role
+      changed.set(id, { id, browserId, kind: 'folder', parent: '', content: { title: '' } })
+    }
+    await write(store, changed)
+  }
+
+  #inside(folder: string): AgreedRow[] {
+    const inside = Map.groupBy(this.rows.values(), ({ parent }) => parent)
+    const found = [...(inside.get(folder) ?? [])]
+    for (const { id } of found) found.push(...(inside.get(id) ?? []))
+    return found
   }
 
   setOrder(key: string, ids: readonly string[]): void {
@@ -195,6 +236,20 @@ export class AgreedDraft {
     this.#orders.turn()
     await write(store, this.#rows.turn(), this.#orders.turn())
   }
+}
+
+/** Stands before the role of one of the browser's own folders, where the store has its id. */
+const rootMark = '\x03'
+
+/** Takes the ids of the browser's own folders out of what is stored. */
+export function takeRoots({ rows }: Pick<Agreed, 'rows'>): Roots {
+  const roots = new Map<Role, string>()
+  for (const [name, { browserId }] of [...rows]) {
+    if (!name.startsWith(rootMark)) continue
+    rows.delete(name)
+    roots.set(name.slice(rootMark.length) as Role, browserId ?? '')
+  }
+  return roots
 }
 
 async function write(

@@ -4,13 +4,13 @@ import { uuidv7 } from '../client/ids.ts'
 import { Emitter, type SyncProgress } from '../client/sync/store/emitter.ts'
 import type { Sync } from '../client/sync/sync.ts'
 import { Alarm, type Clock, pause, systemClock } from '../client/timing/clock.ts'
-import { type Agreed, AgreedDraft, type AgreedRow, type AgreedStore, Restart, settlingMs } from './agreed.ts'
+import { type Agreed, AgreedDraft, type AgreedRow, type AgreedStore, Restart, settlingMs, takeRoots } from './agreed.ts'
 import type { BookmarksApi, SessionStorageApi } from './browser-api.ts'
 import { type BookmarkWatch, BrowserMirror } from './browser-mirror.ts'
 import { type Copy, type FoundCopy, separateRow, unitedRow } from './copies.ts'
 import { look, type Refused } from './look.ts'
 import { RemovalGuard } from './removal-guard.ts'
-import { readBrowserTree } from './trees.ts'
+import { type Roots, readBrowserTree } from './trees.ts'
 
 /** The two sides that `createBrowserSync` keeps in step, and what they last agreed on. */
 export interface BrowserSyncOptions {
@@ -80,6 +80,8 @@ export interface BrowserSync {
    * @param areOne whether each two become one bookmark, in the account's place and with its title; otherwise both stay
    */
   decideCopies(ids: readonly string[], areOne: boolean): Promise<void>
+  /** The browser's own folders that are kept in step: the id of each, by its role. Chrome may have others in an account. */
+  roots(): Roots
   /** The browser's ids of the folders that this device leaves out. */
   leftOut(): string[]
   /** Leaves a folder of the browser, and the same one at the service, as they are. */
@@ -208,6 +210,10 @@ class InStep implements BrowserSync {
     })
   }
 
+  roots(): Roots {
+    return this.#agreed?.roots ?? new Map()
+  }
+
   leftOut(): string[] {
     return [...(this.#agreed?.rows.values() ?? [])].flatMap((row) => (row.leftOut ? (row.browserId ?? []) : []))
   }
@@ -272,8 +278,9 @@ class InStep implements BrowserSync {
     const isRestarted = !(await session.get(sessionKey))[sessionKey]
     const stored = await store.load()
     const guard = new RemovalGuard(this.#clock, stored)
-    const restart = isRestarted ? await this.#readRestart(stored) : undefined
-    const agreed = new AgreedDraft(stored, restart)
+    const roots = takeRoots(stored)
+    const restart = isRestarted ? await this.#readRestart(stored, roots) : undefined
+    const agreed = new AgreedDraft(stored, roots, restart)
     if (restart) {
       guard.hold(restart.missing(agreed.rows).flatMap((id) => sync.get(id) ?? []))
       await guard.save(store)
@@ -285,8 +292,8 @@ class InStep implements BrowserSync {
     return agreed
   }
 
-  async #readRestart({ rows }: Agreed): Promise<Restart> {
-    return new Restart(await readBrowserTree(await this.#mirror.read(), new Set()), rows)
+  async #readRestart({ rows }: Agreed, roots: Roots): Promise<Restart> {
+    return new Restart(await readBrowserTree(await this.#mirror.read(), new Set(), roots), rows)
   }
 
   /** A pull that came in part would look as if the rest were deleted, and so would a sync that has been signed out. */

@@ -64,7 +64,7 @@ export async function look(
   settleRemoved(agreed, watch)
   const leftOut = [...agreed.rows.values()].filter((row) => row.leftOut)
   const isOut = new Set(leftOut.map((row) => row.browserId ?? ''))
-  const browser = await readBrowserTree(await mirror.read(), isOut)
+  const browser = await readBrowserTree(await mirror.read(), isOut, agreed.roots)
   const rootsOut = [...browser.roots].filter(([, { browserId }]) => isOut.has(browserId))
   const shown = {
     roles: browser.roots,
@@ -73,6 +73,7 @@ export async function look(
   }
   // A sign-out empties the sync, also in the middle of a look: that must not look as if all had been deleted.
   if (sync.status().lastSync === 0) throw new DOMException('The sync was signed out', 'AbortError')
+  await agreed.follow(store, browser)
   const service = await readServiceTree(sync.tree(), shown)
   const deleted = guard.deletedLately((id) => sync.get(id) !== undefined)
   const isTaken = (id: string) => sync.get(id) !== undefined || agreed.rows.has(id)

@@ -92,19 +92,33 @@ function ownFolders(top: BrowserNode): [Role, BrowserNode][] {
   })
 }
 
-/** If Chrome has a folder twice, in its user's account and on this device alone, it is the one that Chrome does not sync. */
-function findRoots(top: BrowserNode): Map<Role, BrowserNode> {
+/** The browser's own folders that are kept in step: the browser's id of each. */
+export type Roots = ReadonlyMap<Role, string>
+
+/**
+ * Chrome may have a folder twice, in its user's account and on this device alone, and hides the device's while it is empty. At
+ * first it is the device's, if that is shown, and then it stays the same one.
+ */
+function findRoots(top: BrowserNode, known: Roots): Map<Role, BrowserNode> {
   const roots = new Map<Role, BrowserNode>()
-  for (const [role, node] of ownFolders(top)) if (!roots.has(role) || node.syncing === false) roots.set(role, node)
+  for (const [role, node] of ownFolders(top)) {
+    const isKnown = node.id === known.get(role)
+    const isOwn = node.syncing === false && roots.get(role)?.id !== known.get(role)
+    if (!roots.has(role) || isKnown || isOwn) roots.set(role, node)
+  }
+  for (const [role, node] of roots) {
+    const id = known.get(role) ?? node.id
+    if (id !== node.id && node.syncing) roots.set(role, { id, title: node.title, children: [] })
+  }
   return roots
 }
 
 /** The folders of the account that Chrome's user is signed in to, each with the one of this device that is kept in step. */
-export function accountFolders(top: BrowserNode): { inAccount: BrowserNode; own: BrowserNode }[] {
-  const roots = findRoots(top)
+export function accountFolders(top: BrowserNode, known: Roots): { inAccount: BrowserNode; own: BrowserNode }[] {
+  const roots = findRoots(top, known)
   return ownFolders(top).flatMap(([role, inAccount]) => {
     const own = roots.get(role)
-    return own && own !== inAccount && inAccount.syncing ? [{ inAccount, own }] : []
+    return own && own.id !== inAccount.id && inAccount.syncing ? [{ inAccount, own }] : []
   })
 }
 
@@ -126,15 +140,19 @@ export interface BrowserTree {
   isFirefox: boolean
 }
 
-/** @param leftOut the browser's ids of folders that this device leaves out */
+/**
+ * @param leftOut the browser's ids of folders that this device leaves out
+ * @param known the own folders that were kept in step before
+ */
 export async function readBrowserTree(
   [top]: readonly BrowserNode[],
   leftOut: ReadonlySet<string>,
+  known: Roots,
 ): Promise<BrowserTree> {
   if (!top) throw new Error('The browser has no bookmarks')
   const tree: BrowserTree = { roots: new Map(), entries: new Map(), lists: new Map(), isFirefox: isFirefox(top) }
   const pending: BrowserNode[] = []
-  for (const [role, root] of findRoots(top)) {
+  for (const [role, root] of findRoots(top, known)) {
     tree.roots.set(role, { browserId: root.id, title: root.title })
     if (!leftOut.has(root.id)) pending.push(root)
   }

@@ -11,6 +11,8 @@ interface Node {
   dateAdded: number
   unmodifiable?: 'managed'
   folderType?: string
+  /** Set once Chrome's user has an account: whether it has this folder. */
+  syncing?: boolean
   children: string[]
 }
 
@@ -76,6 +78,42 @@ export class BrowserModel {
   /** Chrome shows this folder only once its own sync has put something into it. */
   showMobile(): void {
     this.#enter({ id: '3', parentId: '0', title: 'Mobile bookmarks', type: 'folder', folderType: 'mobile' })
+  }
+
+  /**
+   * Chrome's user signs in to an account that has bookmarks: it gets folders of its own beside those of the device, which are
+   * hidden while they are empty.
+   */
+  signIn(): void {
+    for (const id of ['1', '2']) {
+      const { title, folderType } = this.#folder(id)
+      Object.assign(this.#folder(id), { syncing: false })
+      this.#enter({
+        id: `account${id}`,
+        parentId: '0',
+        title,
+        type: 'folder',
+        syncing: true,
+        ...(folderType && { folderType }),
+      })
+    }
+  }
+
+  /** The account's folders go, with all that is in them. */
+  signOut(): void {
+    this.#unrecorded(() => {
+      for (const id of ['account1', 'account2']) {
+        for (const child of [...this.#folder(id).children]) this.removeTree(child)
+        const siblings = this.#folder(this.#top).children
+        siblings.splice(siblings.indexOf(id), 1)
+        this.nodes.delete(id)
+        this.tell('removed', id, { parentId: this.#top })
+      }
+    })
+  }
+
+  #isHidden({ syncing, children }: Node): boolean {
+    return syncing === false && children.length === 0 && this.nodes.has('account1')
   }
 
   /** A folder that the browser's administrator has filled. */
@@ -330,7 +368,8 @@ export class BrowserModel {
   }
 
   #read(id: string, isDeep: boolean): BrowserNode {
-    const { type, children, parentId, folderType, ...node } = this.#folder(id)
+    const { type, children: all, parentId, folderType, ...node } = this.#folder(id)
+    const children = all.filter((child) => !this.#isHidden(this.#folder(child)))
     const isFirefox = this.flavour === 'firefox'
     const index = this.nodes.get(parentId)?.children.indexOf(id)
     return {

@@ -43,7 +43,7 @@ t.test('The popup of the example counts bookmarks, and names the first three', a
 t.test('The popup never says “In step” while something waits to be sent, nor “Offline” before it tried', async (t) => {
   const headline = (sync: Partial<SyncStatus>, browser: BrowserSyncState = 'in-step') =>
     describe({
-      ...{ setup: 'ready', isPaused: false, refused: [], conflicts: [], leftOut: [] },
+      ...{ setup: 'ready', isPaused: false, refused: [], conflicts: [], leftOut: [], roots: [] },
       ...{ browser: { state: browser }, sync: { state: 'online', lastSync: 1, waiting: 0, ...sync } },
     }).headline
   t.equal(headline({}), 'In step')
@@ -60,7 +60,7 @@ t.test('The popup never says “In step” while something waits to be sent, nor
 
 t.test('The popup of the example counts all that the first sync has to send, and what of it is sent', async (t) => {
   const { headline, progress } = describe({
-    ...{ setup: 'ready', isPaused: false, refused: [], conflicts: [], leftOut: [] },
+    ...{ setup: 'ready', isPaused: false, refused: [], conflicts: [], leftOut: [], roots: [] },
     browser: { state: 'comparing', progress: { done: 1500, total: 5000 } },
     sync: { state: 'syncing', progress: { done: 500, total: 1000 }, lastSync: 1, waiting: 700 },
   })

@@ -3,17 +3,21 @@
  * of this device. They stay out, because Chrome syncs them; copies of them do not.
  */
 import type { BrowserNode } from '../index.ts'
-import { accountFolders, kindOfNode, likenessOf } from '../trees.ts'
+import { accountFolders, kindOfNode, likenessOf, type Roots } from '../trees.ts'
 import { platform } from './platform.ts'
 
 type Create = (node: { parentId: string; title: string; url?: string }) => Promise<BrowserNode>
 
 let copying: Promise<void> | undefined
 
-/** Returns the titles of the account's bookmarks that are not in the same folder of this device. */
-export async function findInAccount(): Promise<string[]> {
+/**
+ * Returns the titles of the account's bookmarks that are not in the same folder of this device.
+ *
+ * @param roots the folders that are kept in step
+ */
+export async function findInAccount(roots: Roots): Promise<string[]> {
   const titles: string[] = []
-  await copyMissing(async (node) => {
+  await copyMissing(roots, async (node) => {
     if (node.url !== undefined) titles.push(node.title || node.url)
     return { id: '', ...node }
   })
@@ -21,16 +25,16 @@ export async function findInAccount(): Promise<string[]> {
 }
 
 /** Copies them there. A second press meanwhile copies nothing twice. */
-export function copyFromAccount(): Promise<void> {
-  copying ??= copyMissing((node) => platform.bookmarks.create(node)).finally(() => {
+export function copyFromAccount(roots: Roots): Promise<void> {
+  copying ??= copyMissing(roots, (node) => platform.bookmarks.create(node)).finally(() => {
     copying = undefined
   })
   return copying
 }
 
-async function copyMissing(create: Create): Promise<void> {
+async function copyMissing(roots: Roots, create: Create): Promise<void> {
   const [top] = await platform.bookmarks.getTree()
-  for (const { inAccount, own } of top ? accountFolders(top) : []) await copyInto(inAccount, own, create)
+  for (const { inAccount, own } of top ? accountFolders(top, roots) : []) await copyInto(inAccount, own, create)
 }
 
 async function copyInto({ children = [] }: BrowserNode, own: BrowserNode, create: Create): Promise<void> {

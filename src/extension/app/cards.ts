@@ -54,16 +54,17 @@ export function copiesCards(copies: readonly Copy[], show: (answer: Answer) => v
 }
 
 /** Offers to copy what is in the account that the browser's user is signed in to, once this device is in step. */
-export async function accountCards({ sync, browser }: WorkerState): Promise<HTMLElement[]> {
+export async function accountCards({ sync, browser, roots }: WorkerState): Promise<HTMLElement[]> {
   if (browser?.state !== 'in-step' || sync?.waiting) return []
-  const titles = (await findInAccount()).map(shortened)
+  const own = new Map(roots)
+  const titles = (await findInAccount(own)).map(shortened)
   if (titles.length === 0) return []
   const content = [
     made('p', {}, text('inAccount', titles.length, titles.slice(0, fewTitles).join(', '))),
     ...allOf(titles),
     made('p', { className: 'quiet' }, text('inAccountHint')),
   ]
-  return [card(content, titles, { [text('copyThem')]: copyFromAccount })]
+  return [card(content, titles, { [text('copyThem')]: () => copyFromAccount(own) })]
 }
 
 /** All lines, if only some of them are named beside. */

@@ -1,3 +1,4 @@
+import type { Role } from '../../client/bookmark-file/marks.ts'
 import type { SyncExplanation, SyncStatus } from '../../client/index.ts'
 import type { BookmarksApi, BrowserSyncStatus, CookiesApi, Copy, Refused, SessionStorageApi } from '../index.ts'
 
@@ -93,6 +94,8 @@ export interface WorkerState {
   refused: Refused[]
   conflicts: ShownConflict[]
   leftOut: string[]
+  /** The browser's own folders that are kept in step, by role. */
+  roots: [Role, string][]
 }
 
 /** Deletes that were held back. */

@@ -221,6 +221,7 @@ async function readState(device: Device | undefined): Promise<WorkerState> {
     refused,
     conflicts: device ? readConflicts(device.sync).map(({ shown }) => shown) : [],
     leftOut: device?.browserSync.leftOut() ?? [],
+    roots: [...(device?.browserSync.roots() ?? [])],
   }
 }
 

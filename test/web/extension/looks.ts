@@ -9,7 +9,7 @@ const sync = { state: 'online', lastSync: Date.now(), waiting: 0 } as const
 const browser = { state: 'in-step' } as const
 const inStep: WorkerState = {
   ...{ setup: 'ready', isPaused: false, sync, browser },
-  ...{ refused: [], conflicts: [], leftOut: ['folder'] },
+  ...{ refused: [], conflicts: [], leftOut: ['folder'], roots: [] },
 }
 const held: Held = {
   browser: ['RFC 9106', 'Trains', 'Maps', 'Weather', 'Bread', 'Shop'].map((title, id) => ({ id: `${id}`, title })),
