@@ -5,7 +5,7 @@ import { unlessBuilt } from '../scripts/package/unless-built.ts'
 import { madeOnce } from '../scripts/servers/program.ts'
 import { folder } from './support/service.ts'
 
-t.test('A part of dist/ is built anew, once for two at once, if sources changed, it failed or is gone', async (t) => {
+t.test('A part of dist/ is built again, once for two at once, if sources changed, it failed or is gone', async (t) => {
   const at = await folder(t)
   const name = `test-${process.pid}`
   t.teardown(async () => {

@@ -1,4 +1,4 @@
-/** The site that `npm run build -- docs` makes with VitePress. Its pages are written anew before, from guides and contracts. */
+/** The site that `npm run build -- docs` makes with VitePress. Its pages are written first, from guides and contracts. */
 import { createHash } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

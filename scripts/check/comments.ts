@@ -13,7 +13,8 @@ for (const file of files.sort()) {
     const [words] = avoided.exec(comment) ?? []
     const { length: line } = text.slice(0, start).split('\n')
     if (words) report(file, line, `a comment begins with “${words}”`)
-    if (/\bwhoever\b/i.test(comment)) report(file, line, '“whoever”: name the person')
+    const [word] = /\b(whoever|anew)\b/i.exec(comment) ?? []
+    if (word) report(file, line, `“${word}”: name the person, or write “again”`)
   }
 }
 

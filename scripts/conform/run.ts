@@ -7,7 +7,7 @@ import { findSchemathesis, runSchemathesis, type SchemathesisRun } from './schem
 
 const guide = new URL('../../docs/languages.md', import.meta.url)
 
-/** Returns whether all generated clients live through their story, and writes the guide's table anew. */
+/** Returns whether all generated clients live through their story, and writes the guide's table again. */
 export async function conformToClients(names: string[], strict: boolean): Promise<boolean> {
   const tools = chooseTools(names)
   const { passes, attempts } = await withService(({ url }) => conformClients(url, tools, strict))

@@ -100,7 +100,7 @@ export async function openExplainer(onPostgres: boolean): Promise<Explainer> {
   }
 }
 
-/** It begins anew only after more than is written here. */
+/** It starts over only after more than is written here. */
 function logOfSqlite(folder: string) {
   return { length: async () => (await stat(join(folder, 'bookmarks.db-wal'))).size }
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Part } from '../package/parts.ts'
 import { unlessBuilt, unlessPartBuilt, withService } from '../package/unless-built.ts'
 
-/** The service as it is installed, for tests that start it. They may build dist/service anew meanwhile. */
+/** The service as it is installed, for tests that start it. They may build dist/service again meanwhile. */
 export const bundleFolder = new URL('../../dist/tested-service/', import.meta.url)
 /** Its files have other names when they change, so what Node keeps of them is removed with them. */
 export const bundleCache = { NODE_COMPILE_CACHE: fileURLToPath(new URL('compile-cache/', bundleFolder)) }

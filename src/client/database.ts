@@ -28,7 +28,7 @@ export class Database {
   }
 
   /**
-   * Runs the work. If its connection was lost, which browsers do not always tell, runs it once more over a new one.
+   * Runs the work. If the connection was lost, which browsers do not always report, runs it once more on a new one.
    *
    * @throws StoreVersionError it is of a newer version of this package
    * @throws StoreBlockedError another tab keeps it from being opened

@@ -1,6 +1,6 @@
 /** `encrypted-bookmark-sync-client/history`: earlier versions, the trash, conflicts of all devices, going back in time. */
 import type { components } from '../../generated/client.ts'
-import { isEncryptedAnew } from '../protocol/encrypted-anew.ts'
+import { isReencrypted } from '../protocol/re-encrypted.ts'
 import type { Client } from './api/client.ts'
 import { answer, unwrap } from './api/unwrap.ts'
 import { differingFields } from './bookmark/merge.ts'
@@ -47,7 +47,7 @@ export interface PageOptions {
 export interface History {
   /**
    * A bookmark's earlier versions, live or deleted, newest first: those that were replaced, and those that lost when they
-   * arrived. The current one is what `sync.get` returns. What a rotation of the keys encrypted anew is one version, as
+   * arrived. The current one is what `sync.get` returns. What a rotation of the keys re-encrypted is one version, as
    * far as these keys open it. Empty if the service does not know the bookmark.
    */
   history(id: string, options?: { signal?: AbortSignal | undefined }): Promise<BookmarkVersion[]>
@@ -254,7 +254,7 @@ async function openRecord(keys: Keys, record: StoredRecord): Promise<Opened> {
 
 type Named = Pick<BookmarkVersion, 'versionId' | 'bookmark'>
 
-/** Opens the current version, if its event id says that it is one of the versions, encrypted anew. */
+/** Opens the current version, if its event id says that it is one of the versions, re-encrypted. */
 async function openCurrent(
   { client, keys }: Pick<HistoryOptions, 'client' | 'keys'>,
   id: string,
@@ -262,7 +262,7 @@ async function openCurrent(
   signal: AbortSignal | undefined,
 ): Promise<Named | undefined> {
   const versionId = versions.find(({ began }) => began !== null)?.replaced_by ?? ''
-  if (!versions.some(({ version_id }) => isEncryptedAnew(versionId, version_id))) return undefined
+  if (!versions.some(({ version_id }) => isReencrypted(versionId, version_id))) return undefined
   const params = { path: { id } }
   const found = await answer(client.GET('/api/v1/bookmarks/{id}', { params, signal: signal ?? null }))
   if (found.response.status === 404) return undefined
@@ -271,7 +271,7 @@ async function openCurrent(
 }
 
 /**
- * A rotation of the keys encrypts anew, which is nobody's edit. Returns the last copy of each edit that is left, newest
+ * A rotation of the keys re-encrypts, which is nobody's edit. Returns the last copy of each edit that is left, newest
  * first, with the time and device of the edit; what is current under a newer key is not among them. The last copy may
  * be an earlier one than was replaced last: the service erases the briefest of many versions.
  */
@@ -294,7 +294,7 @@ function onceEach(versions: readonly BookmarkVersion[], current: Named | undefin
 
 /** Event ids say what their clients like: only what both decrypt to shows that nobody has edited anything. */
 function isCopy(later: Named, earlier: Named): boolean {
-  if (!later.bookmark || !earlier.bookmark || !isEncryptedAnew(later.versionId, earlier.versionId)) return false
+  if (!later.bookmark || !earlier.bookmark || !isReencrypted(later.versionId, earlier.versionId)) return false
   return differingFields(later.bookmark, earlier.bookmark).length === 0
 }
 

@@ -90,7 +90,7 @@ export async function mergeTrees(trees: RecentTrees, guard: Pick<RemovalGuard, '
     const row = agreed.rows.get(id)
     const there = service.entries.get(id)
     if (there?.kind === entry.kind) return keep(id, entry, there)
-    // Another client has made something else of it, which the browser creates anew.
+    // Another client has made something else of it, which the browser creates again.
     if (there) return leaving.set(id, { browser: entry })
     const isSame = row && isSameContent(entry, row.shown ?? row.content) && keyOf(entry.parent) === row.parent
     if (row?.refused?.by === 'service' && isSame) return undefined

@@ -1,4 +1,4 @@
-/** Finds what the browser made anew though it was only moved: cut and paste, undo, and tools that copy and then delete. */
+/** Finds what the browser created again though it was only moved: cut and paste, undo, and tools that copy and then delete. */
 import type { PlaintextBookmark } from '../client/bookmark.ts'
 import { paced } from '../client/timing/paced.ts'
 import { type Pairing, pair, type Trees } from './pair.ts'
@@ -24,7 +24,7 @@ export interface RecentTrees extends Trees {
 
 /** A copy that is no older takes the place of the original, if that is deleted. */
 const freshMs = 60_000
-/** A folder is the same if so much of what is in it is gone elsewhere. */
+/** A folder is the same if at least this share of its contents is gone elsewhere. */
 export const leastShare = 0.5
 
 /**

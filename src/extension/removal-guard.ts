@@ -4,7 +4,7 @@ import type { Clock } from '../client/timing/clock.ts'
 import type { Agreed, AgreedRow, AgreedStore, Removal } from './agreed.ts'
 import { type ServiceEntry, toEntry } from './trees.ts'
 
-/** An entry that is made anew within this time has only been moved. */
+/** An entry that is made again within this time has only been moved. */
 const knownMs = 600_000
 /** Within this time a cut is pasted, and Undo is pressed: Chrome's takes back the last change, also one of this extension. */
 const restMs = 10_000

@@ -206,7 +206,7 @@ t.test("Another program cannot redeem the code that was sent on, nor one of anot
   t.same(await countRows(appOfPrograms.context), before)
 })
 
-t.test('For a program, the provider asks the user to sign in anew, whatever the program says', async (t) => {
+t.test('For a program, the provider asks the user to sign in again, whatever the program says', async (t) => {
   const askedFor = async (body: object) => {
     const started = await appOfPrograms.call('POST', '/api/v1/auth/login', { body })
     const { searchParams } = new URL(started.body.authorizationUrl)

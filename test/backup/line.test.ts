@@ -1,4 +1,4 @@
-/** A database that is gone, or another one: the service neither begins anew by itself nor removes the backups of the lost one. */
+/** A database that is gone, or another one: the service neither starts over by itself nor removes the backups of the lost one. */
 import { existsSync } from 'node:fs'
 import { cp, mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -100,7 +100,7 @@ t.test('A start makes no new database where the bucket has backups', async (t) =
   t.equal((await recovered.call('GET', '/api/v1/health')).status, 200)
 })
 
-t.test('A database that was begun anew is backed up beside the backups of the lost one, which all stay', async (t) => {
+t.test('A database that was made again is backed up beside the backups of the lost one, which all stay', async (t) => {
   const minio = await sharedMinio(t)
   for (const to of typeof minio === 'string' ? [{}] : [{}, { ...(await minio.createBucket()), BACKUP_TO: 's3' }]) {
     const { env, dataDir: lost, ada } = await prepare(t, to)

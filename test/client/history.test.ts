@@ -11,7 +11,7 @@ import {
   type PlaintextBookmark,
   type Sync,
 } from '../../src/client/index.ts'
-import { editOf } from '../../src/protocol/encrypted-anew.ts'
+import { editOf } from '../../src/protocol/re-encrypted.ts'
 import type { TestUser } from '../support/app.ts'
 import { change, pullAll, pushMany } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'

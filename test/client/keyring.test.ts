@@ -9,8 +9,8 @@ import {
   isAuthentic,
   newRecoveryCode,
   openKeyring,
+  rewrap,
   rotateKeyring,
-  wrapAnew,
 } from '../../src/client/crypto/keyring.ts'
 import { deriveKeys } from '../../src/client/crypto/keys.ts'
 import { formatRecoveryCode, parseRecoveryCode } from '../../src/client/crypto/recovery-code.ts'
@@ -123,7 +123,7 @@ t.test('whatever writes a keyring writes a MAC, also into one that had none', as
   const owner = { userId, passphrase: 'correct horse', ...rules }
   const made = await createKeyring(owner)
   const next = await rotateKeyring(made.keyring, { userId, recoveryCode: made.recoveryCode }, 'next', rules)
-  const again = await wrapAnew(next.masterKey, owner)
+  const again = await rewrap(next.masterKey, owner)
   const code = await newRecoveryCode(again.keyring, { userId, recoveryCode: again.recoveryCode })
   const written: [string, Uint8Array][] = [
     [made.keyring, made.masterKey],

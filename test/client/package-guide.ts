@@ -141,7 +141,7 @@ function runnerOf(load: Load) {
 /**
  * Leaves nothing of the account.
  *
- * @param start starts the sync anew
+ * @param start starts the sync again
  */
 export async function runAccount(
   t: Test,

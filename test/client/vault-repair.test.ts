@@ -65,7 +65,7 @@ t.test('A keyring that a faulty program replaced is restored, and the old passph
   )
 })
 
-t.test('A device that is unlocked wraps its keys anew, of a vault whose keys were rotated, too', async (t) => {
+t.test('A device that is unlocked rewraps its keys, of a vault whose keys were rotated, too', async (t) => {
   let { masterKey } = vault
   for (let rotations = 0; rotations < depth(2, 3); rotations++) {
     const owner = { userId, masterKey, passphrase: `repaired staple ${rotations}` }

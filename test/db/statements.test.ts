@@ -53,7 +53,7 @@ const operations: [name: string, send: () => Promise<unknown>, sqlite: number, p
   ],
 ]
 
-t.test('What requests ask of the database: nothing is prepared anew, and no more is run than is known', async (t) => {
+t.test('What requests ask of the database: nothing is prepared again, and no more is run than is known', async (t) => {
   const asked: Record<string, Given> = {}
   const expected: Record<string, Given> = {}
   for (const [name, send, sqlite, postgres] of operations) {

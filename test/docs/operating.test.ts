@@ -311,7 +311,7 @@ async function tarball(t: Test, boot: () => Promise<Machine>, released: string):
   await machine.type(back.join('\n'))
   await serves(others[2] as string)
   t.equal(await machine.type(`cat /etc/${name}/*`), kept)
-  // Also one that an editor has made anew.
+  // Also one that an editor has made again.
   await machine.type(`echo secret > /etc/${name}/s3_secret_key`)
   const asNobody = `su -s /bin/sh nobody -c 'cat /etc/${name}/*; ls /etc/${name}' 2> /dev/null || true`
   t.equal(await machine.type(asNobody), '', 'no other user reads a secret, nor which there are')

@@ -101,7 +101,7 @@ export class Device {
     this.open()
   }
 
-  /** Its user signs out, which forgets everything but the bookmarks, and sets it up anew. */
+  /** Its user signs out, which forgets everything but the bookmarks, and sets it up again. */
   forget(): void {
     this.#store = memoryStore()
     this.agreed = memoryAgreedStore()

@@ -188,7 +188,7 @@ t.test('Profile copies: a copy with the same device id goes on beside the origin
   await end(t, [one, two, copy], ['Bookmarks bar/', ...lines, 'Other bookmarks/', ...added])
 })
 
-t.test("Two tools at once: the browsers' own sync brings the same, then one that sorts makes all anew", async (t) => {
+t.test("Two tools at once: the browsers' own sync brings the same, then one that sorts makes all again", async (t) => {
   const devices = await three()
   const [one, two, other] = devices
   const titles = ['d', 'b', 'a', 'c', 'f', 'e', 'h', 'g']

@@ -131,7 +131,7 @@ t.test('Of equals, the nearest has moved', async (t) => {
   t.equal(other.sync.get(inFrom)?.parentId, recordOf(other, 'inside'))
 })
 
-t.test('What a tool has deleted and made anew is not put back with what was deleted later', async (t) => {
+t.test('What a tool has deleted and made again is not put back with what was deleted later', async (t) => {
   const [one, other] = await filled(43)
   const before = recordsOf(one)
   const shown = textOf(one).toSorted()

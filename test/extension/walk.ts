@@ -130,7 +130,7 @@ class Walk {
     if (wasDead) await this.#compare(device)
   }
 
-  /** The worker may die meanwhile, and is started anew, at once or after the user has gone on. */
+  /** The worker may die meanwhile, and is started again, at once or after the user has gone on. */
   async #compare(device: Device): Promise<void> {
     if (device.life.isDead) device.open()
     const { life, browserSync, sync } = device

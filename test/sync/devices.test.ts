@@ -125,7 +125,7 @@ t.test('A user sees the devices that have synced, what each has not pulled yet, 
   t.equal((await ada.call('DELETE', `${path}/laptop`)).status, 404)
   t.same((await list()).devices.length, 1)
   const again = await ada.call('GET', '/api/v1/sync/status', as('laptop'))
-  t.same([again.body.last_sync, again.body.pending_changes], [0, 3], 'it begins anew')
+  t.same([again.body.last_sync, again.body.pending_changes], [0, 3], 'it starts over')
   t.equal((await ada.call('GET', '/api/v1/bookmarks')).body.meta.total, 4, 'what it made stays')
 
   const content = { encrypted_data: 'data', data_hash: 'hash' }

@@ -122,7 +122,7 @@ t.test('After a large import, going back to now undoes nothing, to a moment befo
   t.match(await rewind(cursor, false), { restored: 1, deleted: 0 }, 'to the cursor of before')
 })
 
-t.test('By default, what only looks encrypted anew is restored if nothing else is left', async (t) => {
+t.test('By default, what only looks re-encrypted is restored if nothing else is left', async (t) => {
   const { ada, versions, get } = await open()
   const pushX = (fields: object) => push(ada, change({ entity_id: 'x', ...fields }))
   await pushX({ id: 'edit', ...content('good') })

@@ -36,7 +36,7 @@ else {
     return { page, answers }
   }
 
-  t.test('While the popup is drawn anew, the focus stays, and a press that has begun counts', async (t) => {
+  t.test('While the popup is drawn again, the focus stays, and a press that has begun counts', async (t) => {
     const { title: _, ...answer } = lookOf('many deletes')
     const { page, answers } = await openPopup(answer)
     const button = page.getByRole('button', { name: 'Put them back' }).first()

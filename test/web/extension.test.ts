@@ -53,10 +53,10 @@ else {
       const { life } = await installed.worker()
       await installed.stopWorker()
       await put(elsewhere, 'meanwhile')
-      // Until the browser has started a worker anew, for this question or an alarm. One that is just stopping does not answer.
+      // Until the browser has started a worker again, for this question or an alarm. One that is just stopping does not answer.
       await until(() =>
         installed.worker().then(
-          (anew) => anew.life !== life,
+          (restarted) => restarted.life !== life,
           () => false,
         ),
       )

@@ -26,7 +26,7 @@ t.test('a sorted list sorts only what has changed, and is the same array if noth
     bookmarks.set('b-1', bookmark(-1, 'aaa'))
     const now = sort(sync)
     t.ok(looked < 100, `by ${order}: ${looked} looks at titles`)
-    t.same(now, sorter(() => [...bookmarks.keys()], order)(sync), `by ${order}: as if sorted anew`)
+    t.same(now, sorter(() => [...bookmarks.keys()], order)(sync), `by ${order}: as if sorted again`)
   }
 })
 

@@ -236,7 +236,7 @@ else {
       await show(page, 'folder')
     })
 
-    /** The page asks anew. What is done meanwhile, it learns only then. */
+    /** The page asks again. What is done meanwhile, it learns only then. */
     const reconnect = (meanwhile = async () => {}) =>
       withoutNetwork(page, async () => {
         await page.locator('#status[data-state=offline]').waitFor()
@@ -325,9 +325,9 @@ else {
         await page.getByRole('link', { name: after, exact: true }).waitFor()
         await live(page)
       }
-      await rename('Made offline', 'Made anew')
+      await rename('Made offline', 'Made again')
       await page.reload()
-      await rename('Made anew', 'Made offline')
+      await rename('Made again', 'Made offline')
     })
 
     await t.test('a frozen tab with an older store is named, and the page goes on without it', async (t) => {

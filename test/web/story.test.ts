@@ -299,7 +299,7 @@ else {
 
     const second = await linkShown()
     t.not(second, first)
-    // As a link that is opened in the same tab: the page is not loaded anew by itself.
+    // As a link that is opened in the same tab: the page is not loaded again by itself.
     await phone.evaluate((address) => location.assign(address), second)
     await phone.getByText('Does your other device, where your bookmarks are open, show').waitFor()
     await laptop.getByText('Chrome on Linux has scanned the code.').waitFor()

@@ -21,7 +21,7 @@ export default {
     if (/^#(operation|tag)\//.test(location.hash) && location.pathname === withBase('/'))
       location.replace(withBase(`/http.html${location.hash}`))
     new MutationObserver(mendSearch).observe(document.body, { childList: true })
-    // Redoc needs the policy that only its own page has, so that page is loaded anew, from wherever one comes.
+    // Redoc needs the policy that only its own page has, so that page is loaded again, from wherever one comes.
     router.onBeforeRouteChange = (to) => {
       if (!isOperations(new URL(to, location.href).pathname) || isOperations(location.pathname)) return true
       location.assign(to)

@@ -39,7 +39,7 @@ export async function conformClients(service: URL, chosen: Record<string, Tool>,
   return { passes, attempts }
 }
 
-/** Writes the table of a guide anew. The row of a tool that was not run stays as it is. */
+/** Writes the table of a guide again. The row of a tool that was not run stays as it is. */
 export async function writeTable(guide: URL, attempts: Conformed['attempts']): Promise<void> {
   const text = await readFile(guide, 'utf8')
   const rows = Object.entries(tools).map(([name, { version, language, breaks, ...tool }]) => {

@@ -83,7 +83,7 @@ export async function newRecoveryCode(
  * Wraps the keys of a device that has them, for a vault whose keyring does not open. An attacker who has the old one
  * can still try it.
  */
-export async function wrapAnew(masterKey: Uint8Array, owner: NewOwner): Promise<NewKeyring> {
+export async function rewrap(masterKey: Uint8Array, owner: NewOwner): Promise<NewKeyring> {
   const [newest, older] = [masterKey.slice(0, 32), masterKey.slice(32)]
   return wrapAll(newest, older.length > 0 ? older : undefined, owner)
 }

@@ -50,7 +50,7 @@ export interface SyncOptions {
 
 /** How an app follows `adoptKeys`. */
 export interface AdoptKeysOptions {
-  /** Called after each 500 bookmarks that were encrypted anew, of those that had to be. */
+  /** Called after each 500 bookmarks that were re-encrypted, of those that had to be. */
   onProgress?: ((done: number, total: number) => void) | undefined
   signal?: AbortSignal | undefined
 }

@@ -2,7 +2,7 @@ import type { PlaintextBookmark } from '../bookmark.ts'
 import { blankRow } from '../sync/store/row.ts'
 import type { Meta, Row, Store } from '../sync/store/store.ts'
 
-/** Opens a user's store anew, as after a restart, with what was written to it before. */
+/** Opens a user's store again, as after a restart, with what was written to it before. */
 export type OpenStore = (userId: string) => Store | Promise<Store>
 
 /** A promise that every store must keep. */

@@ -12,8 +12,8 @@ import {
   newRecoveryCode,
   openKeyring,
   type PassphraseRules,
+  rewrap,
   rotateKeyring,
-  wrapAnew,
   wrapUnderNewKey,
 } from '../crypto/keyring.ts'
 import type { Keys } from '../crypto/keys.ts'
@@ -132,7 +132,7 @@ export async function repairVault(
       'The keys of this device were replaced: only a device that was opened since can repair the vault',
     )
   }
-  return draftOf(client, await wrapAnew(masterKey, owner), revision + 1)
+  return draftOf(client, await rewrap(masterKey, owner), revision + 1)
 }
 
 /**

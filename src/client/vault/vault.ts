@@ -79,7 +79,7 @@ export async function replaceRecoveryCode(client: Client, current: Credentials):
  * only the new one opens them, for what was encrypted before.
  *
  * The returned draft's `confirm` stores the keyring and returns the new keys. Then keep the master key
- * (`keepMasterKey`), and pass the keys to `sync.adoptKeys`, which encrypts the bookmarks anew. Other devices stop with
+ * (`keepMasterKey`), and pass the keys to `sync.adoptKeys`, which re-encrypts the bookmarks. Other devices stop with
  * the reason `keys` until they open the vault again. `confirm` throws an ApiError with status 409 if another device has
  * changed the keyring meanwhile: then start again, for the code that was shown opens nothing. It throws
  * SignInAgainError, and can be called again after the sign-in.
@@ -98,7 +98,7 @@ export async function rotateKeys(
 }
 
 /**
- * Wraps the keys that this device has anew, if neither passphrase nor recovery code opens the keyring that the service has:
+ * Rewraps the keys that this device has, if neither passphrase nor recovery code opens the keyring that the service has:
  * a faulty program may have stored it. The keys stay the same, and so do all bookmarks. The returned draft's `confirm` stores
  * the keyring, and throws SignInAgainError, or an ApiError with status 409 if another device has changed it meanwhile: then
  * start again, for the code that was shown opens nothing.

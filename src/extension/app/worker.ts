@@ -33,7 +33,7 @@ import { text } from './text.ts'
 const wakeMinutes = 5
 
 const watch = watchBookmarks(platform.bookmarks)
-/** Why the device does not run: then the next question, or alarm, opens it anew. */
+/** Why the device does not run. The next question or alarm opens it again. */
 let fault: unknown
 let opened = open()
 
@@ -95,18 +95,18 @@ function reopen(isNeeded = () => true): Promise<Device | undefined> {
   return opened
 }
 
-/** The device, opened anew if it has failed: there may be space now. */
+/** The device, opened again if it has failed: there may be space now. */
 function current(): Promise<Device | undefined> {
   return reopen(() => fault !== undefined)
 }
 
-/** The sync reports the service's answer, or that there is none; what is stored here may have to be opened anew. */
+/** The sync reports the service's answer, or that there is none; what is stored here may have to be opened again. */
 async function fail(error: unknown): Promise<void> {
   const isTold = [ApiError, OfflineError, SignedOutError].some((kind) => error instanceof kind)
   // A device that is stopped says so.
   if (isTold || (error instanceof Error && error.name === 'AbortError')) return
   fault = error
-  // The next attempt waits, too, for what blocks it.
+  // The next attempt also waits for the tab that blocks it.
   if (error instanceof StoreBlockedError) void reopen(() => fault === error)
   await showBadge(await readState(undefined))
 }

@@ -28,8 +28,8 @@ export interface AttemptParts {
 
 export interface Start {
   returnTo: string
-  /** The user signs in anew, whatever the provider remembers. */
-  isAnew: boolean
+  /** The user signs in again, whatever the provider remembers. */
+  demandsNewSignIn: boolean
   prompt?: 'login' | 'select_account' | undefined
 }
 
@@ -41,7 +41,7 @@ export interface Start {
 export async function startAttempt(
   parts: AttemptParts,
   cookieHeader: string | undefined,
-  { returnTo, isAnew, prompt }: Start,
+  { returnTo, demandsNewSignIn, prompt }: Start,
 ): Promise<{ attempt: Attempt; cookie: Cookie }> {
   const now = parts.clock()
   const attempts = readAttempts(parts, cookieHeader)
@@ -54,7 +54,7 @@ export async function startAttempt(
     codeVerifier: codeVerifier ?? fresh.codeVerifier,
     verifierAt,
     expiresAt: now + loginSeconds * 1000,
-    ...(isAnew && { anewSince: now }),
+    ...(demandsNewSignIn && { newSignInSince: now }),
     ...(prompt === 'login' && { isAsked: true }),
   }
   const others = attempts.filter((other) => other.returnTo !== returnTo || tabs.includes(other))

@@ -153,7 +153,7 @@ async function send(store: ObjectStore, path: string, name: string, key: Uint8Ar
   }
 }
 
-/** Backups are far apart, so each opens the bucket anew: a store that is away fails only the one of that time. */
+/** Backups are far apart, so each opens the bucket again: a store that is away fails only the one of that time. */
 async function withStore<T>(
   config: S3Config,
   access: 'read' | 'write',

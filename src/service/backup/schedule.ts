@@ -72,7 +72,7 @@ export async function demandDatabase(config: Config): Promise<void> {
     `DATABASE_URL: there is no database in ${path}, while ${found.place} has ${found.count} backups. ` +
       'Is its disk mounted, are DATA_DIR and DATABASE_URL right? ' +
       `To recover the newest backup, if all are of one database: ${commandLine('restore', found.restore)}; ${commandLine('restore', '--list')} ` +
-      `shows those in BACKUP_TO. To begin anew, without one: ${commandLine('migrate')}`,
+      `shows those in BACKUP_TO. To start over, without one: ${commandLine('migrate')}`,
   )
 }
 

@@ -34,7 +34,7 @@ export async function guardClock({ config, database, clock, log }: Parts) {
   let jumpMs = 0
   let lastUse = 0
 
-  /** Judges the clock anew. True if what is kept for a time may be erased. */
+  /** Judges the clock again. True if what is kept for a time may be erased. */
   async function isBelieved(): Promise<boolean> {
     const before = jumpMs
     const judgement = await database.write(async (trx) => {

@@ -70,7 +70,7 @@ async function countAhead(db: Db, users: UserOfFile[]): Promise<number> {
 export function describeLeftBehind({ path, users, isAhead }: LeftBehind): string {
   const count = users === 1 ? '1 user' : `${users} users`
   if (isAhead) return `${path} has later changes of ${count}: a service was started on it after the move`
-  return `it has no users, while ${path} has ${count}: everybody who signs in begins anew`
+  return `it has no users, while ${path} has ${count}: everybody who signs in starts over`
 }
 
 /** The operator's next step. The URL is left out: it may have a password. */

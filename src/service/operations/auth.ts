@@ -44,8 +44,8 @@ export const authOperations: Operations<
     const returnTo = parseReturnTo(body.returnTo, parts.config.origins)
     if (returnTo === null) throw new ServiceError('InvalidReturnTo')
     // The provider may remember the user: without a question, any program on their machine could sign in as them.
-    const isAnew = isProgram(returnTo, parts.config.origins)
-    const started = await startAttempt(parts, cookie, { returnTo, isAnew, prompt: body.prompt })
+    const demandsNewSignIn = isProgram(returnTo, parts.config.origins)
+    const started = await startAttempt(parts, cookie, { returnTo, demandsNewSignIn, prompt: body.prompt })
     try {
       const authorizationUrl = await parts.provider.authorizationUrl(started.attempt, body.prompt)
       return { status: 200, body: { authorizationUrl }, cookies: [started.cookie] }

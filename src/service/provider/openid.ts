@@ -74,7 +74,7 @@ export function openProvider(config: ProviderConfig): Provider {
       url.searchParams.set('nonce', attempt.nonce)
       url.searchParams.set('code_challenge', await oauth.calculatePKCECodeChallenge(attempt.codeVerifier))
       url.searchParams.set('code_challenge_method', 'S256')
-      const asked = attempt.anewSince === undefined ? prompt : 'login'
+      const asked = attempt.newSignInSince === undefined ? prompt : 'login'
       if (asked !== undefined) url.searchParams.set('prompt', asked)
       url.searchParams.set('max_age', String(asked === 'login' ? 0 : rememberedSeconds))
       return url.href
@@ -200,10 +200,10 @@ export function openProvider(config: ProviderConfig): Provider {
  * A person who opens the authorization URL can leave out what it asks of the provider, which may not do it either. So
  * the ID token must say when the user signed in.
  */
-function demandNewSignIn({ anewSince }: LoginAttempt, { iat, auth_time: signedInAt }: oauth.IDToken): void {
-  if (anewSince === undefined) return
+function demandNewSignIn({ newSignInSince }: LoginAttempt, { iat, auth_time: signedInAt }: oauth.IDToken): void {
+  if (newSignInSince === undefined) return
   if (signedInAt === undefined) throw new ProviderRefusedError('OpenID provider does not say when the user signed in')
-  if (signedInAt * 1000 < anewSince - clockToleranceMs)
+  if (signedInAt * 1000 < newSignInSince - clockToleranceMs)
     throw new ProviderRefusedError('OpenID provider has not asked the user to sign in')
   // In milliseconds, for example, any time would be late enough.
   if (signedInAt * 1000 > iat * 1000 + clockToleranceMs)

@@ -8,7 +8,7 @@ export interface LoginAttempt {
   nonce: string
   returnTo: string
   /** When it began (Unix ms), if the user must have signed in since, whatever the provider remembers. */
-  anewSince?: number
+  newSignInSince?: number
 }
 
 export interface Identity {
@@ -41,7 +41,7 @@ export interface Provider {
   /** As OIDC_ISSUER has it; what the provider itself says may differ by a final slash. */
   issuer: string
   newAttempt(returnTo: string): LoginAttempt
-  /** If the attempt is to sign in anew, the prompt is always `login`. */
+  /** If the attempt is to sign in again, the prompt is always `login`. */
   authorizationUrl(attempt: LoginAttempt, prompt?: 'login' | 'select_account'): Promise<string>
   /**
    * `callback` is the query that the browser came back with. The attempts may differ in their nonces alone; the answer

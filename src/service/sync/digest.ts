@@ -53,7 +53,7 @@ type Hashed = Pick<RecordsTable, 'sequence' | 'entity_type' | 'data_hash' | 'del
 
 const hashes = recordsAfter(['sequence', 'entity_type', 'data_hash', 'deleted_at'])
 
-/** Computed anew, in short queries: they hold if nothing was written meanwhile. */
+/** Computed again, in short queries: they hold if nothing was written meanwhile. */
 export async function digestsOfRecords(db: Db, userId: string): Promise<Digests> {
   const sums = { bookmark: 0n, history: 0n, group: 0n }
   for (let after: number | undefined = 0; after !== undefined; ) {

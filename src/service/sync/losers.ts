@@ -1,5 +1,5 @@
 import { quotas } from '../../../generated/limits.ts'
-import { editOf, isEncryptedAnew } from '../../protocol/encrypted-anew.ts'
+import { editOf, isReencrypted } from '../../protocol/re-encrypted.ts'
 import type { Trx } from '../db/engine/database.ts'
 import type { Ciphertext } from '../db/tables/ciphertexts.ts'
 import { type EntityKey, entityKey, type RecordRow } from '../db/tables/records.ts'
@@ -116,7 +116,7 @@ function withoutKept(losers: Loser[], kept: Told[]): Loser[] {
   const edits = new Set(kept.map(({ version_id, ...entity }) => editKey(entity, version_id)))
   return losers.filter((loser) => {
     const { change } = loser
-    if (isEncryptedAnew(change.id, editOf(change.id)) && edits.has(editKey(change, change.id))) return false
+    if (isReencrypted(change.id, editOf(change.id)) && edits.has(editKey(change, change.id))) return false
     const key = versionKey(toRejected('', 0, { at: 0, behind: 0 }, loser))
     if (known.has(key)) return false
     known.add(key)

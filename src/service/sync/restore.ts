@@ -1,5 +1,5 @@
 import { decide } from '../../protocol/decide.ts'
-import { isEncryptedAnew } from '../../protocol/encrypted-anew.ts'
+import { isReencrypted } from '../../protocol/re-encrypted.ts'
 import { ServiceError } from '../contract/errors.ts'
 import { findCiphertext } from '../db/tables/ciphertexts.ts'
 import { findStored, type RecordRow, type Stored } from '../db/tables/records.ts'
@@ -60,7 +60,7 @@ function firstNamed(sources: WithData[], versionId: string): WithData | undefine
  */
 function lastBefore(sources: WithData[], { event_id }: Stored): WithData | undefined {
   const before = sources.filter(({ began }) => began !== null)
-  return before.find(({ version_id }) => !isEncryptedAnew(event_id, version_id)) ?? before[0]
+  return before.find(({ version_id }) => !isReencrypted(event_id, version_id)) ?? before[0]
 }
 
 function hasData(version: VersionRow): version is WithData {

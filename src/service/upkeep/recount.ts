@@ -25,7 +25,7 @@ export interface Mended {
 type Found = Counters & Partial<Digests> & { miscounted_records?: number }
 
 /**
- * Counts anew what each user stores, while the service runs. Yields each user, with the counters that were wrong and
+ * Recounts what each user stores, while the service runs. Yields each user, with the counters that were wrong and
  * have been mended, if any. Only users whose counters seem wrong get a transaction of their own, which holds up nobody
  * else's writes: one for each would wait for the disk as often.
  */

@@ -245,7 +245,7 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
   /** The steps left once the new keys count. After a failure, all of it again. */
   const finish = async ({ keys }: Vault) => {
     if (erases) await eraseEarlierKeyrings(client, { userId })
-    const what = later.account.encryptingAnew
+    const what = later.account.reencrypting
     setStep({ what })
     try {
       await sync.adoptKeys(keys, { onProgress: (done, total) => setStep({ what, done, total }) })

@@ -61,7 +61,7 @@ function DeletionForm({ owner, savedFiles, close }: DeletionFormProps) {
       setMustSignIn(true)
     }
   }
-  // The sync has stopped: the page begins anew.
+  // The sync has stopped: the page starts over.
   const cancel = () => (mustSignIn ? location.reload() : close())
   return (
     <Dialog title={later.account.deleteQuestion} close={cancel}>
@@ -99,7 +99,7 @@ function DeletionForm({ owner, savedFiles, close }: DeletionFormProps) {
   )
 }
 
-/** Afterwards the page loads anew, at an address that says that it is done. The page of somebody else only says so. */
+/** Afterwards the page loads again, at an address that says that it is done. The page of somebody else only says so. */
 async function deleteAccount({ client, userId, sync }: AccountOptions): Promise<void> {
   const account = openAccount({
     client,

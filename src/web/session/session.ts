@@ -127,7 +127,7 @@ export function leaveViewOfOthers({ user_id, name }: User): void {
 }
 
 /** Loads the page for the person who is signed in by now. */
-export function beginAnew(): void {
+export function startOver(): void {
   leaveView()
   location.reload()
 }

@@ -192,7 +192,7 @@ function OpenedBefore({ owner }: { owner: VaultOwner }) {
   )
 }
 
-/** The way on for somebody whom nothing opens the vault: to begin anew. */
+/** The way on for somebody whom nothing opens the vault: to start over. */
 function LostBoth({ owner: { client, userId }, device }: { owner: VaultOwner; device: Device }) {
   const ask = () =>
     confirmDeletion({ client, userId, sync: lockedSync(client, device, userId) }, later.account.savedFilesLocked)

@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 
 /**
  * The page acts for one person. Once their session has ended, or somebody else has signed in, the page leaves them: dialogs
- * close, and nothing more is done for them in it. Only a reload begins anew.
+ * close, and nothing more is done for them in it. Only a reload starts over.
  */
 let isOver = false
 const works = new Set<() => void>()

@@ -847,7 +847,7 @@ export const deLater: LaterWords = {
     changeKeysButton: 'Schlüssel ändern …',
     changeKeys: 'Schlüssel ändern',
     printNewCode: 'Den neuen Code drucken',
-    encryptingAnew: 'Wird mit den neuen Schlüsseln verschlüsselt',
+    reencrypting: 'Wird mit den neuen Schlüsseln verschlüsselt',
     keysChanged: 'Die Schlüssel sind geändert. Ihre anderen Geräte fragen einmal nach der Passphrase.',
     changeKeysMore:
       'Ihre Lesezeichen werden neu verschlüsselt, mit Schlüsseln, die das verlorene Gerät nie hatte. Sie bekommen einen neuen Wiederherstellungscode. Sicherungen, die Sie vorher gespeichert haben, öffnen sich weiterhin mit der Passphrase und dem Wiederherstellungscode von damals: Wenn jemand etwas davon haben könnte, löschen Sie die Dateien, die er finden kann, und speichern Sie eine neue Sicherung.',

@@ -798,7 +798,7 @@ export const enLater = {
     changeKeysButton: 'Change the keys…',
     changeKeys: 'Change the keys',
     printNewCode: 'Print the new recovery code',
-    encryptingAnew: 'Encrypting with the new keys',
+    reencrypting: 'Encrypting with the new keys',
     keysChanged: 'The keys are changed. Your other devices ask for the passphrase once.',
     changeKeysMore:
       'Your bookmarks are encrypted again, with new keys that the lost device never had. You get a new recovery code. Backups that you saved before still open with the passphrase and the recovery code of that time: if somebody may have one of these, delete the files that they may find, and save a new backup.',

@@ -22,7 +22,7 @@ export function languageName(language: Language): string {
   return new Intl.DisplayNames(language, { type: 'language' }).of(language) ?? language
 }
 
-/** The page is drawn anew in it. */
+/** The page is drawn again in it. */
 export function chooseLanguage(language: Language | undefined): void {
   if (language === undefined) localStorage.removeItem(stored)
   else localStorage.setItem(stored, language)

@@ -327,7 +327,7 @@ for (const isImported of [false, true]) {
   })
 }
 
-t.test('what was deleted and made anew here loses all its fields to an edit that had seen neither', async (t) => {
+t.test('what was deleted and made again here loses all its fields to an edit that had seen neither', async (t) => {
   const { person, a, b } = await edited(t, {}, {})
   await remove(a, 'x')
   await send(a, bookmark('x', "a's", { description: "a's" }))

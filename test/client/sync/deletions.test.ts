@@ -119,11 +119,11 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
 
     t.test('what is there again under another id is not lost, and a no does not double it', async (t) => {
       const { a, b } = await pair(t, 30)
-      const anew = numbered(12).map((one) => ({ ...one, id: `new-${one.id}` }))
+      const remade = numbered(12).map((one) => ({ ...one, id: `new-${one.id}` }))
       const titles = ({ sync }: Device) => pick([...sync.bookmarks().values()], 'title').toSorted()
       const before = titles(b)
       await remove(a, ids(0, 12), b)
-      await send(a, anew.slice(0, 3), b)
+      await send(a, remade.slice(0, 3), b)
       t.match(b.sync.status(), { heldDeletions: { count: 12 } }, 'nine of them are many')
       await b.sync.rejectDeletions()
       await sync(b, a)

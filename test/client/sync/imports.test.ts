@@ -53,18 +53,21 @@ t.test('what is there already stays, and what cannot be kept is left out', async
   t.same(shown(a), { x: 'mine', y: 'first' })
 })
 
-t.test('importing a file again, read anew, adds nothing: here, at the same time, or on another device', async (t) => {
-  const { a, b } = await people.open(t)
-  const html = readFileSync(file, 'utf8')
-  const count = bookmarksIn(html).length
-  const reports = await Promise.all([1, 2].map(() => a.sync.importBookmarks(bookmarksIn(html))))
-  await sync(a, b)
-  reports.push(await b.sync.importBookmarks(bookmarksIn(html)))
-  const counts = reports.map(({ imported, existing }) => `${imported} new, ${existing.length} old`)
-  t.same(counts, [`${count} new, 0 old`, ...Array(2).fill(`0 new, ${count} old`)])
-  t.same([a.sync.bookmarks().size, b.sync.status().waiting], [count, 0])
-  t.equal(outline(b.sync.tree()), outline(buildTree(bookmarksIn(html))))
-})
+t.test(
+  'importing a file twice, read each time, adds nothing: here, at the same time, or on another device',
+  async (t) => {
+    const { a, b } = await people.open(t)
+    const html = readFileSync(file, 'utf8')
+    const count = bookmarksIn(html).length
+    const reports = await Promise.all([1, 2].map(() => a.sync.importBookmarks(bookmarksIn(html))))
+    await sync(a, b)
+    reports.push(await b.sync.importBookmarks(bookmarksIn(html)))
+    const counts = reports.map(({ imported, existing }) => `${imported} new, ${existing.length} old`)
+    t.same(counts, [`${count} new, 0 old`, ...Array(2).fill(`0 new, ${count} old`)])
+    t.same([a.sync.bookmarks().size, b.sync.status().waiting], [count, 0])
+    t.equal(outline(b.sync.tree()), outline(buildTree(bookmarksIn(html))))
+  },
+)
 
 t.test('import and restore drop the icon of a bookmark that is too large, or its attributes, and tell', async (t) => {
   const { a } = await people.open(t)

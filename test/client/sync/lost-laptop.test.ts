@@ -80,7 +80,7 @@ const put = (device: Device, id: string, title: string) => send(device, bookmark
 
 const titles = (list: { bookmark: { title: string } | null }[]) => list.map(({ bookmark }) => bookmark?.title)
 
-t.test('what rotations encrypted anew is one version, by whoever made it; the one before is restored', async (t) => {
+t.test('what rotations re-encrypted is one version, by whoever made it; the one before is restored', async (t) => {
   const { vault, device } = await openHistory(t)
   const [a, b] = [device('a'), device('b')]
   await put(a, 'x', 'first')
@@ -107,7 +107,7 @@ t.test('what rotations encrypted anew is one version, by whoever made it; the on
   t.same(shown(a), { x: 'third' }, 'the version before, not the same one under an older key')
 })
 
-t.test('what was deleted before a rotation comes back from the trash, and is encrypted anew', async (t) => {
+t.test('what was deleted before a rotation comes back from the trash, and is re-encrypted', async (t) => {
   const { vault, device, stale } = await openHistory(t)
   const [a, b] = [device('a'), device('b')]
   await put(a, 'x', 'deleted before')
@@ -121,12 +121,12 @@ t.test('what was deleted before a rotation comes back from the trash, and is enc
   t.same(shown(b), { x: 'deleted before', y: 'deleted after' })
   t.equal(await stale(), 1)
   await a.sync.start()
-  // Whoever starts next encrypts it anew.
+  // Whoever starts next encrypts it again.
   await until(async () => (await stale()) === 0)
   t.same(shown(a), shown(b))
 })
 
-t.test('going back to before a rotation brings back the older ciphertexts, which are encrypted anew', async (t) => {
+t.test('going back to before a rotation brings back the older ciphertexts, which are re-encrypted', async (t) => {
   const { vault, world, device, stale } = await openHistory(t)
   const [a, b] = [device('a'), device('b')]
   for (const id of ['w', 'x', 'y', 'z']) await put(a, id, `${id} then`)
@@ -154,7 +154,7 @@ t.test('going back to before a rotation brings back the older ciphertexts, which
   t.same([a.conflicts, b.conflicts], [[], []])
 })
 
-t.test('what was edited while it was encrypted anew is no conflict of anybody', async (t) => {
+t.test('what was edited while it was re-encrypted is no conflict of anybody', async (t) => {
   const { vault, device } = await openHistory(t)
   const [a, b] = [device('a'), device('b')]
   await put(a, 'x', 'before')

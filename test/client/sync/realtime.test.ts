@@ -122,7 +122,7 @@ t.test('pings are answered; what is no message is passed over', async (t) => {
   t.equal(a.sync.status().state, 'online')
 })
 
-t.test('silence of 45 s: the channel is given up and opened anew', async (t) => {
+t.test('silence of 45 s: the channel is given up and opened again', async (t) => {
   const { person, a } = await people.open(t)
   await online(person, a)
   for (let second = 0; second < 100; second += 20) {

@@ -17,7 +17,7 @@ function heard({ changes, conflicts }: Device) {
   return { changes: changes.length, conflicts: [...conflicts] }
 }
 
-t.test('a rotation encrypts everything anew, and no device takes it for an edit', async (t) => {
+t.test('a rotation re-encrypts everything, and no device takes it for an edit', async (t) => {
   const { vault, a, b, sealed } = await openVault(t)
   await send(a, [bookmark('x', 'ex'), bookmark('y', 'why')])
   await send(b, bookmark('z', 'zed'), a)
@@ -112,7 +112,7 @@ t.test('an edit on top of one whose answer was lost wins over the rotation, too'
   t.same([a.conflicts, b.conflicts], [[], []])
 })
 
-t.test('an edit that only has the event id of one encrypted anew is an edit: what loses to it is told', async (t) => {
+t.test('an edit that only has the event id of one re-encrypted is an edit: what loses to it is told', async (t) => {
   const { world, a, b } = await openVault(t)
   await send(a, bookmark('x', 'ex'), b)
   a.network.fate = (call) => (call.name === 'push' ? down(call) : up(call))
@@ -176,7 +176,7 @@ t.test('a rotation that is cut off goes on where it was, on this device or anoth
   t.same(shown(again), shown(b))
 })
 
-t.test('two devices encrypt anew at once: each bookmark is written once', async (t) => {
+t.test('two devices re-encrypt at once: each bookmark is written once', async (t) => {
   const { user, vault, a, b, sealed } = await openVault(t)
   await send(a, [bookmark('x', 'ex'), bookmark('y', 'why')], b)
   const keys = await vault.rotate()
@@ -188,7 +188,7 @@ t.test('two devices encrypt anew at once: each bookmark is written once', async 
   t.same([a.conflicts, b.conflicts], [[], []])
 })
 
-t.test('keys that are replaced again while bookmarks are encrypted anew: each ends under the newest', async (t) => {
+t.test('keys that are replaced again while bookmarks are re-encrypted: each ends under the newest', async (t) => {
   const { vault, a, sealed } = await openVault(t)
   await a.sync.importBookmarks(numbered(501))
   await sync(a)

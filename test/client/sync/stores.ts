@@ -8,7 +8,7 @@ import { fileStore } from '../../../src/client/node/file-store.ts'
 import { isDeep } from '../../support/depth.ts'
 import { bookmark, openPeople, send } from './device.ts'
 
-/** One suite, every implementation: what a device keeps over its restarts; each call opens it anew. */
+/** One suite, every implementation: what a device keeps over its restarts; each call opens it again. */
 export const disks: Record<string, () => (userId: string) => Store> = {
   'in memory': () => {
     const stores = new Map<string, Store>()

@@ -258,7 +258,7 @@ t.test('An earlier version of the app does not open a store with other types, an
   }
 })
 
-t.test('A rotation encrypts all three types anew', async (t) => {
+t.test('A rotation re-encrypts all three types', async (t) => {
   const { vault, sealed, device } = await openVault(t)
   const [a, b] = [device('a', withAll), device('b', withAll)]
   await a.sync.groups.put(group('x', 'group'))

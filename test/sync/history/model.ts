@@ -73,7 +73,7 @@ export class Model {
 
   /** Changes as a push has them; those of REST and imports say what they had seen. Resolves to false beyond the quota. */
   push(now: number, made: Change[] | (() => Change[])): boolean {
-    // Once room was made for it, what depends on that is made anew.
+    // Once room was made for it, what depends on that is made again.
     const changes = typeof made === 'function' ? made() : made
     const groups = Map.groupBy(changes, ({ entity_type, entity_id }) => `${entity_type}/${entity_id}`)
     const outcomes = [...groups].map(([key, group]): Outcome => {
@@ -224,7 +224,7 @@ export class Model {
     return hasErased
   }
 
-  /** False if the quota has no room for it, and undefined if room was made, so that it is to be decided anew. */
+  /** False if the quota has no room for it, and undefined if room was made, so that it is to be decided again. */
   write(now: number, outcomes: Outcome[]): boolean | undefined {
     const { live, all: used } = this.used()
     let [grown, created, brought, added] = [0, 0, 0, 0]

@@ -91,7 +91,7 @@ async function debuggingPort(profile: string): Promise<string> {
   }
 }
 
-/** A worker that starts or stops just then may leave the connection without an answer: then it is tried anew. */
+/** A worker that starts or stops just then may leave the connection without an answer: then it is tried again. */
 async function connect(port: string): Promise<Browser> {
   for (let timeout = 10_000; ; timeout *= 2) {
     try {

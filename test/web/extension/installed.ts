@@ -26,7 +26,7 @@ declare const chrome: Platform & More
 
 /** The worker as death.ts sees it. */
 interface WorkerLife {
-  /** Another one once the browser has started the worker anew. */
+  /** Another one once the browser has started the worker again. */
   life: string
   /** The WebSockets of this life, by the types of the messages that came over them. */
   sockets: string[][]

@@ -149,11 +149,11 @@ export async function openAccount(service: Service, name: string): Promise<Accou
   const sync = createSync({ client, keys, userId, deviceId: 'elsewhere', store: memoryStore() })
   await sync.syncNow()
   // What cannot be undone takes a sign-in of the last 10 minutes, and the scenarios before may have taken longer.
-  const signInAnew = async () => (await signInElsewhere(service, name)).client
+  const signInAgain = async () => (await signInElsewhere(service, name)).client
   return {
     sync,
     async replaceKeys() {
-      const { keys } = await (await rotateKeys(await signInAnew(), { userId, passphrase }, passphrase)).confirm()
+      const { keys } = await (await rotateKeys(await signInAgain(), { userId, passphrase }, passphrase)).confirm()
       await sync.adoptKeys(keys)
     },
   }

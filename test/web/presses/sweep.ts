@@ -123,7 +123,7 @@ export class Sweep {
   async #aim(control: Control): Promise<boolean> {
     const found = this.#find(control)
     if (!(await found.isVisible())) return false
-    // A list that was loaded anew may have taken it away.
+    // A list that was loaded again may have taken it away.
     const box = await found
       .scrollIntoViewIfNeeded()
       .then(() => found.boundingBox({ timeout: 5000 }))

@@ -30,7 +30,7 @@ export async function settleDeletions({ replica, clock, recentDeletes }: Engine)
 }
 
 /**
- * The held deletes of links that were made anew, or put into the same folder, at about that time: nobody has lost them.
+ * The held deletes of links that were made again, or put into the same folder, at about that time: nobody has lost them.
  * Any other equal link stood beside the lost one, and does not stand for it.
  */
 async function findMoved({ rows, held }: Replica): Promise<ReadonlySet<string>> {

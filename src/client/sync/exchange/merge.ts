@@ -69,11 +69,11 @@ export function mergeVersion(row: Row, version: Version, circumstances: Circumst
     return { kind: 'taken', row: confirmed(seen, version) }
   }
 
-  if (isEncryptedAnew(row.version, version)) {
+  if (isReencrypted(row.version, version)) {
     const unreadable = unreadableAfter(row, version)
     const { changed, before, yields } = row.version ?? {}
-    const anew = { ...row, version: { ...version, changed, before, yields }, unreadable }
-    return { kind: 'taken', row: withSeen(anew, circumstances.cursor) }
+    const reencrypted = { ...row, version: { ...version, changed, before, yields }, unreadable }
+    return { kind: 'taken', row: withSeen(reencrypted, circumstances.cursor) }
   }
   if (outlives(row, version)) return broughtAgain(row, version, circumstances)
   const last = row.waiting.at(-1)
@@ -301,7 +301,7 @@ function isSameInFolder(one: PlaintextBookmark, other: PlaintextBookmark): boole
 }
 
 /** True of the same version under other keys: nobody has edited anything. */
-function isEncryptedAnew(known: Version | null, version: Version): boolean {
+function isReencrypted(known: Version | null, version: Version): boolean {
   const isSameEdit = known?.timestamp === version.timestamp && known.device_id === version.device_id
   return isSameEdit && !!known.bookmark && !!version.bookmark && isSame(known.bookmark, version.bookmark)
 }
@@ -329,7 +329,7 @@ export function settleFirst(row: Row, version: Version): Row {
   if (known && compareVersions(known, version) > 0) return { ...row, waiting }
   const { version: before } = row
   // A device that replaces it unseen may have seen none of the edits that were made here since another device's
-  // version. Only edits made here have `changed`, under whatever id this store had. A deleted record was made anew,
+  // version. Only edits made here have `changed`, under whatever id this store had. A deleted record was made again,
   // with all fields. Nobody has set the values of a file.
   const made =
     first?.yields && first.imported && !before?.bookmark ? { bookmark: first.imported, yields: true } : before

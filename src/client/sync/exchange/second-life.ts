@@ -1,5 +1,5 @@
-import { editOf } from '../../../protocol/encrypted-anew.ts'
 import { compareVersions } from '../../../protocol/order.ts'
+import { editOf } from '../../../protocol/re-encrypted.ts'
 import { uuidv7 } from '../../ids.ts'
 import { newestOf, ownIds } from '../store/row.ts'
 import type { Meta, Row, Version } from '../store/store.ts'

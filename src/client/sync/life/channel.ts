@@ -89,7 +89,7 @@ export class Channel {
     } else this.#heard.ring()
   }
 
-  /** Waits anew from each ping, so that no timer runs out and wakes the device as long as they come. */
+  /** Waits again from each ping, so that no timer runs out and wakes the device as long as they come. */
   async #watch(): Promise<void> {
     const deadline = () => (this.#isGreeted ? this.#heardAt + silenceMs : this.#openedAt + handshakeMs)
     while (this.isOpen && this.#clock.now() < deadline()) {

@@ -11,7 +11,7 @@ import { pullAll } from '../exchange/pull.ts'
 import { pushAll } from '../exchange/push.ts'
 import { hasOther, type NumberedEvent, takeMessages } from '../exchange/take.ts'
 import { settleTold } from '../exchange/told.ts'
-import { encryptAnew } from '../rotation/rotation.ts'
+import { reencrypt } from '../rotation/rotation.ts'
 import { typesIn } from '../store/replica.ts'
 import { Channel } from './channel.ts'
 import { askedWaitMs } from './status.ts'
@@ -28,14 +28,14 @@ const longestMs = 30_000
 
 /**
  * Keeps this device in sync with the service until the signal aborts, the session ends, or the keys are replaced. Whatever
- * a rotation, on any device, has left under older keys is encrypted anew.
+ * a rotation, on any device, has left under older keys is re-encrypted.
  */
 export async function lead(engine: Connected): Promise<void> {
   const { clock, random, status, network, outbox, keys, signal } = engine
   let attempts = 0
   /** The wait before the next attempt: random, up to a ceiling that doubles from 1 s to 30 s (full jitter). */
   const backoff = () => random() * Math.min(longestMs, firstMs * 2 ** attempts++)
-  const startAnew = () => {
+  const restart = () => {
     attempts = 0
   }
   let refusals = 0
@@ -43,19 +43,19 @@ export async function lead(engine: Connected): Promise<void> {
   while (!signal.aborted) {
     network.reset()
     outbox.reset()
-    network.rung.then(startAnew)
+    network.rung.then(restart)
     try {
       await exchange(engine)
       if (status.state !== 'online') status.set('polling')
       status.endExchange()
-      if (keys.older) await encryptAnew(engine).catch(nextTime)
+      if (keys.older) await reencrypt(engine).catch(nextTime)
       const startedAt = clock.now()
       // Also if the clock was put back.
       const isDue = Math.abs(startedAt - refusedAt) >= handshakeAgainMs
       try {
         if (isDue) refusals = (await stayLive(engine)) ? 0 : refusals + 1
       } finally {
-        if (clock.now() - startedAt >= goodMs) startAnew()
+        if (clock.now() - startedAt >= goodMs) restart()
       }
       if (refusals > 0) {
         status.set('polling')
@@ -65,7 +65,7 @@ export async function lead(engine: Connected): Promise<void> {
         await pause(clock, backoff(), [network.rung, outbox.rung], signal)
       } else {
         if (isDue) refusedAt = startedAt
-        startAnew()
+        restart()
         await pause(clock, pollMs * (0.75 + random() / 2), [network.rung, outbox.rung], signal)
       }
     } catch (error) {

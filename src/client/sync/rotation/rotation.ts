@@ -1,4 +1,4 @@
-import { editOf } from '../../../protocol/encrypted-anew.ts'
+import { editOf } from '../../../protocol/re-encrypted.ts'
 import { bytesToBase64 } from '../../crypto/base64.ts'
 import type { Keys } from '../../crypto/keys.ts'
 import { sealedLength } from '../../crypto/many-records.ts'
@@ -32,7 +32,7 @@ export async function adoptKeys(parts: Connected, opened: Keys, onProgress?: OnP
   await takeKeys(parts.replica, opened, parts.keys)
   try {
     await exchange(parts)
-    await encryptAnew(parts, onProgress)
+    await reencrypt(parts, onProgress)
   } finally {
     // If another tab leads, no later exchange of this one would.
     parts.status.endExchange()
@@ -45,7 +45,7 @@ export async function adoptKeys(parts: Connected, opened: Keys, onProgress?: OnP
  *
  * @throws ApiError the service refuses a batch, for example for the quota; what was sent before is done
  */
-export async function encryptAnew(parts: Connected, onProgress?: OnProgress): Promise<void> {
+export async function reencrypt(parts: Connected, onProgress?: OnProgress): Promise<void> {
   const { keys, tabs, replica, signal } = parts
   if (!keys.older) return
   /** Event ids of versions that stayed as they were: trying again would change nothing. */
@@ -109,7 +109,7 @@ function firstOf(stale: readonly Row[], mostBytes: number): Row[] {
   return stale.slice(0, mostRows).filter(fits)
 }
 
-type EncryptedAnew = Change & { base: number }
+type Reencrypted = Change & { base: number }
 
 /**
  * The versions under the newest key, except those that cannot be encrypted. To the service, each is the same version by
@@ -117,7 +117,7 @@ type EncryptedAnew = Change & { base: number }
  * device that is told of a version that was overwritten unseen recognizes its own, and devices that do this at once
  * send the same event.
  */
-async function encryptRows(parts: Connected, rows: readonly Row[]): Promise<EncryptedAnew[]> {
+async function encryptRows(parts: Connected, rows: readonly Row[]): Promise<Reencrypted[]> {
   const { keys, userId, replica } = parts
   const sealed = new Map<string, SealedRecord>()
   for (const type of entityTypes) {
@@ -130,7 +130,7 @@ async function encryptRows(parts: Connected, rows: readonly Row[]): Promise<Encr
     const content = sealed.get(id)
     if (!version || !content) return []
     const { deviceId: device_id } = parts
-    const edit = sameEditAnew(keys, version) ?? { id: uuidv7(), timestamp: version.timestamp + 1, device_id }
+    const edit = sameEditReencrypted(keys, version) ?? { id: uuidv7(), timestamp: version.timestamp + 1, device_id }
     const entity = { user_id: userId, entity_type: typeOf(id), entity_id: idOf(id) }
     // It may say that its maker knew of no other.
     return { ...edit, ...content, ...entity, operation: version.operation, base: replica.meta.cursor }
@@ -138,7 +138,7 @@ async function encryptRows(parts: Connected, rows: readonly Row[]): Promise<Encr
 }
 
 /** Undefined if no event id can say it. */
-function sameEditAnew(
+function sameEditReencrypted(
   keys: Keys,
   { event_id, timestamp, device_id }: Version,
 ): Pick<Change, 'id' | 'timestamp' | 'device_id'> | undefined {
@@ -148,7 +148,7 @@ function sameEditAnew(
   return id > event_id && id.length <= longestId ? { id, timestamp, device_id } : undefined
 }
 
-async function push(parts: Connected, changes: EncryptedAnew[]): Promise<void> {
+async function push(parts: Connected, changes: Reencrypted[]): Promise<void> {
   const { transport, replica, keys, signal } = parts
   const { accepted_ids, epoch } = await transport.push({ changes }, { signal })
   const accepted = new Set(accepted_ids)

@@ -153,7 +153,7 @@ const packRows = 50
 const slicePacks = 10
 /** Rows of that time that are stored by themselves. */
 const sliceRows = 500
-/** Room for overridden packs, beside as many as hold the rows, before all are written anew. */
+/** Room for overridden packs, beside as many as hold the rows, before all are written again. */
 const sparePacks = 200
 
 /**
@@ -168,7 +168,7 @@ class RowLog {
 
   /** Reads what was written since. */
   async catchUp(store: IDBObjectStore, slice = slicePacks): Promise<void> {
-    // If it is gone, so are all that were read: written anew by another tab, or removed by the browser.
+    // If it is gone, so are all that were read: written again by another tab, or removed by the browser.
     if (this.#last > 0 && (await resultOf(store.getKey(this.#last))) === undefined) this.reset()
     for (;;) {
       const range = IDBKeyRange.lowerBound(this.#last, true)

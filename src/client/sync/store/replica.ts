@@ -304,7 +304,7 @@ export class Replica {
       keep(this.held, row.id, row.held !== null)
       keep(this.unreadable, row.id, !!row.unreadable)
       keep(this.conflicted, row.id, row.conflicts.length > 0)
-      // A version that is only encrypted anew has another hash.
+      // A version that is only re-encrypted has another hash.
       const isSame = before.data_hash === after.data_hash || isEqual(before.bookmark, after.bookmark)
       if (!isSame || before.timestamp !== after.timestamp) touched.push(row.id)
       if (isSame) return

@@ -119,7 +119,7 @@ export const account = [
     await setUp(one.browser, service(), 'Ada')
     return exactly('a')
   }),
-  scenario('set up anew after a folder was renamed elsewhere: what looks like copies becomes one', async (world) => {
+  scenario('set up again after a folder was renamed elsewhere: what looks like copies becomes one', async (world) => {
     const { one, two, same, service } = world
     const titles = ['a', 'b', 'c']
     await one.addFolder('Recipes')

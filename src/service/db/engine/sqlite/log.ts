@@ -9,7 +9,7 @@ import { isBundle } from '../../../bundle.ts'
 const checkpointBytes = 16 * 1024 * 1024
 /** To move less takes as long as a few commits, and no thread is started for that. */
 const littleBytes = 1024 * 1024
-/** At this length the next transaction waits, so that the log ends there and begins anew. */
+/** At this length the next transaction waits, so that the log ends there and starts over. */
 export const maxLogBytes = 64 * 1024 * 1024
 
 const program = new URL(isBundle ? './checkpoint-thread.mjs' : './checkpoint-thread.ts', import.meta.url)
