@@ -45,7 +45,7 @@ const bookmarksPerStatement = 100_000
 /** Before the first one's sequence number, which is the time when it was made. */
 export const firstSequence = 1_700_000_000_000
 
-/** Gives each of the users that many bookmarks, as if they had been pushed. */
+/** Gives each of the users this many bookmarks, as if they had been pushed. */
 export async function addBookmarks(data: Data, users: string[], count: number): Promise<void> {
   const owners = users.map((user) => `SELECT '${user}' AS id`).join(' UNION ALL ')
   for (let from = 1; from <= count; from += bookmarksPerStatement) {

@@ -167,7 +167,7 @@ function makeBookmarks(count: number): PlaintextBookmark[] {
   })
 }
 
-/** Reads files of so many links in a thread, and takes their bookmarks, as the page does. */
+/** Reads files with this number of links in a thread, and takes their bookmarks, as the page does. */
 async function readFiles(count: number): Promise<Step[]> {
   const bookmarks = makeBookmarks(count)
   const files = {

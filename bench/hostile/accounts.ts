@@ -37,7 +37,7 @@ const hash = 'a'.repeat(64)
 const ciphertext = 'x'
 const hourMs = 3_600_000
 const loginsPerStatement = 500
-/** Tokens that can be used, one for each of that many logins. */
+/** Valid tokens, one per login. */
 const tokensInUse = 100
 
 /** The sequence of the change that made this version of this record: each round comes after all of the one before. */

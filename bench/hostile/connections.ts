@@ -52,7 +52,7 @@ export function sendUnread(target: AttackTarget, sent: Sent & { body?: string })
   keepOpen(target, requestText(target, sent) + (sent.body ?? ''), (socket) => socket.pause())
 }
 
-/** Sends a request so many times, on one connection, without waiting for the answers, which it reads. */
+/** Sends a request several times on one connection, without waiting for the answers, which it reads. */
 export function sendAtOnce(target: AttackTarget, sent: Sent, times: number): void {
   const socket = connect({ host, port: target.port, localAddress }, () => {
     socket.end(requestText(target, sent).repeat(times))

@@ -14,7 +14,7 @@ export interface SocketsOf {
   signal?: AbortSignal
 }
 
-/** Opens that many; resolves when each has its answers, or is closed, and closes all. */
+/** Opens several sockets; resolves when each has its answers or is closed, then closes all. */
 export async function useSockets({ port, person, count, callOf, signal }: SocketsOf): Promise<void> {
   const sockets = Array.from({ length: count }, () => connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' }))
   const end = () => {

@@ -53,7 +53,7 @@ interface ServiceOptions {
   env?: Record<string, string>
 }
 
-/** Writes what else the database holds before the service starts. */
+/** Writes the rest of the data into the database before the service starts. */
 type Fill = (data: Data, users: string[]) => Promise<void>
 
 export interface Services extends Contender {

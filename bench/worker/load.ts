@@ -178,7 +178,7 @@ const pushed = 50
 /** A prime, so that edits come by every bookmark. */
 const stride = 7_919
 
-/** The median of each request, in ms, one after another, of a user who has that many bookmarks of bench/data.ts. */
+/** The median of each request, in ms, one after another, of a user who has this many bookmarks of bench/data.ts. */
 export async function askAll(
   account: Account,
   { bookmarks, times }: { bookmarks: number; times: number },

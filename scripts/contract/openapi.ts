@@ -18,7 +18,7 @@ interface Extensions {
   'x-login-failures'?: Record<string, string>
 }
 
-/** `per` names a list or a number in the body, of which every so many count as one request. Without the field `unless`, a body costs `more`. */
+/** `per` names a list or a number in the body, and how many of them count as one request. A body without the field `unless` costs `more`. */
 export interface Cost {
   request: number
   per?: string

@@ -76,7 +76,7 @@ export class Device implements AsyncDisposable {
     this.open(this.keys)
   }
 
-  /** Resolves once this holds, which an event of this kind brings about. */
+  /** Resolves once this holds, which is checked after each event of this kind. */
   until(what: string, event: 'change' | 'status', holds: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       this.sync.on(event, () => holds() && resolve())

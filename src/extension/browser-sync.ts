@@ -70,7 +70,7 @@ export interface BrowserSync {
   heldRemovals(): { id: string; title: string }[]
   /** Passes on the deletes that the user was shown: these bookmarks are deleted on all devices. */
   approveRemovals(ids: readonly string[]): Promise<void>
-  /** Puts back into the browser what was deleted there, also in the minute before they were so many. */
+  /** Puts back into the browser what was deleted there, including the deletes of the minute before. */
   rejectRemovals(): Promise<void>
   /** The bookmarks of this browser that look like copies, and where each is. */
   copies(): Copy[]

@@ -198,7 +198,7 @@ export async function demandLogin(trx: Trx, login: LoginKey): Promise<void> {
 }
 
 const hourMs = 3_600_000
-/** At worst, the uses that were noted in so much time are lost with the process. */
+/** If the process dies, the uses noted in this time (ms) are lost. */
 const writeEveryMs = 30_000
 /** Takes some 10 MiB. Beyond it, a login may be written more than once in an hour, which changes nothing. */
 const maxNoted = 100_000

@@ -2,7 +2,7 @@ import { distance } from 'fastest-levenshtein'
 import { readConfig } from './config.ts'
 import type { Env } from './values.ts'
 
-/** Each is allowed so many wrong letters for each letter that it has. */
+/** The wrong letters allowed per letter of a name. */
 const wrongShare = 1 / 4
 /** Other programs have variables that begin so: NODE_OPTIONS, MALLOC_CHECK_, NO_COLOR. */
 const ofOthers = new Set(['NODE', 'MALLOC', 'NO', 'HTTP', 'HTTPS'])

@@ -39,7 +39,7 @@ export function cookieDomain(env: Env, environment: string, publicUrl: string): 
   return value
 }
 
-/** Browsers drop every cookie of a domain that many people share, such as `org`. The list is loaded if it is needed. */
+/** Browsers drop every cookie of a public suffix, such as `org`. The list is loaded only if it is needed. */
 export async function demandOwnDomain(config: { cookieDomain: string | undefined; publicUrl: string }): Promise<void> {
   const { cookieDomain: domain, publicUrl } = config
   if (domain === undefined) return

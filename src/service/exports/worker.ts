@@ -31,7 +31,7 @@ const maxRunning = 2
 const tickMs = 5_000
 /** Ticks in which a job that had to wait is tried again: it waits for two at most, and a tick may come a little early. */
 const retryTicks = 3
-/** Every so many ticks, an idle worker looks for jobs without a notice: one was lost, or a job's worker died. */
+/** How often (in ticks) an idle worker looks for jobs without a notice: a notice may be lost, or a worker may have died. */
 const ticksPerPoll = 6
 /** A page has this size if its bookmarks are like the previous ones; at worst, it has 16 MiB. */
 const pageBytes = 256 * 1024

@@ -24,9 +24,9 @@ const turnMs = 10
 const checkMs = 5000
 /** Between two checks a client takes what waits for it, or this of a large response: 100 kbit/s. */
 const checkBytes = 64 * 1024
-/** Once it is so many checks behind, 30 s, its connection is closed. */
+/** The checks that a connection may be behind (30 s) before it is closed. */
 const leastChecks = 6
-/** Or so many, 2 minutes, as it took more before: a full buffer of the system, of 4 MB, takes nothing until a third is free. */
+/** The same (2 minutes) if it took more before: a full system buffer of 4 MB takes nothing until a third of it is free. */
 const mostChecks = 24
 /** Shorter than it takes to accept a connection. */
 const quietMs = 0.1

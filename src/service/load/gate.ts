@@ -47,7 +47,7 @@ export function createGate(log: FastifyBaseLogger) {
 
 export type ParsingPlaces = Pick<Gate, 'requests' | 'heavy'>
 
-/** Parses and validates so many bytes: many small ones that arrive at once take turns, too. */
+/** Parses and validates this many bytes. Many small bodies that arrive at once take turns as well. */
 export function parseInTurn<T>(
   { requests, heavy }: ParsingPlaces,
   owner: string,

@@ -7,7 +7,7 @@ import type { LoginKey } from '../db/tables/logins.ts'
 const coalesceMs = 20
 const longestPauseMs = 2_000
 const aliveEveryMs = 5_000
-/** Every so many of these checks, a notice to itself shows that notices arrive. */
+/** How often (in checks) the service sends itself a notice, to see that notices arrive. */
 const checksPerEcho = 6
 const echoWithinMs = 5_000
 

@@ -3,7 +3,7 @@ import type { Db } from '../db/engine/database.ts'
 import { type ListKey, type ListStart, nthNewest } from '../db/tables/bookmarks.ts'
 import type { LockedUser } from '../db/tables/users.ts'
 
-/** Passing so many takes a statement less than a millisecond, because the index is all that it reads. */
+/** A statement skips this many in less than a millisecond, because it reads only the index. */
 const stepRows = 1000
 /** A million bookmarks have a thousand keys: some hundred kB. */
 const usersAtMost = 50

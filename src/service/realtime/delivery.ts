@@ -11,7 +11,7 @@ import { continueFrom } from '../sync/numbers.ts'
 import { type Connection, toFrame } from './connection.ts'
 
 const pageLimits = { rows: 256, bytes: 1024 * 1024 }
-/** Between two turns of the event loop, so many messages are sent, or so many bytes: both take some milliseconds. */
+/** The messages, or bytes, that are sent between two turns of the event loop: either takes a few milliseconds. */
 const maxSent = { messages: 2048, bytes: 8 * 1024 * 1024 }
 
 /** A sweep makes up for lost notices, and finds sessions that have ended. */

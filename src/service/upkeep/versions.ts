@@ -10,7 +10,7 @@ import { UnfinishedSweep } from './unfinished-sweep.ts'
 
 /** Users of a query, and versions of a transaction: some milliseconds each. */
 const pageUsers = 500
-/** One's rows may be locked or damaged; it is not that if it happens to so many. */
+/** A single user's rows may be locked or damaged. If this many fail, the cause is another one. */
 const mostInARow = 10
 const batchRows = 500
 

@@ -45,7 +45,7 @@ export function isRunning(job: ImportJob | undefined): boolean {
 
 type Importer = Pick<App, 'sync' | 'userId'>
 
-/** @param ask asks whether a web page with so many bookmarks in it is to be imported, and if so, calls `go` */
+/** @param ask asks whether to import a web page with this number of bookmarks, and if so, calls `go` */
 export async function importFile(
   app: Importer,
   file: File,

@@ -34,7 +34,7 @@ interface OwnerProps {
   close: () => void
 }
 
-/** Lists what opened the vault before, and brings one of it back. */
+/** Lists the keyrings of before, and restores one of them. */
 export function showEarlierKeyrings(owner: VaultOwner): void {
   showCarefully(owner.client, { to: keyringsAddress }, (close) => <EarlierKeyrings owner={owner} close={close} />)
 }

@@ -9,7 +9,7 @@ import { applyEdit, sealAll } from './edit.ts'
 import { areManyDeletes, recentMs } from './many-deletes.ts'
 
 /**
- * Applies the deletes that a pull or the channel brought, unless there are so many that the user must approve them. Then
+ * Applies the deletes that a pull or the channel brought, unless the user must approve them because there are many. Then
  * those of the last minute that were already applied are held again: the answer is about all of them.
  */
 export async function settleDeletions({ replica, clock, recentDeletes }: Engine): Promise<void> {

@@ -132,11 +132,11 @@ function nextOf(row: Row | undefined): Waiting | undefined {
   return row?.waiting.find(({ refusal }) => refusal === undefined)
 }
 
-/** After so many refusals in a row, the service refuses everything, whatever the changes are. */
+/** After this many refusals in a row, the service probably refuses everything, not these changes. */
 const mostInARow = 100
 const [quotaStatus, quotaText] = QuotaExceeded
 export const overQuota: Refusal = { reason: 'quota', status: quotaStatus, message: quotaText }
-/** After so many, it is no longer some edits that do not pass. Each takes seconds. */
+/** After this many, the edits are not the cause. Each takes seconds. */
 const mostIntercepted = 10
 
 /** @param status of the answer in the service's place; 0: there was none */

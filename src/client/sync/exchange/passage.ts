@@ -33,7 +33,7 @@ const mostFailures = 3
 export class Passage {
   /** Bytes of one push. */
   mostBytes = mostBytes
-  /** A change of so many bytes did not pass, although it was alone. */
+  /** The bytes of a change that did not pass, although it was sent alone. */
   #tooLarge = Number.POSITIVE_INFINITY
   /** The smallest push that has not passed, until one of its size does. */
   #refused = Number.POSITIVE_INFINITY

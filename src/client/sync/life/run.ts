@@ -38,7 +38,7 @@ export class Run {
   readonly #connect: (deferred: Deferred) => Transport
   readonly #ended = new AbortController()
   readonly #stopped = new AbortController()
-  /** Resolves once the edits under way have ended, and what else must end before a sign-out. */
+  /** Resolves once the edits under way, and all other work that must end before a sign-out, have ended. */
   #edits: Promise<unknown> = Promise.resolve()
   /** Resolves once the edits that were called for so far have ended. */
   #turn = this.#edits

@@ -11,7 +11,7 @@ import type { Emitter, SyncProgress, SyncReason, SyncState, SyncStatus } from '.
 import type { Replica } from '../store/replica.ts'
 import type { TabReport, Tabs } from '../store/tabs.ts'
 
-/** Told no more often: so many take a few milliseconds, and each time wakes the app and its tabs. */
+/** The changes between two reports: they take a few milliseconds, and each report wakes the app and its tabs. */
 const changesApart = 500
 /** Fewer changes are done before anybody could read it: a state that flickers at each edit would say nothing. */
 const fewest = 10

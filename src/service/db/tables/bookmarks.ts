@@ -38,7 +38,7 @@ const known = query((db, { userId, id }: Placeholders<{ userId: string; id: stri
 export type ListKey = Pick<RecordRow, 'created_at' | 'entity_id'>
 
 /**
- * The beginning of a page in the newest-first list: that many bookmarks after the one with that key, or after the
+ * The beginning of a page in the newest-first list: this many bookmarks after the one with that key, or after the
  * beginning.
  */
 export interface ListStart {

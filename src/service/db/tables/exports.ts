@@ -64,7 +64,7 @@ const retryMs = 5_000
 const maxAttempts = 3
 /** More than the workers that may be looking for a job at the same moment. */
 export const waitingAtOnce = 20
-/** A sweep lists so many at a time. */
+/** How many a sweep lists at a time. */
 const listLength = 100
 
 /** Leases use the database's clock, which all workers share. */

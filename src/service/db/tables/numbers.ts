@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../engine/database.ts'
 import { type Answer, type Placeholders, query } from '../engine/query.ts'
 
-/** A query looks at so many rows, which takes some milliseconds. */
+/** The rows that a query looks at, which takes a few milliseconds. */
 const pageRows = 1000
 
 /** The place of a time or a cursor `to` among a user's sequence numbers. */

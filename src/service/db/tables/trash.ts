@@ -40,10 +40,10 @@ export async function listTrash(db: Db, { userId, before, rows, bytes }: Page): 
   return found
 }
 
-/** Looking at so many takes some milliseconds. */
+/** The rows that a query looks at, which takes a few milliseconds. */
 const deletedAtOnce = 250
 
-/** The place where that many deleted records before it begin; null if there are no more. */
+/** The place this many deleted records further back; null if there are no more. */
 const startOfDeleted = query(
   (_, { userId, before, rows }: Placeholders<{ userId: string; before: number; rows: number }>) => sql<{
     start: number | null
