@@ -1,0 +1,84 @@
+import { Database, endOf, resultOf } from '../../client/database.ts'
+
+/** A page that this browser's history has, as far as it is stored. */
+export interface VisitedPage {
+  /** The id of its entry. */
+  id: string
+  url: string
+  /** Its last visit in this browser (Unix ms). */
+  lastVisit: number
+}
+
+/** A part of time, from and before (Unix ms); the last one has no end yet. */
+export interface Span {
+  from: number
+  to?: number | undefined
+}
+
+/** The settings of this device. */
+export interface VisitSettings {
+  /** After this many days without a visit, an entry is deleted. */
+  keptDays: number
+  /** Host names of sites whose visits are not stored. */
+  sites: readonly string[]
+}
+
+/** How far this device is. */
+export interface VisitState extends VisitSettings {
+  /** The times whose visits are not stored yet, the earliest first. */
+  spans: readonly Span[]
+  /** When entries were stored last (Unix ms). */
+  storedAt: number
+  /** When entries that are too old were last deleted (Unix ms). */
+  deletedAt: number
+  /** When the service last had no room for an entry (Unix ms). */
+  refusedAt?: number | undefined
+  /** While it is paused: until when (Unix ms), or Infinity. */
+  pausedUntil?: number | undefined
+  /** Pages that a person has removed, and when (Unix ms), by their entries' ids: to be passed on. */
+  removed: Readonly<Record<string, number>>
+  /** When the whole history was removed (Unix ms), while the person has not said whether on other devices too. */
+  clearedAt?: number | undefined
+  /** Earlier visits (Unix ms) are not written to this browser: its person has removed its whole history then. */
+  writtenFrom?: number | undefined
+}
+
+/** Keeps on this device what it knows of its browser's history. */
+export interface VisitStore {
+  load(): Promise<{ state: VisitState | undefined; pages: VisitedPage[] }>
+  /** Writes all or nothing. */
+  write(state: VisitState, pages: ReadonlyMap<string, VisitedPage | null>): Promise<void>
+  wipe(): Promise<void>
+}
+
+export function indexedDbVisitStore(userId: string): VisitStore {
+  const database = new Database(`encrypted-bookmark-sync-visits-${userId}`, {
+    async upgrade(created) {
+      created.createObjectStore('state')
+      created.createObjectStore('pages')
+    },
+  })
+  return {
+    load: () =>
+      database.use(async (connection) => {
+        const transaction = connection.transaction(['state', 'pages'])
+        const [state, pages] = await Promise.all([
+          resultOf<VisitState | undefined>(transaction.objectStore('state').get('state')),
+          resultOf<VisitedPage[]>(transaction.objectStore('pages').getAll()),
+        ])
+        return { state, pages }
+      }),
+    write: (state, pages) =>
+      database.use(async (connection) => {
+        const transaction = connection.transaction(['state', 'pages'], 'readwrite')
+        transaction.objectStore('state').put(state, 'state')
+        const store = transaction.objectStore('pages')
+        for (const [id, page] of pages) {
+          if (page) store.put(page, id)
+          else store.delete(id)
+        }
+        await endOf(transaction)
+      }),
+    wipe: () => database.delete(),
+  }
+}

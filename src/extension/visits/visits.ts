@@ -1,0 +1,529 @@
+import type { PlaintextBookmark } from '../../client/bookmark.ts'
+import type { Sync } from '../../client/sync/sync.ts'
+import type { Clock } from '../../client/timing/clock.ts'
+import { nextTurn } from '../../client/timing/paced.ts'
+import { isOfSite, storedAddress } from './address.ts'
+import type { HistoryApi, HistoryPage, RemovedPages } from './history-api.ts'
+import type { Span, VisitedPage, VisitSettings, VisitState, VisitStore } from './visit-store.ts'
+
+/** The two sides, and what this device remembers of both. */
+export interface VisitsOptions {
+  sync: Pick<Sync, 'history' | 'status' | 'on' | 'conflicts' | 'resolve' | 'quarantined' | 'dropQuarantined'>
+  history: HistoryApi
+  /** `historyId`, with the sync's keys. */
+  idOf: (url: string) => string
+  store: VisitStore
+  clock: Pick<Clock, 'now'>
+  /** Has `round` called in a minute, even if the worker is stopped meanwhile. Does nothing if it will be anyway. */
+  wake: () => void
+}
+
+/** How far the browsing history of this device is stored, and what waits. */
+export interface VisitsStatus extends VisitSettings {
+  /** The number of entries. */
+  count: number
+  /** True while visits from before it was turned on, or from a pause of the worker, are still to be stored. */
+  isCatchingUp: boolean
+  /** While it is paused: until when (Unix ms), or null if it goes on only when it is told to. */
+  pausedUntil?: number | null
+  /** True if the whole history of this browser was removed, and `answerCleared` is to say what that means. */
+  isCleared: boolean
+}
+
+/** A browser's history, stored with the bookmarks. */
+export interface Visits {
+  /** Reads what is stored on this device. Call it before the sync's `start`. */
+  start(): Promise<void>
+  /** Resolves once nothing runs any more. */
+  stop(): Promise<void>
+  /** The browser reports a visit. */
+  visited(page: HistoryPage): void
+  /** The browser reports what its person has removed, or what it has removed by itself. */
+  removed(news: RemovedPages): Promise<void>
+  /**
+   * Stores what is new, deletes what is too old and passes on what was removed: all in one push, and at most once a minute.
+   *
+   * @param isLast true if the browser is closing: then it does not wait for the minute to end
+   */
+  round(isLast?: boolean): Promise<void>
+  status(): VisitsStatus
+  /** @param until Unix ms; undefined: until `resume` */
+  pause(until?: number): Promise<void>
+  resume(): Promise<void>
+  /** Entries of a site that is added are deleted. */
+  change(settings: VisitSettings): Promise<void>
+  /** The person has removed the whole history of this browser. @param everywhere whether from all devices */
+  answerCleared(everywhere: boolean): Promise<void>
+  /** Deletes all entries of all devices from the service. The browsers' own histories stay. */
+  erase(): Promise<void>
+}
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const dayMs = 24 * hourMs
+/** The browser writes a visit, and then its title, some time after it was made. */
+const settleMs = 5000
+/** Entries in one push, as many as the service takes. */
+const mostAtOnce = 500
+/** Fewer are not worth another search for visits from before. */
+const fewest = 50
+/** Entries of an account. Beyond them, the oldest are deleted. */
+const mostEntries = 100_000
+/** Entries that are written to the browser before its own visits have their turn again. */
+const mostWritten = 2000
+/** Visits that an entry keeps. */
+const mostVisits = 20
+const mostTitleLetters = 500
+/** Chrome removes visits by itself after 90 days, and Firefox what is long or a download after 60. */
+const chromeExpiresMs = 89 * dayMs
+const firefoxExpiresMs = 59 * dayMs
+/** Firefox removes nothing by itself that is younger, however much there is. */
+const firefoxKeepsMs = 7 * dayMs
+/** For so long other devices can learn that a person has removed a page. */
+const removalKeptMs = 30 * dayMs
+/** Reloads and frames are not visits of a person. */
+const passedThrough = new Set(['reload', 'auto_subframe', 'manual_subframe', 'keyword_generated'])
+
+/**
+ * Stores the visits of this browser as history entries. The browser's own history is the queue: this remembers which times it
+ * has looked at, so a worker or a browser that stops loses nothing, and a private window, which writes no history, adds nothing.
+ *
+ * An entry of a page that a person has removed stays for a while without its address, title and visits. To other devices that
+ * is a removal to follow in their browsers. An entry that is deleted altogether is only too old, or more than fits.
+ */
+export function createVisits(options: VisitsOptions): Visits {
+  return new StoredVisits(options)
+}
+
+class StoredVisits implements Visits {
+  readonly #options: VisitsOptions
+  /** Only Firefox takes the time of a visit. */
+  readonly #isFirefox: boolean
+  readonly #pages = new Map<string, VisitedPage>()
+  /** Pages that are not written to the store yet. */
+  readonly #changed = new Map<string, VisitedPage | null>()
+  /** Ids of entries that other devices have changed. */
+  readonly #incoming = new Set<string>()
+  readonly #removers: (() => void)[] = []
+  #state: VisitState
+  #tail: Promise<void> = Promise.resolve()
+  #isStopped = false
+
+  constructor(options: VisitsOptions) {
+    this.#options = options
+    this.#isFirefox = options.history.onTitleChanged !== undefined
+    const now = options.clock.now()
+    const spans = [{ from: now - 90 * dayMs }]
+    this.#state = { keptDays: 90, sites: [], spans, storedAt: 0, deletedAt: 0, removed: {} }
+  }
+
+  async start(): Promise<void> {
+    const { sync, store, wake } = this.#options
+    await this.#inTurn(async () => {
+      const { state, pages } = await store.load()
+      if (state) this.#state = state
+      for (const page of pages) this.#pages.set(page.id, page)
+      if (!state) await this.#save({})
+    })
+    this.#removers.push(
+      sync.on('history', ({ ids, origin }) => {
+        if (origin !== 'remote') return
+        for (const id of ids) this.#incoming.add(id)
+        void this.#inTurn(() => this.#takeIncoming()).catch(() => {})
+      }),
+      sync.on('conflict', () => void this.#settleConflicts().catch(() => {})),
+    )
+    wake()
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    for (const remove of this.#removers) remove()
+    await this.#tail
+  }
+
+  visited({ url }: HistoryPage): void {
+    const address = storedAddress(url)
+    const page = address && this.#pages.get(this.#options.idOf(address))
+    // If it is removed at once, that is not because it is old.
+    if (page) this.#setPage(page.id, { ...page, lastVisit: this.#options.clock.now() })
+    if (address) this.#options.wake()
+  }
+
+  removed({ allHistory, urls = [] }: RemovedPages): Promise<void> {
+    const now = this.#options.clock.now()
+    return this.#inTurn(async () => {
+      if (allHistory) {
+        for (const id of this.#pages.keys()) this.#setPage(id, null)
+        return this.#save({ clearedAt: now, writtenFrom: now })
+      }
+      const removed: Record<string, number> = {}
+      for (const url of urls) {
+        const address = storedAddress(url)
+        const id = address && this.#options.idOf(address)
+        const page = id && this.#pages.get(id)
+        if (!page || (await this.#isExpired(page, now))) continue
+        removed[id] = now
+        this.#setPage(id, null)
+      }
+      await this.#save({ removed: { ...this.#state.removed, ...removed } })
+      if (Object.keys(removed).length > 0) this.#options.wake()
+    })
+  }
+
+  async round(isLast = false): Promise<void> {
+    await this.#inTurn(async () => {
+      const { sync, clock, wake } = this.#options
+      const now = clock.now()
+      const { pausedUntil = 0, storedAt } = this.#state
+      if (pausedUntil > 0 && pausedUntil <= now) await this.#resumeAt(pausedUntil)
+      const { state, lastSync, waiting } = sync.status()
+      if (state === 'connecting' || state === 'syncing') return wake()
+      if (lastSync === 0 || (state !== 'online' && state !== 'polling')) return
+      if (!isLast && Math.abs(now - storedAt) < minuteMs) return wake()
+      await this.#settleConflicts()
+      for (const id of this.#unread()) this.#incoming.add(id)
+      await this.#takeIncoming()
+      await this.#dropRefused(now)
+      // The service is slower than the browser.
+      if (waiting >= mostAtOnce) return wake()
+      if (!(await this.#deleteOld(now))) await this.#storeNew(now, isLast)
+      if (this.status().isCatchingUp || this.#incoming.size > 0) wake()
+    })
+  }
+
+  status(): VisitsStatus {
+    const { keptDays, sites, spans, pausedUntil, clearedAt } = this.#state
+    return {
+      keptDays,
+      sites,
+      count: [...this.#options.sync.history.records().values()].filter(({ url }) => url !== undefined).length,
+      isCatchingUp: spans.some(({ to }) => to !== undefined) && pausedUntil === undefined,
+      ...(pausedUntil !== undefined && { pausedUntil: Number.isFinite(pausedUntil) ? pausedUntil : null }),
+      isCleared: clearedAt !== undefined,
+    }
+  }
+
+  pause(until = Number.POSITIVE_INFINITY): Promise<void> {
+    return this.#inTurn(async () => {
+      const now = this.#options.clock.now()
+      const spans = this.#state.spans.map((span) => (span.to === undefined ? { ...span, to: now } : span))
+      await this.#save({ spans, pausedUntil: until })
+    })
+  }
+
+  resume(): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#state.pausedUntil !== undefined) await this.#resumeAt(this.#options.clock.now())
+    })
+  }
+
+  async #resumeAt(from: number): Promise<void> {
+    await this.#save({ spans: [...this.#state.spans, { from }], pausedUntil: undefined })
+    this.#options.wake()
+  }
+
+  change({ keptDays, sites }: VisitSettings): Promise<void> {
+    return this.#inTurn(async () => {
+      const { sync, clock } = this.#options
+      const { keptDays: before, spans } = this.#state
+      const [from, to] = [clock.now() - keptDays * dayMs, clock.now() - before * dayMs]
+      await this.#save({ keptDays, sites, spans: from < to ? [{ from, to }, ...spans] : spans })
+      const left = [...sync.history.records().values()].filter(({ url }) => url && isOfSite(url, sites))
+      await this.#remove(left.map(({ id }) => id))
+      this.#options.wake()
+    })
+  }
+
+  answerCleared(everywhere: boolean): Promise<void> {
+    return this.#inTurn(async () => {
+      const { clearedAt, removed } = this.#state
+      if (clearedAt === undefined) return
+      const { sync, wake } = this.#options
+      const before = new Date(clearedAt).toISOString()
+      const entries = everywhere ? [...sync.history.records().values()] : []
+      // What was visited since is not what was removed.
+      const meant = entries.filter(({ url, dateVisited = '' }) => url && dateVisited <= before)
+      await this.#save({
+        clearedAt: undefined,
+        removed: { ...removed, ...Object.fromEntries(meant.map(({ id }) => [id, clearedAt])) },
+        storedAt: 0,
+      })
+      wake()
+    })
+  }
+
+  erase(): Promise<void> {
+    return this.#inTurn(async () => {
+      const { history } = this.#options.sync
+      await this.#remove([...history.records().keys()])
+      for (const id of this.#pages.keys()) this.#setPage(id, null)
+      const from = this.#options.clock.now()
+      await this.#save({ spans: [{ from }], removed: {}, clearedAt: undefined })
+    })
+  }
+
+  #inTurn(task: () => Promise<void>): Promise<void> {
+    const turn = this.#tail.then(async () => {
+      if (!this.#isStopped) await task()
+    })
+    this.#tail = turn.catch(() => {})
+    return turn
+  }
+
+  #setPage(id: string, page: VisitedPage | null): void {
+    if (page) this.#pages.set(id, page)
+    else this.#pages.delete(id)
+    this.#changed.set(id, page)
+  }
+
+  async #save(state: Partial<VisitState>): Promise<void> {
+    this.#state = { ...this.#state, ...state }
+    const pages = new Map(this.#changed)
+    await this.#options.store.write(this.#state, pages)
+    for (const [id, page] of pages) if (this.#changed.get(id) === page) this.#changed.delete(id)
+  }
+
+  /** The browser has removed the page by itself, because it is old: Chrome by age, and Firefox the oldest of too many. */
+  async #isExpired({ lastVisit }: VisitedPage, now: number): Promise<boolean> {
+    const age = now - lastVisit
+    if (!this.#isFirefox) return age > chromeExpiresMs
+    if (age < firefoxKeepsMs || age > firefoxExpiresMs) return age > firefoxExpiresMs
+    const older = await this.#options.history.search({ text: '', startTime: 0, endTime: lastVisit, maxResults: 1 })
+    return older.length === 0
+  }
+
+  /** Two titles of one page are not worth a question. */
+  async #settleConflicts(): Promise<void> {
+    const { sync } = this.#options
+    for (const one of sync.conflicts()) if (one.entityType === 'history') await sync.resolve(one, 'theirs')
+  }
+
+  /** An account that is full of bookmarks has no room for history, which is in this browser anyway. */
+  async #dropRefused(now: number): Promise<void> {
+    const { sync } = this.#options
+    const refused = sync.quarantined().filter(({ entityType }) => entityType === 'history')
+    if (refused.length === 0) return
+    await sync.dropQuarantined(refused)
+    await this.#save({ refusedAt: now })
+  }
+
+  /** Returns whether anything was deleted. An hour later the next ones follow. */
+  async #deleteOld(now: number): Promise<boolean> {
+    const { keptDays, deletedAt } = this.#state
+    if (Math.abs(now - deletedAt) < hourMs) return false
+    const { sync } = this.#options
+    // By the service's clock: this device's may be wrong, and everything would be old.
+    const { lastSync } = sync.status()
+    const [before, removedBefore] = [keptDays * dayMs, removalKeptMs].map((ms) => new Date(lastSync - ms).toISOString())
+    const entries = [...sync.history.records().values()]
+    const isOld = ({ url, dateModified, dateAdded, dateVisited = dateAdded }: PlaintextBookmark) => {
+      const [last, limit] = url === undefined ? [dateModified, removedBefore] : [dateVisited, before]
+      return last !== undefined && last < (limit as string)
+    }
+    for (const { id, lastVisit } of this.#pages.values()) {
+      if (!sync.history.get(id) && now - lastVisit > keptDays * dayMs) this.#setPage(id, null)
+    }
+    const excess = entries.length - mostEntries
+    const old = excess > 0 ? byLastVisit(entries).slice(0, excess) : entries.filter(isOld)
+    await this.#remove(old.slice(0, mostAtOnce).map(({ id }) => id))
+    await this.#save({ deletedAt: now, ...(old.length > 0 && { storedAt: now }) })
+    return old.length > 0
+  }
+
+  async #remove(ids: readonly string[]): Promise<void> {
+    for (let start = 0; start < ids.length; start += mostAtOnce) {
+      await this.#options.sync.history.remove(ids.slice(start, start + mostAtOnce))
+      await nextTurn()
+    }
+  }
+
+  async #storeNew(now: number, isLast: boolean): Promise<void> {
+    const { history } = this.#options.sync
+    const { removed, refusedAt } = this.#state
+    const isFull = refusedAt !== undefined && Math.abs(now - refusedAt) < hourMs
+    const { found, spans } = isFull
+      ? { found: [], spans: this.#state.spans }
+      : await this.#findNew(isLast ? now : now - settleMs, mostAtOnce)
+    const isAgain = new Set(found.map(({ id }) => id))
+    const gone = Object.entries(removed).filter(([id]) => !isAgain.has(id) && history.get(id)?.url !== undefined)
+    const news = [...gone.map(([id, time]) => withoutContent(id, time)), ...found]
+    for (let start = 0; start < news.length; start += mostAtOnce) {
+      await this.#put(news.slice(start, start + mostAtOnce))
+      await nextTurn()
+    }
+    await this.#save({ spans, removed: {}, ...(news.length > 0 && { storedAt: now }) })
+  }
+
+  /** Visits from before a removal would come back, as the visits of two versions are added up. */
+  async #put(entries: readonly PlaintextBookmark[]): Promise<void> {
+    const { history } = this.#options.sync
+    const isAnew = ({ id }: PlaintextBookmark, known = history.get(id)) =>
+      known && (known.url === undefined || this.#state.removed[id] !== undefined)
+    const anew = entries.filter((entry) => isAnew(entry)).map(({ id }) => id)
+    if (anew.length > 0) await history.remove(anew)
+    await history.put(entries)
+  }
+
+  /** Finds the visits that are not stored, the latest first. Returns also the times that are left. */
+  async #findNew(now: number, room: number): Promise<{ found: PlaintextBookmark[]; spans: Span[] }> {
+    const { keptDays } = this.#state
+    const isFull = this.#options.sync.history.records().size >= mostEntries
+    const found = new Map<string, PlaintextBookmark>()
+    const left: Span[] = []
+    const spans = [...this.#state.spans]
+    for (let span = spans.pop(); span; span = spans.pop()) {
+      const to = span.to ?? now
+      const from = Math.max(span.from, now - keptDays * dayMs)
+      const isOpen = span.to === undefined
+      const mayLook = isOpen || (room - found.size >= fewest && !isFull)
+      const start = mayLook && from < to ? await this.#readSpan({ from, to }, room - found.size, found) : to
+      // Also if the clock was set back.
+      if (isOpen) left.unshift({ from: to })
+      const isRead = mayLook ? start <= from : isFull
+      if (!isRead) left.unshift({ from, to: start })
+    }
+    return { found: [...found.values()], spans: left }
+  }
+
+  /** Reads the end of a span, as much as there is room for. Returns the time from which on it has read. */
+  async #readSpan({ from, to }: { from: number; to: number }, room: number, found: Map<string, PlaintextBookmark>): Promise<number> {
+    const { history } = this.#options
+    let start = from
+    let pages = await history.search({ text: '', startTime: start, endTime: to, maxResults: room + 1 })
+    while (pages.length > room && to - start > 1) {
+      start = Math.ceil((start + to) / 2)
+      pages = await history.search({ text: '', startTime: start, endTime: to, maxResults: room + 1 })
+    }
+    for (const { url, title } of pages) {
+      const address = storedAddress(url)
+      if (!url || !address || isOfSite(address, this.#state.sites)) continue
+      const times = (await history.getVisits({ url }))
+        .filter(({ transition, isLocal }) => !passedThrough.has(transition) && isLocal !== false)
+        .map(({ visitTime = 0 }) => Math.floor(visitTime))
+        .filter((time) => time >= start && time < to)
+      const id = this.#options.idOf(address)
+      const entry = this.#withVisits(id, address, title, times, found.get(id))
+      if (times.length > 0) this.#remember(id, address, Math.max(...times))
+      if (entry) found.set(id, entry)
+    }
+    return start
+  }
+
+  /** The entry with more visits; undefined if it has them all. */
+  #withVisits(
+    id: string,
+    url: string,
+    title: string | undefined,
+    times: readonly number[],
+    found = this.#options.sync.history.get(id),
+  ): PlaintextBookmark | undefined {
+    const removedAt = this.#state.removed[id] ?? removalOf(found)
+    const isLater = (visit: string) => removedAt === undefined || Date.parse(visit) > removedAt
+    const current: Partial<PlaintextBookmark> = removedAt === undefined ? (found ?? {}) : {}
+    const known = new Set(found?.url === undefined ? [] : found.visits?.filter(isLater))
+    const fresh = times.map((time) => new Date(time).toISOString()).filter(isLater)
+    const added = new Set(fresh.filter((visit) => !known.has(visit)))
+    if (added.size === 0) return undefined
+    const visits = [...known, ...added].sort().reverse()
+    const [dateVisited = '', dateAdded = ''] = [visits[0], visits.at(-1)]
+    return {
+      ...current,
+      id,
+      url,
+      title: (title || current.title || '').slice(0, mostTitleLetters),
+      source: 'history',
+      dateAdded: current.dateAdded && current.dateAdded < dateAdded ? current.dateAdded : dateAdded,
+      dateVisited,
+      visits: visits.slice(0, mostVisits),
+      visitCount: (current.visitCount ?? known.size) + added.size,
+    }
+  }
+
+  #remember(id: string, url: string, lastVisit: number): void {
+    const before = this.#pages.get(id)
+    if (!before || before.lastVisit < lastVisit) this.#setPage(id, { id, url, lastVisit })
+  }
+
+  /**
+   * Firefox lists the visits of other devices, too; but those from before it was turned on here must be told from them first.
+   */
+  get #isWriting(): boolean {
+    return this.#isFirefox && this.#state.spans.every(({ to }) => to === undefined)
+  }
+
+  /** Entries that this browser lacks visits of, or has and must not: a worker may have stopped before it came to them. */
+  #unread(): string[] {
+    const { history } = this.#options.sync
+    const isWriting = this.#isWriting
+    return [...history.records().values()].flatMap(({ id, url, dateVisited = '' }) => {
+      const page = this.#pages.get(id)
+      if (url === undefined) return page ? id : []
+      const last = Math.max(page?.lastVisit ?? 0, this.#writtenFrom)
+      return isWriting && new Date(last).toISOString() < dateVisited ? id : []
+    })
+  }
+
+  /** Earlier visits (Unix ms) are not written to the browser. */
+  get #writtenFrom(): number {
+    const { keptDays, writtenFrom = 0 } = this.#state
+    return Math.max(writtenFrom, this.#options.clock.now() - keptDays * dayMs)
+  }
+
+  /** Brings this browser's history up to date with what other devices have stored and removed. */
+  async #takeIncoming(): Promise<void> {
+    const { history } = this.#options.sync
+    const ids = [...this.#incoming].slice(0, mostWritten)
+    for (const id of ids) {
+      if (this.#isStopped) return
+      this.#incoming.delete(id)
+      const entry = history.get(id)
+      if (entry && entry.url === undefined) await this.#follow(entry)
+      else if (entry?.url && this.#isWriting && this.#state.removed[id] === undefined) await this.#write(entry, entry.url)
+    }
+    if (ids.length > 0) await this.#save({})
+  }
+
+  /** Removes from this browser what a person has removed elsewhere, unless it was visited since. */
+  async #follow(entry: PlaintextBookmark): Promise<void> {
+    const { history } = this.#options
+    const page = this.#pages.get(entry.id)
+    const removedAt = removalOf(entry)
+    if (!page || removedAt === undefined) return
+    const since = (entry.visits ?? []).map((visit) => Date.parse(visit))
+    const again = this.#withVisits(entry.id, page.url, '', since)
+    // This device had stored a visit when it did not know of the removal yet.
+    if (again) return this.#put([again])
+    this.#setPage(entry.id, null)
+    const named = await history.search({ text: '', startTime: 0, endTime: removedAt, maxResults: mostEntries })
+    for (const { url } of named) {
+      if (!url || storedAddress(url) !== page.url) continue
+      const visits = await history.getVisits({ url })
+      if (visits.every(({ visitTime = 0 }) => visitTime <= removedAt)) await history.deleteUrl({ url })
+    }
+  }
+
+  async #write({ id, title, visits = [] }: PlaintextBookmark, url: string): Promise<void> {
+    const { history, clock } = this.#options
+    const there = new Set((await history.getVisits({ url })).map(({ visitTime = 0 }) => Math.floor(visitTime)))
+    for (const time of visits.map((visit) => Date.parse(visit))) {
+      if (!(time > this.#writtenFrom && time <= clock.now())) continue
+      this.#remember(id, url, time)
+      if (!there.has(time)) await history.addUrl({ url, visitTime: time, ...(title && { title }) })
+    }
+  }
+}
+
+/** An entry that is removed: without the page. */
+function withoutContent(id: string, time: number): PlaintextBookmark {
+  return { id, title: '', source: 'history', dateModified: new Date(time).toISOString() }
+}
+
+/** When the page of the entry was removed; undefined if it was not. */
+function removalOf(entry: Readonly<PlaintextBookmark> | undefined): number | undefined {
+  return entry && entry.url === undefined ? Date.parse(entry.dateModified ?? '') : undefined
+}
+
+function byLastVisit(entries: readonly PlaintextBookmark[]): PlaintextBookmark[] {
+  return entries.toSorted((one, other) => ((one.dateVisited ?? '') < (other.dateVisited ?? '') ? -1 : 1))
+}

@@ -1,0 +1,96 @@
+import type { HistoryApi, HistoryPage, PageVisit, RemovedPages } from '../../src/extension/visits/history-api.ts'
+import type { Flavour } from './browser-model.ts'
+
+interface Visit extends PageVisit {
+  visitTime: number
+  /** A redirect that was only passed through, or a frame: the browser does not list it. */
+  isHidden?: boolean
+}
+
+/** A visit as a browser makes it. */
+type NewVisit = Partial<Visit> & { title?: string; isPrivate?: boolean }
+
+/** A browser's history in memory, with what Chrome and Firefox do differently. */
+export class HistoryModel {
+  readonly flavour: Flavour
+  /** How far its clock is ahead of this machine's (ms). */
+  ahead = 0
+  readonly pages = new Map<string, { title: string; visits: Visit[] }>()
+  #onVisited: (page: HistoryPage) => void = () => {}
+  #onRemoved: (news: RemovedPages) => void = () => {}
+
+  constructor(flavour: Flavour) {
+    this.flavour = flavour
+  }
+
+  now(): number {
+    return Date.now() + this.ahead
+  }
+
+  /** @param visit a private window's is never written, and nobody hears of it */
+  visit(url: string, { title = '', isPrivate, ...visit }: NewVisit = {}): number {
+    const visitTime = visit.visitTime ?? this.now() + (this.flavour === 'chrome' ? 0.123 : 0)
+    if (isPrivate) return visitTime
+    const page = this.pages.get(url) ?? { title, visits: [] }
+    if (title) page.title = title
+    page.visits.push({ transition: 'link', ...visit, visitTime })
+    this.pages.set(url, page)
+    this.#onVisited({ url, title: page.title })
+    return visitTime
+  }
+
+  /** As from the list of the history: the whole page. */
+  remove(...urls: string[]): void {
+    const there = urls.filter((url) => this.pages.delete(url))
+    if (there.length > 0) this.#tell(there)
+  }
+
+  /** As by "the last hour", or by age. Nobody hears of a page of which a visit is left. */
+  removeRange(from: number, to: number): void {
+    const gone: string[] = []
+    for (const [url, page] of this.pages) {
+      page.visits = page.visits.filter(({ visitTime }) => visitTime < from || visitTime > to)
+      if (page.visits.length === 0) gone.push(url)
+    }
+    for (const url of gone) this.pages.delete(url)
+    if (gone.length > 0) this.#tell(gone)
+  }
+
+  clear(): void {
+    this.pages.clear()
+    this.#onRemoved({ allHistory: true, urls: [] })
+  }
+
+  /** Chrome has one event for a range, and Firefox one for each page. */
+  #tell(urls: string[]): void {
+    if (this.flavour === 'chrome') this.#onRemoved({ allHistory: false, urls })
+    else for (const url of urls) this.#onRemoved({ allHistory: false, urls: [url] })
+  }
+
+  /** Every call takes effect at once, and is answered through `gate`. */
+  api(gate: <T>(call: () => T) => Promise<T> = async (call) => call()): HistoryApi {
+    const isVisible = ({ isHidden, transition }: Visit) => !isHidden && !transition.endsWith('_subframe')
+    return {
+      search: ({ startTime, endTime, maxResults }) =>
+        gate(() => {
+          const found = [...this.pages].flatMap(([url, { title, visits }]) => {
+            const times = visits.filter(isVisible).map(({ visitTime }) => visitTime)
+            const inTime = times.filter((time) => time >= startTime && time <= endTime)
+            return inTime.length > 0 ? [{ url, title, last: Math.max(...inTime) }] : []
+          })
+          return found.sort((one, other) => other.last - one.last).slice(0, maxResults)
+        }),
+      getVisits: ({ url }) => gate(() => structuredClone(this.pages.get(url)?.visits ?? [])),
+      addUrl: ({ url, title, visitTime }) =>
+        gate(() => {
+          // Chrome takes neither.
+          const details = this.flavour === 'firefox' ? { ...(title && { title }), ...(visitTime && { visitTime }) } : {}
+          this.visit(url, details)
+        }),
+      deleteUrl: ({ url }) => gate(() => this.remove(url)),
+      onVisited: { addListener: (listener) => (this.#onVisited = listener) },
+      onVisitRemoved: { addListener: (listener) => (this.#onRemoved = listener) },
+      ...(this.flavour === 'firefox' && { onTitleChanged: { addListener() {} } }),
+    }
+  }
+}

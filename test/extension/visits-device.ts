@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto'
+import { historyId } from '../../src/client/crypto/derived-id.ts'
+import { createClient, createSync, deriveKeys, memoryStore, type Sync } from '../../src/client/index.ts'
+import { createVisits, type Visits } from '../../src/extension/visits/visits.ts'
+import type { VisitStore } from '../../src/extension/visits/visit-store.ts'
+import { startService, type TestConnection } from '../../src/service/testing.ts'
+import type { Flavour } from './browser-model.ts'
+import { HistoryModel } from './history-model.ts'
+
+export const minute = 60_000
+export const day = 24 * 60 * minute
+const keys = deriveKeys(new Uint8Array(32).fill(7))
+
+/** All tests of this process share it. */
+const service = await startService()
+
+export function idOf(url: string): string {
+  return historyId(keys, url)
+}
+
+/** Keeps in memory what a device knows of its browser's history. What is written is a copy. */
+function memoryVisitStore(): VisitStore {
+  const stored: Awaited<ReturnType<VisitStore['load']>> & { byId: Map<string, unknown> } = {
+    ...{ state: undefined, pages: [], byId: new Map() },
+  }
+  return {
+    load: async () => structuredClone({ state: stored.state, pages: [...stored.byId.values()] as never }),
+    async write(state, pages) {
+      stored.state = structuredClone(state)
+      for (const [id, page] of pages) {
+        if (page) stored.byId.set(id, structuredClone(page))
+        else stored.byId.delete(id)
+      }
+    },
+    async wipe() {
+      stored.state = undefined
+      stored.byId.clear()
+    },
+  }
+}
+
+/** A browser whose person has turned the history on. Its worker may die at any call. */
+export class HistoryDevice {
+  readonly model: HistoryModel
+  readonly connection: TestConnection
+  /** Pushes that had entries, as the service got them. */
+  readonly pushes: number[] = []
+  readonly #id: string
+  readonly #store = memoryStore()
+  readonly #visitStore = memoryVisitStore()
+  sync!: Sync
+  visits!: Visits
+  isAwake = false
+  /** The worker dies at the call after so many. */
+  callsLeft = Number.POSITIVE_INFINITY
+  #life = 0
+
+  private constructor(id: string, flavour: Flavour, connection: TestConnection) {
+    this.#id = id
+    this.model = new HistoryModel(flavour)
+    this.connection = connection
+  }
+
+  static async connect(user: string, id: string, flavour: Flavour): Promise<HistoryDevice> {
+    const device = new HistoryDevice(id, flavour, await service.connect(user))
+    await device.open()
+    return device
+  }
+
+  /** A new worker, on what the one before has stored. */
+  async open(): Promise<void> {
+    const life = ++this.#life
+    this.callsLeft = Number.POSITIVE_INFINITY
+    const { connection } = this
+    const fetch = async (request: Request) => {
+      if (request.url.endsWith('/sync/push')) {
+        const { changes } = (await request.clone().json()) as { changes: unknown[] }
+        if (changes.length > 0) this.pushes.push(changes.length)
+      }
+      return connection.fetch(request)
+    }
+    const sync = createSync({
+      ...connection,
+      client: createClient({ ...connection, fetch, deviceId: this.#id }),
+      ...{ keys, deviceId: this.#id, store: this.#store, types: ['bookmark', 'history'] as const },
+    })
+    this.sync = sync
+    const isDead = () => life !== this.#life || this.callsLeft < 0
+    const gate = async <T>(call: () => T | Promise<T>): Promise<T> => {
+      if (isDead()) return new Promise(() => {})
+      this.callsLeft--
+      const result = await call()
+      return isDead() ? new Promise(() => {}) : result
+    }
+    const history = this.model.api(gate)
+    const visits = createVisits({
+      sync: {
+        ...sync,
+        history: {
+          ...sync.history,
+          put: (entries) => gate(() => sync.history.put(entries)),
+          remove: (ids) => gate(() => sync.history.remove(ids)),
+        },
+      },
+      history,
+      idOf,
+      store: {
+        load: () => gate(() => this.#visitStore.load()),
+        write: (state, pages) => gate(() => this.#visitStore.write(state, pages)),
+        wipe: () => this.#visitStore.wipe(),
+      },
+      clock: { now: () => this.model.now() },
+      wake: () => {
+        this.isAwake = true
+      },
+    })
+    history.onVisited.addListener((page) => life === this.#life && visits.visited(page))
+    history.onVisitRemoved.addListener((news) => life === this.#life && void visits.removed(news))
+    this.visits = visits
+    await sync.put([])
+    await visits.start()
+  }
+
+  /** The minute that a woken worker waits for has passed. Ends early if it dies. */
+  async round(): Promise<void> {
+    this.model.ahead += minute + 5000
+    await this.exchange()
+    this.isAwake = false
+    await this.#untilDead(this.visits.round())
+    await this.exchange()
+  }
+
+  async exchange(): Promise<void> {
+    await this.sync.syncNow().catch(() => {})
+    // What has arrived is taken in the visits' own turn.
+    if (this.callsLeft >= 0) await this.#untilDead(this.visits.removed({ allHistory: false }))
+  }
+
+  async #untilDead(work: Promise<void>): Promise<void> {
+    const over = { isOver: false }
+    void work.finally(() => (over.isOver = true))
+    while (!over.isOver && this.callsLeft >= 0) await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  /** The titles of the pages, by address, and their visits. */
+  get entries(): Record<string, string[]> {
+    const shown = [...this.sync.history.records().values()].filter(({ url }) => url !== undefined)
+    return Object.fromEntries(shown.map(({ url = '', visits = [] }) => [url, visits]).sort())
+  }
+
+  entry(url: string) {
+    const entry = this.sync.history.get(idOf(url))
+    return entry?.url === undefined ? undefined : entry
+  }
+}
+
+/** The devices of a new person. */
+export async function openHistory<Flavours extends Flavour[]>(
+  ...flavours: Flavours
+): Promise<{ [Index in keyof Flavours]: HistoryDevice }> {
+  const user = randomUUID()
+  const devices: HistoryDevice[] = []
+  for (const [index, flavour] of flavours.entries())
+    devices.push(await HistoryDevice.connect(user, `${flavour}-${index}`, flavour))
+  return devices as { [Index in keyof Flavours]: HistoryDevice }
+}
+
+/** Until all of them have what the others have. */
+export async function settle(...devices: HistoryDevice[]): Promise<void> {
+  for (let turn = 0; turn < 3; turn++) for (const device of devices) await device.round()
+}

@@ -1,0 +1,102 @@
+/** Two browsers whose people visit and remove pages, while workers stop, die at any call and are offline. */
+import fc from 'fast-check'
+import t from 'tap'
+import { depth } from '../support/depth.ts'
+import { day, type HistoryDevice, minute, openHistory, settle } from './visits-device.ts'
+
+const pages = 5
+const urlOf = (page: number) => `https://a.example/${page}`
+
+const step = fc.record({
+  which: fc.nat(1),
+  page: fc.nat(pages - 1),
+  kind: fc.oneof(
+    { weight: 8, arbitrary: fc.constant('visit' as const) },
+    { weight: 6, arbitrary: fc.constant('round' as const) },
+    { weight: 3, arbitrary: fc.constantFrom('remove' as const, 'exchange' as const, 'restart' as const) },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom('private' as const, 'frame' as const, 'expire' as const, 'last' as const, 'offline' as const),
+    },
+  ),
+  dies: fc.option(fc.nat(12), { freq: 4, nil: undefined }),
+})
+
+/** What the people have done, by page. */
+interface Done {
+  /** In which browser it was visited last, and when. */
+  visited?: { time: number; by: HistoryDevice }
+  /** When it was removed last, by a device on which it was known. */
+  removed?: number
+  /** True once its own browser has lost it before it was stored, or it was removed there when that was not known to be one. */
+  isUncertain: boolean
+}
+
+const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
+  const devices = await openHistory('chrome', 'firefox')
+  await settle(...devices)
+  const done = Array.from({ length: pages }, (): Done => ({ isUncertain: false }))
+  for (const { which, page, kind, dies } of steps) {
+    const device = devices[which] as HistoryDevice
+    const now = Math.max(...devices.map(({ model }) => model.ahead)) + 1000
+    for (const { model } of devices) model.ahead = now
+    const known = done[page] as Done
+    if (kind === 'visit') known.visited = { time: Math.floor(device.model.visit(urlOf(page), { title: `${page}` })), by: device }
+    else if (kind === 'private') device.model.visit('https://private.example/', { isPrivate: true })
+    else if (kind === 'frame') device.model.visit('https://frame.example/', { transition: 'auto_subframe' })
+    else if (kind === 'expire') device.model.removeRange(0, device.model.now() - 89.5 * day)
+    else if (kind === 'remove') {
+      const isKnown = device.entry(urlOf(page)) !== undefined && device.model.pages.has(urlOf(page))
+      device.model.remove(urlOf(page))
+      // The event is handled before the worker can stop: it keeps the worker awake.
+      await device.exchange()
+      if (isKnown) known.removed = device.model.now()
+      else known.isUncertain = true
+    } else if (kind === 'exchange') await device.exchange()
+    else if (kind === 'restart') await device.open()
+    else if (kind === 'last') await device.visits.round(true)
+    else if (kind === 'offline') {
+      device.connection.goOffline()
+      await device.round()
+      device.connection.goOnline()
+    } else {
+      if (dies !== undefined) device.callsLeft = dies
+      await device.round()
+      if (device.callsLeft < 0) await device.open()
+      device.callsLeft = Number.POSITIVE_INFINITY
+    }
+  }
+  await settle(...devices)
+  await settle(...devices)
+  const [chrome, firefox] = devices
+  t.same(chrome.entries, firefox.entries, 'both have the same')
+  for (const { sync } of devices) {
+    const all = JSON.stringify([...sync.history.records().values()])
+    if (/private|frame/.test(all)) throw new Error(`what is not to be stored is: ${all}`)
+  }
+  for (const [page, { visited, removed = 0, isUncertain }] of done.entries()) {
+    const url = urlOf(page)
+    const { visits = [], visitCount = 0, title } = chrome.entry(url) ?? {}
+    const early = visits.filter((visit) => Date.parse(visit) <= removed)
+    if (early.length > 0) throw new Error(`${url} was removed at ${new Date(removed).toISOString()}: ${visits}`)
+    const isThere = visited && visited.time > removed
+    if (isThere && !isUncertain && Date.parse(visits[0] ?? '') !== visited.time) {
+      throw new Error(`${url} was visited at ${new Date(visited.time).toISOString()}: ${visits}`)
+    }
+    if (removed === 0 && visitCount !== visits.length) throw new Error(`${url} has ${visitCount} of ${visits.length}`)
+    if (visits.length > 0 && title !== `${page}`) throw new Error(`${url} has lost its title: ${title}`)
+    for (const { model } of removed > 0 ? devices : []) {
+      const before = model.pages.get(url)?.visits.filter(({ visitTime }) => Math.floor(visitTime) <= removed) ?? []
+      const since = model.pages.get(url)?.visits.filter(({ visitTime }) => Math.floor(visitTime) > removed) ?? []
+      if (before.length > 0 && since.length === 0) throw new Error(`${model.flavour} still has ${url}`)
+    }
+    const inFirefox = new Set(firefox.model.pages.get(url)?.visits.map(({ visitTime }) => new Date(visitTime).toISOString()))
+    const lacking = isUncertain ? [] : visits.filter((visit) => !inFirefox.has(visit))
+    if (lacking.length > 0) throw new Error(`Firefox lacks visits of ${url}: ${lacking}`)
+  }
+  t.ok(chrome.pushes.length <= steps.length + 20 && minute > 0)
+})
+
+t.test('Both end with the same pages: what was visited is there, what was removed is not, and nothing counts twice', async () => {
+  await fc.assert(property, { numRuns: depth(12, 500) })
+})

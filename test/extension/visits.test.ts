@@ -1,0 +1,276 @@
+import t from 'tap'
+import { isOfSite, readSites, storedAddress } from '../../src/extension/visits/address.ts'
+import { day, idOf, minute, openHistory, settle } from './visits-device.ts'
+
+const page = 'https://news.example/a'
+
+t.test('An address is stored without what names no page', async (t) => {
+  t.equal(storedAddress('https://a.example/x?q=1#part'), 'https://a.example/x?q=1')
+  t.equal(storedAddress('https://a.example/#/inbox/3'), 'https://a.example/#/inbox/3')
+  t.equal(storedAddress('https://a.example/#!inbox'), 'https://a.example/#!inbox')
+  t.equal(storedAddress('https://user:secret@a.example/'), 'https://a.example/')
+  for (const url of ['about:config', 'file:///etc/passwd', 'data:text/html,x', 'moz-extension://x/', undefined, ''])
+    t.equal(storedAddress(url), undefined, `${url}`)
+  t.equal(storedAddress(`https://a.example/${'x'.repeat(5000)}`), undefined)
+  const sites = readSites('www.bank.example, https://mail.example/inbox\n\nnot a site!')
+  t.same(sites.slice(0, 2), ['bank.example', 'mail.example'])
+  t.ok(isOfSite('https://login.bank.example/', sites))
+  t.notOk(isOfSite('https://mybank.example/', sites))
+})
+
+t.test('A visit arrives on another device with its time, a minute later; Firefox lists it, Chrome writes nothing', async (t) => {
+  const [chrome, firefox, other] = await openHistory('chrome', 'firefox', 'chrome')
+  await settle(chrome, firefox, other)
+  const time = Math.floor(chrome.model.visit(page, { title: 'News' }))
+  t.ok(chrome.isAwake)
+  await chrome.round()
+  await firefox.exchange()
+  await other.exchange()
+  const visits = [new Date(time).toISOString()]
+  const expected = { id: idOf(page), url: page, title: 'News', dateAdded: visits[0], dateVisited: visits[0], visits }
+  for (const device of [firefox, other]) t.match(device.entry(page), { ...expected, visitCount: 1, source: 'history' })
+  t.same(firefox.model.pages.get(page), { title: 'News', visits: [{ transition: 'link', visitTime: time }] })
+  t.equal(other.model.pages.size, 0)
+  await settle(firefox, chrome, other)
+  t.match(firefox.entry(page), { visits, visitCount: 1 }, 'what Firefox was given is not a visit of its own')
+  firefox.model.visit(page, { title: 'News' })
+  await settle(firefox, chrome)
+  t.match(chrome.entry(page), { visitCount: 2, dateAdded: visits[0] })
+})
+
+t.test('Only pages that a person went to are stored', async (t) => {
+  const [device] = await openHistory('chrome')
+  await device.round()
+  device.model.visit('https://a.example/private', { isPrivate: true })
+  device.model.visit('https://a.example/frame', { transition: 'auto_subframe' })
+  device.model.visit('https://a.example/redirect', { isHidden: true })
+  device.model.visit('https://a.example/reloaded', { transition: 'reload' })
+  device.model.visit('https://a.example/elsewhere', { isLocal: false })
+  device.model.visit('chrome://settings/')
+  device.model.visit('https://a.example/page#one')
+  device.model.ahead += 1
+  device.model.visit('https://a.example/page#two')
+  await device.round()
+  t.same(Object.keys(device.entries), ['https://a.example/page'])
+  t.equal(device.entry('https://a.example/page')?.visitCount, 2)
+})
+
+t.test('At most one push a minute, and one more when the browser closes', async (t) => {
+  const [device] = await openHistory('chrome')
+  await settle(device)
+  for (const name of 'abc') device.model.visit(`https://a.example/${name}`)
+  await device.round()
+  t.same(device.pushes, [3])
+  device.model.visit('https://a.example/d')
+  await device.visits.round()
+  await device.sync.syncNow()
+  t.same(device.pushes, [3], 'the minute has not passed')
+  t.ok(device.isAwake, 'it comes back')
+  device.model.ahead += 1
+  await device.visits.round(true)
+  await device.sync.syncNow()
+  t.same(device.pushes, [3, 1])
+  for (let turn = 0; turn < 5; turn++) await device.round()
+  t.same([device.pushes, device.isAwake], [[3, 1], false], 'idle, it sends nothing and asks for nothing')
+})
+
+t.test('What a person removes is removed everywhere; a visit from before it does not bring it back', async (t) => {
+  const [chrome, firefox, other] = await openHistory('chrome', 'firefox', 'chrome')
+  await settle(chrome, firefox, other)
+  chrome.model.visit(page, { title: 'News' })
+  other.model.visit(page)
+  await settle(chrome, firefox, other)
+  t.ok(firefox.model.pages.has(page))
+  other.model.ahead = chrome.model.ahead
+  other.connection.goOffline()
+  other.model.visit(`${page}#part`)
+  chrome.model.ahead += 1000
+  chrome.model.remove(page)
+  await settle(chrome, firefox)
+  other.connection.goOnline()
+  await settle(other, chrome, firefox)
+  for (const device of [chrome, firefox, other]) {
+    t.same([device.entries, [...device.model.pages.keys()]], [{}, []], device.model.flavour)
+    t.notMatch(JSON.stringify([...device.sync.history.records().values()]), 'news.example')
+  }
+  chrome.model.visit(page)
+  await settle(chrome, firefox)
+  t.match(firefox.entry(page), { visitCount: 1 }, 'a later visit is there alone')
+  t.ok(firefox.model.pages.has(page))
+})
+
+t.test('What another device has visited since it was removed stays, alone', async (t) => {
+  const [chrome, firefox] = await openHistory('chrome', 'firefox')
+  chrome.model.visit(page)
+  await settle(chrome, firefox)
+  firefox.model.ahead = chrome.model.ahead
+  chrome.model.remove(page)
+  firefox.model.ahead += 1000
+  const time = firefox.model.visit(page)
+  // Both are stored before either device knows of the other's.
+  firefox.connection.goOffline()
+  await firefox.visits.round(true)
+  await chrome.round()
+  firefox.connection.goOnline()
+  await settle(firefox, chrome, firefox)
+  for (const device of [chrome, firefox]) t.same(device.entries, { [page]: [new Date(time).toISOString()] })
+  t.ok(firefox.model.pages.has(page))
+})
+
+for (const flavour of ['chrome', 'firefox'] as const) {
+  t.test(`What ${flavour} removes because it is old stays on other devices, and is not written back`, async (t) => {
+    const [device, other] = await openHistory(flavour, 'chrome')
+    const ages = flavour === 'chrome' ? [89.5, 30] : [62, 40, 30]
+    await device.visits.change({ keptDays: 365, sites: [] })
+    await other.visits.change({ keptDays: 365, sites: [] })
+    for (const age of ages) device.model.visit(`https://a.example/${age}`, { visitTime: device.model.now() - age * day })
+    await settle(device, other)
+    await settle(device, other)
+    t.equal(Object.keys(other.entries).length, ages.length)
+    const oldest = ages.slice(0, -1).map((age) => age * day)
+    device.model.removeRange(0, device.model.now() - Math.min(...oldest) + minute)
+    t.equal(device.model.pages.size, 1)
+    await settle(device, other)
+    t.equal(Object.keys(other.entries).length, ages.length)
+    t.equal(device.model.pages.size, 1)
+    device.model.remove('https://a.example/30')
+    await settle(device, other)
+    t.equal(Object.keys(other.entries).length, ages.length - Number(flavour === 'chrome'))
+  })
+}
+
+t.test('In Firefox a page of some weeks is its person’s removal while older ones are there', async (t) => {
+  const [device] = await openHistory('firefox')
+  for (const age of [40, 30, 1]) device.model.visit(`https://a.example/${age}`, { visitTime: device.model.now() - age * day })
+  await settle(device)
+  device.model.remove('https://a.example/30')
+  device.model.remove('https://a.example/1')
+  await settle(device)
+  t.same(Object.keys(device.entries), ['https://a.example/40'])
+})
+
+t.test('Everything removed at once is a question: nothing changes elsewhere until it is answered', async (t) => {
+  const [firefox, other] = await openHistory('firefox', 'firefox')
+  other.model.visit('https://b.example/')
+  firefox.model.visit(page)
+  await settle(firefox, other)
+  await settle(firefox, other)
+  firefox.model.clear()
+  await settle(firefox, other)
+  t.ok(firefox.visits.status().isCleared)
+  t.equal(Object.keys(other.entries).length, 2)
+  t.same([...firefox.model.pages.keys()], [], 'nothing is written back')
+  await firefox.visits.answerCleared(false)
+  await settle(firefox, other)
+  t.same([firefox.model.pages.size, other.model.pages.size, firefox.visits.status().isCleared], [0, 2, false])
+  firefox.model.clear()
+  firefox.model.ahead += 1000
+  firefox.model.visit('https://new.example/')
+  await settle(firefox)
+  await firefox.visits.answerCleared(true)
+  await settle(firefox, other)
+  t.same(Object.keys(other.entries), ['https://new.example/'])
+  t.same([...other.model.pages.keys()], ['https://new.example/'])
+})
+
+t.test('A pause stores nothing of its time, an hour or until it is ended', async (t) => {
+  const [device] = await openHistory('chrome')
+  device.model.visit('https://a.example/before')
+  device.model.ahead += 1
+  await device.visits.pause(device.model.now() + 60 * minute)
+  device.model.ahead += minute
+  device.model.visit('https://a.example/during')
+  await settle(device)
+  t.same(Object.keys(device.entries), ['https://a.example/before'])
+  t.type(device.visits.status().pausedUntil, 'number')
+  device.model.ahead += 60 * minute
+  device.model.visit('https://a.example/after')
+  await settle(device)
+  t.same(Object.keys(device.entries), ['https://a.example/after', 'https://a.example/before'])
+  await device.visits.pause()
+  t.equal(device.visits.status().pausedUntil, null)
+  device.model.visit('https://a.example/never')
+  device.model.ahead += 1000 * minute
+  await settle(device)
+  await device.visits.resume()
+  await settle(device)
+  t.equal(Object.keys(device.entries).length, 2)
+})
+
+t.test('Left-out sites are not stored, and what is stored of one is deleted when it is added', async (t) => {
+  const [device, other] = await openHistory('chrome', 'chrome')
+  device.model.visit('https://login.bank.example/')
+  device.model.visit(page)
+  await settle(device, other)
+  t.equal(Object.keys(other.entries).length, 2)
+  await device.visits.change({ keptDays: 90, sites: ['bank.example'] })
+  device.model.visit('https://bank.example/account')
+  await settle(device, other)
+  t.same([Object.keys(other.entries), device.model.pages.size], [[page], 3])
+})
+
+t.test('Entries are deleted after as many days as their person has set, and a wrong clock deletes none', async (t) => {
+  const [device, other] = await openHistory('chrome', 'chrome')
+  for (const age of [1, 40, 80, 100, 200])
+    device.model.visit(`https://a.example/${age}`, { visitTime: device.model.now() - age * day })
+  await settle(device, other)
+  t.same(Object.keys(other.entries), ['https://a.example/1', 'https://a.example/40', 'https://a.example/80'])
+  await device.visits.change({ keptDays: 30, sites: [] })
+  device.model.ahead += 60 * minute
+  await settle(device, other)
+  t.same(Object.keys(other.entries), ['https://a.example/1'])
+  t.equal(device.model.pages.size, 5, 'the browser keeps its own')
+  device.model.ahead += 1000 * day
+  await settle(device, other)
+  t.same(Object.keys(other.entries), ['https://a.example/1'])
+  device.model.ahead = 0
+  await device.visits.change({ keptDays: 365, sites: [] })
+  await settle(device, other)
+  t.equal(Object.keys(other.entries).length, 5, 'the browser still has them')
+  device.model.visit(page)
+  await settle(device)
+  t.ok(device.entry(page), 'after the clock was set back')
+})
+
+t.test('Everything can be erased, also at the service; the browsers keep their own', async (t) => {
+  const [device, other] = await openHistory('firefox', 'chrome')
+  device.model.visit(page)
+  other.model.visit('https://b.example/')
+  await settle(device, other)
+  await device.visits.erase()
+  await settle(device, other)
+  for (const one of [device, other]) t.same([one.entries, one.model.pages.size > 0], [{}, true])
+  device.model.visit('https://c.example/')
+  await settle(device, other)
+  t.same(Object.keys(other.entries), ['https://c.example/'])
+})
+
+t.test('A history from before goes on over many workers, newest first, and what is visited meanwhile does not wait', async (t) => {
+  const [device, other] = await openHistory('firefox', 'firefox')
+  await settle(other)
+  const start = device.model.now()
+  for (let nr = 0; nr < 1300; nr++)
+    device.model.visit(`https://old.example/${nr}`, { visitTime: Math.floor(start - nr * 60 * minute) - minute })
+  await device.round()
+  const first = Object.keys(device.entries).length
+  t.ok(first > 200 && first <= 500, `${first}`)
+  t.ok(device.entry('https://old.example/0'))
+  t.ok(device.visits.status().isCatchingUp)
+  device.model.visit(page)
+  await device.open()
+  await device.round()
+  t.ok(device.entry(page))
+  for (let turn = 0; turn < 8 && device.visits.status().isCatchingUp; turn++) {
+    await device.round()
+    await device.open()
+    await device.exchange()
+  }
+  t.equal(Object.keys(device.entries).length, 1301)
+  t.ok(device.pushes.every((count) => count <= 500))
+  await settle(other)
+  t.equal(other.model.pages.size, 1301, 'the other Firefox lists them')
+  const visits = other.model.pages.get('https://old.example/7')?.visits
+  t.same(visits, device.model.pages.get('https://old.example/7')?.visits)
+  await settle(device, other)
+  for (const { visitCount } of device.sync.history.records().values()) if (visitCount !== 1) t.fail(`${visitCount}`)
+})
