@@ -2115,7 +2115,8 @@ export interface components {
          *     - `group` (`source` is `groups`): a tab group has a `title`, a `color` and a `position`, and no `url`. A tab has a `url`,
          *       its group as `parentId`, and a `position` in it.
          *     - `history` (`source` is `history`): one entry for each address (`url`). `dateAdded` is its first visit, `dateVisited`
-         *       its last one, and `visits` the last 20 of `visitCount`.
+         *       its last one, and `visits` the last 20 of `visitCount`. An entry without `url` is that of a page that a person has
+         *       removed from a browser's history, at the time `dateModified`: apps show nothing of it.
          */
         PlaintextBookmark: {
             /**

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 
 /** The most lines of TypeScript and JavaScript in these folders. */
 const bounds = [
-  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 72_720 },
-  { what: 'test', folders: ['test'], most: 70_930 },
+  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 73_850 },
+  { what: 'test', folders: ['test'], most: 71_805 },
 ]
 
 for (const { what, folders, most } of bounds) {

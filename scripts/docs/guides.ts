@@ -14,6 +14,7 @@ const using = [
   'in-your-browser',
   'find-and-tidy',
   'github-stars',
+  'browsing-history',
   'lost-passphrase',
   'lost-or-stolen',
   'changed-on-two-devices',

@@ -23,7 +23,10 @@ const manifests = {
       gecko: {
         id: 'encrypted-bookmark-sync@example.org',
         strict_min_version: '142.0',
-        data_collection_permissions: { required: ['bookmarksInfo', 'authenticationInfo'] },
+        data_collection_permissions: {
+          required: ['bookmarksInfo', 'authenticationInfo'],
+          optional: ['browsingActivity'],
+        },
       },
     },
   },
@@ -49,6 +52,7 @@ export async function buildExtension(): Promise<void> {
 /** The fields of a manifest that a test or a build reads. */
 interface Manifest {
   permissions: string[]
+  optional_permissions: string[]
   optional_host_permissions: string[]
   content_security_policy: { extension_pages: string }
 }

@@ -2,7 +2,7 @@ const digits = 32
 /** Each record of a push is tested: without the flag for cases, it takes less time. */
 const hexHash = new RegExp(`^[0-9a-fA-F]{${digits}}`)
 
-/** What a record with this `data_hash` adds to the digest; undefined if that takes the SHA-256 of the hash. */
+/** The number that a record with this `data_hash` adds to the digest; undefined if that takes the SHA-256 of the hash. */
 export function hexValue(hash: string): bigint | undefined {
   return hexHash.test(hash) ? BigInt(`0x${hash.slice(0, digits)}`) : undefined
 }

@@ -6,18 +6,22 @@ t.test('The privacy policy gives a reason for each permission in the manifests, 
   const policy = await readFile(new URL('../../docs/privacy.md', import.meta.url), 'utf8')
   const { chrome, firefox } = await readManifests()
   t.same(
-    [firefox.permissions, firefox.optional_host_permissions],
-    [chrome.permissions, chrome.optional_host_permissions],
+    [firefox.permissions, firefox.optional_permissions, firefox.optional_host_permissions],
+    [chrome.permissions, chrome.optional_permissions, chrome.optional_host_permissions],
   )
   const [, table = ''] = /\| Permission \| Why \|\n\|---\|---\|\n((?:\|.*\n)+)/.exec(policy) ?? []
   const explained = [...table.matchAll(/^\| (`.*?`) \| \w.*\|$/gm)].flatMap(
     ([, names = '']) => names.match(/(?<=`)[^`,]+(?=`)/g) ?? [],
   )
   const sources = chrome.content_security_policy.extension_pages.match(/'(?!self|none)[\w-]+'/g) ?? []
-  t.same(explained.toSorted(), [...chrome.permissions, ...chrome.optional_host_permissions, ...sources].toSorted())
-  const { required } = firefox.browser_specific_settings.gecko.data_collection_permissions
+  const { permissions, optional_permissions, optional_host_permissions } = chrome
   t.same(
-    required.filter((name) => !policy.includes(`\`${name}\``)),
+    explained.toSorted(),
+    [...permissions, ...optional_permissions, ...optional_host_permissions, ...sources].toSorted(),
+  )
+  const { required, optional } = firefox.browser_specific_settings.gecko.data_collection_permissions
+  t.same(
+    [...required, ...optional].filter((name) => !policy.includes(`\`${name}\``)),
     [],
   )
 })

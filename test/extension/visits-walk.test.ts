@@ -16,7 +16,13 @@ const step = fc.record({
     { weight: 3, arbitrary: fc.constantFrom('remove' as const, 'exchange' as const, 'restart' as const) },
     {
       weight: 1,
-      arbitrary: fc.constantFrom('private' as const, 'frame' as const, 'expire' as const, 'last' as const, 'offline' as const),
+      arbitrary: fc.constantFrom(
+        'private' as const,
+        'frame' as const,
+        'expire' as const,
+        'last' as const,
+        'offline' as const,
+      ),
     },
   ),
   dies: fc.option(fc.nat(12), { freq: 4, nil: undefined }),
@@ -41,7 +47,8 @@ const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 
     const now = Math.max(...devices.map(({ model }) => model.ahead)) + 1000
     for (const { model } of devices) model.ahead = now
     const known = done[page] as Done
-    if (kind === 'visit') known.visited = { time: Math.floor(device.model.visit(urlOf(page), { title: `${page}` })), by: device }
+    if (kind === 'visit')
+      known.visited = { time: Math.floor(device.model.visit(urlOf(page), { title: `${page}` })), by: device }
     else if (kind === 'private') device.model.visit('https://private.example/', { isPrivate: true })
     else if (kind === 'frame') device.model.visit('https://frame.example/', { transition: 'auto_subframe' })
     else if (kind === 'expire') device.model.removeRange(0, device.model.now() - 89.5 * day)
@@ -90,13 +97,18 @@ const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 
       const since = model.pages.get(url)?.visits.filter(({ visitTime }) => Math.floor(visitTime) > removed) ?? []
       if (before.length > 0 && since.length === 0) throw new Error(`${model.flavour} still has ${url}`)
     }
-    const inFirefox = new Set(firefox.model.pages.get(url)?.visits.map(({ visitTime }) => new Date(visitTime).toISOString()))
+    const inFirefox = new Set(
+      firefox.model.pages.get(url)?.visits.map(({ visitTime }) => new Date(visitTime).toISOString()),
+    )
     const lacking = isUncertain ? [] : visits.filter((visit) => !inFirefox.has(visit))
     if (lacking.length > 0) throw new Error(`Firefox lacks visits of ${url}: ${lacking}`)
   }
   t.ok(chrome.pushes.length <= steps.length + 20 && minute > 0)
 })
 
-t.test('Both end with the same pages: what was visited is there, what was removed is not, and nothing counts twice', async () => {
-  await fc.assert(property, { numRuns: depth(12, 500) })
-})
+t.test(
+  'Both end with the same pages: what was visited is there, what was removed is not, and nothing counts twice',
+  async () => {
+    await fc.assert(property, { numRuns: depth(12, 500) })
+  },
+)

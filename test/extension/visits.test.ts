@@ -18,25 +18,29 @@ t.test('An address is stored without what names no page', async (t) => {
   t.notOk(isOfSite('https://mybank.example/', sites))
 })
 
-t.test('A visit arrives on another device with its time, a minute later; Firefox lists it, Chrome writes nothing', async (t) => {
-  const [chrome, firefox, other] = await openHistory('chrome', 'firefox', 'chrome')
-  await settle(chrome, firefox, other)
-  const time = Math.floor(chrome.model.visit(page, { title: 'News' }))
-  t.ok(chrome.isAwake)
-  await chrome.round()
-  await firefox.exchange()
-  await other.exchange()
-  const visits = [new Date(time).toISOString()]
-  const expected = { id: idOf(page), url: page, title: 'News', dateAdded: visits[0], dateVisited: visits[0], visits }
-  for (const device of [firefox, other]) t.match(device.entry(page), { ...expected, visitCount: 1, source: 'history' })
-  t.same(firefox.model.pages.get(page), { title: 'News', visits: [{ transition: 'link', visitTime: time }] })
-  t.equal(other.model.pages.size, 0)
-  await settle(firefox, chrome, other)
-  t.match(firefox.entry(page), { visits, visitCount: 1 }, 'what Firefox was given is not a visit of its own')
-  firefox.model.visit(page, { title: 'News' })
-  await settle(firefox, chrome)
-  t.match(chrome.entry(page), { visitCount: 2, dateAdded: visits[0] })
-})
+t.test(
+  'A visit arrives on another device with its time, a minute later; Firefox lists it, Chrome writes nothing',
+  async (t) => {
+    const [chrome, firefox, other] = await openHistory('chrome', 'firefox', 'chrome')
+    await settle(chrome, firefox, other)
+    const time = Math.floor(chrome.model.visit(page, { title: 'News' }))
+    t.ok(chrome.isAwake)
+    await chrome.round()
+    await firefox.exchange()
+    await other.exchange()
+    const visits = [new Date(time).toISOString()]
+    const expected = { id: idOf(page), url: page, title: 'News', dateAdded: visits[0], dateVisited: visits[0], visits }
+    for (const device of [firefox, other])
+      t.match(device.entry(page), { ...expected, visitCount: 1, source: 'history' })
+    t.same(firefox.model.pages.get(page), { title: 'News', visits: [{ transition: 'link', visitTime: time }] })
+    t.equal(other.model.pages.size, 0)
+    await settle(firefox, chrome, other)
+    t.match(firefox.entry(page), { visits, visitCount: 1 }, 'what Firefox was given is not a visit of its own')
+    firefox.model.visit(page, { title: 'News' })
+    await settle(firefox, chrome)
+    t.match(chrome.entry(page), { visitCount: 2, dateAdded: visits[0] })
+  },
+)
 
 t.test('Only pages that a person went to are stored', async (t) => {
   const [device] = await openHistory('chrome')
@@ -123,7 +127,8 @@ for (const flavour of ['chrome', 'firefox'] as const) {
     const ages = flavour === 'chrome' ? [89.5, 30] : [62, 40, 30]
     await device.visits.change({ keptDays: 365, sites: [] })
     await other.visits.change({ keptDays: 365, sites: [] })
-    for (const age of ages) device.model.visit(`https://a.example/${age}`, { visitTime: device.model.now() - age * day })
+    for (const age of ages)
+      device.model.visit(`https://a.example/${age}`, { visitTime: device.model.now() - age * day })
     await settle(device, other)
     await settle(device, other)
     t.equal(Object.keys(other.entries).length, ages.length)
@@ -141,7 +146,8 @@ for (const flavour of ['chrome', 'firefox'] as const) {
 
 t.test('In Firefox a page of some weeks is its person’s removal while older ones are there', async (t) => {
   const [device] = await openHistory('firefox')
-  for (const age of [40, 30, 1]) device.model.visit(`https://a.example/${age}`, { visitTime: device.model.now() - age * day })
+  for (const age of [40, 30, 1])
+    device.model.visit(`https://a.example/${age}`, { visitTime: device.model.now() - age * day })
   await settle(device)
   device.model.remove('https://a.example/30')
   device.model.remove('https://a.example/1')
@@ -245,32 +251,35 @@ t.test('Everything can be erased, also at the service; the browsers keep their o
   t.same(Object.keys(other.entries), ['https://c.example/'])
 })
 
-t.test('A history from before goes on over many workers, newest first, and what is visited meanwhile does not wait', async (t) => {
-  const [device, other] = await openHistory('firefox', 'firefox')
-  await settle(other)
-  const start = device.model.now()
-  for (let nr = 0; nr < 1300; nr++)
-    device.model.visit(`https://old.example/${nr}`, { visitTime: Math.floor(start - nr * 60 * minute) - minute })
-  await device.round()
-  const first = Object.keys(device.entries).length
-  t.ok(first > 200 && first <= 500, `${first}`)
-  t.ok(device.entry('https://old.example/0'))
-  t.ok(device.visits.status().isCatchingUp)
-  device.model.visit(page)
-  await device.open()
-  await device.round()
-  t.ok(device.entry(page))
-  for (let turn = 0; turn < 8 && device.visits.status().isCatchingUp; turn++) {
+t.test(
+  'A history from before goes on over many workers, newest first, and what is visited meanwhile does not wait',
+  async (t) => {
+    const [device, other] = await openHistory('firefox', 'firefox')
+    await settle(other)
+    const start = device.model.now()
+    for (let nr = 0; nr < 1300; nr++)
+      device.model.visit(`https://old.example/${nr}`, { visitTime: Math.floor(start - nr * 60 * minute) - minute })
     await device.round()
+    const first = Object.keys(device.entries).length
+    t.ok(first > 200 && first <= 500, `${first}`)
+    t.ok(device.entry('https://old.example/0'))
+    t.ok(device.visits.status().isCatchingUp)
+    device.model.visit(page)
     await device.open()
-    await device.exchange()
-  }
-  t.equal(Object.keys(device.entries).length, 1301)
-  t.ok(device.pushes.every((count) => count <= 500))
-  await settle(other)
-  t.equal(other.model.pages.size, 1301, 'the other Firefox lists them')
-  const visits = other.model.pages.get('https://old.example/7')?.visits
-  t.same(visits, device.model.pages.get('https://old.example/7')?.visits)
-  await settle(device, other)
-  for (const { visitCount } of device.sync.history.records().values()) if (visitCount !== 1) t.fail(`${visitCount}`)
-})
+    await device.round()
+    t.ok(device.entry(page))
+    for (let turn = 0; turn < 8 && device.visits.status().isCatchingUp; turn++) {
+      await device.round()
+      await device.open()
+      await device.exchange()
+    }
+    t.equal(Object.keys(device.entries).length, 1301)
+    t.ok(device.pushes.every((count) => count <= 500))
+    await settle(other)
+    t.equal(other.model.pages.size, 1301, 'the other Firefox lists them')
+    const visits = other.model.pages.get('https://old.example/7')?.visits
+    t.same(visits, device.model.pages.get('https://old.example/7')?.visits)
+    await settle(device, other)
+    for (const { visitCount } of device.sync.history.records().values()) if (visitCount !== 1) t.fail(`${visitCount}`)
+  },
+)

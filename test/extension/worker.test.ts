@@ -11,6 +11,7 @@ import { startService, type TestConnection } from '../../src/service/testing.ts'
 import { until } from '../support/until.ts'
 import { BrowserModel } from './browser-model.ts'
 import { masterKey } from './device.ts'
+import { HistoryModel } from './history-model.ts'
 import { i18nOf } from './texts.ts'
 
 // The popup's words, which this process shows.
@@ -22,11 +23,15 @@ const code = outputFiles[0]?.text ?? ''
 const service = await startService()
 t.teardown(() => service.close())
 
+type Typed = (words: string, suggest: (found: { content: string }[]) => void) => void
+
 /** The example's worker in a browser that exists in memory, set up by its user. */
 class Installed {
   readonly connection: TestConnection
   readonly model = new BrowserModel('chrome')
-  readonly #listeners = new Map<string, (...values: never[]) => void>()
+  readonly #listeners = new Map<string, ((...values: never[]) => void)[]>()
+  /** Its person has allowed the extension to read it. */
+  history: HistoryModel | undefined
   isAllowed = true
   /** In the service's place. */
   refuse: (request: Request) => Response | undefined = () => undefined
@@ -38,24 +43,44 @@ class Installed {
 
   /** The browser starts the worker. */
   run(): void {
-    const listenTo = (name: string) => ({ addListener: (listener: () => void) => this.#listeners.set(name, listener) })
+    const listenTo = (name: string) => ({
+      addListener: (listener: () => void) => {
+        this.#listeners.set(name, [...(this.#listeners.get(name) ?? []), listener])
+      },
+    })
     const { baseUrl, userId } = this.connection
     let settings: Settings = { baseUrl, deviceId: 'device', userId }
     const session = {}
     const chrome = {
       bookmarks: this.model.api(),
       cookies: { onChanged: listenTo('cookie'), get: async () => null },
-      alarms: { create() {}, onAlarm: listenTo('alarm') },
+      alarms: { create() {}, get: async () => undefined, onAlarm: listenTo('alarm') },
       action: { setBadgeText: async ({ text }: { text: string }) => (this.badge = text), setBadgeBackgroundColor() {} },
       permissions: {
-        contains: async () => this.isAllowed,
+        contains: async ({ origins }: { origins?: string[] }) =>
+          origins ? this.isAllowed : this.history !== undefined,
         onAdded: listenTo('allowed'),
         onRemoved: listenTo('forbidden'),
       },
       i18n: i18nOf('en'),
+      history: this.history?.api(),
+      omnibox: {
+        setDefaultSuggestion() {},
+        ...{
+          onInputStarted: listenTo('started'),
+          onInputChanged: listenTo('typed'),
+          onInputEntered: listenTo('entered'),
+        },
+      },
       runtime: {
+        getURL: (path: string) => `chrome-extension://id/${path}`,
         getPlatformInfo: async () => ({}),
-        ...{ onStartup: listenTo('startup'), onInstalled: listenTo('installed'), onMessage: listenTo('message') },
+        ...{
+          onStartup: listenTo('startup'),
+          onSuspend: listenTo('suspend'),
+          onInstalled: listenTo('installed'),
+          onMessage: listenTo('message'),
+        },
       },
       storage: {
         session: { get: async () => session, set: async (values: object) => void Object.assign(session, values) },
@@ -78,16 +103,24 @@ class Installed {
   }
 
   happens(event: 'alarm' | 'allowed' | 'forbidden'): void {
-    this.#listeners.get(event)?.()
+    for (const listener of this.#listeners.get(event) ?? []) listener()
+  }
+
+  /** Types after the keyword in the address bar. Returns the addresses that are offered. */
+  async type(words: string): Promise<string[]> {
+    return new Promise((resolve) => {
+      const suggest = (found: { content: string }[]) => resolve(found.map(({ content }) => content))
+      for (const listener of this.#listeners.get('typed') ?? []) (listener as Typed)(words, suggest)
+    })
   }
 
   async ask(question: Question): Promise<Answer> {
-    const listener = this.#listeners.get('message') as unknown as (
+    const [listener] = this.#listeners.get('message') as unknown as ((
       question: Question,
       sender: object,
       respond: (answer: Answer) => void,
-    ) => void
-    return new Promise((resolve) => listener(question, {}, resolve))
+    ) => void)[]
+    return new Promise((resolve) => listener?.(question, {}, resolve))
   }
 
   /** Until the popup, which asks each second, has this headline. */
@@ -301,3 +334,48 @@ t.test('A permission that was taken away is told as such; given back, everything
   await until(() => installed.badge === '')
   await installed.shows('In step')
 })
+
+t.test(
+  'The browsing history is off until it is turned on, found in the address bar, and erased when its person says so',
+  async (t) => {
+    const installed = await install(t)
+    const history = new HistoryModel('chrome')
+    installed.history = history
+    const page = 'https://visited.example/'
+    // A minute ago.
+    history.visit(page, { title: 'Visited & found', visitTime: Date.now() - 60_000 })
+    installed.model.create({ parentId: '1', title: 'Marked', url: 'https://marked.example/' })
+    installed.run()
+    await installed.shows('In step')
+    installed.happens('alarm')
+    t.same([(await installed.ask({ ask: 'visits' })).visits, await installed.type('visited')], [undefined, []])
+    t.same(await installed.type('marked'), ['https://marked.example/'])
+    const { visits } = await installed.ask({ ask: 'visits', act: { do: 'turn-on' } })
+    t.match(visits, { keptDays: 90, count: 0, isCleared: false })
+    await until(async () => {
+      installed.happens('alarm')
+      return (await installed.ask({ ask: 'visits' })).visits?.count === 1
+    })
+    t.same(await installed.type('found visited'), [page])
+    const found = await installed.ask({ ask: 'visits', act: { do: 'find', words: 'FOUND' } })
+    t.match(found.visits?.pages, [{ url: page, title: 'Visited & found' }])
+    const { visits: paused } = await installed.ask({ ask: 'visits', act: { do: 'pause', forHours: 1 } })
+    t.type(paused?.pausedUntil, 'number')
+    history.clear()
+    await until(async () => (await installed.ask({ ask: 'held' })).visits?.isCleared === true)
+    await installed.ask({ ask: 'visits', act: { do: 'answer-cleared', everywhere: false } })
+    t.match((await installed.ask({ ask: 'visits' })).visits, { count: 1, isCleared: false })
+    t.same(
+      await installed.ask({ ask: 'visits', act: { do: 'turn-off', erases: true } }).then(({ visits }) => visits),
+      undefined,
+    )
+    t.same(await installed.type('visited'), [])
+    const elsewhere = createSync({
+      ...installed.connection,
+      client: createClient({ ...installed.connection, deviceId: 'elsewhere' }),
+      ...{ keys: deriveKeys(masterKey), deviceId: 'elsewhere', store: memoryStore(), types: ['history'] as const },
+    })
+    await elsewhere.syncNow()
+    t.equal(elsewhere.history.records().size, 0)
+  },
+)

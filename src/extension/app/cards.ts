@@ -53,6 +53,15 @@ export function copiesCards(copies: readonly Copy[], show: (answer: Answer) => v
   return [card(content, ids, { [text('makeThemOne')]: decide(true), [text('keepBoth')]: decide(false) })]
 }
 
+/** Asks whether the other devices lose their history, too, if the whole of this browser's was removed. */
+export function clearedCards({ visits }: Answer, show: (answer: Answer) => void): HTMLElement[] {
+  if (!visits?.isCleared) return []
+  const decide = (everywhere: boolean) => async () =>
+    show(await ask({ ask: 'visits', act: { do: 'answer-cleared', everywhere } }))
+  const choices = { [text('deleteEverywhere')]: decide(true), [text('visitsKeepElsewhere')]: decide(false) }
+  return [card([made('p', {}, text('visitsCleared'))], 'visits', choices)]
+}
+
 /** Offers to copy what is in the account that the browser's user is signed in to, once this device is in step. */
 export async function accountCards({ sync, browser, roots }: WorkerState): Promise<HTMLElement[]> {
   if (browser?.state !== 'in-step' || sync?.waiting) return []

@@ -15,6 +15,7 @@ import {
   returnPermission,
 } from './settings.ts'
 import { text } from './text.ts'
+import { openVisitsSettings } from './visits.ts'
 
 /** The browser reads the file of a backup meanwhile. */
 const keptMs = 60_000
@@ -27,6 +28,7 @@ act('save-backup', 'click', saveBackup)
 act('sign-out', 'click', () => signOut(false))
 act('discard', 'click', () => signOut(true))
 await show()
+await attempt(openVisitsSettings)
 
 async function show(): Promise<void> {
   const { baseUrl, deviceId = '' } = await readSettings()
@@ -40,7 +42,7 @@ async function show(): Promise<void> {
   element('kept').hidden = !isReady
   element('way-out').hidden = !isReady && state?.fault?.kind !== 'newer'
   // Only a sync that runs can change these.
-  for (const id of ['device', 'left-out']) element(id).hidden = !isReady || state.isPaused
+  for (const id of ['device', 'left-out', 'visits-settings']) element(id).hidden = !isReady || state.isPaused
   element('paused').hidden = !state?.isPaused
   element<HTMLInputElement>('name').value = nameOf(deviceId)
   element('server-page').setAttribute('href', baseUrl ?? '')
@@ -120,6 +122,7 @@ async function signOut(discardUnsent: boolean): Promise<void> {
     throw error
   }
   if (baseUrl) await returnPermission(baseUrl)
+  await platform.permissions.remove({ permissions: ['history'] })
   await show()
 }
 

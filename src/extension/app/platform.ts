@@ -1,13 +1,18 @@
 import type { Role } from '../../client/bookmark-file/marks.ts'
 import type { SyncExplanation, SyncStatus } from '../../client/index.ts'
 import type { BookmarksApi, BrowserSyncStatus, CookiesApi, Copy, Refused, SessionStorageApi } from '../index.ts'
+import type { FoundPage } from '../visits/find.ts'
+import type { HistoryApi } from '../visits/history-api.ts'
+import type { VisitSettings } from '../visits/visit-store.ts'
+import type { VisitsStatus } from '../visits/visits.ts'
 
 /** The browser as the extension's worker and pages see it, and the messages between them. As much of `chrome` as the extension uses. Firefox has it under the same name. */
 export interface Platform {
   bookmarks: BookmarksApi
   cookies: CookiesApi
   alarms: {
-    create(name: string, info: { periodInMinutes: number }): void
+    create(name: string, info: { periodInMinutes: number } | { delayInMinutes: number }): void
+    get(name: string): Promise<unknown>
     onAlarm: { addListener(listener: () => void): void }
   }
   action: {
@@ -15,9 +20,9 @@ export interface Platform {
     setBadgeBackgroundColor(badge: { color: string }): Promise<void>
   }
   permissions: {
-    request(asked: { origins: string[] }): Promise<boolean>
-    contains(asked: { origins: string[] }): Promise<boolean>
-    remove(given: { origins: string[] }): Promise<boolean>
+    request(asked: AskedPermissions): Promise<boolean>
+    contains(asked: AskedPermissions): Promise<boolean>
+    remove(given: AskedPermissions): Promise<boolean>
     onAdded: { addListener(listener: () => void): void }
     onRemoved: { addListener(listener: () => void): void }
   }
@@ -28,6 +33,7 @@ export interface Platform {
     openOptionsPage(): void
     sendMessage(question: Question): Promise<Answer>
     onStartup: { addListener(listener: () => void): void }
+    onSuspend: { addListener(listener: () => void): void }
     onInstalled: { addListener(listener: (details: { reason: string }) => void): void }
     onMessage: {
       addListener(listener: (question: Question, sender: object, respond: (answer: Answer) => void) => boolean): void
@@ -41,10 +47,35 @@ export interface Platform {
       clear(): Promise<void>
     }
   }
+  /** Undefined until the person has turned the browsing history on. */
+  history?: HistoryApi
+  /** Undefined in Firefox for Android. */
+  omnibox?: {
+    setDefaultSuggestion(suggestion: { description: string }): void
+    onInputStarted: { addListener(listener: () => void): void }
+    onInputChanged: {
+      addListener(listener: (typed: string, suggest: (suggestions: Suggestion[]) => void) => void): void
+    }
+    onInputEntered: { addListener(listener: (typed: string, where: string) => void): void }
+  }
   tabs: {
-    create(tab: { url: string }): Promise<{ id?: number }>
+    create(tab: { url: string; active?: boolean }): Promise<{ id?: number }>
+    update(changes: { url: string }): Promise<unknown>
     remove(id: number): Promise<void>
   }
+}
+
+interface AskedPermissions {
+  origins?: string[]
+  permissions?: string[]
+  /** Firefox only. */
+  data_collection?: string[]
+}
+
+/** A line that the address bar offers. */
+interface Suggestion {
+  content: string
+  description: string
 }
 
 declare const chrome: Platform
@@ -60,6 +91,21 @@ export type Question =
   | { ask: 'resolve'; conflict: ShownConflict; choice: 'mine' | 'theirs' }
   | { ask: 'leave-out' | 'take-in'; browserId: string }
   | { ask: 'sign-out'; discardUnsent: boolean }
+  | { ask: 'visits'; act?: VisitAct }
+
+/** An act of the person on the browsing history. */
+export type VisitAct =
+  | { do: 'turn-on' | 'resume' }
+  | { do: 'turn-off'; erases: boolean }
+  | { do: 'pause'; forHours?: number }
+  | ({ do: 'change' } & VisitSettings)
+  | { do: 'answer-cleared'; everywhere: boolean }
+  | { do: 'find'; words: string }
+
+/** The browsing history, with the pages that were asked for. */
+export interface ShownVisits extends VisitsStatus {
+  pages?: FoundPage[]
+}
 
 /** A conflict, as far as a page shows it. */
 interface ShownConflict {
@@ -115,5 +161,7 @@ export interface Answer {
   explained?: Explained
   held?: Held
   copies?: Copy[]
+  /** Undefined while it is off. */
+  visits?: ShownVisits | undefined
   error?: { name: string; message: string }
 }

@@ -1,6 +1,6 @@
 /** The popup: how things are, and what needs the user. */
 
-import { accountCards, allOf, card, copiesCards, showCards } from './cards.ts'
+import { accountCards, allOf, card, clearedCards, copiesCards, showCards } from './cards.ts'
 import {
   describe,
   describeDeletes,
@@ -30,6 +30,14 @@ act('copy', 'click', async () => {
   await navigator.clipboard.writeText(element<HTMLTextAreaElement>('explained').value)
   element('copy').textContent = text('copied')
 })
+// Loaded when it is looked at, so the popup opens as fast as without it.
+element('visits').addEventListener(
+  'toggle',
+  () => attempt(async () => (await import('./visits.ts')).openVisitsList()),
+  {
+    once: true,
+  },
+)
 act('pause', 'click', async () => show(await ask({ ask: isPaused ? 'resume' : 'pause' })))
 
 for (;;) {
@@ -37,8 +45,8 @@ for (;;) {
   await new Promise((resolve) => setTimeout(resolve, 1000))
 }
 
-async function show({ state, held = { browser: [], devices: [] }, copies = [] }: Answer): Promise<void> {
-  const next = JSON.stringify([state, held, copies])
+async function show({ state, held = { browser: [], devices: [] }, copies = [], visits }: Answer): Promise<void> {
+  const next = JSON.stringify([state, held, copies, visits])
   if (!state || shown === next) return
   shown = next
   const { setup, sync } = state
@@ -60,8 +68,10 @@ async function show({ state, held = { browser: [], devices: [] }, copies = [] }:
     ...(sync?.waiting && { [text('waiting')]: sync.waiting.toLocaleString() }),
   }
   element('figures').replaceChildren(...pairs(figures))
+  element('visits').hidden = !visits
   const inAccount = await accountCards(state)
-  if (shown === next) showCards([...copiesCards(copies, show), ...wishesOf(state, held), ...inAccount])
+  if (shown === next)
+    showCards([...copiesCards(copies, show), ...clearedCards({ visits }, show), ...wishesOf(state, held), ...inAccount])
 }
 
 async function explain(): Promise<void> {

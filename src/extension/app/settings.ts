@@ -7,9 +7,11 @@ export interface Settings {
   deviceId?: string
   userId?: string
   isPaused?: boolean
+  /** True if the browsing history is on. */
+  visits?: boolean
 }
 
-const names = ['baseUrl', 'deviceId', 'userId', 'isPaused']
+const names = ['baseUrl', 'deviceId', 'userId', 'isPaused', 'visits']
 
 /** Opens the page on which the server's address is changed. */
 export async function changeAddress(): Promise<void> {

@@ -25,9 +25,19 @@ import {
   wakefulSocket,
   watchBookmarks,
 } from '../index.ts'
+import { PageFinder } from '../visits/find.ts'
 import { type Answer, type Explained, type Fault, platform, type Question, type WorkerState } from './platform.ts'
 import { changeSettings, openOwnClient, originsOf, readSettings, type Settings } from './settings.ts'
 import { text } from './text.ts'
+import {
+  answerAddressBar,
+  answerVisits,
+  followsHistory,
+  forgetVisits,
+  openVisits,
+  type VisitsDevice,
+  watchVisits,
+} from './worker-visits.ts'
 
 /** How often the worker is started if it has no socket that keeps it awake. */
 const wakeMinutes = 5
@@ -37,10 +47,15 @@ const watch = watchBookmarks(platform.bookmarks)
 let fault: unknown
 let opened = open()
 
+const watchAgain = watchVisits(() => opened)
+answerAddressBar(() => opened)
 platform.alarms.create('wake', { periodInMinutes: wakeMinutes })
 platform.alarms.onAlarm.addListener(() => void withDevice(syncUnlessOnline).catch(() => {}))
 // It does nothing, but the browser starts the worker for it, not only for the first alarm or change.
-platform.permissions.onAdded.addListener(() => void reopen())
+platform.permissions.onAdded.addListener(() => {
+  watchAgain()
+  void reopen()
+})
 platform.permissions.onRemoved.addListener(() => void opened.then(readState).then(showBadge))
 platform.runtime.onStartup.addListener(() => {})
 platform.runtime.onInstalled.addListener(({ reason }) => {
@@ -146,6 +161,7 @@ async function answer(question: Question): Promise<Answer> {
   return {
     state,
     ...(question.ask === 'held' && { held, copies: device?.browserSync.copies() ?? [] }),
+    ...(['held', 'visits'].includes(question.ask) && { visits: await answerVisits(device, question, reopen) }),
     ...(question.ask === 'explain' && { explained: await explain(device, state) }),
   }
 }
@@ -235,9 +251,7 @@ function toFault(error: unknown): Fault {
 }
 
 /** This browser as one of the user's devices. */
-interface Device {
-  userId: string
-  sync: ExtensionSync
+interface Device extends VisitsDevice {
   browserSync: BrowserSync
 }
 
@@ -250,12 +264,16 @@ async function openDevice(settings: Settings, watch: BookmarkWatch): Promise<Dev
   const client = openOwnClient(settings)
   const keys = deriveKeys(masterKey)
   const webSocket = wakefulSocket(platform.runtime)
-  const sync = createSync({ client, keys, userId, deviceId, store: indexedDbStore(userId), webSocket })
+  const hasVisits = await followsHistory(settings)
+  const types = hasVisits ? (['bookmark', 'history'] as const) : undefined
+  const sync = createSync({ client, keys, userId, deviceId, store: indexedDbStore(userId), webSocket, types })
   const store = indexedDbAgreedStore(userId)
   const { bookmarks, storage } = platform
   return {
     userId,
     sync,
+    visits: hasVisits ? openVisits(sync, keys, userId) : undefined,
+    finder: new PageFinder(sync),
     browserSync: createBrowserSync({
       sync,
       deriveId: (likeness) => deriveId(keys, likeness),
@@ -268,14 +286,16 @@ async function openDevice(settings: Settings, watch: BookmarkWatch): Promise<Dev
 }
 
 /** Begins with what an earlier worker has left behind. */
-async function startDevice({ sync, browserSync }: Device, { baseUrl = '' }: Settings): Promise<void> {
+async function startDevice({ sync, browserSync, visits }: Device, { baseUrl = '' }: Settings): Promise<void> {
   await browserSync.start()
   await shareSessionWithSockets(platform.cookies, baseUrl).catch(() => {})
+  await visits?.start()
   await sync.start()
 }
 
 async function stopDevice(device: Device | undefined): Promise<void> {
   await device?.browserSync.stop()
+  await device?.visits?.stop()
   await device?.sync.stop()
 }
 
@@ -285,9 +305,10 @@ async function stopDevice(device: Device | undefined): Promise<void> {
  * @returns whether the session was ended, too: without a network it is not
  * @throws UnsentChangesError nothing was deleted, and the device has only stopped
  */
-async function forgetDevice({ userId, sync, browserSync }: Device, discardUnsent: boolean): Promise<boolean> {
+async function forgetDevice({ userId, sync, browserSync, visits }: Device, discardUnsent: boolean): Promise<boolean> {
   // Before the sync is emptied, which would look as if all had been deleted.
   await browserSync.stop()
+  await visits?.stop()
   let isEnded = true
   try {
     await sync.signOut({ discardUnsent })
@@ -297,6 +318,7 @@ async function forgetDevice({ userId, sync, browserSync }: Device, discardUnsent
     if (!(isEnded || error instanceof OfflineError || error instanceof ApiError)) throw error
   }
   await indexedDbAgreedStore(userId).wipe()
+  await forgetVisits(userId)
   return isEnded
 }
 

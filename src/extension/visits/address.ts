@@ -15,7 +15,7 @@ export function storedAddress(url: string | undefined): string | undefined {
 
 /** True if the address belongs to one of these sites, or to a site below one. */
 export function isOfSite(url: string, sites: readonly string[]): boolean {
-  const { hostname } = new URL(url)
+  const hostname = URL.canParse(url) ? new URL(url).hostname : ''
   return sites.some((site) => hostname === site || hostname.endsWith(`.${site}`))
 }
 

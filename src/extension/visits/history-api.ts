@@ -15,7 +15,7 @@ export interface PageVisit {
   isLocal?: boolean | undefined
 }
 
-/** What was removed: pages without any visit left, or everything. */
+/** Removed pages, which have no visit left, or everything. */
 export interface RemovedPages {
   allHistory: boolean
   urls?: string[] | undefined

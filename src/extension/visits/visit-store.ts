@@ -7,6 +7,8 @@ export interface VisitedPage {
   url: string
   /** Its last visit in this browser (Unix ms). */
   lastVisit: number
+  /** True if it was visited under addresses with fragments, too. */
+  hasParts?: true | undefined
 }
 
 /** A part of time, from and before (Unix ms); the last one has no end yet. */

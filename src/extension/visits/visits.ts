@@ -187,8 +187,10 @@ class StoredVisits implements Visits {
       await this.#dropRefused(now)
       // The service is slower than the browser.
       if (waiting >= mostAtOnce) return wake()
-      if (!(await this.#deleteOld(now))) await this.#storeNew(now, isLast)
-      if (this.status().isCatchingUp || this.#incoming.size > 0) wake()
+      // One push for each.
+      if (await this.#deleteOld(now)) return wake()
+      await this.#storeNew(now, isLast)
+      if (this.status().isCatchingUp) wake()
     })
   }
 
@@ -242,7 +244,7 @@ class StoredVisits implements Visits {
       const { sync, wake } = this.#options
       const before = new Date(clearedAt).toISOString()
       const entries = everywhere ? [...sync.history.records().values()] : []
-      // What was visited since is not what was removed.
+      // A page that was visited since was not removed.
       const meant = entries.filter(({ url, dateVisited = '' }) => url && dateVisited <= before)
       await this.#save({
         clearedAt: undefined,
@@ -313,7 +315,7 @@ class StoredVisits implements Visits {
     const { keptDays, deletedAt } = this.#state
     if (Math.abs(now - deletedAt) < hourMs) return false
     const { sync } = this.#options
-    // By the service's clock: this device's may be wrong, and everything would be old.
+    // The service's clock counts: this device's may be wrong, and everything would be old.
     const { lastSync } = sync.status()
     const [before, removedBefore] = [keptDays * dayMs, removalKeptMs].map((ms) => new Date(lastSync - ms).toISOString())
     const entries = [...sync.history.records().values()]
@@ -387,7 +389,11 @@ class StoredVisits implements Visits {
   }
 
   /** Reads the end of a span, as much as there is room for. Returns the time from which on it has read. */
-  async #readSpan({ from, to }: { from: number; to: number }, room: number, found: Map<string, PlaintextBookmark>): Promise<number> {
+  async #readSpan(
+    { from, to }: { from: number; to: number },
+    room: number,
+    found: Map<string, PlaintextBookmark>,
+  ): Promise<number> {
     const { history } = this.#options
     let start = from
     let pages = await history.search({ text: '', startTime: start, endTime: to, maxResults: room + 1 })
@@ -404,7 +410,7 @@ class StoredVisits implements Visits {
         .filter((time) => time >= start && time < to)
       const id = this.#options.idOf(address)
       const entry = this.#withVisits(id, address, title, times, found.get(id))
-      if (times.length > 0) this.#remember(id, address, Math.max(...times))
+      if (times.length > 0) this.#remember(id, address, Math.max(...times), url !== address)
       if (entry) found.set(id, entry)
     }
     return start
@@ -440,9 +446,12 @@ class StoredVisits implements Visits {
     }
   }
 
-  #remember(id: string, url: string, lastVisit: number): void {
+  #remember(id: string, url: string, lastVisit: number, isPart = false): void {
     const before = this.#pages.get(id)
-    if (!before || before.lastVisit < lastVisit) this.#setPage(id, { id, url, lastVisit })
+    const hasParts = isPart || before?.hasParts ? true : undefined
+    if (before && before.lastVisit >= lastVisit && before.hasParts === hasParts) return
+    const last = Math.max(lastVisit, before?.lastVisit ?? 0)
+    this.#setPage(id, { id, url, lastVisit: last, ...(hasParts && { hasParts }) })
   }
 
   /**
@@ -460,7 +469,7 @@ class StoredVisits implements Visits {
       const page = this.#pages.get(id)
       if (url === undefined) return page ? id : []
       const last = Math.max(page?.lastVisit ?? 0, this.#writtenFrom)
-      return isWriting && new Date(last).toISOString() < dateVisited ? id : []
+      return isWriting && Date.parse(dateVisited) > last ? id : []
     })
   }
 
@@ -479,9 +488,11 @@ class StoredVisits implements Visits {
       this.#incoming.delete(id)
       const entry = history.get(id)
       if (entry && entry.url === undefined) await this.#follow(entry)
-      else if (entry?.url && this.#isWriting && this.#state.removed[id] === undefined) await this.#write(entry, entry.url)
+      else if (entry?.url && this.#isWriting && this.#state.removed[id] === undefined)
+        await this.#write(entry, entry.url)
     }
     if (ids.length > 0) await this.#save({})
+    if (this.#incoming.size > 0) this.#options.wake()
   }
 
   /** Removes from this browser what a person has removed elsewhere, unless it was visited since. */
@@ -495,17 +506,28 @@ class StoredVisits implements Visits {
     // This device had stored a visit when it did not know of the removal yet.
     if (again) return this.#put([again])
     this.#setPage(entry.id, null)
-    const named = await history.search({ text: '', startTime: 0, endTime: removedAt, maxResults: mostEntries })
-    for (const { url } of named) {
-      if (!url || storedAddress(url) !== page.url) continue
+    for (const url of await this.#addressesOf(page)) {
       const visits = await history.getVisits({ url })
-      if (visits.every(({ visitTime = 0 }) => visitTime <= removedAt)) await history.deleteUrl({ url })
+      const isBefore = visits.every(({ visitTime = 0 }) => visitTime <= removedAt)
+      if (visits.length > 0 && isBefore) await history.deleteUrl({ url })
     }
+  }
+
+  /** The browser lists an address with each fragment by itself. */
+  async #addressesOf({ url, hasParts }: Pick<VisitedPage, 'url' | 'hasParts'>): Promise<string[]> {
+    if (!hasParts) return [url]
+    const { history, clock } = this.#options
+    const query = { text: url, startTime: 0, endTime: clock.now(), maxResults: mostAtOnce }
+    const named = (await history.search(query)).map(({ url = '' }) => url)
+    return [...new Set([url, ...named.filter((one) => storedAddress(one) === url)])]
   }
 
   async #write({ id, title, visits = [] }: PlaintextBookmark, url: string): Promise<void> {
     const { history, clock } = this.#options
-    const there = new Set((await history.getVisits({ url })).map(({ visitTime = 0 }) => Math.floor(visitTime)))
+    const there = new Set<number>()
+    for (const part of await this.#addressesOf({ url, hasParts: this.#pages.get(id)?.hasParts })) {
+      for (const { visitTime = 0 } of await history.getVisits({ url: part })) there.add(Math.floor(visitTime))
+    }
     for (const time of visits.map((visit) => Date.parse(visit))) {
       if (!(time > this.#writtenFrom && time <= clock.now())) continue
       this.#remember(id, url, time)
@@ -521,7 +543,7 @@ function withoutContent(id: string, time: number): PlaintextBookmark {
 
 /** When the page of the entry was removed; undefined if it was not. */
 function removalOf(entry: Readonly<PlaintextBookmark> | undefined): number | undefined {
-  return entry && entry.url === undefined ? Date.parse(entry.dateModified ?? '') : undefined
+  return entry && entry.url === undefined ? Date.parse(entry.dateModified ?? '') || 0 : undefined
 }
 
 function byLastVisit(entries: readonly PlaintextBookmark[]): PlaintextBookmark[] {

@@ -52,8 +52,12 @@ export class Installed {
     this.#copy = copy
   }
 
-  /** Nobody can click on the browser's question for the permission, so this copy has it; and its worker can die. */
-  static async start(t: Test): Promise<Installed> {
+  /**
+   * Nobody can click on the browser's question for the permission, so this copy has it; and its worker can die.
+   *
+   * @param allowed optional permissions that it has, too
+   */
+  static async start(t: Test, allowed: readonly string[] = []): Promise<Installed> {
     const copy = join(await folder(t), 'extension')
     await cp(built, copy, { recursive: true })
     await build({ entryPoints: [death], outfile: join(copy, 'death.js'), format: 'esm', logLevel: 'warning' })
@@ -61,6 +65,7 @@ export class Installed {
     const manifest = JSON.parse(await readFile(join(copy, 'manifest.json'), 'utf8'))
     const own = {
       host_permissions: ['http://127.0.0.1/*'],
+      permissions: [...manifest.permissions, ...allowed],
       background: { service_worker: 'mortal.js', type: 'module' },
     }
     await writeFile(join(copy, 'manifest.json'), JSON.stringify({ ...manifest, ...own }))

@@ -138,6 +138,12 @@ export class Installed {
     await tab.close()
   }
 
+  async visitInTab(url: string): Promise<void> {
+    const tab = await newPage(this.#browser)
+    await visit(tab, url)
+    await tab.close()
+  }
+
   /** Presses a button of the popup. */
   press(name: string): Promise<void> {
     return this.inTab('popup', async (popup) => {

@@ -1,0 +1,150 @@
+/** The worker's part of the browsing history and of the address bar: what it listens to, and its answers to the pages. */
+import { historyId } from '../../client/crypto/derived-id.ts'
+import type { Keys } from '../../client/index.ts'
+import { systemClock } from '../../client/timing/clock.ts'
+import type { ExtensionSync } from '../index.ts'
+import type { PageFinder } from '../visits/find.ts'
+import { indexedDbVisitStore } from '../visits/visit-store.ts'
+import { createVisits, type Visits } from '../visits/visits.ts'
+import { platform, type Question, type ShownVisits, type VisitAct } from './platform.ts'
+import { changeSettings, type Settings } from './settings.ts'
+import { text } from './text.ts'
+
+/** The part of the device that shows and stores visited pages. */
+export interface VisitsDevice {
+  userId: string
+  sync: ExtensionSync
+  /** Undefined while the browsing history is off. */
+  visits: Visits | undefined
+  finder: PageFinder
+}
+
+const alarm = 'visits'
+const hourMs = 3_600_000
+const mostShown = 200
+/** Chrome shows no more. */
+const mostSuggested = 8
+
+/** True if the person has turned it on, and the browser still allows it. */
+export async function followsHistory({ visits = false }: Settings): Promise<boolean> {
+  return visits && (await platform.permissions.contains({ permissions: ['history'] }))
+}
+
+export function openVisits(sync: ExtensionSync, keys: Keys, userId: string): Visits | undefined {
+  const { history } = platform
+  if (!history) return undefined
+  const idOf = (url: string) => historyId(keys, url)
+  return createVisits({ sync, history, idOf, store: indexedDbVisitStore(userId), clock: systemClock, wake })
+}
+
+/** Deletes from this device what it knows of its browser's history. */
+export async function forgetVisits(userId: string): Promise<void> {
+  await indexedDbVisitStore(userId).wipe()
+}
+
+/** A worker that is stopped meanwhile is started for it. */
+function wake(): void {
+  void platform.alarms.get(alarm).then((there) => {
+    if (!there) platform.alarms.create(alarm, { delayInMinutes: 1 })
+  })
+}
+
+/** Has the browser start the worker for each visit. Call it when the worker starts, and once the permission is there. */
+export function watchVisits(current: () => Promise<VisitsDevice | undefined>): () => void {
+  const withVisits = (work: (visits: Visits) => unknown) =>
+    void current()
+      .then((device) => device?.visits && work(device.visits))
+      .catch(() => {})
+  let isWatching = false
+  const watch = () => {
+    const { history } = platform
+    if (isWatching || !history) return
+    isWatching = true
+    history.onVisited.addListener((page) => withVisits((visits) => visits.visited(page)))
+    history.onVisitRemoved.addListener((news) => withVisits((visits) => visits.removed(news)))
+  }
+  watch()
+  // Also at the alarm of a device that is not online, to catch up.
+  platform.alarms.onAlarm.addListener(() => withVisits((visits) => visits.round()))
+  // The rest waits in the browser's history for the next start.
+  platform.runtime.onSuspend.addListener(() => withVisits((visits) => visits.round(true)))
+  return watch
+}
+
+/** Answers the browsing history's page. @param reopen opens the device again */
+export async function answerVisits(
+  device: VisitsDevice | undefined,
+  question: Question,
+  reopen: () => Promise<VisitsDevice | undefined>,
+): Promise<ShownVisits | undefined> {
+  const act = question.ask === 'visits' ? question.act : undefined
+  const after = act ? await doVisits(device, act, reopen) : device
+  if (!after?.visits) return undefined
+  const words = act?.do === 'find' ? act.words : undefined
+  const pages = words === undefined ? undefined : await after.finder.findVisited(words, mostShown)
+  return { ...after.visits.status(), ...(pages && { pages }) }
+}
+
+async function doVisits(
+  device: VisitsDevice | undefined,
+  act: VisitAct,
+  reopen: () => Promise<VisitsDevice | undefined>,
+): Promise<VisitsDevice | undefined> {
+  const visits = device?.visits
+  switch (act.do) {
+    case 'turn-on':
+      await changeSettings({ visits: true })
+      return reopen()
+    case 'turn-off':
+      if (act.erases && visits) {
+        await visits.erase()
+        await device.sync.syncNow()
+      }
+      await changeSettings({ visits: false })
+      await reopen()
+      if (device) await forgetVisits(device.userId)
+      return undefined
+    case 'pause':
+      await visits?.pause(act.forHours === undefined ? undefined : Date.now() + act.forHours * hourMs)
+      return device
+    case 'resume':
+      await visits?.resume()
+      return device
+    case 'change':
+      await visits?.change(act)
+      return device
+    case 'answer-cleared':
+      await visits?.answerCleared(act.everywhere)
+      return device
+    default:
+      return device
+  }
+}
+
+/** Offers bookmarks, tabs of groups and visited pages in the address bar, after the extension's keyword. */
+export function answerAddressBar(current: () => Promise<VisitsDevice | undefined>): void {
+  const { omnibox, tabs, runtime } = platform
+  // On Firefox for Android there is none.
+  if (!omnibox) return
+  const find = async (words: string, limit: number) => (await current())?.finder.find(words, limit) ?? []
+  // In Chrome, a description is XML.
+  const isXml = !runtime.getURL('').startsWith('moz-')
+  const escaped = (line: string) => (isXml ? line.replace(/[<>&'"]/g, (sign) => `&#${sign.charCodeAt(0)};`) : line)
+  omnibox.setDefaultSuggestion({ description: text('omniboxHint') })
+  omnibox.onInputStarted.addListener(() => void find('', 1).catch(() => {}))
+  omnibox.onInputChanged.addListener((words, suggest) => {
+    const toSuggestion = ({ url, title }: { url: string; title: string }) => {
+      return { content: url, description: escaped(title ? `${title} · ${url}` : url) }
+    }
+    find(words, mostSuggested).then(
+      (pages) => suggest(pages.map(toSuggestion)),
+      () => {},
+    )
+  })
+  omnibox.onInputEntered.addListener(async (typed, where) => {
+    const url = /^https?:\/\//i.test(typed) ? typed : (await find(typed, 1))[0]?.url
+    if (!url) return
+    if (where === 'currentTab') await tabs.update({ url })
+    else await tabs.create({ url, active: where === 'newForegroundTab' })
+  })
+}

@@ -1,0 +1,118 @@
+/** With --deep: the browsing history in a Chromium and a Firefox of one person, with the real minute between two pushes. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { buildForTests } from '../../scripts/test/build.ts'
+import type { Answer, Platform, Question } from '../../src/extension/app/platform.ts'
+import { isDeep } from '../support/depth.ts'
+import { folder, startService } from '../support/service.ts'
+import { Installed as Chromium } from './extension/installed.ts'
+import { setUp } from './extension/set-up.ts'
+import { Installed as Firefox, named } from './firefox/installed.ts'
+import { findFirefox } from './firefox/launch.ts'
+import { developmentProvider, openChromium } from './fixture.ts'
+
+declare const chrome: Platform & { history: NonNullable<Platform['history']> }
+
+interface Side {
+  ask(question: Question): Promise<Answer>
+  /** Opens the address in a tab of its own, and returns when that was. */
+  visit(url: string): Promise<void>
+  /** The times (Unix ms) at which the browser's own history has it. */
+  times(url: string): Promise<number[]>
+  remove(url: string): Promise<void>
+}
+
+const patienceMs = 130_000
+const timesOf = async (url: string) => (await chrome.history.getVisits({ url })).map(({ visitTime = 0 }) => visitTime)
+
+const firefoxProgram = isDeep ? await findFirefox() : undefined
+const chromium = await openChromium()
+if (typeof chromium === 'string' || firefoxProgram === undefined)
+  t.plan(0, isDeep ? 'a browser is missing' : 'with --deep')
+else {
+  t.test('What is visited in one browser is found in the other, and what is removed stays removed', async (t) => {
+    await buildForTests('extension')
+    const site = createServer(({ url }, answer) => {
+      if (url === '/redirect') {
+        answer.writeHead(302, { location: '/target' }).end()
+        return
+      }
+      const frame = url === '/framed' ? '<iframe src="/frame"></iframe>' : ''
+      answer.setHeader('content-type', 'text/html').end(`<title>Page ${url?.slice(1)}</title>${frame}`)
+    })
+    await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => site.close())
+    const urlOf = (name: string) => `http://127.0.0.1:${(site.address() as AddressInfo).port}/${name}`
+
+    const env = { ...(await developmentProvider()), CORS_ORIGIN: 'moz-extension://*' }
+    const service = await startService(t, await folder(t), env)
+    const inChromium = await Chromium.start(t, ['history'])
+    await setUp(inChromium, service, 'Ada')
+    const inFirefox = await Firefox.start(t, firefoxProgram)
+    await inFirefox.setUp(service, 'Ada')
+    const one: Side = {
+      ask: (question) => inChromium.ask(question),
+      async visit(url) {
+        const page = await inChromium.page.context().newPage()
+        await page.goto(url)
+        await page.close()
+      },
+      times: (url) => inChromium.page.evaluate(timesOf, url),
+      remove: (url) => inChromium.page.evaluate((url) => chrome.history.deleteUrl({ url }), url),
+    }
+    const two: Side = {
+      ask: (question) => inFirefox.ask(question) as Promise<Answer>,
+      visit: (url) => inFirefox.visitInTab(url),
+      times: (url) => inFirefox.page.evaluate(timesOf, url),
+      remove: (url) => inFirefox.page.evaluate((url) => chrome.history.deleteUrl({ url }), url),
+    }
+    const find = async ({ ask }: Side, words: string) => {
+      const { visits } = await ask({ ask: 'visits', act: { do: 'find', words } })
+      return (visits?.pages ?? []).map(({ url, title }) => `${url} ${title}`)
+    }
+    const inTime = async (holds: () => Promise<boolean>) => {
+      const start = Date.now()
+      while (!(await holds())) {
+        if (Date.now() - start > patienceMs) return `not in ${patienceMs} ms`
+        await sleep(1000)
+      }
+      t.comment(`after ${Date.now() - start} ms`)
+      return ''
+    }
+
+    await one.ask({ ask: 'visits', act: { do: 'turn-on' } })
+    await inFirefox.inTab('options', async (options) => {
+      await options.locator(named('button', 'Turn on for this browser')).click()
+      await options.locator(named('button', 'Pause for an hour')).wait()
+    })
+    t.pass('Firefox turns it on in its settings, with its permission')
+
+    for (const name of ['from-chromium', 'redirect', 'framed']) await one.visit(urlOf(name))
+    await two.visit(urlOf('from-firefox'))
+    t.equal(await inTime(async () => (await find(two, 'from-chromium')).length > 0), '', 'found in Firefox')
+    t.equal(await inTime(async () => (await find(one, 'from-firefox')).length > 0), '', 'found in Chromium')
+    const expected = ['framed', 'from-chromium', 'from-firefox', 'target'].map((name) => `${urlOf(name)} Page ${name}`)
+    for (const side of [one, two])
+      t.same((await find(side, 'page')).filter((line) => line.includes(urlOf(''))).sort(), expected)
+    const [time = 0] = await one.times(urlOf('from-chromium'))
+    t.equal(await inTime(async () => (await two.times(urlOf('from-chromium'))).length > 0), '')
+    t.same(await two.times(urlOf('from-chromium')), [Math.floor(time)], 'in Firefox’s own history, with its time')
+    t.same(await one.times(urlOf('from-firefox')), [], 'Chromium writes nothing')
+
+    await two.remove(urlOf('from-chromium'))
+    t.equal(await inTime(async () => (await one.times(urlOf('from-chromium'))).length === 0), '', 'removed in Chromium')
+    await inChromium.stopWorker()
+    await inFirefox.stopBackground()
+    await sleep(patienceMs)
+    for (const side of [one, two]) {
+      t.same(
+        [await find(side, 'from-chromium'), await side.times(urlOf('from-chromium'))],
+        [[], []],
+        'it stays removed',
+      )
+      t.match((await side.ask({ ask: 'visits' })).visits, { count: 3 }, 'and nothing else is')
+    }
+  })
+}
