@@ -322,7 +322,7 @@ export interface paths {
          *
          *     With `entity_types`, only changes of these types are returned, and `last_sync_timestamp` passes the others: a later
          *     pull does not look at them again. A page may be empty then although `has_more` is true, because a request looks at
-         *     50,000 changes of any type at most. A device that wants another type later pulls that type from 0. `base` of a change
+         *     25,000 changes of any type at most. A device that wants another type later pulls that type from 0. `base` of a change
          *     of a type that the device does not pull must be given: the default would say that the device had seen the type.
          */
         post: operations["pullChanges"];
