@@ -1,8 +1,10 @@
 /** History would fill the quota: the service keeps no versions of it, and erases what is replaced or deleted at once. */
 import t from 'tap'
 import { recountUser } from '../../src/service/upkeep/recount.ts'
-import { buildApp } from '../support/app.ts'
-import { change, push } from '../support/changes.ts'
+import { buildApp, type TestUser } from '../support/app.ts'
+import { change, pullAll, push } from '../support/changes.ts'
+import { sweepVersions } from '../support/sweeps.ts'
+import { countUsage, maxUserBytes, usage } from '../support/usage.ts'
 
 t.test('A history entry has no versions, and its data is erased when it is replaced or deleted', async (t) => {
   const { context, user } = await buildApp(t)
@@ -54,3 +56,34 @@ t.test('In a full account, deleting history makes room for a bookmark', async (t
   t.equal((await push(ada, gone)).body.accepted, 1)
   t.equal((await push(ada, bookmark)).body.accepted, 1)
 })
+
+for (const type of ['bookmark', 'group', 'history'] as const) {
+  t.test(`${type}: the quota is exact, versions are kept or not, and what was deleted is erased`, async (t) => {
+    const { context, user, setClock } = await buildApp(t, maxUserBytes(800, 2))
+    const ada = await user('ada')
+    const of = (entity_id: string, timestamp: number, bytes: number) =>
+      change({ entity_type: type, entity_id, timestamp, device_id: 'a', encrypted_data: 'x'.repeat(bytes) })
+    const stored = async ({ userId }: TestUser) => {
+      const counted = await countUsage(context, userId)
+      t.same(await usage(context, userId), counted, 'the counters are right')
+      return [counted.bytes, counted.records]
+    }
+    await push(ada, of('a', 1000, 400))
+    await push(ada, of('a', 2000, 300))
+    t.same(await stored(ada), [type === 'history' ? 300 : 700, 1], 'a version of all but history')
+    await push(ada, of('b', 3000, 500))
+    t.same(await stored(ada), [800, 2], 'exactly full: a version makes room')
+    for (const more of [of('c', 4000, 1), of('b', 4000, 501)]) t.equal((await push(ada, more)).status, 413)
+    t.equal((await push(ada, of('b', 4000, 500))).status, 200)
+
+    const bob = await user('bob')
+    await push(bob, of('a', 1000, 100))
+    await push(bob, change({ entity_type: type, entity_id: 'a', timestamp: 2000, device_id: 'a', operation: 'delete' }))
+    t.same(await stored(bob), [type === 'history' ? 0 : 100, 1], 'history is erased at once')
+    const later = Date.now() + 31 * 86_400_000
+    setClock(later)
+    await sweepVersions(context, later)
+    t.same(await stored(bob), [0, 1], 'others after 30 days')
+    t.match((await pullAll(await user('bob'))).changes, [{ entity_id: 'a', operation: 'delete' }])
+  })
+}
