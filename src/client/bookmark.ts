@@ -16,11 +16,15 @@ export type PlaintextBookmark = {
 /** The kind of a record. It is bound into the ciphertext, so a history entry cannot be passed off as a bookmark. */
 export type EntityType = components['schemas']['EntityType']
 
-/** An opened export: the JSON that the contract documents. */
+/** An opened export: the JSON that the contract documents. A saved backup may have other types of records, too. */
 export interface OpenedExport extends Omit<components['schemas']['OpenedExport'], 'bookmarks'> {
   /** The bookmarks in plaintext. */
   bookmarks: PlaintextBookmark[]
+  /** Tab groups and their tabs. */
+  groups?: PlaintextBookmark[]
+  /** History entries, if the person wanted them in the backup. */
+  history?: PlaintextBookmark[]
 }
 
-/** An export without its bookmarks. */
-export type ExportSummary = Omit<OpenedExport, 'bookmarks'>
+/** An export without its records. */
+export type ExportSummary = Omit<OpenedExport, 'bookmarks' | 'groups' | 'history'>

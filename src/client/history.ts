@@ -1,6 +1,7 @@
 /** `encrypted-bookmark-sync-client/history`: earlier versions, the trash, conflicts of all devices, going back in time. */
 import type { components } from '../../generated/client.ts'
 import { isReencrypted } from '../protocol/re-encrypted.ts'
+import { byNoDevice } from './api/by-no-device.ts'
 import type { Client } from './api/client.ts'
 import { answer, unwrap } from './api/unwrap.ts'
 import { differingFields } from './bookmark/merge.ts'
@@ -309,6 +310,8 @@ async function rewind(
   let counts: RewindCounts = { restored: 0, deleted: 0, unchanged: 0, beyondRetention: 0 }
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const body = { to, dry_run: dryRun, ...(cursor && { cursor }) }
+    // As the device's own, an edit made here meanwhile would count as made on top of the rewind, and undo it instead of being
+    // merged with it.
     const request = client.POST('/api/v1/sync/rewind', { body, middleware: [byNoDevice], ...options })
     const { restored, deleted, unchanged, beyond_retention, next } = unwrap(await answer(request))
     counts = {
@@ -328,16 +331,6 @@ async function rewind(
     if (came.length > 0 && came.length <= counts.deleted) await sync.approveDeletions(came)
   })
   return counts
-}
-
-/**
- * The device's own id would tell the sync that an edit made here meanwhile was made on top of the rewind: it would undo it
- * instead of being merged with it.
- */
-const byNoDevice = {
-  onRequest({ request }: { request: Request }) {
-    request.headers.delete('x-device-id')
-  },
 }
 
 /** The service has done its part, so a failure to pull the result is not the call's: the sync reports it and tries again. */

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
+import { byNoDevice } from '../../src/client/api/by-no-device.ts'
 import { createClient } from '../../src/client/api/client.ts'
 import type { SendRequest } from '../../src/client/api/retry.ts'
 import { unwrap } from '../../src/client/api/unwrap.ts'
+import type { EntityType, PlaintextBookmark } from '../../src/client/bookmark.ts'
 import { createKeyring } from '../../src/client/crypto/keyring.ts'
 import { deriveKeys, type Keys } from '../../src/client/crypto/keys.ts'
 import { decryptBookmark } from '../../src/client/crypto/record.ts'
@@ -63,6 +65,77 @@ t.test('once the account is deleted, passphrase or code open the backup, also fo
     t.same(sorted((await openBackup(second, { passphrase })).bookmarks), sorted(bookmarks))
   }
 })
+
+t.test(
+  'tab groups are in each backup, history in those that want it, and both go back to where they are synced',
+  async (t) => {
+    const { client, owner, bookmarks } = await openOwner(t)
+    const { userId, keys } = owner
+    const types = ['bookmark', 'group', 'history'] as const
+    const sync = syncOf(t, { client, userId }, keys, types)
+    const groups: PlaintextBookmark[] = [
+      { id: 'x', title: 'Work', source: 'groups', color: 'blue', position: 'a0' },
+      { id: 'y', title: 'Tab', source: 'groups', url: 'https://example.org/', parentId: 'x', position: 'a0' },
+    ]
+    const visits = ['2026-11-21T08:10:00.000Z']
+    const entry = {
+      id: 'x',
+      title: 'Page',
+      source: 'history',
+      url: 'https://example.org/',
+      visits,
+      visitCount: 1,
+    } as const
+    const gone = { ...entry, id: 'gone' }
+    await sync.groups.put([...groups, { id: 'gone', title: 'Closed', source: 'groups' }])
+    await sync.history.put([entry, gone])
+    await sync.syncNow()
+    await sync.groups.remove('gone')
+    await sync.history.remove('gone')
+    await sync.syncNow()
+    const change = { id: 'e', operation: 'delete', timestamp: Date.now(), device_id: 'unknown' } as const
+    const unseen = { ...change, entity_type: 'history', entity_id: 'unseen' } as const
+    await client.POST('/api/v1/sync/push', { body: { changes: [unseen] }, middleware: [byNoDevice] })
+    const pending = async () => unwrap(await client.GET('/api/v1/sync/status')).pending_changes
+    t.equal(await pending(), 1)
+
+    const without = await openBackup(await createBackup(client, owner), keys)
+    t.same(
+      [sorted(without.bookmarks), sorted(without.groups ?? []), without.history],
+      [sorted(bookmarks), groups, undefined],
+    )
+    const file = await createBackup(client, { ...owner, history: true })
+    const opened = await openBackup(file, { passphrase })
+    t.same(
+      [sorted(opened.bookmarks), sorted(opened.groups ?? []), opened.history],
+      [sorted(bookmarks), groups, [entry]],
+    )
+    t.equal(await pending(), 1, 'the device itself has not pulled them')
+    await t.rejects(openBackup(file.slice(0, file.size - 1), keys), ExportError)
+
+    unwrap(await client.DELETE('/api/v1/account'))
+    const tab = await openTab()
+    const vault = await (await createVault(tab.client, { ...tab, passphrase, fewestGuesses: 0 })).confirm()
+    const again = syncOf(t, tab, vault.keys, types)
+    await again.groups.put({ ...(groups[0] as PlaintextBookmark), title: 'Renamed' })
+    const restored = [await again.restoreExport(opened), await again.groups.restoreExport(opened)]
+    t.match(restored, [{ imported: 3 }, { imported: 1, existing: ['x'], edited: ['y'] }])
+    t.match(await again.history.restoreExport(without), { imported: 0 })
+    t.match(await again.history.restoreExport(opened), { imported: 1, edited: ['x'] })
+    t.match(await again.groups.restoreExport(opened, { overwrite: true }), { imported: 1, existing: ['y'] })
+    const wrong = { groups: [entry] }
+    t.match(await again.groups.restoreExport(wrong), {
+      imported: 0,
+      failed: [{ id: 'x', error: { fault: 'malformed' } }],
+    })
+    await again.syncNow()
+    const second = await createBackup(tab.client, { ...tab, keys: vault.keys, history: true })
+    const { groups: itsGroups = [], history } = await openBackup(second, vault.keys)
+    t.same([sorted(itsGroups), history], [groups, [entry]])
+    const bookmarksAlone = syncOf(t, tab, vault.keys)
+    await t.rejects(bookmarksAlone.groups.restoreExport(opened), RangeError)
+  },
+)
 
 t.test('a backup opens with the vault’s keys of later, and with the passphrase of its time alone', async (t) => {
   const { client, owner, recoveryCode, bookmarks } = await openOwner(t)
@@ -269,8 +342,14 @@ async function makeKeyring(userId: string): Promise<string> {
   return (await createKeyring({ userId, passphrase, fewestGuesses: 0 })).keyring
 }
 
-function syncOf(t: Test, { client, userId }: Pick<Tab, 'client' | 'userId'>, keys: Keys) {
-  const sync = createSync({ client, keys: structuredClone(keys), userId, deviceId: 'laptop', store: memoryStore() })
+function syncOf(
+  t: Test,
+  { client, userId }: Pick<Tab, 'client' | 'userId'>,
+  keys: Keys,
+  types: readonly EntityType[] = ['bookmark'],
+) {
+  const own = structuredClone(keys)
+  const sync = createSync({ client, keys: own, userId, deviceId: 'laptop', store: memoryStore(), types })
   t.teardown(() => sync.stop())
   return sync
 }

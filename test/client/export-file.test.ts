@@ -261,10 +261,14 @@ const encoder = new TextEncoder()
 function read(text: string | Uint8Array, size = 7) {
   const bytes = typeof text === 'string' ? encoder.encode(text) : text
   const json = new ExportJson()
-  const elements: object[] = []
+  const lists: Partial<Record<string, object[]>> = {}
   for (let start = 0; start < bytes.length; start += size)
-    elements.push(...json.push(bytes.subarray(start, start + size)))
-  return { elements, summary: json.end() }
+    for (const { list, record } of json.push(bytes.subarray(start, start + size))) {
+      const records = lists[list] ?? []
+      lists[list] = records
+      records.push(record)
+    }
+  return { lists, elements: lists.bookmarks ?? [], summary: json.end() }
 }
 
 const around = (bookmarks: string, count: number) =>
@@ -272,16 +276,16 @@ const around = (bookmarks: string, count: number) =>
 
 t.test('any elements, in pieces of any size, with any white space', async () => {
   const element = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue())
+  const list = fc.array(element)
+  const contents = fc.record({ bookmarks: list, groups: list, history: list }, { requiredKeys: ['bookmarks'] })
   const layout = fc.constantFrom(undefined, 1, '\t', '\r\n ')
   fc.assert(
-    fc.property(fc.array(element), fc.integer({ min: 1, max: 50 }), layout, (bookmarks, size, indent) => {
-      const summary = { version: '1', exported_at: '2026-01-02T03:04:05.678Z', bookmark_count: bookmarks.length }
-      const text = JSON.stringify(
-        { version: '1', exported_at: '2026-01-02T03:04:05.678Z', bookmarks, bookmark_count: bookmarks.length },
-        null,
-        indent,
-      )
-      assert.deepEqual(read(text, size), { elements: JSON.parse(JSON.stringify(bookmarks)), summary })
+    fc.property(contents, fc.integer({ min: 1, max: 50 }), layout, (lists, size, indent) => {
+      const { length } = lists.bookmarks
+      const summary = { version: '1', exported_at: '2026-01-02T03:04:05.678Z', bookmark_count: length }
+      const filled = Object.fromEntries(Object.entries(lists).filter(([, { length }]) => length > 0))
+      const found = read(JSON.stringify({ ...lists, ...summary }, null, indent), size)
+      assert.deepEqual([found.lists, found.summary], [JSON.parse(JSON.stringify(filled)), summary])
     }),
   )
 })
@@ -352,5 +356,5 @@ t.test('what a hostile file may make the reader hold is bounded', async (t) => {
   const longElement = new ExportJson()
   longElement.push(encoder.encode('{"bookmarks":[{"a":"'))
   longElement.push(mebibyte)
-  t.throws(() => longElement.push(mebibyte), { fault: 'malformed', message: /bookmark 0 is too long/ })
+  t.throws(() => longElement.push(mebibyte), { fault: 'malformed', message: /element of .bookmarks. is too long/ })
 })

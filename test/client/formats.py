@@ -1,9 +1,9 @@
 """A client in Python, written from docs/formats.md, docs/encryption.md and the contract alone.
 
 python formats.py vectors           checks the vectors that the service has
-python formats.py make PASSPHRASE   makes a vault and some bookmarks, and prints the recovery code
-python formats.py read CREDENTIAL   prints all live bookmarks by id, as they come from a pull and from an export
-python formats.py open FILE CREDENTIAL   prints all bookmarks of a saved backup by id, without a service
+python formats.py make PASSPHRASE   makes a vault and some records of each type, and prints the recovery code
+python formats.py read CREDENTIAL   prints all live records by list and id, as they come from a pull, and the bookmarks of an export
+python formats.py open FILE CREDENTIAL   prints all records of a saved backup by list and id, without a service
 
 BASE_URL is the service's origin, SESSION the value of the session cookie.
 """
@@ -44,14 +44,14 @@ def hkdf(secret, info):
     return hmac.digest(extracted, info.encode() + b"\x01", "sha256")
 
 
-# Ids of imported bookmarks
+# Derived ids
 
 
 def utf8(text):
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
-def imported_id(masters, place, kind, ordinal, name):
+def derived_id(masters, place, kind, ordinal, name):
     name = unicodedata.normalize("NFC", name) if kind == "folder" else name
     fields = [utf8(field) for field in (place, kind, str(ordinal), name)]
     text = b"".join(len(field).to_bytes(4, "big") + field for field in fields)
@@ -119,6 +119,10 @@ class Keys:
             prefix = b"\x01" if is_first else b"\x02" + hkdf(master, "ebs/key-id/1")[:8]
             self.by_prefix[prefix] = {name: hkdf(master, f"ebs/{name}/1") for name in ("record", "hash", "export", "keyring")}
         self.prefix, self.newest = next(iter(self.by_prefix.items()))
+        self.masters = masters
+
+    def history_id(self, url):
+        return derived_id(self.masters, "history", "link", 0, url)
 
     def export_keys(self):
         return [keys["export"] for keys in self.by_prefix.values()]
@@ -145,6 +149,23 @@ def open_record(keys, id, record, entity_type="bookmark"):
     bookmark = json.loads(plaintext[32:])
     assert bookmark["id"] == id
     return bookmark
+
+
+# Merging the visits of a history entry
+
+
+def merge_visits(base, one, other):
+    base = base or {}
+    before, visits, others = (set(each.get("visits", [])) for each in (base, one, other))
+    every = sorted(visits | others, reverse=True)
+    counts = [each.get("visitCount", 0) for each in (one, other)]
+    since = sum(counts) - base["visitCount"] - len(visits & others - before) if "visitCount" in base else 0
+    return {
+        "dateAdded": min(one["dateAdded"], other["dateAdded"]),
+        "dateVisited": max(one["dateVisited"], other["dateVisited"]),
+        "visits": every[:20],
+        "visitCount": max(*counts, len(every), since),
+    }
 
 
 # The recovery code and the keyring
@@ -267,7 +288,7 @@ def open_export(export_key, data):
 
 
 def open_backup(data, credential):
-    """All bookmarks by id."""
+    """All records by list and id."""
     assert data[:5] == b"EBSB\x01"
     user_end = 8 + data[5]
     head_end = user_end + int.from_bytes(data[6:8])
@@ -280,9 +301,16 @@ def open_backup(data, credential):
     return opened(keys, open_export(export_key, data[export:]))
 
 
+LISTS = {"bookmarks": "bookmark", "groups": "group", "history": "history"}
+
+
 def opened(keys, content):
     assert content["bookmark_count"] == len(content["bookmarks"])
-    return {record["id"]: open_record(keys, record["id"], record) for record in content["bookmarks"]}
+    return {
+        list: {record["id"]: open_record(keys, record["id"], record, type) for record in content[list]}
+        for list, type in LISTS.items()
+        if list in content
+    }
 
 
 # The service
@@ -313,36 +341,46 @@ def make(passphrase):
         # Between the two others.
         {"id": "line", "title": "", "type": "separator", "source": "bookmarks", "parentId": "folder", "position": "a0V"},
     ]
+    groups = [
+        {"id": "folder", "title": "Work", "source": "groups", "color": "blue", "position": "a0"},
+        {"id": "tab", "title": "1", "url": "https://example.org/", "source": "groups", "parentId": "folder", "position": "a0"},
+    ]
+    url, visit = "https://example.org/", "2026-11-21T08:10:00.000Z"
+    visited = {"dateAdded": visit, "dateVisited": visit, "visits": [visit], "visitCount": 1}
+    entry = {"id": keys.history_id(url), "title": "Example", "source": "history", "url": url, **visited}
     changes = [change(keys, bookmark) for bookmark in bookmarks]
+    changes += [change(keys, group, "group") for group in groups] + [change(keys, entry, "history")]
     answer = call("POST", "/api/v1/sync/push", {"changes": changes})
     assert answer["accepted"] == len(changes), answer
     print(code)
 
 
-def change(keys, bookmark):
+def change(keys, bookmark, entity_type="bookmark"):
     now = int(time.time() * 1000)
     return {
-        "id": f"{now}-{bookmark['id']}",
-        "entity_type": "bookmark",
+        "id": f"{now}-{entity_type}-{bookmark['id']}",
+        "entity_type": entity_type,
         "entity_id": bookmark["id"],
         "operation": "create",
         "timestamp": now,
         "device_id": "python",
-        **seal_record(keys, bookmark),
+        **seal_record(keys, bookmark, entity_type),
     }
 
 
 def read(credential):
     keyring = call("GET", "/api/v1/account/keyring")["keyring"]
     keys = Keys(open_keyring(keyring, user_id(), credential))
-    pulled, since = {}, 0
+    pulled, since = {list: {} for list in LISTS}, 0
+    list_of = {type: list for list, type in LISTS.items()}
     while True:
         page = call("POST", "/api/v1/sync/pull", {"since": since, "limit": 2})
         for event in page["changes"]:
-            id = event["entity_id"]
-            pulled.pop(id, None)
-            if event["operation"] != "delete" and event["entity_type"] == "bookmark":
-                pulled[id] = open_record(keys, id, event)
+            id, type = event["entity_id"], event["entity_type"]
+            records = pulled[list_of[type]]
+            records.pop(id, None)
+            if event["operation"] != "delete":
+                records[id] = open_record(keys, id, event, type)
         since = page["last_sync_timestamp"]
         if not page["has_more"]:
             break
@@ -384,7 +422,7 @@ def check_vectors():
     imported = vectors("keys")["imported"]
     for case in imported["cases"]:
         masters = [bytes.fromhex(imported["master_key"])[:32], bytes.fromhex(imported["master_key"])[32:]]
-        assert imported_id(masters, *(case[name] for name in ("place", "kind", "ordinal", "name"))) == case["id"], case["label"]
+        assert derived_id(masters, *(case[name] for name in ("place", "kind", "ordinal", "name"))) == case["id"], case["label"]
     keyring = vectors("keyring")
     for credential in (keyring["passphrase"], keyring["passphrase_nfd"], keyring["recovery_code"]):
         assert open_keyring(keyring["keyring"], keyring["user_id"], credential)[0].hex() == keyring["master_key"]
@@ -406,11 +444,16 @@ def check_vectors():
     content = open_export(bytes.fromhex(exports["export_key"]), base64.b64decode(exports["file"]))
     assert content == json.loads(exports["json"])
     keys = Keys([bytes.fromhex(exports["master_key"])])
-    assert list(opened(keys, content).values()) == exports["opened"]["bookmarks"]
+    assert list(opened(keys, content)["bookmarks"].values()) == exports["opened"]["bookmarks"]
     saved = vectors("saved-backup")
     for credential in (saved["passphrase"], saved["recovery_code"]):
-        bookmarks = open_backup(base64.b64decode(saved["file"]), credential)
-        assert list(bookmarks.values()) == saved["opened"]["bookmarks"]
+        for case in (saved, saved["all_types"]):
+            backup = open_backup(base64.b64decode(case["file"]), credential)
+            assert all(list(records.values()) == case["opened"][name] for name, records in backup.items())
+            assert backup.keys() == case["opened"].keys() & LISTS.keys()
+    for case in vectors("visits")["cases"]:
+        base, one, other, merged = (case[name] for name in ("base", "earlier", "later", "merged"))
+        assert other | merge_visits(base, one, other) == merged, case["label"]
     print("every vector holds")
 
 

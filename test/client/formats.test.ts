@@ -9,6 +9,7 @@ import { unwrap } from '../../src/client/api/unwrap.ts'
 import { buildTree } from '../../src/client/bookmark/build-tree.ts'
 import { positionsBetween } from '../../src/client/bookmark/positions.ts'
 import type { PlaintextBookmark } from '../../src/client/bookmark.ts'
+import { historyId } from '../../src/client/crypto/derived-id.ts'
 import { decryptBookmark, encryptBookmark } from '../../src/client/crypto/record.ts'
 import { createBackup, openBackup } from '../../src/client/export-file/backup.ts'
 import type { Vault } from '../../src/client/vault/operations.ts'
@@ -78,18 +79,25 @@ t.test('a client that was written from the documents alone', { skip: !isDeep && 
 
   await t.test('opens a backup that the client package has saved, without the service', async (t) => {
     const path = join(program, '../../backup.dat')
-    const backup = await createBackup(client, { userId, keys: vault.keys })
+    const backup = await createBackup(client, { userId, keys: vault.keys, history: true })
     await writeFile(path, new Uint8Array(await backup.arrayBuffer()))
     unwrap(await client.DELETE('/api/v1/account'))
-    const { bookmarks } = await openBackup(backup, { passphrase })
-    t.equal(bookmarks.length, 6)
-    t.same(byId(Object.values(JSON.parse(await run('open', path, passphrase)))), byId(bookmarks))
+    const { bookmarks, groups = [], history = [] } = await openBackup(backup, { passphrase })
+    t.same([bookmarks.length, groups.length, history.map(({ url }) => url)], [6, 2, ['https://example.org/']])
+    t.equal(history[0]?.id, historyId(vault.keys, 'https://example.org/'))
+    const lists = JSON.parse(await run('open', path, passphrase))
+    const theirs = [lists.bookmarks, lists.groups, lists.history].map((records) => byId(Object.values(records)))
+    t.same(theirs, [bookmarks, groups, history].map(byId))
   })
 
   async function readByPython(): Promise<PlaintextBookmark[]> {
     const { pulled, exported } = JSON.parse(await run('read', passphrase))
-    t.same(exported, pulled, 'an export has the same')
-    return Object.values(pulled)
+    t.same(exported.bookmarks, pulled.bookmarks, 'an export has the same')
+    t.same(
+      [pulled.groups, pulled.history].map((records) => Object.keys(records).length),
+      [2, 1],
+    )
+    return Object.values(pulled.bookmarks)
   }
 
   async function read(): Promise<PlaintextBookmark[]> {

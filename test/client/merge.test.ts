@@ -5,6 +5,7 @@ import { differingFields, mergeBookmarks, withFieldsOf } from '../../src/client/
 import { sealJson, toJson } from '../../src/client/crypto/record.ts'
 import { deriveKeys, type PlaintextBookmark } from '../../src/client/index.ts'
 import { depth } from '../support/depth.ts'
+import { readVectors } from './vectors.ts'
 
 const keys = deriveKeys(randomBytes(32))
 const base: PlaintextBookmark = {
@@ -191,6 +192,16 @@ const entryOf = (at: readonly number[], earlier: readonly number[] = []): Plaint
   const dates = dateAdded ? { dateAdded, dateVisited } : {}
   const { length } = visits
   return { id: 'h', title: '', source: 'history', ...dates, visits: visits.reverse().slice(0, 20), visitCount: length }
+}
+
+const { cases } = readVectors<{
+  cases: ({ label: string; lost: string[]; base: PlaintextBookmark | null } & Record<
+    'earlier' | 'later' | 'merged',
+    PlaintextBookmark
+  >)[]
+}>('visits')
+for (const { label, base, earlier, later, merged, lost } of cases) {
+  t.test(`vector: ${label}`, async (t) => t.same(mergeBookmarks(base, earlier, later), { bookmark: merged, lost }))
 }
 
 t.test('visits are added up in whatever order devices meet, and are never a conflict', async (t) => {

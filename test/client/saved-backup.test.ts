@@ -20,6 +20,7 @@ const vector = readVectors<{
   json: string
   file: string
   opened: OpenedExport
+  all_types: { prefix: string; json: string; file: string; opened: OpenedExport }
 }>('saved-backup')
 const { user_id: userId, passphrase, recovery_code: recoveryCode, keyring, opened } = vector
 const bytes = Uint8Array.from(Buffer.from(vector.file, 'base64'))
@@ -43,6 +44,20 @@ t.test('vector: libsodium and OpenSSL write the same bytes, and so does the clie
   t.same(new Uint8Array(await joined.arrayBuffer()), bytes)
   const { exported: inside, carried } = await splitBackup(joined)
   t.same([new Uint8Array(await inside.arrayBuffer()), carried], [Uint8Array.from(exported), { userId, keyring }])
+})
+
+t.test('vector: a backup with tab groups and history', async (t) => {
+  const { prefix, json, file, opened } = vector.all_types
+  const second = fromHex(subKeys(masterKey.subarray(32, 64)).export_key)
+  const written = writeBackup(userId, keyring, writeExport(second, fromHex(prefix), json))
+  t.same(written, Buffer.from(file, 'base64'))
+  t.same(await openBackup(new Blob([Uint8Array.from(written)]), { recoveryCode }), opened)
+  t.match(opened, { groups: [{ color: 'blue' }, { parentId: 'g' }], history: [{ visitCount: 2 }] })
+  for (const list of ['bookmarks', 'history']) {
+    const passedOff = json.replace('"groups":', '"x":').replace(`"${list}":`, '"groups":')
+    const forged = writeBackup(userId, keyring, writeExport(second, fromHex(prefix), passedOff))
+    await t.rejects(openBackup(new Blob([Uint8Array.from(forged)]), { recoveryCode }), { name: 'RecordError' }, list)
+  }
 })
 
 t.test('a file that ends anywhere, or in which any byte was altered, opens with nothing', async (t) => {

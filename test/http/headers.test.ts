@@ -107,7 +107,7 @@ t.test('The documents come with local assets only', async (t) => {
   t.match((await call('GET', '/docs/redoc.standalone.js')).headers['cache-control'], /max-age=3600/)
   t.match((await call('GET', '/docs/sync.svg')).headers['content-type'], /^image\/svg\+xml/)
   t.equal((await call('GET', '/docs/page.png')).headers['content-type'], 'image/png')
-  for (const name of ['record', 'keys', 'keyring', 'rotated', 'export-file'])
+  for (const name of ['record', 'keys', 'keyring', 'rotated', 'export-file', 'saved-backup', 'visits'])
     t.same(
       (await call('GET', `/docs/vectors/${name}.json`)).body,
       readVectors(name),

@@ -1,11 +1,15 @@
+import type { components } from '../../../generated/client.ts'
+import { byNoDevice } from '../api/by-no-device.ts'
 import type { Client } from '../api/client.ts'
 import { notOurs } from '../api/ours.ts'
 import { answer, onDemand, unwrap } from '../api/unwrap.ts'
 import type { OpenedExport } from '../bookmark.ts'
 import { deriveKeys, type Keys } from '../crypto/keys.ts'
+import { decryptBookmarkAside } from '../crypto/many-records.ts'
 import { BackupFailedError, ExportError, RecordError } from '../errors.ts'
 import { systemClock } from '../timing/clock.ts'
-import { openExport, streamExport, streamed } from './export-file.ts'
+import { openExport, streamed, streamRecords, writeExport } from './export-file.ts'
+import { lists } from './json.ts'
 import { joinBackup, splitBackup } from './saved-backup.ts'
 
 /** The stage of a backup: the service makes the file, then it is downloaded and checked (in bytes). */
@@ -17,6 +21,8 @@ export interface BackupOptions {
   userId: string
   /** The vault's keys: the file is only returned if they open it. */
   keys: Keys
+  /** True: the history, too, which says more about the person than bookmarks. Default: false. */
+  history?: boolean | undefined
   onProgress?: ((progress: BackupProgress) => void) | undefined
   /**
    * Called if the keyring has no MAC: an earlier version made it, or the service has taken the MAC out. Then only its form was
@@ -43,8 +49,8 @@ const longestWaitMs = 4000
 const deleteWithinMs = 10_000
 
 /**
- * Makes an encrypted backup of all bookmarks: has the service write an export, downloads it, and puts the vault's keyring in
- * front of it. The vault's keys open the file (`openBackup`), and so does the passphrase or recovery code that is valid now,
+ * Makes an encrypted backup of all bookmarks and tab groups: has the service write an export, downloads it, adds the tab groups,
+ * and puts the vault's keyring in front of it. The vault's keys open the file (`openBackup`), and so does the passphrase or recovery code that is valid now,
  * without the service and after the account is gone. The service writes what it holds, so let `sync.syncNow()` send pending
  * edits first. Its copy is deleted afterwards, also if the backup fails or is aborted.
  *
@@ -71,7 +77,8 @@ export async function createBackup(anybody: Client, options: BackupOptions): Pro
 }
 
 /**
- * Downloads an export that the service keeps, as `createBackup` returns it: with the keyring of this moment.
+ * Downloads an export that the service keeps, as `createBackup` returns it: with the keyring, tab groups and history of this
+ * moment.
  *
  * @param id of an export whose `status` is `completed`
  * @throws KeyringError the keyring would not open the file later: `keys-replaced`, these keys are not its newest, so open the
@@ -83,9 +90,10 @@ export async function createBackup(anybody: Client, options: BackupOptions): Pro
  */
 export async function downloadBackup(client: Client, id: string, options: BackupOptions): Promise<Blob> {
   return stoppable(options, async (signal, onProgress) => {
-    const { userId, keys, onUnverified } = options
+    const { userId, keys, history, onUnverified } = options
     const owned = client.as(userId)
     const exported = await download(owned, id, signal, onProgress)
+    const others = await pullLive(owned, history ? ['group', 'history'] : ['group'], signal)
     // After a rotation on another device, or if an earlier keyring was restored, it may not be the one of the export.
     const { keyring } = unwrap(await answer(owned.GET('/api/v1/account/keyring', { signal })))
     const { isAuthentic } = await loadKeyring()
@@ -93,10 +101,9 @@ export async function downloadBackup(client: Client, id: string, options: Backup
     const checking = observed(exported, 0, exported.size, signal, (done, total) =>
       onProgress({ stage: 'checking', done, total }),
     )
-    // Nothing is kept of the bookmarks. An unreadable one would keep the file from opening later.
-    for await (const _ of streamExport(checking, { exportKey: keys.exportKey, keys }));
+    const whole = await withOthers(exported, checking, others, keys)
     if (!isVerified) onUnverified?.()
-    return joinBackup({ userId, keyring }, exported)
+    return joinBackup({ userId, keyring }, whole)
   })
 }
 
@@ -139,6 +146,57 @@ export async function openBackup(
     if (!isUnderOtherKeys(error)) throw error
     throw new ExportError('other-keyring', 'The keyring in the backup is not the one of its bookmarks')
   })
+}
+
+type Change = components['schemas']['SyncEvent']
+
+/** The live records of these types. An export has bookmarks alone. */
+async function pullLive(client: Client, types: Change['entity_type'][], signal: AbortSignal): Promise<Change[]> {
+  const live = new Map<string, Change>()
+  for (let since = 0, isMore = true; isMore; ) {
+    const request = { body: { since, limit: 1000, entity_types: types }, middleware: [byNoDevice], signal }
+    const page = unwrap(await answer(client.POST('/api/v1/sync/pull', request)))
+    for (const change of page.changes) {
+      const key = `${change.entity_type} ${change.entity_id}`
+      if (change.operation === 'delete') live.delete(key)
+      else live.set(key, change)
+    }
+    since = page.last_sync_timestamp
+    isMore = page.has_more
+  }
+  return [...live.values()]
+}
+
+/**
+ * The export if there is nothing else, or one of the same form with the others in lists of their own. Nothing is kept of the
+ * plaintext, but each record is opened: an unreadable one would keep the file from opening later.
+ */
+async function withOthers(
+  exported: Blob,
+  checking: AsyncIterable<Uint8Array>,
+  others: readonly Change[],
+  keys: Keys,
+): Promise<Blob> {
+  const texts: string[] = []
+  const add = (record: object) => texts.push(texts.length > 0 ? ',' : '', JSON.stringify(record))
+  const reading = streamRecords(checking, { exportKey: keys.exportKey, keys })
+  let read = await reading.next()
+  for (; !read.done; read = await reading.next()) if (others.length > 0) add(read.value.record)
+  if (others.length === 0) return exported
+  const { version, exported_at, bookmark_count } = read.value
+  const parts = [JSON.stringify({ version, exported_at }).slice(0, -1), ',"bookmarks":[', ...texts]
+  parts.push(`],"bookmark_count":${bookmark_count}`)
+  for (const [list, type] of Object.entries(lists)) {
+    texts.length = 0
+    for (const { entity_type, entity_id: id, encrypted_data = '', data_hash = '' } of others) {
+      if (entity_type !== type) continue
+      const record = { id, encrypted_data, data_hash }
+      await decryptBookmarkAside(keys, record, type)
+      add(record)
+    }
+    if (texts.length > 0) parts.push(`,"${list}":[`, ...texts, ']')
+  }
+  return writeExport(keys.exportKey, new Blob([...parts, '}']))
 }
 
 /** For callers in JavaScript. */

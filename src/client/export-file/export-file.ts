@@ -2,12 +2,13 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { abytes, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { exportFile } from '../../protocol/export-file.ts'
 import type { ExportSummary, OpenedExport, PlaintextBookmark } from '../bookmark.ts'
+import { seal } from '../crypto/aead.ts'
 import type { Keys } from '../crypto/keys.ts'
 import { decryptBookmarkAside } from '../crypto/many-records.ts'
 import { openChunk } from '../crypto/open-chunk.ts'
 import type { StoredRecord } from '../crypto/record.ts'
 import { ExportError } from '../errors.ts'
-import { ExportJson } from './json.ts'
+import { ExportJson, lists } from './json.ts'
 
 /** The keys that open an export file. */
 export interface ExportKeys {
@@ -29,12 +30,14 @@ export interface ExportKeys {
  * @throws RecordError if a bookmark inside cannot be decrypted; the message names its id
  */
 export async function openExport(file: ExportFile, exportKeys: ExportKeys): Promise<OpenedExport> {
-  const bookmarks: PlaintextBookmark[] = []
-  const reading = streamExport(file, exportKeys)
+  const opened: Omit<OpenedExport, keyof ExportSummary> = { bookmarks: [] }
+  const reading = streamRecords(file, exportKeys)
   for (;;) {
     const { done, value } = await reading.next()
-    if (done) return { ...value, bookmarks }
-    bookmarks.push(value)
+    if (done) return { ...value, ...opened }
+    const list = opened[value.list] ?? []
+    opened[value.list] = list
+    list.push(value.bookmark)
   }
 }
 
@@ -48,23 +51,66 @@ export async function openExport(file: ExportFile, exportKeys: ExportKeys): Prom
  */
 export async function* streamExport(
   file: ExportFile,
-  { exportKey, keys }: ExportKeys,
+  exportKeys: ExportKeys,
 ): AsyncGenerator<PlaintextBookmark, ExportSummary, undefined> {
+  const reading = streamRecords(file, exportKeys)
+  try {
+    for (;;) {
+      const { done, value } = await reading.next()
+      if (done) return value
+      if (value.list === 'bookmarks') yield value.bookmark
+    }
+  } finally {
+    // Lets go of the file if the caller leaves early.
+    await reading.return(undefined as never)
+  }
+}
+
+/** A record of an export, as it is there and in plaintext. */
+export interface ExportRecord {
+  list: keyof typeof lists
+  record: StoredRecord
+  bookmark: PlaintextBookmark
+}
+
+/** Like `streamExport`, of all lists. */
+export async function* streamRecords(
+  file: ExportFile,
+  { exportKey, keys }: ExportKeys,
+): AsyncGenerator<ExportRecord, ExportSummary, undefined> {
   const json = new ExportJson()
   const exportKeys = [exportKey]
   for (let { older } = keys; older; { older } = older) exportKeys.push(older.exportKey)
   for await (const chunk of openChunks(file, ...exportKeys)) {
-    for (const element of json.push(chunk)) yield decryptBookmarkAside(keys, asRecord(element))
+    for (const { list, record } of json.push(chunk)) {
+      demandRecord(record)
+      yield { list, record, bookmark: await decryptBookmarkAside(keys, record, lists[list]) }
+    }
   }
   return json.end()
 }
 
-function asRecord(element: Partial<StoredRecord>): StoredRecord {
-  const { id, encrypted_data, data_hash } = element
+function demandRecord(record: Partial<StoredRecord>): asserts record is StoredRecord {
+  const { id, encrypted_data, data_hash } = record
   if (typeof id !== 'string' || typeof encrypted_data !== 'string' || typeof data_hash !== 'string') {
-    throw new ExportError('malformed', 'A bookmark in the export file lacks id, encrypted_data or data_hash')
+    throw new ExportError('malformed', 'A record in the export file lacks id, encrypted_data or data_hash')
   }
-  return { id, encrypted_data, data_hash }
+}
+
+/** An export file around any text, such as the client's own with records of all types (see `openChunks`). */
+export async function writeExport(exportKey: Uint8Array, text: Blob): Promise<Blob> {
+  const { magic, version, headerBytes, chunkBytes } = exportFile
+  const random = crypto.getRandomValues(new Uint8Array(headerBytes))
+  const named = concatBytes(utf8ToBytes(magic), Uint8Array.of(version), keyIdOf(exportKey))
+  const header = concatBytes(named, random.subarray(named.length))
+  const parts = [header]
+  for await (const { bytes, last } of cut(text, chunkBytes, chunkBytes)) {
+    parts.push(seal(exportKey, chunkNonce(header, parts.length - 1, last), header, bytes))
+  }
+  return new Blob(
+    parts.map((part) => Uint8Array.from(part)),
+    { type: 'application/octet-stream' },
+  )
 }
 
 /**
@@ -121,12 +167,13 @@ function keyFor(header: Uint8Array, exportKeys: Uint8Array[]): Uint8Array {
     throw new ExportError('unknown-version', `The export file has version ${version}, which this client does not know`)
   }
   const named = header.subarray(magic.length + 1)
-  const exportKey = exportKeys.find((key) => {
-    const keyHash = sha256(concatBytes(utf8ToBytes(exportFile.keyIdInfo), key))
-    return startsWith(named, keyHash.subarray(0, exportFile.keyIdBytes))
-  })
+  const exportKey = exportKeys.find((key) => startsWith(named, keyIdOf(key)))
   if (!exportKey) throw new ExportError('other-key', 'The export file was encrypted under another export key')
   return exportKey
+}
+
+function keyIdOf(exportKey: Uint8Array): Uint8Array {
+  return sha256(concatBytes(utf8ToBytes(exportFile.keyIdInfo), exportKey)).subarray(0, exportFile.keyIdBytes)
 }
 
 function startsWith(bytes: Uint8Array, start: Uint8Array): boolean {

@@ -1,8 +1,20 @@
 import { exportFile } from '../../protocol/export-file.ts'
-import type { ExportSummary } from '../bookmark.ts'
+import type { EntityType, ExportSummary } from '../bookmark.ts'
 import { ExportError } from '../errors.ts'
 
-// The most characters held at once: of everything outside the bookmarks, and of one bookmark.
+/** The lists of an export, and the type of their elements. The service's has bookmarks alone, a saved backup may have all. */
+export const lists = { bookmarks: 'bookmark', groups: 'group', history: 'history' } as const satisfies Record<
+  string,
+  EntityType
+>
+
+/** An element of one of the lists. */
+export interface ExportElement {
+  list: keyof typeof lists
+  record: object
+}
+
+// The most characters held at once: of everything outside the lists, and of one element.
 const MAX_ENVELOPE = 65_536
 const MAX_ELEMENT = 1_048_576
 
@@ -11,29 +23,30 @@ const [QUOTE, BACKSLASH, OPENING_BRACE, CLOSING_BRACE, OPENING_BRACKET, CLOSING_
 )
 
 /**
- * Reads the JSON of an export as it arrives, holding one bookmark at a time. It only finds where the elements of
- * `bookmarks` end; JSON.parse parses each of them, and what is around them.
+ * Reads the JSON of an export as it arrives, holding one record at a time. It only finds where the elements of the lists end;
+ * JSON.parse parses each of them, and what is around them.
  */
 export class ExportJson {
   #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   #depth = 0
   #inString = false
   #escaped = false
-  #inBookmarks = false
-  #hadBookmarks = false
+  #list: keyof typeof lists | undefined
+  /** The number of elements, by list. */
+  readonly #counts = new Map<keyof typeof lists, number>()
   #envelope = ''
   #element = ''
-  #count = 0
 
-  /** Returns the elements of `bookmarks` that end within these bytes. @throws ExportError `malformed` */
-  push(bytes: Uint8Array): object[] {
+  /** Returns the elements that end within these bytes. @throws ExportError `malformed` */
+  push(bytes: Uint8Array): ExportElement[] {
     return this.#split(this.#decode(bytes))
   }
 
   /** Must be called at the end of the file. @throws ExportError `malformed`, `unknown-version` */
   end(): ExportSummary {
     this.#decode()
-    if (!this.#hadBookmarks || this.#inBookmarks) throw malformed('its bookmarks are missing or incomplete')
+    const count = this.#counts.get('bookmarks')
+    if (count === undefined || this.#list) throw malformed('its bookmarks are missing or incomplete')
     const { version, exported_at, bookmark_count } = parse(this.#envelope) as Record<string, unknown>
     const { contentVersion } = exportFile
     if (version !== contentVersion) {
@@ -45,10 +58,10 @@ export class ExportJson {
     if (typeof exported_at !== 'string' || Number.isNaN(Date.parse(exported_at))) {
       throw malformed('its exported_at is not a date')
     }
-    if (bookmark_count !== this.#count) {
-      throw malformed(`its bookmark_count is ${bookmark_count}, but it contains ${this.#count} bookmarks`)
+    if (bookmark_count !== count) {
+      throw malformed(`its bookmark_count is ${bookmark_count}, but it contains ${count} bookmarks`)
     }
-    return { version, exported_at, bookmark_count: this.#count }
+    return { version, exported_at, bookmark_count: count }
   }
 
   #decode(bytes?: Uint8Array): string {
@@ -59,8 +72,8 @@ export class ExportJson {
     }
   }
 
-  #split(text: string): object[] {
-    const elements: object[] = []
+  #split(text: string): ExportElement[] {
+    const elements: ExportElement[] = []
     let start = 0
     const take = (end: number) => {
       this.#hold(text.slice(start, end))
@@ -83,13 +96,14 @@ export class ExportJson {
         this.#depth++
         if (this.#depth !== 2 || code !== OPENING_BRACKET) continue
         take(index + 1)
-        this.#enterBookmarks()
+        this.#enterList()
       } else if (code === CLOSING_BRACE || code === CLOSING_BRACKET) {
         this.#depth--
-        if (!this.#inBookmarks || this.#depth > 2) continue
+        const list = this.#list
+        if (!list || this.#depth > 2) continue
         take(this.#depth === 2 ? index + 1 : index)
-        if (this.#depth === 2) elements.push(this.#finishElement())
-        else this.#leaveBookmarks()
+        if (this.#depth === 2) elements.push({ list, record: this.#finishElement(list) })
+        else this.#leaveList(list)
       }
     }
     take(text.length)
@@ -97,32 +111,35 @@ export class ExportJson {
   }
 
   #hold(text: string): void {
-    if (this.#inBookmarks) this.#element += text
+    if (this.#list) this.#element += text
     else this.#envelope += text
-    if (this.#element.length > MAX_ELEMENT) throw malformed(`bookmark ${this.#count} is too long`)
+    if (this.#element.length > MAX_ELEMENT) throw malformed(`an element of \`${this.#list}\` is too long`)
     if (this.#envelope.length > MAX_ENVELOPE) throw malformed('there is too much around its bookmarks')
   }
 
-  #enterBookmarks(): void {
-    if (!/[{,]\s*"bookmarks"\s*:\s*\[$/.test(this.#envelope)) return
-    if (this.#hadBookmarks) throw malformed('it contains `bookmarks` twice')
-    this.#hadBookmarks = true
-    this.#inBookmarks = true
+  #enterList(): void {
+    const [, name] = /[{,]\s*"(bookmarks|groups|history)"\s*:\s*\[$/.exec(this.#envelope) ?? []
+    if (name === undefined) return
+    const list = name as keyof typeof lists
+    if (this.#counts.has(list)) throw malformed(`it contains \`${list}\` twice`)
+    this.#counts.set(list, 0)
+    this.#list = list
   }
 
-  #finishElement(): object {
-    const comma = (this.#count === 0 ? /^/ : /^[\t\n\r ]*,/).exec(this.#element)
-    if (!comma) throw malformed(`there is no comma before bookmark ${this.#count}`)
+  #finishElement(list: keyof typeof lists): object {
+    const count = this.#counts.get(list) as number
+    const comma = (count === 0 ? /^/ : /^[\t\n\r ]*,/).exec(this.#element)
+    if (!comma) throw malformed(`there is no comma before element ${count} of \`${list}\``)
     const element = parse(this.#element.slice(comma[0].length))
     this.#element = ''
-    this.#count++
+    this.#counts.set(list, count + 1)
     return element
   }
 
-  #leaveBookmarks(): void {
-    if (/[^\t\n\r ]/.test(this.#element)) throw malformed('its list of bookmarks ends with something else')
+  #leaveList(list: keyof typeof lists): void {
+    if (/[^\t\n\r ]/.test(this.#element)) throw malformed(`its list \`${list}\` ends with something else`)
     this.#element = ''
-    this.#inBookmarks = false
+    this.#list = undefined
   }
 }
 

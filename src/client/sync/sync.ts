@@ -61,7 +61,8 @@ export interface AdoptKeysOptions {
  * Methods that edit also throw a RangeError if the sync's `types` lack the type, and a RecordError `malformed` if a record's
  * `source` is not that of the type (`groups`, `history`).
  */
-export interface Records extends Pick<Sync, 'get' | 'isWaiting' | 'search' | 'put' | 'update' | 'remove'> {
+export interface Records
+  extends Pick<Sync, 'get' | 'isWaiting' | 'search' | 'put' | 'update' | 'remove' | 'restoreExport'> {
   /** The live records by id. Always returns the same map, which stays up to date. */
   records(): ReadonlyMap<string, Readonly<PlaintextBookmark>>
 }
@@ -193,12 +194,13 @@ export interface Sync {
    */
   importBookmarks(bookmarks: readonly PlaintextBookmark[], options?: ImportOptions): Promise<ImportReport>
   /**
-   * Restores the bookmarks of a backup that `openExport` has opened. Missing bookmarks are added. Existing ones are not
-   * changed or, with `overwrite`, are reset to the backup's version.
+   * Restores the bookmarks of a backup that `openBackup` has opened. Missing bookmarks are added. Existing ones are not
+   * changed or, with `overwrite`, are reset to the backup's version. Those of `groups` and `history` do the same with the
+   * backup's `groups` and `history`, if it has them.
    *
    * @throws StorageFullError, or the signal's reason: nothing was restored
    */
-  restoreExport(opened: Pick<OpenedExport, 'bookmarks'>, options?: RestoreOptions): Promise<ImportReport>
+  restoreExport(opened: Partial<OpenedExport>, options?: RestoreOptions): Promise<ImportReport>
 
   /**
    * Ends a conflict. `mine` puts back what lost, as an edit: its `fields`, or the whole bookmark if it was deleted; `theirs`
@@ -294,6 +296,9 @@ export type SyncReader = Pick<
   'get' | 'bookmarks' | 'tree' | 'contents' | 'status' | 'isWaiting' | 'conflicts' | 'groups' | 'history'
 >
 
+/** The list of an opened backup for each type. */
+const listOf = { bookmark: 'bookmarks', group: 'groups', history: 'history' } as const
+
 /** Like `createSync`, over any transport. */
 export function createSyncOver(
   connect: (deferred: Deferred) => Transport,
@@ -347,6 +352,11 @@ export function createSyncOver(
         const list = keys(ids)
         return edit((turn) => removeBookmarks(engine, turn, list, options))
       },
+      restoreExport: (opened, options = {}) =>
+        run.editWith(async ({ restoreList }, connected) => {
+          await demandType(type)
+          return restoreList(connected, type, opened[listOf[type]] ?? [], options)
+        }, options),
     }
   }
   const groupsOf = (type: 'bookmark' | 'group'): Groups => ({
@@ -382,11 +392,6 @@ export function createSyncOver(
       run.editWith(async ({ importList }, connected) => {
         await demandType('bookmark')
         return importList(connected, bookmarks, options)
-      }, options),
-    restoreExport: (opened, options = {}) =>
-      run.editWith(async ({ restoreList }, connected) => {
-        await demandType('bookmark')
-        return restoreList(connected, opened, options)
       }, options),
     resolve: (which, choice) => run.editWith((deferred) => deferred.resolveConflicts(engine, which, choice)),
     heldDeletions: () => listHeld(replica),

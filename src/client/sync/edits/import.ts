@@ -2,7 +2,7 @@ import { demandForm } from '../../bookmark/form.ts'
 import { hasGarbledText, hasGarbledTitle, withLegibleText } from '../../bookmark/garbled.ts'
 import { isPosition, positionsBetween } from '../../bookmark/positions.ts'
 import { kindOf, type TreeNode } from '../../bookmark/tree.ts'
-import type { OpenedExport, PlaintextBookmark } from '../../bookmark.ts'
+import type { EntityType, PlaintextBookmark } from '../../bookmark.ts'
 import { arrange, type Contents } from '../../bookmark-file/arrange.ts'
 import { isFileId } from '../../bookmark-file/file-id.ts'
 import { isMarked, markedId, markedRoles, noteMarked, type Role, roleOf } from '../../bookmark-file/marks.ts'
@@ -11,10 +11,12 @@ import type { Keys } from '../../crypto/keys.ts'
 import { RecordError } from '../../errors.ts'
 import { nextTurn, paced } from '../../timing/paced.ts'
 import type { Connected } from '../engine.ts'
+import { idOf, rowKey } from '../store/key.ts'
 import { viewOf } from '../store/row.ts'
 import { correctedNow } from '../store/service-clock.ts'
 import type { Row } from '../store/store.ts'
 import { type Edit, queueEdits, type SealedEdit, sealOne } from './edit.ts'
+import { demandSource } from './put.ts'
 import { sealList } from './seal-list.ts'
 
 /** The target of imported bookmarks, and which of them are taken. */
@@ -80,23 +82,25 @@ export async function importList(
   return tabs.exclusively('import', importNow, signal)
 }
 
-/** Restores the bookmarks of a backup: those that are missing and, with `overwrite`, those that differ. */
+/** Restores the records of a backup: those that are missing and, with `overwrite`, those that differ. */
 export async function restoreList(
   parts: Connected,
-  { bookmarks }: Pick<OpenedExport, 'bookmarks'>,
+  type: EntityType,
+  bookmarks: readonly PlaintextBookmark[],
   { overwrite = false, ...options }: RestoreOptions,
 ): Promise<ImportReport> {
-  const { formed, failed } = await sortByForm(bookmarks, parts.signal)
+  const { formed, failed } = await sortByForm(bookmarks, parts.signal, type)
   const added = new Map(formed.map((bookmark) => [bookmark, bookmark]))
-  return queueAccepted(parts, formed, options, { ...emptyPlan(), added }, failed, overwrite)
+  return queueAccepted(parts, formed, options, { ...emptyPlan(), added }, failed, overwrite, type)
 }
 
 /** A bookmark of a wrong form must not keep the others of the list out. */
-async function sortByForm(bookmarks: readonly PlaintextBookmark[], signal: AbortSignal) {
+async function sortByForm(bookmarks: readonly PlaintextBookmark[], signal: AbortSignal, type: EntityType = 'bookmark') {
   const [formed, failed]: [PlaintextBookmark[], ImportReport['failed']] = [[], []]
   const sort = (bookmark: PlaintextBookmark) => {
     try {
       demandForm(bookmark)
+      demandSource(bookmark, type)
       formed.push(bookmark)
     } catch (error) {
       if (!(error instanceof RecordError)) throw error
@@ -123,6 +127,7 @@ async function queueAccepted(
   { added, changed, repaired, dissolved, known }: ImportPlan,
   malformed: ImportReport['failed'],
   overwrites = false,
+  type: EntityType = 'bookmark',
 ): Promise<ImportReport> {
   const accepts = overwrites ? differs : isMissing
   const { replica, keys, signal } = parts
@@ -132,19 +137,19 @@ async function queueAccepted(
   let done = 0
   const advance = () => onProgress?.(++done, bookmarks.length)
   const additions = bookmarks.flatMap((bookmark) => added.get(bookmark) ?? [])
-  const listedIds = new Map([...added].map(([listed, { id }]) => [id, listed.id]))
-  const listedId = (id: string) => listedIds.get(id) as string
+  const listedIds = new Map([...added].map(([listed, { id }]) => [rowKey(id, type), listed.id]))
+  const listedId = (key: string) => listedIds.get(key) as string
   const others = bookmarks.filter((bookmark) => !added.has(bookmark))
   const existing = others.filter((bookmark) => !repaired.has(bookmark) && !dissolved.has(bookmark)).map(({ id }) => id)
   others.forEach(advance)
-  const sealed = await sealList(keys, additions, signal, advance)
+  const sealed = await sealList(keys, additions, signal, advance, type)
   const edits = new Map<string, SealedEdit>()
   const failed: ImportReport['failed'] = []
   const reduced = new Set<string>()
   const sort = ([index, addition]: [number, PlaintextBookmark]) => {
-    const { id } = addition
+    const id = rowKey(addition.id, type)
     const whole = sealed[index] as SealedEdit | RecordError
-    const edit = orReduced(keys, addition, whole)
+    const edit = orReduced(keys, addition, whole, id)
     if (edits.has(id)) existing.push(listedId(id))
     else if (edit instanceof RecordError) failed.push({ id: listedId(id), error: edit })
     else {
@@ -176,7 +181,8 @@ async function queueAccepted(
   await noteImport(parts, [...known])
   const imported = bookmarks.length - existing.length - repaired.size - dissolved.size - failed.length
   const mended = [...repaired].map(({ id }) => id)
-  return { imported, existing, repaired: mended, failed: [...malformed, ...failed], reduced: [...reduced], edited }
+  const ids = { reduced: [...reduced].map(idOf), edited: edited.map(idOf) }
+  return { imported, existing, repaired: mended, failed: [...malformed, ...failed], ...ids }
 }
 
 /** A delete that another device has made before, and that was not pulled yet, is to lose to the import. */
@@ -197,6 +203,7 @@ function orReduced(
   keys: Keys,
   bookmark: PlaintextBookmark,
   sealed: SealedEdit | RecordError,
+  key: string,
 ): SealedEdit | RecordError {
   if (!(sealed instanceof RecordError) || sealed.fault !== 'too-large') return sealed
   const { favicon, ...withoutIcon } = bookmark
@@ -204,7 +211,7 @@ function orReduced(
   let fault: unknown = sealed
   for (const reduced of [withoutIcon, withoutEither]) {
     try {
-      return sealOne(keys, reduced)
+      return sealOne(keys, reduced, key)
     } catch (error) {
       fault = error
     }

@@ -70,7 +70,7 @@ export async function putBookmarks(
 }
 
 /** The source names the type to other clients, and decides how a record is merged. */
-function demandSource({ id, source }: Partial<PlaintextBookmark>, type: EntityType): void {
+export function demandSource({ id, source }: Partial<PlaintextBookmark>, type: EntityType): void {
   const expected = { bookmark: source, group: 'groups', history: 'history' }[type]
   if (source !== expected) throw new RecordError('malformed', `Record ${id}: its source must be ${expected}`)
 }
