@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { deriveInFull } from '../../scripts/test/argon2id.ts'
+import { createClient, createSync, memoryStore, openVault, type Sync, unwrap } from '../../src/client/index.ts'
+import { fetchWith } from '../client/connection.ts'
 import { folder, startService } from '../support/service.ts'
 import {
   demoOrigin,
@@ -31,6 +33,15 @@ else {
     await importFile(page, file)
     await live(page)
     const tree = await shownTree(page, 30)
+    const other = await otherApp(t, page, code)
+    await other.groups.put([
+      { id: 'g', title: 'Work', source: 'groups' },
+      { id: 't', title: 'Tab', url: 'https://example.org/', source: 'groups', parentId: 'g' },
+    ])
+    await other.history.put({ id: 'h', title: 'Page', url: 'https://example.org/', source: 'history' })
+    await other.syncNow()
+    await show(page, 'settings')
+    await page.getByLabel('Download with the browsing history').check()
     const backup = await downloadedBackup(page)
 
     await t.test('a keyring that would not open the file: no file, and what helps', async (t) => {
@@ -90,10 +101,19 @@ else {
     })
 
     await t.test('in a new account of the same person, by the recovery code of before', async (t) => {
-      await enterVault(page, origin, 'Iris')
+      const codeAfter = await enterVault(page, origin, 'Iris')
       await openFile(page, backup)
       await openTyped(page, code)
+      const dialog = page.getByRole('dialog')
+      await dialog.getByText('more in it: 1 tab group, 1 tab and 1 page of the history.').waitFor()
+      for (const added of [3, 0]) {
+        await dialog.getByRole('button', { name: 'Add what is missing of these' }).click()
+        await page.getByText(`From the backup: ${added} added`).waitFor()
+      }
       await putBack(page)
+      const after = await otherApp(t, page, codeAfter)
+      await after.syncNow()
+      t.same([after.groups.contents('g'), [...after.history.records().keys()]], [['t'], ['h']])
       t.strictSame(await shownTree(page, 30), tree)
     })
 
@@ -124,6 +144,20 @@ else {
       await dialog.getByText('The backup is damaged or cut off').waitFor()
     })
   })
+}
+
+/** Another app of the person, in the page's session. */
+async function otherApp(t: Test, page: Page, recoveryCode: string): Promise<Sync> {
+  const jar = Object.fromEntries((await page.context().cookies()).map(({ name, value }) => [name, value]))
+  const options = { baseUrl: new URL(page.url()).origin, deviceId: 'other' }
+  const client = createClient({ ...options, fetch: (request) => fetchWith(jar, request) })
+  const { user } = unwrap(await client.GET('/api/v1/auth/session'))
+  const userId = user?.user_id ?? ''
+  const { keys } = await openVault(client, { userId, recoveryCode })
+  const parts = { client, keys, userId, deviceId: 'other', store: memoryStore() }
+  const sync = createSync({ ...parts, types: ['group', 'history'] })
+  t.teardown(() => sync.stop())
+  return sync
 }
 
 const keyringPath = '**/api/v1/account/keyring'

@@ -23,6 +23,7 @@ export function Backups() {
   const { client, sync } = app
   const backups = useLoaded(() => listBackups(client), [])
   const [failure, setFailure] = useState<string>()
+  const [withHistory, setWithHistory] = useState(false)
   const isMaking = backups.value?.some(isUnfinished) ?? false
   useEffect(() => {
     if (!isMaking) return
@@ -49,6 +50,10 @@ export function Backups() {
           chosen={async (file) => showBackup(app, file.name, () => Promise.resolve(file), { isSaved: true })}
         />
       </div>
+      <label class="bar">
+        <input type="checkbox" checked={withHistory} onChange={() => setWithHistory(!withHistory)} />
+        {later.settings.withHistory}
+      </label>
       {failure !== undefined && (
         <p class="failure" role="alert">
           {failure}
@@ -61,7 +66,7 @@ export function Backups() {
           ) : (
             <ul class="plain lines" aria-label={later.settings.backupList}>
               {backups.map((backup) => (
-                <BackupRow key={backup.id} backup={backup} changed={changed} />
+                <BackupRow key={backup.id} backup={backup} withHistory={withHistory} changed={changed} />
               ))}
             </ul>
           )
@@ -73,11 +78,12 @@ export function Backups() {
 
 interface BackupRowProps {
   backup: ServiceBackup
+  withHistory: boolean
   changed: () => Promise<unknown>
 }
 
 /** A backup on the service, with what can be done with it. */
-function BackupRow({ backup, changed }: BackupRowProps) {
+function BackupRow({ backup, withHistory, changed }: BackupRowProps) {
   const app = useApp()
   const { client } = app
   const name = later.settings.backupOf(exactTime(backup.created_at))
@@ -109,7 +115,10 @@ function BackupRow({ backup, changed }: BackupRowProps) {
             >
               {later.vault.open}
             </Button>
-            <Button aria-label={later.settings.downloadName(name)} onClick={() => keepBackup(app, backup.id)}>
+            <Button
+              aria-label={later.settings.downloadName(name)}
+              onClick={() => keepBackup(app, backup.id, withHistory)}
+            >
               {later.settings.download}
             </Button>
           </>

@@ -5,9 +5,14 @@ import { saveFile } from '../ui/files.tsx'
 import { tell } from '../ui/tell.ts'
 import { later } from '../words/later.ts'
 
-/** Gives the person a backup that the service keeps. @throws ToldError the file would not open later */
-export async function keepBackup(app: App, id: string): Promise<void> {
-  await keep(app, (options) => downloadBackup(app.client, id, options))
+/**
+ * Gives the person a backup that the service keeps, and tab groups with it.
+ *
+ * @param history whether it has the history, too
+ * @throws ToldError the file would not open later
+ */
+export async function keepBackup(app: App, id: string, history: boolean): Promise<void> {
+  await keep(app, (options) => downloadBackup(app.client, id, { ...options, history }))
 }
 
 /** Gives the person a backup of now. The service makes it from the ciphertext that it has, so what waits here is sent first. */

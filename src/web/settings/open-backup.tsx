@@ -4,8 +4,10 @@ import { isEqual } from '../../client/bookmark/equal.ts'
 import { splitBackup } from '../../client/export-file/saved-backup.ts'
 import {
   buildTree,
+  createSync,
   ExportError,
   KeyringError,
+  memoryStore,
   type OpenedExport,
   openBackup,
   RecordError,
@@ -194,6 +196,7 @@ function BackupContents({ app, opened, close, children }: BackupContentsProps) {
         ))}
       </ul>
       {tree.length > mostShown && <p class="hint">{later.settings.moreBeside(tree.length - mostShown)}</p>}
+      <Others app={app} opened={opened} />
       {step && <Progress {...step} />}
       {missing.length + changed.length === 0 && <p>{later.settings.nothingToPutBack}</p>}
       <div class="bar end" inert={step !== undefined}>
@@ -213,6 +216,44 @@ function BackupContents({ app, opened, close, children }: BackupContentsProps) {
       </div>
     </div>
   )
+}
+
+/** Tab groups and history, which the page does not show, but which other apps of the person have. */
+function Others({ app, opened }: Pick<BackupContentsProps, 'app' | 'opened'>) {
+  const { groups = [], history = [] } = opened
+  if (groups.length + history.length === 0) return null
+  const putBack = async () => {
+    const { added, failed } = await restoreOthers(app, opened)
+    tell(later.settings.fromBackup(added, 0, failed))
+  }
+  const isGroup = ({ url }: Bookmark) => url === undefined
+  const groupCount = groups.filter(isGroup).length
+  return (
+    <div class="bar">
+      <p>{later.settings.othersInBackup(groupCount, groups.length - groupCount, history.length)}</p>
+      <Button onClick={putBack}>{later.settings.putOthersBack}</Button>
+    </div>
+  )
+}
+
+/** Adds what is missing of them. The page has no store for them, so a sync of its own does, which keeps nothing. */
+async function restoreOthers({ client, keys, userId, device }: App, opened: OpenedExport) {
+  const types = [...(opened.groups ? ['group' as const] : []), ...(opened.history ? ['history' as const] : [])]
+  const sync = createSync({ client, keys, userId, deviceId: device.id, store: memoryStore(), types })
+  try {
+    await sync.syncNow()
+    const reports = [
+      ...(opened.groups ? [await sync.groups.restoreExport(opened)] : []),
+      ...(opened.history ? [await sync.history.restoreExport(opened)] : []),
+    ]
+    await sync.syncNow()
+    const sum = (of: (report: (typeof reports)[number]) => number) =>
+      reports.reduce((total, report) => total + of(report), 0)
+    const failed = sum(({ failed }) => failed.length) + sync.quarantined().length
+    return { added: sum(({ imported }) => imported) - sync.quarantined().length, failed }
+  } finally {
+    await sync.stop()
+  }
 }
 
 /** The backup's bookmarks that are not there now, and those of now that the backup has otherwise. */

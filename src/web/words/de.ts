@@ -981,7 +981,8 @@ export const deLater: LaterWords = {
     addPage: 'Diese Seite hinzufügen',
     backups: 'Sicherungen',
     backupsMore:
-      'Verschlüsselte Dateien. Der Dienst bewahrt jede eine Woche lang auf: Laden Sie herunter, was Sie behalten wollen. Eine heruntergeladene Datei öffnet sich mit der Passphrase oder dem Wiederherstellungscode, die beim Herunterladen galten, auch wenn es Ihr Konto oder den Server nicht mehr gibt. Sehen Sie in eine Sicherung hinein, bevor Sie etwas zurückholen.',
+      'Verschlüsselte Dateien. Der Dienst bewahrt jede eine Woche lang auf: Laden Sie herunter, was Sie behalten wollen. Im Heruntergeladenen sind auch Ihre Tabgruppen. Eine heruntergeladene Datei öffnet sich mit der Passphrase oder dem Wiederherstellungscode, die beim Herunterladen galten, auch wenn es Ihr Konto oder den Server nicht mehr gibt. Sehen Sie in eine Sicherung hinein, bevor Sie etwas zurückholen.',
+    withHistory: 'Mit dem Browserverlauf herunterladen',
     createBackup: 'Sicherung erstellen',
     openFile: 'Sicherungsdatei öffnen',
     secretOfBackup:
@@ -989,7 +990,7 @@ export const deLater: LaterWords = {
     notOfBackup:
       'Damit öffnet sich die Sicherung nicht. Nötig ist die Passphrase oder der Wiederherstellungscode, die beim Herunterladen galten.',
     wouldNotOpen: (why) =>
-      `Eines der Lesezeichen in dieser Sicherung ist nicht lesbar, also würde sich die Datei später nicht öffnen. ${why} Speichern Sie stattdessen eine Lesezeichen-Datei.`,
+      `Etwas in dieser Sicherung ist nicht lesbar, also würde sich die Datei später nicht öffnen. ${why} Speichern Sie stattdessen eine Lesezeichen-Datei.`,
     keyringUnfit:
       'Was der Dienst gespeichert hat, lässt sich mit Ihren Schlüsseln nicht öffnen, also ließe sich die Datei später nicht öffnen. Reparieren Sie den Tresor unter „Sicherheit“, und laden Sie dann die Sicherung herunter.',
     unverified:
@@ -1035,6 +1036,13 @@ export const deLater: LaterWords = {
     asOn: (time) => `Wie sie am ${time} waren`,
     atTop: 'Auf der obersten Ebene',
     moreBeside: (count) => `Und ${number(count)} weitere daneben.`,
+    othersInBackup: (groups, tabs, pages) =>
+      `Aus Ihren anderen Apps ist noch darin: ${list([
+        ...(groups > 0 ? [plural(groups, { one: '# Tabgruppe', other: '# Tabgruppen' })] : []),
+        ...(tabs > 0 ? [plural(tabs, { one: '# Tab', other: '# Tabs' })] : []),
+        ...(pages > 0 ? [plural(pages, { one: '# Seite des Verlaufs', other: '# Seiten des Verlaufs' })] : []),
+      ])}.`,
+    putOthersBack: 'Was davon fehlt, hinzufügen',
     nothingToPutBack: 'Es gibt nichts zurückzuholen.',
     fromBackup: (added, reset, failed) =>
       `Aus der Sicherung: ${list([
@@ -1097,6 +1105,8 @@ export const deLater: LaterWords = {
     none: 'Noch keine Sterne',
     noneMore:
       'Holen Sie die Repositorys, denen Sie auf GitHub einen Stern gegeben haben: Hier lassen sie sich suchen, sortieren und mit Schlagwörtern versehen.',
+    pictures: (host) =>
+      `Die Bilder der Eigentümer zeigen. Ihr Browser lädt sie von ${host}: Dort erfährt man Ihre IP-Adresse, und wessen Repositorys Sie ansehen.`,
     notOffered: 'Dieser Dienst bietet nicht an, Sterne von GitHub zu holen.',
     reading: (count) => plural(count, { one: '# Stern gelesen', other: '# Sterne gelesen' }),
     waiting: (time) => `GitHubs Grenze je Stunde ist erreicht. Es geht von selbst weiter: ${time}.`,

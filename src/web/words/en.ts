@@ -919,7 +919,8 @@ export const enLater = {
     addPage: 'Add this page',
     backups: 'Backups',
     backupsMore:
-      'Encrypted files. The service keeps each for a week: download the ones that you want to keep. A downloaded file opens with the passphrase or recovery code that you had when you downloaded it, even if your account or the server is gone. Look into a backup before you put anything back.',
+      'Encrypted files. The service keeps each for a week: download the ones that you want to keep. The download also has your tab groups. A downloaded file opens with the passphrase or recovery code that you had when you downloaded it, even if your account or the server is gone. Look into a backup before you put anything back.',
+    withHistory: 'Download with the browsing history',
     createBackup: 'Create a backup',
     openFile: 'Open a backup file',
     secretOfBackup:
@@ -927,7 +928,7 @@ export const enLater = {
     notOfBackup:
       'This does not open the backup. It takes the passphrase or the recovery code that was valid when you downloaded it.',
     wouldNotOpen: (why: string) =>
-      `One of the bookmarks in this backup cannot be read, so the file would not open later. ${why} Save a bookmark file instead.`,
+      `Something in this backup cannot be read, so the file would not open later. ${why} Save a bookmark file instead.`,
     keyringUnfit:
       'Your keys do not open what the service has stored, so the file would not open later. Repair the vault under “Security”, then download the backup.',
     unverified:
@@ -971,6 +972,13 @@ export const enLater = {
     asOn: (time: string) => `As they were on ${time}`,
     atTop: 'At its top level',
     moreBeside: (count: number) => `And ${number(count)} more beside them.`,
+    othersInBackup: (groups: number, tabs: number, pages: number) =>
+      `Other apps of yours have more in it: ${list([
+        ...(groups > 0 ? [plural(groups, { one: '# tab group', other: '# tab groups' })] : []),
+        ...(tabs > 0 ? [plural(tabs, { one: '# tab', other: '# tabs' })] : []),
+        ...(pages > 0 ? [plural(pages, { one: '# page of the history', other: '# pages of the history' })] : []),
+      ])}.`,
+    putOthersBack: 'Add what is missing of these',
     nothingToPutBack: 'There is nothing to put back.',
     fromBackup: (added: number, reset: number, failed: number) =>
       `From the backup: ${list([
@@ -1029,6 +1037,8 @@ export const enLater = {
     allLanguages: 'All languages',
     none: 'No stars yet',
     noneMore: 'Get the repositories that you have starred on GitHub, and find, tag and sort them here.',
+    pictures: (host: string) =>
+      `Show the owners’ pictures. Your browser loads them from ${host}, which learns your IP address and whose repositories you look at.`,
     notOffered: 'This service does not offer to get stars from GitHub.',
     reading: (count: number) => plural(count, { one: '# star read', other: '# stars read' }),
     waiting: (time: string) => `GitHub’s hourly limit is reached. Reading goes on by itself at ${time}.`,
