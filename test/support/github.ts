@@ -19,10 +19,18 @@ export interface GitHub {
   answers: ((response: ServerResponse) => void)[]
   /** Of each request of a list: its path, and the status. */
   requests: { path: string; status: number; isAuthorized: boolean }[]
+  /** The addresses of the pictures that were asked for. */
+  pictures: string[]
 }
 
 export async function startGitHub(t: Test): Promise<GitHub> {
-  const github: Omit<GitHub, 'apiUrl'> = { stars: new Map(), tokens: new Map(), answers: [], requests: [] }
+  const github: Omit<GitHub, 'apiUrl'> = {
+    stars: new Map(),
+    tokens: new Map(),
+    answers: [],
+    requests: [],
+    pictures: [],
+  }
   const server = createServer((request, response) => answer(github, request, response))
   await once(server.listen(0, '127.0.0.1'), 'listening')
   t.teardown(() => server.closeAllConnections())
@@ -49,6 +57,11 @@ export function starred(id: number, fields: Partial<Repository> = {}): StarredRe
 function answer(github: Omit<GitHub, 'apiUrl'>, request: IncomingMessage, response: ServerResponse): void {
   const url = new URL(request.url ?? '', `http://${request.headers.host}`)
   const path = url.pathname.replace('/api/v3', '')
+  if (path.startsWith('/avatars/')) {
+    github.pictures.push(path)
+    response.setHeader('content-type', 'image/svg+xml')
+    return void response.end('<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>')
+  }
   response.setHeader('access-control-allow-origin', '*')
   if (request.method === 'OPTIONS') {
     response.setHeader('access-control-allow-headers', 'Authorization, X-GitHub-Api-Version')

@@ -32,9 +32,12 @@ else {
       startService(t, await folder(t), { SERVE_APP: 'true', GITHUB_API_URL, ...(await developmentProvider()) })
     const { origin } = await start(github.apiUrl)
     const policy = (await fetch(origin)).headers.get('content-security-policy') ?? ''
-    t.match(policy, `connect-src 'self' ${new URL(github.apiUrl).origin};`, 'the page may ask this host, and no other')
+    const host = new URL(github.apiUrl).origin
+    for (const directive of [`connect-src 'self' ${host};`, `img-src 'self' ${host} data:;`])
+      t.match(policy, directive, 'the page may ask this host, and no other')
     const without = await start('')
-    t.match((await fetch(without.origin)).headers.get('content-security-policy'), /connect-src 'self';/)
+    const policyWithout = (await fetch(without.origin)).headers.get('content-security-policy') ?? ''
+    for (const directive of [/connect-src 'self';/, /img-src 'self' data:;/]) t.match(policyWithout, directive)
     t.equal((await fetch(`${without.origin}/demo/github.json`)).status, 404)
 
     const expected = /404|403/
@@ -54,6 +57,8 @@ else {
 
     const all = Array.from({ length: 130 }, (_, index) => starred(130 - index))
     all[0] = starred(130, { full_name: 'newest/of-all', language: 'Rust', stargazers_count: 1 })
+    const owner = (name: string) => ({ ...starred(1).repo.owner, avatar_url: `${host}/avatars/${name}` })
+    all[1] = starred(129, { owner: owner('shown') })
     github.stars.set('ada', all)
     await fetchStars('ada')
     await says('130 stars read: 130 new, 0 changed.')
@@ -65,6 +70,16 @@ else {
     await other.waitFor()
     await says('★ 1,290')
     await live(laptop)
+
+    const allows = laptop.getByRole('checkbox', { name: 'Show the owners’ pictures.' })
+    const picture = laptop.locator(`img[src="${host}/avatars/shown"]`)
+    t.same([await picture.count(), github.pictures], [0, []], 'GitHub is not asked for pictures before')
+    await allows.check()
+    await picture.waitFor()
+    await laptop.waitForFunction(() => [...document.images].every(({ complete }) => complete))
+    t.ok(github.pictures.includes('/avatars/shown'))
+    await allows.uncheck()
+    await picture.waitFor({ state: 'detached' })
 
     await fetchStars('ADA')
     await says('130 stars read: 0 new, 0 changed.')

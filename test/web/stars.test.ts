@@ -176,7 +176,7 @@ const withIds = (stars: readonly Star[]) => stars.map((star) => [idOf(keys, apiU
 
 async function storeFrom(sync: Sync, user: string, time = now) {
   const { stars } = await read(user)
-  return storeStars(sync, withIds(stars), user, time)
+  return storeStars(sync, withIds(stars), { apiUrl, user }, time)
 }
 
 const starsOf = (sync: Sync) =>
@@ -242,7 +242,7 @@ t.test('Only stars of the same user count as gone, and none that the person keep
   github.stars.set('bob', [starred(2), starred(3)])
   for (const user of ['ada', 'bob']) await storeFrom(sync, user)
   const gone = (user: string, ids: string[] = []) =>
-    missingStars(sync, user, new Set(ids))
+    missingStars(sync, { apiUrl, user }, new Set(ids))
       .map(({ title }) => title)
       .sort()
   t.same(gone('Ada'), ['owner/repository-1', 'owner/repository-2'])
@@ -252,4 +252,6 @@ t.test('Only stars of the same user count as gone, and none that the person keep
   t.same(gone('ada'), ['owner/repository-2'])
   t.same(gone('bob'), ['owner/repository-2', 'owner/repository-3'])
   t.same(gone('carol'), [])
+  const other = { apiUrl: 'https://github.example/api/v3', user: 'ada' }
+  t.same(missingStars(sync, other, new Set()), [], 'nor those of another server')
 })

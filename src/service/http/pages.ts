@@ -96,14 +96,25 @@ function redirectToPublicUrl(app: FastifyInstance, publicUrl: string): void {
   })
 }
 
+/** An Enterprise server has its users' pictures itself. */
+function originsOf(apiUrl: string): { apiOrigin: string; picturesOrigin: string } {
+  const { origin } = new URL(apiUrl)
+  const isPublic = origin === 'https://api.github.com'
+  return { apiOrigin: origin, picturesOrigin: isPublic ? 'https://avatars.githubusercontent.com' : origin }
+}
+
 /** Serves the web page at `/`. A failed sign-in returns to `/login?error=`, where the app shows the reason. */
 async function registerApp(app: FastifyInstance, { githubApiUrl: apiUrl }: PagesConfig): Promise<void> {
   const names = new Set(await builtFiles(webFolder))
   if (!names.delete('index.html') || !names.delete(serviceWorker))
     throw new ConfigError('SERVE_APP: the web page is not built; run `npm run build`')
+  const github = apiUrl === undefined ? undefined : { apiUrl, ...originsOf(apiUrl) }
   const pageHeaders = {
-    'content-security-policy': apiUrl
-      ? demoPolicy.replace("connect-src 'self'", (own) => `${own} ${new URL(apiUrl).origin}`)
+    'content-security-policy': github
+      ? demoPolicy
+          .replace("connect-src 'self'", (own) => `${own} ${github.apiOrigin}`)
+          // The policy is the same for everybody, so it names the host before a person allows pictures.
+          .replace("img-src 'self'", (own) => `${own} ${github.picturesOrigin}`)
       : demoPolicy,
     'x-frame-options': 'SAMEORIGIN',
     // Otherwise the operator of a name server learns which hosts are bookmarked, as soon as a list is shown.
@@ -112,8 +123,10 @@ async function registerApp(app: FastifyInstance, { githubApiUrl: apiUrl }: Pages
   const sendPage = fileSender(webFolder, 'index.html')
   for (const path of ['/', '/login']) app.get(path, (_request, reply) => sendPage(reply.headers(pageHeaders)))
   // The page is a file of the build, so the setting comes by itself.
-  if (apiUrl)
-    app.get('/demo/github.json', (_request, reply) => reply.header('cache-control', 'no-cache').send({ apiUrl }))
+  if (github)
+    app.get('/demo/github.json', (_request, reply) =>
+      reply.header('cache-control', 'no-cache').send({ apiUrl, picturesOrigin: github.picturesOrigin }),
+    )
   // It works for the folder that it is in.
   const workerHeaders = { 'content-security-policy': workerPolicy, 'cache-control': 'no-cache' }
   const sendWorker = fileSender(webFolder, serviceWorker)

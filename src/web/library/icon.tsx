@@ -1,8 +1,20 @@
+import { useState } from 'preact/hooks'
+import { pictureOrigin } from '../session/pictures.ts'
 import { FolderIcon, Icon } from '../ui/icons.tsx'
 import { type Bookmark, hostOf, isFolder, nameOf } from './kind.ts'
 
-/** The bookmark's icon; a letter where it has none of its own. Nothing is loaded from the site: it would learn who is here. */
-export function Letter({ bookmark }: { bookmark: Bookmark }) {
+interface LetterProps {
+  bookmark: Bookmark
+}
+
+/**
+ * The bookmark's icon; a letter where it has none of its own. Nothing is loaded from the site, which would learn who is here;
+ * the picture of a star's owner only if the person allows it.
+ */
+export function Letter({ bookmark }: LetterProps) {
+  const origin = pictureOrigin.use()
+  const picture = origin && bookmark.source === 'stars' ? (bookmark.owner?.avatar_url ?? '') : ''
+  const [failed, setFailed] = useState('')
   if (isFolder(bookmark)) {
     return (
       <span class="letter folder" data-icon>
@@ -15,6 +27,22 @@ export function Letter({ bookmark }: { bookmark: Bookmark }) {
     return (
       <span class="letter own" data-icon>
         <img src={favicon} alt="" draggable={false} width={20} height={20} />
+      </span>
+    )
+  }
+  if (picture && picture !== failed && URL.parse(picture)?.origin === origin) {
+    return (
+      <span class="letter own" data-icon>
+        <img
+          src={picture}
+          alt=""
+          loading="lazy"
+          referrerpolicy="no-referrer"
+          draggable={false}
+          width={20}
+          height={20}
+          onError={() => setFailed(picture)}
+        />
       </span>
     )
   }

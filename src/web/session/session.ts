@@ -21,6 +21,7 @@ import { say } from '../words/words.ts'
 import type { Device } from './device.ts'
 import { dropDraft } from './draft.ts'
 import { forgetEntries, forgetEntriesOf, leaveUnmarkedView, leaveView, takeEntries } from './entries.ts'
+import { allowPictures } from './pictures.ts'
 import { forgetImport } from './running-import.ts'
 
 export interface User {
@@ -226,6 +227,7 @@ export function forgetDeletedUser(userId: string): boolean {
 function forgetOwn(userId: string): void {
   forgetEntries()
   forgetNotes(userId)
+  allowPictures('')
 }
 
 function forgetNotes(userId: string): void {

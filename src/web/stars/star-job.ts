@@ -57,7 +57,7 @@ export async function fetchStars(
   const store = async (page: number, stars: readonly Star[], pages: number | undefined) => {
     const found = stars.map((star) => [idOf(keys, apiUrl, star), star] as const)
     for (const [id] of found) ids.add(id)
-    const { added, changed } = await storeStars(sync, found, user, Date.now())
+    const { added, changed } = await storeStars(sync, found, { apiUrl, user }, Date.now())
     done = { read: ids.size, added: done.added + added, changed: done.changed + changed }
     job.set({ state: 'reading', ...done, page, pages })
   }
@@ -70,7 +70,7 @@ export async function fetchStars(
       for (let page = 1; ; page++) {
         const { done: isEnd, value } = await pages.next()
         if (isEnd) {
-          const gone = value ? missingStars(sync, user, ids).map(({ id }) => id) : []
+          const gone = value ? missingStars(sync, { apiUrl, user }, ids).map(({ id }) => id) : []
           const missing = gone.length > 0 && { missing: { user, ids: gone } }
           job.set({ state: 'done', ...done, isComplete: value, ...missing })
           return
@@ -89,7 +89,7 @@ export async function importStars({ sync, keys }: Owner, apiUrl: string, file: F
     async () => {
       const stars = readStarFile(await file.text())
       const found = stars.map((star) => [idOf(keys, apiUrl, star), star] as const)
-      const stored = await storeStars(sync, found, undefined, Date.now())
+      const stored = await storeStars(sync, found, { apiUrl, user: undefined }, Date.now())
       job.set({ state: 'done', read: found.length, ...stored, isComplete: true })
     },
   )

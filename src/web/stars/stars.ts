@@ -7,6 +7,8 @@ import type { Star } from './github.ts'
 
 /** Our own fields of a star, in `extra`. */
 interface StarFields {
+  /** The API from which the star was read: another server's users are others, even if their names are the same. */
+  github_api?: string
   /** The users who have starred it, in small letters, of those whose stars were read. */
   github_users?: string[]
   github_language?: string | null
@@ -25,8 +27,14 @@ export function idOf(keys: Keys, apiUrl: string, { repository }: Star): string {
   return deriveId(keys, { place: apiUrl, kind: 'star', name: `${repository.id}`, ordinal: 0 })
 }
 
-/** @param user whose stars were read; undefined if a file does not say */
-function newStar(id: string, star: Star, user: string | undefined, now: number): PlaintextBookmark {
+/** The server and the user whose stars were read. */
+export interface StarOrigin {
+  apiUrl: string
+  /** Undefined if a file does not say. */
+  user: string | undefined
+}
+
+function newStar(id: string, star: Star, { apiUrl, user }: StarOrigin, now: number): PlaintextBookmark {
   const { full_name, html_url, name, description, stargazers_count, owner } = star.repository
   const domain = hostOf({ id, title: '', source: 'stars', url: html_url })
   return {
@@ -38,7 +46,11 @@ function newStar(id: string, star: Star, user: string | undefined, now: number):
     ...(owner && { owner }),
     ...(star.starredAt && { dateAdded: star.starredAt }),
     ...(domain && { domain }),
-    extra: { ...fieldsOf(star, now), github_users: user === undefined ? [] : [user.toLowerCase()] },
+    extra: {
+      ...fieldsOf(star, now),
+      github_api: apiUrl,
+      github_users: user === undefined ? [] : [user.toLowerCase()],
+    },
   }
 }
 
@@ -46,7 +58,7 @@ function newStar(id: string, star: Star, user: string | undefined, now: number):
 export function changesOf(
   bookmark: Bookmark,
   star: Star,
-  user: string | undefined,
+  { apiUrl, user }: StarOrigin,
   now: number,
 ): Partial<PlaintextBookmark> | null {
   const { full_name, html_url, name, description, stargazers_count, owner } = star.repository
@@ -63,6 +75,7 @@ export function changesOf(
     ...(!isOwnNote && { description }),
     extra: {
       ...known,
+      github_api: apiUrl,
       github_users: [...users].sort(),
       github_language: star.repository.language,
       github_description: description,
@@ -80,10 +93,15 @@ export function withoutUser(bookmark: Bookmark, user: string): Partial<Plaintext
   return { extra: { ...bookmark.extra, github_users: others } }
 }
 
-/** The stars that were read for this user, and are not among the ids. */
-export function missingStars(sync: Pick<SyncReader, 'bookmarks'>, user: string, ids: ReadonlySet<string>): Bookmark[] {
+/** The stars that were read for this user from this server, and are not among the ids. */
+export function missingStars(
+  sync: Pick<SyncReader, 'bookmarks'>,
+  { apiUrl, user }: { apiUrl: string; user: string },
+  ids: ReadonlySet<string>,
+): Bookmark[] {
   const stars = [...sync.bookmarks().values()].filter(({ source }) => source === 'stars')
-  return stars.filter((star) => !ids.has(star.id) && usersOf(star).includes(user.toLowerCase()))
+  const isOfServer = ({ extra }: Bookmark) => (extra as StarFields | undefined)?.github_api === apiUrl
+  return stars.filter((star) => !ids.has(star.id) && isOfServer(star) && usersOf(star).includes(user.toLowerCase()))
 }
 
 export function usersOf({ extra }: Bookmark): string[] {
@@ -100,15 +118,15 @@ export function languageOf({ extra }: Bookmark): string | undefined {
 export async function storeStars(
   sync: Sync,
   stars: readonly (readonly [id: string, star: Star])[],
-  user: string | undefined,
+  origin: StarOrigin,
   now: number,
 ): Promise<{ added: number; changed: number }> {
   const byId = new Map(stars)
   const fresh = [...byId].filter(([id]) => !sync.get(id))
-  const added = fresh.map(([id, star]) => newStar(id, star, user, now))
+  const added = fresh.map(([id, star]) => newStar(id, star, origin, now))
   const change = (bookmark: Bookmark) => {
     const star = byId.get(bookmark.id)
-    return star ? changesOf(bookmark, star, user, now) : null
+    return star ? changesOf(bookmark, star, origin, now) : null
   }
   const changed = [...byId.keys()].filter((id) => {
     const bookmark = sync.get(id)

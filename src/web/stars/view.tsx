@@ -6,6 +6,7 @@ import { Collection, useOrder } from '../library/collection.tsx'
 import { byTree, useSorted } from '../library/sorter.ts'
 import { type App, useApp } from '../session/context.ts'
 import { useLoaded } from '../session/loaded.tsx'
+import { allowPictures, pictureOrigin } from '../session/pictures.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { FileButton } from '../ui/files.tsx'
@@ -30,7 +31,9 @@ export function Stars() {
     useCallback((sync: SyncReader) => starsIn(sync, language), [language]),
     sorting.order,
   )
-  const { value: apiUrl } = useLoaded(readApiUrl, [])
+  const { value: offered } = useLoaded(readOffer, [])
+  const apiUrl = offered?.apiUrl
+  const isShowingPictures = pictureOrigin.use() !== ''
   return (
     <Collection
       key={language}
@@ -68,6 +71,16 @@ export function Stars() {
             )}
           </div>
           {job && <Job job={job} />}
+          {offered && (
+            <label class="bar">
+              <input
+                type="checkbox"
+                checked={isShowingPictures}
+                onChange={() => allowPictures(isShowingPictures ? '' : offered.picturesOrigin)}
+              />
+              {later.stars.pictures(new URL(offered.picturesOrigin).host)}
+            </label>
+          )}
         </div>
       }
       ids={ids}
@@ -228,10 +241,17 @@ function firstUser(sync: SyncReader): string {
   return ''
 }
 
+interface Offer {
+  apiUrl: string
+  /** The origin of the owners' pictures. */
+  picturesOrigin: string
+}
+
 /** Undefined if this service does not offer it. */
-async function readApiUrl(): Promise<string | undefined> {
+async function readOffer(): Promise<Offer | undefined> {
   const response = await fetch('/demo/github.json')
   if (!response.ok) return undefined
-  const { apiUrl } = (await response.json()) as { apiUrl?: unknown }
-  return typeof apiUrl === 'string' && URL.canParse(apiUrl) ? apiUrl : undefined
+  const { apiUrl, picturesOrigin } = (await response.json()) as Partial<Record<keyof Offer, unknown>>
+  const isUrl = (value: unknown): value is string => typeof value === 'string' && URL.canParse(value)
+  return isUrl(apiUrl) && isUrl(picturesOrigin) ? { apiUrl, picturesOrigin } : undefined
 }

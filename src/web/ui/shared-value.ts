@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'preact/compat'
 
 /** A value of the whole page: whatever shows it is drawn again when it changes. */
-interface SharedValue<T> {
+export interface SharedValue<T> {
   get(): T
   set(next: T): void
   use(): T

@@ -1,0 +1,16 @@
+import { whenLeaving } from '../ui/leaving.ts'
+import { type SharedValue, sharedValue } from '../ui/shared-value.ts'
+
+const key = 'look-star-pictures'
+
+/** The origin from which the pictures of the stars’ owners are loaded; empty unless the person allows it in this browser. */
+export const pictureOrigin: SharedValue<string> = sharedValue(localStorage.getItem(key) ?? '')
+
+export function allowPictures(origin: string): void {
+  if (origin) localStorage.setItem(key, origin)
+  else localStorage.removeItem(key)
+  pictureOrigin.set(origin)
+}
+
+// The next person has not allowed it.
+whenLeaving(() => allowPictures(''))
