@@ -105,7 +105,7 @@ const tamperings: Record<string, { by: Tampering; says: string }> = {
         return file
       },
     },
-    says: 'FAILED at 12\\. A backup is made and downloaded: .*damaged.*',
+    says: 'FAILED at 13\\. A backup is made and downloaded: .*damaged.*',
   },
 }
 
@@ -169,12 +169,13 @@ function expectStory(t: Test, name: string, steps: string[], copy: string): void
     /^ 9\. .* the loser comes second .* the phone's push says: Last write wins: .* by laptop is newer$/,
     /^10\. .* the loser comes first .* flagged last_write_wins and still has ".*\(phone\)"$/,
     new RegExp(`^11\\. The laptop undoes it all, the phone pulls .* on both: ${items}$`),
-    /^12\. A backup is made and downloaded .* bytes: \d+$/,
-    new RegExp(`^13\\. It is opened .* in every field: ${items}$`),
-    new RegExp(`^14\\. It is written back as a bookmark file .* in the same sequence: ${items}$`),
-    /^15\. Both devices sign out /,
+    /^12\. Tab groups and history go along .* the visits of both devices to one page$/,
+    /^13\. A backup is made and downloaded .* bytes: \d+$/,
+    new RegExp(`^14\\. It is opened .* in every field: ${items}$`),
+    new RegExp(`^15\\. It is written back as a bookmark file .* in the same sequence: ${items}$`),
+    /^16\. Both devices sign out /,
   ])
-  t.equal(steps.length, 15)
+  t.equal(steps.length, 16)
   t.same(sequenceOf(bookmarksIn(copy)), sequenceOf(bookmarksIn(readSample(name))))
 }
 

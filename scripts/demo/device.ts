@@ -39,7 +39,8 @@ export class Device implements AsyncDisposable {
       new WebSocket(url, { headers: { cookie: this.browser.cookiesFor(url) } })
     const webSocket = withCookie as OpenWebSocket
     this.keys = keys
-    this.sync = createSync({ client, webSocket, userId, deviceId, keys, store: this.#store })
+    const types = ['bookmark', 'group', 'history'] as const
+    this.sync = createSync({ client, webSocket, userId, deviceId, keys, store: this.#store, types })
     this.sync.on('conflict', (conflict) => this.conflicts.push(conflict))
     this.sync.on('error', ({ error }) => this.#errors.push(error))
   }

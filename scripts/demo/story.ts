@@ -6,6 +6,7 @@ import {
   type Client,
   createBackup,
   createVault,
+  historyId,
   openBackup,
   openVault,
   type PlaintextBookmark,
@@ -123,8 +124,29 @@ export async function playStory({ baseUrl, file, copy }: Story, step: StoryStep)
     note(`as they were, on both: ${bookmarks.length}`)
   })
 
+  await step('Tab groups and history go along', async (note) => {
+    const [group, tab] = [crypto.randomUUID(), crypto.randomUUID()]
+    const url = 'https://example.org/'
+    await laptop.sync.groups.put([
+      { id: group, title: 'Demo', source: 'groups', color: 'blue' },
+      { id: tab, title: 'Example', source: 'groups', url, parentId: group },
+    ])
+    for (const [index, { sync, keys }] of devices.entries()) {
+      const visit = `2026-01-01T12:0${index}:00.000Z`
+      const visited = { dateAdded: visit, dateVisited: visit, visits: [visit], visitCount: 1 }
+      await sync.history.put({ id: historyId(keys, url), title: 'Example', source: 'history', url, ...visited })
+    }
+    for (const device of [laptop, phone, laptop]) await device.syncNow()
+    compareBookmarks("The phone's groups", phone.sync.groups.records().values(), laptop.sync.groups.records().values())
+    for (const { id, sync } of devices) {
+      const visits = [...sync.history.records().values()].map(({ visitCount }) => visitCount)
+      expectEqual(`The visits on the ${id}`, visits, [2])
+    }
+    note('one group with its tab, and the visits of both devices to one page')
+  })
+
   const backup = await step('A backup is made and downloaded', async (note) => {
-    const file = await createBackup(laptop.client, laptop)
+    const file = await createBackup(laptop.client, { ...laptop, history: true })
     note(`bytes: ${file.size}`)
     return file
   })
@@ -132,6 +154,9 @@ export async function playStory({ baseUrl, file, copy }: Story, step: StoryStep)
     const opened = await openBackup(backup, laptop.keys)
     expectEqual('bookmark_count', opened.bookmark_count, bookmarks.length)
     compareBookmarks('In the backup', opened.bookmarks, bookmarks)
+    const { groups = [], history = [] } = opened
+    compareBookmarks("The backup's groups", groups, laptop.sync.groups.records().values())
+    compareBookmarks("The backup's history", history, laptop.sync.history.records().values())
     note(`equal in every field: ${opened.bookmark_count}`)
     return opened.bookmarks
   })
