@@ -40,6 +40,7 @@ const onSqliteFirst = ['test/sync/{import,rest}.test.ts', 'test/auth/access.test
 const onPostgresInDepth = [
   ...onPostgres,
   'test/{hostile,http,interface,operations,realtime,sync}/*',
+  'test/client/chaos/*',
   'test/client/sync/{lost-laptop,rotation}.test.ts',
   'test/commands/{admin,move-issuer,reseal}*',
   'test/log.test.ts',

@@ -11,6 +11,7 @@ interface Edit {
   edit: 'put' | 'move' | 'remove'
   bookmark: PlaintextBookmark
 }
+type Of = ['groups' | 'history', PlaintextBookmark[]]
 declare const page: { app: typeof pageApp }
 
 const versions = { ...(isDeep && { 18: {} }), 19: { react: 'react-19', 'react-dom': 'react-dom-19' } }
@@ -59,6 +60,34 @@ else {
         await opened.evaluate((bookmarks) => page.app.put(bookmarks), [link('y', { title: 'meanwhile' })])
         t.match(await opened.evaluate(() => page.app.mount()), /Named meanwhile z|Named z meanwhile/)
         t.equal(await opened.evaluate(() => page.app.subscribed()), before)
+      })
+
+      t.test('tab groups and history render only what shows them', async (t) => {
+        const afterEdit = async (type: 'groups' | 'history', records: PlaintextBookmark[]) => {
+          const work = ([type, records]: Of) => page.app.afterEditOf(type, records)
+          const { rendered, text } = await opened.evaluate(work, [type, records] as Of)
+          return [rendered.join(), text.replace(/^.* to send /, '')]
+        }
+        const group: PlaintextBookmark = { id: 'x', title: 'Work', source: 'groups' }
+        const tab: PlaintextBookmark = {
+          id: 't',
+          title: 'Tab',
+          url: 'https://example.org/',
+          source: 'groups',
+          parentId: 'x',
+        }
+        const entry: PlaintextBookmark = {
+          id: 'x',
+          title: '',
+          source: 'history',
+          url: 'https://example.org/',
+          visitCount: 2,
+        }
+        // The totals have the number of edits to send.
+        t.same(await afterEdit('groups', [group, tab]), ['others,totals', 'tabs Tab, visits '])
+        t.same(await afterEdit('history', [entry]), ['others,totals', 'tabs Tab, visits 2'])
+        t.same(await afterEdit('groups', [group]), ['', 'tabs Tab, visits 2'])
+        t.same(await afterEdit('groups', [{ ...group, color: 'blue' }]), ['', 'tabs Tab, visits 2'])
       })
 
       t.test('after signing out, nothing is shown', async (t) => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { buildApp } from '../../support/app.ts'
+import { isPostgres } from '../../support/database-url.ts'
 import { depth, isDeep } from '../../support/depth.ts'
 import { counted, turns } from '../sync/clock.ts'
 import { runChaos } from './run.ts'
@@ -38,7 +39,7 @@ const readingMs = 2
 const hashInTurn: typeof crypto.subtle.digest = (_algorithm, bytes) =>
   counted(async () => {
     await turns(1)
-    const hash = createHash('sha256').update(bytes as Uint8Array)
+    const hash = createHash('sha256').update(ArrayBuffer.isView(bytes) ? (bytes as Uint8Array) : new Uint8Array(bytes))
     return new Uint8Array(hash.digest()).buffer
   })
 
@@ -69,7 +70,7 @@ const endings: (() => Promise<void>)[] = []
 const app = await buildApp({ teardown: (end) => endings.push(end as () => Promise<void>) }, { LOG_LEVEL: 'error' })
 
 const first = Number(SEED ?? (isDeep ? Date.now() % 1e9 : 80_000))
-const count = Number(RUNS ?? (SEED === undefined ? depth(30, 2000) : 1))
+const count = Number(RUNS ?? (SEED === undefined ? depth(30, isPostgres ? 300 : 2000) : 1))
 const failed: { SEED: number; failures: string[] }[] = []
 let seed = first
 process.on('uncaughtExceptionMonitor', () => console.error(`SEED=${seed}`))

@@ -21,6 +21,7 @@ const engine = createSyncOver(
   () => import('../../../src/client/sync/deferred.ts'),
   {
     ...{ keys: deriveKeys(new Uint8Array(32).fill(1)), userId: 'u', deviceId: 'd', store: memoryStore() },
+    types: ['bookmark', 'group', 'history'],
   },
 )
 let subscribed = 0
@@ -65,6 +66,15 @@ const Totals = memo(() => {
   return createElement('p', {}, `${useSelection(readCount)} bookmarks, ${folders} folders, ${waiting} to send`)
 })
 
+const readTabs = ({ groups }: SyncReader) =>
+  groups.tree().flatMap(({ children }) => children.map(({ bookmark }) => bookmark.title))
+const readVisits = ({ history }: SyncReader) => [...history.records().values()].map(({ visitCount }) => visitCount)
+
+const Others = memo(() => {
+  rendered.add('others')
+  return createElement('p', {}, `tabs ${useSelection(readTabs)}, visits ${useSelection(readVisits)}`)
+})
+
 function show(content: ReactElement): void {
   root ??= createRoot(shown)
   root.render(createElement(StrictMode, {}, createElement(SyncProvider, { sync }, content)))
@@ -84,6 +94,15 @@ export const app = {
     if (edit === 'put') await sync.put(bookmark)
     else if (edit === 'move') await sync.move(bookmark.id, { parentId: bookmark.parentId })
     else await sync.remove(bookmark.id)
+    await settled()
+    return { rendered: [...rendered].sort(), text: shown.innerText.replace(/\s+/g, ' ') }
+  },
+  /** The same of tab groups and history, which are in a component of their own. */
+  async afterEditOf(type: 'groups' | 'history', records: PlaintextBookmark[]) {
+    show(createElement(Fragment, {}, createElement(Totals), createElement(Others)))
+    await settled()
+    rendered.clear()
+    await sync[type].put(records)
     await settled()
     return { rendered: [...rendered].sort(), text: shown.innerText.replace(/\s+/g, ' ') }
   },
