@@ -43,7 +43,9 @@ async function open(t: Test, dataDir?: string) {
 async function furnished(app: TestApp, name: string): Promise<TestUser> {
   const user = await app.user(name)
   const headers = { 'x-device-id': `${name}'s phone` }
-  const changes = ['a', 'b'].map((entity_id) => change({ entity_id, encrypted_data: `secret of ${name}` }))
+  const made = { encrypted_data: `secret of ${name}` }
+  const others = (['group', 'history'] as const).map((entity_type) => change({ entity_type, entity_id: 'a', ...made }))
+  const changes = [...['a', 'b'].map((entity_id) => change({ entity_id, ...made })), ...others]
   await user.call('POST', '/api/v1/sync/push', { headers, body: { changes } })
   await push(user, change({ entity_id: 'a', timestamp: Date.now() + 1 }))
   await replaceKeyring(user, 2)
@@ -202,14 +204,14 @@ t.test('One erased account comes back from a backup, and nobody else notices', a
   await removeUser(beside, meanwhile.userId, yes)
   printed()
   await restoreUser(beside, ada.userId, backup)
-  t.match(printed(), [/: is back with 2 records; the person has to sign in again, and devices send what is newer/])
+  t.match(printed(), [/: is back with 4 records; the person has to sign in again, and devices send what is newer/])
 
   const back = await app.user('ada')
   t.equal(back.userId, ada.userId)
   const after = await status(back)
   t.same([after.digest, after.total_bookmarks], [before.digest, before.total_bookmarks])
   t.not(after.epoch, before.epoch, 'her devices look what is missing')
-  t.equal((await pullAll(back)).changes.length, 2)
+  t.equal((await pullAll(back)).changes.length, 4)
   await push(back, change({ entity_id: 'c' }))
   const { body } = await back.call('POST', '/api/v1/sync/pull', {
     body: { since: before.last_sync_timestamp ?? Date.now() },
@@ -232,5 +234,5 @@ t.test('One erased account comes back from a backup, and nobody else notices', a
   app.setClock(Date.parse(time))
   await sweepAccounts(app.context)
   await restoreUser(beside, bob.userId, backup)
-  t.match(printed(), [/: is back with 2 records/])
+  t.match(printed(), [/: is back with 4 records/])
 })

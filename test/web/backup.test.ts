@@ -105,7 +105,7 @@ else {
       await openFile(page, backup)
       await openTyped(page, code)
       const dialog = page.getByRole('dialog')
-      await dialog.getByText('more in it: 1 tab group, 1 tab and 1 page of the history.').waitFor()
+      await dialog.getByText('more in it: 1 tab group, 1 tab, 1 page of the history.').waitFor()
       for (const added of [3, 0]) {
         await dialog.getByRole('button', { name: 'Add what is missing of these' }).click()
         await page.getByText(`From the backup: ${added} added`).waitFor()

@@ -84,7 +84,7 @@ else {
           visitCount: 2,
         }
         // The totals have the number of edits to send.
-        t.same(await afterEdit('groups', [group, tab]), ['others,totals', 'tabs Tab, visits '])
+        t.same(await afterEdit('groups', [group, tab]), ['others,totals', 'tabs Tab, visits'])
         t.same(await afterEdit('history', [entry]), ['others,totals', 'tabs Tab, visits 2'])
         t.same(await afterEdit('groups', [group]), ['', 'tabs Tab, visits 2'])
         t.same(await afterEdit('groups', [{ ...group, color: 'blue' }]), ['', 'tabs Tab, visits 2'])

@@ -159,7 +159,8 @@ async function pullLive(client: Client, types: Change['entity_type'][], signal: 
     for (const change of page.changes) {
       const key = `${change.entity_type} ${change.entity_id}`
       if (change.operation === 'delete') live.delete(key)
-      else live.set(key, change)
+      // A service that does not know the field sends all types.
+      else if (types.includes(change.entity_type)) live.set(key, change)
     }
     since = page.last_sync_timestamp
     isMore = page.has_more
