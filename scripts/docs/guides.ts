@@ -12,6 +12,7 @@ const using = [
   'bring-your-bookmarks',
   'on-your-phone',
   'in-your-browser',
+  'tab-groups',
   'find-and-tidy',
   'github-stars',
   'browsing-history',

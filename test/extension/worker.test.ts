@@ -12,6 +12,7 @@ import { until } from '../support/until.ts'
 import { BrowserModel } from './browser-model.ts'
 import { masterKey } from './device.ts'
 import { HistoryModel } from './history-model.ts'
+import { TabsModel } from './tabs-model.ts'
 import { i18nOf } from './texts.ts'
 
 // The popup's words, which this process shows.
@@ -33,9 +34,13 @@ class Installed {
   /** Its person has allowed the extension to read it. */
   history: HistoryModel | undefined
   isAllowed = true
+  readonly tabs = new TabsModel()
+  /** Whether tab groups are on. */
+  seesTabs = false
   /** In the service's place. */
   refuse: (request: Request) => Response | undefined = () => undefined
   badge = ''
+  settings: () => Settings & { groups?: object } = () => ({})
 
   constructor(connection: TestConnection) {
     this.connection = connection
@@ -49,16 +54,23 @@ class Installed {
       },
     })
     const { baseUrl, userId } = this.connection
-    let settings: Settings = { baseUrl, deviceId: 'device', userId }
+    const { tabGroups, ...others } = this.tabs.api()
+    const sees = () => this.seesTabs
+    let settings: Settings & { groups?: object } = { baseUrl, deviceId: 'device', userId }
+    this.settings = () => settings
     const session = {}
     const chrome = {
+      ...others,
+      get tabGroups() {
+        return sees() ? tabGroups : undefined
+      },
       bookmarks: this.model.api(),
       cookies: { onChanged: listenTo('cookie'), get: async () => null },
       alarms: { create() {}, get: async () => undefined, onAlarm: listenTo('alarm') },
       action: { setBadgeText: async ({ text }: { text: string }) => (this.badge = text), setBadgeBackgroundColor() {} },
       permissions: {
-        contains: async ({ origins }: { origins?: string[] }) =>
-          origins ? this.isAllowed : this.history !== undefined,
+        contains: async ({ origins, permissions }: { origins?: string[]; permissions?: string[] }) =>
+          origins ? this.isAllowed : permissions?.includes('tabs') ? this.seesTabs : this.history !== undefined,
         onAdded: listenTo('allowed'),
         onRemoved: listenTo('forbidden'),
       },
@@ -377,5 +389,33 @@ t.test(
     })
     await elsewhere.syncNow()
     t.equal(elsewhere.history.records().size, 0)
+  },
+)
+
+t.test(
+  'Tab groups are off until the browser allows them, and leave nothing here once they are turned off',
+  async (t) => {
+    const installed = await install(t)
+    const { tabs } = installed
+    installed.run()
+    await installed.shows('In step')
+    t.equal((await installed.ask({ ask: 'groups' })).groups, undefined)
+    t.equal(installed.settings().groups, undefined)
+    installed.seesTabs = true
+    installed.happens('allowed')
+    await until(async () => (await installed.ask({ ask: 'groups' })).groups !== undefined)
+    tabs.look(tabs.tabsOf(tabs.openGroup('', 'red', ['https://example.org/a']))[0] as number)
+    const save = { ask: 'groups', act: { do: 'save', what: 'group', title: 'Work' } } as const
+    await until(async () => (await installed.ask(save)).groups?.list[0]?.tabs.length === 1)
+    const { groups } = await installed.ask({ ask: 'groups' })
+    t.match(groups, { list: [{ title: 'Work', isOpen: true }], refused: [], failed: [] })
+    const { error } = await installed.ask({ ask: 'groups', act: { do: 'remove', id: 'none' } })
+    t.equal(error?.name, 'RangeError')
+    await until(async () => (await installed.state()).sync?.waiting === 0)
+    installed.seesTabs = false
+    installed.happens('forbidden')
+    await until(async () => (await installed.ask({ ask: 'groups' })).groups === undefined)
+    await until(() => JSON.stringify(installed.settings().groups) === '{}')
+    t.same(tabs.text, ['Work red: https://example.org/a'], 'the tabs stay')
   },
 )

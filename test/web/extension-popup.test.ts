@@ -112,6 +112,40 @@ else {
     t.notOk(await page.getByRole('button', { name: 'Copy them' }).isVisible())
   })
 
+  t.test('Saved tab groups are listed, searched, opened, renamed, and deleted after a second press', async (t) => {
+    const tab = { id: 'tab', title: 'Bread', url: 'https://bread.example/', canOpen: true }
+    const file = { id: 'file', title: 'Notes', url: 'file:///notes', canOpen: false }
+    const group = { color: 'red', isOpen: false, isScattered: false }
+    const list = [
+      { id: 'one', title: 'Recipes', ...group, tabs: [tab, file] },
+      { id: 'two', title: 'Work', ...group, tabs: [], isOpen: true, differs: { opens: 1, closes: 2, changes: 3 } },
+    ]
+    const answer = { ...lookOf('in step'), groups: { list, refused: [], failed: [] } }
+    const { page, answers } = await openPopup(answer)
+    await answers(answer)
+    await page.getByText('Tab groups').click()
+    await page.getByText('Update would open 1, close 2 and change 3').waitFor()
+    await page.getByLabel('Search groups and tabs').fill('bread rec')
+    await page.getByText('Update would').waitFor({ state: 'hidden' })
+    await page.locator('.card').getByText('Show all').click()
+    await page.getByText('opens only where it was saved: file:///notes').waitFor()
+    for (const name of ['Bread', 'Open', 'Rename']) await page.getByRole('button', { name, exact: true }).click()
+    await page.locator('.card').getByRole('textbox').fill('Baking')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    await page.getByRole('button', { name: 'Delete on all devices' }).click()
+    await page.getByLabel('Name').fill('New')
+    await page.getByRole('button', { name: 'Save this window' }).click()
+    const acts = await page.evaluate(() => asked.flatMap((question) => ('act' in question ? [question.act] : [])))
+    t.same(acts, [
+      { do: 'open-tab', id: 'tab' },
+      { do: 'open', id: 'one', inNewWindow: false },
+      { do: 'rename', id: 'one', title: 'Baking' },
+      { do: 'remove', id: 'one' },
+      { do: 'save', what: 'window', title: 'New' },
+    ])
+  })
+
   t.test('A server that does not answer may have moved: popup and settings lead to its address', async (t) => {
     const { page, answers } = await openPopup(offline)
     await page.getByRole('button', { name: 'Change the address' }).waitFor()

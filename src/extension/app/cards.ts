@@ -7,8 +7,7 @@ import type { Answer, WorkerState } from './platform.ts'
 import { text } from './text.ts'
 
 /** Replaces only what differs: a press goes on, and so does the reading of a screen reader. */
-export function showCards(cards: HTMLElement[]): void {
-  const list = element('wishes')
+export function showCards(cards: HTMLElement[], list = element('wishes')): void {
   const nth = [...list.querySelectorAll('button')].indexOf(document.activeElement as HTMLButtonElement)
   const shows = new Set(cards.map(({ dataset }) => dataset.shows))
   for (const card of [...list.children] as HTMLElement[]) if (!shows.has(card.dataset.shows)) card.remove()

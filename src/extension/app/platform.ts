@@ -1,5 +1,7 @@
 import type { Role } from '../../client/bookmark-file/marks.ts'
 import type { SyncExplanation, SyncStatus } from '../../client/index.ts'
+import type { Saved, SavedGroup } from '../groups/tab-groups.ts'
+import type { TabGroupsApi, TabsApi, WindowsApi } from '../groups/tabs-api.ts'
 import type { BookmarksApi, BrowserSyncStatus, CookiesApi, Copy, Refused, SessionStorageApi } from '../index.ts'
 import type { FoundPage } from '../visits/find.ts'
 import type { HistoryApi } from '../visits/history-api.ts'
@@ -30,6 +32,8 @@ export interface Platform {
   runtime: {
     getURL(path: string): string
     getPlatformInfo(): Promise<unknown>
+    /** Firefox only. */
+    getBrowserInfo?(): Promise<unknown>
     openOptionsPage(): void
     sendMessage(question: Question): Promise<Answer>
     onStartup: { addListener(listener: () => void): void }
@@ -58,11 +62,11 @@ export interface Platform {
     }
     onInputEntered: { addListener(listener: (typed: string, where: string) => void): void }
   }
-  tabs: {
-    create(tab: { url: string; active?: boolean }): Promise<{ id?: number }>
-    update(changes: { url: string }): Promise<unknown>
-    remove(id: number): Promise<void>
-  }
+  /** The address bar opens a page in the tab that is looked at. */
+  tabs: TabsApi & { update(changes: { url: string }): Promise<unknown> }
+  /** Undefined until the person has turned tab groups on, and in a browser without them. */
+  tabGroups?: TabGroupsApi
+  windows: WindowsApi
 }
 
 interface AskedPermissions {
@@ -92,6 +96,7 @@ export type Question =
   | { ask: 'leave-out' | 'take-in'; browserId: string }
   | { ask: 'sign-out'; discardUnsent: boolean }
   | { ask: 'visits'; act?: VisitAct }
+  | { ask: 'groups'; act?: GroupAct }
 
 /** An act of the person on the browsing history. */
 export type VisitAct =
@@ -105,6 +110,22 @@ export type VisitAct =
 /** The browsing history, with the pages that were asked for. */
 export interface ShownVisits extends VisitsStatus {
   pages?: FoundPage[]
+}
+
+/** The person's acts on saved tab groups. */
+export type GroupAct =
+  | { do: 'save'; what: Saved; title: string }
+  | { do: 'rename'; id: string; title: string }
+  | { do: 'open'; id: string; inNewWindow: boolean }
+  | { do: 'open-tab' | 'close' | 'update' | 'keep' | 'remove'; id: string }
+
+/** The saved tab groups. */
+export interface ShownGroups {
+  list: SavedGroup[]
+  /** Titles of tabs that are too long to be stored. */
+  refused: string[]
+  /** Addresses that the browser did not open. */
+  failed: string[]
 }
 
 /** A conflict, as far as a page shows it. */
@@ -163,5 +184,7 @@ export interface Answer {
   copies?: Copy[]
   /** Undefined while it is off. */
   visits?: ShownVisits | undefined
+  /** Undefined while they are off. */
+  groups?: ShownGroups | undefined
   error?: { name: string; message: string }
 }

@@ -164,7 +164,7 @@ async function goOn(): Promise<void> {
   const client = openClient(settings)
   const session = await reach(settings)
   if (session.response.status === 401) return show('sign-in')
-  if (signInTab !== undefined) await platform.tabs.remove(signInTab).catch(() => {})
+  if (signInTab !== undefined) await platform.tabs.remove([signInTab]).catch(() => {})
   signInTab = undefined
   const { user_id, email, name } = unwrap(session).user
   userId = user_id

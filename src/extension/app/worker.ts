@@ -13,6 +13,7 @@ import {
   StoreBlockedError,
   StoreVersionError,
 } from '../../client/index.ts'
+import type { TabGroups } from '../groups/tab-groups.ts'
 import {
   type BookmarkWatch,
   type BrowserSync,
@@ -29,6 +30,7 @@ import { PageFinder } from '../visits/find.ts'
 import { type Answer, type Explained, type Fault, platform, type Question, type WorkerState } from './platform.ts'
 import { changeSettings, openOwnClient, originsOf, readSettings, type Settings } from './settings.ts'
 import { text } from './text.ts'
+import { answerGroups, followsGroups, openGroups } from './worker-groups.ts'
 import {
   answerAddressBar,
   answerVisits,
@@ -56,7 +58,7 @@ platform.permissions.onAdded.addListener(() => {
   watchAgain()
   void reopen()
 })
-platform.permissions.onRemoved.addListener(() => void opened.then(readState).then(showBadge))
+platform.permissions.onRemoved.addListener(() => void opened.then(withoutGroups).then(readState).then(showBadge))
 platform.runtime.onStartup.addListener(() => {})
 platform.runtime.onInstalled.addListener(({ reason }) => {
   if (reason === 'install') platform.tabs.create({ url: platform.runtime.getURL('start.html') })
@@ -108,6 +110,14 @@ function reopen(isNeeded = () => true): Promise<Device | undefined> {
     return open()
   })
   return opened
+}
+
+/** The person may have turned tab groups off in the browser. Then nothing of them stays here. */
+async function withoutGroups(device: Device | undefined): Promise<Device | undefined> {
+  if (!device?.groups || (await followsGroups())) return device
+  const reopened = await reopen()
+  await platform.storage.local.set({ groups: {} })
+  return reopened
 }
 
 /** The device, opened again if it has failed: there may be space now. */
@@ -162,6 +172,7 @@ async function answer(question: Question): Promise<Answer> {
     state,
     ...(question.ask === 'held' && { held, copies: device?.browserSync.copies() ?? [] }),
     ...(['held', 'visits'].includes(question.ask) && { visits: await answerVisits(device, question, reopen) }),
+    ...(question.ask === 'groups' && { groups: await answerGroups(device?.groups, question.act) }),
     ...(question.ask === 'explain' && { explained: await explain(device, state) }),
   }
 }
@@ -253,6 +264,8 @@ function toFault(error: unknown): Fault {
 /** This browser as one of the user's devices. */
 interface Device extends VisitsDevice {
   browserSync: BrowserSync
+  /** Undefined if they are off. */
+  groups: TabGroups | undefined
 }
 
 /** Undefined if the user must choose a server, sign in or type the passphrase first. */
@@ -264,8 +277,12 @@ async function openDevice(settings: Settings, watch: BookmarkWatch): Promise<Dev
   const client = openOwnClient(settings)
   const keys = deriveKeys(masterKey)
   const webSocket = wakefulSocket(platform.runtime)
-  const hasVisits = await followsHistory(settings)
-  const types = hasVisits ? (['bookmark', 'history'] as const) : undefined
+  const [hasVisits, hasGroups] = [await followsHistory(settings), await followsGroups()]
+  const types = [
+    'bookmark' as const,
+    ...(hasGroups ? (['group'] as const) : []),
+    ...(hasVisits ? (['history'] as const) : []),
+  ]
   const sync = createSync({ client, keys, userId, deviceId, store: indexedDbStore(userId), webSocket, types })
   const store = indexedDbAgreedStore(userId)
   const { bookmarks, storage } = platform
@@ -274,6 +291,7 @@ async function openDevice(settings: Settings, watch: BookmarkWatch): Promise<Dev
     sync,
     visits: hasVisits ? openVisits(sync, keys, userId) : undefined,
     finder: new PageFinder(sync),
+    groups: hasGroups ? openGroups(sync) : undefined,
     browserSync: createBrowserSync({
       sync,
       deriveId: (likeness) => deriveId(keys, likeness),
@@ -286,16 +304,18 @@ async function openDevice(settings: Settings, watch: BookmarkWatch): Promise<Dev
 }
 
 /** Begins with what an earlier worker has left behind. */
-async function startDevice({ sync, browserSync, visits }: Device, { baseUrl = '' }: Settings): Promise<void> {
+async function startDevice({ sync, browserSync, visits, groups }: Device, { baseUrl = '' }: Settings): Promise<void> {
   await browserSync.start()
   await shareSessionWithSockets(platform.cookies, baseUrl).catch(() => {})
   await visits?.start()
+  await groups?.start()
   await sync.start()
 }
 
 async function stopDevice(device: Device | undefined): Promise<void> {
   await device?.browserSync.stop()
   await device?.visits?.stop()
+  await device?.groups?.stop()
   await device?.sync.stop()
 }
 
@@ -305,10 +325,14 @@ async function stopDevice(device: Device | undefined): Promise<void> {
  * @returns whether the session was ended, too: without a network it is not
  * @throws UnsentChangesError nothing was deleted, and the device has only stopped
  */
-async function forgetDevice({ userId, sync, browserSync, visits }: Device, discardUnsent: boolean): Promise<boolean> {
+async function forgetDevice(
+  { userId, sync, browserSync, visits, groups }: Device,
+  discardUnsent: boolean,
+): Promise<boolean> {
   // Before the sync is emptied, which would look as if all had been deleted.
   await browserSync.stop()
   await visits?.stop()
+  await groups?.stop()
   let isEnded = true
   try {
     await sync.signOut({ discardUnsent })

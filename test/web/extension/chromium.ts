@@ -23,8 +23,12 @@ export interface ExtensionBrowser {
 }
 
 /** Chromium with these unpacked extensions, which it takes for newly installed whenever it starts. */
-export async function startWithExtensions(t: Test, extensions: string[]): Promise<ExtensionBrowser> {
-  const args = [`--load-extension=${extensions}`, `--disable-extensions-except=${extensions}`]
+export async function startWithExtensions(
+  t: Test,
+  extensions: string[],
+  more: string[] = [],
+): Promise<ExtensionBrowser> {
+  const args = [...more, `--load-extension=${extensions}`, `--disable-extensions-except=${extensions}`]
   return startChromium(t, await folder(t), args)
 }
 

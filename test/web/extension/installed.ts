@@ -57,7 +57,7 @@ export class Installed {
    *
    * @param allowed optional permissions that it has, too
    */
-  static async start(t: Test, allowed: readonly string[] = []): Promise<Installed> {
+  static async start(t: Test, allowed: readonly string[] = [], args: string[] = []): Promise<Installed> {
     const copy = join(await folder(t), 'extension')
     await cp(built, copy, { recursive: true })
     await build({ entryPoints: [death], outfile: join(copy, 'death.js'), format: 'esm', logLevel: 'warning' })
@@ -69,7 +69,7 @@ export class Installed {
       background: { service_worker: 'mortal.js', type: 'module' },
     }
     await writeFile(join(copy, 'manifest.json'), JSON.stringify({ ...manifest, ...own }))
-    const installed = new Installed(await startWithExtensions(t, [copy]), copy)
+    const installed = new Installed(await startWithExtensions(t, [copy], args), copy)
     t.teardown(() => installed.#browser?.close())
     await installed.#watch()
     return installed

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import puppeteer, { type Browser, type Page, type Target } from 'puppeteer-core'
 import type { Test } from 'tap'
-import type { Platform, Question } from '../../../src/extension/app/platform.ts'
+import type { Answer, Platform, Question } from '../../../src/extension/app/platform.ts'
 import type { BookmarksApi, BrowserNode } from '../../../src/extension/index.ts'
 import { folder, type Service } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
@@ -152,7 +152,7 @@ export class Installed {
     })
   }
 
-  ask(question: Question): Promise<object> {
+  ask(question: Question): Promise<Answer> {
     return this.page.evaluate((question) => chrome.runtime.sendMessage(question), question)
   }
 

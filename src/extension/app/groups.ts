@@ -1,0 +1,168 @@
+/** The popup's tab groups: saving what is open, and what is saved. */
+import type { Saved, SavedGroup } from '../groups/tab-groups.ts'
+import { card, showCards } from './cards.ts'
+import { shortened } from './describe.ts'
+import { ask, attempt, element, made } from './page.ts'
+import { type GroupAct, platform, type ShownGroups } from './platform.ts'
+import { text } from './text.ts'
+
+const refreshMs = 1000
+
+const name = made('input', { required: true, autocomplete: 'off' })
+const search = made('input', { type: 'search' })
+const notes = made('div', {})
+const list = made('div', {})
+/** The state that is on the page, as JSON. */
+let shown = ''
+/** The group that is being renamed, or whose delete is to be confirmed. */
+let asked: { id: string; about: 'rename' | 'remove' } | undefined
+
+/** Fills the popup's part about tab groups, and keeps it up to date while it is open. */
+export async function showGroups(): Promise<void> {
+  search.addEventListener('input', () => attempt(refresh))
+  await refresh()
+  setInterval(() => {
+    if (element<HTMLDetailsElement>('groups').open) void refresh().catch(() => {})
+  }, refreshMs)
+}
+
+async function refresh(act?: GroupAct): Promise<void> {
+  const { groups } = await ask({ ask: 'groups', ...(act && { act }) })
+  show(groups)
+}
+
+function show(groups: ShownGroups | undefined): void {
+  const next = JSON.stringify([groups, search.value, asked])
+  if (next === shown) return
+  shown = next
+  const body = element('groups-body')
+  if (!groups) {
+    body.replaceChildren(turnOn())
+    return
+  }
+  if (!body.contains(list)) body.replaceChildren(saving(), made('label', {}, text('searchGroups'), search), notes, list)
+  const { refused, failed } = groups
+  const words = search.value.toLocaleLowerCase().split(/\s+/)
+  const found = groups.list.filter((group) => contains(group, words))
+  const lines = [
+    ...(failed.length > 0 ? [text('notOpened', failed.length, shortened(failed.join(', ')))] : []),
+    ...(refused.length > 0 ? [text('tooLongTabs', refused.length, shortened(refused.join(', ')))] : []),
+    ...(groups.list.length === 0 ? [text('noGroups')] : []),
+  ]
+  notes.replaceChildren(...lines.map((line) => made('p', { className: 'quiet' }, line)))
+  showCards(found.map(groupCard), list)
+}
+
+/** At once: a browser shows its question only right after the click. */
+function turnOn(): HTMLElement {
+  const permissions = 'group' in platform.tabs ? ['tabs', 'tabGroups'] : ['tabs']
+  const isFirefox = platform.runtime.getBrowserInfo !== undefined
+  const asks = { permissions, ...(isFirefox && { data_collection: ['browsingActivity'] }) }
+  return card([made('p', {}, text('groupsHint'))], null, {
+    [text('turnOnGroups')]: () => platform.permissions.request(asks),
+  })
+}
+
+function saving(): HTMLElement {
+  const ways: Record<Saved, string> = { group: text('saveGroup'), window: text('saveWindow'), tabs: text('saveTabs') }
+  const buttons = Object.entries(ways).map(([what, words]) => made('button', { value: what }, words))
+  return made(
+    'form',
+    {
+      onsubmit: (event) => {
+        event.preventDefault()
+        const { value } = event.submitter as HTMLButtonElement
+        void attempt(async () => {
+          await refresh({ do: 'save', what: value as Saved, title: name.value.trim() })
+          name.value = ''
+        })
+      },
+    },
+    made('label', {}, text('groupName'), name),
+    made('div', { className: 'row' }, ...buttons),
+  )
+}
+
+function contains({ title, tabs }: SavedGroup, words: readonly string[]): boolean {
+  const all = [title, ...tabs.flatMap((tab) => [tab.title, tab.url])].join(' ').toLocaleLowerCase()
+  return words.every((word) => all.includes(word))
+}
+
+function groupCard(group: SavedGroup): HTMLElement {
+  const { id, title, color, tabs, isOpen, isScattered, differs } = group
+  const dot = made('span', { className: 'dot' })
+  dot.style.background = color
+  const state = isOpen ? text('openHere') : isScattered ? text('wasScattered') : ''
+  const content = [
+    made(
+      'p',
+      {},
+      dot,
+      made('b', {}, shortened(title) || text('unnamedGroup')),
+      ` ${text('tabCount', tabs.length)} ${state}`,
+    ),
+    ...(differs ? [made('p', {}, text('groupDiffers', differs.opens, differs.closes, differs.changes))] : []),
+    ...(asked?.id === id && asked.about === 'rename' ? [renaming(group)] : []),
+    tabList(group),
+  ]
+  return card(content, [group, asked?.id === id && asked.about], choices(group))
+}
+
+function choices({ id, isOpen, isScattered, differs }: SavedGroup): Record<string, () => Promise<unknown>> {
+  if (asked?.id === id && asked.about === 'remove') {
+    return {
+      [text('deleteGroupForGood')]: () => finish({ do: 'remove', id }),
+      [text('cancel')]: () => finish(),
+    }
+  }
+  const open = text(isOpen ? 'goToGroup' : isScattered ? 'putBack' : 'openGroup')
+  return {
+    ...(differs && {
+      [text('updateGroup')]: () => refresh({ do: 'update', id }),
+      [text('keepGroup')]: () => refresh({ do: 'keep', id }),
+    }),
+    [open]: () => refresh({ do: 'open', id, inNewWindow: false }),
+    ...(isOpen
+      ? { [text('closeGroup')]: () => refresh({ do: 'close', id }) }
+      : { [text('openInWindow')]: () => refresh({ do: 'open', id, inNewWindow: true }) }),
+    [text('rename')]: () => begin(id, 'rename'),
+    [text('deleteGroup')]: () => begin(id, 'remove'),
+  }
+}
+
+function begin(id: string, about: 'rename' | 'remove'): Promise<void> {
+  asked = { id, about }
+  return refresh()
+}
+
+function finish(act?: GroupAct): Promise<void> {
+  asked = undefined
+  return refresh(act)
+}
+
+function renaming({ id, title }: SavedGroup): HTMLElement {
+  const input = made('input', { value: title, required: true, ariaLabel: text('groupName') })
+  queueMicrotask(() => input.focus())
+  const onsubmit = (event: Event) => {
+    event.preventDefault()
+    void attempt(() => finish({ do: 'rename', id, title: input.value.trim() }))
+  }
+  return made('form', { onsubmit }, input)
+}
+
+/** Made once it is looked at: a group may have hundreds. */
+function tabList({ tabs }: SavedGroup): HTMLElement {
+  const details = made('details', {}, made('summary', {}, text('allOfThem')))
+  const fill = () => {
+    const lines = tabs.map(({ id, title, url, canOpen }) => {
+      const onclick = () => attempt(() => refresh({ do: 'open-tab', id }))
+      const words = shortened(title || url)
+      return canOpen
+        ? made('li', {}, made('button', { type: 'button', className: 'link', title: url, onclick }, words))
+        : made('li', {}, `${words} `, made('span', { className: 'quiet' }, text('onlyThere', shortened(url))))
+    })
+    details.append(made('ul', {}, ...lines))
+  }
+  details.addEventListener('toggle', fill, { once: true })
+  return details
+}

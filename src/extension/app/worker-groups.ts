@@ -1,0 +1,52 @@
+/** The worker's part of tab groups: they are off until the person has allowed the extension to see tabs. */
+import { createTabGroups, type TabGroups } from '../groups/tab-groups.ts'
+import { watchTabs } from '../groups/tabs-api.ts'
+import type { ExtensionSync } from '../index.ts'
+import { type GroupAct, platform, type ShownGroups } from './platform.ts'
+
+let watched: ReturnType<typeof watchTabs> | undefined
+// At once, or else the browser does not start the worker for them.
+if (platform.tabGroups) watch()
+
+function watch(): ReturnType<typeof watchTabs> {
+  watched ??= watchTabs(platform.tabs, platform.tabGroups)
+  return watched
+}
+
+/** True if the person has turned them on. */
+export async function followsGroups(): Promise<boolean> {
+  // A browser that gives a running worker the rest only later would look like one without tab groups.
+  const isWhole = platform.tabGroups !== undefined || !('group' in platform.tabs)
+  return isWhole && platform.permissions.contains({ permissions: ['tabs'] })
+}
+
+export function openGroups(sync: ExtensionSync): TabGroups {
+  const { tabs, tabGroups, windows, storage, runtime } = platform
+  return createTabGroups({
+    ...{ sync, tabs, tabGroups, windows, storage: storage.local, session: storage.session, watch: watch() },
+    makesUnloaded: runtime.getBrowserInfo !== undefined,
+  })
+}
+
+/** Does what the popup asks for, and returns what it shows then. */
+export async function answerGroups(groups: TabGroups | undefined, act?: GroupAct): Promise<ShownGroups | undefined> {
+  if (!groups) return undefined
+  const failed = act?.do === 'open' ? await groups.open(act.id, act.inNewWindow) : []
+  if (act) await doOther(groups, act)
+  return { list: groups.list(), refused: groups.refused(), failed }
+}
+
+async function doOther(groups: TabGroups, act: GroupAct): Promise<void> {
+  switch (act.do) {
+    case 'save':
+      return groups.save(act.what, act.title)
+    case 'rename':
+      return groups.rename(act.id, act.title)
+    case 'open':
+      return
+    case 'open-tab':
+      return groups.openTab(act.id)
+    default:
+      return groups[act.do](act.id)
+  }
+}

@@ -1,0 +1,559 @@
+import { kindOf, type TreeNode } from '../../client/bookmark/tree.ts'
+import { uuidv7 } from '../../client/ids.ts'
+import type { Sync } from '../../client/sync/sync.ts'
+import { Alarm, type Clock, pause, systemClock } from '../../client/timing/clock.ts'
+import type { SessionStorageApi } from '../browser-api.ts'
+import { ranks } from '../order.ts'
+import { type Differs, differsFrom, type Link, tabsOf } from './links.ts'
+import { GroupOpener, type GroupsBrowser, mostLoaded, openedEntry, take } from './opening.ts'
+import { type Entry, meetTabs, newEntry } from './pairing.ts'
+import { type LiveTab, looseIn, type Place, readPlaces, similarity, toLive } from './places.ts'
+import { isOpenable, shownColor } from './tabs-api.ts'
+import { type GroupsSync, GroupWriter } from './writing.ts'
+
+/** The parts of `createTabGroups`. */
+export interface TabGroupsOptions extends GroupsBrowser {
+  /** Its types have `group`. */
+  sync: GroupsSync & Pick<Sync, 'status' | 'on'>
+  /** From `watchTabs`. */
+  watch: (listener: () => void) => void
+  /** `chrome.storage.local` */
+  storage: { get(names: string[]): Promise<Record<string, unknown>>; set(values: object): Promise<void> }
+  session: SessionStorageApi
+  clock?: Clock | undefined
+}
+
+/** A saved tab group, as it is shown. */
+export interface SavedGroup {
+  id: string
+  title: string
+  color: string
+  /** `canOpen`: the address means something on another device. */
+  tabs: { id: string; title: string; url: string; canOpen: boolean }[]
+  isOpen: boolean
+  /** It was open before the browser was started, and most of its tabs are now outside of any group. */
+  isScattered: boolean
+  /** Only while it is open: what `update` would do here. */
+  differs?: Differs
+}
+
+/** The things that a person can save under a name. */
+export type Saved = 'group' | 'window' | 'tabs'
+
+/** The saved tab groups, and this browser's own. */
+export interface TabGroups {
+  /** Follows what the person does with saved groups that are open, until `stop`. */
+  start(): Promise<void>
+  stop(): Promise<void>
+  /** Compares now, and resolves once what the person has done is among the sync's edits. */
+  lookNow(): Promise<void>
+  list(): SavedGroup[]
+  /** Titles of tabs that are too long to be stored. */
+  refused(): string[]
+  /** @throws RangeError there is no such thing, or nothing in it to save */
+  save(what: Saved, title: string): Promise<void>
+  rename(id: string, title: string): Promise<void>
+  /** Deletes the saved group; its tabs in the browser stay. */
+  remove(id: string): Promise<void>
+  /** Goes to it if it is open here. Returns the addresses that the browser did not open. */
+  open(id: string, inNewWindow?: boolean): Promise<string[]>
+  openTab(id: string): Promise<void>
+  /** Closes its tabs here; it stays saved. */
+  close(id: string): Promise<void>
+  /** Makes the open tabs what was saved. */
+  update(id: string): Promise<void>
+  /** Makes the saved group what is open here. */
+  keep(id: string): Promise<void>
+}
+
+/** After the last event, a person may go on. */
+const quietMs = 3000
+/** A browser that was just started opens its windows and groups one after the other. */
+const settlingMs = 5000
+/** Pages may change their addresses without end. */
+const mostUnrestMs = 60_000
+const key = 'groups'
+
+/** Follows the browser's tab groups, and opens those of other devices. */
+export function createTabGroups(options: TabGroupsOptions): TabGroups {
+  return new Followed(options)
+}
+
+class Followed implements TabGroups {
+  readonly #options: TabGroupsOptions
+  readonly #clock: Clock
+  readonly #ended = new AbortController()
+  readonly #writer: GroupWriter
+  readonly #opener: GroupOpener
+  readonly #changed = new Alarm()
+  #rings = 0
+  #links: Map<string, Link> | undefined
+  #scattered = new Set<string>()
+  #startedAt = 0
+  /** Until the groups of before were looked for. */
+  #isStarting = false
+  #isWaiting = false
+  /** The looks and the person's acts, one after the other. */
+  #tail: Promise<unknown> = Promise.resolve()
+  #following: Promise<void> | undefined
+
+  constructor(options: TabGroupsOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    this.#writer = new GroupWriter(options.sync, this.#clock)
+    this.#opener = new GroupOpener(options, this.#clock, this.#ended.signal)
+  }
+
+  async start(): Promise<void> {
+    const { sync, watch } = this.#options
+    await this.#load()
+    watch(() => this.#ring())
+    const removers = [
+      sync.on('groups', ({ origin }) => {
+        if (origin === 'remote') this.#ring()
+      }),
+      sync.on('status', () => {
+        if (this.#isWaiting && this.#isReady()) this.#ring()
+      }),
+    ]
+    this.#ended.signal.addEventListener('abort', () => {
+      for (const remove of removers) remove()
+    })
+    this.#following ??= this.#follow()
+    this.#ring()
+  }
+
+  async stop(): Promise<void> {
+    this.#ended.abort(new DOMException('The tab groups were stopped', 'AbortError'))
+    this.#ring()
+    await Promise.allSettled([this.#tail, this.#following])
+  }
+
+  lookNow(): Promise<void> {
+    return this.#inTurn(() => this.#look())
+  }
+
+  list(): SavedGroup[] {
+    return this.#nodes().map((node) => {
+      const { id, title, color = 'grey' } = node.bookmark
+      const differs = differsFrom(node, this.#links?.get(node.bookmark.id))
+      return {
+        ...{ id, title, color },
+        tabs: tabsOf(node).map(({ id, title, url }) => ({ id, title, url, canOpen: isOpenable(url) })),
+        isOpen: typeof this.#links?.get(id)?.place === 'number',
+        isScattered: this.#scattered.has(id),
+        ...(differs.opens + differs.closes + differs.changes > 0 && { differs }),
+      }
+    })
+  }
+
+  refused(): string[] {
+    return [...(this.#links?.values() ?? [])].flatMap(({ entries }) => entries.flatMap(({ refused }) => refused ?? []))
+  }
+
+  save(what: Saved, title: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const { sync, tabs, tabGroups } = this.#options
+      const links = await this.#load()
+      const [active] = await tabs.query({ active: true, lastFocusedWindow: true, windowType: 'normal' })
+      if (!active || active.incognito) throw new RangeError('There is no window')
+      let groupId = active.groupId ?? -1
+      if (what === 'tabs') {
+        const selected = await tabs.query({ highlighted: true, lastFocusedWindow: true, windowType: 'normal' })
+        const chosen = selected.filter((tab) => toLive(tab)?.url)
+        if (chosen.length === 0) throw new RangeError('There is no tab to save')
+        const tabIds = chosen.flatMap(({ id }) => id ?? [])
+        if (tabGroups) groupId = (await tabs.group?.({ tabIds, createProperties: { windowId: active.windowId } })) ?? -1
+        // No window stands for them, so nothing follows them.
+        else
+          return this.#create(
+            title,
+            undefined,
+            chosen.flatMap((tab) => toLive(tab) ?? []),
+          )
+      }
+      const kind = what === 'window' || !tabGroups ? 'window' : 'group'
+      const placeId = kind === 'window' ? active.windowId : groupId
+      const place = (await this.#places()).find((place) => place.kind === kind && place.id === placeId)
+      if (!place?.tabs.some(({ url }) => url)) throw new RangeError('There is no tab to save')
+      const [id] = [...links].find(([, link]) => link.kind === kind && link.place === placeId) ?? []
+      await this.#name(kind, placeId, title)
+      if (id === undefined) await this.#create(title, place, place.tabs)
+      else await sync.groups.update(id, { title })
+      await this.#look()
+    })
+  }
+
+  rename(id: string, title: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const links = await this.#load()
+      await this.#options.sync.groups.update(id, { title })
+      const link = links.get(id)
+      if (typeof link?.place === 'number') await this.#name(link.kind, link.place, title)
+      if (link) for (const look of [link.shown, link.saved]) if (look) look.title = title
+      await this.#store()
+    })
+  }
+
+  remove(id: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const links = await this.#load()
+      const node = this.#node(id)
+      await this.#options.sync.groups.remove([id, ...tabsOf(node).map((tab) => tab.id)])
+      links.delete(id)
+      await this.#store()
+    })
+  }
+
+  open(id: string, inNewWindow = false): Promise<string[]> {
+    return this.#inTurn(async () => {
+      // It may have been restored just now.
+      await this.#look()
+      const place = await this.#placeOf(id)
+      if (place) await this.#opener.goTo(place)
+      return place ? [] : this.#open(id, inNewWindow)
+    })
+  }
+
+  openTab(id: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const { tabs, sync } = this.#options
+      const { url, parentId = '' } = sync.groups.get(id) ?? {}
+      const place = await this.#placeOf(parentId)
+      const { tab } = (await this.#load()).get(parentId)?.entries.find((entry) => entry.id === id) ?? {}
+      const live = place?.tabs.find((one) => one.tab === tab)
+      if (place && live) return this.#opener.goTo({ ...place, tabs: [live] })
+      if (isOpenable(url)) await tabs.create({ url, active: true })
+    })
+  }
+
+  close(id: string): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#look()
+      const place = await this.#placeOf(id)
+      const link = (await this.#load()).get(id)
+      if (!place || !link) return
+      link.place = null
+      // Before the tabs are closed: then it is not the person who closes one after the other.
+      await this.#store()
+      const { tabs } = this.#options
+      const others = await tabs.query({ windowId: place.windowId })
+      // The browser would end with its last window.
+      if (others.length <= place.tabs.length) await tabs.create({ windowId: place.windowId })
+      await tabs.remove(place.tabs.map(({ tab }) => tab))
+    })
+  }
+
+  update(id: string): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#look()
+      const place = await this.#placeOf(id)
+      const link = (await this.#load()).get(id)
+      if (place && link) await this.#bringUp(this.#node(id), link, place)
+    })
+  }
+
+  keep(id: string): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#look()
+      const place = await this.#placeOf(id)
+      const link = (await this.#load()).get(id)
+      if (!place || !link) return
+      const { groups } = this.#options.sync
+      const node = this.#node(id)
+      const known = new Set(link.entries.map((entry) => entry.id))
+      const missing = tabsOf(node).filter((tab) => !known.has(tab.id) && isOpenable(tab.url))
+      await groups.remove(missing.map((tab) => tab.id))
+      const { title, color } = place
+      if (title !== undefined && color !== undefined) {
+        await groups.update(id, { title, color })
+        link.saved = { title, color }
+      }
+      await this.#writer.write(this.#node(id), link, place, { isWhole: true })
+      await this.#store()
+    })
+  }
+
+  /** Waits until nothing happens any more, but not longer than a person would. */
+  async #follow(): Promise<void> {
+    const { signal } = this.#ended
+    while (!signal.aborted) {
+      await this.#changed.rung
+      const since = this.#clock.now()
+      for (let before = -1; before !== this.#rings && !signal.aborted; ) {
+        if (this.#clock.now() - since > mostUnrestMs) break
+        before = this.#rings
+        this.#changed.reset()
+        await pause(this.#clock, this.#isStarting ? settlingMs : quietMs, [this.#changed.rung], signal)
+      }
+      this.#changed.reset()
+      if (signal.aborted) return
+      // The next event leads to the next attempt.
+      if (await this.#isArriving().catch(() => false)) this.#ring()
+      else await this.lookNow().catch(() => {})
+    }
+  }
+
+  #ring(): void {
+    this.#rings++
+    this.#changed.ring()
+  }
+
+  #inTurn<T>(task: () => Promise<T>): Promise<T> {
+    const turn = this.#tail.then(() => {
+      this.#ended.signal.throwIfAborted()
+      return task()
+    })
+    this.#tail = turn.catch(() => {
+      // Memory and storage may differ now.
+      this.#links = undefined
+    })
+    return turn
+  }
+
+  /** Records that came in part would look as if the rest had been deleted. */
+  #isReady(): boolean {
+    const { state, lastSync } = this.#options.sync.status()
+    return lastSync > 0 && state !== 'syncing' && state !== 'signed-out'
+  }
+
+  async #load(): Promise<Map<string, Link>> {
+    if (this.#links) return this.#links
+    const { storage, session } = this.#options
+    const stored = (await storage.get([key]))[key] as Record<string, Link> | undefined
+    const links = new Map(Object.entries(structuredClone(stored ?? {})))
+    const isStarting = !(await session.get(key))[key]
+    if (isStarting) {
+      this.#startedAt = this.#clock.now()
+      for (const link of links.values()) {
+        if (link.place !== null) link.isLost = true
+        link.place = null
+        for (const entry of link.entries) entry.tab = -1
+      }
+    }
+    this.#isStarting = isStarting
+    this.#links = links
+    return links
+  }
+
+  async #store(): Promise<void> {
+    await this.#options.storage.set({ [key]: Object.fromEntries(await this.#load()) })
+  }
+
+  #nodes(): TreeNode[] {
+    return this.#options.sync.groups.tree().filter(({ bookmark }) => kindOf(bookmark) === 'folder')
+  }
+
+  #node(id: string): TreeNode {
+    const node = this.#nodes().find(({ bookmark }) => bookmark.id === id)
+    if (!node) throw new RangeError(`There is no group ${id}`)
+    return node
+  }
+
+  #places(): Promise<Place[]> {
+    return readPlaces(this.#options.tabs, this.#options.tabGroups)
+  }
+
+  /** The group or window in which it is open. */
+  async #placeOf(id: string): Promise<Place | undefined> {
+    const link = (await this.#load()).get(id)
+    return (await this.#openPlaces()).get(link as Link)
+  }
+
+  /** The places of the links that are open. A window is without the tabs of groups that are saved themselves. */
+  async #openPlaces(places?: Place[]): Promise<Map<Link, Place>> {
+    const links = [...(await this.#load()).values()]
+    const all = places ?? (await this.#places())
+    const find = ({ kind, place }: Link) => all.find((one) => one.kind === kind && one.id === place)
+    const found = new Map(links.flatMap((link) => [[link, find(link)] as const]).filter(([, place]) => place))
+    const inGroups = new Set(
+      [...found.values()].flatMap((place) => (place?.kind === 'group' ? place.tabs.map(({ tab }) => tab) : [])),
+    )
+    const own = (place: Place) => ({ ...place, tabs: place.tabs.filter(({ tab }) => !inGroups.has(tab)) })
+    return new Map([...found].map(([link, place]) => [link, place?.kind === 'window' ? own(place) : (place as Place)]))
+  }
+
+  async #look(): Promise<void> {
+    const isReady = this.#isReady()
+    this.#isWaiting = !isReady
+    const links = await this.#load()
+    const places = await this.#places()
+    const nodes = new Map(this.#nodes().map((node) => [node.bookmark.id, node]))
+    for (const id of links.keys()) if (isReady && !nodes.has(id)) links.delete(id)
+    const isThere = new Set(places.map(({ kind, id }) => `${kind} ${id}`))
+    for (const link of links.values()) {
+      // Closing a group or its window removes nothing.
+      if (!isThere.has(`${link.kind} ${link.place}`)) link.place = null
+    }
+    this.#meet(links, places, nodes)
+    const open = await this.#openPlaces(places)
+    const moved = isReady ? this.#moveBetween(open) : new Set<string>()
+    for (const [id, link] of isReady ? links : []) {
+      const place = open.get(link)
+      if (place) await this.#writer.write(nodes.get(id) as TreeNode, link, place, { moved })
+    }
+    this.#findScattered(links, places, nodes)
+    await this.#store()
+    if (this.#isStarting) await this.#options.session.set({ [key]: true })
+    this.#isStarting = false
+  }
+
+  /** True while a browser that was just started waits for its tabs' addresses. */
+  async #isArriving(): Promise<boolean> {
+    if (!this.#isStarting || this.#clock.now() - this.#startedAt > mostUnrestMs) return false
+    return (await this.#places()).some(({ tabs }) => tabs.some(({ url, isLoading }) => url === '' && isLoading))
+  }
+
+  /**
+   * Finds the groups that were restored, or opened again, by name and addresses. What differs is shown, and not written: a crash
+   * may have lost it.
+   */
+  #meet(links: Map<string, Link>, places: Place[], nodes: ReadonlyMap<string, TreeNode>): void {
+    const met = new Set<string>()
+    const taken = new Set([...links.values()].map(({ kind, place }) => `${kind} ${place}`))
+    const own = this.#options.tabGroups ? 'group' : 'window'
+    const pairs = places.flatMap((place) => {
+      const urls = place.tabs.flatMap(({ url }) => url || [])
+      return [...nodes].flatMap(([id, node]) => {
+        const link = links.get(id)
+        if (typeof link?.place === 'number' || (link?.kind ?? own) !== place.kind) return []
+        const likeness = Math.max(
+          similarity(urls, link?.entries.map(({ url }) => url) ?? []),
+          similarity(
+            urls,
+            tabsOf(node).map(({ url }) => url),
+          ),
+        )
+        const titles = [node.bookmark.title, link?.shown?.title]
+        const isNamed = place.kind === 'window' ? link !== undefined : titles.includes(place.title)
+        const hasColor = [shownColor(node.bookmark.color), link?.shown?.color].includes(place.color)
+        const least = isNamed ? 0.5 : 1
+        return urls.length > 0 && likeness >= least
+          ? [{ id, place, rank: likeness + Number(isNamed) + Number(hasColor) }]
+          : []
+      })
+    })
+    for (const { id, place } of pairs.sort((one, other) => other.rank - one.rank)) {
+      if (met.has(id) || taken.has(`${place.kind} ${place.id}`)) continue
+      met.add(id)
+      taken.add(`${place.kind} ${place.id}`)
+      const node = nodes.get(id) as TreeNode
+      const { title, color = '' } = node.bookmark
+      const shown = { title: place.title ?? title, color: place.color ?? color }
+      const saved = { title: shown.title, color: shownColor(color) === shown.color ? color : shown.color }
+      const entries = meetTabs(place.tabs, links.get(id)?.entries ?? [], tabsOf(node))
+      links.set(id, { kind: place.kind, place: place.id, shown, saved, entries })
+    }
+  }
+
+  /** A tab that was moved from one saved group into another stays the same one. Returns the records' ids. */
+  #moveBetween(open: ReadonlyMap<Link, Place>): Set<string> {
+    const owners = new Map(
+      [...open.keys()].flatMap((link) => link.entries.map((entry) => [entry.tab, { link, entry }])),
+    )
+    const moved = new Set<string>()
+    for (const [link, place] of open) {
+      for (const { tab } of place.tabs) {
+        const owner = owners.get(tab)
+        if (!owner || owner.link === link) continue
+        owner.link.entries = owner.link.entries.filter((entry) => entry !== owner.entry)
+        link.entries.push(owner.entry)
+        moved.add(owner.entry.id)
+      }
+    }
+    return moved
+  }
+
+  #findScattered(links: ReadonlyMap<string, Link>, places: Place[], nodes: ReadonlyMap<string, TreeNode>): void {
+    const all = looseIn(places).map(({ url }) => url)
+    this.#scattered = new Set()
+    for (const [id, link] of links) {
+      const node = nodes.get(id)
+      const urls = node ? tabsOf(node).flatMap(({ url }) => (isOpenable(url) ? url : [])) : []
+      const found = urls.filter((url) => all.includes(url))
+      if (link.isLost && link.kind === 'group' && found.length >= Math.max(1, urls.length / 2)) this.#scattered.add(id)
+      else delete link.isLost
+    }
+  }
+
+  async #create(title: string, place: Place | undefined, tabs: readonly LiveTab[]): Promise<void> {
+    const { groups } = this.#options.sync
+    const id = uuidv7()
+    const color = shownColor(place?.color)
+    await groups.put({ id, source: 'groups', title, color, dateAdded: this.#writer.date() })
+    const look = { title, color }
+    if (place) {
+      const { kind } = place
+      ;(await this.#load()).set(id, { kind, place: place.id, shown: look, saved: { ...look }, entries: [] })
+      return this.#store()
+    }
+    for (const live of tabs) {
+      const made = newEntry(live)
+      if (made) await groups.put(this.#writer.toRecord(made.entry, live, id))
+    }
+  }
+
+  async #name(kind: Place['kind'], placeId: number, title: string): Promise<void> {
+    if (kind === 'group') await this.#options.tabGroups?.update(placeId, { title })
+  }
+
+  async #open(id: string, inNewWindow: boolean): Promise<string[]> {
+    const { tabs, tabGroups, windows } = this.#options
+    const links = await this.#load()
+    const node = this.#node(id)
+    const { title, color } = node.bookmark
+    const opened = tabsOf(node).filter(({ url }) => isOpenable(url))
+    const [first, ...others] = opened
+    if (!first) return []
+    const loose = this.#scattered.has(id) ? looseIn(await this.#places()) : []
+    const [active] = await tabs.query({ active: true, lastFocusedWindow: true, windowType: 'normal' })
+    const [found] = take(loose, first.url)
+    let [windowId, tab] = [active?.windowId, found?.tab]
+    if (!found && (inNewWindow || !tabGroups || windowId === undefined)) {
+      const made = await windows.create({ url: first.url, focused: true })
+      ;[windowId, tab] = [made.id, made.tabs?.[0]?.id]
+    } else tab ??= (await tabs.create({ windowId, url: first.url, active: true })).id
+    if (tab === undefined || windowId === undefined) return [first.url]
+    const kind = tabGroups ? 'group' : 'window'
+    const place = tabGroups ? await tabs.group?.({ tabIds: [tab], createProperties: { windowId } }) : windowId
+    if (place === undefined) return [first.url]
+    // From now on, a worker that dies finds its tabs again by their addresses.
+    const link: Link = { kind, place, saved: { title: '', color: '' }, entries: [openedEntry(first, tab)] }
+    links.set(id, link)
+    await this.#store()
+    await this.#opener.showLook(link, { title, color })
+    const failed = await this.#opener.openAll(others, link, windowId, loose, opened.length > mostLoaded)
+    await this.#store()
+    return failed
+  }
+
+  /** Brings what is open here up to what was saved. */
+  async #bringUp(node: TreeNode, link: Link, place: Place): Promise<void> {
+    const { tabs } = this.#options
+    const saved = tabsOf(node)
+    const records = new Map(saved.map((tab) => [tab.id, tab]))
+    const isKept = ({ id, refused }: Entry) => records.has(id) || refused !== undefined
+    const known = new Set(link.entries.map(({ id }) => id))
+    const missing = saved.filter(({ id, url }) => !known.has(id) && isOpenable(url))
+    // First what is new: a group without tabs would be gone.
+    await this.#opener.openAll(missing, link, place.windowId, [], missing.length > mostLoaded)
+    const closed = link.entries.filter((entry) => !isKept(entry))
+    link.entries = link.entries.filter(isKept)
+    for (const entry of link.entries) {
+      const url = records.get(entry.id)?.url
+      if (url === undefined || url === entry.saved) continue
+      entry.saved = url
+      if (!isOpenable(url)) continue
+      await tabs.update(entry.tab, { url })
+      entry.isFresh = true
+    }
+    const rank = ranks(saved.map(({ id }) => id))
+    const rankOf = ({ id }: Entry) => rank.get(id) ?? saved.length
+    link.entries.sort((one, other) => rankOf(one) - rankOf(other))
+    await this.#store()
+    if (closed.length > 0) await tabs.remove(closed.map(({ tab }) => tab))
+    await this.#opener.showLook(link, node.bookmark)
+    await this.#opener.sort(link, (await this.#openPlaces()).get(link))
+    await this.#store()
+  }
+}

@@ -1,0 +1,123 @@
+/** The part of the browser's API for tabs, their groups and windows that tab groups use. */
+
+/** A tab. Its address and title are missing without the permission `tabs`. */
+export interface BrowserTab {
+  id?: number | undefined
+  windowId: number
+  index: number
+  /** -1, or undefined in a browser without tab groups: none. */
+  groupId?: number | undefined
+  url?: string | undefined
+  /** Chrome: the address of a tab that has not arrived there yet. */
+  pendingUrl?: string | undefined
+  title?: string | undefined
+  status?: string | undefined
+  discarded?: boolean | undefined
+  active: boolean
+  incognito: boolean
+}
+
+/** A tab group. Its id holds until the browser is closed. */
+export interface BrowserTabGroup {
+  id: number
+  windowId: number
+  title?: string | undefined
+  color: string
+}
+
+/** An event of the browser, as far as it is listened to. */
+interface TabEvent<Listener = () => void> {
+  addListener(listener: Listener): void
+}
+
+/** A tab that the browser is to make. */
+export interface NewTab {
+  windowId?: number | undefined
+  url?: string
+  active?: boolean
+  /** Firefox only, as is the title of such a tab. */
+  discarded?: true
+  title?: string
+}
+
+/** `chrome.tabs`. */
+export interface TabsApi {
+  query(filter: {
+    windowType?: 'normal'
+    windowId?: number
+    active?: true
+    highlighted?: true
+    lastFocusedWindow?: true
+  }): Promise<BrowserTab[]>
+  get(id: number): Promise<BrowserTab>
+  create(tab: NewTab): Promise<BrowserTab>
+  update(id: number, changes: { url?: string; active?: true }): Promise<unknown>
+  move(ids: number[], place: { index: number }): Promise<unknown>
+  remove(ids: number[]): Promise<void>
+  discard(id: number): Promise<BrowserTab | undefined>
+  /** Missing in a browser without tab groups. */
+  group?(options: { tabIds: number[]; groupId?: number; createProperties?: { windowId: number } }): Promise<number>
+  onCreated: TabEvent
+  onRemoved: TabEvent
+  onMoved: TabEvent
+  onAttached: TabEvent
+  onReplaced?: TabEvent
+  onUpdated: TabEvent<(id: number, changes: { url?: string; status?: string; groupId?: number }) => void>
+}
+
+/** `chrome.tabGroups`. */
+export interface TabGroupsApi {
+  query(filter: object): Promise<BrowserTabGroup[]>
+  update(id: number, changes: { title?: string; color?: string }): Promise<unknown>
+  onCreated: TabEvent
+  onUpdated: TabEvent
+  onRemoved: TabEvent
+}
+
+/** `chrome.windows`. */
+export interface WindowsApi {
+  create(window: { url: string; focused: true }): Promise<{ id?: number; tabs?: BrowserTab[] | undefined }>
+  update(id: number, changes: { focused: true }): Promise<unknown>
+}
+
+/** Tabs with an empty page, and pages of extensions: they have no address that a group could keep. */
+const unaddressed =
+  /^(about:(blank|newtab|home|privatebrowsing|neterror)|(chrome|edge|brave|vivaldi|opera):\/\/(newtab|new-tab-page|startpage|vivaldi-webui\/startpage)|[a-z-]+-extension:|chrome-error:)/
+
+/** The tab's address, also if it is still on its way there; empty if it has none yet. */
+export function addressOf({ url, pendingUrl }: Pick<BrowserTab, 'url' | 'pendingUrl'>): string {
+  const address = url || pendingUrl || ''
+  return unaddressed.test(address) ? '' : address
+}
+
+/** True of addresses that mean the same on another device, and that an extension may open. */
+export function isOpenable(url: string | undefined): url is string {
+  return url !== undefined && /^https?:/i.test(url)
+}
+
+/** The colours of both browsers; they show others as grey. */
+const colors = new Set(['grey', 'blue', 'red', 'yellow', 'green', 'pink', 'purple', 'cyan', 'orange'])
+
+export function shownColor(color: string | undefined): string {
+  return color !== undefined && colors.has(color) ? color : 'grey'
+}
+
+/**
+ * Listens to tabs and groups: the browser then starts the worker for their changes. Only says that it is worth looking at them.
+ *
+ * @returns a function that sets the one listener
+ */
+export function watchTabs(tabs: TabsApi, tabGroups: TabGroupsApi | undefined): (listener: () => void) => void {
+  let listener = () => {}
+  const tell = () => listener()
+  const events = [tabs.onCreated, tabs.onRemoved, tabs.onMoved, tabs.onAttached, tabs.onReplaced]
+  const ofGroups = [tabGroups?.onCreated, tabGroups?.onUpdated, tabGroups?.onRemoved]
+  for (const event of [...events, ...ofGroups]) event?.addListener(tell)
+  // Pages may change their titles each second.
+  tabs.onUpdated.addListener((_id, { url, status, groupId }) => {
+    if (url !== undefined || status !== undefined || groupId !== undefined) tell()
+  })
+  return (next) => {
+    listener = next
+  }
+}

@@ -1,0 +1,216 @@
+/**
+ * Two browsers in which people use the same saved groups at once, and which are closed, crash and open their windows again: in
+ * the end both have the same, with nothing doubled, nothing lost and nothing come back.
+ */
+import fc from 'fast-check'
+import t from 'tap'
+import { depth } from '../support/depth.ts'
+import { type GroupsDevice, twoBrowsers } from './groups-device.ts'
+
+/** What people and browsers do, by how often. */
+const weights = {
+  ...{ step: 7, add: 6, close: 5, navigate: 3, move: 3, between: 2, rename: 1, new: 1, open: 5, update: 3, keep: 1 },
+  ...{ 'put away': 1, 'close window': 1, ungroup: 1, restart: 2, crash: 1, 'save state': 3, die: 1 },
+}
+type Act = keyof typeof weights
+const act = fc.oneof(
+  ...Object.entries(weights).map(([act, weight]) => ({ arbitrary: fc.constant(act as Act), weight })),
+)
+const operation = fc.record({ who: fc.nat(1), act, chance: fc.nat(10_000) })
+
+t.test('Saved groups survive whatever their people and browsers do', async () => {
+  const property = fc.asyncProperty(fc.array(operation, { minLength: 30, maxLength: 120 }), async (operations) => {
+    const walk = new Walk(await twoBrowsers())
+    await walk.begin()
+    for (const { who, act, chance } of operations) await walk.do(who, act, chance)
+    await walk.end()
+  })
+  await fc.assert(property, { numRuns: depth(10, 400), endOnFailure: true })
+})
+
+/** What one person has done since the last look. */
+interface Done {
+  closed: Set<string>
+  gone: Set<string>
+}
+
+class Walk {
+  readonly #devices: [GroupsDevice, GroupsDevice]
+  readonly #done: [Done, Done] = [nothing(), nothing()]
+  readonly #crashes: [(() => void)?, (() => void)?] = []
+  /** Addresses that were saved, until a person has closed or left them. */
+  readonly #saved = new Set<string>()
+  /** Addresses that a person has closed, until one has kept them. */
+  readonly #closed = new Set<string>()
+  /** Addresses of tabs that a person has moved: an edit wins over another device's delete. */
+  readonly #moved = new Set<string>()
+  #count = 0
+
+  constructor(devices: [GroupsDevice, GroupsDevice]) {
+    this.#devices = devices
+  }
+
+  /** Two saved groups, which are open in both. */
+  async begin(): Promise<void> {
+    for (const who of [0, 1]) await this.do(who, 'new', 0)
+    for (const who of [0, 1, 0, 1]) {
+      await this.#step(who)
+      for (const { id } of this.#devices[who]?.groups.list() ?? []) await this.#devices[who]?.groups.open(id)
+    }
+  }
+
+  async do(who: number, act: Act, chance: number): Promise<void> {
+    const device = this.#devices[who] as GroupsDevice
+    const done = this.#done[who] as Done
+    const { model, groups } = device
+    const pick = <T>(from: readonly T[]) => from[chance % from.length]
+    const group = pick([...model.groups.keys()])
+    const tab = group === undefined ? undefined : pick(model.tabsOf(group))
+    const saved = pick(groups.list())
+    /** A group that was not found again after a crash is one of the browser's alone. */
+    const isSaved = (id: number | undefined) =>
+      groups.list().some(({ title, isOpen }) => isOpen && title === model.groups.get(id as number)?.title)
+    switch (act) {
+      case 'step':
+        return this.#step(who)
+      case 'add':
+        if (group !== undefined) model.openTab(this.#next(), this.#windowOf(device, group), group)
+        return
+      case 'close':
+        // The group's last tab closes the group, and stays in it.
+        if (tab === undefined || model.tabsOf(group as number).length === 1) return
+        if (isSaved(group)) done.closed.add(model.tab(tab).url)
+        return model.close([tab])
+      case 'navigate':
+        if (tab === undefined || model.tab(tab).isUnloaded) return
+        done.gone.add(model.tab(tab).url)
+        return model.navigate(tab, this.#next())
+      case 'move':
+        if (tab === undefined) return
+        for (const id of model.tabsOf(group as number)) this.#moved.add(model.tab(id).url)
+        return model.move(tab, chance % 3)
+      case 'between': {
+        const into = pick([...model.groups.keys()].reverse())
+        if (tab === undefined || into === group || model.tabsOf(group as number).length === 1) return
+        this.#moved.add(model.tab(tab).url)
+        if (!isSaved(into)) done.gone.add(model.tab(tab).url)
+        return void model.group([tab], into)
+      }
+      case 'rename':
+        if (group !== undefined) Object.assign(model.groups.get(group) ?? {}, { title: `renamed ${++this.#count}` })
+        return
+      case 'new': {
+        if (groups.list().length > 3) return
+        const made = model.openGroup('', 'red', [this.#next(), this.#next(), this.#next()])
+        await this.#step(who)
+        return device.save(made, `new ${++this.#count}`)
+      }
+      case 'open':
+        if (saved) await groups.open(saved.id)
+        return
+      case 'update':
+        if (!saved) return
+        await this.#step(who)
+        return groups.update(saved.id)
+      case 'keep': {
+        await this.#step(who)
+        if (!saved) return
+        const before = urlsIn(device)
+        await groups.keep(saved.id)
+        const after = urlsIn(device)
+        for (const url of before) if (!after.has(url)) this.#excuse(url)
+        for (const url of after) this.#closed.delete(url)
+        return
+      }
+      case 'put away':
+        await this.#step(who)
+        return saved && groups.close(saved.id)
+      case 'close window':
+        this.#forget(who)
+        model.closeWindow(model.focused)
+        if (model.windows.length === 0) model.focused = model.openWindow('chrome://newtab/')
+        return
+      case 'ungroup':
+        if (group !== undefined) model.group(model.tabsOf(group), -1)
+        return this.#forget(who)
+      case 'restart':
+        this.#forget(who)
+        return device.restart()
+      case 'crash':
+        this.#forget(who)
+        return device.restart(this.#crashes[who])
+      case 'save state':
+        this.#crashes[who] = model.save()
+        return
+      case 'die':
+        await device.sync.syncNow()
+        await device.dieAt(chance % 8, () => groups.lookNow())
+        return this.#step(who)
+    }
+  }
+
+  async #step(who: number): Promise<void> {
+    const device = this.#devices[who] as GroupsDevice
+    await device.step()
+    const { closed, gone } = this.#done[who] as Done
+    for (const url of [...closed, ...gone]) this.#saved.delete(url)
+    for (const url of closed) this.#closed.add(url)
+    this.#done[who] = nothing()
+    for (const url of urlsIn(device)) if (!this.#isUnsure(url)) this.#saved.add(url)
+  }
+
+  /** Another person has closed or left it, and this browser has not heard of it. */
+  #isUnsure(url: string): boolean {
+    return (
+      this.#closed.has(url) ||
+      this.#left.has(url) ||
+      this.#done.some(({ closed, gone }) => closed.has(url) || gone.has(url))
+    )
+  }
+
+  readonly #left = new Set<string>()
+
+  /** It may be there in the end, or not. */
+  #excuse(url: string): void {
+    this.#saved.delete(url)
+    this.#left.add(url)
+  }
+
+  /** What was done and not looked at may be in the end, or not. */
+  #forget(who: number): void {
+    const { closed, gone } = this.#done[who] as Done
+    for (const url of [...closed, ...gone]) this.#excuse(url)
+    this.#done[who] = nothing()
+  }
+
+  async end(): Promise<void> {
+    for (let round = 0; round < 3; round++) for (const who of [0, 1]) await this.#step(who)
+    const [one, two] = this.#devices.map(({ text }) => text)
+    if (JSON.stringify(one) !== JSON.stringify(two))
+      throw new Error(`not the same:\n${one?.join('\n')}\n---\n${two?.join('\n')}`)
+    const [device] = this.#devices
+    const all = device.groups.list().flatMap(({ tabs }) => tabs.map(({ url }) => url))
+    const found = new Set(all)
+    if (found.size !== all.length) throw new Error(`doubled: ${all.filter((url, index) => all.indexOf(url) !== index)}`)
+    const lost = [...this.#saved].filter((url) => !found.has(url))
+    if (lost.length > 0) throw new Error(`lost: ${lost} of\n${device.text.join('\n')}`)
+    const back = [...this.#closed].filter((url) => found.has(url) && !this.#moved.has(url))
+    if (back.length > 0) throw new Error(`come back: ${back} in\n${device.text.join('\n')}`)
+  }
+
+  #next(): string {
+    return `https://example.org/${++this.#count}`
+  }
+
+  #windowOf({ model }: GroupsDevice, group: number): number {
+    return model.windows.find(({ tabs }) => tabs.some(({ groupId }) => groupId === group))?.id ?? model.focused
+  }
+}
+
+function nothing(): Done {
+  return { closed: new Set(), gone: new Set() }
+}
+
+function urlsIn({ groups }: GroupsDevice): Set<string> {
+  return new Set(groups.list().flatMap(({ tabs }) => tabs.map(({ url }) => url)))
+}

@@ -1,0 +1,81 @@
+/** With `--deep`: tab groups of the example extension in two Chromiums and two Firefoxes, with a service. BROWSER=<name> plays one. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { buildForTests } from '../../scripts/test/build.ts'
+import { isDeep } from '../support/depth.ts'
+import { folder, startService } from '../support/service.ts'
+import { type GroupsBrowser, isFoundAgain, opensAgain, saveOpenAndChange, startSite } from './extension/groups.ts'
+import { Installed } from './extension/installed.ts'
+import { setUp } from './extension/set-up.ts'
+import { Installed as InFirefox, named } from './firefox/installed.ts'
+import { findFirefox } from './firefox/launch.ts'
+import { developmentProvider, openChromium } from './fixture.ts'
+
+const { BROWSER = '' } = process.env
+/** Longer than the extension waits for a browser to settle. */
+const settledMs = 7000
+
+if (!isDeep) t.plan(0, 'with --deep')
+else {
+  await buildForTests('extension')
+  const chromium = await openChromium()
+  const firefox = await findFirefox()
+  const skipChromium = typeof chromium === 'string' ? chromium : !'chromium'.includes(BROWSER)
+  const skipFirefox = firefox === undefined ? 'Firefox is not installed' : !'firefox'.includes(BROWSER)
+
+  t.test('Two Chromiums share a tab group, which survives a close and a crash', { skip: skipChromium }, async (t) => {
+    const service = await startService(t, await folder(t), await developmentProvider())
+    const site = await startSite(t)
+    const start = () => Installed.start(t, ['tabs', 'tabGroups'], ['--restore-last-session'])
+    const [one, two] = [await start(), await start()]
+    for (const browser of [one, two]) await setUp(browser, service, 'Ada')
+    const [first, second] = [one, two].map(
+      (browser): GroupsBrowser => ({
+        evaluate: (work, value) => browser.page.evaluate(work as never, value as never),
+        ask: (question) => browser.ask(question),
+      }),
+    ) as [GroupsBrowser, GroupsBrowser]
+    await saveOpenAndChange(t, first, second, site)
+    await two.inTab('popup', async (popup) => {
+      await popup.getByText('Tab groups').click()
+      await popup.getByText('Open here.').waitFor()
+      await popup.getByLabel('Search groups and tabs').fill('page c')
+      await popup.getByText('Renamed', { exact: true }).waitFor()
+      await popup.getByLabel('Search groups and tabs').fill('nothing')
+      await popup.getByText('Renamed', { exact: true }).waitFor({ state: 'hidden' })
+    })
+    await two.closeAndOpen()
+    await sleep(settledMs)
+    await isFoundAgain(t, second)
+    await two.crash()
+    await sleep(settledMs)
+    await opensAgain(t, second)
+    await isFoundAgain(t, second)
+    await isFoundAgain(t, first)
+  })
+
+  t.test('Two Firefoxes share a tab group, once their users have turned that on', { skip: skipFirefox }, async (t) => {
+    const env = { ...(await developmentProvider()), CORS_ORIGIN: 'moz-extension://*' }
+    const service = await startService(t, await folder(t), env)
+    const site = await startSite(t)
+    const [one, two] = [await InFirefox.start(t, firefox as string), await InFirefox.start(t, firefox as string)]
+    for (const browser of [one, two]) {
+      await browser.setUp(service, 'Ada')
+      await browser.inTab('popup', async (popup) => {
+        await popup.locator('#groups summary').click()
+        await popup.locator(named('button', 'Turn on')).click()
+        await popup.locator('::-p-text(No tab group is saved yet.)').wait()
+      })
+    }
+    const [first, second] = [one, two].map(
+      (browser): GroupsBrowser => ({
+        evaluate: (work, value) => browser.page.evaluate(work as never, value as never) as never,
+        ask: (question) => browser.ask(question),
+      }),
+    ) as [GroupsBrowser, GroupsBrowser]
+    await saveOpenAndChange(t, first, second, site)
+    await second.ask({ ask: 'groups' })
+    await two.stopBackground()
+    await isFoundAgain(t, second)
+  })
+}
