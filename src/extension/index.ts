@@ -1,4 +1,6 @@
 /** `encrypted-bookmark-sync-client/extension`: keeps a browser's own bookmarks in step with a sync. For browser extensions. */
+
+export type { Role } from '../client/bookmark-file/marks.ts'
 export { deriveId, type Likeness } from '../client/crypto/derived-id.ts'
 export type { Agreed, AgreedChange, AgreedRow, AgreedStore, Removal } from './agreed.ts'
 export { indexedDbAgreedStore } from './agreed.ts'
@@ -24,4 +26,4 @@ export type { Copy } from './copies.ts'
 export type { Refused } from './look.ts'
 export { shareSessionWithSockets, wakefulSocket } from './socket.ts'
 export { createSync, type ExtensionSync } from './sync.ts'
-export type { Content, Kind } from './trees.ts'
+export type { Content, Kind, Roots } from './trees.ts'
