@@ -227,7 +227,7 @@ async function serveDebian(t: Test, released: string): Promise<void> {
   if (!isRoot || process.arch !== 'x64') return t.comment('SKIPPED: it takes root, and x64')
   if (!(await findProgram('debootstrap'))) return
   const at = await folder(t)
-  await installDebian('bookworm', at)
+  await installDebian('bookworm', at, 'systemd')
   const deb = `${name}_${version}_amd64.deb`
   await cp(join(released, deb), join(at, deb))
   const inside = (...args: string[]) => {
