@@ -10,6 +10,9 @@ export interface Block {
   reason: string | undefined
 }
 
+const programs =
+  /^(ebs [a-z]|(docker|kubectl|npm|npx|node|systemctl|systemd-|install|createdb|pg_restore|vacuumdb|chown|curl|apt-get|nginx|SITE_ADDRESS|\(umask|umask|openssl|ldd|litestream|sha256sum|delete from|journalctl|userdel)\b.* .)/
+
 /** The blocks of all guides, in the order of each page. */
 export const blocks: Block[] = [
   'README.md',
@@ -29,6 +32,25 @@ export const blocks: Block[] = [
   })),
 )
 
+/** The commands that a sentence or a table of docs/operating has the operator type. What has been checked is no such place. */
+export const lines: { file: string; code: string }[] = globSync('docs/operating/*.md', { cwd: root })
+  .sort()
+  .flatMap((file) => {
+    const text = readFileSync(new URL(file, root), 'utf8')
+      .replace(/^ *```.*?^ *```/gms, '')
+      .replace(/^## What has been checked.*/ms, '')
+    const codes = [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) =>
+      code.replace(/\s+/g, ' ').replace(/^sudo /, ''),
+    )
+    return codes.filter((code) => programs.test(code)).map((code) => ({ file, code }))
+  })
+
+/** One of them, with each text put in the place of what a reader would have to replace. */
+export function lineOf(file: string, code: string, replaced: Record<string, string> = {}): string {
+  if (!lines.some((line) => line.file === file && line.code === code)) throw new Error(`${file} has no ${code}`)
+  return replaceIn(file, code, replaced)
+}
+
 /**
  * The one block of commands that begins so, and has the `part`, with each text put in the place of what a reader would have to
  * replace.
@@ -39,8 +61,12 @@ export function linesOf(file: string, start: string, replaced: Record<string, st
       block.file === file && block.language === 'sh' && block.code.startsWith(start) && block.code.includes(part),
   )
   if (found.length !== 1) throw new Error(`${file} has ${found.length} blocks that begin with ${start}`)
+  return replaceIn(file, found[0]?.code ?? '', replaced)
+}
+
+function replaceIn(file: string, code: string, replaced: Record<string, string>): string {
   return Object.entries(replaced).reduce((lines, [from, to]) => {
-    if (!lines.includes(from)) throw new Error(`${file}: the block that begins with ${start} has no ${from}`)
+    if (!lines.includes(from)) throw new Error(`${file}: what begins with ${code.split('\n')[0]} has no ${from}`)
     return lines.replaceAll(from, to)
-  }, found[0]?.code ?? '')
+  }, code)
 }

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { knownVariables } from '../../src/service/config/variables.ts'
-import { type Block, blocks } from './blocks.ts'
+import { type Block, blocks, lines } from './blocks.ts'
 
 const root = new URL('../../', import.meta.url)
 const commands = blocks.filter(({ language }) => language === 'sh')
@@ -60,6 +60,50 @@ t.test('Every command of the guides is run by a test, or its source says why not
     ['npx encrypted-bookmark-sync'],
     'by tests that read the page',
   )
+})
+
+const here = 'test/docs/operating.test.ts'
+
+/** The tests of the commands in sentences of docs/operating that test/docs/operating-lines.ts does not type, or why there is none. */
+const lineRunBy: [start: string, test: string][] = [
+  ['apt-get install', here],
+  ['pg_restore', here],
+  ['journalctl', here],
+  ['npm start', here],
+  ['npm run ebs -- ', here],
+  ['npm run backup', here],
+  ['node ebs.mjs', here],
+  ['npm run build', here],
+  ['nginx -t', here],
+  ['npm install --omit=optional', 'test/deploy/upgrade-lines.test.ts'],
+  ['openssl rand', 'test/deploy/upgrade-lines.test.ts'],
+  ['npm ci --omit=dev', 'test/dependencies.test.ts'],
+  ['node src/service/main.ts', 'test/dependencies.test.ts'],
+  ['SITE_ADDRESS', 'test/process/proxies.test.ts'],
+  ['install -d -o encrypted-bookmark-sync -m 0700 /mnt/copies', here],
+  ['ebs backup /mnt/copies/', here],
+  ['ebs restore /mnt/copies/', here],
+  ['npm run bench', 'test/bench.test.ts'],
+  ['docker', 'not run: there is no Docker daemon'],
+  ['kubectl', 'not run: there is no cluster'],
+  ['litestream', 'not run: it is in no registry; the page says what was tried by hand'],
+  ['npm run minio', 'not run: the tests start MinIO by the same code'],
+]
+
+t.test('Every command in the sentences of docs/operating is typed by a test, or here is why not', async (t) => {
+  const typed = readFileSync(new URL('operating-lines.ts', import.meta.url), 'utf8')
+  const others = lines.filter(({ code }) => !typed.includes(code))
+  t.same(
+    others.filter(({ code }) => !lineRunBy.some(([start]) => code.startsWith(start))),
+    [],
+  )
+  t.same(
+    lineRunBy.filter(([start]) => !others.some(({ code }) => code.startsWith(start))),
+    [],
+    'all of them are still there',
+  )
+  for (const [start, test] of lineRunBy)
+    if (!test.startsWith('not run: ')) t.ok(readFileSync(new URL(test, root), 'utf8').includes(start.trim()), start)
 })
 
 t.test('Every command has the syntax of a shell', async (t) => {

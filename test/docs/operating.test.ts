@@ -18,7 +18,8 @@ import { startMock } from '../support/relying-party.ts'
 import { folder } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { addBookmark, live, makeVault, openVault } from '../web/fixture.ts'
-import { linesOf } from './blocks.ts'
+import { lineOf, linesOf } from './blocks.ts'
+import { typeAll } from './operating-lines.ts'
 
 const { name, version } = packageJson
 const guide = 'docs/operating/deployment.md'
@@ -49,11 +50,27 @@ t.test('From an empty folder, and on empty machines: what the pages say to type 
     await stat(join(app, 'node_modules/encrypted-bookmark-sync-client/package.json'))
   })
 
+  await t.test('deployment.md: the commands of a checkout', async (t) => {
+    const data = await folder(t)
+    const checkout = (line: string, cwd = clone) =>
+      shell(`export DATA_DIR=${data}/of-the-service SECRET_KEY=${secret}; ${line}`, cwd)
+    checkout('npm run migrate')
+    for (const count of ['once', 'twice']) {
+      const to = { FOLDER: join(data, count) }
+      checkout(lineOf(guide, 'npm run ebs -- backup FOLDER', to))
+      checkout(lineOf(guide, 'npm run backup -- FOLDER', to))
+      checkout(lineOf(guide, 'node ebs.mjs backup FOLDER', to), join(clone, 'dist/service'))
+      t.equal((await readdir(join(data, count))).filter((made) => made.endsWith('Z')).length, 2)
+      checkout(lineOf(guide, 'npm run ebs -- restore FOLDER', to))
+      checkout(lineOf(guide, 'npm run build -- extension'))
+    }
+  })
+
   const boot = await debian(t)
   if (boot) {
     await t.test('deployment.md: one machine with Debian, Caddy, and people', (t) => debianPackage(t, boot, released))
     await t.test('deployment.md: one machine, from the tarball', (t) => tarball(t, boot, released))
-    await t.test('backups.md: a dump of Postgres, and back', () => dump(boot, released))
+    await t.test('backups.md: a dump of Postgres, and back', (t) => dump(t, boot, released))
   }
 
   const [bootOlder, bootNewer] = [await debian(t, 'bullseye'), await debian(t, 'trixie')]
@@ -70,16 +87,21 @@ t.test('From an empty folder, and on empty machines: what the pages say to type 
   await t.test('deployment.md: the service alone', async (t) => {
     const env = { OIDC_CLIENT_ID: 'bookmarks', SECRET_KEY: secret, OIDC_CLIENT_SECRET: 'secret' }
     const filled = Object.fromEntries(Object.entries(env).map(([key, value]) => [`${key}=…`, `${key}=${value}`]))
-    const { origin } = await serve(t, `SERVE_APP=true ${linesOf(guide, 'NODE_ENV=production', filled)}`, clone)
-    t.match(await (await fetch(origin)).text(), '<title>', 'the page that users open')
+    for (const _ of ['once', 'twice']) {
+      const { origin } = await serve(t, `SERVE_APP=true ${linesOf(guide, 'NODE_ENV=production', filled)}`, clone)
+      t.match(await (await fetch(origin)).text(), '<title>', 'the page that users open')
+    }
   })
 
   await t.test('backups.md: the service makes them', async (t) => {
-    const disk = await folder(t)
-    await serve(t, linesOf('docs/operating/backups.md', 'BACKUP_EVERY', { '/mnt/other-disk': disk }), clone)
-    await until(async () =>
-      (await readdir(join(disk, 'bookmarks')).catch(() => [])).some((made) => /^\d.*Z$/.test(made)),
-    )
+    const [disk, data] = [await folder(t), await folder(t)]
+    const line = linesOf('docs/operating/backups.md', 'BACKUP_EVERY', { '/mnt/other-disk': disk })
+    for (const count of ['once', 'twice'])
+      await t.test(count, async (t) => {
+        await serve(t, line, clone, data)
+        const made = () => readdir(join(disk, 'bookmarks')).catch(() => [])
+        await until(async () => (await made()).some((each) => /^\d.*Z$/.test(each)))
+      })
   })
 
   await t.test('monitoring.md: traces arrive at the collector', async (t) => {
@@ -92,11 +114,14 @@ t.test('From an empty folder, and on empty machines: what the pages say to type 
     await once(collector, 'listening')
     const { port } = collector.address() as { port: number }
     const line = linesOf('docs/operating/monitoring.md', 'OTEL_EXPORTER', { '127.0.0.1:4318': `127.0.0.1:${port}` })
-    const { origin } = await serve(t, line, join(clone, 'dist/service'))
-    await until(async () => {
-      await fetch(`${origin}/api/v1/health`)
-      return paths.includes('/v1/traces')
-    })
+    for (const _ of ['once', 'twice']) {
+      paths.length = 0
+      const { origin } = await serve(t, line, join(clone, 'dist/service'))
+      await until(async () => {
+        await fetch(`${origin}/api/v1/health`)
+        return paths.includes('/v1/traces')
+      })
+    }
   })
 })
 
@@ -107,7 +132,7 @@ async function debianPackage(t: Test, boot: () => Promise<Machine>, released: st
   const machine = await boot()
   const inside = (path: string) => join(machine.at, path)
   await copyPackage(machine, released)
-  await settings(t, machine)
+  const issuer = await settings(t, machine)
 
   const commands = linesOf(guide, 'apt-get update', { 'YOUR.NAME': site }).split('\n')
   t.ok(commands.length <= 5, 'one more is the download')
@@ -145,16 +170,26 @@ async function debianPackage(t: Test, boot: () => Promise<Machine>, released: st
   await openVault(phone)
   await addBookmark(laptop, 'Of the laptop')
   await phone.getByRole('link', { name: 'Of the laptop' }).waitFor()
-  t.match(await machine.type('ebs admin users'), 'ada@example.com')
+  const [userId = ''] = (await machine.type('ebs admin users')).split(' ')
+  for (const [index, command] of commands.entries()) {
+    const replaces = index === 3
+    if (replaces)
+      await t.rejects(machine.type(command), /File exists|cannot create/, 'typed twice, it replaces nothing')
+    else await machine.type(command, 'y\n')
+  }
+  await ready(machine)
 
-  await machine.type(`install -d -o ${name} -m 0700 /mnt/copies`)
+  await machine.type(lineOf(guide, 'install -d -o encrypted-bookmark-sync -m 0700 /mnt/copies'))
   for (const copies of [1, 2]) {
-    await machine.type('ebs backup /mnt/copies/')
+    await machine.type(lineOf(guide, 'ebs backup /mnt/copies/'))
     t.equal((await readdir(inside('mnt/copies'))).length, copies, 'the same line again makes another one')
   }
-  await machine.type(`systemctl stop ${name}`)
-  await machine.type('ebs restore /mnt/copies/')
-  await machine.type(`systemctl start ${name}`)
+  for (const _ of ['once', 'twice']) {
+    await machine.type(`systemctl stop ${name}`)
+    await machine.type(lineOf(guide, 'ebs restore /mnt/copies/'))
+    await machine.type(`systemctl start ${name}`)
+    await ready(machine)
+  }
   await addBookmark(phone, 'After the recovery')
   await live(phone)
   await laptop.getByRole('link', { name: 'After the recovery' }).waitFor()
@@ -180,6 +215,8 @@ async function debianPackage(t: Test, boot: () => Promise<Machine>, released: st
   await addBookmark(laptop, 'After the way back')
   await live(laptop)
   await phone.getByRole('link', { name: 'After the way back' }).waitFor()
+
+  await typeAll(t, { machine, userId, issuer, laptop, phone, ready: () => ready(machine) })
 
   await machine.type('apt-get install jq', 'y\n')
   const logs = async () => {
@@ -213,7 +250,10 @@ async function debianPackage(t: Test, boot: () => Promise<Machine>, released: st
 
 /** Types the lines that remove it, after which nothing is left. */
 async function remove(t: Test, machine: Machine, start: string): Promise<void> {
-  for (const line of linesOf(guide, start).split('\n')) await machine.type(line, 'y\n')
+  const lines = linesOf(guide, start).split('\n')
+  for (const line of lines) await machine.type(line, 'y\n')
+  // Again: some of them say that there is nothing left.
+  for (const line of lines) await machine.type(`{ ${line}; } || true`, 'y\n')
   const left = await machine.type(
     `find / -xdev \\( -path /proc -o -path /sys -o -path /root -o -path /tmp -o -path /var/log -o -path /var/cache -o -path /var/lib/apt \\) -prune -o \\( -name '${name}*' -o -name 'bookmarks.c*' -o -name ebs \\) -print; getent passwd ${name} || true; getent group ${name} || true`,
   )
@@ -226,7 +266,7 @@ async function copyPackage({ at }: Machine, released: string): Promise<void> {
 }
 
 /** A provider, and the machine's settings for it. */
-async function settings(t: Test, machine: Machine): Promise<void> {
+async function settings(t: Test, machine: Machine): Promise<string> {
   const { issuer, caFile } = await provider(t, machine.host)
   await writeFile(join(machine.at, 'etc/hosts'), `127.0.0.1 localhost ${site}\n`)
   await copyFile(caFile, join(machine.at, 'etc/ssl-of-the-provider.pem'))
@@ -236,6 +276,7 @@ async function settings(t: Test, machine: Machine): Promise<void> {
     SERVE_APP: 'true',
     NODE_EXTRA_CA_CERTS: '/etc/ssl-of-the-provider.pem',
   })
+  return issuer
 }
 
 async function openPage(t: Test, boot: () => Promise<Machine>, released: string): Promise<void> {
@@ -255,6 +296,7 @@ async function openPage(t: Test, boot: () => Promise<Machine>, released: string)
   const lines = linesOf(guide, '(cd /etc/nginx', { 'YOUR.NAME': site }).split('\n')
   for (const line of lines.filter((line) => !line.startsWith('editor'))) await machine.type(line)
   await t.rejects(machine.type(lines[0] ?? ''), /File exists|cannot create/, 'typed twice, it replaces nothing')
+  for (const _ of ['once', 'twice']) await machine.type(lineOf(guide, 'nginx -t && nginx -s reload'))
   const to = ['80', '443'].flatMap((port) => ['--resolve', `${site}:${port}:127.0.0.1`])
   const get = (url: string) => machine.beside('curl', '-sik', '--retry', '20', '--retry-all-errors', ...to, url)
   t.match(await get(`https://${site}/`), /^HTTP\S+ 200.*<title>/s)
@@ -294,6 +336,7 @@ async function tarball(t: Test, boot: () => Promise<Machine>, released: string):
   t.match(await machine.type('ebs admin users'), /users|nobody|^$/i)
 
   const kept = await machine.type(`cat /etc/${name}/*`)
+  await t.rejects(machine.type(install), /File exists|cannot create/, 'typed twice, it replaces nothing')
   const serves = async (of: string) => {
     await ready(machine)
     const program = await machine.type(`readlink "/proc/$(systemctl show -P MainPID ${name})/exe"`)
@@ -324,7 +367,7 @@ async function tarball(t: Test, boot: () => Promise<Machine>, released: string):
   await remove(t, machine, 'systemctl disable')
 }
 
-async function dump(boot: () => Promise<Machine>, released: string): Promise<void> {
+async function dump(t: Test, boot: () => Promise<Machine>, released: string): Promise<void> {
   const machine = await boot()
   const inside = (path: string) => join(machine.at, path)
   await copyPackage(machine, released)
@@ -355,11 +398,15 @@ async function dump(boot: () => Promise<Machine>, released: string): Promise<voi
   const [byService, byCompose] = ['service=bookmarks', 'docker compose'].map((part) =>
     linesOf(page, 'umask 077', {}, part),
   ) as [string, string]
-  for (const _ of ['once', 'twice']) await machine.type(byService)
+  for (const _ of ['once', 'twice']) {
+    await machine.type(byService)
+    await machine.type(lineOf(page, 'pg_restore --list', { '--list': '--list bookmarks.dump' }))
+  }
   await machine.type(`systemctl stop ${name}`)
   await sql('drop database bookmarks', create)
-  const text = await readFile(new URL(`../../${page}`, import.meta.url), 'utf8')
-  await machine.type(/`(pg_restore --no-owner [^`]+)`/.exec(text)?.[1] ?? '')
+  const load = lineOf(page, 'pg_restore --no-owner --exit-on-error --dbname=service=bookmarks bookmarks.dump')
+  await machine.type(load)
+  await t.rejects(machine.type(load), /already exists/, 'typed twice, it changes nothing')
   await machine.type('ebs restored')
   await machine.type(`systemctl start ${name}`)
   await ready(machine)
@@ -437,9 +484,9 @@ function shell(line: string, cwd: string, input = ''): void {
 }
 
 /** Types a line that serves, until it does; it is stopped after the test. The ports may be taken, so it gets others. */
-async function serve(t: Test, line: string, cwd: string): Promise<{ origin: string }> {
+async function serve(t: Test, line: string, cwd: string, data?: string): Promise<{ origin: string }> {
   const port = String(await freePort())
-  const env = { ...own, PORT: port, DEV_IDP_PORT: String(await freePort()), DATA_DIR: await folder(t) }
+  const env = { ...own, PORT: port, DEV_IDP_PORT: String(await freePort()), DATA_DIR: data ?? (await folder(t)) }
   // A group of its own: the shell and npm start others.
   const service: ChildProcess = spawn('sh', ['-euc', line], {
     cwd,
