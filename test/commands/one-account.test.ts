@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
@@ -178,6 +178,10 @@ t.test('One erased account comes back from a backup, and nobody else notices', a
   await t.rejects(restoreUser(beside, ada.userId, backup), /is there: only an account that is gone/)
   await t.rejects(restoreUser(beside, carol.userId, backup), new RegExp(`the backup has no user ${carol.userId}`))
   await t.rejects(restoreUser(beside, ada.userId, join(backup, 'no')), /there is no file/)
+  const junk = await folder(t)
+  for (const file of ['bookmarks.db', 'url']) await writeFile(join(junk, file), 'junk')
+  await t.rejects(restoreUser(beside, ada.userId, junk), new RegExp(`^${junk}: .* cannot be opened`))
+  await t.rejects(restoreUser(beside, ada.userId, join(junk, 'url')), new RegExp(`^${junk}/url must begin`))
   await removeUser(beside, ada.userId, yes)
   await t.rejects(
     restoreUser(beside, ada.userId, backup),

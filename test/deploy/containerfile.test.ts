@@ -202,6 +202,19 @@ t.test('Every setting of the table arrives in the instances from deploy/.env', a
   }
 })
 
+t.test('The first lines of compose.yaml, typed again, keep a deploy/.env that was edited', async (t) => {
+  const at = await folder(t)
+  await mkdir(join(at, 'deploy'))
+  const line = /^# +(\[ -e deploy\/\.env .*)$/m.exec(read('deploy/compose.yaml'))?.[1] ?? 'false'
+  const type = () => t.equal(spawnSync('sh', ['-euc', line], { cwd: at }).status, 0)
+  const kept = () => readFile(join(at, 'deploy/.env'), 'utf8')
+  type()
+  t.match(await kept(), /^SITE_ADDRESS=.*\nOIDC_ISSUER=.*\nOIDC_CLIENT_ID=.*\n$/)
+  await writeFile(join(at, 'deploy/.env'), 'mine')
+  type()
+  t.equal(await kept(), 'mine')
+})
+
 t.test('secrets.sh keeps what is there, and lets nobody else read it', async (t) => {
   const at = await folder(t)
   await mkdir(join(at, 'secrets'))

@@ -106,7 +106,8 @@ export async function typeAll(t: Test, { machine, userId, issuer, laptop, phone,
     await type('growing', 'ebs move --to-file FILE', /checked .*users 1.*: what was written is what was read/, {
       FILE: '/root/url',
     })
-    await machine.type(`cp /root/${'environment'} ${settings} && mv /root/url ${url}`)
+    await type('growing', 'ebs move URL', /what was written is what was read/, { URL: '"$(cat /root/url)"' })
+    await machine.type(`cp /root/environment ${settings} && mv /root/url ${url}`)
     const guide = await readFile(new URL('../../docs/operating/deployment.md', import.meta.url), 'utf8')
     const variable = /`(Environment=DATABASE_URL_FILE=[^`]+)`/.exec(guide)?.[1]
     await editUnit(machine, `[Service]\nLoadCredential=database_url:${url}\n${variable}`)

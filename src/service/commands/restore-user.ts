@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pino } from 'pino'
+import { demandDatabaseUrl } from '../config/storage.ts'
 import { type Beside, openBeside } from '../db/beside.ts'
 import { existingFile } from '../terminal/command.ts'
 import { withProgress } from '../terminal/progress.ts'
@@ -9,7 +10,10 @@ import { bringBack } from '../upkeep/bring-back.ts'
 
 /** Brings back one account from a backup, beside the running service. */
 export async function restoreUser(database: Beside, id: string, backup: string): Promise<void> {
-  const source = await openBeside(await urlOf(backup), pino({ level: 'silent' }))
+  const opening = openBeside(await urlOf(backup), pino({ level: 'silent' }))
+  const source = await opening.catch(({ message }: Error) => {
+    throw new Error(message.replace(/^DATABASE_URL/, backup))
+  })
   try {
     const { records } = await withProgress(({ report }) => bringBack(source, database, id, report))
     console.log(
@@ -23,5 +27,7 @@ export async function restoreUser(database: Beside, id: string, backup: string):
 async function urlOf(backup: string): Promise<string> {
   const isFolder = statSync(backup, { throwIfNoEntry: false })?.isDirectory() === true
   if (isFolder) return `sqlite:${existingFile(join(backup, 'bookmarks.db'))}`
-  return (await readFile(existingFile(backup), 'utf8')).trim()
+  const url = (await readFile(existingFile(backup), 'utf8')).trim()
+  demandDatabaseUrl(backup, url)
+  return url
 }

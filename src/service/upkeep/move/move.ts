@@ -86,5 +86,5 @@ async function epochOf({ trx }: Side): Promise<string> {
 }
 
 function notEmpty(): ConfigError {
-  return new ConfigError('the database to move to is not empty: name another one')
+  return new ConfigError('the database to move to is not empty: name another one, or move an old file elsewhere')
 }
