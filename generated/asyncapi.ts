@@ -264,6 +264,12 @@ export interface components {
              * @enum {string}
              */
             if_unseen?: "overwrite" | "reject";
+            /**
+             * Format: int64
+             * @description The device's cursor (Unix ms) when the edit was last merged with the versions of other devices. With `if_unseen: reject`, the change overwrites a version above `base` if its sequence number is not above `merged_up_to`. A later version rejects the change, so that its device can merge that one, too. The default is `base`. Above the user's last sequence number it counts as 0.
+             * @example 1763699995000
+             */
+            merged_up_to?: number;
         };
     };
     responses: never;

@@ -352,7 +352,7 @@ export interface paths {
          *     content as the winner. A repeated push changes nothing. It has the same outcome, unless something else was
          *     written in between. A change of another user, or one whose `timestamp` is more than 24 h ahead of the server, is
          *     rejected in `conflicts`. So is one with `if_unseen: reject` that would overwrite a version that its device had
-         *     not seen. One malformed change makes the whole
+         *     neither seen (`base`) nor merged (`merged_up_to`). One malformed change makes the whole
          *     request fail with 400.
          *
          *     A push that would exceed the user's quota fails as a whole with 413, including its deletes: push those separately.
@@ -1317,6 +1317,12 @@ export interface components {
              * @enum {string}
              */
             if_unseen?: "overwrite" | "reject";
+            /**
+             * Format: int64
+             * @description The device's cursor (Unix ms) when the edit was last merged with the versions of other devices. With `if_unseen: reject`, the change overwrites a version above `base` if its sequence number is not above `merged_up_to`. A later version rejects the change, so that its device can merge that one, too. The default is `base`. Above the user's last sequence number it counts as 0.
+             * @example 1763699995000
+             */
+            merged_up_to?: number;
         };
         /**
          * SyncEvent

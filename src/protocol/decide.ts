@@ -45,6 +45,8 @@ export function decide<Stored extends Current>(
 ): Verdict<Stored> {
   const isHeldBack = (change: Change) => {
     if (change.if_unseen !== 'reject' || !stored || !isUnseen(change, stored, seenUpTo)) return false
+    const { device_id, merged_up_to: base } = change
+    if (base !== undefined && stored.sequence <= seenUpTo({ device_id, base })) return false
     const version = toVersion(change)
     return compareVersions(version, stored) > 0 && !isSameChange(version, stored)
   }

@@ -118,6 +118,26 @@ t.test('A change that is to be rejected rather than overwrite what its device ha
   t.same(await conflicts(), [2, 2], 'one that loses anyway is a conflict, as is what the tablet has overwritten')
 })
 
+t.test('A merge overwrites what it has merged, and is rejected for what came after', async (t) => {
+  const ada = await sharedUser()
+  const [first, later] = [edit('laptop'), edit('tablet')]
+  await push(ada, first)
+  const merge = edit('phone', { base: 0, if_unseen: 'reject', merged_up_to: (await readX(ada)).cursor })
+  await push(ada, later)
+  const reason = `It was made without having seen the version of ${later.timestamp} by tablet`
+  for (const limit of [merge, { ...merge, merged_up_to: 2 ** 52 }])
+    t.match((await push(ada, limit)).body, { accepted: 0, conflicts: [{ event_id: merge.id, reason }] })
+  const again = { ...merge, merged_up_to: (await readX(ada)).cursor }
+  for (const _ of ['sent', 'sent again with the earlier limit']) {
+    t.match((await push(ada, again)).body, { accepted_ids: [merge.id], conflicts: [] })
+    t.same((await readX(ada)).said, [true, 'last_write_wins', ['laptop', 'tablet']])
+    again.merged_up_to = merge.merged_up_to as number
+  }
+  const tie = edit('watch', { base: 0, if_unseen: 'reject', timestamp: merge.timestamp })
+  const { cursor } = await readX(ada)
+  t.match((await push(ada, { ...tie, merged_up_to: cursor })).body, { accepted_ids: [tie.id] }, 'also one of its moment')
+})
+
 t.test('Of two versions of one moment neither was made in sight of the other, whatever was pulled since', async (t) => {
   const ada = await sharedUser()
   const first = edit('laptop')

@@ -153,6 +153,29 @@ t.test(
   },
 )
 
+t.test('an edit that arrives between a merge and its push is merged as well', async (t) => {
+  const { person, a, b, c } = await people.open(t)
+  await send(a, original, b, c)
+  await update(a, 'x', { title: "a's" }, c)
+  await c.sync.update('x', { description: "c's" })
+  await person.world.pass(1000)
+  await b.sync.update('x', { title: "b's" })
+  let pushes = 0
+  b.network.fate = async (call) => {
+    if (call.name === 'push' && ++pushes === 2) await sync(c)
+    return up(call)
+  }
+  await sync(b, a, c)
+  const expected = { ...original, title: "b's", description: "c's" }
+  t.same(
+    [a, b, c].map(({ sync }) => sync.get('x')),
+    [expected, expected, expected],
+  )
+  // It edited a's version further.
+  t.match(c.conflicts, [{ fields: ['title'], mine: { title: "a's" }, theirs: { title: "b's" } }])
+  t.same([a.conflicts, b.conflicts, c.conflicts.length], [[], [], 1])
+})
+
 t.test('an overwritten edit is told to whoever edited it further, also after a merge without conflict', async (t) => {
   const { person, a, b } = await edited(t, {}, { title: "b's" })
   const c = person.device('c')

@@ -5,7 +5,7 @@ import type { Store } from '../../../src/client/sync/store/store.ts'
 import { pullAll } from '../../support/changes.ts'
 import { until } from './clock.ts'
 import { bookmark, online, openPeople, type Person, remove, send, shown, sync } from './device.ts'
-import { answerLost, down, type Fate, failing, up } from './network.ts'
+import { answerLost, changesOf, down, type Fate, failing, up } from './network.ts'
 import { quickDisks } from './stores.ts'
 
 const people = await openPeople()
@@ -43,6 +43,22 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       t.same(await person.stored(), { x: 'three' })
       const told = { mine: { title: 'two' }, theirs: { title: 'three' } }
       t.match(a.conflicts, [told], 'the one who was overwritten is told')
+    })
+
+    t.test('so does it if another version that does not open comes between', async (t) => {
+      const { person, a, b } = await people.open(t, { b: { disk: makeDisk() } })
+      await send(a, bookmark('x', 'one'), b)
+      await send(a, bookmark('x', 'two'))
+      await a.sync.put(bookmark('x', 'between'))
+      await person.world.pass(1000)
+      await b.sync.put(bookmark('x', 'three'))
+      let pushes = 0
+      b.network.fate = async (call) => {
+        if (changesOf(call).length > 0 && ++pushes === 2) await sync(a)
+        return damaging('x')(call)
+      }
+      await sync(b)
+      t.same(await person.stored(), { x: 'three' })
     })
 
     t.test('a delete of what was made over a version that does not open is sent', async (t) => {

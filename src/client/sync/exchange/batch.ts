@@ -8,7 +8,7 @@ import { sealOne } from '../edits/edit.ts'
 import type { Connected, Engine } from '../engine.ts'
 import { keyOfChange, nameOf } from '../store/key.ts'
 import type { Draft, Replica } from '../store/replica.ts'
-import { latestTimestamp } from '../store/row.ts'
+import { isUnknownYet, latestTimestamp } from '../store/row.ts'
 import { correctedNow, isAhead, nextTick } from '../store/service-clock.ts'
 import type { Refusal, Row, Waiting } from '../store/store.ts'
 import { isClockTrusted } from './correct-clock.ts'
@@ -61,10 +61,13 @@ export async function markSent(parts: Engine, batch: readonly Waiting[]): Promis
       // It takes the place of the refused ones before it, of which the service may have one nevertheless.
       const sent = row.waiting.slice(0, place + 1).some((one) => one.sent)
       const { operation } = place > 0 ? insteadOf(row.waiting[0] as Waiting, next).change : next.change
+      // All versions of a type that was just added are merged only once it was pulled.
+      const merged_up_to = isUnknownYet(row, draft.meta) ? 0 : draft.meta.cursor
+      const now = next.overwrites ? { ...next, change: { ...next.change, merged_up_to } } : next
       const before = next.sent
-        ? next
-        : { ...next, sent, change: { ...restamped(draft, row, underNewest(keys, next), clock), device_id, operation } }
-      if (place > 0 || !next.sent) {
+        ? now
+        : { ...now, sent, change: { ...restamped(draft, row, underNewest(keys, now), clock), device_id, operation } }
+      if (place > 0 || !next.sent || next.change.merged_up_to !== now.change.merged_up_to) {
         draft.set({ ...row, waiting: [{ ...before, sent: true }, ...row.waiting.slice(place + 1)] })
       }
       return before

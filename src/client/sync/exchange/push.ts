@@ -123,9 +123,7 @@ async function pushBatch(parts: Connected, next: readonly Waiting[], refusals: R
 /** A change that another device has made since is to be merged with the edit first, unless it is to lose to it. */
 async function send(parts: Connected, batch: readonly Waiting[]): Promise<PushResponse | ApiError | OfflineError> {
   const { transport, clock, signal } = parts
-  const changes = batch.map(({ change, overwrites }): Change => {
-    return { ...change, if_unseen: overwrites ? 'overwrite' : 'reject' }
-  })
+  const changes = batch.map(({ change }): Change => ({ ...change, if_unseen: 'reject' }))
   try {
     const answer = await transport.push({ changes }, { signal })
     const settled = new Set([...answer.accepted_ids, ...answer.conflicts.map((one) => one.event_id)])
@@ -262,7 +260,8 @@ async function resolveRejected(parts: Connected, rejected: readonly Waiting[], s
       const row = draft.get(keyOfChange(one.change))
       if (!isAsBefore(row, one)) continue
       const dropped = { ...row, waiting: row.waiting.slice(1) }
-      const next = restamp(row, one, serverTime) ?? (one.overwrites ? dropped : overwriting(row))
+      const isMerged = one.change.merged_up_to === draft.meta.cursor
+      const next = restamp(row, one, serverTime) ?? (isMerged ? dropped : overwriting(row))
       draft.set(next)
       if (next.waiting.length > 0) continue
       draft.lose(next, lostWhole(row, viewOf(next)))
