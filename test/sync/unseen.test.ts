@@ -135,7 +135,11 @@ t.test('A merge overwrites what it has merged, and is rejected for what came aft
   }
   const tie = edit('watch', { base: 0, if_unseen: 'reject', timestamp: merge.timestamp })
   const { cursor } = await readX(ada)
-  t.match((await push(ada, { ...tie, merged_up_to: cursor })).body, { accepted_ids: [tie.id] }, 'also one of its moment')
+  t.match(
+    (await push(ada, { ...tie, merged_up_to: cursor })).body,
+    { accepted_ids: [tie.id] },
+    'also one of its moment',
+  )
 })
 
 t.test('Of two versions of one moment neither was made in sight of the other, whatever was pulled since', async (t) => {

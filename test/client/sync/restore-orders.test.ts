@@ -191,6 +191,20 @@ t.test('A bookmark made elsewhere under the id of a lost one was unseen by its m
   t.equal((await person.stored()).new, 'by a')
 })
 
+for (const when of ['', ', and had come back to its maker'])
+  t.test(`What was made over another and edited since, if both are lost: the loser is told${when}`, async (t) => {
+    const { a, b, person, restore } = await restorable(t)
+    await send(a, bookmark('new', 'by a'))
+    await person.world.pass(1_000)
+    await send(b, bookmark('new', 'by b'))
+    if (when) await sync(b)
+    await restore()
+    await b.sync.update('new', { tags: ['b'] })
+    await sync(b, a, b)
+    t.match(a.conflicts, [{ id: 'new', fields: ['title'], mine: { title: 'by a' }, theirs: { title: 'by b' } }])
+    t.same([shown(a).new, shown(b).new, (await person.stored()).new, b.conflicts], ['by b', 'by b', 'by b', []])
+  })
+
 t.test('So it is after a second restore, before the lost one was sent again', async (t) => {
   const { a, c, person, putBack } = await madeUnderOneId(t)
   await person.world.pass(60_000)

@@ -10,7 +10,7 @@ import { keyOfChange, nameOf } from '../store/key.ts'
 import type { Draft, Replica } from '../store/replica.ts'
 import { isUnknownYet, latestTimestamp } from '../store/row.ts'
 import { correctedNow, isAhead, nextTick } from '../store/service-clock.ts'
-import type { Refusal, Row, Waiting } from '../store/store.ts'
+import type { Refusal, Row, Version, Waiting } from '../store/store.ts'
 import { isClockTrusted } from './correct-clock.ts'
 import { demandNewest, keysOf } from './key-marks.ts'
 import { bytesOf, passageOf } from './passage.ts'
@@ -60,7 +60,7 @@ export async function markSent(parts: Engine, batch: readonly Waiting[]): Promis
       const place = row.waiting.indexOf(next)
       // It takes the place of the refused ones before it, of which the service may have one nevertheless.
       const sent = row.waiting.slice(0, place + 1).some((one) => one.sent)
-      const { operation } = place > 0 ? insteadOf(row.waiting[0] as Waiting, next).change : next.change
+      const { operation } = place > 0 ? insteadOf((row.waiting[0] as Waiting).change, next).change : next.change
       // All versions of a type that was just added are merged only once it was pulled.
       const merged_up_to = isUnknownYet(row, draft.meta) ? 0 : draft.meta.cursor
       const now = next.overwrites ? { ...next, change: { ...next.change, merged_up_to } } : next
@@ -108,7 +108,7 @@ export async function returnBatch(
       const place = row.waiting.findIndex(({ change }) => change.id === waiting.change.id)
       if (place === -1) continue
       found++
-      const behind = row.waiting.slice(place + 1).map((one) => insteadOf(waiting, one))
+      const behind = row.waiting.slice(place + 1).map((one) => insteadOf(waiting.change, one))
       const returned = refusal ? { ...waiting, refusal } : waiting
       // An edit made in the meantime replaces it.
       const isReplaced = behind.length > 0 && !waiting.sent
@@ -120,7 +120,7 @@ export async function returnBatch(
 }
 
 /** An edit that takes the place of a create makes the bookmark: other devices are to know that its maker knew of none. */
-function insteadOf({ change: { operation } }: Waiting, { change, ...edit }: Waiting): Waiting {
+export function insteadOf({ operation }: Pick<Version, 'operation'>, { change, ...edit }: Waiting): Waiting {
   const isCreate = operation === 'create' && change.operation === 'update'
   return { ...edit, change: isCreate ? { ...change, operation } : change }
 }

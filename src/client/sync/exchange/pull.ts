@@ -8,6 +8,7 @@ import { isStored, typesIn } from '../store/replica.ts'
 import { newestOf } from '../store/row.ts'
 import { correctedNow } from '../store/service-clock.ts'
 import type { Row, Version, Waiting } from '../store/store.ts'
+import { insteadOf } from './batch.ts'
 import { demandTimes } from './correct-clock.ts'
 import { keysOf } from './key-marks.ts'
 import { mergeUnreadable, unreadableAfter } from './merge.ts'
@@ -224,9 +225,12 @@ function onTopOfAll(row: Row, base: number, cursor: number): Row {
 /** The service has lost the version, but edits wait that were made on top of it. Other devices may know it. */
 function withEdits(row: Row, found: Found, base: number): Row {
   const { seen, state } = sightOf(row, found, base)
-  const waiting = row.waiting.map((one) => ({ ...rebased(one, Math.min(one.change.base, seen)), ...state }))
-  const lost = mergeUnreadable(row, row.version as Version, seen).unreadable
-  return { ...bare(row, found), waiting, unreadable: unreadableAfter(row, row.version as Version) ?? lost }
+  const version = row.version as Version
+  const isMadeUnseen = state.overwrites || version.overwritten
+  const again = row.waiting.map((one) => ({ ...rebased(one, Math.min(one.change.base, seen)), ...state }))
+  const waiting = again.map((one) => (isMadeUnseen && !one.sent ? insteadOf(version, one) : one))
+  const lost = mergeUnreadable(row, version, seen).unreadable
+  return { ...bare(row, found), waiting, unreadable: unreadableAfter(row, version) ?? lost }
 }
 
 /** The service has lost the version: it is sent again. */
