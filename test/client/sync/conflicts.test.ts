@@ -389,6 +389,20 @@ t.test('a store that has forgotten the edit settles nothing: new, or as it was b
   }
 })
 
+t.test('an edit from before the store was lost is told with one from after that', async (t) => {
+  const { person, a, b } = await people.open(t)
+  await send(a, original, b)
+  await update(a, 'x', { title: "a's" })
+  const again = person.device('a')
+  await sync(again)
+  await update(again, 'x', { description: "a's" })
+  await update(again, 'x', { tags: ['a'] })
+  await person.world.pass(1000)
+  await update(b, 'x', { title: "b's" }, again)
+  t.match(again.sync.get('x'), { title: "b's", description: "a's", tags: ['a'] })
+  t.match(again.conflicts, [{ fields: ['title'], mine: { title: "a's" }, theirs: { title: "b's" } }])
+})
+
 t.test('edits in an older copy of the store are merged with those that it has forgotten', async (t) => {
   const { b, older, conflicts } = await wentBack(t, ({ sync }) => {
     return sync.update('x', { title: 'forgotten', url: 'https://example.com/' })

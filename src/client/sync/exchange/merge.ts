@@ -71,8 +71,8 @@ export function mergeVersion(row: Row, version: Version, circumstances: Circumst
 
   if (isReencrypted(row.version, version)) {
     const unreadable = unreadableAfter(row, version)
-    const { changed, before, yields } = row.version ?? {}
-    const reencrypted = { ...row, version: { ...version, changed, before, yields }, unreadable }
+    const { changed, before, yields, madeOnForgotten } = row.version ?? {}
+    const reencrypted = { ...row, version: { ...version, changed, before, yields, madeOnForgotten }, unreadable }
     return { kind: 'taken', row: withSeen(reencrypted, circumstances.cursor) }
   }
   if (outlives(row, version)) return broughtAgain(row, version, circumstances)
@@ -216,7 +216,8 @@ function isMadeOnUnseen({ version, waiting }: Row, circumstances: Circumstances)
 
 /** If the version was made here, and replaced by a device that had not seen it. */
 function unseenOf(mine: Version, { ownIds, overwrites }: Circumstances): Unseen | undefined {
-  const unseen = (ownIds.has(mine.device_id) && overwrites(mine)) || undefined
+  const named = (ownIds.has(mine.device_id) && overwrites(mine)) || undefined
+  const unseen = named && mine.madeOnForgotten ? { ...named, made_on_unseen: true } : named
   // Nobody has set what an import brought, and what was changed since is known.
   return unseen && mine.yields ? { ...unseen, made_on_unseen: false } : unseen
 }
@@ -333,7 +334,7 @@ export function settleFirst(row: Row, version: Version): Row {
   // with all fields. Nobody has set the values of a file.
   const made =
     first?.yields && first.imported && !before?.bookmark ? { bookmark: first.imported, yields: true } : before
-  const edits = made && version.bookmark ? withChanges(made, version.bookmark) : {}
+  const edits = made && version.bookmark ? withChanges(made, version.bookmark, version.device_id) : {}
   return {
     ...row,
     version: { ...version, ...edits },
@@ -343,11 +344,15 @@ export function settleFirst(row: Row, version: Version): Row {
   }
 }
 
-function withChanges({ bookmark, changed = [], before = {}, yields }: Partial<Version>, next: PlaintextBookmark) {
+function withChanges(made: Partial<Version>, next: PlaintextBookmark, device_id: string) {
+  const { bookmark, changed = [], before = {}, yields } = made
   const was: Partial<PlaintextBookmark> = bookmark ?? {}
   const others = differingFields(was, next).filter((name) => !changed.includes(name))
   const changes = { changed: [...changed, ...others], before: withFieldsOf(was, others, before) }
-  return yields ? { ...changes, yields } : changes
+  // It was updated under this id, by a store that was lost.
+  const isForgotten = made.device_id === device_id && made.operation === 'update' && !made.changed
+  const madeOnForgotten = made.madeOnForgotten || isForgotten
+  return { ...changes, ...(yields && { yields }), ...(madeOnForgotten && { madeOnForgotten }) }
 }
 
 /** The maker of the pending edits had seen this version, even if it has a new sequence number (after a recovery). */

@@ -21,6 +21,8 @@ export interface Version {
   before?: Partial<PlaintextBookmark> | undefined
   /** True if the edits made here began with an import: nobody has set the other fields. */
   yields?: boolean | undefined
+  /** True if the edits made here began with one of this device that its store has forgotten: that may have set any field. */
+  madeOnForgotten?: boolean | undefined
   /** The cursor up to which the maker of an edit here, not confirmed yet, had seen the service's changes. */
   base?: number | undefined
   /** Once keys were rotated: what its ciphertext begins with, which names its key. */
