@@ -1,7 +1,13 @@
 /** `encrypted-bookmark-sync-client/extension`: keeps a browser's own bookmarks in step with a sync. For browser extensions. */
 
+// A worker is one file. From the main entry, it would also get what that loads later.
+export { type Client, type ClientOptions, createClient } from '../client/api/client.ts'
+export { unwrap } from '../client/api/unwrap.ts'
 export type { Role } from '../client/bookmark-file/marks.ts'
 export { deriveId, type Likeness } from '../client/crypto/derived-id.ts'
+export { deriveKeys, type Keys } from '../client/crypto/keys.ts'
+export { indexedDbStore } from '../client/sync/store/indexed-db.ts'
+export { loadMasterKey } from '../client/vault/master-key.ts'
 export type { Agreed, AgreedChange, AgreedRow, AgreedStore, Removal } from './agreed.ts'
 export { indexedDbAgreedStore } from './agreed.ts'
 export type {

@@ -1,18 +1,19 @@
 /** The worker: starts with the browser, after an alarm, and for each change of a bookmark. */
+
+import type { PlaintextBookmark } from '../../client/bookmark.ts'
 import { deriveId } from '../../client/crypto/derived-id.ts'
+import { deriveKeys } from '../../client/crypto/keys.ts'
 import {
   ApiError,
-  type Conflict,
-  deriveKeys,
-  indexedDbStore,
-  loadMasterKey,
   OfflineError,
-  type PlaintextBookmark,
   SignedOutError,
   StorageFullError,
   StoreBlockedError,
   StoreVersionError,
-} from '../../client/index.ts'
+} from '../../client/errors.ts'
+import type { Conflict } from '../../client/sync/store/emitter.ts'
+import { indexedDbStore } from '../../client/sync/store/indexed-db.ts'
+import { loadMasterKey } from '../../client/vault/master-key.ts'
 import type { TabGroups } from '../groups/tab-groups.ts'
 import {
   type BookmarkWatch,
