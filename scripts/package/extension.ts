@@ -7,13 +7,15 @@ import { zip } from './zip.ts'
 
 const source = new URL('../../examples/extension/', import.meta.url)
 const dist = new URL('../../dist/extension/', import.meta.url)
-const pages = ['start', 'popup', 'options']
+const pages = ['start', 'popup', 'options', 'titles']
 
 /** The parts of each browser's manifest besides the common one. */
 const manifests = {
   chrome: {
     minimum_chrome_version: '123',
     background: { service_worker: 'worker.js', type: 'module' },
+    // Its workers have no parser of HTML.
+    permissions: ['offscreen'],
     // Gives the unpacked extension the same id everywhere, which a service in development accepts.
     key: 'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA2dtRVd6IbE/5aQ2NXCwSytev3Dx1NmBnvUNfkmIejx59/pSiiERiR3f8nAk49FGGLPsznhHvuWRWRFvZyF7SkEukKX4aoXuNjNiI/QSLAZkav4SXUs2IP7bnUwAdADUbdb/OKR8s2FxmePi2Y6t8OFvFA7IO2OvwzsbZzSnDqYBA8ofhPr5Ml56OepFlyOxszyahGS6bOH+8k/W7QTW5a1Qe3vauvn1amE+LQL37Dp+SgiEmuq8fR0rgKukIdA6jHAdcOnmDzSAQU13gSQzPHlB1bGl8Nfj1pxkbOEud3HspS3juIJjEyFAmZML8ug3R2DTclMIdbNKX2akTwME/WQIDAQAB',
   },
@@ -60,14 +62,15 @@ interface Manifest {
 /** The manifest for each browser, as one loads it unpacked. */
 export async function readManifests(): Promise<{ chrome: Manifest; firefox: Manifest & typeof manifests.firefox }> {
   const common: Manifest = JSON.parse(await readFile(new URL('manifest.json', source), 'utf8'))
-  return { chrome: { ...common, ...manifests.chrome }, firefox: { ...common, ...manifests.firefox } }
+  const permissions = [...common.permissions, ...manifests.chrome.permissions]
+  return { chrome: { ...common, ...manifests.chrome, permissions }, firefox: { ...common, ...manifests.firefox } }
 }
 
 function toJson(manifest: object): string {
   return `${JSON.stringify(manifest, null, 2)}\n`
 }
 
-/** A worker can load nothing later, so it is one file. The pages share theirs. */
+/** Chrome's worker can load nothing later, so it is one file. The pages share theirs. */
 async function bundle(folder: URL): Promise<void> {
   const entry = (name: string) => fileURLToPath(new URL(`../../src/extension/app/${name}.ts`, import.meta.url))
   const common = {
@@ -80,7 +83,7 @@ async function bundle(folder: URL): Promise<void> {
     metafile: true,
     logLevel: 'warning',
   } as const
-  const worker = await build({ ...common, entryPoints: [entry('worker')] })
+  const worker = await build({ ...common, entryPoints: [entry('worker')], external: ['./titles.js'] })
   const shared = await build({ ...common, entryPoints: pages.map(entry), splitting: true })
   const modules = modulesOf(worker.metafile, shared.metafile)
   await writeFile(new URL(thirdPartyFile, folder), thirdPartyText(modules))

@@ -46,7 +46,7 @@ function standIn({ answer, settings, texts }: StandIn): void {
     texts[name]?.message.replaceAll(/\$(\d)/g, (_, number) => values[number - 1] ?? '')
   const platform = {
     i18n: { getMessage },
-    runtime: { sendMessage: async () => answer },
+    runtime: { sendMessage: async () => answer, onMessage: { addListener() {} } },
     storage: { local: { get: async () => settings } },
     bookmarks: { getTree: async () => [{ id: '0', title: '', children }] },
     permissions: { contains: async () => false },

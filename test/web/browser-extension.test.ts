@@ -3,18 +3,26 @@
  * `^folders`, `^at once`, `^asked`, `^account`, `^interrupted`.
  */
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import type { IncomingHttpHeaders, RequestListener } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { openExtensionPage } from '../../scripts/picture/extension-page.ts'
+import { makeCertificate } from '../../scripts/servers/certificate.ts'
 import { buildForTests } from '../../scripts/test/build.ts'
 import { isDeep } from '../support/depth.ts'
+import { folder, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { accessibilityFaults, overflow } from './docs-page.ts'
-import { closeAndOpen, origin, startKept } from './extension/installed.ts'
+import { closeAndOpen, Installed, origin, startKept } from './extension/installed.ts'
 import { looks } from './extension/looks.ts'
+import { openDevice, setUp } from './extension/set-up.ts'
 import { openStage, scenarios } from './extension/stage.ts'
-import { openChromium, openContext, screenshot } from './fixture.ts'
+import { developmentProvider, openChromium, openContext, screenshot } from './fixture.ts'
 
 const { SCENARIO = '' } = process.env
 const faultOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
@@ -33,6 +41,52 @@ else {
         t.equal(await stage.play(scenario).then(() => '', faultOf), '')
       })
     }
+  })
+
+  t.test('An address that was saved without a title gets that of its page, if its user wants it', async (t) => {
+    const requests: IncomingHttpHeaders[] = []
+    const site = await startSite(t, (request, response) => {
+      requests.push(request.headers)
+      const isMoved = request.url === '/moved'
+      response.writeHead(isMoved ? 302 : 200, isMoved ? { location: '/page' } : { 'content-type': 'text/html' })
+      response.end(Buffer.from('<meta charset=iso-8859-1><title>Gr\xfc\xdfe &amp; K&uuml;sse</title>', 'latin1'))
+    })
+    const service = await startService(t, await folder(t), await developmentProvider())
+    const rules = [`--host-resolver-rules=MAP saved.example.org 127.0.0.1:${site}`, '--ignore-certificate-errors']
+    const installed = await Installed.start(t, [], rules)
+    const cookie = { name: 'who', value: 'me', url: 'https://saved.example.org' }
+    await installed.page.context().addCookies([{ ...cookie, sameSite: 'None', secure: true }])
+    await setUp(installed, service, 'Tess')
+    const elsewhere = await openDevice(service, 'Tess')
+    const save = async (id: string) => {
+      const url = `https://saved.example.org/${id}`
+      const dateAdded = new Date().toISOString()
+      await elsewhere.put({ id, url, title: 'saved.example.org', dateAdded, source: 'bookmarks' })
+      await elsewhere.syncNow()
+    }
+    await installed.inTab('options', async (options) => {
+      await options.getByLabel('Fill in missing titles').check()
+      await until(async () => (await installed.ask({ ask: 'state' })).state?.browser?.state === 'in-step')
+    })
+    for (const id of ['page', 'moved']) await save(id)
+    const titled = async () => {
+      await elsewhere.syncNow()
+      return ['page', 'moved'].every((id) => elsewhere.get(id)?.title === 'Grüße & Küsse')
+    }
+    await until(titled)
+    // In the browser, too.
+    await until(async () => /Grüße & Küsse.*Grüße & Küsse/.test(JSON.stringify(await installed.roots())))
+    t.equal(requests.length, 3, 'each address was asked for once, and one led on')
+    const told = requests.flatMap(({ cookie, referer, authorization }) => cookie ?? referer ?? authorization ?? [])
+    t.same(told, [], 'and nobody was named')
+    await installed.inTab('options', async (options) => {
+      const box = options.getByLabel('Fill in missing titles')
+      t.ok(await box.isChecked())
+      await box.uncheck()
+      await options.reload()
+      await options.getByText(/^Server: /).waitFor()
+      t.notOk(await box.isChecked())
+    })
   })
 
   t.test('What popup and settings show fits, and axe finds nothing, whatever the state and language', async (t) => {
@@ -65,6 +119,16 @@ else {
     const { errors, warnings, notices } = JSON.parse(await lint())
     t.same([errors, warnings, notices], [[], [], []])
   })
+}
+
+/** A site with a certificate that nobody has signed. Returns its port. */
+async function startSite(t: Test, listener: RequestListener): Promise<number> {
+  const { caFile, keyFile } = await makeCertificate(await folder(t))
+  const server = createServer({ cert: await readFile(caFile), key: await readFile(keyFile) }, listener)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  return (server.address() as AddressInfo).port
 }
 
 /** Mozilla's linter is too large for a dependency. */

@@ -10,6 +10,7 @@ import { openChromium, openContext } from './fixture.ts'
 
 declare const chrome: { runtime: { sendMessage(question: Question): Promise<Answer> } }
 declare const asked: Question[]
+declare const calls: [string, RequestInit][]
 
 const lookOf = (name: string): Look => looks.find(({ title }) => title === name) ?? { title: '' }
 const offline = lookOf('offline')
@@ -186,6 +187,88 @@ else {
       await says('notServer', 'other.example')
     })
   }
+
+  t.test('A page is asked for its title only if it is public, and its title is read as a browser would', async (t) => {
+    const page = await openExtensionPage(context, 'titles', {}, 'en')
+    /** What each address answers, as bytes; `end`: where it has led. */
+    const sites: Record<string, { type?: string; status?: number; body?: string; end?: string }> = {
+      'https://a.example/utf-8': { body: '<!doctype html><title>\n Gr\xc3\xbc\xc3\x9fe \n &amp; K&uuml;sse </title>' },
+      'https://a.example/header': { type: 'text/html; charset=shift_jis', body: '<title>\x83e</title>' },
+      'https://a.example/none': { body: '<title>caf\xe9</title>' },
+      'https://a.example/wrong': { type: 'text/html; charset=nonsense', body: '<title>\xc3\xa9</title>' },
+      'https://a.example/late': { body: `<style>${'x'.repeat(300_000)}</style><title>Late</title>` },
+      'https://a.example/endless': { body: `<style>${'x'.repeat(900_000)}</style><title>Too late</title>` },
+      'https://a.example/long': { body: `<title>${'\xf0\x9f\xa6\x8a'.repeat(900)}` },
+      'https://a.example/pdf': { type: 'application/pdf', body: '<title>No page</title>' },
+      'https://a.example/404': { status: 404, body: '<title>Not found</title>' },
+      'https://a.example/': { body: '<p>Nothing</p>' },
+      'https://a.example/www': { end: 'https://www.a.example/here', body: '<title>Here</title>' },
+      'https://a.example/away': { end: 'https://sign-in.example/', body: '<title>Sign in</title>' },
+      'https://a.example/down': { end: 'http://a.example/', body: '<title>In the clear</title>' },
+    }
+    await page.evaluate((sites) => {
+      const calls: [string, RequestInit][] = []
+      const fetch = async (url: URL, init: RequestInit) => {
+        calls.push([url.href, init])
+        const {
+          type = 'text/html',
+          status = 200,
+          end = url.href,
+          body = '<title>Asked</title>',
+        } = sites[url.href] ?? {}
+        const bytes = Uint8Array.from(body, (letter) => letter.charCodeAt(0))
+        const response = new Response(bytes, { status, headers: { 'content-type': type } })
+        return Object.defineProperty(response, 'url', { value: end })
+      }
+      Object.assign(globalThis, { fetch, calls })
+    }, sites)
+    const askedOf = () => page.evaluate(() => calls.map(([url]) => url))
+    const titleOf = (address: string) =>
+      page.evaluate(async (address) => {
+        const file = '/titles.js'
+        return (await import(file)).titleOf(address) as Promise<string>
+      }, address)
+    const expected = ['Grüße & Küsse', 'テ', 'café', 'é', 'Late', '', '🦊'.repeat(500), '', '', '', 'Here', '', '']
+    for (const [nth, address] of Object.keys(sites).entries()) t.equal(await titleOf(address), expected[nth], address)
+    t.equal(await titleOf('http://a.example/utf-8'), 'Grüße & Küsse', 'encrypted')
+    t.same(await askedOf(), [...Object.keys(sites), 'https://a.example/utf-8'])
+    const privately = await page.evaluate(() =>
+      calls.every(([, { credentials, referrerPolicy }]) => credentials === 'omit' && referrerPolicy === 'no-referrer'),
+    )
+    t.ok(privately, 'without cookies, and without a word of who asks')
+    for (const host of [
+      ...[
+        'localhost',
+        'nas',
+        'nas.local',
+        'nas.home.arpa',
+        'a.internal',
+        '127.0.0.1',
+        '0x7f.1',
+        '2130706433',
+        '0.0.0.0',
+      ],
+      ...[
+        '10.1.2.3',
+        '172.16.0.1',
+        '172.31.9.9',
+        '192.168.1.1',
+        '169.254.169.254',
+        '100.64.0.1',
+        '198.18.0.1',
+        '224.0.0.1',
+      ],
+      ...['[::1]', '[::]', '[fe80::1]', '[fd00::1]', '[::ffff:10.0.0.1]', '[2002:a00:1::]', '[64:ff9b::a00:1]'],
+      ...['me:secret@a.example', 'localhost.', '255.255.255.255'],
+    ]) {
+      t.equal(await titleOf(`https://${host}/`), '', host)
+    }
+    t.equal(await titleOf('http://a.example:8080/'), '')
+    t.equal((await askedOf()).length, Object.keys(sites).length + 1, 'none of these was asked')
+    for (const host of ['172.32.0.1', '8.8.8.8', '[2606:4700::1]', '100.128.0.1']) {
+      t.equal(await titleOf(`https://${host}/`), 'Asked', host)
+    }
+  })
 
   t.test("Settings fit whatever a folder is called, and do not offer the administrator's", async (t) => {
     const page = await openExtensionPage(context, 'options', lookOf('in step'), 'en')

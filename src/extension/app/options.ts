@@ -9,6 +9,7 @@ import {
   changeAddress,
   changeSettings,
   deviceIdOf,
+  everySite,
   nameOf,
   openOwnClient,
   readSettings,
@@ -25,13 +26,14 @@ act('move', 'click', changeAddress)
 act('device', 'submit', rename)
 act('show-deleted', 'click', showDeleted)
 act('save-backup', 'click', saveBackup)
+element('fill-titles').addEventListener('change', () => attempt(decideTitles))
 act('sign-out', 'click', () => signOut(false))
 act('discard', 'click', () => signOut(true))
 await show()
 await attempt(openVisitsSettings)
 
 async function show(): Promise<void> {
-  const { baseUrl, deviceId = '' } = await readSettings()
+  const { baseUrl, deviceId = '', fillsTitles = false } = await readSettings()
   const { state } = await ask({ ask: 'state' })
   const isReady = state?.setup === 'ready' && baseUrl !== undefined
   const { headline, detail = '' } = state ? describe(state) : { headline: '' }
@@ -40,6 +42,9 @@ async function show(): Promise<void> {
   element('set-up').hidden = isReady || state?.setup === 'failed'
   element('move').hidden = !baseUrl
   element('kept').hidden = !isReady
+  element('titles').hidden = !isReady
+  const isAllowed = fillsTitles && (await platform.permissions.contains({ origins: everySite }))
+  element<HTMLInputElement>('fill-titles').checked = isAllowed
   element('way-out').hidden = !isReady && state?.fault?.kind !== 'newer'
   // Only a sync that runs can change these.
   for (const id of ['device', 'left-out', 'visits-settings']) element(id).hidden = !isReady || state.isPaused
@@ -56,6 +61,20 @@ async function show(): Promise<void> {
     return item
   })
   element('folders').replaceChildren(...lines)
+}
+
+async function decideTitles(): Promise<void> {
+  const box = element<HTMLInputElement>('fill-titles')
+  // At once: a browser shows its question only right after the click.
+  const fillsTitles = box.checked && (await platform.permissions.request({ origins: everySite }))
+  box.checked = fillsTitles
+  await changeSettings({ fillsTitles })
+  if (!fillsTitles) await returnSites()
+  await ask({ ask: 'start' })
+}
+
+async function returnSites(): Promise<void> {
+  await platform.permissions.remove({ origins: everySite }).catch(() => {})
 }
 
 /** To the service it is another device, so everything must have been sent by the one before. */
@@ -121,6 +140,7 @@ async function signOut(discardUnsent: boolean): Promise<void> {
     if (!isKept) await show()
     throw error
   }
+  await returnSites()
   if (baseUrl) await returnPermission(baseUrl)
   await platform.permissions.remove({ permissions: ['history'] })
   await show()

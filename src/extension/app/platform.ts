@@ -28,6 +28,11 @@ export interface Platform {
     onAdded: { addListener(listener: () => void): void }
     onRemoved: { addListener(listener: () => void): void }
   }
+  /** Chrome only. */
+  offscreen?: {
+    createDocument(page: { url: string; reasons: readonly ['DOM_PARSER']; justification: string }): Promise<void>
+    closeDocument(): Promise<void>
+  }
   i18n: { getMessage(name: string, values: string[]): string }
   runtime: {
     getURL(path: string): string
@@ -95,6 +100,8 @@ export type Question =
   | { ask: 'resolve'; conflict: ShownConflict; choice: 'mine' | 'theirs' }
   | { ask: 'leave-out' | 'take-in'; browserId: string }
   | { ask: 'sign-out'; discardUnsent: boolean }
+  /** The worker asks `titles.ts`. */
+  | { ask: 'title'; url: string }
   | { ask: 'visits'; act?: VisitAct }
   | { ask: 'groups'; act?: GroupAct }
 
@@ -186,5 +193,6 @@ export interface Answer {
   visits?: ShownVisits | undefined
   /** Undefined while they are off. */
   groups?: ShownGroups | undefined
+  title?: string
   error?: { name: string; message: string }
 }

@@ -9,9 +9,10 @@ export interface Settings {
   isPaused?: boolean
   /** True if the browsing history is on. */
   visits?: boolean
+  fillsTitles?: boolean
 }
 
-const names = ['baseUrl', 'deviceId', 'userId', 'isPaused', 'visits']
+const names = ['baseUrl', 'deviceId', 'userId', 'isPaused', 'visits', 'fillsTitles']
 
 /** Opens the page on which the server's address is changed. */
 export async function changeAddress(): Promise<void> {
@@ -39,6 +40,9 @@ export function openOwnClient(settings: Settings): Client {
 export async function returnPermission(baseUrl: string): Promise<void> {
   await platform.permissions.remove({ origins: originsOf(baseUrl) }).catch(() => {})
 }
+
+/** The permission to ask any site for the title of a page. */
+export const everySite = ['https://*/*']
 
 /** The permission that lets the extension talk to the service, and with it alone. */
 export function originsOf(baseUrl: string): string[] {

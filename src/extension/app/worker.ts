@@ -28,6 +28,7 @@ import {
   watchBookmarks,
 } from '../index.ts'
 import { PageFinder } from '../visits/find.ts'
+import { fillTitles } from './fill-titles.ts'
 import { type Answer, type Explained, type Fault, platform, type Question, type WorkerState } from './platform.ts'
 import { changeSettings, openOwnClient, originsOf, readSettings, type Settings } from './settings.ts'
 import { text } from './text.ts'
@@ -82,6 +83,7 @@ async function open(): Promise<Device | undefined> {
     device?.sync.on('conflict', show)
     device?.browserSync.on('status', show)
     if (device) {
+      if (settings.fillsTitles) fillTitles(device.sync, device.ended.signal)
       const starting = startDevice(device, settings)
       // Otherwise not waited for: it may have much to compare.
       if (hasFailed) await Promise.race([starting, untilBlocked(device.sync)])
@@ -267,6 +269,7 @@ interface Device extends VisitsDevice {
   browserSync: BrowserSync
   /** Undefined if they are off. */
   groups: TabGroups | undefined
+  ended: AbortController
 }
 
 /** Undefined if the user must choose a server, sign in or type the passphrase first. */
@@ -288,8 +291,7 @@ async function openDevice(settings: Settings, watch: BookmarkWatch): Promise<Dev
   const store = indexedDbAgreedStore(userId)
   const { bookmarks, storage } = platform
   return {
-    userId,
-    sync,
+    ...{ userId, sync, ended: new AbortController() },
     visits: hasVisits ? openVisits(sync, keys, userId) : undefined,
     finder: new PageFinder(sync),
     groups: hasGroups ? openGroups(sync) : undefined,
@@ -314,6 +316,7 @@ async function startDevice({ sync, browserSync, visits, groups }: Device, { base
 }
 
 async function stopDevice(device: Device | undefined): Promise<void> {
+  device?.ended.abort('stopped')
   await device?.browserSync.stop()
   await device?.visits?.stop()
   await device?.groups?.stop()
@@ -326,10 +329,9 @@ async function stopDevice(device: Device | undefined): Promise<void> {
  * @returns whether the session was ended, too: without a network it is not
  * @throws UnsentChangesError nothing was deleted, and the device has only stopped
  */
-async function forgetDevice(
-  { userId, sync, browserSync, visits, groups }: Device,
-  discardUnsent: boolean,
-): Promise<boolean> {
+async function forgetDevice(device: Device, discardUnsent: boolean): Promise<boolean> {
+  const { userId, sync, browserSync, visits, groups, ended } = device
+  ended.abort('signed out')
   // Before the sync is emptied, which would look as if all had been deleted.
   await browserSync.stop()
   await visits?.stop()

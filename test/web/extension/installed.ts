@@ -53,9 +53,10 @@ export class Installed {
   }
 
   /**
-   * Nobody can click on the browser's question for the permission, so this copy has it; and its worker can die.
+   * Nobody can click on the browser's questions for permissions, so this copy has them; and its worker can die.
    *
    * @param allowed optional permissions that it has, too
+   * @param args of Chromium
    */
   static async start(t: Test, allowed: readonly string[] = [], args: string[] = []): Promise<Installed> {
     const copy = join(await folder(t), 'extension')
@@ -64,7 +65,7 @@ export class Installed {
     await writeFile(join(copy, 'mortal.js'), "import './death.js'\nimport './worker.js'\n")
     const manifest = JSON.parse(await readFile(join(copy, 'manifest.json'), 'utf8'))
     const own = {
-      host_permissions: ['http://127.0.0.1/*'],
+      host_permissions: ['http://127.0.0.1/*', 'https://*/*'],
       permissions: [...manifest.permissions, ...allowed],
       background: { service_worker: 'mortal.js', type: 'module' },
     }

@@ -1,0 +1,72 @@
+/** Fills in the titles of bookmarks that were saved without one, if their user wants it. */
+
+import type { PlaintextBookmark } from '../../client/bookmark.ts'
+import { type Clock, pause, systemClock } from '../../client/timing/clock.ts'
+import type { ExtensionSync } from '../index.ts'
+import { platform } from './platform.ts'
+import { everySite } from './settings.ts'
+import { text } from './text.ts'
+
+/** A bookmark saved longer ago keeps the title that it has. */
+const youngMs = 86_400_000
+/** The person may be typing a title, and another browser of theirs may fill it in. */
+const patienceMs = 10_000
+/** In `storage.session`: the ids of what was asked for since the browser was started. */
+const askedKey = 'titles'
+
+/** Watches for what other devices save, until the signal aborts. */
+export function fillTitles(
+  sync: Pick<ExtensionSync, 'get' | 'update' | 'on'>,
+  signal: AbortSignal,
+  clock: Clock = systemClock,
+): void {
+  const found = new Set<string>()
+  let isFilling = false
+
+  const fill = async () => {
+    await pause(clock, patienceMs * (1 + Math.random()), [], signal)
+    const { session } = platform.storage
+    const asked = new Set((await session.get(askedKey))[askedKey] as string[] | undefined)
+    if (!(await platform.permissions.contains({ origins: everySite }))) found.clear()
+    for (const id of found) {
+      found.delete(id)
+      const { url } = sync.get(id) ?? {}
+      if (signal.aborted || asked.has(id) || url === undefined || !lacksTitle(sync.get(id))) continue
+      await session.set({ [askedKey]: [...asked.add(id)] })
+      const title = await titleOf(url).catch(() => '')
+      const isStill = (bookmark: Readonly<PlaintextBookmark>) => bookmark.url === url && lacksTitle(bookmark)
+      if (title) await sync.update(id, (bookmark) => (isStill(bookmark) ? { title } : null)).catch(() => {})
+    }
+  }
+  const run = async () => {
+    isFilling = true
+    await fill().catch(() => {})
+    await platform.offscreen?.closeDocument().catch(() => {})
+    isFilling = false
+  }
+  sync.on('change', ({ ids, origin }) => {
+    // This browser's own have the titles that their user has seen.
+    if (origin === 'remote') for (const id of ids) if (lacksTitle(sync.get(id))) found.add(id)
+    if (found.size > 0 && !isFilling) void run()
+  })
+}
+
+/** True of a link that was just saved and has the title that the web page gives to an address: its site. */
+function lacksTitle(bookmark: Readonly<PlaintextBookmark> | undefined): boolean {
+  const { url, title, dateAdded = '', source } = bookmark ?? {}
+  const isYoung = Math.abs(Date.now() - Date.parse(dateAdded)) < youngMs
+  if (!isYoung || source !== 'bookmarks' || !url || !URL.canParse(url)) return false
+  const { protocol, hostname } = new URL(url)
+  return /^https?:$/.test(protocol) && title === hostname.replace(/^www\./, '')
+}
+
+/** Chrome's workers have no parser of HTML, and load nothing later; Firefox's background page has and does both. */
+async function titleOf(url: string): Promise<string> {
+  const { offscreen, runtime } = platform
+  // The build leaves it a file of its own.
+  if (!offscreen) return (await import('./titles.js' as string)).titleOf(url)
+  const reasons = ['DOM_PARSER'] as const
+  // It may be there already.
+  await offscreen.createDocument({ url: 'titles.html', reasons, justification: text('fillTitles') }).catch(() => {})
+  return (await runtime.sendMessage({ ask: 'title', url })).title ?? ''
+}
