@@ -16,17 +16,21 @@ t.test('What starts the worker of the example is listened to as soon as it runs'
       get: (_target, name) => api([...path, String(name)]),
       apply() {
         if (path.at(-1) === 'addListener') listened.push(path.slice(0, -1).join('.'))
-        return new Promise(() => {})
+        return path.at(-1) === 'getURL' ? '' : new Promise(() => {})
       },
     })
   new Function('chrome', await bundled())(api([]))
   t.same(listened.toSorted(), [
-    'alarms.onAlarm',
+    ...['alarms.onAlarm', 'alarms.onAlarm'],
     ...['onChanged', 'onChildrenReordered', 'onCreated', 'onImportBegan', 'onImportEnded', 'onMoved', 'onRemoved'].map(
       (event) => `bookmarks.${event}`,
     ),
+    ...['history.onVisitRemoved', 'history.onVisited'],
+    ...['onInputChanged', 'onInputEntered', 'onInputStarted'].map((event) => `omnibox.${event}`),
     ...['permissions.onAdded', 'permissions.onRemoved'],
-    ...['onInstalled', 'onMessage', 'onStartup'].map((event) => `runtime.${event}`),
+    ...['onInstalled', 'onMessage', 'onStartup', 'onSuspend'].map((event) => `runtime.${event}`),
+    ...['onCreated', 'onRemoved', 'onUpdated'].map((event) => `tabGroups.${event}`),
+    ...['onAttached', 'onCreated', 'onMoved', 'onRemoved', 'onReplaced', 'onUpdated'].map((event) => `tabs.${event}`),
   ])
 })
 
