@@ -1,3 +1,4 @@
+import { cpus } from 'node:os'
 import { inspect, styleText } from 'node:util'
 import type { Spawn, TAP } from 'tap'
 
@@ -19,6 +20,7 @@ export class Report {
   readonly #print: (lines: string) => void
   #files: Ended[] = []
   #processes: Ended[] = []
+  readonly #busyBefore = busySeconds()
   /** A process that crashed is not always a failed assertion, too. */
   failedProcesses = 0
 
@@ -72,16 +74,22 @@ export class Report {
       return `${share} %  ${cpuSeconds.toFixed(1).padStart(5)} s of CPU ${describeTime(milliseconds)}  ${name}`
     }
     const byShare = (ended: Ended[]) => ended.toSorted((one, other) => other.cpuSeconds - one.cpuSeconds)
+    const busy = (busySeconds() - this.#busyBefore).toFixed(0)
     const costly = byShare(this.#files).slice(0, files).map(describe)
     this.#print(
       [
-        `\n${all.toFixed(0)} s of CPU:`,
+        `\n${all.toFixed(0)} s of CPU; all processors of the machine were busy for ${busy} s:`,
         ...byShare(this.#processes).map(describe),
         '\nThe costliest files:',
         ...costly,
       ].join('\n'),
     )
   }
+}
+
+/** How long this machine's processors have worked since its start. A third of a run is for browsers, Postgres, MinIO and builds. */
+function busySeconds(): number {
+  return cpus().reduce((sum, { times }) => sum + (times.user + times.nice + times.sys + times.irq) / 1000, 0)
 }
 
 /** Collects the failed assertions at any depth of the subtests, and the subtests that failed without one. */

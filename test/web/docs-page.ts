@@ -10,18 +10,19 @@ export async function overflow(page: Page): Promise<number> {
   return page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - innerWidth))
 }
 
-/** The faults that axe finds in a part of the page, each rule with its first places. */
-export async function accessibilityFaults(page: Page, part: string): Promise<string[]> {
+/** The faults that axe finds in a part of the page, each rule with its first places; of all its rules, or of these alone. */
+export async function accessibilityFaults(page: Page, part: string, rules?: string[]): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source)
-  return page.evaluate(async (part) => {
+  // Without lists of all that it finds right.
+  const of = { part, options: { resultTypes: ['violations' as const], ...(rules && { runOnly: rules }) } }
+  return page.evaluate(async ({ part, options }) => {
     const { axe } = window as unknown as { axe: typeof import('axe-core') }
     // A colour on its way to another is nobody's fault.
     const changes = document.getAnimations().filter((one) => one instanceof CSSTransition)
     await Promise.allSettled(changes.map(({ finished }) => finished))
-    // Without lists of all that it finds right.
-    const { violations } = await axe.run(part, { resultTypes: ['violations'] })
+    const { violations } = await axe.run(part, options)
     return violations.map(({ id, nodes }) => [id, ...nodes.slice(0, 3).map(({ html }) => html.slice(0, 120))].join(' '))
-  }, part)
+  }, of)
 }
 
 const usualLooks: Look[] = [

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { depth } from '../support/depth.ts'
+import { depth, isDeep } from '../support/depth.ts'
 import { importFile, link, openChromium, openPage, screenshot, show } from './fixture.ts'
 
 const keyMs = depth(40, 150)
@@ -62,11 +62,13 @@ else {
     const heading = (name: string) => page.getByRole('main').getByRole('heading', { name, exact: true }).waitFor()
 
     t.test('by the same words in the box at the top and in the command bar', async (t) => {
-      for (const query of Object.keys(queries)) {
+      for (const [index, query] of Object.keys(queries).entries()) {
         await box.click({ delay: pressMs })
         await page.keyboard.press('Control+a')
         await type(query)
         await found(query)
+        // The bar asks what the box asks.
+        if (!isDeep && index % 4 > 0) continue
         await show(page, 'folder')
         await page.keyboard.press('Control+k')
         await dialog.waitFor()

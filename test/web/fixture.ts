@@ -5,6 +5,7 @@ import root, { type Test } from 'tap'
 import { launchChromium, NoChromiumError, pressAtOnce } from '../../scripts/servers/chromium.ts'
 import { freePort } from '../../scripts/servers/free-port.ts'
 import { createKeyring } from '../../src/client/crypto/keyring.ts'
+import { isDeep } from '../support/depth.ts'
 import { folder, type Service, startService } from '../support/service.ts'
 
 export const passphrase = 'correct horse battery'
@@ -62,7 +63,9 @@ export async function openContext(
   options: BrowserContextOptions = {},
   expected?: RegExp,
 ): Promise<BrowserContext> {
-  const usual = { viewport: { width: 1200, height: 800 }, serviceWorkers: 'block' } as const
+  // Transitions are an eighth of the CPU time.
+  const reducedMotion = isDeep ? 'no-preference' : 'reduce'
+  const usual = { viewport: { width: 1200, height: 800 }, serviceWorkers: 'block', reducedMotion } as const
   const context = await browser.newContext({ ...usual, ...options })
   context.setDefaultTimeout(patienceMs)
   await context.addInitScript(lengthen, patienceMs)

@@ -26,7 +26,8 @@ if (typeof browser === 'string') t.plan(0, browser)
 else {
   t.test('at the speed of a person', async (t) => {
     deriveInFull(t)
-    const page = await openPage(t, browser, 'Human')
+    // As most people see it: what moves may lose a click.
+    const page = await openPage(t, browser, 'Human', { reducedMotion: 'no-preference' })
 
     await importFile(page, { name: 'bookmarks.html', mimeType: 'text/html', buffer: Buffer.from(file) })
     await show(page, 'folder')
