@@ -17,12 +17,12 @@ const bench = command(
   // Otherwise it would take the options of its commands.
   .enablePositionalOptions()
   .argument('[row...]', 'measures these rows only; they are listed below')
-  .option('--postgres', 'on a Postgres that is started for it, instead of SQLite')
-  .option('--rounds <number>', 'how often each is measured', positiveInteger, 5)
+  .option('--postgres', 'uses a Postgres that it starts itself, instead of SQLite')
+  .option('--rounds <number>', 'measures each row this many times', positiveInteger, 5)
   .option('--peers', 'measures PocketBase and the PouchDB server, too, where Go and npm can get them')
   .option('--before <folder>', 'measures the service of another checkout, too', mainOf)
-  .option('--quick', 'small numbers, which show that a row works')
-  .option('--strict', 'status 1 if a target is missed')
+  .option('--quick', 'uses small numbers, which only show that a row works')
+  .option('--strict', 'exits with 1 if a target is missed')
   .addOption(new Option('--out <folder>', 'where bench.json and bench.md are written').default(results, 'dist/bench'))
   .addHelpText('after', `\nRows, and the limit that each is compared with:\n${describeRows()}`)
   .action(async (named: string[], given: Pick<RowOptions, 'rounds' | 'out'> & Partial<RowOptions>) => {
@@ -43,7 +43,7 @@ bench
   .command('hostile')
   .description('the effect on a second user while somebody attacks the service')
   .argument('[row...]', 'plays these rows only')
-  .option('--postgres', 'on a Postgres that is started for it, instead of SQLite')
+  .option('--postgres', 'uses a Postgres that it starts itself, instead of SQLite')
   .action(async (named: string[], { postgres = false }: { postgres?: boolean }) => {
     process.exitCode = await (await import('./hostile.ts')).playAttacks(named, postgres)
   })

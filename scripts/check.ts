@@ -29,9 +29,9 @@ const beside: Step = ['node', 'node_modules/typescript-7/bin/tsc', '-b', 'tsconf
 await run(
   command(
     'check',
-    'Checks everything that needs no run: style, types, imports, the contract, generated/, unused code, texts, sizes.',
+    'Checks everything that tests do not: style, types, imports, the contract, generated/, unused code, texts, sizes.',
     [
-      'It ends at the first step that finds something, with the status of that step:',
+      'It stops at the first step that fails, with the status of that step:',
       ...[...steps, beside].map((step) => `  ${step.join(' ')}`),
       'The last one runs in parallel.',
     ].join('\n'),

@@ -15,8 +15,8 @@ await run(
     'With --clients it generates clients in other languages instead, builds them, and runs the story of scripts/conform/stories/README.md with each.',
   )
     .argument('[tool...]', 'with --clients: only the clients of these tools')
-    .option('--clients', 'tries generated clients')
-    .option('--strict', 'with --clients: a tool that the machine lacks is a failure')
+    .option('--clients', 'tests generated clients')
+    .option('--strict', 'with --clients: fails if the machine lacks a tool')
     .addOption(
       new Option('--examples <number>', 'cases for each operation and phase')
         .default(400)

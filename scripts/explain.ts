@@ -7,9 +7,9 @@ await run(
     'explain',
     'Shows what the service does for one request: the functions that it enters, its statements, and where the time goes.',
     [
-      "It starts the service on an empty folder and sends the contract's own example, with what that needs before, until",
-      'the code is warm. Counted are the files and functions of src/ that the next request enters.',
-    ].join('\n'),
+      "It starts the service on an empty folder and sends the contract's example, after the requests that it needs, until the",
+      'code is warm. Then it counts the files and functions of src/ that the next request enters.',
+    ].join(' '),
   )
     .argument('[operationId...]', 'operations of openapi.yaml')
     .option('--postgres', 'uses a Postgres that it starts itself, instead of SQLite')

@@ -5,7 +5,7 @@ import { untilStopped } from './servers/until-stopped.ts'
 await run(
   command(
     'minio',
-    'Runs a MinIO with an empty bucket for trying the S3 store, until Ctrl-C.',
+    'Runs MinIO with an empty bucket, to try the S3 store, until Ctrl-C.',
     'It uses MINIO_BIN, or the minio in PATH, or builds one with Go once.',
   ).action(serve),
 )
@@ -15,6 +15,6 @@ async function serve(): Promise<void> {
   await untilStopped(async (opened) => {
     const server = opened.adopt(await startMinio(), ({ close }) => close())
     const variables = Object.entries(await server.createBucket()).map(([name, value]) => `${name}='${value}'`)
-    return `MinIO runs, with an empty bucket, until Ctrl-C. To start the service on it:\n\n${variables.join(' ')} npm start`
+    return `MinIO runs with an empty bucket until Ctrl-C. To start the service on it:\n\n${variables.join(' ')} npm start`
   })
 }

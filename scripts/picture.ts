@@ -5,11 +5,11 @@ import { withProgress } from '../src/service/terminal/progress.ts'
 await run(
   command(
     'picture',
-    "Writes the pictures of docs/assets, from the running web page: one person's bookmarks on two devices, on a phone, and in a browser.",
-    'Then writes those of all views and dialogs of the page, in four widths, light and dark, into dist/pictures/, to look at.',
+    "Draws the pictures in docs/assets from the running web page: one person's bookmarks on two devices, on a phone, and in a browser.",
+    'Then draws all views and dialogs of the page into dist/pictures/, for review: in four widths, light and dark.',
   )
-    .option('--store', 'writes the pictures of the browser extension for its stores into dist/store/ instead')
-    .option('--views [LANGUAGE]', 'writes only those in dist/pictures/, of the page in this language (en)')
+    .option('--store', 'draws the pictures for the stores of the browser extension instead, into dist/store/')
+    .option('--views [LANGUAGE]', 'draws only those in dist/pictures/, in this language (default: en)')
     .action(async ({ store, views }: { store?: true; views?: true | string }) => {
       if (store) {
         const { drawStore } = await import('./picture/store.ts')

@@ -11,7 +11,7 @@ await run(
   )
     .option(
       '--check',
-      'only whether package.json, the contracts, the manifests, CHANGELOG.md and the tag name one version',
+      'only checks that package.json, the contracts, the manifests, CHANGELOG.md and the tag name the same version',
     )
     .action(async ({ check }: { check?: true }) => {
       const version = await agreed()

@@ -8,7 +8,7 @@ const file = new URL('../size-budget.json', import.meta.url)
 await run(
   command(
     'size',
-    'Compares the bytes that an app loads of the client package with size-budget.json.',
+    'Compares how many bytes of the client package an app loads with the budgets in size-budget.json.',
     'The exit status is 1 if a budget is exceeded.',
   ).action(async () => {
     const { limitOf, sizeOf } = await import('./package/size-of.ts')

@@ -6,7 +6,7 @@ await run(
   command(
     'test',
     'Runs all tests in a few parallel processes, on SQLite and on a Postgres that it starts itself.',
-    'tap counts the results and writes its output to .tap/tests.tap. What this machine lacks is named as NOT TESTED.',
+    'tap counts the results and writes its output to .tap/tests.tap. NOT TESTED marks tests that need a program this machine lacks.',
   )
     .argument('[file...]', 'runs these test files only')
     .option('--deep', 'uses large numbers: 1,000 random walks, 50 times kill -9, an export of 1 GB')

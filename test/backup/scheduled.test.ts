@@ -257,8 +257,8 @@ t.test('Commands that only look write nothing into the bucket, not even to try i
   t.match(
     findings.filter(({ about }) => /^(bucket|backups)$/.test(about)),
     [
-      { state: 'ok', says: /^\S+ can be listed; only a start tries whether it takes objects/ },
-      { state: 'ok', says: 'the newest is 2 h old, of 1' },
+      { state: 'ok', says: /^\S+ can be listed; only the start tests that it accepts objects/ },
+      { state: 'ok', says: 'the newest of 1 is 2 h old' },
     ],
   )
   t.match((await runCommand(t, 'restore', ['--list'], on)).stdout, /^2\S+ {2}\d+ bytes, opens with SECRET_KEY\n/)

@@ -45,7 +45,7 @@ t.test('npm run admin -- recount mends counters, and no others, while a user goe
     stdout,
     `${bob.userId}  was live_bookmarks 9, stored_bytes 1, version_bytes 0, stored_records 1, empty_tombstones 0, stored_versions 0, digest 99999999999999999999999999999999  is live_bookmarks 1, stored_bytes 4,`,
   )
-  t.match(stdout, /recounted 2 users, mended 1\n$/)
+  t.match(stdout, /recounted 2 users, corrected 1\n$/)
   t.ok(pushes > 0)
   const ofAda = (await counters()).find(({ id }) => id === ada.userId)
   t.match(ofAda, { live_bookmarks: 2, stored_records: 3, stored_bytes: (await countUsage(context, ada.userId)).bytes })

@@ -59,7 +59,7 @@ const scripts: Record<string, Script> = {
     names: ['backup'],
     wrong: {
       '': /name a backup, or latest; npm run restore -- --list shows them/,
-      '--list latest': /--list stands alone/,
+      '--list latest': /--list takes no backup and no other option/,
       'no-such-folder': /there is no file .*no-such-folder\/bookmarks\.db/,
     },
   },

@@ -251,7 +251,7 @@ t.test('Data: its keys, its backups, whose it is; also while the service runs', 
   const wrong = await examine(t, { ...env, SECRET_KEY: key(8) })
   t.equal(wrong.code, 1)
   t.match(about(wrong.findings, 'keys'), [{ state: 'error', says: /^SECRET_KEY opens 0 of [1-9]/, todo: /NEW,OLD/ }])
-  t.match(about(wrong.findings, 'backups'), [{ state: 'error', says: 'the newest is 100 h old, of 1' }])
+  t.match(about(wrong.findings, 'backups'), [{ state: 'error', says: 'the newest of 1 is 100 h old' }])
   t.match(about(wrong.findings, 'provider'), [
     { state: 'ok', says: /auth_time/ },
     { state: 'ok', says: `${issuer} answers` },
@@ -287,7 +287,7 @@ t.test('A database that is gone, or another one than that of the backups', async
   const own = await examine(t, { ...env, DATA_DIR: dataDir })
   t.same(
     [own.code, about(own.findings, 'backups')],
-    [0, [{ about: 'backups', state: 'ok', says: 'the newest is 1 h old, of 1' }]],
+    [0, [{ about: 'backups', state: 'ok', says: 'the newest of 1 is 1 h old' }]],
   )
   const other = await examine(t, { ...env, DATA_DIR: another })
   t.match(about(other.findings, 'backups'), [
@@ -324,7 +324,7 @@ t.test('A folder in which the service may write nothing', async (t) => {
     const { code, findings } = await examineAsCalled(t, { DATA_DIR, BACKUP_EVERY: '1d', BACKUP_TO })
     const todo = `install -d -m 0700 -o 10001 -g 10001 '${BACKUP_TO}'`
     const [finding] = about(findings, 'owner')
-    t.match([code, finding], [1, { state: 'error', says: /^BACKUP_TO: \S+ is not for user 10001 / }])
+    t.match([code, finding], [1, { state: 'error', says: /^BACKUP_TO: user 10001 cannot use \S+ / }])
     t.equal(finding?.todo, todo)
   }
 })
@@ -332,7 +332,7 @@ t.test('A folder in which the service may write nothing', async (t) => {
 t.test('Who may sign in, and what users open, is told; a variable that should close it and is none, too', async (t) => {
   const signUp = async (env: Env) => (await examine(t, env)).findings
   const odd = await signUp({ ...production, SIGNUPS: 'closed', OIDC_REQUIRED_GROUP: 'x', REGISTRATION: 'closed' })
-  const everybody = 'who may sign in, of https://127.0.0.1:9: everybody, as no variable restricts it'
+  const everybody = 'who may sign in at https://127.0.0.1:9: everybody, as no variable restricts it'
   t.match(about(odd, 'sign-up'), [
     { state: 'ok', says: everybody },
     { state: 'warning', says: 'users have nothing to open', todo: /SERVE_APP=true .* CORS_ORIGIN/ },
@@ -344,7 +344,7 @@ t.test('Who may sign in, and what users open, is told; a variable that should cl
   const rules = { SIGN_UP: 'closed', OIDC_ALLOWED_DOMAINS: 'a.example,b.example', OIDC_REQUIRED_CLAIM: 'groups=marks' }
   const closed = await signUp({ ...production, ...rules, CORS_ORIGIN: 'moz-extension://*' })
   const says =
-    'only who is a user already (SIGN_UP=closed), and e-mail addresses of a.example, b.example, and the claim groups=marks'
+    'only existing users (SIGN_UP=closed), and e-mail addresses of a.example, b.example, and the claim groups=marks'
   t.same(
     about(closed, 'sign-up').map((finding) => finding.says.split(': ').at(-1)),
     [says],
@@ -443,7 +443,7 @@ t.test('What the unit does not let the service do is told, with the line that le
     { state: 'error', says: /^bookmarks runs as daemon, and the data belong to user / },
   ])
   const unknown = await look({ LoadState: 'not-found' })
-  t.match(about(unknown, 'unit'), [{ state: 'warning', says: /^systemd does not tell/ }])
+  t.match(about(unknown, 'unit'), [{ state: 'warning', says: /^systemd does not report/ }])
 
   if (process.getuid?.() !== 0) return t.comment('only root can become another user')
   await chmod(at, 0o755)
@@ -540,15 +540,15 @@ t.test('What the proxies tell is compared with TRUST_PROXY, while the service do
     about((await examine(t, { PUBLIC_URL, TRUST_PROXY, PORT })).findings, 'proxy')[0]
   t.match(await finding(one, ''), { state: 'error', todo: /^set TRUST_PROXY=1: without it, all users share/ })
   t.match(await finding(one, '1'), { state: 'ok', says: /arrives with X-Forwarded-For: 127\.0\.0\.1$/ })
-  t.match(await finding(one, '2'), { state: 'error', todo: /takes 2 of them for proxies: set it to 1/ })
-  t.match(await finding(two, '1'), { state: 'warning', todo: /takes 1 of them for proxies: set it to 2/ })
+  t.match(await finding(one, '2'), { state: 'error', todo: /trusts 2 of them: set it to 1/ })
+  t.match(await finding(two, '1'), { state: 'warning', todo: /trusts 1 of them: set it to 2/ })
   const withPort = await startProxy(t, PORT, '192.0.2.1:40000')
-  t.match(await finding(withPort, '1'), { state: 'warning', todo: /takes 1 of them for proxies: set it to 2/ })
+  t.match(await finding(withPort, '1'), { state: 'warning', todo: /trusts 1 of them: set it to 2/ })
   const nameless = await startProxy(t, PORT, 'unknown')
   t.match(await finding(nameless, '2'), { state: 'error', todo: /callers behind "unknown" share the limits/ })
   t.match(await finding(one, '127.0.0.1'), { state: 'ok' })
   t.match(await finding(two, '127.0.0.1'), { state: 'ok' })
-  t.match(await finding(two, '10.0.0.0/8'), { state: 'warning', todo: /takes 0 of them/ })
+  t.match(await finding(two, '10.0.0.0/8'), { state: 'warning', todo: /trusts 0 of them/ })
   t.match(await finding(`http://127.0.0.1:${PORT}`, '1'), { state: 'error', todo: /unset TRUST_PROXY/ })
   t.match(await finding(`http://127.0.0.1:${await freePort()}`, '1'), { state: 'warning', says: /cannot be reached/ })
 })

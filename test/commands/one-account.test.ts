@@ -79,7 +79,7 @@ t.test('An operator can undo a deletion for a day; until then, commands refuse t
   app.setClock(Date.now() + 23 * hourMs)
   await sweepAccounts(app.context)
   await undeleteUser(beside, ada.userId)
-  t.match(printed(), [/: is back; the person has to sign in again/])
+  t.match(printed(), [/: restored; the person has to sign in again/])
   t.equal((await ada.call('GET', '/api/v1/bookmarks')).status, 401, 'her sessions are not')
   const again = await app.user('ada')
   t.same([again.userId, await status(again)], [ada.userId, before])

@@ -78,7 +78,7 @@ t.test('A value that no key opens is named, kept as it is, and does not hold up 
 
   const { code, stdout, stderr } = await service.reseal(`${newer},${older}`).result
   t.same([code, stdout], [1, 'resealed 1, already current 0, unreadable 2\n'])
-  const lines = [bob, eve].map(({ userId }) => `users ${userId}: opens under no key of SECRET_KEY`)
+  const lines = [bob, eve].map(({ userId }) => `users ${userId}: no key in SECRET_KEY opens it`)
   t.same(stderr.trim().split('\n'), lines.toSorted(), 'table and id, never the value')
   const changed = (await users()).filter(({ sealed }, index) => sealed !== before[index]?.sealed)
   t.same(pick(changed, 'id'), [ada.userId])

@@ -126,7 +126,7 @@ t.test('After three weeks off, it waits for a day, however often it is started, 
   t.same([code, stderr], [0, ''])
   t.match(
     stdout,
-    /^the clock says (20\S+), 3[45]\.\d days before this database was last in use \((20\S+)\); from now on it is believed\n/,
+    /^the clock says (20\S+), 3[45]\.\d days before this database was last in use \((20\S+)\); it is accepted from now on\n/,
   )
   t.match(stdout, /\n {2}versions, deleted bookmarks [\w ]+ before 20\S+Z \(30 days\)\n/)
   t.match(stdout, /\n {2}devices [\w ]+ before 20\S+Z \(400 days\)\n/)

@@ -124,7 +124,7 @@ t.test('Everything is on Postgres, and back on SQLite, as it was; sessions and d
     await app.close()
     const check = await runCommand(t, 'admin', ['check'], settings(place, url))
     t.match([check.code, check.stdout], [0, /checked 2 users, 0 with damaged rows/])
-    t.match((await runCommand(t, 'admin', ['recount'], settings(place, url))).stdout, /mended 0/)
+    t.match((await runCommand(t, 'admin', ['recount'], settings(place, url))).stdout, /corrected 0/)
   }
   const differs = await move(t, settings(dataDir, sqliteIn(dataDir)), there)
   t.match([differs.code, differs.stderr], [1, /^the database to move to is not empty/], 'it has gone on by itself')

@@ -140,7 +140,7 @@ export async function removeUser({ db, write }: Beside, id: string, { yes }: { y
 export async function undeleteUser({ db, write }: Beside, id?: string): Promise<void> {
   if (id === undefined) return listDeleted(db)
   await write((trx) => undelete(trx, id, Date.now()), id)
-  console.log(`${id}: is back; the person has to sign in again`)
+  console.log(`${id}: restored; the person has to sign in again`)
 }
 
 async function listDeleted(db: Beside['db']): Promise<void> {

@@ -135,7 +135,7 @@ adminCommand
     withDatabase(async (database) => {
       const fault = await findClockFault(database)
       if (fault !== undefined) throw new Error(`${fault}: nothing was accepted; synchronize both clocks`)
-      console.log(`${await acceptClock(database)}; from now on it is believed`)
+      console.log(`${await acceptClock(database)}; it is accepted from now on`)
       console.log(sweptNext(readConfig(process.env), Date.now()))
     }),
   )
@@ -202,7 +202,7 @@ async function recountAll(database: Beside): Promise<void> {
       progress.print(`${found.userId}  was ${listed(found.was)}  is ${listed(found.is)}`)
     }
   })
-  console.log(`recounted ${users} users, mended ${mended}`)
+  console.log(`recounted ${users} users, corrected ${mended}`)
 }
 
 /** Ends with 1 if anything is damaged. */

@@ -52,7 +52,7 @@ export async function examineDatabase(config: Config): Promise<Finding[]> {
     ]
   } catch (error) {
     const says = `DATABASE_URL: the database cannot be used (${(error as Error).message})`
-    return [failure('database', says, 'look at DATABASE_URL, and at whether the database runs')]
+    return [failure('database', says, 'check DATABASE_URL, and that the database runs')]
   } finally {
     await opened?.close()
   }
@@ -140,7 +140,7 @@ async function examineClock({ db, clockFault }: Opened): Promise<Finding[]> {
   if (at === 0 || Math.abs(apart) <= longMs) return [ok('clock', `it is ${now}`)]
   const days = Math.round(Math.abs(apart) / dayMs)
   const says = `it is ${now}, ${days} days ${apart > 0 ? 'after' : 'before'} the database was last in use`
-  return [(apart > 0 ? warning : failure)('clock', says, 'look at the clock before you start the service')]
+  return [(apart > 0 ? warning : failure)('clock', says, 'check the clock before you start the service')]
 }
 
 /** A smaller limit would erase something for good. */
@@ -190,7 +190,7 @@ async function namesOf(file: string, shelf: Shelf, names: string[]): Promise<str
 function examineOthers(all: number, own: number): Finding[] {
   if (own === all) return []
   const says = `${all - own} of ${all} are of another database, or cannot be read: they are never removed`
-  return [warning('backups', says, 'look at DATABASE_URL, BACKUP_TO and SECRET_KEY')]
+  return [warning('backups', says, 'check DATABASE_URL, BACKUP_TO and SECRET_KEY')]
 }
 
 function examineAge(names: string[], everyMs: number): Finding {
@@ -198,7 +198,7 @@ function examineAge(names: string[], everyMs: number): Finding {
   const newest = momentOf(oldestFirst.slice(fromFuture.length).at(-1) ?? '')
   if (newest === undefined) return warning('backups', 'there is none yet', 'the service makes one when it starts')
   const hours = Math.floor((Date.now() - newest) / (dayMs / 24))
-  const says = `the newest is ${hours} h old, of ${names.length}`
+  const says = `the newest of ${names.length} is ${hours} h old`
   if (Date.now() - newest <= 2 * everyMs) return ok('backups', says)
   return failure('backups', says, 'look for "a backup failed" in the log, or start the service')
 }

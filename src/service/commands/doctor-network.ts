@@ -51,7 +51,7 @@ export async function examineBucket({ s3 }: Config): Promise<Finding[]> {
   try {
     const { openS3Store } = await import('../objects/s3.ts')
     await (await openS3Store(s3, undefined, 'read')).close()
-    const says = `${s3.bucket} can be listed; only a start tries whether it takes objects, and keeps them from those without their key`
+    const says = `${s3.bucket} can be listed; only the start tests that it accepts objects and hides them from requests without a key`
     return [ok('bucket', says)]
   } catch (error) {
     return [failure('bucket', (error as Error).message, 'there are no exports until it can be used')]
@@ -113,7 +113,7 @@ async function examineProxy(config: Config, server: Server | undefined): Promise
   const response = await fetch(url, { signal: AbortSignal.timeout(callMs), redirect: 'manual' }).catch(reasonOf)
   if (typeof response === 'string') {
     const says = `${publicUrl} cannot be reached from here (${response})`
-    const todo = 'look at DNS, the certificate and the proxy, unless only this machine cannot'
+    const todo = 'check DNS, the certificate and the proxy, unless only this machine cannot reach it'
     return [warning('proxy', says, todo)]
   }
   const body = await response.text().catch(reasonOf)
@@ -127,8 +127,8 @@ async function examineProxy(config: Config, server: Server | undefined): Promise
   }
   const request = await Promise.race([seen.promise, undefined])
   if (body === 'ok' && request) return [judge(config, request)]
-  const todo = `let it lead to port ${port} of ${host}`
-  return [failure('proxy', `${publicUrl} leads elsewhere`, todo)]
+  const todo = `point it to port ${port} of ${host}`
+  return [failure('proxy', `${publicUrl} reaches another server`, todo)]
 }
 
 function reasonOf(error: Error): string {
@@ -160,6 +160,6 @@ function judge({ trustProxy, publicUrl }: Config, { headers, socket }: IncomingM
   // This machine, which asks here, may have one of the proxies' addresses.
   const isNamed = typeof trustProxy !== 'function' && trusted > hops.length
   if (trusted === hops.length || isNamed) return ok('proxy', says)
-  const todo = `TRUST_PROXY takes ${trusted} of them for proxies: set it to ${hops.length}, if all are yours`
+  const todo = `TRUST_PROXY trusts ${trusted} of them: set it to ${hops.length}, if all are yours`
   return (trusted > hops.length ? failure : warning)('proxy', says, todo)
 }

@@ -64,12 +64,12 @@ export function examineVariables(config: Config, _unit: unknown, env: Env): Find
 export function examineSignUp({ environment, access, identityProvider, serveApp, origins }: Config): Finding[] {
   const { isClosed, domains, requiredClaim } = access
   const rules = [
-    isClosed && 'who is a user already (SIGN_UP=closed)',
+    isClosed && 'existing users (SIGN_UP=closed)',
     domains && `e-mail addresses of ${[...domains].join(', ')}`,
     requiredClaim && `the claim ${requiredClaim.name}=${requiredClaim.value}`,
   ].filter(Boolean)
   const who = rules.length === 0 ? 'everybody, as no variable restricts it' : `only ${rules.join(', and ')}`
-  const says = `who may sign in, of ${identityProvider?.issuer ?? 'any name'}: ${who}`
+  const says = `who may sign in at ${identityProvider?.issuer ?? 'the development provider'}: ${who}`
   const nowhere = warning(
     'sign-up',
     'users have nothing to open',
@@ -137,7 +137,7 @@ function staysRoot({ environment, dataDir, databaseUrl, s3 }: Config): Finding[]
   if (process.getuid?.() !== 0 || environment === 'development' || (file === undefined && s3)) return []
   const path = resolve(dataDir)
   const isThere = existsSync(path) && readdirSync(path).length > 0
-  const says = `DATA_DIR: ${path} is root's, or would be: the service, if it is another user, cannot use it`
+  const says = `DATA_DIR: ${path} belongs to root, or would: a service that runs as another user cannot use it`
   const todo = isThere ? `chown -R USER: '${path}'` : `install -d -m 0700 -o USER '${path}'`
   return [failure('owner', says, todo)]
 }
@@ -151,7 +151,7 @@ function owners(name: string, path: string): Finding[] {
     accessSync(place, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     const [uid, gid] = [process.getuid?.(), process.getgid?.()]
-    const says = `${name}: ${place} is not for user ${uid} (${(error as Error).message})`
+    const says = `${name}: user ${uid} cannot use ${place} (${(error as Error).message})`
     return [failure('owner', says, `install -d -m 0700 -o ${uid} -g ${gid} '${resolve(path)}'`)]
   }
   if (place !== resolve(path)) return []
@@ -171,9 +171,9 @@ function room(name: string, path: string, database: number): Finding {
   const free = bavail * bsize
   const isIn = place === resolve(path) ? path : `${path}, which is not there yet`
   const says = `${name}: ${Math.floor(free / mebibyte)} MiB are free in ${isIn}`
-  if (free < leastFree) return failure('disk', says, 'make room: a full disk takes no writes')
+  if (free < leastFree) return failure('disk', says, 'make room: nothing can be written to a full disk')
   if (free >= Math.max(wantedFree, 2 * database)) return ok('disk', says)
-  return warning('disk', says, 'make room: a backup or a recovery needs that of the database once more')
+  return warning('disk', says, 'make room: a backup or a recovery needs as much as the database again')
 }
 
 export function nearest(path: string): string {

@@ -9,7 +9,7 @@ export function examineSecretFiles(env: Env): Finding[] {
     const path = optional(env, `${name}_FILE`)
     if (path === undefined || !isOpenToAll(path)) return []
     const says = `${name}_FILE: every user of this machine can read ${path}`
-    return [warning('settings', says, `give it to whoever starts this, and chmod 0600 '${path}'`)]
+    return [warning('settings', says, `make the user who starts this its owner, and chmod 0600 '${path}'`)]
   })
 }
 

@@ -62,8 +62,8 @@ export async function examineUnit(config: Config, unit: Unit | undefined, env: E
   if (!unit) return []
   const { name, properties } = unit
   if (!properties) {
-    const says = `systemd does not tell what ${name} may do`
-    return [warning('unit', says, 'the service may be allowed less than was looked at')]
+    const says = `systemd does not report the limits of ${name}`
+    return [warning('unit', says, 'the service may have stricter limits than were checked')]
   }
   const user = properties.get('User') || 'root'
   const findings = [

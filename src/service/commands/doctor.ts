@@ -69,7 +69,7 @@ async function toldIfItFails(findings: Promise<Finding[]>): Promise<Finding[]> {
 function settingsFault({ message: says }: Error): Finding {
   // A new key would open nothing of what is there.
   const first = says.startsWith('SECRET_KEY') ? 'if there is data, put the old key back' : 'correct this first'
-  return failure('settings', says, `${first}: nothing else was looked at`)
+  return failure('settings', says, `${first}: nothing else was checked`)
 }
 
 const colours = { ok: 'green', warning: 'yellow', error: 'red' } as const

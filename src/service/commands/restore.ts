@@ -44,7 +44,7 @@ export const restoreCommand = operatorCommand(
   // Before `ebs` looks at whose the data is: a wrong call is the first thing to say.
   .hook('preAction', ({ args: [backup] }, called) => {
     const { check, list } = called.opts<{ check?: true; list?: true }>()
-    if (list && (check || backup !== undefined)) throw new UsageError('--list stands alone')
+    if (list && (check || backup !== undefined)) throw new UsageError('--list takes no backup and no other option')
     if (!list && !check && backup === undefined)
       throw new UsageError(`name a backup, or latest; ${commandLine('restore', '--list')} shows them`)
   })
