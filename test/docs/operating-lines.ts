@@ -41,7 +41,7 @@ export async function typeAll(t: Test, { machine, userId, issuer, laptop, phone,
   }
   const of = { USER_ID: userId }
 
-  await type('after-a-restore', 'ebs admin accept-clock', /from now on it is believed/)
+  await type('after-a-restore', 'ebs admin accept-clock', /it is accepted from now on/)
   const issuers = { OLD: 'https://old.example.org', NEW: issuer }
   await type('another-provider', 'ebs admin move-issuer OLD NEW --dry-run', /nothing to do/, issuers)
   await type('another-provider', 'ebs admin move-issuer OLD NEW', /nothing to do/, issuers)
