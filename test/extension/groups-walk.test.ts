@@ -44,6 +44,8 @@ class Walk {
   readonly #closed = new Set<string>()
   /** Addresses of tabs that a person has moved: an edit wins over another device's delete. */
   readonly #moved = new Set<string>()
+  /** By each of its addresses: those of one tab, and who has gone to another one. */
+  readonly #visited = new Map<string, { people: Set<number>; urls: string[] }>()
   #count = 0
 
   constructor(devices: [GroupsDevice, GroupsDevice]) {
@@ -84,7 +86,7 @@ class Walk {
       case 'navigate':
         if (tab === undefined || model.tab(tab).isUnloaded) return
         done.gone.add(model.tab(tab).url)
-        return model.navigate(tab, this.#next())
+        return model.navigate(tab, this.#nextAfter(model.tab(tab).url, who))
       case 'move':
         if (tab === undefined) return
         for (const id of model.tabsOf(group as number)) this.#moved.add(model.tab(id).url)
@@ -196,6 +198,17 @@ class Walk {
     if (lost.length > 0) throw new Error(`lost: ${lost} of\n${device.text.join('\n')}`)
     const back = [...this.#closed].filter((url) => found.has(url) && !this.#moved.has(url))
     if (back.length > 0) throw new Error(`come back: ${back} in\n${device.text.join('\n')}`)
+  }
+
+  /** If both people go on from one page, the later one's page is kept, as of any field. */
+  #nextAfter(url: string, who: number): string {
+    const visited = this.#visited.get(url) ?? { people: new Set(), urls: [url] }
+    const next = this.#next()
+    visited.people.add(who)
+    visited.urls.push(next)
+    this.#visited.set(url, visited).set(next, visited)
+    if (visited.people.size > 1) for (const one of visited.urls) this.#excuse(one)
+    return next
   }
 
   #next(): string {

@@ -282,6 +282,20 @@ t.test('A tab that moves from one saved group to another stays the same one', as
   t.equal(one.saved('Play').tabs[1]?.id, id)
 })
 
+t.test('A tab that another device has moved into another group stays there, whatever is kept here', async (t) => {
+  const { one, two, group } = await withGroup()
+  const other = one.model.openGroup('', 'blue', [d])
+  await one.save(other, 'Play')
+  await two.step()
+  await two.groups.open(two.saved('Work').id)
+  await two.step()
+  one.model.group([one.model.tabsOf(group)[1] as number], other)
+  await one.step()
+  await two.step()
+  await two.groups.keep(two.saved('Work').id)
+  t.same(two.text.sort(), [`Play blue: ${d} ${b}`, `Work red: ${a} ${b} ${c}`])
+})
+
 t.test('Where a browser has no tab groups, a window stands for a group', async (t) => {
   const { one, two } = await withGroup(new TabsModel('firefox', false))
   const before = two.model.windows.length
