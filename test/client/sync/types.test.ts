@@ -1,7 +1,15 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { indexedDbStore, memoryStore, type PlaintextBookmark, StorageFullError } from '../../../src/client/index.ts'
+import { resultOf } from '../../../src/client/database.ts'
+import {
+  indexedDbStore,
+  memoryStore,
+  type PlaintextBookmark,
+  StorageFullError,
+  UnsentChangesError,
+} from '../../../src/client/index.ts'
 import { fileStore } from '../../../src/client/node/file-store.ts'
 import { change, pushMany } from '../../support/changes.ts'
 import { depth } from '../../support/depth.ts'
@@ -221,6 +229,34 @@ for (const [name, makeDisk] of Object.entries(disks)) {
   )
 }
 
+t.test('Of a type that is dropped, or whose last record is deleted, the browser stores nothing', async (t) => {
+  const { person, a } = await open(t)
+  const disk = indexedDbStore
+  /** All that the database has, also in packs that others override. */
+  const content = async () => {
+    const database = await resultOf(indexedDB.open(`encrypted-bookmark-sync-${person.user.userId}`))
+    const packs = await resultOf(database.transaction('rows').objectStore('rows').getAll())
+    database.close()
+    return ['mark', 'group', 'visited', 'other'].filter((title) => JSON.stringify(packs).includes(`"title":"${title}"`))
+  }
+  await send(a, bookmark('x', 'mark'))
+  await a.sync.groups.put(group('x', 'group'))
+  await a.sync.history.put([entry('x', [10], { title: 'visited' }), entry('y', [10], { title: 'other' })])
+  await sync(a)
+  const b = person.device('b', { ...withAll, disk })
+  await sync(b)
+  await b.sync.history.update('y', { title: 'visited' })
+  await sync(b)
+  t.same(await content(), ['mark', 'group', 'visited', 'other'], 'with what was there before')
+  await b.sync.stop()
+  const c = person.device('b', { types: ['bookmark', 'group'], disk })
+  await sync(c)
+  t.same(await content(), ['mark', 'group'])
+  await c.sync.groups.remove('x')
+  await sync(c)
+  t.same(await content(), ['mark'])
+})
+
 t.test('An earlier version of the app does not open a store with other types, and this one opens both', async (t) => {
   const { person } = await open(t)
   const disk = indexedDbStore
@@ -272,6 +308,65 @@ t.test('A rotation re-encrypts all three types', async (t) => {
   t.same([b.changes.length, b.conflicts, b.errors], [1, [], []])
   t.same(await sealed(keys), [3, 0])
 })
+
+t.test('A rotation on a device without a type leaves that to one that has it', async (t) => {
+  const { vault, sealed, device } = await openVault(t)
+  const [a, b] = [device('a'), device('b', withAll)]
+  await b.sync.groups.put(group('x', 'group'))
+  await b.sync.history.put(entry('x', [10]))
+  await send(a, bookmark('x', 'mark'), b)
+  const keys = await vault.rotate()
+  await a.sync.adoptKeys(keys)
+  t.same(await sealed(keys), [1, 2])
+  await b.sync.adoptKeys(keys)
+  t.same(
+    [await sealed(keys), all3(b)],
+    [
+      [3, 0],
+      [['mark'], ['group'], ['x']],
+    ],
+  )
+})
+
+const someEdits = fc.array(
+  fc.record({ type: fc.constantFrom(...all), id: fc.constantFrom('x', 'y'), isSent: fc.boolean() }),
+  { minLength: 1, maxLength: 8 },
+)
+
+for (const [where, makeDisk] of Object.entries(disks)) {
+  t.test(`A sign-out waits for what is unsent of any type, and leaves nothing of any ${where}`, async (t) => {
+    const disk = makeDisk()
+    const leave = async (edits: readonly { type: (typeof all)[number]; id: string; isSent: boolean }[]) => {
+      const person = await people.person(t)
+      const { sync } = person.device('a', { ...withAll, disk })
+      const put = {
+        bookmark: (id: string) => sync.put(bookmark(id, 'mark')),
+        group: (id: string) => sync.groups.put(group(id, 'group')),
+        history: (id: string) => sync.history.put(entry(id, [10])),
+      }
+      const [sent, unsent] = [edits.filter(({ isSent }) => isSent), edits.filter(({ isSent }) => !isSent)]
+      for (const { type, id } of sent) await put[type](id)
+      await sync.syncNow()
+      for (const { type, id } of unsent) await put[type](id)
+      const names = (some: typeof edits) => new Set(some.map(({ type, id }) => `${type} ${id}`))
+      const waiting = [...names(unsent)].filter((name) => !names(sent).has(name)).length
+      const refused = await sync.signOut().then(
+        () => 0,
+        (error: unknown) => (error instanceof UnsentChangesError ? error.count : -1),
+      )
+      if (refused > 0) await sync.signOut({ discardUnsent: true })
+      const store = disk(person.user.userId)
+      const { meta, rows } = await store.load()
+      store.close()
+      const inMemory = [sync.bookmarks(), sync.groups.records(), sync.history.records()]
+      t.same(
+        { refused, meta, rows, left: inMemory.map(({ size }) => size) },
+        { refused: waiting, meta: undefined, rows: [], left: [0, 0, 0] },
+      )
+    }
+    await fc.assert(fc.asyncProperty(someEdits, leave), { numRuns: depth(4, 40) })
+  })
+}
 
 t.test('In a full account the oldest history makes room for bookmarks, and for newer visits', async (t) => {
   const { a, b } = await open(t)

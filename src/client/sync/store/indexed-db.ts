@@ -1,6 +1,7 @@
 import { Database, endOf, resultOf } from '../../database.ts'
 import { StorageFullError, StoreVersionError } from '../../errors.ts'
 import { demandFeature } from '../../feature.ts'
+import { typeOf } from './key.ts'
 import { isBlank } from './row.ts'
 import { type Meta, type Row, type Store, type Stored, StoreEmptiedError } from './store.ts'
 
@@ -184,16 +185,17 @@ class RowLog {
   /** Writes the rows. The log must be up to date; call what this returns once the transaction has succeeded. */
   async append(store: IDBObjectStore, rows: readonly Row[]): Promise<() => void> {
     const isWasteful = this.#packs > sparePacks + (2 * this.rows.size) / packRows
-    const packs = toPacks(isWasteful ? this.#with(rows) : rows)
+    const isRewritten = isWasteful || this.#endsType(rows)
+    const packs = toPacks(isRewritten ? this.#with(rows) : rows)
     // Waits for it, because both the packs of all rows and their first slice take the page a while.
-    if (isWasteful) await resultOf(store.clear())
+    if (isRewritten) await resultOf(store.clear())
     let last: number | undefined
     for (let start = 0; start < packs.length; start += slicePacks) {
       const requests = packs.slice(start, start + slicePacks).map((pack) => resultOf(store.put(pack)))
       last = (await Promise.all(requests)).at(-1) as number
     }
     return () => {
-      if (isWasteful) this.reset()
+      if (isRewritten) this.reset()
       this.#take(packs, last)
     }
   }
@@ -202,6 +204,14 @@ class RowLog {
     this.rows.clear()
     this.#last = 0
     this.#packs = 0
+  }
+
+  /** True if these clear the last content of a type. It was dropped or erased, and overridden packs are not to keep it. */
+  #endsType(rows: readonly Row[]): boolean {
+    const cleared = rows.filter((row) => !hasContent(row) && hasContent(this.rows.get(row.id)))
+    const types = new Set(cleared.map(({ id }) => typeOf(id)).filter((type) => type !== 'bookmark'))
+    if (types.size > 0) for (const row of this.#with(rows)) if (hasContent(row)) types.delete(typeOf(row.id))
+    return types.size > 0
   }
 
   #with(rows: readonly Row[]): Row[] {
@@ -217,6 +227,13 @@ class RowLog {
     this.#packs += packs.length
     this.#last = last ?? this.#last
   }
+}
+
+/** A deleted record remains as a row without any. */
+function hasContent(row: Row | undefined): boolean {
+  if (!row) return false
+  const { version, waiting, held, conflicts } = row
+  return Boolean(version?.bookmark || held || conflicts.length > 0 || waiting.some(({ bookmark }) => bookmark))
 }
 
 function toPacks(rows: readonly Row[]): Pack[] {
