@@ -42,7 +42,7 @@ const rooms = {
     // The catalogues name the pictures.
     ...['pairing/shapes.ts', 'words', 'modules.d.ts', 'ui', 'offline', 'session'],
     ...['vault', 'pairing', 'account', 'sign-in'],
-    ...['library', 'stars', 'seen', 'history', 'conflicts', 'settings', 'sidebar', 'command-bar'],
+    ...['library', 'stars', 'groups', 'visits', 'seen', 'history', 'conflicts', 'settings', 'sidebar', 'command-bar'],
     ...['app', 'main.tsx'],
   ],
 }

@@ -1,12 +1,14 @@
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import type { Report } from '../../src/service/terminal/progress.ts'
+import { languages } from '../../src/web/words/language.ts'
 import { buildExtension } from '../package/extension.ts'
 import { launchChromium, pressAtOnce } from '../servers/chromium.ts'
 import { serveOwn } from '../servers/service.ts'
 import { openExtensionPage } from './extension-page.ts'
 import { library } from './library.ts'
 import { choosePassphrase, comeToDoor, confirmCode, goTo, importBookmarks, openVault, upToDate } from './person.ts'
+import { addRecords } from './records.ts'
 import { inStep } from './store.ts'
 
 const folder = new URL('../../docs/assets/', import.meta.url)
@@ -38,6 +40,8 @@ export async function drawPictures(report: Report): Promise<string> {
   // Off the rows: a telephone has none over them.
   await page.mouse.move(0, 0)
   await draw(page, 'using-phone')
+  await addRecords(page, origin)
+  await drawRecords(page, draw)
   await page.setViewportSize(wide)
 
   report('opening the second device', 3, 5)
@@ -57,4 +61,28 @@ export async function drawPictures(report: Report): Promise<string> {
   await popup.locator('html:not(.wordless) h1:not(:text("…"))').waitFor()
   await popup.locator('body').screenshot({ path: fileURLToPath(new URL('using-extension.png', folder)) })
   return fileURLToPath(folder)
+}
+
+type Draw = (of: Page, name: string) => Promise<unknown>
+
+/** Tab groups and the browsing history, in each language. */
+async function drawRecords(page: Page, draw: Draw): Promise<void> {
+  await goTo(page, 'visits')
+  await page.locator('#main .button.primary').click()
+  await page.setViewportSize({ width: 960, height: 640 })
+  for (const language of [...languages].reverse()) {
+    await page.evaluate((language) => localStorage.setItem('language', language), language)
+    await page.reload()
+    for (const [view, name] of [
+      ['groups', 'tab-groups'],
+      ['visits', 'browsing-history'],
+    ] as const) {
+      await goTo(page, view)
+      await page.locator('#main .virtual .row').first().waitFor()
+      if (view === 'groups') await page.locator('#main .row-title').first().click()
+      await page.mouse.move(0, 0)
+      await draw(page, `using-${name}${language === 'en' ? '' : `-${language}`}`)
+    }
+  }
+  await goTo(page, 'folder')
 }

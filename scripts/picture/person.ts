@@ -1,7 +1,7 @@
 import type { FrameLocator, Page } from 'playwright-core'
 
 /** Who is seen in the pictures. The names of fields and classes are the same in every language. */
-const passphrase = 'tinsel walrus oboe fjord'
+export const passphrase = 'tinsel walrus oboe fjord'
 
 /** From the first page to the door of the vault. */
 export async function comeToDoor(page: Page): Promise<void> {

@@ -7,6 +7,7 @@ import { launchChromium, pressAtOnce } from '../servers/chromium.ts'
 import { serveOwn } from '../servers/service.ts'
 import { library } from './library.ts'
 import { choosePassphrase, comeToDoor, confirmCode, goTo, importBookmarks, openVault, upToDate } from './person.ts'
+import { addRecords } from './records.ts'
 
 const folder = fileURLToPath(new URL('../../dist/pictures/', import.meta.url))
 const schemes = ['light', 'dark'] as const
@@ -181,6 +182,12 @@ async function fill(one: Studio, other: Studio): Promise<void> {
   }
   await upToDate(page)
   await upToDate(second)
+  await addRecords(page, new URL(page.url()).origin)
+  for (const device of [page, second]) {
+    await goTo(device, 'visits')
+    await device.locator('#main .button.primary').click()
+    await device.locator('.virtual .row').first().waitFor()
+  }
   await contest(page, second, contested, `${contested}, in an iron pot`, `${contested} at all`)
   await contest(second, page, 'Trains in Europe', 'Trains in Europe, and tickets', 'The Man in Seat Sixty-One')
 }
@@ -278,6 +285,19 @@ const scenes: Record<string, Scene> = {
     const layout = page.locator('.toolbar > button').last()
     await layout.click()
     return () => layout.click()
+  },
+  'groups-open': async (page) => {
+    await goTo(page, 'groups')
+    await page.locator('.row-title').first().click()
+  },
+  'group-edit': async (page) => {
+    await goTo(page, 'groups')
+    await page.locator('.row-tools [aria-haspopup=menu]').first().click({ force: true })
+    await page.locator('.menu:popover-open button').nth(1).click()
+  },
+  'groups-from-folder': async (page) => {
+    await goTo(page, 'groups')
+    await page.locator('#main .bar > .button').click()
   },
   selected: keys('x', 'ArrowDown', 'x'),
   drawer: async (page) => {

@@ -15,7 +15,8 @@ const effects = [
   [/^Restore/, { back: 1 }],
   [/^Erase for good$/, { erased: 1 }],
   [/^Erase everything$/, { erased: 100 }],
-  [/^Undo$/, { back: 5, gone: 1, moved: 1 }],
+  [/^Make a folder of it$/, { back: 5 }],
+  [/^Undo$/, { back: 5, gone: 5, moved: 1 }],
   [/^Redo$/, { back: 1, gone: 5, moved: 1 }],
   [/^Merge into the oldest of each, delete 2$/, { gone: 2 }],
   [/^Alt\+Arrow/, { moved: 1 }],
@@ -59,11 +60,30 @@ async function openFilled(t: Test, browser: Browser, name: string, rows: number,
   return page
 }
 
+/** Of a folder, in the view of tab groups. */
+async function makeGroup(page: Page, folder: string): Promise<void> {
+  await show(page, 'groups')
+  const press = async (name: string) => {
+    const button = page.getByRole('button', { name, exact: true })
+    await button.waitFor()
+    await inPage(page, 'pass')
+    await button.click()
+  }
+  await press('From a folder…')
+  await page.getByRole('dialog').getByRole('combobox').fill(folder)
+  await press('Create the group')
+  await page.getByRole('button', { name: folder, exact: true }).waitFor()
+  await live(page)
+  await page.reload()
+  await live(page)
+}
+
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
   t.test('two presses of a control, and a held key, do no more than one', async (t) => {
     const page = await openFilled(t, browser, 'Presses', 9)
+    await makeGroup(page, 'Shelf')
     const sweep = new Sweep(page, await page.context().newCDPSession(page), effects)
     for (const view of ['all', ...hidden]) await sweep.view(view)
     for (const view of isDeep ? ['all', 'folder', ...hidden] : ['all']) await sweep.holdKeys(view, keys)

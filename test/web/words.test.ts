@@ -10,7 +10,7 @@ const ofBuild = ['ui.loadsLong', 'ui.needsScript']
 const same = [
   ...['ui.brand', 'app.states.offline', 'app.refusedWith'],
   ...['library.inPath', 'history.inPath', 'commandBar.inFolder', 'commandBar.hostIn'],
-  'settings.keyNames.Enter',
+  ...['settings.keyNames.Enter', 'groups.name', 'groups.colors.orange'],
 ]
 
 t.test('The page says each entry of the catalogue', async (t) => {

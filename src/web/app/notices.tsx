@@ -208,9 +208,11 @@ function Refused() {
   const refused = sync.quarantined()
   const isFull = refused.some(({ reason }) => reason === 'quota')
   const title = refused.every(isIntercepted) ? say.app.editsIntercepted : say.app.editsRefused
-  const drop = async ({ id, bookmark }: Quarantined) => {
-    await sync.dropQuarantined(id)
-    tell(say.app.editDiscarded, bookmark ? { undo: () => sync.put(bookmark) } : {})
+  const drop = async (edit: Quarantined) => {
+    const { entityType, bookmark } = edit
+    await sync.dropQuarantined(edit)
+    const records = entityType === 'group' ? sync.groups : entityType === 'history' ? sync.history : sync
+    tell(say.app.editDiscarded, bookmark ? { undo: () => records.put(bookmark) } : {})
   }
   return (
     <section class="notice" id="refused" aria-labelledby="refused-title">

@@ -26,6 +26,7 @@ import {
   signOut,
   type User,
 } from '../session/session.ts'
+import { showsVisits, typesOf } from '../session/types.ts'
 import { Front, failureIn, OtherPerson, SignIn } from '../sign-in/sign-in.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialogs, Toasts } from '../ui/dialogs.tsx'
@@ -90,11 +91,13 @@ export function Root({ client, device }: RootProps) {
 
   const open = async ({ user_id: userId, name: person }: User, keys: Keys) => {
     const own = client.as(userId)
+    const areVisitsShown = showsVisits(userId)
     const sync = createSync({
       client: own,
       keys,
       userId,
       deviceId: device.id,
+      types: typesOf(userId),
       webSocket: openWebSocket,
       ...device.open(userId),
     })
@@ -119,7 +122,7 @@ export function Root({ client, device }: RootProps) {
     }
     if (isScanned()) tell(say.app.openAlready)
     forgetCode()
-    setStage({ name: 'open', app: { client: own, sync, keys, userId, person, device } })
+    setStage({ name: 'open', app: { client: own, sync, keys, userId, person, device, areVisitsShown } })
   }
 
   const attempt = (work: Promise<unknown>): Promise<unknown> =>

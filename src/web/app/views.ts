@@ -8,6 +8,7 @@ import {
   DevicesIcon,
   DuplicatesIcon,
   GoBackIcon,
+  GroupsIcon,
   HistoryIcon,
   HomeIcon,
   KeyboardIcon,
@@ -17,6 +18,7 @@ import {
   StarIcon,
   TagIcon,
   TrashIcon,
+  VisitsIcon,
 } from '../ui/icons.tsx'
 import { lazily } from '../ui/lazily.tsx'
 import { ConflictCount } from './notices.tsx'
@@ -36,6 +38,18 @@ export const views: readonly View[] = [
     icon: StarIcon,
     group: 'library',
     Component: lazily(() => import('../stars/view.tsx').then(({ Stars }) => Stars)),
+  },
+  {
+    path: 'groups',
+    icon: GroupsIcon,
+    group: 'library',
+    Component: lazily(() => import('./records.ts').then(({ Groups }) => Groups)),
+  },
+  {
+    path: 'visits',
+    icon: VisitsIcon,
+    group: 'library',
+    Component: lazily(() => import('./records.ts').then(({ Visits }) => Visits)),
   },
   { path: 'tag', icon: TagIcon, Component: Tagged },
   { path: 'search', icon: SearchIcon, Component: Found },

@@ -5,7 +5,7 @@ import type { Sync } from '../../client/index.ts'
 import { addHere, hereOf, openBookmark, openEditor, openNew } from '../library/editor.tsx'
 import { Highlight, markedIn, quotedQuery, useSearched, wordsOf } from '../library/found.tsx'
 import { Letter } from '../library/icon.tsx'
-import { type Bookmark, hostOf, isFolder, nameOf } from '../library/kind.ts'
+import { type Bookmark, hostOf, isFolder, isSafe, nameOf } from '../library/kind.ts'
 import { addressIn } from '../library/links.ts'
 import { foldersAround, pathText } from '../library/paths.ts'
 import { countTags } from '../library/tags.tsx'
@@ -23,6 +23,13 @@ export function openCommandBar(sync: Sync, commands: readonly MenuItem[]): void 
 
 /** A condition that all results must meet. */
 type Chip = { tag: string } | { folder: Bookmark }
+
+interface Found {
+  bookmarks: readonly Bookmark[]
+  others: readonly Bookmark[]
+}
+
+const nothing: Found = { bookmarks: [], others: [] }
 
 /** A line of the list. */
 interface Choice {
@@ -46,7 +53,13 @@ function CommandBar({ sync, commands, close }: { sync: Sync; commands: readonly 
   const [wanted, setMarked] = useState(0)
   /** Enter was pressed before the hits for what is typed were there. */
   const awaited = useRef<'choose' | 'edit' | undefined>(undefined)
-  const search = async (signal: AbortSignal) => ({ text, chips, bookmarks: await find(sync, text, chips, signal) })
+  const search = async (signal: AbortSignal) => {
+    const [bookmarks, others] = await Promise.all([
+      find(sync, text, chips, signal),
+      chips.length === 0 ? findOthers(sync, text, signal) : [],
+    ])
+    return { text, chips, bookmarks, others }
+  }
   const found = useSearched(sync, search, [text, chips])
   const change = (next: string, nextChips: readonly Chip[]) => {
     setText(next)
@@ -54,7 +67,7 @@ function CommandBar({ sync, commands, close }: { sync: Sync; commands: readonly 
     setMarked(0)
     awaited.current = undefined
   }
-  const choices = choicesFor(sync, commands, text, chips, found?.bookmarks ?? [], (chip) =>
+  const choices = choicesFor(sync, commands, text, chips, found ?? nothing, (chip) =>
     change(text.slice(0, markIn(text)?.start), added(chips, chip)),
   )
   // Another tab or device may have made the list shorter.
@@ -169,6 +182,8 @@ const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 }
 const maxShown = 40
 const maxLatest = 8
 const maxSuggested = 8
+/** Shown of tab groups, and as many of the history. */
+const maxOthers = 5
 const quotes = /["“”„«»]/g
 
 /** A tag or a folder that is being typed at the end. Names of folders have spaces. */
@@ -210,6 +225,13 @@ async function find(sync: Sync, text: string, chips: readonly Chip[], signal: Ab
   return [...new Set([...same, ...best])].filter(fits).slice(0, maxShown)
 }
 
+/** Tab groups and their tabs, and pages of the history, if this browser has it. */
+async function findOthers(sync: Sync, text: string, signal: AbortSignal): Promise<Bookmark[]> {
+  if (text.startsWith('>')) return []
+  const search = ({ search }: Pick<Sync, 'search'>) => search(text, { limit: maxOthers, signal })
+  return (await Promise.all([sync.groups, sync.history].map(search))).flat()
+}
+
 function latest(sync: Sync, count: number, fits: (bookmark: Bookmark) => boolean): Bookmark[] {
   const best: Bookmark[] = []
   const dateOf = ({ dateAdded }: Bookmark) => dateAdded ?? ''
@@ -228,7 +250,7 @@ function choicesFor(
   commands: readonly MenuItem[],
   text: string,
   chips: readonly Chip[],
-  found: readonly Bookmark[],
+  { bookmarks, others }: Found,
   add: (chip: Chip) => void,
 ): Choice[] {
   if (text.startsWith('>')) return commandsFor(sync, commands, wordsOf(text.slice(1)))
@@ -237,8 +259,9 @@ function choicesFor(
     tag !== undefined ? tagsFor(sync, tag, add) : folder !== undefined ? foldersFor(sync, wordsOf(folder), add) : []
   const url = addressIn(text)
   const words = markedIn(text)
-  const hits = found.map((bookmark) => hitOf(sync, bookmark, words))
-  const [first, ...others] = hits
+  const ofOthers = others.map((record) => otherHitOf(sync, record, words))
+  const hits = bookmarks.map((bookmark) => hitOf(sync, bookmark, words))
+  const [first, ...rest] = hits
   const query = [...chips.map(termOf), text.trim()].join(' ').trim()
   const all: Choice = {
     key: 'all',
@@ -246,7 +269,7 @@ function choicesFor(
     name: say.commandBar.showAll(quotedQuery(query)),
     choose: () => go('search', query),
   }
-  const end = text.trim() !== '' && first ? [all] : []
+  const end = text.trim() !== '' && (first || others[0]) ? [...ofOthers, all] : []
   if (url === undefined) return [...suggested, ...hits, ...end]
   const save: Choice = {
     key: 'save',
@@ -255,8 +278,8 @@ function choicesFor(
     choose: () => addHere(sync, url),
   }
   // A person who has it already sees that first.
-  if (first && bareAddress(found[0]?.url) === bareAddress(url))
-    return [{ ...first, more: say.commandBar.haveAlready(`${first.more}`) }, save, ...others, ...end]
+  if (first && bareAddress(bookmarks[0]?.url) === bareAddress(url))
+    return [{ ...first, more: say.commandBar.haveAlready(`${first.more}`) }, save, ...rest, ...end]
   return [save, ...hits, ...end]
 }
 
@@ -278,6 +301,20 @@ function hitOf(sync: Sync, bookmark: Bookmark, words: readonly string[]): Choice
     more: path === '' ? host : say.commandBar.hostIn(host, path),
     choose: () => openBookmark(sync, bookmark),
     edit: () => openEditor(sync, bookmark),
+  }
+}
+
+function otherHitOf(sync: Sync, record: Bookmark, words: readonly string[]): Choice {
+  const { id, url, source, parentId = '' } = record
+  const [name, host] = [nameOf(record), hostOf(record)]
+  const group = sync.groups.get(parentId)
+  const place = source === 'history' ? say.app.views.visits : group ? nameOf(group) : say.app.views.groups
+  return {
+    key: `${source} ${id}`,
+    icon: <Letter bookmark={record} />,
+    name: <Highlight text={name} words={words} />,
+    more: host === '' ? place : `${host} · ${place}`,
+    choose: () => (url !== undefined && isSafe(url) ? openBookmark(sync, record) : go('groups', name)),
   }
 }
 

@@ -7,6 +7,7 @@ import { useDeviceName } from '../account/devices.tsx'
 import { Changes, fieldName } from '../history/changes.tsx'
 import { restore, useHistory, useRemoteChanges } from '../history/use-history.ts'
 import { nameOf, quoted } from '../library/kind.ts'
+import { recordsOf } from '../library/records.ts'
 import { reversible } from '../library/reversible.ts'
 import { Answer, useLoaded } from '../session/loaded.tsx'
 import { unsentOf } from '../session/network.ts'
@@ -23,17 +24,18 @@ import { fill, say } from '../words/words.ts'
 /** Edits on this device that lost to another edit, until somebody decides about them. */
 export function Conflicts() {
   const conflicts = useConflicts()
-  const ids = [...new Set(conflicts.map(({ id }) => id))]
+  const byRecord = Object.groupBy(conflicts, ({ entityType = 'bookmark', id }) => `${entityType} ${id}`)
+  const records = Object.entries(byRecord) as [string, [Conflict, ...Conflict[]]][]
   return (
     <section class="page" id="conflicts" aria-label={say.app.views.conflicts}>
       <h1>{say.app.views.conflicts}</h1>
       <ul class="plain">
-        {ids.map((id) => (
-          <Item key={id} id={id} conflicts={conflicts.filter((conflict) => conflict.id === id)} />
+        {records.map(([key, conflicts]) => (
+          <Item key={key} conflicts={conflicts} />
         ))}
       </ul>
       <ServerConflicts>
-        {ids.length === 0 && (
+        {records.length === 0 && (
           <Empty icon={ConflictIcon} title={later.conflicts.none}>
             <p>{later.conflicts.noneMore}</p>
           </Empty>
@@ -43,8 +45,13 @@ export function Conflicts() {
   )
 }
 
-function Item({ id, conflicts }: { id: string; conflicts: readonly Conflict[] }) {
-  const sync = useSync()
+function Item({ conflicts }: { conflicts: readonly [Conflict, ...Conflict[]] }) {
+  const { id, entityType } = conflicts[0]
+  const sync = useSyncOf(conflicts[0])
+  const resolve = async (choice: 'mine' | 'theirs') => {
+    if (!entityType) return sync.resolve(id, choice)
+    for (const conflict of conflicts) await sync.resolve(conflict, choice)
+  }
   const current = sync.get(id) ?? null
   const name = quotedName(current ?? conflicts.at(-1)?.mine ?? null)
   const isMineDeleted = withMine(current, conflicts) === null
@@ -57,7 +64,7 @@ function Item({ id, conflicts }: { id: string; conflicts: readonly Conflict[] })
       : later.conflicts.useLost
   const restoreMine = async () => {
     const before = sync.get(id)
-    await sync.resolve(id, 'mine')
+    await resolve('mine')
     const seen = sync.get(id)
     tell(
       isMineDeleted ? say.library.deleted(name) : later.conflicts.lostIsBack(quotedName(seen ?? null)),
@@ -65,7 +72,7 @@ function Item({ id, conflicts }: { id: string; conflicts: readonly Conflict[] })
     )
   }
   const keepTheirs = async () => {
-    await sync.resolve(id, 'theirs')
+    await resolve('theirs')
     tell(current ? later.conflicts.stays(name) : later.conflicts.staysDeleted(name), {
       undoName: restoreName,
       undo: () => {
@@ -93,6 +100,12 @@ function Item({ id, conflicts }: { id: string; conflicts: readonly Conflict[] })
       </div>
     </li>
   )
+}
+
+/** The sync, with the records of the conflict's type in the place of bookmarks. */
+function useSyncOf({ entityType }: Conflict): Sync {
+  const sync = useSync()
+  return entityType ? recordsOf(sync, entityType === 'group' ? 'groups' : 'history') : sync
 }
 
 /** In letters. */
@@ -124,7 +137,7 @@ function textsOf(sync: Sync, { fields, mine, theirs }: Conflict): FieldTexts[] {
  * be of this browser's other tab, or of another device.
  */
 function Lost({ conflict }: { conflict: Conflict }) {
-  const sync = useSync()
+  const sync = useSyncOf(conflict)
   const { mine, theirs } = conflict
   const [lostHead, keptHead] = [headOf(later.conflicts.lostEdit, mine), headOf(later.conflicts.keptEdit, theirs)]
   return (

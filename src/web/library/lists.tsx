@@ -5,6 +5,7 @@ import { hrefOf } from '../session/route.ts'
 import { Button } from '../ui/button.tsx'
 import { BookmarkIcon, DuplicatesIcon, FolderOpenIcon, type IconShapes, SearchIcon, TagIcon } from '../ui/icons.tsx'
 import { Empty } from '../ui/waiting.tsx'
+import { number } from '../words/language.ts'
 import { fill, say } from '../words/words.ts'
 import { merge } from './actions.ts'
 import { Collection, useOrder } from './collection.tsx'
@@ -12,6 +13,7 @@ import { markedIn, quotedQuery, useSearched } from './found.tsx'
 import { type Bookmark, nameOf } from './kind.ts'
 import { allLinks, pageOf } from './links.ts'
 import { foldersAround } from './paths.ts'
+import { recordsOf } from './records.ts'
 import { byTree, sorter, useSorted } from './sorter.ts'
 import { TagMenu } from './tag-menu.tsx'
 
@@ -80,6 +82,10 @@ export function Found({ rest: query }: { rest: string }) {
         <div class="heading">
           <h1>{say.app.views.search}</h1>
           {found && <p role="status">{say.library.foundFor(found.ids.length, quotedQuery(found.query))}</p>}
+          <div class="bar">
+            <FoundIn type="groups" view="groups" query={query} />
+            <FoundIn type="history" view="visits" query={query} />
+          </div>
         </div>
       }
       ids={useMemo(() => sort(sync), [found, sort])}
@@ -96,6 +102,26 @@ export function Found({ rest: query }: { rest: string }) {
         )
       }
     />
+  )
+}
+
+interface FoundInProps {
+  type: 'groups' | 'history'
+  view: 'groups' | 'visits'
+  query: string
+}
+
+/** Leads to what the search finds besides bookmarks. */
+function FoundIn({ type, view, query }: FoundInProps) {
+  const sync = useSync()
+  const records = useMemo(() => recordsOf(sync, type), [sync])
+  const search = (signal: AbortSignal) => records.search(query, { limit: Number.POSITIVE_INFINITY, signal })
+  const found = useSearched(records, search, [query])
+  if (!found?.length) return null
+  return (
+    <a class="tag" href={hrefOf(view, query)}>
+      <span>{say.app.views[view]}</span> <span class="count">{number(found.length)}</span>
+    </a>
   )
 }
 

@@ -24,12 +24,12 @@ interface Entry {
  */
 export function sorter<Reader extends Pick<SyncReader, 'get'>>(
   idsOf: (sync: Reader) => Ids,
-  order: Order,
+  order: Order | 'visited',
 ): (sync: Reader) => Ids {
   let listed: Ids = []
   if (order === 'own' || order === 'best') return (sync) => (listed = sameIfEqual(listed, idsOf(sync)))
   const keyOf = keysOf[order]
-  const sign = order === 'newest' ? -1 : 1
+  const sign = order === 'newest' || order === 'visited' ? -1 : 1
   const inOrder = (one: Entry, other: Entry) =>
     one.rank - other.rank ||
     sign * compare(one.key, other.key) ||
@@ -89,11 +89,12 @@ function placeOf<T>(ones: readonly T[], other: T, start: number, inOrder: (one: 
   return from
 }
 
-const keysOf: Record<SortedBy, (bookmark: Bookmark) => string> = {
+const keysOf: Record<SortedBy | 'visited', (bookmark: Bookmark) => string> = {
   title: titleKey,
   host: (bookmark) => `${hostOf(bookmark)} ${titleKey(bookmark)}`,
   newest: ({ dateAdded = '' }) => dateAdded,
   oldest: ({ dateAdded = '' }) => dateAdded,
+  visited: ({ dateVisited = '' }) => dateVisited,
   // The most stars first.
   count: ({ stargazers_count = 0 }) => `${1e9 - stargazers_count}`.padStart(10),
 }

@@ -41,7 +41,7 @@ function Request({
           </code>
           <span class="hint">
             {exactTime(at)}, {bytes(size)}
-            {ids.length > 0 && `, ${say.ui.bookmarks(ids.length)}`}
+            {ids.length > 0 && `, ${countText(body, ids.length)}`}
           </span>
         </summary>
         <div class="seen-pair">
@@ -50,7 +50,7 @@ function Request({
             {ids.length === 0 && <p>{later.seen.noBookmark}</p>}
             <ul class="plain">
               {ids.map((id) => {
-                const bookmark = sync.get(id)
+                const bookmark = sync.get(id) ?? sync.groups.get(id) ?? sync.history.get(id)
                 return (
                   <li key={id}>
                     {bookmark ? nameOf(bookmark) : later.seen.deleted}
@@ -70,4 +70,8 @@ function Request({
       </details>
     </li>
   )
+}
+
+function countText(body: string, count: number): string {
+  return /"entity_type":"(group|history)"/.test(body) ? say.ui.items(count) : say.ui.bookmarks(count)
 }

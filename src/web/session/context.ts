@@ -13,6 +13,8 @@ export interface App {
   /** The person's name; empty if the provider told none. */
   person: string
   device: Device
+  /** The sync has the browsing history, too. */
+  areVisitsShown: boolean
 }
 
 export const AppContext = createContext<App | undefined>(undefined)

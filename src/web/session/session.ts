@@ -23,6 +23,7 @@ import { dropDraft } from './draft.ts'
 import { forgetEntries, forgetEntriesOf, leaveUnmarkedView, leaveView, takeEntries } from './entries.ts'
 import { allowPictures } from './pictures.ts'
 import { forgetImport } from './running-import.ts'
+import { noteVisits, typesOf } from './types.ts'
 
 export interface User {
   user_id: string
@@ -233,6 +234,7 @@ function forgetOwn(userId: string): void {
 function forgetNotes(userId: string): void {
   dropDraft(userId)
   forgetImport(userId)
+  noteVisits(userId, false)
   if (areKeysReplaced(userId)) localStorage.removeItem(replacedKey)
   if (findPlaceBefore(userId) !== undefined) localStorage.removeItem(placeBefore)
 }
@@ -278,7 +280,7 @@ export async function signOutLocked(client: Client, device: Device, userId: stri
 /** A sync that is never started. It only counts and deletes what is stored, so any keys do. */
 export function lockedSync(client: Client, device: Device, userId: string): Sync {
   const keys = deriveKeys(new Uint8Array(32))
-  return createSync({ client, keys, userId, deviceId: device.id, ...device.open(userId) })
+  return createSync({ client, keys, userId, deviceId: device.id, types: typesOf(userId), ...device.open(userId) })
 }
 
 /** Stores the user whose keys in this browser were replaced. */

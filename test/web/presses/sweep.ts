@@ -27,7 +27,7 @@ const roles = new Set([
 ])
 /** They end the session, leave the page, open a window of the browser, or take all back that the test needs. */
 const leaving =
-  /^(Sign out.*|Go back to.*|Lock|Sign in.*|Reload.*|Automatic|Deutsch|English|Help|Choose.*file.*|Encrypted Bookmark Sync|Try a second device.*|Close this device)$/
+  /^(Sign out.*|Go back to.*|Lock|Sign in.*|Reload.*|Automatic|Deutsch|English|Help|Choose.*file.*|Encrypted Bookmark Sync|Try a second device.*|Close this device|Open all.*|Show browsing history.*)$/
 
 const kindOf = ({ role, name, within }: Control) => `${within} ${role} ${name}`.replaceAll(/\d+/g, '#')
 

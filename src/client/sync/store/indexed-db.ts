@@ -209,7 +209,8 @@ class RowLog {
   /** True if these clear the last content of a type. It was dropped or erased, and overridden packs are not to keep it. */
   #endsType(rows: readonly Row[]): boolean {
     const cleared = rows.filter((row) => !hasContent(row) && hasContent(this.rows.get(row.id)))
-    const types = new Set(cleared.map(({ id }) => typeOf(id)).filter((type) => type !== 'bookmark'))
+    const types = new Set(cleared.map(({ id }) => typeOf(id)))
+    types.delete('bookmark')
     if (types.size > 0) for (const row of this.#with(rows)) if (hasContent(row)) types.delete(typeOf(row.id))
     return types.size > 0
   }

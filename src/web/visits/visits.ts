@@ -1,0 +1,74 @@
+/** The browsing history by days, and what a person does with it. */
+import type { Sync } from '../../client/index.ts'
+import { type Bookmark, quoted } from '../library/kind.ts'
+import { reversible } from '../library/reversible.ts'
+import { tell } from '../ui/tell.ts'
+import { later } from '../words/later.ts'
+
+/** A day of the person's own time zone, with the pages whose last visit was on it, the last first. */
+export interface Day {
+  /** Unix ms of its beginning; 0 if it is not known. */
+  start: number
+  ids: readonly string[]
+}
+
+export function visitedAt({ dateVisited, dateAdded }: Bookmark): number {
+  const time = Date.parse(dateVisited ?? dateAdded ?? '')
+  return Number.isNaN(time) ? 0 : time
+}
+
+export function startOfDay(time: number): number {
+  return time === 0 ? 0 : new Date(time).setHours(0, 0, 0, 0)
+}
+
+/** @param ids with the last visited first */
+export function daysOf(history: Pick<Sync, 'get'>, ids: readonly string[]): Day[] {
+  const days: { start: number; ids: string[] }[] = []
+  for (const id of ids) {
+    const entry = history.get(id)
+    if (!entry) continue
+    const time = visitedAt(entry)
+    const last = days.at(-1)
+    // Most are of the same day as the one before.
+    if (last && time >= last.start && (last.start > 0 || time === 0)) last.ids.push(id)
+    else days.push({ start: startOfDay(time), ids: [id] })
+  }
+  return days
+}
+
+/** @param history from `recordsOf` */
+export async function removeEntry(history: Sync, entry: Bookmark): Promise<void> {
+  await history.remove(entry.id)
+  tell(
+    later.visits.removed(quoted(entry)),
+    reversible(history, (edits) => history.get(entry.id) ?? edits.put(entry)),
+  )
+}
+
+/**
+ * Removes the pages whose last visit was on this day, and its visits from pages that were visited later, too. The day is looked
+ * at again: more may have come since it was shown.
+ */
+export async function removeDay(history: Sync, start: number): Promise<void> {
+  const isOfDay = (time: number) => startOfDay(time) === start
+  const isVisit = (visit: string) => isOfDay(Date.parse(visit))
+  const entries = [...history.bookmarks().values()]
+  const gone = entries.filter((entry) => isOfDay(visitedAt(entry)))
+  const kept = entries.filter((entry) => !isOfDay(visitedAt(entry)) && entry.visits?.some(isVisit))
+  if (kept.length > 0) {
+    const ids = kept.map(({ id }) => id)
+    await history.update(ids, ({ visits = [], visitCount = visits.length, dateAdded }) => {
+      const others = visits.filter((visit) => !isVisit(visit))
+      const first = dateAdded && isVisit(dateAdded) ? others.at(-1) : dateAdded
+      return { visits: others, visitCount: visitCount - visits.length + others.length, dateAdded: first }
+    })
+  }
+  await history.remove(gone.map(({ id }) => id))
+  tell(later.visits.dayRemoved(gone.length))
+}
+
+/** On all devices and on the service. */
+export async function eraseAll(history: Sync): Promise<void> {
+  await history.remove([...history.bookmarks().keys()])
+  tell(later.visits.erased)
+}
