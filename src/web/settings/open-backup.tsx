@@ -218,7 +218,7 @@ function BackupContents({ app, opened, close, children }: BackupContentsProps) {
   )
 }
 
-/** Tab groups and history, which the page does not show, but which other apps of the person have. */
+/** The tab groups and the history in a backup. */
 function Others({ app, opened }: Pick<BackupContentsProps, 'app' | 'opened'>) {
   const { groups = [], history = [] } = opened
   if (groups.length + history.length === 0) return null
@@ -236,21 +236,31 @@ function Others({ app, opened }: Pick<BackupContentsProps, 'app' | 'opened'>) {
   )
 }
 
-/** Adds what is missing of them. The page has no store for them, so a sync of its own does, which keeps nothing. */
-async function restoreOthers({ client, keys, userId, device }: App, opened: OpenedExport) {
-  const types = [...(opened.groups ? ['group' as const] : []), ...(opened.history ? ['history' as const] : [])]
-  const sync = createSync({ client, keys, userId, deviceId: device.id, store: memoryStore(), types })
+/** Adds what is missing of them. */
+async function restoreOthers(app: App, opened: OpenedExport): Promise<{ added: number; failed: number }> {
+  const { groups = [], history = [] } = opened
+  const reports = [
+    ...(groups.length > 0 ? [await app.sync.groups.restoreExport(opened)] : []),
+    ...(history.length > 0 ? [await restoreHistory(app, opened)] : []),
+  ]
+  const sum = (counts: number[]) => counts.reduce((total, count) => total + count, 0)
+  return {
+    added: sum(reports.map(({ imported }) => imported)),
+    failed: sum(reports.map(({ failed }) => failed.length)),
+  }
+}
+
+/** In a browser that does not show the history, a sync of its own does it, which keeps nothing here. */
+async function restoreHistory(app: App, opened: OpenedExport) {
+  const { client, keys, userId, device, areVisitsShown } = app
+  if (areVisitsShown) return app.sync.history.restoreExport(opened)
+  const sync = createSync({ client, keys, userId, deviceId: device.id, store: memoryStore(), types: ['history'] })
   try {
     await sync.syncNow()
-    const reports = [
-      ...(opened.groups ? [await sync.groups.restoreExport(opened)] : []),
-      ...(opened.history ? [await sync.history.restoreExport(opened)] : []),
-    ]
+    const report = await sync.history.restoreExport(opened)
     await sync.syncNow()
-    const sum = (of: (report: (typeof reports)[number]) => number) =>
-      reports.reduce((total, report) => total + of(report), 0)
-    const failed = sum(({ failed }) => failed.length) + sync.quarantined().length
-    return { added: sum(({ imported }) => imported) - sync.quarantined().length, failed }
+    const refused = sync.quarantined()
+    return { imported: report.imported - refused.length, failed: [...report.failed, ...refused] }
   } finally {
     await sync.stop()
   }
