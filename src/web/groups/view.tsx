@@ -34,7 +34,7 @@ export function Groups({ rest: query }: { rest: string }) {
   useEffect(() => setToggled(new Set()), [isSearch])
   const toggle = (id: string) =>
     setToggled(new Set(toggled.has(id) ? [...toggled].filter((one) => one !== id) : [...toggled, id]))
-  const isFound = ({ bookmark: { id } }: TreeNode) => !isSearch || (found?.ids.has(id) ?? false)
+  const isFound = ({ bookmark: { id } }: TreeNode) => !isSearch || (found?.has(id) ?? true)
   const lines = useMemo(
     () => linesOf(tree, isFound, (id) => toggled.has(id) !== isSearch),
     [tree, found, isSearch, toggled],
@@ -81,9 +81,11 @@ export function Groups({ rest: query }: { rest: string }) {
 
 const readGroups = ({ groups }: SyncReader) => groups.tree()
 
-async function find(groups: Sync, query: string, signal: AbortSignal) {
+/** Undefined without a search: until there is a result, everything stays in the list. */
+async function find(groups: Sync, query: string, signal: AbortSignal): Promise<ReadonlySet<string> | undefined> {
+  if (query.trim() === '') return undefined
   const hits = await groups.search(query, { limit: Number.POSITIVE_INFINITY, signal })
-  return { ids: new Set(hits.map(({ id }) => id)) }
+  return new Set(hits.map(({ id }) => id))
 }
 
 /** A group, or a tab of the group above it. A tab whose group another device has deleted stands alone. */

@@ -62,7 +62,7 @@ function Entries({ query }: { query: string }) {
   const isSearch = query.trim() !== ''
   const found = useSearched(history, (signal) => find(history, query, signal), [query])
   const lines = useMemo(() => {
-    const shown = isSearch ? ids.filter((id) => found?.has(id)) : ids
+    const shown = isSearch && found ? ids.filter((id) => found.has(id)) : ids
     return daysOf(history, shown).flatMap((day): Line[] => [
       { key: `${day.start}`, day },
       ...day.ids.map((id) => ({ key: id, id })),
@@ -122,7 +122,9 @@ function Entries({ query }: { query: string }) {
   )
 }
 
-async function find(history: Sync, query: string, signal: AbortSignal): Promise<ReadonlySet<string>> {
+/** Undefined without a search: until there is a result, everything stays in the list. */
+async function find(history: Sync, query: string, signal: AbortSignal): Promise<ReadonlySet<string> | undefined> {
+  if (query.trim() === '') return undefined
   const hits = await history.search(query, { limit: Number.POSITIVE_INFINITY, signal })
   return new Set(hits.map(({ id }) => id))
 }
