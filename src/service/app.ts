@@ -13,7 +13,7 @@ import { watchConnections } from './http/connections.ts'
 import { answerClientErrors, registerErrors, routeMalformedUrl } from './http/errors.ts'
 import { registerHeads, responseHeaders } from './http/head.ts'
 import { maxHeadBytes } from './http/overflow.ts'
-import { lostPage, registerPages } from './http/pages.ts'
+import { notFoundPage, registerPages } from './http/pages.ts'
 import { isRealtimeUpgrade } from './http/realtime.ts'
 import { registerRequests } from './http/requests.ts'
 import { serializerCompiler } from './http/responses.ts'
@@ -67,7 +67,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     preClose: (done) => void hub.close().then(() => app.websocketServer.close(() => done())),
   })
   watchConnections(app, trust)
-  registerErrors(app, context, lostPage(config))
+  registerErrors(app, context, notFoundPage(config))
   registerRequests(app, context, trust)
   await registerHeads(app, config)
   registerAdmission(app, log)

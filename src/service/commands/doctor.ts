@@ -53,12 +53,12 @@ export async function examine(env: Env, unitName?: string): Promise<Finding[]> {
     return [...early, settingsFault(error as Error)]
   }
   const found = await Promise.all(
-    examinations.map(async (examination) => examination(config, unit, env)).map(toldIfItFails),
+    examinations.map(async (examination) => examination(config, unit, env)).map(asFinding),
   )
   return [...early, ...found.flat()]
 }
 
-async function toldIfItFails(findings: Promise<Finding[]>): Promise<Finding[]> {
+async function asFinding(findings: Promise<Finding[]>): Promise<Finding[]> {
   try {
     return await findings
   } catch (error) {

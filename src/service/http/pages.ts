@@ -221,7 +221,7 @@ const lostWords = {
 }
 
 /** The page for an address that leads to nothing and is not one of the API. It repeats nothing of the address. */
-export function lostPage({ appUrl, serveApp }: PagesConfig) {
+export function notFoundPage({ appUrl, serveApp }: PagesConfig) {
   const app = appUrl ?? (serveApp ? '' : undefined)
   const pageIn = (language: keyof typeof lostWords) => {
     const { title, text, app: open, help, helpAt } = lostWords[language]

@@ -2,7 +2,13 @@ import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import type { Trx } from '../db/engine/database.ts'
 import { inOrder } from '../db/engine/query.ts'
 import { ciphertexts } from '../db/tables/ciphertexts.ts'
-import { adjustCounts, eraseBriefestOf, eraseReplaced, eraseVersions, subtract } from '../db/tables/erased-versions.ts'
+import {
+  adjustCounts,
+  eraseReplaced,
+  eraseShortestLived,
+  eraseVersions,
+  subtract,
+} from '../db/tables/erased-versions.ts'
 import { saveRecords } from '../db/tables/records.ts'
 import { type LockedUser, saveCounters } from '../db/tables/users.ts'
 import { versions } from '../db/tables/versions.ts'
@@ -37,7 +43,7 @@ async function eraseSurplus(
   const surplusOf = (left: LockedUser) => (bytes > 0 ? Math.max(0, usedBytes(left) - goal) : 0)
   let left = user
   for (const [count, keys] of Map.groupBy(beyond, ({ count }) => count))
-    left = subtract(left, await eraseBriefestOf(trx, user.id, keys, count))
+    left = subtract(left, await eraseShortestLived(trx, user.id, keys, count))
   if (recounted.length > 0) await adjustCounts(trx, user.id, recounted, 1)
   // The restored versions are current now. Otherwise the room might be taken from versions that are still to be
   // restored.

@@ -25,7 +25,7 @@ export function keysOf(keys: Keys | undefined, mark: string | undefined): Keys |
 }
 
 /** True if the service's keyring has a newer key than this device. Nobody else makes records that users can read. */
-export async function missesKeys({ keys, transport, signal }: Connected): Promise<boolean> {
+export async function lacksNewestKey({ keys, transport, signal }: Connected): Promise<boolean> {
   return lacksKey(keys, claimedKeyId(await transport.getKeyring({ signal })))
 }
 

@@ -72,7 +72,7 @@ async function pullAdded(parts: Connected): Promise<void> {
     const { cursor } = replica.meta
     const rest = has_more ? { ...added, since } : undefined
     const events = page.changes.filter(({ entity_type }) => added.types.includes(entity_type))
-    if ((await takePage({ ...parts, from }, events, cursor, { cursor, added: rest })) === 'doubt') return
+    if ((await takePage({ ...parts, from }, events, cursor, { cursor, added: rest })) === 'stale') return
     from = since
   }
 }
@@ -88,7 +88,7 @@ async function pullUnread(parts: Connected): Promise<void> {
   for await (const page of pagesSince(parts, from)) {
     // Then the next pull has everything.
     if (page.epoch !== epoch) return
-    if ((await takePage(parts, page.changes, cursor, { cursor })) === 'doubt') return
+    if ((await takePage(parts, page.changes, cursor, { cursor })) === 'stale') return
   }
   const ids = rows.map(({ id }) => id)
   await replica.commit(ids, 'remote', (draft) => {

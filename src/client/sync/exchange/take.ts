@@ -11,7 +11,7 @@ import { type Draft, isStored, type Replica, typesIn } from '../store/replica.ts
 import { isUnknownYet, ownIds, versionOf } from '../store/row.ts'
 import type { Meta, Row, Version } from '../store/store.ts'
 import { demandTimes } from './correct-clock.ts'
-import { keyMarkOf, keyNamedBy, missesKeys } from './key-marks.ts'
+import { keyMarkOf, keyNamedBy, lacksNewestKey } from './key-marks.ts'
 import { type MergedEdit, mergeUnreadable, mergeVersion, type Unseen } from './merge.ts'
 import { isOfSecondLife, presentId, withNewId } from './second-life.ts'
 import { markTold } from './told.ts'
@@ -37,7 +37,7 @@ export interface NumberedEvent {
 }
 
 /**
- * Applies a page of a pull since the cursor `since`, together with its cursor. `doubt`: the store was emptied meanwhile,
+ * Applies a page of a pull since the cursor `since`, together with its cursor. `stale`: the store was emptied meanwhile,
  * so everything must be pulled again.
  */
 export async function takePage(
@@ -45,11 +45,11 @@ export async function takePage(
   events: readonly SyncEvent[],
   since: number,
   meta: Partial<Meta> & { cursor: number },
-): Promise<'taken' | 'doubt'> {
+): Promise<'taken' | 'stale'> {
   const opened = await openEvents(parts, checked(parts, events))
   const ids = opened.map(({ event }) => keyOfChange(event))
   return parts.replica.commit(ids, 'remote', (draft) => {
-    if (draft.meta.cursor < since || hasOther(draft.meta, parts.types)) return 'doubt'
+    if (draft.meta.cursor < since || hasOther(draft.meta, parts.types)) return 'stale'
     const base = Math.max(parts.from ?? draft.meta.cursor, afterHeld(parts.replica))
     for (const one of opened) {
       const older = takeEvent(parts, draft, one, { base, cursor: meta.cursor })
@@ -62,7 +62,7 @@ export async function takePage(
 
 /**
  * Applies messages of the realtime channel that continue from the cursor `since`, as long as their order is clear;
- * `doubt` means that the rest must be pulled. A message sent before one of our changes was accepted can arrive after the
+ * `stale` means that the rest must be pulled. A message sent before one of our changes was accepted can arrive after the
  * acceptance, and then looks like a rollback.
  */
 export async function takeMessages(
@@ -70,7 +70,7 @@ export async function takeMessages(
   messages: readonly NumberedEvent[],
   since: number,
   types: readonly EntityType[],
-): Promise<'taken' | 'doubt'> {
+): Promise<'taken' | 'stale'> {
   for (const { stamp } of messages) demandTimes(stamp)
   const events = checked(
     parts,
@@ -79,14 +79,14 @@ export async function takeMessages(
   const opened = new Map((await openEvents(parts, events)).map((one) => [one.event, one]))
   const ids = messages.map(({ event }) => keyOfChange(event))
   return parts.replica.commit(ids, 'remote', (draft) => {
-    if (draft.meta.cursor < since || draft.meta.isIncomplete || hasOther(draft.meta, types)) return 'doubt'
+    if (draft.meta.cursor < since || draft.meta.isIncomplete || hasOther(draft.meta, types)) return 'stale'
     for (const { event, stamp, previous = 0 } of messages) {
       const one = opened.get(event)
       // Received twice, or already pulled.
       if (stamp <= draft.meta.cursor) continue
-      if (previous > draft.meta.cursor) return 'doubt'
+      if (previous > draft.meta.cursor) return 'stale'
       const older = one && takeEvent(parts, draft, one, { base: draft.meta.cursor, cursor: stamp })
-      if (older && !older.confirmed) return 'doubt'
+      if (older && !older.confirmed) return 'stale'
       if (older) reportRollback(draft, one, older)
       draft.setMeta({ cursor: stamp })
     }
@@ -235,7 +235,7 @@ async function openEvents(parts: Connected, events: readonly SyncEvent[]): Promi
   const all = await Promise.all(opened)
   const strange = all.find(({ fault }) => fault?.fault === 'unknown-key')
   if (!strange) return all
-  if (await missesKeys(parts)) throw strange.fault
+  if (await lacksNewestKey(parts)) throw strange.fault
   // Newer keys may have come since the fault was found.
   return keys.prefix === prefix ? all : openEvents(parts, events)
 

@@ -145,8 +145,8 @@ async function takeAndPush(
   const { meta } = engine.replica
   const isRecovered = epoch !== meta.epoch
   if (isRecovered || messages.length > 0 || meta.cursor < since || meta.isIncomplete) {
-    const outcome = isRecovered ? 'doubt' : await takeMessages(engine, messages, since, types)
-    if (outcome === 'doubt') await pullAll(engine)
+    const outcome = isRecovered ? 'stale' : await takeMessages(engine, messages, since, types)
+    if (outcome === 'stale') await pullAll(engine)
     else await settleDeletions(engine)
   }
   await pushAll(engine)

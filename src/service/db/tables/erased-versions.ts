@@ -49,7 +49,7 @@ export async function eraseVersions(trx: Trx, userId: string, sequences: number[
  * others whichever was current for the fewest whole hours, of several the latest. So edits in a burst make room for each
  * other, and not at the expense of what was there before them.
  */
-export async function eraseBriefestOf(trx: Trx, userId: string, keys: EntityKey[], count: number): Promise<Erased> {
+export async function eraseShortestLived(trx: Trx, userId: string, keys: EntityKey[], count: number): Promise<Erased> {
   let erased = nothingErased
   for (let left = count; left > 0; left--) {
     const sequences: number[] = []
