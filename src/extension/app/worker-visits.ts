@@ -128,8 +128,8 @@ export function answerAddressBar(current: () => Promise<VisitsDevice | undefined
   if (!omnibox) return
   const find = async (words: string, limit: number) => (await current())?.finder.find(words, limit) ?? []
   // In Chrome, a description is XML.
-  const isXml = !runtime.getURL('').startsWith('moz-')
-  const escaped = (line: string) => (isXml ? line.replace(/[<>&'"]/g, (sign) => `&#${sign.charCodeAt(0)};`) : line)
+  const escaped = (line: string) =>
+    runtime.getURL('').startsWith('moz-') ? line : line.replace(/[<>&'"]/g, (sign) => `&#${sign.charCodeAt(0)};`)
   omnibox.setDefaultSuggestion({ description: text('omniboxHint') })
   omnibox.onInputStarted.addListener(() => void find('', 1).catch(() => {}))
   omnibox.onInputChanged.addListener((words, suggest) => {

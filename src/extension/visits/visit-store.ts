@@ -7,6 +7,8 @@ export interface VisitedPage {
   url: string
   /** Its last visit in this browser (Unix ms). */
   lastVisit: number
+  /** The entry's `visitCount` when its visits were last written to the browser. */
+  written?: number | undefined
   /** True if it was visited under addresses with fragments, too. */
   hasParts?: true | undefined
 }

@@ -451,7 +451,7 @@ class StoredVisits implements Visits {
     const hasParts = isPart || before?.hasParts ? true : undefined
     if (before && before.lastVisit >= lastVisit && before.hasParts === hasParts) return
     const last = Math.max(lastVisit, before?.lastVisit ?? 0)
-    this.#setPage(id, { id, url, lastVisit: last, ...(hasParts && { hasParts }) })
+    this.#setPage(id, { ...before, id, url, lastVisit: last, ...(hasParts && { hasParts }) })
   }
 
   /**
@@ -465,11 +465,11 @@ class StoredVisits implements Visits {
   #unread(): string[] {
     const { history } = this.#options.sync
     const isWriting = this.#isWriting
-    return [...history.records().values()].flatMap(({ id, url, dateVisited = '' }) => {
+    const from = new Date(this.#writtenFrom).toISOString()
+    return [...history.records().values()].flatMap(({ id, url, dateVisited = '', visitCount }) => {
       const page = this.#pages.get(id)
       if (url === undefined) return page ? id : []
-      const last = Math.max(page?.lastVisit ?? 0, this.#writtenFrom)
-      return isWriting && Date.parse(dateVisited) > last ? id : []
+      return isWriting && dateVisited > from && page?.written !== visitCount ? id : []
     })
   }
 
@@ -522,7 +522,7 @@ class StoredVisits implements Visits {
     return [...new Set([url, ...named.filter((one) => storedAddress(one) === url)])]
   }
 
-  async #write({ id, title, visits = [] }: PlaintextBookmark, url: string): Promise<void> {
+  async #write({ id, title, visits = [], visitCount }: PlaintextBookmark, url: string): Promise<void> {
     const { history, clock } = this.#options
     const there = new Set<number>()
     for (const part of await this.#addressesOf({ url, hasParts: this.#pages.get(id)?.hasParts })) {
@@ -533,6 +533,8 @@ class StoredVisits implements Visits {
       this.#remember(id, url, time)
       if (!there.has(time)) await history.addUrl({ url, visitTime: time, ...(title && { title }) })
     }
+    const page = this.#pages.get(id)
+    if (page) this.#setPage(id, { ...page, written: visitCount })
   }
 }
 
