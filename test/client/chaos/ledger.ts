@@ -184,9 +184,7 @@ export class Ledger {
   /** The device's store is deleted, at a sign-out or by accident. Returns the ids of edits that had not arrived. */
   lose(device: string): string[] {
     const own = this.#entries.filter((entry) => entry.device === device)
-    const wasThere = ({ id, saw }: Entry) =>
-      unique.some((field) => this.#arrived.has(keyOf({ id, field, value: saw?.[field] ?? null })))
-    const unsent = this.#unaccounted((entry) => this.#arrived.has(keyOf(entry)) || (!entry.field && !wasThere(entry)))
+    const unsent = this.#unaccounted((e) => this.#arrived.has(keyOf(e)) || (!e.field && !this.#wasThere(e)))
     this.goBack(device, 0)
     return [...new Set(own.filter((entry) => unsent.includes(entry)).map(({ id }) => id))]
   }
@@ -199,6 +197,13 @@ export class Ledger {
     this.#forgotten.push({ device, from, to: this.length })
     for (const id of unsent) this.#takenForUnsent.add(ownKey(device, id))
     this.#excuse('gone with the store')
+  }
+
+  /** True if the service had what the edit was made on. Absent fields do not show it: others made under the id lack them, too. */
+  #wasThere({ id, saw, order }: Entry): boolean {
+    const keys = unique.map((field) => keyOf({ id, field, value: saw?.[field] ?? '' }))
+    const before = this.#entries.filter((one) => one.order < order && keys.includes(keyOf(one)))
+    return before.some((one) => this.#arrived.has(keyOf(one)) || this.#wasThere(one))
   }
 
   /** The device takes no history any more, and removes it once it is sent. */
