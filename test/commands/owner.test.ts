@@ -113,7 +113,11 @@ t.test('Root begins no data in production where no folder tells whose it is', on
     t.match([code, stderr], [1, /^DATABASE_URL: what root makes in /])
     const looked = await runCommand(t, 'doctor', ['--json'], { ...of(place), PORT: '0' })
     const owner = JSON.parse(looked.stdout).find(({ about }: { about: string }) => about === 'owner')
-    t.match(owner, { state: 'error', says: /^DATA_DIR: \S+ is root's/, todo: `install -d -m 0700 -o USER '${place}'` })
+    t.match(owner, {
+      state: 'error',
+      says: /^DATA_DIR: \S+ belongs to root/,
+      todo: `install -d -m 0700 -o USER '${place}'`,
+    })
   }
   t.same([existsSync(absent), await readdir(empty)], [false, []])
 
