@@ -1,6 +1,7 @@
 /** Bookmarks in the account that Chrome's user is signed in to, which Chrome has beside those of the device. */
 import t, { type Test } from 'tap'
 import type { BrowserNode, NewNode } from '../../src/extension/browser-api.ts'
+import { addToChrome } from './chrome.ts'
 
 const link = (title: string) => ({ id: '', title, url: `https://example.org/${title}` })
 let lastId = 0
@@ -23,7 +24,7 @@ const bookmarks = {
     return structuredClone(made)
   },
 }
-Object.assign(globalThis, { chrome: { bookmarks } })
+addToChrome({ bookmarks })
 const { copyFromAccount, findInAccount } = await import('../../src/extension/app/account-folders.ts')
 
 function given(t: Test, ...children: BrowserNode[]): void {

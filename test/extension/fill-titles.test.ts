@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import type { PlaintextBookmark } from '../../src/client/index.ts'
 import type { Question } from '../../src/extension/app/platform.ts'
 import { until } from '../support/until.ts'
+import { addToChrome } from './chrome.ts'
 import { type Device, settle, twoDevices } from './device.ts'
 import { i18nOf } from './texts.ts'
 
@@ -29,7 +30,7 @@ const chrome = {
     },
   },
 }
-Object.assign(globalThis, { chrome })
+addToChrome(chrome)
 const { fillTitles } = await import('../../src/extension/app/fill-titles.ts')
 
 /** Time passes at once. */

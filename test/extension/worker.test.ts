@@ -10,13 +10,14 @@ import type { Settings } from '../../src/extension/app/settings.ts'
 import { startService, type TestConnection } from '../../src/service/testing.ts'
 import { until } from '../support/until.ts'
 import { BrowserModel } from './browser-model.ts'
+import { addToChrome } from './chrome.ts'
 import { masterKey } from './device.ts'
 import { HistoryModel } from './history-model.ts'
 import { TabsModel } from './tabs-model.ts'
 import { i18nOf } from './texts.ts'
 
 // The popup's words, which this process shows.
-Object.assign(globalThis, { chrome: { i18n: i18nOf('en') } })
+addToChrome({ i18n: i18nOf('en') })
 const entry = fileURLToPath(new URL('../../src/extension/app/worker.ts', import.meta.url))
 const { outputFiles } = await build({ entryPoints: [entry], bundle: true, format: 'iife', write: false })
 const code = outputFiles[0]?.text ?? ''
