@@ -124,14 +124,26 @@ else {
       visitCount: 1,
       dateAdded: news.dateVisited,
     })
-    t.equal(other.history.records().size, 3)
+    const removed = [...other.history.records().values()].filter(({ url }) => url === undefined)
+    t.same(
+      removed.map(({ id }) => id).sort(),
+      entries
+        .slice(2, 4)
+        .map(({ id }) => id)
+        .sort(),
+      'browsers remove them, too',
+    )
+    t.match(removed, [
+      { title: '', dateModified: String },
+      { title: '', dateModified: String },
+    ])
 
     await press('Stop showing it in this browser')
     await page.getByRole('button', { name: 'Show browsing history in this browser' }).waitFor()
     await live(page)
     t.equal(await isOnDisk(page, news.id), false, 'nothing of it is left on the disk')
     await other.syncNow()
-    t.equal(other.history.records().size, 3, 'nothing is removed elsewhere')
+    t.equal(other.history.records().size, 5, 'nothing is removed elsewhere')
 
     await press('Show browsing history in this browser')
     await link(page, 'News').waitFor()

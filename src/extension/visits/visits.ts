@@ -1,3 +1,4 @@
+import { isRemovedPage, removedPage } from '../../client/bookmark/removed-page.ts'
 import type { PlaintextBookmark } from '../../client/bookmark.ts'
 import type { Sync } from '../../client/sync/sync.ts'
 import type { Clock } from '../../client/timing/clock.ts'
@@ -349,7 +350,7 @@ class StoredVisits implements Visits {
       : await this.#findNew(isLast ? now : now - settleMs, mostAtOnce)
     const isAgain = new Set(found.map(({ id }) => id))
     const gone = Object.entries(removed).filter(([id]) => !isAgain.has(id) && history.get(id)?.url !== undefined)
-    const news = [...gone.map(([id, time]) => withoutContent(id, time)), ...found]
+    const news = [...gone.map(([id, time]) => removedPage(id, time)), ...found]
     for (let start = 0; start < news.length; start += mostAtOnce) {
       await this.#put(news.slice(start, start + mostAtOnce))
       await nextTurn()
@@ -538,14 +539,9 @@ class StoredVisits implements Visits {
   }
 }
 
-/** An entry that is removed: without the page. */
-function withoutContent(id: string, time: number): PlaintextBookmark {
-  return { id, title: '', source: 'history', dateModified: new Date(time).toISOString() }
-}
-
 /** When the page of the entry was removed; undefined if it was not. */
 function removalOf(entry: Readonly<PlaintextBookmark> | undefined): number | undefined {
-  return entry && entry.url === undefined ? Date.parse(entry.dateModified ?? '') || 0 : undefined
+  return entry && isRemovedPage(entry) ? Date.parse(entry.dateModified ?? '') || 0 : undefined
 }
 
 function byLastVisit(entries: readonly PlaintextBookmark[]): PlaintextBookmark[] {

@@ -1,8 +1,16 @@
-import type { Sync } from '../../client/index.ts'
+import { isRemovedPage } from '../../client/bookmark/removed-page.ts'
+import type { PlaintextBookmark, Sync } from '../../client/index.ts'
 
 /** Tab groups or the history in the place of bookmarks: for searching, editing and undoing. */
 export function recordsOf(sync: Sync, type: 'groups' | 'history'): Sync {
-  const { records, ...own } = sync[type]
+  const { records, search, ...own } = sync[type]
+  const isShown = (record: Readonly<PlaintextBookmark>) => type === 'groups' || !isRemovedPage(record)
   const on: Sync['on'] = (event, listener) => sync.on(event === 'change' ? type : event, listener as () => void)
-  return { ...sync, ...own, bookmarks: records, on }
+  return {
+    ...sync,
+    ...own,
+    bookmarks: () => new Map([...records()].filter(([, record]) => isShown(record))),
+    search: async (query, options) => (await search(query, options)).filter(isShown),
+    on,
+  }
 }

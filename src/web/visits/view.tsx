@@ -81,7 +81,7 @@ function Entries({ query }: { query: string }) {
       title: later.visits.eraseTitle,
       text: later.visits.eraseMore,
       action: later.visits.erase,
-      run: () => eraseAll(history),
+      run: () => eraseAll(sync),
     })
   return (
     <>

@@ -1,7 +1,9 @@
 /** The browsing history by days, and what a person does with it. */
+import { removedPage } from '../../client/bookmark/removed-page.ts'
 import type { Sync } from '../../client/index.ts'
 import { type Bookmark, quoted } from '../library/kind.ts'
 import { reversible } from '../library/reversible.ts'
+import { serviceNow } from '../ui/service-time.ts'
 import { tell } from '../ui/tell.ts'
 import { later } from '../words/later.ts'
 
@@ -38,10 +40,11 @@ export function daysOf(history: Pick<Sync, 'get'>, ids: readonly string[]): Day[
 
 /** @param history from `recordsOf` */
 export async function removeEntry(history: Sync, entry: Bookmark): Promise<void> {
-  await history.remove(entry.id)
+  await removePages(history, [entry])
+  const isVisitedAgain = () => history.get(entry.id)?.url !== undefined
   tell(
     later.visits.removed(quoted(entry)),
-    reversible(history, (edits) => history.get(entry.id) ?? edits.put(entry)),
+    reversible(history, (edits) => isVisitedAgain() || edits.put(entry)),
   )
 }
 
@@ -63,12 +66,17 @@ export async function removeDay(history: Sync, start: number): Promise<void> {
       return { visits: others, visitCount: visitCount - visits.length + others.length, dateAdded: first }
     })
   }
-  await history.remove(gone.map(({ id }) => id))
+  await removePages(history, gone)
   tell(later.visits.dayRemoved(gone.length))
 }
 
-/** On all devices and on the service. */
-export async function eraseAll(history: Sync): Promise<void> {
-  await history.remove([...history.bookmarks().keys()])
+function removePages(history: Sync, entries: readonly Bookmark[]): Promise<void> {
+  return history.put(entries.map(({ id }) => removedPage(id, serviceNow())))
+}
+
+/** On all devices and on the service. The browsers' own histories stay. */
+export async function eraseAll(sync: Sync): Promise<void> {
+  // Also the pages that were removed, which are not shown.
+  await sync.history.remove([...sync.history.records().keys()])
   tell(later.visits.erased)
 }

@@ -1199,7 +1199,7 @@ export const deLater: LaterWords = {
     eraseAll: 'Ganzen Verlauf löschen…',
     eraseTitle: 'Den ganzen Browserverlauf löschen?',
     eraseMore:
-      'Er wird auf diesem Dienst und auf allen Ihren Geräten ganz gelöscht. Das lässt sich nicht rückgängig machen.',
+      'Er wird auf diesem Dienst und auf allen Ihren Geräten ganz gelöscht. Die eigenen Verläufe der Browser bleiben. Das lässt sich nicht rückgängig machen.',
     erase: 'Alles löschen',
     erased: 'Der Browserverlauf ist gelöscht',
   },

@@ -1129,7 +1129,8 @@ export const enLater = {
       plural(count, { one: '# page removed from the history', other: '# pages removed from the history' }),
     eraseAll: 'Erase all history…',
     eraseTitle: 'Erase all browsing history?',
-    eraseMore: 'All of it is deleted from this service and from all your devices. You cannot undo this.',
+    eraseMore:
+      "All of it is deleted from this service and from all your devices. The browsers' own histories stay. You cannot undo this.",
     erase: 'Erase everything',
     erased: 'The browsing history is erased',
   },
