@@ -70,6 +70,22 @@ t.test(
   },
 )
 
+t.test('A group of which others have closed the rest is put away by an update', async (t) => {
+  const { one, two, group } = await withGroup()
+  const { id } = two.saved('Work')
+  await two.groups.open(id, true)
+  await two.step()
+  two.model.closeWindow(two.model.windows[0]?.id ?? 0)
+  one.model.close(one.model.tabsOf(group).slice(1))
+  two.model.close(two.model.tabsOf([...two.model.groups.keys()][0] ?? 0).slice(0, 1))
+  for (const device of [one, two, one]) await device.step()
+  t.same(two.text, ['Work red: '])
+  await two.groups.update(id)
+  await two.step()
+  t.same([two.model.text, two.model.windows.length], [[], 1], 'and the browser stays')
+  t.match(two.groups.list(), [{ title: 'Work', isOpen: false }])
+})
+
 t.test('A person may keep what is open here instead of what others have saved', async (t) => {
   const { one, two, group } = await withGroup()
   await two.groups.open(two.saved('Work').id)

@@ -232,15 +232,7 @@ class Followed implements TabGroups {
       await this.#look()
       const place = await this.#placeOf(id)
       const link = (await this.#load()).get(id)
-      if (!place || !link) return
-      link.place = null
-      // Before the tabs are closed: then it is not the person who closes one after the other.
-      await this.#store()
-      const { tabs } = this.#options
-      const others = await tabs.query({ windowId: place.windowId })
-      // The browser would end with its last window.
-      if (others.length <= place.tabs.length) await tabs.create({ windowId: place.windowId })
-      await tabs.remove(place.tabs.map(({ tab }) => tab))
+      if (place && link) await this.#putAway(link, place)
     })
   }
 
@@ -527,6 +519,17 @@ class Followed implements TabGroups {
     return failed
   }
 
+  async #putAway(link: Link, place: Place): Promise<void> {
+    const { tabs } = this.#options
+    link.place = null
+    // Before the tabs are closed: then it is not the person who closes one after the other.
+    await this.#store()
+    const others = await tabs.query({ windowId: place.windowId })
+    // The browser would end with its last window.
+    if (others.length <= place.tabs.length) await tabs.create({ windowId: place.windowId })
+    await tabs.remove(place.tabs.map(({ tab }) => tab))
+  }
+
   /** Brings what is open here up to what was saved. */
   async #bringUp(node: TreeNode, link: Link, place: Place): Promise<void> {
     const { tabs } = this.#options
@@ -535,9 +538,11 @@ class Followed implements TabGroups {
     const isKept = ({ id, refused }: Entry) => records.has(id) || refused !== undefined
     const known = new Set(link.entries.map(({ id }) => id))
     const missing = saved.filter(({ id, url }) => !known.has(id) && isOpenable(url))
+    const closed = link.entries.filter((entry) => !isKept(entry))
+    const closes = new Set(closed.map(({ tab }) => tab))
+    if (missing.length === 0 && place.tabs.every(({ tab }) => closes.has(tab))) return this.#putAway(link, place)
     // First what is new: a group without tabs would be gone.
     await this.#opener.openAll(missing, link, place.windowId, [], missing.length > mostLoaded)
-    const closed = link.entries.filter((entry) => !isKept(entry))
     link.entries = link.entries.filter(isKept)
     for (const entry of link.entries) {
       const url = records.get(entry.id)?.url
@@ -551,7 +556,7 @@ class Followed implements TabGroups {
     const rankOf = ({ id }: Entry) => rank.get(id) ?? saved.length
     link.entries.sort((one, other) => rankOf(one) - rankOf(other))
     await this.#store()
-    if (closed.length > 0) await tabs.remove(closed.map(({ tab }) => tab))
+    if (closed.length > 0) await tabs.remove([...closes])
     await this.#opener.showLook(link, node.bookmark)
     await this.#opener.sort(link, (await this.#openPlaces()).get(link))
     await this.#store()
